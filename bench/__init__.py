@@ -1,0 +1,3 @@
+"""bench"""
+
+__all__: list[str] = []
