@@ -1,0 +1,221 @@
+"""The Capture actor: turns what happened into memories, each once, by the identity rule.
+
+A transcript is taken in parts, so that nobody waits for a whole one and a kill loses nothing acknowledged. The rule
+(docs/decisions/0001-identity.md): the key of an event is a keyed hash of assistant, session, kind and role with the
+host's own id of it; where there is none, with its bytes and the number of times they occurred in the session so far.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+from mnemic.actors.changes import AddMemory, Change, Place, Supersede
+from mnemic.actors.contract import CONTRACT, Context, Setting
+from mnemic.actors.errors import InvalidValue
+from mnemic.actors.events import Event, Malformed
+from mnemic.actors.messages import Applied, Apply, CaptureText, Kept, Take, Taken, TextCaptured
+from mnemic.actors.ports import Source, TranscriptOpener
+
+__all__ = ["CaptureActor", "identity_of", "new_id", "printable"]
+
+Digest = Callable[..., bytes]
+Locate = Callable[[str | None, str | None], Place]
+"""Finds the scope of a folder, or takes the one that is named."""
+
+
+class CaptureActor:
+    """Takes in transcripts and single texts."""
+
+    contract: ClassVar[int] = CONTRACT
+    takes: ClassVar[tuple[type, ...]] = (Take, CaptureText)
+    settings: ClassVar[tuple[Setting, ...]] = (
+        Setting("capture.batch_events", 256, "events", "How many events of a transcript one transaction keeps.", 1),
+        Setting("capture.batch_bytes", 4 << 20, "bytes", "A transaction is closed once its texts are this long.", 1),
+    )
+
+    def __init__(
+        self, opener: TranscriptOpener, locate: Locate, identity: Digest, batch_events: int, batch_bytes: int
+    ) -> None:
+        self._open = opener
+        self._locate = locate
+        self._identity = identity
+        self._batch_events = batch_events
+        self._batch_bytes = batch_bytes
+        self._readings: dict[tuple[str, str, str | None], _Reading] = {}
+
+    def handle(self, message: Any, context: Context) -> Taken | TextCaptured:
+        """Take in a part of a transcript, or one text.
+
+        Raises:
+            SourceUnreadable, AmbiguousFormat: nothing was kept.
+            StoreError: this part was not kept; earlier ones are.
+        """
+        if isinstance(message, CaptureText):
+            return self._capture_text(message, context)
+        return self._take(message, context)
+
+    def close(self) -> None:
+        """Let go of the transcripts that are half read."""
+        for reading in self._readings.values():
+            reading.source.close()
+        self._readings.clear()
+
+    def _take(self, message: Take, context: Context) -> Taken:
+        name = (message.path, message.format, message.scope)
+        reading = self._readings.pop(name, None)
+        if reading is None or reading.taken != message.skip:
+            if reading is not None:
+                reading.source.close()
+            reading = _Reading(self._open(message.path, message.format), self._identity)
+        try:
+            for _ in reading.items(message.skip):
+                pass  # counts what earlier parts have taken; their memories are kept
+            taken = self._part(reading, message, context)
+        except BaseException:
+            reading.source.close()
+            raise
+        if taken.done:
+            reading.source.close()
+        else:
+            self._readings[name] = reading
+        return taken
+
+    def _part(self, reading: _Reading, message: Take, context: Context) -> Taken:
+        changes: list[AddMemory] = []
+        malformed: list[tuple[int, str]] = []
+        size, done = 0, True
+        for item, identity in reading.items(None):
+            if isinstance(item, Malformed):
+                malformed.append((item.line, item.why))
+            else:
+                changes.append(self._memory(item, identity, message.scope, context))
+                size += len(item.text)
+            if len(changes) + len(malformed) >= self._batch_events or size >= self._batch_bytes:
+                done = False
+                break
+        kept: tuple[Kept, ...] = ()
+        if changes:
+            kept = self._apply(tuple(changes), f"take/{context.trace}/{message.skip}", context).kept
+        context.progress(reading.source.position_bytes, reading.source.size_bytes)
+        return Taken(
+            format=reading.source.format,
+            taken=reading.taken,
+            done=done,
+            position_bytes=reading.source.position_bytes,
+            size_bytes=reading.source.size_bytes,
+            new=sum(one.created for one in kept),
+            known=sum(not one.created for one in kept),
+            differing=sum(not one.same_text for one in kept),
+            malformed=tuple(malformed),
+            scopes=tuple(sorted({one.scope for one in kept if one.created})),
+        )
+
+    def _memory(self, event: Event, identity: bytes, scope: str | None, context: Context) -> AddMemory:
+        named = scope if scope is not None else event.scope
+        return AddMemory(
+            id=new_id(context, identity),
+            identity=identity,
+            assistant=printable(event.assistant),
+            session=printable(event.session),
+            place=self._locate(printable(named), event.cwd),
+            kind=event.kind,
+            role=event.role,
+            text=event.text,
+            source_id=printable(event.source_id),
+            speaker=printable(event.speaker),
+            said_at=event.said_at,
+            branch=printable(event.branch),
+            tool=printable(event.tool),
+            outcome=event.outcome,
+            files=tuple(printable(file) for file in event.files),
+        )
+
+    def _capture_text(self, message: CaptureText, context: Context) -> TextCaptured:
+        if not message.text.strip():
+            raise InvalidValue(name="text", value="", why="there is nothing to keep", expected="some words")
+        event = Event(
+            assistant=message.assistant,
+            session=message.session,
+            kind=message.kind,
+            role=message.role,
+            text=message.text,
+            speaker=message.speaker,
+            said_at=context.now if message.said_at is None else message.said_at,
+        )
+        identity = identity_of(event, 1, self._identity)
+        memory = AddMemory(
+            id=new_id(context, identity),
+            identity=identity,
+            assistant=printable(event.assistant),
+            session=printable(event.session),
+            place=message.place,
+            kind=event.kind,
+            role=event.role,
+            text=event.text,
+            speaker=printable(event.speaker),
+            said_at=event.said_at,
+        )
+        changes: tuple[Change, ...] = (memory,)
+        if message.supersedes is not None:
+            changes = (memory, Supersede(old=message.supersedes, new=memory.id))
+        kept = self._apply(changes, f"text/{context.trace}", context).kept[0]
+        return TextCaptured(id=kept.id, created=kept.created, scope=kept.scope)
+
+    def _apply(self, changes: tuple[Change, ...], key: str, context: Context) -> Applied:
+        answer = context.ask(Apply(changes=changes, key=key.encode(), author="capture", run=context.trace))
+        assert isinstance(answer, Applied)
+        return answer
+
+
+class _Reading:
+    """A transcript that is being read, and how often each text occurred in it."""
+
+    def __init__(self, source: Source, identity: Digest) -> None:
+        self.source = source
+        self.taken = 0
+        self._items = iter(source)
+        self._identity = identity
+        self._occurred: Counter[bytes] = Counter()
+
+    def items(self, up_to: int | None) -> Iterator[tuple[Event | Malformed, bytes]]:
+        """The next items with their identities: up to the item of that number, or to the end."""
+        while up_to is None or self.taken < up_to:
+            item = next(self._items, None)
+            if item is None:
+                return
+            self.taken += 1
+            identity = b""
+            if isinstance(item, Event):
+                first = identity_of(item, 1, self._identity)
+                self._occurred[first] += item.host_id is None
+                occurred = self._occurred[first]
+                identity = first if occurred <= 1 else identity_of(item, occurred, self._identity)
+            yield item, identity
+
+
+def identity_of(event: Event, occurrence: int, identity: Digest) -> bytes:
+    """The key of an event, 32 bytes: what makes capturing it twice store it once.
+
+    Args:
+        occurrence: how often these bytes were said in the session so far, this time included; it counts only
+            where the host gives no id.
+    """
+    who = (event.assistant, event.session, event.kind, event.role)
+    parts = [part.encode("utf-8", "surrogatepass") for part in who]
+    if event.host_id is not None:
+        return identity(b"event", *parts, b"id", event.host_id.encode("utf-8", "surrogatepass"))
+    return identity(b"event", *parts, b"bytes", event.text, str(occurrence).encode())
+
+
+def new_id(context: Context, identity: bytes) -> bytes:
+    """A UUIDv7 (RFC 9562) of the request's time whose other bits follow from the mind's seed and the identity."""
+    drawn = context.random(identity).getrandbits(74)
+    value = (context.now // 1000) << 80 | 7 << 76 | (drawn >> 62) << 64 | 2 << 62 | drawn & ((1 << 62) - 1)
+    return value.to_bytes(16, "big")
+
+
+def printable(text: Any) -> Any:
+    """A name as it can be kept: a lone surrogate is written out, since SQLite's text cannot hold it."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8") if isinstance(text, str) else text

@@ -1,0 +1,198 @@
+"""Changes: the closed list of what may be done to a store. An actor writes by sending `Apply(changes)`.
+
+The Store carries out all changes of one `Apply` in one transaction and keeps each in its log with its inverse, its
+run and its author. Inverses are changes too, so whatever was done can be undone in reverse order
+(`Store.fork(at_seq)` does just that).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Union
+
+import msgspec
+
+from mnemic.actors.events import Kind, Outcome, Role
+
+__all__ = [
+    "AddEncoder",
+    "AddMemory",
+    "AddVectors",
+    "Change",
+    "DropEncoder",
+    "DropMemory",
+    "DropVectors",
+    "EncoderName",
+    "Meaning",
+    "Place",
+    "RecordRecall",
+    "Supersede",
+    "Unsupersede",
+]
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Which scope something belongs to, and how that is known."""
+
+    path: str
+    """The scope's path, such as ``workspace/project``; ``""`` for what belongs to no project."""
+    project: str | None
+    """What makes the project itself: its common git directory or its folder; ``None`` for a scope given by name.
+    Two projects of one name get two paths (``shelf`` and ``shelf~2``)."""
+    found: str
+    """How it was found: ``named``, ``.mnemic.toml``, ``git``, ``folder`` or ``none``."""
+
+
+class EncoderName(msgspec.Struct, frozen=True):
+    """Which code and which weights make a vector."""
+
+    implementation: str
+    """The code, such as ``numpy-float32``."""
+    model: str
+    """SHA-256 of the weights, hexadecimal."""
+
+
+class Meaning(msgspec.Struct, frozen=True):
+    """The embedded windows of one memory."""
+
+    memory: bytes
+    """The memory's id."""
+    spans: tuple[tuple[int, int], ...]
+    """Where each window starts and ends, in characters."""
+    covered: int
+    """How many characters the windows cover, from the start."""
+    total: int
+    """How many there are; what is beyond `covered` is found by its words only."""
+
+
+class _Change(msgspec.Struct, frozen=True, kw_only=True, tag_field="change"):
+    bulk: ClassVar[tuple[str, ...]] = ()
+    """Fields left empty in the log: a text lives in its memory, and vectors can be made again."""
+
+
+class AddMemory(_Change, frozen=True, kw_only=True, tag="add_memory"):
+    """Keep one text for good. A memory of the same identity is kept once."""
+
+    bulk = ("text",)
+
+    id: bytes
+    """UUIDv7, 16 bytes."""
+    identity: bytes
+    """Keyed hash, 32 bytes, that tells whether this was captured before."""
+    assistant: str
+    """The host, as in `Event.assistant`."""
+    session: str
+    """The conversation."""
+    place: Place
+    """The scope."""
+    kind: Kind
+    """What it is."""
+    role: Role
+    """Who it comes from."""
+    text: bytes
+    """Verbatim, UTF-8 with ``surrogatepass``."""
+    source_id: str | None = None
+    """The input's own id."""
+    speaker: str | None = None
+    """Name of who spoke."""
+    said_at: int | None = None
+    """World time, microseconds since 1970 UTC."""
+    branch: str | None = None
+    """Git branch."""
+    tool: str | None = None
+    """Tool name."""
+    outcome: Outcome | None = None
+    """How the tool call ended."""
+    files: tuple[str, ...] = ()
+    """Files touched."""
+
+
+class DropMemory(_Change, frozen=True, kw_only=True, tag="drop_memory"):
+    """Take back an `AddMemory`, with its words, its vectors and a session or scope that held nothing else."""
+
+    id: bytes
+    """The memory."""
+
+
+class Supersede(_Change, frozen=True, kw_only=True, tag="supersede"):
+    """Say that a newer memory replaces an older one; the old words stay readable as the past."""
+
+    old: bytes
+    """The memory that no longer holds."""
+    new: bytes
+    """The memory that holds instead."""
+
+
+class Unsupersede(_Change, frozen=True, kw_only=True, tag="unsupersede"):
+    """Take back a `Supersede`."""
+
+    old: bytes
+    """The memory that holds again."""
+    new: bytes
+    """The memory that replaced it."""
+
+
+class AddEncoder(_Change, frozen=True, kw_only=True, tag="add_encoder"):
+    """Make room for the vectors of an implementation and model."""
+
+    encoder: EncoderName
+    """Its name."""
+    dimensions: int
+    """Length of its vectors."""
+
+
+class DropEncoder(_Change, frozen=True, kw_only=True, tag="drop_encoder"):
+    """Take back an `AddEncoder`, with all its vectors."""
+
+    encoder: EncoderName
+    """Its name."""
+
+
+class AddVectors(_Change, frozen=True, kw_only=True, tag="add_vectors"):
+    """Keep the vectors of some memories, in place of any they had from the same encoder."""
+
+    bulk = ("vectors",)
+
+    encoder: EncoderName
+    """Who made them."""
+    meanings: tuple[Meaning, ...]
+    """Which windows they are of, memory by memory."""
+    vectors: bytes
+    """All windows' vectors in that order: ``(windows, dimensions) float32``, little-endian, row-major."""
+
+
+class DropVectors(_Change, frozen=True, kw_only=True, tag="drop_vectors"):
+    """Take back an `AddVectors`."""
+
+    encoder: EncoderName
+    """Who made them."""
+    memories: tuple[bytes, ...]
+    """Whose they are."""
+
+
+class RecordRecall(_Change, frozen=True, kw_only=True, tag="record_recall"):
+    """Keep what was asked and what was given, word for word; nothing is derived from it yet."""
+
+    query: str
+    """The question, with lone surrogates escaped."""
+    scope: str
+    """The scope it was asked in; ``*`` for everything."""
+    returned: tuple[bytes, ...]
+    """Ids of the hits, best first."""
+
+
+Change = Union[  # noqa: UP007 - msgspec builds its decoder from this tagged union
+    AddMemory,
+    DropMemory,
+    Supersede,
+    Unsupersede,
+    AddEncoder,
+    DropEncoder,
+    AddVectors,
+    DropVectors,
+    RecordRecall,
+]
+
+
+def without_bulk(change: Any) -> Any:
+    """The change as the log keeps it: its bulk fields empty."""
+    return msgspec.structs.replace(change, **dict.fromkeys(change.bulk, b"")) if change.bulk else change

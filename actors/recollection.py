@@ -1,0 +1,115 @@
+"""What the Retriever holds in memory: the columns of all memories and their vectors, grown as the log grows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.actors.changes import EncoderName
+from mnemic.actors.snapshot import Columns, Postings, Snapshot, Superseded
+
+__all__ = ["Recollection"]
+
+_EMPTY = np.empty(0, np.int64)
+
+
+class _Growing:
+    """An array that grows at its end; appending costs amortised time in proportion to what is appended."""
+
+    def __init__(self, empty: NDArray[Any]) -> None:
+        self._block = empty
+        self._length = len(empty)
+
+    def append(self, more: NDArray[Any]) -> None:
+        length = self._length + len(more)
+        if length > len(self._block):
+            block = np.empty((max(length, 2 * self._length), *more.shape[1:]), more.dtype)
+            block[: self._length] = self._block[: self._length]
+            self._block = block
+        self._block[self._length : length] = more
+        self._length = length
+
+    def view(self) -> NDArray[Any]:
+        """What was appended; not a copy."""
+        return self._block[: self._length]
+
+
+class Recollection:
+    """Follows the log: after `follow`, everything here is as of that snapshot."""
+
+    def __init__(self) -> None:
+        self._generation = -1
+        self._seq = -1
+        self._seq_of_windows = -1
+        self._last_window = 0
+        self._encoder: EncoderName | None = None
+        self._columns: tuple[_Growing, ...] = ()
+        self.columns = Columns(*(_EMPTY for _ in Columns._fields))
+        """All memories, column by column."""
+        self._clear()
+
+    def follow(self, snapshot: Snapshot, encoder: EncoderName | None) -> None:
+        """Bring everything up to a snapshot; with another encoder, its vectors take the place of the old ones."""
+        if snapshot.generation != self._generation:
+            self._generation = snapshot.generation
+            self._clear()
+        if snapshot.seq != self._seq:
+            last = int(self.columns.row[-1]) if len(self.columns.row) else 0
+            for growing, more in zip(self._columns, snapshot.memories(last), strict=True):
+                growing.append(more)
+            self.columns = Columns(*(growing.view() for growing in self._columns))
+            self._superseded = snapshot.superseded()
+        if encoder is not None and (encoder != self._encoder or snapshot.seq != self._seq_of_windows):
+            self._follow_windows(snapshot, encoder)
+        self._seq = snapshot.seq
+
+    def windows(self) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.int64]]:
+        """The vectors ``(w, dimensions) float32``, the position of each one's memory, and where its window starts."""
+        return self._vectors.view(), self._memory_of_window.view(), self._start_of_window.view()
+
+    def located(self, postings: Postings) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Postings with positions in the columns instead of rows."""
+        return np.searchsorted(self.columns.row, postings.row), postings.frequency
+
+    def superseded(self) -> Iterator[tuple[int, int, int]]:
+        """Positions of what is replaced and of what replaces it, and the time it was said; the oldest first."""
+        order = np.lexsort((self._superseded.old, self._superseded.at))
+        old = np.searchsorted(self.columns.row, self._superseded.old[order])
+        new = np.searchsorted(self.columns.row, self._superseded.new[order])
+        yield from zip(old.tolist(), new.tolist(), self._superseded.at[order].tolist(), strict=True)
+
+    def known(self, row: int, as_of: int | None) -> bool:
+        """Whether it was known by then that the memory of this row is replaced."""
+        at = self._superseded.at[self._superseded.old == row]
+        return bool(len(at)) and (as_of is None or int(at[0]) <= as_of)
+
+    def _follow_windows(self, snapshot: Snapshot, encoder: EncoderName) -> None:
+        if encoder != self._encoder:
+            self._encoder = encoder
+            self._clear_windows(0)
+        block = snapshot.vectors(encoder, self._last_window)
+        if len(block.window):
+            if not self._last_window:
+                self._clear_windows(block.vectors.shape[1])
+            self._vectors.append(block.vectors)
+            self._memory_of_window.append(np.searchsorted(self.columns.row, block.row))
+            self._start_of_window.append(block.start)
+            self._last_window = int(block.window[-1])
+        self._seq_of_windows = snapshot.seq
+
+    def _clear(self) -> None:
+        self._seq = -1
+        self._clear_windows(0)
+        self._columns = tuple(_Growing(_EMPTY) for _ in Columns._fields)
+        self.columns = Columns(*(growing.view() for growing in self._columns))
+        self._superseded = Superseded(_EMPTY, _EMPTY, _EMPTY)
+
+    def _clear_windows(self, dimensions: int) -> None:
+        self._last_window = 0
+        self._seq_of_windows = -1
+        self._vectors = _Growing(np.empty((0, dimensions), np.float32))
+        self._memory_of_window = _Growing(_EMPTY)
+        self._start_of_window = _Growing(_EMPTY)

@@ -1,0 +1,293 @@
+"""The Retriever actor: finds the memories that matter.
+
+It keeps the columns and vectors of all memories in memory and follows the log by `seq`; words come from the word
+index of its snapshot. Ranking itself is `mnemic.algorithms`: BM25 over turns and over whole sessions, inner products,
+fusion. A question is embedded by the Embedder, before anything that is only pending; without a model, words answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.actors.changes import RecordRecall
+from mnemic.actors.contract import CONTRACT, Context, Setting
+from mnemic.actors.errors import InvalidValue, ModelError, RuntimeFault, UnknownScope
+from mnemic.actors.events import KINDS
+from mnemic.actors.excerpts import excerpt, tokens_of
+from mnemic.actors.messages import (
+    Apply,
+    Count,
+    Counts,
+    EmbedQuery,
+    FindScope,
+    GetMemories,
+    Hit,
+    Memories,
+    Memory,
+    QueryEmbedded,
+    Recall,
+    Recalled,
+    ScopeFound,
+    Trace,
+)
+from mnemic.actors.recollection import Recollection
+from mnemic.actors.snapshot import Snapshot, SnapshotSource
+from mnemic.algorithms.bm25 import bm25, bm25_grouped
+from mnemic.algorithms.fusion import Fused, Signal, fuse, rank
+from mnemic.algorithms.scan import NATIVE, inner_products
+from mnemic.algorithms.stopwords import content_words
+
+__all__ = ["NOT_NATIVE", "RetrieverActor"]
+
+NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
+SIGNALS = ("dense", "lexical", "session")
+_ABOVE = 1e-3  # a correction stands this much above what it replaces
+_CANDIDATES_TRACED = 200
+
+Floats = NDArray[np.float64]
+
+
+class RetrieverActor:
+    """Answers recalls."""
+
+    contract: ClassVar[int] = CONTRACT
+    takes: ClassVar[tuple[type, ...]] = (Recall, GetMemories, FindScope, Count)
+    settings: ClassVar[tuple[Setting, ...]] = (
+        Setting("recall.k", 10, "memories", "How many hits a recall gives unless it says.", 1),
+        Setting("recall.hit_bytes", 8192, "bytes", "Of a longer memory the best stretch is given, with its place.", 64),
+    )
+
+    def __init__(self, source: SnapshotSource, hit_bytes: int) -> None:
+        self._source = source
+        self._hit_bytes = hit_bytes
+        self._memory = Recollection()
+
+    def handle(self, message: Any, context: Context) -> Recalled | Memories | ScopeFound | Counts:
+        """Answer a recall, give memories whole, find a scope, or count.
+
+        Raises:
+            UnknownScope, InvalidValue, NoSuchMemory: what was asked for cannot be.
+        """
+        if isinstance(message, Recall):
+            return self._recall(message, context)
+        with self._source.snapshot() as snapshot:
+            if isinstance(message, GetMemories):
+                return Memories(memories=tuple(snapshot.records(snapshot.rows_of(message.ids))))
+            if isinstance(message, FindScope):
+                return ScopeFound(path=_existing(snapshot, message))
+            return snapshot.counts(None)
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self._source.close()
+
+    def _recall(self, recall: Recall, context: Context) -> Recalled:
+        _check(recall)
+        degraded: list[str] = []
+        asked = self._embed(recall, context, degraded) if "dense" in recall.signals else None
+        with self._source.snapshot() as snapshot:
+            self._memory.follow(snapshot, asked.encoder if asked else None)
+            visible = self._visible(recall, snapshot)
+            terms = list(dict.fromkeys(snapshot.stems(content_words(snapshot.words(recall.query)))))
+            signals, windows = self._signals(recall, snapshot, terms, visible, asked, degraded)
+            fused = fuse(signals, visible)
+            prior = self._corrections(recall, fused.scores, visible)
+            total = fused.scores + prior
+            speaking = visible & (total > 0)
+            order = rank(total, speaking, self._memory.columns.said_at, max(4 * recall.k, _CANDIDATES_TRACED))
+            hits, left_out, used = self._hits(recall, snapshot, terms, order, fused, prior, windows)
+            candidates = self._candidates(snapshot, signals, order) if recall.trace else ()
+        if recall.observe:
+            ids = tuple(hit.id for hit in hits)
+            query = recall.query.encode("utf-8", "backslashreplace").decode("utf-8")
+            record = RecordRecall(query=query, scope=recall.scope, returned=ids)
+            key = f"recall/{context.trace}".encode()
+            context.tell(Apply(changes=(record,), key=key, author="retriever", run=context.trace))
+        return Recalled(
+            hits=tuple(hits),
+            scope=recall.scope,
+            searched=int(np.count_nonzero(visible)),
+            used_tokens=used,
+            left_out=left_out,
+            degraded=tuple(degraded),
+            candidates=candidates,
+        )
+
+    def _embed(self, recall: Recall, context: Context, degraded: list[str]) -> QueryEmbedded | None:
+        try:
+            answer = context.ask(EmbedQuery(text=recall.query))
+        except (ModelError, RuntimeFault) as error:
+            degraded.append(f"meaning: {error} Words alone answered.")
+            return None
+        assert isinstance(answer, QueryEmbedded)
+        return answer
+
+    def _visible(self, recall: Recall, snapshot: Snapshot) -> NDArray[np.bool_]:
+        columns = self._memory.columns
+        numbers = [KINDS.index(kind) for kind in recall.kinds]
+        visible = np.isin(columns.kind, numbers)
+        if recall.scope != "*":
+            visible &= np.isin(columns.scope, _scopes_below(snapshot, recall.scope))
+        if recall.session is not None:
+            visible &= np.isin(columns.session, snapshot.session_numbers(recall.session))
+        if recall.since is not None:
+            visible &= columns.said_at >= recall.since
+        if recall.until is not None:
+            visible &= columns.said_at < recall.until
+        if recall.as_of is not None:
+            visible &= columns.recorded_at <= recall.as_of
+        return visible
+
+    def _signals(
+        self,
+        recall: Recall,
+        snapshot: Snapshot,
+        terms: list[str],
+        visible: NDArray[np.bool_],
+        asked: QueryEmbedded | None,
+        degraded: list[str],
+    ) -> tuple[list[Signal], NDArray[np.int64] | None]:
+        """The signals, and for each memory the start of the window that fits best (-1 for none)."""
+        columns = self._memory.columns
+        signals: list[Signal] = []
+        windows = None
+        if asked is not None:
+            dense, windows = self._dense(asked)
+            signals.append(Signal("dense", dense))
+            pending = int(np.count_nonzero(visible & np.isnan(dense)))
+            if pending:
+                degraded.append(
+                    f"meaning: {pending} of the memories looked through are found by their words only so far"
+                )
+            if not NATIVE:
+                degraded.append(NOT_NATIVE)
+        if {"lexical", "session"} & set(recall.signals):
+            postings = [self._memory.located(snapshot.postings(term)) for term in terms]
+            if "lexical" in recall.signals:
+                signals.append(Signal("lexical", bm25(postings, columns.words, visible), floor=0.0))
+            if "session" in recall.signals:
+                scores = bm25_grouped(postings, columns.words, visible, columns.session)
+                signals.append(Signal("session", scores, floor=0.0))
+        return signals, windows
+
+    def _dense(self, asked: QueryEmbedded) -> tuple[Floats, NDArray[np.int64]]:
+        """For each memory the cosine of its best window, NaN where it has none, and where that window starts."""
+        vectors, memory, start = self._memory.windows()
+        best = np.full(len(self._memory.columns.row), np.nan)
+        where = np.full(len(best), -1, np.int64)
+        if len(memory):
+            cosines = inner_products(vectors, np.frombuffer(asked.vector, np.float32))
+            order = np.lexsort((-start, cosines))  # ascending, so that the best window is written last
+            best[memory[order]] = cosines[order]
+            where[memory[order]] = start[order]
+        return best, where
+
+    def _corrections(self, recall: Recall, scores: Floats, visible: NDArray[np.bool_]) -> Floats:
+        """What each memory is lifted by, so that it stands above what it replaces."""
+        prior = np.zeros(len(scores))
+        for old, new, at in self._memory.superseded():
+            known = recall.as_of is None or at <= recall.as_of
+            if known and visible[old] and visible[new] and scores[old] > 0:
+                prior[new] = max(prior[new], scores[old] + prior[old] + _ABOVE - scores[new])
+        return prior
+
+    def _hits(
+        self,
+        recall: Recall,
+        snapshot: Snapshot,
+        terms: list[str],
+        order: NDArray[np.int64],
+        fused: Fused,
+        prior: Floats,
+        windows: NDArray[np.int64] | None,
+    ) -> tuple[list[Hit], int, int]:
+        hits: list[Hit] = []
+        left_out = used = 0
+        for index in order:
+            if len(hits) == recall.k:
+                break
+            row = int(self._memory.columns.row[index])
+            memory = snapshot.records([row])[0]
+            start = -1 if windows is None else int(windows[index])
+            part, offset = excerpt(memory.text, self._hit_bytes, start, terms)
+            cost = tokens_of(part)
+            if recall.budget_tokens is not None and used + cost > recall.budget_tokens:
+                left_out += 1
+                if left_out > recall.k:
+                    break
+                continue
+            used += cost
+            why = {name: float(share[index]) for name, share in fused.shares.items()}
+            if prior[index]:
+                why["prior"] = float(prior[index])
+            known = memory.superseded_by is not None and self._memory.known(row, recall.as_of)
+            hits.append(_hit(memory, part, offset, why, memory.superseded_by if known else None))
+        return hits, left_out, used
+
+    def _candidates(self, snapshot: Snapshot, signals: list[Signal], order: NDArray[np.int64]) -> tuple[Trace, ...]:
+        columns = self._memory.columns
+        found = snapshot.records([int(columns.row[index]) for index in order])
+        return tuple(
+            Trace(
+                id=memory.id,
+                raw={one.name: float(one.scores[index]) for one in signals if not np.isnan(one.scores[index])},
+            )
+            for index, memory in zip(order, found, strict=True)
+        )
+
+
+def _hit(memory: Memory, part: bytes, offset: int, why: dict[str, float], superseded_by: bytes | None) -> Hit:
+    return Hit(
+        id=memory.id,
+        source_id=memory.source_id,
+        text=part,
+        start_byte=offset,
+        size_bytes=len(memory.text),
+        tier="episodic",
+        kind=memory.kind,
+        role=memory.role,
+        speaker=memory.speaker,
+        session=memory.session,
+        scope=memory.scope,
+        said_at=memory.said_at,
+        score=sum(why.values()),
+        why=why,
+        superseded_by=superseded_by,
+    )
+
+
+def _existing(snapshot: Snapshot, message: FindScope) -> str | None:
+    if message.place.project is not None:
+        return snapshot.scope_of(message.place.project)
+    return message.place.path if message.place.path in snapshot.scopes().values() else None
+
+
+def _scopes_below(snapshot: Snapshot, scope: str) -> list[int]:
+    paths = snapshot.scopes()
+    found = [number for number, path in paths.items() if path == scope or (scope and path.startswith(f"{scope}/"))]
+    if not found:
+        raise UnknownScope(scope=scope, known=", ".join(sorted(path or "''" for path in paths.values())) or "none yet")
+    return found
+
+
+def _check(recall: Recall) -> None:
+    if not recall.query.strip():
+        raise InvalidValue(name="the query", value=recall.query, why="it is empty", expected="some words")
+    if recall.k < 1:
+        raise InvalidValue(name="k", value=recall.k, why="it is less than 1", expected="a number from 1")
+    if recall.budget_tokens is not None and recall.budget_tokens < 1:
+        raise InvalidValue(
+            name="the budget", value=recall.budget_tokens, why="no text fits", expected="1 or more tokens"
+        )
+    for name, given, known in (("a kind", recall.kinds, KINDS), ("a signal", recall.signals, SIGNALS)):
+        unknown = [one for one in given if one not in known]
+        if unknown or not given:
+            raise InvalidValue(
+                name=name,
+                value=unknown[0] if unknown else "",
+                why="it is not known" if unknown else "none is given",
+                expected=f"one or more of {', '.join(known)}",
+            )

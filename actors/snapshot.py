@@ -1,0 +1,172 @@
+"""Snapshots: what actors read. Arrays and records as of one `seq` of the log; never SQL.
+
+`mnemic.runtime.reader` holds the real ones. All reads from one snapshot see the same state, whatever is written
+meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import NamedTuple, Protocol
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.actors.changes import EncoderName
+from mnemic.actors.messages import Counts, Memory
+
+__all__ = ["Columns", "Pending", "Postings", "Snapshot", "SnapshotSource", "Superseded", "VectorBlock"]
+
+
+class Columns(NamedTuple):
+    """Memories, column by column, in the order they were kept; `n` of them."""
+
+    row: NDArray[np.int64]
+    """``(n,) int64``: the row, ascending."""
+    session: NDArray[np.int64]
+    """``(n,) int64``: number of the conversation."""
+    scope: NDArray[np.int64]
+    """``(n,) int64``: number of the scope."""
+    kind: NDArray[np.int64]
+    """``(n,) int64``: position in `mnemic.actors.events.KINDS`."""
+    words: NDArray[np.int64]
+    """``(n,) int64``: length in words, the speaker's name included."""
+    said_at: NDArray[np.int64]
+    """``(n,) int64``: world time, microseconds; the time of keeping where the source gave none."""
+    recorded_at: NDArray[np.int64]
+    """``(n,) int64``: system time, microseconds."""
+
+
+class Superseded(NamedTuple):
+    """Which memories are replaced by which, `n` pairs."""
+
+    old: NDArray[np.int64]
+    """``(n,) int64``: row of the replaced memory."""
+    new: NDArray[np.int64]
+    """``(n,) int64``: row of the one that replaces it."""
+    at: NDArray[np.int64]
+    """``(n,) int64``: system time it was said, microseconds."""
+
+
+class VectorBlock(NamedTuple):
+    """Embedded windows, `n` of them."""
+
+    window: NDArray[np.int64]
+    """``(n,) int64``: number of the window, ascending."""
+    row: NDArray[np.int64]
+    """``(n,) int64``: row of its memory."""
+    start: NDArray[np.int64]
+    """``(n,) int64``: where it starts in the text, characters."""
+    vectors: NDArray[np.float32]
+    """``(n, dimensions) float32``, unit length."""
+
+
+class Postings(NamedTuple):
+    """Where one word stem occurs, `n` memories."""
+
+    row: NDArray[np.int64]
+    """``(n,) int64``: row of the memory, ascending."""
+    frequency: NDArray[np.float32]
+    """``(n,) float32``: how often."""
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """A memory that waits to be embedded."""
+
+    row: int
+    """Its row."""
+    id: bytes
+    """Its id."""
+    kind: str
+    """What it is."""
+    speaker: str | None
+    """Who spoke: embedded with the text, since a question may name them."""
+    text: bytes
+    """Its text."""
+
+
+class Snapshot(Protocol):
+    """The state as of one `seq`."""
+
+    seq: int
+    """The log's highest number."""
+    generation: int
+    """Grows when what is derived is made anew: rows and windows seen before may mean something else then."""
+
+    def memories(self, after_row: int) -> Columns:
+        """Memories kept after a row; ``0`` gives all."""
+        ...
+
+    def superseded(self) -> Superseded:
+        """All replacements."""
+        ...
+
+    def scopes(self) -> dict[int, str]:
+        """Scope numbers and their paths."""
+        ...
+
+    def scope_of(self, project: str) -> str | None:
+        """The path of a project's scope, if anything was ever captured there."""
+        ...
+
+    def session_numbers(self, name: str) -> list[int]:
+        """Numbers of the conversations of that name, of any assistant."""
+        ...
+
+    def encoders(self) -> list[EncoderName]:
+        """Who made vectors, oldest first."""
+        ...
+
+    def vectors(self, encoder: EncoderName, after_window: int) -> VectorBlock:
+        """Windows embedded after a window; ``0`` gives all."""
+        ...
+
+    def stems(self, words: Sequence[str]) -> list[str]:
+        """The stem under which the word index keeps each word."""
+        ...
+
+    def words(self, text: str) -> list[str]:
+        """The words of a text, lower case, without accents, not stemmed."""
+        ...
+
+    def postings(self, stem: str) -> Postings:
+        """Where a stem occurs."""
+        ...
+
+    def records(self, rows: Sequence[int]) -> list[Memory]:
+        """Whole memories, in the order asked for."""
+        ...
+
+    def rows_of(self, ids: Sequence[bytes]) -> list[int]:
+        """Rows of ids.
+
+        Raises:
+            NoSuchMemory: one of them is not there.
+        """
+        ...
+
+    def pending(self, encoder: EncoderName, after_row: int, bulk: bool, limit: int) -> list[Pending]:
+        """Memories after a row that the encoder has not embedded yet: bulk kinds only, or all others only."""
+        ...
+
+    def counts(self, encoder: EncoderName | None) -> Counts:
+        """What is there; embedded by `encoder`, or by the newest where it is ``None``."""
+        ...
+
+    def partly_embedded(self, encoder: EncoderName) -> int:
+        """Memories of which only the first part is embedded."""
+        ...
+
+
+class SnapshotSource(Protocol):
+    """Gives snapshots."""
+
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
+        """The newest state, held while the context lasts; keep it short, since the write-ahead log cannot shrink."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the store."""
+        ...

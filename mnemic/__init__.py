@@ -1,0 +1,46 @@
+"""Mnemic: a long-term memory for AI assistants that runs on its user's own machine.
+
+import mnemic
+
+with mnemic.open("~/memories") as mind:
+    mind.capture("session.jsonl")
+    print(mind.recall("what did we decide about the database?").hits[0].text.decode())
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mnemic.actors.contract import Clock
+    from mnemic.mind import Mind
+
+__all__ = ["__version__", "open"]
+
+__version__ = "0.1.0"
+
+
+def open(
+    home: str | os.PathLike[str],
+    mind: str = "default",
+    engine: str = "embedded",
+    clock: Clock | None = None,
+    seed: bytes | None = None,
+) -> Mind:
+    """Open a mind, and make it where there is none. Close it, or use it in a ``with`` block.
+
+    Args:
+        home: the folder that holds the minds; ``~`` is the user's own.
+        mind: its name.
+        engine: where the actors run; ``embedded`` is this process.
+        clock: gives the time; the machine's where absent.
+        seed: what chance depends on, 32 bytes; the mind's own where absent.
+
+    Raises:
+        mnemic.errors.StoreError: it cannot be opened, and nothing was written.
+        mnemic.errors.InvalidValue: a name, the engine or a setting is not valid.
+    """
+    from mnemic.mind import Mind  # here, because it loads NumPy and SQLite: `import mnemic` stays cheap
+
+    return Mind.open(home, mind, engine=engine, clock=clock, seed=seed, create=True)

@@ -1,0 +1,391 @@
+"""The command line: reads arguments, calls the verbs of a mind, prints what they answer. It decides nothing.
+
+Heavy modules are imported by the command that needs them, so that `mnemic --help` and a mistyped option cost nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import logging.handlers
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mnemic import __version__
+from mnemic.actors.errors import MnemicError
+from mnemic.actors.events import DEFAULT_KINDS, KINDS
+from mnemic.actors.times import parse_time
+from mnemic.errors import exit_code
+from mnemic.runtime.clock import SystemClock
+
+if TYPE_CHECKING:
+    from mnemic.mind import Mind
+
+__all__ = ["cli", "main"]
+
+_CLOCK = SystemClock()
+_LOG_BYTES = 1 << 20
+
+
+class Chosen:
+    """Where a command works and how it prints."""
+
+    def __init__(self, home: str | None, mind: str, as_json: bool) -> None:
+        from mnemic.runtime.homes import default_home
+
+        self.home = Path(home).expanduser() if home else default_home(os.environ)
+        self.mind = mind
+        self.as_json = as_json
+
+    @contextmanager
+    def open(self, *, create: bool) -> Iterator[Mind]:
+        """The mind, open; it is closed at the end, whatever happens."""
+        from mnemic.mind import Mind
+
+        with Mind.open(self.home, self.mind, create=create) as mind:
+            _log_to(self.home / "mnemic.log")
+            yield mind
+
+    def say(self, view: Any, lines: Callable[[], Iterator[str]]) -> None:
+        """Print an answer: as JSON, or as lines for a person."""
+        if self.as_json:
+            click.echo(json.dumps(view))
+        else:
+            for line in lines():
+                click.echo(line.encode("utf-8", "backslashreplace").decode("utf-8"))
+
+
+def _options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that every command has."""
+
+    def chosen(context: click.Context, home: str | None, mind: str, as_json: bool, **rest: Any) -> Any:
+        context.obj = as_json
+        return command(Chosen(home, mind, as_json), **rest)
+
+    chosen.__name__, chosen.__doc__ = command.__name__, command.__doc__
+    chosen.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
+    chosen = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(chosen)
+    chosen = click.option("--mind", default="default", show_default=True, metavar="NAME", help="Which memory.")(chosen)
+    chosen = click.option(
+        "--home", metavar="DIR", help="Folder of all minds; else $MNEMIC_HOME, else the platform's data folder."
+    )(chosen)
+    return click.pass_context(chosen)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="mnemic")
+def cli() -> None:
+    """A long-term memory for AI assistants, on your own machine."""
+
+
+@cli.command()
+@_options
+def init(chosen: Chosen) -> None:
+    """Make a mind: its folder, its key, its store."""
+    from mnemic.runtime.homes import make_mind
+
+    folder = make_mind(chosen.home, chosen.mind, _CLOCK)
+    view = {"mind": chosen.mind, "folder": str(folder.path), "key": str(folder.key)}
+
+    def lines() -> Iterator[str]:
+        yield f"Made the mind {chosen.mind!r} in {folder.path}"
+        yield f"Its key is {folder.key}: keep a copy elsewhere. Without it nobody can read this memory, you included."
+
+    chosen.say(view, lines)
+
+
+@cli.command()
+@click.argument("sources", nargs=-1, required=True, metavar="FILE|DIR|-...")
+@click.option(
+    "--format",
+    "format_",
+    default="auto",
+    show_default=True,
+    metavar="FORMAT",
+    help="auto, claude-code, codex, jsonl or text.",
+)
+@click.option("--scope", metavar="W/P", help="Scope they belong to; else each one's own, or its folder's project.")
+@_options
+def capture(chosen: Chosen, sources: tuple[str, ...], format_: str, scope: str | None) -> None:
+    """Take in transcripts: files, folders of *.jsonl, or - for standard input. Twice is once."""
+    started = _CLOCK.monotonic_s()
+    with chosen.open(create=True) as mind, _bars(chosen.as_json) as progress:
+        report = mind.capture(sources, format=format_, scope=scope, progress=progress)
+    took_s = _CLOCK.monotonic_s() - started
+    view = {name: getattr(report, name) for name in report.__struct_fields__} | {"took_s": round(took_s, 2)}
+
+    def lines() -> Iterator[str]:
+        known = f", {report.known} known already" if report.known else ""
+        yield f"{report.new} new memories from {_count(report.files, 'transcript')}{known}, in {took_s:.1f} s"
+        if report.scopes:
+            yield f"scopes: {', '.join(path or '(none)' for path in report.scopes)}"
+        yield f"found by words: {report.embedded + report.pending}, by meaning too: {report.embedded}"
+        if report.partly:
+            yield f"of {_count(report.partly, 'long memory', 'long memories')} only the start is found by meaning"
+        if report.meaning_error:
+            yield f"no meaning: {report.meaning_error}"
+        if report.differing:
+            yield f"{report.differing} had an id that was kept before with another text; the first text stands"
+        if report.malformed:
+            yield f"{_count(report.malformed, 'line')} could not be read:"
+            yield from (f"  {path}:{line}: {why}" for path, line, why in report.malformed_lines)
+        for path, why in report.failed:
+            yield f"not read: {path}: {why}"
+
+    chosen.say(view, lines)
+    if report.failed:
+        sys.exit(2)
+
+
+@cli.command()
+@click.argument("query")
+@click.option("-k", default=None, type=int, metavar="N", help="At most so many memories; default 10.")
+@click.option(
+    "--scope",
+    metavar="S",
+    help="A scope and what is below it; '*' is everything. "
+    "Default: this folder's project where it is known, else everything.",
+)
+@click.option("--budget-tokens", type=int, metavar="N", help="At most so much text.")
+@click.option("--as-of", metavar="T", help="What the memory knew then.")
+@click.option("--since", metavar="T", help="Said at or after.")
+@click.option("--until", metavar="T", help="Said before.")
+@click.option("--session", metavar="S", help="Only this conversation.")
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    type=click.Choice(KINDS),
+    help=f"Which kinds; may be given again. Default: {', '.join(DEFAULT_KINDS)}.",
+)
+@click.option("--explain", is_flag=True, help="Show what each signal contributes.")
+@_options
+def recall(
+    chosen: Chosen,
+    query: str,
+    k: int | None,
+    scope: str | None,
+    budget_tokens: int | None,
+    as_of: str | None,
+    since: str | None,
+    until: str | None,
+    session: str | None,
+    kinds: tuple[str, ...],
+    explain: bool,
+) -> None:
+    """Find the memories that matter."""
+    from mnemic.runtime.views import recalled_view
+
+    as_of_us, since_us, until_us = (None if text is None else parse_time(text) for text in (as_of, since, until))
+    started = _CLOCK.monotonic_s()
+    with chosen.open(create=False) as mind:
+        scope, found = _scope(mind, scope)
+        recalled = mind.recall(
+            query,
+            k,
+            scope=scope,
+            kinds=kinds or DEFAULT_KINDS,
+            session=session,
+            since=since_us,
+            until=until_us,
+            as_of=as_of_us,
+            budget_tokens=budget_tokens,
+        )
+        took_ms = 1e3 * (_CLOCK.monotonic_s() - started)
+    view = recalled_view(recalled, _whole, found=found, took_ms=took_ms, explain=explain)
+
+    def lines() -> Iterator[str]:
+        where = "everything" if scope == "*" else scope or "what belongs to no project"
+        shown = _count(len(view["hits"]), "memory", "memories")
+        yield f"{shown} of {recalled.searched} in {where} ({found}), {took_ms:.0f} ms"
+        for number, hit in enumerate(view["hits"], start=1):
+            yield from _hit_lines(number, hit)
+        if recalled.left_out:
+            yield f"{recalled.left_out} more did not fit into the budget"
+        yield from (f"degraded: {line}" for line in recalled.degraded)
+
+    chosen.say(view, lines)
+
+
+@cli.command()
+@_options
+def status(chosen: Chosen) -> None:
+    """What is there, and what is degraded."""
+    with chosen.open(create=False) as mind:
+        view = mind.status_view()
+
+    def lines() -> Iterator[str]:
+        counts = view["counts"]
+        yield f"mind {view['mind']!r} in {view['home']}, Mnemic {view['version']}, engine {view['engine']}"
+        yield f"{counts['memories']} memories in {counts['sessions']} sessions, {counts['embedded']} found by meaning"
+        kept, on_disk = _size(counts["kept_bytes"]), _size(view["store_bytes"])
+        yield f"texts {_size(counts['text_bytes'])}, kept as {kept}; on disk {on_disk}"
+        for scope in counts["scopes"]:
+            yield f"  {scope['path'] or '(no scope)'}: {scope['memories']} ({scope['found']})"
+        yield f"kinds: {', '.join(f'{kind} {count}' for kind, count in counts['kinds'].items()) or 'none yet'}"
+        yield from (f"degraded: {line}" for line in view["degraded"] or ["nothing"])
+
+    chosen.say(view, lines)
+
+
+@cli.command()
+@click.option("--repair", is_flag=True, help="Mend what can be mended without losing anything.")
+@_options
+def doctor(chosen: Chosen, repair: bool) -> None:
+    """Look for what is wrong, and say what to do."""
+    import msgspec
+
+    from mnemic.runtime.doctor import examine, repair_permissions
+    from mnemic.runtime.homes import open_mind
+    from mnemic.runtime.models import load_encoder
+    from mnemic.runtime.settings import load_settings
+
+    settings = load_settings(chosen.home / "mnemic.toml")
+
+    def look() -> list[Any]:
+        return examine(chosen.home, chosen.mind, lambda: load_encoder(settings.model_folder()))
+
+    checks = look()
+    broken = {check.name for check in checks if check.repairable}
+    if repair and broken:
+        if "permissions" in broken:
+            repair_permissions(open_mind(chosen.home, chosen.mind)[0])
+        if "words" in broken:
+            with chosen.open(create=False) as mind, _bars(chosen.as_json) as progress:
+                mind.rebuild(progress=lambda done, total: progress("log", done, total))
+        checks = look()
+    view = {"checks": [msgspec.structs.asdict(check) for check in checks], "repaired": sorted(broken) if repair else []}
+
+    def lines() -> Iterator[str]:
+        for check in checks:
+            yield f"{check.state:>6}  {check.name}: {check.detail}{f' -> {check.remedy}' if check.remedy else ''}"
+        if repair:
+            yield f"repaired: {', '.join(sorted(broken)) or 'nothing needed it'}"
+
+    chosen.say(view, lines)
+    if any(check.state == "wrong" for check in checks):
+        sys.exit(1)
+
+
+@cli.command()
+@_options
+def mcp(chosen: Chosen) -> None:
+    """Serve the memory to an assistant: MCP over standard input and output."""
+    from mnemic.runtime.keys import run_name
+    from mnemic.runtime.mcp_face import make_server
+
+    with chosen.open(create=True) as mind:
+        mind.follow()
+        make_server(mind, os.getcwd(), _CLOCK, f"mcp-{run_name()}", __version__).run("stdio")
+
+
+@cli.command()
+@_options
+def demo(chosen: Chosen) -> None:
+    """The main job on the example conversation that ships, in a throw-away home."""
+    from mnemic.demo import run_demo
+
+    with _bars(chosen.as_json) as progress:
+        view, lines = run_demo(progress)
+    chosen.say(view, lambda: iter(lines))
+
+
+def main() -> None:
+    """Run the command; every error ends as one sentence, a remedy and an exit code."""
+    os.umask(0o077)
+    # One thread: two are a quarter faster on an idle machine and five times slower on a busy one, where their barriers
+    # spin; it must be set before NumPy is loaded.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    as_json = "--json" in sys.argv[1:]
+    try:
+        cli.main(standalone_mode=False)
+    except MnemicError as error:
+        _fail(as_json, error.code, str(error), error.remedy_text)
+        sys.exit(exit_code(error))
+    except click.Abort:
+        _fail(as_json, "interrupted", "Interrupted: what was acknowledged is kept.", "Run it again to go on.")
+        sys.exit(130)
+    except click.ClickException as error:
+        command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "mnemic"
+        _fail(as_json, "usage", error.format_message(), f"Try '{command} --help'.")
+        sys.exit(2)
+
+
+def _fail(as_json: bool, code: str, sentence: str, remedy: str) -> None:
+    if as_json:
+        click.echo(json.dumps({"code": code, "error": sentence, "remedy": remedy}))
+    else:
+        click.echo(f"mnemic: {sentence} {remedy}".encode("utf-8", "backslashreplace").decode("utf-8"), err=True)
+
+
+def _scope(mind: Mind, named: str | None) -> tuple[str, str]:
+    """The scope to look through and how it was found."""
+    from mnemic.runtime.projects import clean_scope
+
+    if named is not None:
+        return ("*", "asked for") if named == "*" else (clean_scope(named), "named")
+    path, place = mind.place_of(os.getcwd())
+    if path is None:
+        return "*", "this folder's project is not known here"
+    return path, place.found
+
+
+def _hit_lines(number: int, hit: dict[str, Any]) -> Iterator[str]:
+    who = hit["speaker"] or hit["role"]
+    old = f"  [superseded by {hit['superseded_by']}]" if hit["superseded_by"] else ""
+    what = f"{hit['kind']}, {hit['scope'] or 'no scope'}"
+    yield f"{number:>3}. {hit['said_at'] or '-'}  {who} ({what})  {hit['score']:.2f}{old}"
+    yield from (f"     {line}" for line in hit["text"].splitlines() or [""])
+    if "size_bytes" in hit:
+        yield f"     … from byte {hit['start_byte']} of {hit['size_bytes']}"
+    why = ", ".join(f"{name} {share:.2f}" for name, share in hit.get("why", {}).items())
+    yield f"     {hit['id']}{f'  why: {why}' if why else ''}"
+
+
+@contextmanager
+def _bars(quiet: bool) -> Iterator[Callable[[str, int, int | None], None]]:
+    """A progress bar on standard error for each thing that is done; none where nobody looks."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda what, done, total: None
+        return
+    bars: dict[str, Any] = {}
+
+    def show(what: str, done: int, total: int | None) -> None:
+        if what not in bars:
+            for bar in bars.values():
+                bar.render_finish()
+            bars[what] = click.progressbar(length=total or 0, label=f"{what:>8}", file=sys.stderr)
+        bar = bars[what]
+        bar.length = total
+        bar.update(done - bar.pos)
+
+    try:
+        yield show
+    finally:
+        for bar in bars.values():
+            bar.render_finish()
+
+
+def _whole(text: bytes) -> str:
+    return text.decode("utf-8", "surrogatepass")
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def _size(size_bytes: int) -> str:
+    return f"{size_bytes / 1e6:.1f} MB" if size_bytes >= 1e5 else f"{size_bytes / 1e3:.1f} kB"
+
+
+def _log_to(path: Path) -> None:
+    """Log what the supervisor sees into the home: kinds of errors, places in the code, ids; never a text."""
+    handler = logging.handlers.RotatingFileHandler(path, maxBytes=_LOG_BYTES, backupCount=1, delay=True)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    logging.getLogger("mnemic").addHandler(handler)

@@ -1,0 +1,72 @@
+"""The errors a caller may meet, and the exit code of each kind; see `mnemic.actors.errors` for the tree."""
+
+from mnemic.actors.errors import (
+    ActorFailed,
+    ActorStopped,
+    AmbiguousFormat,
+    BadInput,
+    BadTime,
+    DamagedStore,
+    DeadlineExceeded,
+    DiskFull,
+    InboxFull,
+    InvalidValue,
+    KeyMismatch,
+    KeyMissing,
+    MindExists,
+    MindMissing,
+    MnemicError,
+    ModelAltered,
+    ModelError,
+    ModelMissing,
+    NewerSchema,
+    NoSuchMemory,
+    Quarantined,
+    RuntimeFault,
+    SourceUnreadable,
+    StoreBusy,
+    StoreError,
+    StoreReadOnly,
+    UnknownScope,
+)
+
+__all__ = [
+    "ActorFailed",
+    "ActorStopped",
+    "AmbiguousFormat",
+    "BadInput",
+    "BadTime",
+    "DamagedStore",
+    "DeadlineExceeded",
+    "DiskFull",
+    "InboxFull",
+    "InvalidValue",
+    "KeyMismatch",
+    "KeyMissing",
+    "MindExists",
+    "MindMissing",
+    "MnemicError",
+    "ModelAltered",
+    "ModelError",
+    "ModelMissing",
+    "NewerSchema",
+    "NoSuchMemory",
+    "Quarantined",
+    "RuntimeFault",
+    "SourceUnreadable",
+    "StoreBusy",
+    "StoreError",
+    "StoreReadOnly",
+    "UnknownScope",
+    "exit_code",
+]
+
+_EXIT_CODES: dict[type[MnemicError], int] = {BadInput: 2, StoreError: 3, ModelError: 4, RuntimeFault: 5}
+
+
+def exit_code(error: MnemicError) -> int:
+    """What the command exits with: 2 bad input, 3 the store, 4 the model, 5 the runtime."""
+    for kind, code in _EXIT_CODES.items():
+        if isinstance(error, kind):
+            return code
+    return 1

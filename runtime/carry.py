@@ -1,0 +1,263 @@
+"""Carrying out changes: what each change of the closed list does to the tables, and what would take it back.
+
+Below `mnemic.runtime.store`, which gives the transaction and keeps the log.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import apsw
+import numpy as np
+
+from mnemic.actors.changes import (
+    AddEncoder,
+    AddMemory,
+    AddVectors,
+    Change,
+    DropEncoder,
+    DropMemory,
+    DropVectors,
+    EncoderName,
+    Place,
+    RecordRecall,
+    Supersede,
+    Unsupersede,
+)
+from mnemic.actors.errors import InvalidValue, NoSuchMemory
+from mnemic.actors.messages import Kept
+from mnemic.runtime.schema import STEMMER
+from mnemic.runtime.texts import drop_text_if_unused, keep_text, searchable
+
+__all__ = ["Carrier", "encoder_row"]
+
+Carried = tuple[Kept | None, Change | None, bool, int | None]
+"""What an `AddMemory` became; the inverse; whether anything was changed; the row of the text it brought."""
+
+
+class Carrier:
+    """Carries out changes on a connection, within a transaction that the caller holds."""
+
+    def __init__(self, connection: apsw.Connection, identity: Callable[..., bytes]) -> None:
+        self._db = connection
+        self._identity = identity
+        self._stem = connection.fts5_tokenizer(STEMMER[0], list(STEMMER[1:]))
+        self._hands: dict[type, Callable[[Any, int], Carried]] = {
+            AddMemory: self._add_memory,
+            DropMemory: self._drop_memory,
+            Supersede: self._supersede,
+            Unsupersede: self._unsupersede,
+            AddEncoder: self._add_encoder,
+            DropEncoder: self._drop_encoder,
+            AddVectors: self._add_vectors,
+            DropVectors: self._drop_vectors,
+            RecordRecall: lambda change, at: (None, None, True, None),
+        }
+
+    def carry_out(self, change: Change, at: int) -> Carried:
+        """Do one change as of `at` (system time, microseconds)."""
+        return self._hands[type(change)](change, at)
+
+    # --- memories ----------------------------------------------------------------------------------------------------
+
+    def _add_memory(self, change: AddMemory, at: int) -> Carried:
+        known = self._db.execute(
+            "SELECT m.uuid, t.digest, s.path FROM memories m JOIN texts t ON t.id = m.text"
+            " JOIN scopes s ON s.id = m.scope WHERE m.identity = ?",
+            (change.identity,),
+        ).fetchone()
+        if known is not None:
+            same = known[1] == self._identity(b"text", change.text)
+            return Kept(id=known[0], created=False, same_text=same, scope=known[2]), None, False, None
+        scope, path = self._scope(change.place)
+        text = keep_text(self._db, change.text, self._identity)
+        body, speaker = searchable(change.text), change.speaker or ""
+        self._db.execute(
+            "INSERT INTO memories(uuid, identity, source_id, session, scope, kind, role, text, words, speaker, branch,"
+            " tool, outcome, files, said_at, valid_from, recorded_at) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            (
+                change.id,
+                change.identity,
+                change.source_id,
+                self._session(change.assistant, change.session),
+                scope,
+                change.kind,
+                change.role,
+                text,
+                self._count_words(body) + self._count_words(speaker),
+                change.speaker,
+                change.branch,
+                change.tool,
+                change.outcome,
+                json.dumps(change.files),
+                change.said_at,
+                at if change.said_at is None else change.said_at,
+                at,
+            ),
+        )
+        row = self._db.last_insert_rowid()
+        self._db.execute("INSERT INTO words(rowid, text, speaker) VALUES(?, ?, ?)", (row, body, speaker))
+        return Kept(id=change.id, created=True, same_text=True, scope=path), DropMemory(id=change.id), True, text
+
+    def _drop_memory(self, change: DropMemory, at: int) -> Carried:
+        row = self._row(change.id)
+        encoders: list[Any] = self._db.execute("SELECT encoder FROM meanings WHERE memory = ?", (row,)).fetchall()
+        for (encoder,) in encoders:
+            self._drop_windows(encoder, row)
+        session, scope, text = next(self._db.execute("SELECT session, scope, text FROM memories WHERE id = ?", (row,)))
+        self._db.execute("DELETE FROM words WHERE rowid = ?", (row,))
+        self._db.execute("DELETE FROM memories WHERE id = ?", (row,))
+        drop_text_if_unused(self._db, text)
+        self._db.execute(
+            "DELETE FROM sessions WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM memories WHERE session = ?1)", (session,)
+        )
+        self._db.execute(
+            "DELETE FROM scopes WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM memories WHERE scope = ?1)", (scope,)
+        )
+        return None, None, True, None
+
+    def _supersede(self, change: Supersede, at: int) -> Carried:
+        old, new = self._row(change.old), self._row(change.new)
+        seen = {new}
+        while True:  # what was replaced already is replaced at the end of its chain
+            if old in seen:
+                raise InvalidValue(
+                    name="supersedes",
+                    value=change.old.hex(),
+                    why="the memory would replace itself",
+                    expected="the id of another memory",
+                )
+            seen.add(old)
+            newer = self._db.execute("SELECT superseded_by FROM memories WHERE id = ?", (old,)).get
+            if newer is None:
+                break
+            old = int(newer)
+        self._db.execute(
+            "UPDATE memories SET superseded_by = ?1, superseded_at = ?2,"
+            " valid_to = (SELECT valid_from FROM memories WHERE id = ?1) WHERE id = ?3",
+            (new, at, old),
+        )
+        replaced = bytes(self._db.execute("SELECT uuid FROM memories WHERE id = ?", (old,)).get)
+        return None, Unsupersede(old=replaced, new=change.new), True, None
+
+    def _unsupersede(self, change: Unsupersede, at: int) -> Carried:
+        self._db.execute(
+            "UPDATE memories SET superseded_by = NULL, superseded_at = NULL, valid_to = NULL WHERE id = ?",
+            (self._row(change.old),),
+        )
+        return None, Supersede(old=change.old, new=change.new), True, None
+
+    def _row(self, memory: bytes) -> int:
+        row = self._db.execute("SELECT id FROM memories WHERE uuid = ?", (memory,)).get
+        if row is None:
+            raise NoSuchMemory(id=memory.hex())
+        return int(row)
+
+    def _session(self, assistant: str, name: str) -> int:
+        row = self._db.execute("SELECT id FROM sessions WHERE assistant = ? AND name = ?", (assistant, name)).get
+        if row is None:
+            self._db.execute("INSERT INTO sessions(assistant, name) VALUES(?, ?)", (assistant, name))
+            row = self._db.last_insert_rowid()
+        return int(row)
+
+    def _scope(self, place: Place) -> tuple[int, str]:
+        if place.project is None:
+            found = self._db.execute("SELECT id, path FROM scopes WHERE path = ?", (place.path,)).fetchone()
+        else:
+            found = self._db.execute("SELECT id, path FROM scopes WHERE project = ?", (place.project,)).fetchone()
+        if found is not None:
+            return int(found[0]), str(found[1])
+        path, number = place.path, 1
+        while self._db.execute("SELECT 1 FROM scopes WHERE path = ?", (path,)).get is not None:
+            number += 1
+            path = f"{place.path}~{number}"
+        self._db.execute("INSERT INTO scopes(path, project, found) VALUES(?, ?, ?)", (path, place.project, place.found))
+        return self._db.last_insert_rowid(), path
+
+    def _count_words(self, text: str) -> int:
+        tokens: Any = self._stem(
+            text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
+        )
+        return len(tokens)
+
+    # --- meaning -----------------------------------------------------------------------------------------------------
+
+    def _add_encoder(self, change: AddEncoder, at: int) -> Carried:
+        if encoder_row(self._db, change.encoder) is not None:
+            return None, None, False, None
+        self._db.execute(
+            "INSERT INTO encoders(implementation, model, dimensions) VALUES(?, ?, ?)",
+            (change.encoder.implementation, change.encoder.model, change.dimensions),
+        )
+        row = self._db.last_insert_rowid()
+        self._db.execute(f"CREATE VIRTUAL TABLE vectors_{row} USING vec0(embedding float[{int(change.dimensions)}])")
+        return None, DropEncoder(encoder=change.encoder), True, None
+
+    def _drop_encoder(self, change: DropEncoder, at: int) -> Carried:
+        row = encoder_row(self._db, change.encoder)
+        if row is None:
+            return None, None, False, None
+        dimensions = int(self._db.execute("SELECT dimensions FROM encoders WHERE id = ?", (row,)).get)
+        self._db.execute("DELETE FROM windows WHERE encoder = ?", (row,))
+        self._db.execute("DELETE FROM meanings WHERE encoder = ?", (row,))
+        self._db.execute(f"DROP TABLE vectors_{row}")
+        self._db.execute("DELETE FROM encoders WHERE id = ?", (row,))
+        return None, AddEncoder(encoder=change.encoder, dimensions=dimensions), True, None
+
+    def _add_vectors(self, change: AddVectors, at: int) -> Carried:
+        encoder = self._encoder(change.encoder)
+        dimensions = int(self._db.execute("SELECT dimensions FROM encoders WHERE id = ?", (encoder,)).get)
+        count = sum(len(meaning.spans) for meaning in change.meanings)
+        vectors = np.frombuffer(change.vectors, dtype="<f4")
+        if vectors.size != count * dimensions:
+            raise ValueError(f"{vectors.size} numbers are not {count} vectors of {dimensions}")
+        rows = iter(vectors.reshape(count, dimensions))
+        for meaning in change.meanings:
+            memory = self._row(meaning.memory)
+            self._drop_windows(encoder, memory)
+            self._db.execute(
+                "INSERT INTO meanings(encoder, memory, covered, total) VALUES(?, ?, ?, ?)",
+                (encoder, memory, meaning.covered, meaning.total),
+            )
+            for start, stop in meaning.spans:
+                self._db.execute(
+                    "INSERT INTO windows(encoder, memory, start, stop) VALUES(?, ?, ?, ?)",
+                    (encoder, memory, start, stop),
+                )
+                self._db.execute(
+                    f"INSERT INTO vectors_{encoder}(rowid, embedding) VALUES(?, ?)",
+                    (self._db.last_insert_rowid(), next(rows).tobytes()),
+                )
+        inverse = DropVectors(encoder=change.encoder, memories=tuple(meaning.memory for meaning in change.meanings))
+        return None, inverse, True, None
+
+    def _drop_vectors(self, change: DropVectors, at: int) -> Carried:
+        encoder = encoder_row(self._db, change.encoder)
+        if encoder is None:
+            return None, None, False, None
+        for memory in change.memories:
+            self._drop_windows(encoder, self._row(memory))
+        return None, None, True, None
+
+    def _encoder(self, name: EncoderName) -> int:
+        row = encoder_row(self._db, name)
+        if row is None:
+            raise ValueError(f"no encoder {name.implementation} {name.model[:12]} was added")
+        return row
+
+    def _drop_windows(self, encoder: int, memory: int) -> None:
+        found = self._db.execute("SELECT id FROM windows WHERE encoder = ? AND memory = ?", (encoder, memory))
+        for (window,) in found.fetchall():
+            self._db.execute(f"DELETE FROM vectors_{encoder} WHERE rowid = ?", (window,))
+            self._db.execute("DELETE FROM windows WHERE id = ?", (window,))
+        self._db.execute("DELETE FROM meanings WHERE encoder = ? AND memory = ?", (encoder, memory))
+
+
+def encoder_row(connection: apsw.Connection, name: EncoderName) -> int | None:
+    """The row of an encoder, if it was added."""
+    row = connection.execute(
+        "SELECT id FROM encoders WHERE implementation = ? AND model = ?", (name.implementation, name.model)
+    ).get
+    return None if row is None else int(row)

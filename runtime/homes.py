@@ -1,0 +1,153 @@
+"""Homes and minds on disk: which folder is meant, and a mind made whole or not at all.
+
+``HOME/minds/NAME/`` holds ``key``, ``mind.json`` (versions and the key's check value) and ``store.db``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+import platformdirs
+
+from mnemic.actors.contract import Clock
+from mnemic.actors.errors import DamagedStore, DiskFull, InvalidValue, MindExists, MindMissing, StoreReadOnly
+from mnemic.runtime.keys import Keys, load_keys, make_key, write_private
+from mnemic.runtime.store import Store
+
+__all__ = ["MindFolder", "default_home", "fork_mind", "make_mind", "open_mind"]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_DISK_FULL = (28, 122)  # ENOSPC, EDQUOT
+
+
+class MindFolder(msgspec.Struct, frozen=True):
+    """Where a mind's files are."""
+
+    path: Path
+    """Its folder."""
+
+    @property
+    def key(self) -> Path:
+        """The key file."""
+        return self.path / "key"
+
+    @property
+    def card(self) -> Path:
+        """What is known of the mind without its key."""
+        return self.path / "mind.json"
+
+    @property
+    def store(self) -> Path:
+        """The database."""
+        return self.path / "store.db"
+
+
+def default_home(environment: Mapping[str, str]) -> Path:
+    """``MNEMIC_HOME``, else the platform's folder for a user's data."""
+    named = environment.get("MNEMIC_HOME")
+    return Path(named) if named else Path(platformdirs.user_data_dir("mnemic", appauthor=False))
+
+
+def folder_of(home: Path, mind: str) -> MindFolder:
+    """The folder of a mind, there or not.
+
+    Raises:
+        InvalidValue: the name could not be one folder's.
+    """
+    if not _NAME.fullmatch(mind):
+        raise InvalidValue(
+            name="a mind's name",
+            value=mind,
+            why="it names a folder",
+            expected="letters, digits, '.', '_' and '-', starting with a letter or digit",
+        )
+    return MindFolder(home / "minds" / mind)
+
+
+def make_mind(home: Path, mind: str, clock: Clock) -> MindFolder:
+    """Make a mind: folder, key, store. It appears whole, by a rename, or not at all.
+
+    Raises:
+        MindExists: it is there already.
+        StoreReadOnly, DiskFull: the home cannot be written.
+    """
+
+    def fill(draft: MindFolder) -> None:
+        root = make_key()
+        keys = Keys(root)
+        write_private(draft.key, root)
+        card = {"version": 1, "key": "file", "check": keys.check, "made_at_us": clock.now_us()}
+        write_private(draft.card, json.dumps(card, indent=1).encode())
+        Store.create(draft.store, keys).close()
+
+    return _make_whole(home, mind, fill)
+
+
+def fork_mind(store: Store, source: MindFolder, home: Path, mind: str, at_seq: int | None) -> MindFolder:
+    """Copy a mind as it was after log number `at_seq` (now, where absent); the copy has the same key.
+
+    Raises:
+        MindExists: there is a mind of that name.
+        InvalidValue: the log has no such number.
+        StoreReadOnly, DiskFull: it cannot be written.
+    """
+
+    def fill(draft: MindFolder) -> None:
+        write_private(draft.key, source.key.read_bytes())
+        write_private(draft.card, source.card.read_bytes())
+        store.fork(draft.store, at_seq)
+
+    return _make_whole(home, mind, fill)
+
+
+def open_mind(home: Path, mind: str) -> tuple[MindFolder, Keys]:
+    """Find a mind and its keys.
+
+    Raises:
+        MindMissing: there is no such mind.
+        KeyMissing, KeyMismatch: its key is not there, or not its own.
+        DamagedStore: its card cannot be read.
+    """
+    folder = folder_of(home, mind)
+    if not folder.path.is_dir():
+        raise MindMissing(mind=mind, home=str(home))
+    try:
+        check = str(json.loads(folder.card.read_bytes())["check"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DamagedStore(path=str(folder.card), why=f"it cannot be read ({type(error).__name__})") from error
+    return folder, load_keys(folder.key, check)
+
+
+def _make_whole(home: Path, mind: str, fill: Callable[[MindFolder], None]) -> MindFolder:
+    folder = folder_of(home, mind)
+    if folder.path.exists():
+        raise MindExists(path=str(folder.path))
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (home / "minds").mkdir(mode=0o700, exist_ok=True)
+        draft = MindFolder(Path(tempfile.mkdtemp(prefix=".new-", dir=home / "minds")))
+    except OSError as error:
+        raise _cannot_write(home, error) from error
+    try:
+        fill(draft)
+        os.rename(draft.path, folder.path)
+    except OSError as error:
+        if folder.path.exists():  # another process made it meanwhile
+            raise MindExists(path=str(folder.path)) from error
+        raise _cannot_write(home, error) from error
+    finally:
+        shutil.rmtree(draft.path, ignore_errors=True)  # gone already where the rename went through
+    return folder
+
+
+def _cannot_write(home: Path, error: OSError) -> DiskFull | StoreReadOnly:
+    if error.errno in _DISK_FULL:
+        return DiskFull(path=str(home))
+    return StoreReadOnly(path=str(error.filename or home), why=error.strerror or type(error).__name__)

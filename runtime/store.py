@@ -1,0 +1,195 @@
+"""The store: one sealed SQLite file for each mind, written by `apply` alone.
+
+A writing transaction takes the right to write at its start, so that several processes may take turns; readers
+(`mnemic.runtime.reader`) work meanwhile. The log keeps each change with its inverse; whatever is derived can be made
+again from it (`rebuild`), and a mind can be copied as it was at any moment (`fork`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+
+from mnemic.actors.changes import AddEncoder, AddVectors, Change, DropEncoder, DropVectors, without_bulk
+from mnemic.actors.errors import InvalidValue
+from mnemic.actors.messages import Applied, Kept
+from mnemic.runtime.carry import Carrier
+from mnemic.runtime.keys import Keys
+from mnemic.runtime.schema import backup, connect, create_file, lease, migrate, translated
+from mnemic.runtime.texts import drop_text_if_unused, load_text
+
+__all__ = ["Stamp", "Store"]
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_change = msgspec.msgpack.Decoder(Change).decode
+_decode_answer = msgspec.msgpack.Decoder(Applied).decode
+_MEANING = (AddEncoder, DropEncoder, AddVectors, DropVectors)
+
+
+class Stamp(msgspec.Struct, frozen=True):
+    """What each transaction in the log is marked with."""
+
+    machine: str = ""
+    """Name of the machine."""
+    code: str = ""
+    """Version of Mnemic."""
+    settings: str = ""
+    """Hash of the settings in force."""
+
+
+class Store:
+    """The writer of one mind. Not for use by two threads at once."""
+
+    def __init__(self, path: Path, keys: Keys, connection: apsw.Connection, stamp: Stamp) -> None:
+        self._path = path
+        self._keys = keys
+        self._db = connection
+        self._stamp = stamp
+        self._carrier = Carrier(connection, keys.identity())
+
+    @classmethod
+    def create(cls, path: Path, keys: Keys, stamp: Stamp | None = None) -> Store:
+        """Make a new store.
+
+        Raises:
+            MindExists: there is a file of that name.
+            DiskFull, StoreReadOnly: it cannot be written.
+        """
+        create_file(path)
+        return cls.open(path, keys, stamp)
+
+    @classmethod
+    def open(cls, path: Path, keys: Keys, stamp: Stamp | None = None) -> Store:
+        """Open a store, and bring an older one to the newest schema.
+
+        Raises:
+            DamagedStore, NewerSchema, StoreReadOnly, StoreBusy: nothing was written.
+        """
+        connection = connect(path, keys)
+        try:
+            migrate(connection, path, keys)
+            return cls(path, keys, connection, stamp or Stamp())
+        except BaseException:
+            connection.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the file; the last one to do so empties the write-ahead log."""
+        self._db.close()
+
+    def apply(self, changes: Iterable[Change], *, at: int, key: bytes, author: str, run: str) -> Applied:
+        """Carry out changes in one transaction: all or none.
+
+        Args:
+            at: system time, microseconds; what is written carries it.
+            key: idempotency key; the same key again changes nothing and gives the answer of the first time.
+
+        Raises:
+            DiskFull, StoreReadOnly, StoreBusy, DamagedStore, NoSuchMemory, InvalidValue: nothing was changed.
+        """
+        with translated(self._path), lease(self._db):
+            answered = self._db.execute("SELECT answer FROM applies WHERE key = ?", (key,)).get
+            if answered is not None:
+                return _decode_answer(answered)
+            self._db.execute(
+                "INSERT INTO applies(key, at, machine, code, settings, author, run, answer)"
+                " VALUES(?, ?, ?, ?, ?, ?, ?, x'')",
+                (key, at, self._stamp.machine, self._stamp.code, self._stamp.settings, author, run),
+            )
+            number = self._db.last_insert_rowid()
+            kept: list[Kept] = []
+            logged = False
+            for change in changes:
+                became, inverse, changed, text = self._carrier.carry_out(change, at)
+                if became is not None:
+                    kept.append(became)
+                if changed:
+                    logged = True
+                    self._db.execute(
+                        "INSERT INTO log(apply, change, inverse, text) VALUES(?, ?, ?, ?)",
+                        (number, _encode(without_bulk(change)), None if inverse is None else _encode(inverse), text),
+                    )
+            answer = Applied(seq=self._seq(), kept=tuple(kept))
+            if logged:
+                self._db.execute("UPDATE applies SET answer = ? WHERE id = ?", (_encode(answer), number))
+            else:  # all of it was known: the log has nothing to say
+                self._db.execute("DELETE FROM applies WHERE id = ?", (number,))
+        return answer
+
+    def rebuild(self, progress: Callable[[int, int | None], None], *, meaning: bool) -> int:
+        """Make what is derived again by replaying the log; with `meaning`, the vectors go and follow later.
+
+        Returns the log's highest number. One transaction: readers see the old state until the new one is whole.
+        """
+        with translated(self._path), lease(self._db):
+            total = int(self._db.execute("SELECT count(*) FROM log").get)
+            self._db.execute("UPDATE generation SET number = number + 1")
+            self._db.execute("PRAGMA defer_foreign_keys = ON")
+            if meaning:
+                for (row,) in self._db.execute("SELECT id FROM encoders").fetchall():
+                    self._db.execute(f"DROP TABLE vectors_{row}")
+                for table in ("windows", "meanings", "encoders"):
+                    self._db.execute(f"DELETE FROM {table}")
+            self._db.execute("INSERT INTO words(words) VALUES('delete-all')")
+            for table in ("memories", "sessions", "scopes"):
+                self._db.execute(f"DELETE FROM {table}")
+            rows = self._db.execute(
+                "SELECT l.seq, l.change, l.text, a.at FROM log l JOIN applies a ON a.id = l.apply ORDER BY l.seq"
+            )
+            for done, (_, encoded, text, at) in enumerate(rows, start=1):
+                change = _decode_change(encoded)
+                if not isinstance(change, _MEANING):
+                    if text is not None:
+                        change = msgspec.structs.replace(change, text=load_text(self._db, text))
+                    self._carrier.carry_out(change, at)
+                if done % 1000 == 0 or done == total:
+                    progress(done, total)
+            return self._seq()
+
+    def fork(self, path: Path, at_seq: int | None = None) -> None:
+        """Copy the store into a new file, as it was after log number `at_seq`, or is; the same key opens it.
+
+        A transaction that `at_seq` falls into did not exist half done, so it is left out whole.
+
+        Raises:
+            InvalidValue: the log has no such number.
+            MindExists: there is a file of that name.
+        """
+        at_seq = self._seq() if at_seq is None else at_seq
+        if not 0 <= at_seq <= self._seq():
+            raise InvalidValue(
+                name="at_seq", value=at_seq, why="the log has no such number", expected=f"0 to {self._seq()}"
+            )
+        backup(self._db, path, self._keys)
+        copy = Store.open(path, self._keys, self._stamp)
+        try:
+            copy._undo_after(at_seq)
+        except BaseException:
+            copy.close()
+            path.unlink()
+            raise
+        copy.close()
+
+    def _undo_after(self, at_seq: int) -> None:
+        with translated(self._path), lease(self._db):
+            seq = self._db.execute(
+                "SELECT coalesce(max(last), 0) FROM (SELECT max(seq) AS last FROM log GROUP BY apply) WHERE last <= ?",
+                (at_seq,),
+            ).get
+            rows: list[Any] = self._db.execute(
+                "SELECT seq, inverse, text FROM log WHERE seq > ? ORDER BY seq DESC", (seq,)
+            ).fetchall()
+            for number, inverse, text in rows:
+                self._db.execute("DELETE FROM log WHERE seq = ?", (number,))
+                if inverse is not None:
+                    self._carrier.carry_out(_decode_change(inverse), 0)
+                if text is not None:
+                    drop_text_if_unused(self._db, text)
+            self._db.execute("DELETE FROM applies WHERE id NOT IN (SELECT apply FROM log)")
+
+    def _seq(self) -> int:
+        return int(self._db.execute("SELECT coalesce(max(seq), 0) FROM log").get)

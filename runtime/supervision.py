@@ -1,0 +1,67 @@
+"""What a supervisor decides when an actor fails: a pure function from an event to an instruction.
+
+One for one: only the actor that failed is made anew, after a delay that doubles with each failure; one that fails too
+often within a window is set aside with its reason until the process ends.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+__all__ = ["Health", "Policy", "Quarantine", "Restart", "on_failure"]
+
+
+class Policy(msgspec.Struct, frozen=True):
+    """When to give up."""
+
+    failures: int = 5
+    """So many failures within the window mean quarantine."""
+    window_s: float = 60.0
+    """Length of the window."""
+    first_delay_s: float = 0.05
+    """Delay after the first failure; it doubles with each further one."""
+    longest_delay_s: float = 5.0
+    """No delay is longer."""
+
+
+class Health(msgspec.Struct, frozen=True):
+    """How an actor is."""
+
+    failed_at_s: tuple[float, ...] = ()
+    """Monotonic times of the failures that still count."""
+    failures: int = 0
+    """All failures since the start."""
+    cause: str = ""
+    """The last one, as a kind of error and a place in the code; never a text."""
+    quarantined: bool = False
+    """Whether it was set aside."""
+
+
+class Restart(msgspec.Struct, frozen=True):
+    """Instruction: make the actor anew before its next message."""
+
+    delay_s: float
+    """How long it rests before."""
+
+
+class Quarantine(msgspec.Struct, frozen=True):
+    """Instruction: answer its messages with the reason."""
+
+    cause: str
+    """The reason."""
+
+
+def on_failure(health: Health, now_s: float, cause: str, policy: Policy) -> tuple[Health, Restart | Quarantine]:
+    """Decide what becomes of an actor that has just failed.
+
+    Args:
+        now_s: monotonic seconds.
+
+    Returns the actor's new health and the one instruction to carry out.
+    """
+    recent = (*(time for time in health.failed_at_s if now_s - time <= policy.window_s), now_s)
+    quarantined = len(recent) >= policy.failures
+    after = Health(failed_at_s=recent, failures=health.failures + 1, cause=cause, quarantined=quarantined)
+    if quarantined:
+        return after, Quarantine(cause)
+    return after, Restart(min(policy.longest_delay_s, policy.first_delay_s * 2 ** (len(recent) - 1)))

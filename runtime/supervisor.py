@@ -1,0 +1,247 @@
+"""The supervisor: starts the actors on an engine, routes messages by their type, restarts what fails.
+
+Above it stand the faces (command line, Python, MCP), which only ever `ask` and `tell` here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import logging
+import traceback
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from mnemic.actors.contract import CONTRACT, Actor, Clock, Context
+from mnemic.actors.errors import InvalidValue, MnemicError, Quarantined
+from mnemic.actors.messages import Envelope
+from mnemic.runtime.embedded import EmbeddedEngine, Reply
+from mnemic.runtime.supervision import Health, Policy, Quarantine, on_failure
+
+__all__ = ["ActorHealth", "ActorSpec", "DeadLetter", "Supervisor"]
+
+_log = logging.getLogger("mnemic.supervisor")
+_DEAD_LETTERS_KEPT = 256
+
+Progress = Callable[[int, int | None], None]
+
+
+class ActorSpec(msgspec.Struct, frozen=True):
+    """One actor to start."""
+
+    name: str
+    """Its name, by which health and logs speak of it."""
+    kind: type[Actor]
+    """Its class."""
+    make: Callable[[], Actor]
+    """Makes an instance, at start and after each failure."""
+    capacity: int = 256
+    """How many messages may wait for it."""
+
+
+class DeadLetter(msgspec.Struct, frozen=True):
+    """A message that nobody waited for and nobody handled; its content is not kept here."""
+
+    actor: str
+    """Whom it was for; ``-`` where nobody takes it."""
+    message: str
+    """Its type."""
+    trace: str
+    """What set it off."""
+    reason: str
+    """Code of the error."""
+
+
+class ActorHealth(msgspec.Struct, frozen=True):
+    """What `doctor` shows of an actor."""
+
+    actor: str
+    """Its name."""
+    waiting: int
+    """Messages in its mailbox."""
+    failures: int
+    """Since the start of the process."""
+    cause: str
+    """The last failure: a kind of error and a place in the code."""
+    quarantined: bool
+    """Whether it was set aside."""
+
+
+class Supervisor:
+    """Runs a society of actors on an engine."""
+
+    def __init__(
+        self,
+        engine: EmbeddedEngine,
+        specs: Sequence[ActorSpec],
+        *,
+        clock: Clock,
+        seed: bytes,
+        run: str,
+        policy: Policy | None = None,
+    ) -> None:
+        """Check the actors and start them, in order.
+
+        Args:
+            seed: the mind's seed; what actors draw by chance depends on it.
+            run: a name that no other run of a process has; traces start with it.
+
+        Raises:
+            InvalidValue: an actor keeps another contract, or two take the same message that is asked for.
+        """
+        self._engine = engine
+        self._clock = clock
+        self._seed = seed
+        self._run = run
+        self._policy = policy or Policy()
+        self._numbers = itertools.count(1)
+        self._health = {spec.name: Health() for spec in specs}
+        self._routes: dict[type, list[str]] = {}
+        self._listeners: dict[str, Progress] = {}
+        self._stopping = False
+        self.dead_letters: deque[DeadLetter] = deque(maxlen=_DEAD_LETTERS_KEPT)
+        """The last messages that could not be delivered."""
+        self.dead_letter_count = 0
+        """All of them since the start."""
+        self._started: list[str] = []
+        for spec in specs:
+            if spec.kind.contract != CONTRACT:
+                raise InvalidValue(
+                    name=f"actor {spec.name}",
+                    value=spec.kind.__name__,
+                    why=f"it keeps contract {spec.kind.contract}",
+                    expected=f"an actor of contract {CONTRACT}",
+                )
+            for message in spec.kind.takes:
+                self._routes.setdefault(message, []).append(spec.name)
+        try:
+            for spec in specs:
+                engine.start(spec.name, spec.make, spec.capacity, self)
+                self._started.append(spec.name)
+        except BaseException:
+            self.stop()
+            raise
+
+    # --- what faces call ---------------------------------------------------------------------------------------------
+
+    def ask(self, message: Any, timeout_s: float = 60.0, progress: Progress | None = None) -> Any:
+        """Send a message to the actor that takes it and wait for its answer.
+
+        Raises: the error of `mnemic.errors` that the actor answers with, or that says why there is no answer.
+        """
+        trace = self._name("t")
+        if progress is not None:
+            self._listeners[trace] = progress
+        try:
+            return self._send(message, timeout_s, trace=trace, now=self._clock.now_us()).get()
+        finally:
+            self._listeners.pop(trace, None)
+
+    def tell(self, message: Any) -> None:
+        """Send a message to all actors that take it."""
+        self._tell(message, trace=self._name("t"), now=self._clock.now_us(), sender=None)
+
+    def health(self) -> list[ActorHealth]:
+        """How each actor is."""
+        return [
+            ActorHealth(name, self._engine.waiting(name), health.failures, health.cause, health.quarantined)
+            for name, health in self._health.items()
+            if name in self._started
+        ]
+
+    def stop(self) -> None:
+        """Stop the actors, the last started first; each finishes its mailbox, and everyone who waits is answered."""
+        self._stopping = True
+        while self._started:
+            self._engine.stop(self._started.pop())
+
+    # --- what the engine calls ---------------------------------------------------------------------------------------
+
+    def context(self, actor: str, envelope: Envelope) -> Context:
+        """What an actor is given with a message."""
+
+        def ask(message: Any, timeout_s: float) -> Any:
+            if envelope.deadline is not None:
+                timeout_s = min(timeout_s, envelope.deadline - self._clock.monotonic_s())
+            return self._send(message, timeout_s, trace=envelope.trace, now=envelope.now).get()
+
+        def progress(done: int, total: int | None) -> None:
+            listener = self._listeners.get(envelope.trace)
+            if listener is not None:
+                listener(done, total)
+
+        kind = type(envelope.message).__name__
+        return Context(
+            trace=envelope.trace,
+            now=envelope.now,
+            clock=self._clock,
+            seed=hashlib.sha256(b"\0".join((self._seed, actor.encode(), kind.encode()))).digest(),
+            ask=ask,
+            tell=lambda message: self._tell(message, trace=envelope.trace, now=envelope.now, sender=actor),
+            progress=progress,
+            cancelled=lambda: self._stopping,
+        )
+
+    def failed(self, actor: str, envelope: Envelope, error: Exception) -> None:
+        """An actor failed: decide, and carry the decision out."""
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        cause = f"{type(error).__name__} at {place.name} ({place.filename.rsplit('/', 2)[-1]}:{place.lineno})"
+        self._health[actor], instruction = on_failure(
+            self._health[actor], self._clock.monotonic_s(), cause, self._policy
+        )
+        _log.error(
+            "%s failed on %s: %s (trace %s) -> %s",
+            actor,
+            type(envelope.message).__name__,
+            cause,
+            envelope.trace,
+            instruction,
+        )
+        if isinstance(instruction, Quarantine):
+            failures = self._health[actor].failures
+            self._engine.quarantine(actor, Quarantined(actor=actor, failures=failures, cause=cause))
+        else:
+            self._engine.restart(actor, instruction.delay_s)
+
+    def undelivered(self, actor: str, envelope: Envelope, error: MnemicError) -> None:
+        """Keep what is known of a message that was told and not handled."""
+        self._bury(actor, type(envelope.message).__name__, envelope.trace, error.code)
+
+    # --- routing -----------------------------------------------------------------------------------------------------
+
+    def _send(self, message: Any, timeout_s: float, *, trace: str, now: int) -> Reply:
+        takers = self._routes.get(type(message), [])
+        if len(takers) != 1:
+            raise InvalidValue(
+                name="message",
+                value=type(message).__name__,
+                why=f"{len(takers)} actors take it",
+                expected="one that a single actor takes",
+            )
+        deadline = self._clock.monotonic_s() + timeout_s
+        return self._engine.send(takers[0], self._envelope(message, trace, now, deadline), timeout_s=timeout_s)
+
+    def _tell(self, message: Any, *, trace: str, now: int, sender: str | None) -> None:
+        kind = type(message).__name__
+        takers = self._routes.get(type(message), [])
+        if not takers:
+            self._bury("-", kind, trace, "no_taker")
+        for taker in takers:
+            try:
+                self._engine.send(taker, self._envelope(message, trace, now, None), timeout_s=0.0, own=sender == taker)
+            except MnemicError as error:
+                self._bury(taker, kind, trace, error.code)
+
+    def _envelope(self, message: Any, trace: str, now: int, deadline: float | None) -> Envelope:
+        return Envelope(id=self._name("m"), trace=trace, now=now, deadline=deadline, message=message)
+
+    def _name(self, kind: str) -> str:
+        return f"{self._run}-{kind}{next(self._numbers)}"
+
+    def _bury(self, actor: str, message: str, trace: str, reason: str) -> None:
+        self.dead_letter_count += 1
+        self.dead_letters.append(DeadLetter(actor, message, trace, reason))
+        _log.warning("undelivered: %s for %s (%s, trace %s)", message, actor, reason, trace)

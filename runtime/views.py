@@ -1,0 +1,106 @@
+"""Views: answers as JSON values, the same in every face; names as in DESIGN's tables, times as ISO 8601.
+
+JSON carries any text but a lone surrogate in strict encoders: `spoken` writes one out and tells that it did.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from mnemic.actors.errors import MnemicError, NoSuchMemory
+from mnemic.actors.events import to_text
+from mnemic.actors.messages import Hit, Memory, Recalled
+from mnemic.actors.times import to_iso
+
+__all__ = ["error_view", "hit_view", "memory_view", "parse_id", "recalled_view", "show_id", "spoken"]
+
+Text = Callable[[bytes], str]
+
+
+def show_id(memory: bytes | None) -> str | None:
+    """An id as people and programs write it."""
+    return None if memory is None else str(uuid.UUID(bytes=memory))
+
+
+def parse_id(text: str) -> bytes:
+    """Read an id.
+
+    Raises:
+        NoSuchMemory: it is no id at all.
+    """
+    try:
+        return uuid.UUID(text).bytes
+    except ValueError:
+        raise NoSuchMemory(id=text) from None
+
+
+def spoken(text: bytes) -> str:
+    r"""Text for encoders that refuse a lone surrogate: it is written out, as ``\udc80``."""
+    return to_text(text).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def hit_view(hit: Hit, text: Text, explain: bool) -> dict[str, Any]:
+    """A hit; without `explain`, its score without the reasons."""
+    view: dict[str, Any] = {
+        "id": show_id(hit.id),
+        "source_id": hit.source_id,
+        "text": text(hit.text),
+        "tier": hit.tier,
+        "kind": hit.kind,
+        "role": hit.role,
+        "speaker": hit.speaker,
+        "session": hit.session,
+        "scope": hit.scope,
+        "said_at": to_iso(hit.said_at),
+        "score": round(hit.score, 4),
+        "superseded_by": show_id(hit.superseded_by),
+    }
+    if len(hit.text) < hit.size_bytes:
+        view |= {"start_byte": hit.start_byte, "size_bytes": hit.size_bytes}
+    if explain:
+        view["why"] = {name: round(share, 4) for name, share in hit.why.items()}
+    return view
+
+
+def recalled_view(recalled: Recalled, text: Text, *, found: str, took_ms: float, explain: bool) -> dict[str, Any]:
+    """A whole answer.
+
+    Args:
+        found: how the scope was found.
+    """
+    return {
+        "hits": [hit_view(hit, text, explain) for hit in recalled.hits],
+        "scope": recalled.scope,
+        "scope_found": found,
+        "searched": recalled.searched,
+        "used_tokens": recalled.used_tokens,
+        "left_out": recalled.left_out,
+        "degraded": list(recalled.degraded),
+        "took_ms": round(took_ms, 1),
+    }
+
+
+def memory_view(memory: Memory, text: str) -> dict[str, Any]:
+    """A memory as it is kept, with the part of its text that is given."""
+    view: dict[str, Any] = msgspec.structs.asdict(memory)
+    return view | {
+        "id": show_id(memory.id),
+        "text": text,
+        "size_bytes": len(memory.text),
+        "files": list(memory.files),
+        "said_at": to_iso(memory.said_at),
+        "valid_from": to_iso(memory.valid_from),
+        "valid_to": to_iso(memory.valid_to),
+        "recorded_at": to_iso(memory.recorded_at),
+        "superseded_by": show_id(memory.superseded_by),
+        "supersedes": [show_id(one) for one in memory.supersedes],
+    }
+
+
+def error_view(error: MnemicError) -> dict[str, str]:
+    """An error: code, sentence, remedy."""
+    return {"code": error.code, "error": str(error), "remedy": error.remedy_text}
