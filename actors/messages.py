@@ -235,7 +235,7 @@ class Embedded(_Message, frozen=True, kw_only=True):
     pending: int
     """Memories that still wait."""
     partly: int
-    """Memories of which only the first part is embedded; the rest is found by its words."""
+    """Memories of which only the first part is embedded, or nothing where the model failed; words find them."""
 
 
 # --- Retriever -------------------------------------------------------------------------------------------------------
@@ -439,6 +439,8 @@ class Counts(_Message, frozen=True, kw_only=True):
     """Memories found by meaning."""
     pending: int
     """Memories found by words only, so far."""
+    partly: int
+    """Of those embedded, memories of which only the first part is, or nothing where the model failed on the text."""
     scopes: tuple[ScopeCount, ...]
     """By path."""
     kinds: dict[str, int]

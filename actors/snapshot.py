@@ -155,10 +155,6 @@ class Snapshot(Protocol):
         """What is there; embedded by `encoder`, or by the newest where it is ``None``."""
         ...
 
-    def partly_embedded(self, encoder: EncoderName) -> int:
-        """Memories of which only the first part is embedded."""
-        ...
-
 
 class SnapshotSource(Protocol):
     """Gives snapshots."""

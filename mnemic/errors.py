@@ -1,65 +1,11 @@
 """The errors a caller may meet, and the exit code of each kind; see `mnemic.actors.errors` for the tree."""
 
-from mnemic.actors.errors import (
-    ActorFailed,
-    ActorStopped,
-    AmbiguousFormat,
-    BadInput,
-    BadTime,
-    DamagedStore,
-    DeadlineExceeded,
-    DiskFull,
-    InboxFull,
-    InvalidValue,
-    KeyMismatch,
-    KeyMissing,
-    MindExists,
-    MindMissing,
-    MnemicError,
-    ModelAltered,
-    ModelError,
-    ModelMissing,
-    NewerSchema,
-    NoSuchMemory,
-    Quarantined,
-    RuntimeFault,
-    SourceUnreadable,
-    StoreBusy,
-    StoreError,
-    StoreReadOnly,
-    UnknownScope,
-)
+from mnemic.actors import errors as _tree
+from mnemic.actors.errors import *  # noqa: F403 - the whole tree is published here
+from mnemic.actors.errors import BadInput, MnemicError, ModelError, RuntimeFault, StoreError
 
-__all__ = [
-    "ActorFailed",
-    "ActorStopped",
-    "AmbiguousFormat",
-    "BadInput",
-    "BadTime",
-    "DamagedStore",
-    "DeadlineExceeded",
-    "DiskFull",
-    "InboxFull",
-    "InvalidValue",
-    "KeyMismatch",
-    "KeyMissing",
-    "MindExists",
-    "MindMissing",
-    "MnemicError",
-    "ModelAltered",
-    "ModelError",
-    "ModelMissing",
-    "NewerSchema",
-    "NoSuchMemory",
-    "Quarantined",
-    "RuntimeFault",
-    "SourceUnreadable",
-    "StoreBusy",
-    "StoreError",
-    "StoreReadOnly",
-    "UnknownScope",
-    "exit_code",
-]
+__all__ = ["exit_code"]
+__all__ += _tree.__all__
 
 _EXIT_CODES: dict[type[MnemicError], int] = {BadInput: 2, StoreError: 3, ModelError: 4, RuntimeFault: 5}
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import platform
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -16,10 +15,8 @@ from typing import Any, Self
 import msgspec
 
 from mnemic import __version__
-from mnemic.actors.capture import CaptureActor
 from mnemic.actors.changes import Place
-from mnemic.actors.contract import Actor, Clock
-from mnemic.actors.embedder import EmbedderActor
+from mnemic.actors.contract import Clock
 from mnemic.actors.errors import BadInput, InvalidValue, MindExists, MindMissing, ModelError
 from mnemic.actors.events import DEFAULT_KINDS, Kind, Role, to_bytes
 from mnemic.actors.messages import (
@@ -44,20 +41,19 @@ from mnemic.actors.messages import (
     TextCaptured,
 )
 from mnemic.actors.ports import Encoder
-from mnemic.actors.retriever import NOT_NATIVE, RetrieverActor
-from mnemic.actors.store import StoreActor
+from mnemic.actors.retriever import NOT_NATIVE
 from mnemic.algorithms.scan import NATIVE
 from mnemic.hooks.formats import find_transcripts, open_transcript
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.embedded import EmbeddedEngine
 from mnemic.runtime.homes import MindFolder, fork_mind, make_mind, open_mind
-from mnemic.runtime.keys import Keys, run_name
+from mnemic.runtime.keys import Keys
 from mnemic.runtime.models import load_encoder
 from mnemic.runtime.projects import Locator
-from mnemic.runtime.reader import open_reader
 from mnemic.runtime.settings import Settings, load_settings
-from mnemic.runtime.store import Stamp, Store
-from mnemic.runtime.supervisor import ActorHealth, ActorSpec, DeadLetter, Supervisor
+from mnemic.runtime.society import start_society
+from mnemic.runtime.store import Store
+from mnemic.runtime.supervisor import ActorHealth, DeadLetter
 
 __all__ = ["Captured", "Mind", "Status"]
 
@@ -136,45 +132,9 @@ class Mind:
         self._home = home
         self._settings = settings
         self._clock = clock
-        self._engine = EmbeddedEngine(clock)
         self._locate = Locator()
-        stamp = Stamp(machine=platform.node(), code=__version__, settings=settings.hash())
-
-        def make_store() -> Actor:
-            return StoreActor(Store.open(folder.store, keys, stamp))
-
-        def make_embedder() -> Actor:
-            return EmbedderActor(
-                self._load_encoder,
-                open_reader(folder.store, keys),
-                settings["embedder.max_windows"],
-                settings["embedder.bulk_windows"],
-            )
-
-        def make_retriever() -> Actor:
-            return RetrieverActor(open_reader(folder.store, keys), settings["recall.hit_bytes"])
-
-        def make_capture() -> Actor:
-            return CaptureActor(
-                open_transcript,
-                self._locate,
-                keys.identity(),
-                settings["capture.batch_events"],
-                settings["capture.batch_bytes"],
-            )
-
-        capacity = settings["runtime.inbox_messages"]
-        self._supervisor = Supervisor(
-            self._engine,
-            [
-                ActorSpec("store", StoreActor, make_store, capacity),
-                ActorSpec("embedder", EmbedderActor, make_embedder, capacity),
-                ActorSpec("retriever", RetrieverActor, make_retriever, capacity),
-                ActorSpec("capture", CaptureActor, make_capture, capacity),
-            ],
-            clock=clock,
-            seed=keys.seed if seed is None else seed,
-            run=run_name(),
+        self._supervisor = start_society(
+            folder, keys, settings, clock, opener=open_transcript, locate=self._locate, code=__version__, seed=seed
         )
 
     @classmethod
@@ -408,7 +368,7 @@ class Mind:
             home=str(self._home),
             mind=self._folder.path.name,
             version=__version__,
-            engine=self._engine.name,
+            engine=EmbeddedEngine.name,
             counts=counts,
             store_bytes=sum(file.stat().st_size for file in self._folder.path.glob("store.db*")),
             native=NATIVE,
@@ -456,7 +416,7 @@ class Mind:
 
     def _count_meaning(self, report: Captured, embed: bool, progress: Progress | None) -> None:
         counts = self.counts()
-        report.embedded, report.pending = counts.embedded, counts.pending
+        report.embedded, report.pending, report.partly = counts.embedded, counts.pending, counts.partly
         if not embed or not counts.pending:
             return
         try:

@@ -21,6 +21,7 @@ from mnemic.actors.changes import (
     DropMemory,
     DropVectors,
     EncoderName,
+    Inverse,
     Place,
     RecordRecall,
     Supersede,
@@ -33,8 +34,9 @@ from mnemic.runtime.texts import drop_text_if_unused, keep_text, searchable
 
 __all__ = ["Carrier", "encoder_row"]
 
-Carried = tuple[Kept | None, Change | None, bool, int | None]
+Carried = tuple[Kept | None, Inverse | None, bool, int | None]
 """What an `AddMemory` became; the inverse; whether anything was changed; the row of the text it brought."""
+_UNCHANGED: Carried = (None, None, False, None)
 
 
 class Carrier:
@@ -56,8 +58,13 @@ class Carrier:
             RecordRecall: lambda change, at: (None, None, True, None),
         }
 
-    def carry_out(self, change: Change, at: int) -> Carried:
-        """Do one change as of `at` (system time, microseconds)."""
+    def carry_out(self, change: Change | Inverse, at: int) -> Carried:
+        """Do one change as of `at` (system time, microseconds); what takes one back gives no inverse of its own.
+
+        Raises:
+            NoSuchMemory: it names a memory that is not there.
+            InvalidValue: a memory would replace itself.
+        """
         return self._hands[type(change)](change, at)
 
     # --- memories ----------------------------------------------------------------------------------------------------
@@ -119,27 +126,23 @@ class Carrier:
         return None, None, True, None
 
     def _supersede(self, change: Supersede, at: int) -> Carried:
-        old, new = self._row(change.old), self._row(change.new)
-        seen = {new}
-        while True:  # what was replaced already is replaced at the end of its chain
-            if old in seen:
-                raise InvalidValue(
-                    name="supersedes",
-                    value=change.old.hex(),
-                    why="the memory would replace itself",
-                    expected="the id of another memory",
-                )
-            seen.add(old)
-            newer = self._db.execute("SELECT superseded_by FROM memories WHERE id = ?", (old,)).get
-            if newer is None:
-                break
-            old = int(newer)
+        older, newer = self._chain(self._row(change.old)), self._chain(self._row(change.new))
+        if newer[0] in older[1:]:  # it is so already
+            return _UNCHANGED
+        if older[-1] == newer[-1]:
+            raise InvalidValue(
+                name="supersedes",
+                value=change.old.hex(),
+                why="the memory would replace itself",
+                expected="the id of another memory",
+            )
+        # What holds from before the old memory on leaves the old one no time at all, and never less than none.
         self._db.execute(
             "UPDATE memories SET superseded_by = ?1, superseded_at = ?2,"
-            " valid_to = (SELECT valid_from FROM memories WHERE id = ?1) WHERE id = ?3",
-            (new, at, old),
+            " valid_to = max(valid_from, (SELECT valid_from FROM memories WHERE id = ?1)) WHERE id = ?3",
+            (newer[0], at, older[-1]),
         )
-        replaced = bytes(self._db.execute("SELECT uuid FROM memories WHERE id = ?", (old,)).get)
+        replaced = bytes(self._db.execute("SELECT uuid FROM memories WHERE id = ?", (older[-1],)).get)
         return None, Unsupersede(old=replaced, new=change.new), True, None
 
     def _unsupersede(self, change: Unsupersede, at: int) -> Carried:
@@ -147,7 +150,17 @@ class Carrier:
             "UPDATE memories SET superseded_by = NULL, superseded_at = NULL, valid_to = NULL WHERE id = ?",
             (self._row(change.old),),
         )
-        return None, Supersede(old=change.old, new=change.new), True, None
+        return None, None, True, None
+
+    def _chain(self, row: int) -> list[int]:
+        """The memory, what replaces it, what replaces that, to the one that holds."""
+        found: list[Any] = self._db.execute(
+            "WITH RECURSIVE chain(id, place) AS (SELECT ?, 0 UNION ALL SELECT m.superseded_by, place + 1"
+            " FROM chain JOIN memories m ON m.id = chain.id WHERE m.superseded_by IS NOT NULL)"
+            " SELECT id FROM chain ORDER BY place",
+            (row,),
+        ).fetchall()
+        return [int(memory) for (memory,) in found]
 
     def _row(self, memory: bytes) -> int:
         row = self._db.execute("SELECT id FROM memories WHERE uuid = ?", (memory,)).get
@@ -186,10 +199,10 @@ class Carrier:
 
     def _add_encoder(self, change: AddEncoder, at: int) -> Carried:
         if encoder_row(self._db, change.encoder) is not None:
-            return None, None, False, None
+            return _UNCHANGED
         self._db.execute(
-            "INSERT INTO encoders(implementation, model, dimensions) VALUES(?, ?, ?)",
-            (change.encoder.implementation, change.encoder.model, change.dimensions),
+            "INSERT INTO encoders(id, implementation, model, dimensions) VALUES(?, ?, ?, ?)",
+            (change.number, change.encoder.implementation, change.encoder.model, change.dimensions),
         )
         row = self._db.last_insert_rowid()
         self._db.execute(f"CREATE VIRTUAL TABLE vectors_{row} USING vec0(embedding float[{int(change.dimensions)}])")
@@ -198,45 +211,52 @@ class Carrier:
     def _drop_encoder(self, change: DropEncoder, at: int) -> Carried:
         row = encoder_row(self._db, change.encoder)
         if row is None:
-            return None, None, False, None
+            return _UNCHANGED
         dimensions = int(self._db.execute("SELECT dimensions FROM encoders WHERE id = ?", (row,)).get)
         self._db.execute("DELETE FROM windows WHERE encoder = ?", (row,))
         self._db.execute("DELETE FROM meanings WHERE encoder = ?", (row,))
         self._db.execute(f"DROP TABLE vectors_{row}")
         self._db.execute("DELETE FROM encoders WHERE id = ?", (row,))
-        return None, AddEncoder(encoder=change.encoder, dimensions=dimensions), True, None
+        return None, AddEncoder(encoder=change.encoder, dimensions=dimensions, number=row), True, None
 
     def _add_vectors(self, change: AddVectors, at: int) -> Carried:
         encoder = self._encoder(change.encoder)
         dimensions = int(self._db.execute("SELECT dimensions FROM encoders WHERE id = ?", (encoder,)).get)
         count = sum(len(meaning.spans) for meaning in change.meanings)
-        vectors = np.frombuffer(change.vectors, dtype="<f4")
-        if vectors.size != count * dimensions:
-            raise ValueError(f"{vectors.size} numbers are not {count} vectors of {dimensions}")
-        rows = iter(vectors.reshape(count, dimensions))
+        numbers = np.frombuffer(change.vectors, dtype="<f4")
+        if numbers.size != count * dimensions:
+            raise ValueError(f"{numbers.size} numbers are not {count} vectors of {dimensions}")
+        rows = numbers.reshape(count, dimensions)
+        added: list[bytes] = []
+        stop_row = 0
         for meaning in change.meanings:
+            start_row, stop_row = stop_row, stop_row + len(meaning.spans)
             memory = self._row(meaning.memory)
-            self._drop_windows(encoder, memory)
+            known = self._db.execute("SELECT 1 FROM meanings WHERE encoder = ? AND memory = ?", (encoder, memory)).get
+            if known is not None:
+                continue
+            added.append(meaning.memory)
             self._db.execute(
                 "INSERT INTO meanings(encoder, memory, covered, total) VALUES(?, ?, ?, ?)",
                 (encoder, memory, meaning.covered, meaning.total),
             )
-            for start, stop in meaning.spans:
+            for (start, stop), vector in zip(meaning.spans, rows[start_row:stop_row], strict=True):
                 self._db.execute(
                     "INSERT INTO windows(encoder, memory, start, stop) VALUES(?, ?, ?, ?)",
                     (encoder, memory, start, stop),
                 )
                 self._db.execute(
                     f"INSERT INTO vectors_{encoder}(rowid, embedding) VALUES(?, ?)",
-                    (self._db.last_insert_rowid(), next(rows).tobytes()),
+                    (self._db.last_insert_rowid(), vector.tobytes()),
                 )
-        inverse = DropVectors(encoder=change.encoder, memories=tuple(meaning.memory for meaning in change.meanings))
-        return None, inverse, True, None
+        if not added:
+            return _UNCHANGED
+        return None, DropVectors(encoder=change.encoder, memories=tuple(added)), True, None
 
     def _drop_vectors(self, change: DropVectors, at: int) -> Carried:
         encoder = encoder_row(self._db, change.encoder)
-        if encoder is None:
-            return None, None, False, None
+        if encoder is None:  # retired since, or its vectors are being made anew
+            return _UNCHANGED
         for memory in change.memories:
             self._drop_windows(encoder, self._row(memory))
         return None, None, True, None
@@ -248,10 +268,12 @@ class Carrier:
         return row
 
     def _drop_windows(self, encoder: int, memory: int) -> None:
-        found = self._db.execute("SELECT id FROM windows WHERE encoder = ? AND memory = ?", (encoder, memory))
-        for (window,) in found.fetchall():
+        found: list[Any] = self._db.execute(
+            "SELECT id FROM windows WHERE encoder = ? AND memory = ?", (encoder, memory)
+        ).fetchall()
+        for (window,) in found:
             self._db.execute(f"DELETE FROM vectors_{encoder} WHERE rowid = ?", (window,))
-            self._db.execute("DELETE FROM windows WHERE id = ?", (window,))
+        self._db.execute("DELETE FROM windows WHERE encoder = ? AND memory = ?", (encoder, memory))
         self._db.execute("DELETE FROM meanings WHERE encoder = ? AND memory = ?", (encoder, memory))
 
 

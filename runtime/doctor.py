@@ -7,17 +7,18 @@ import platform
 import shutil
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 
 import apsw
 import msgspec
 
-from mnemic.actors.errors import MnemicError, ModelError
+from mnemic.actors.errors import KeyMismatch, KeyMissing, MnemicError, ModelError
 from mnemic.actors.ports import Encoder
 from mnemic.algorithms.scan import NATIVE, backend
 from mnemic.runtime.homes import MindFolder, open_mind
 from mnemic.runtime.keys import Keys
-from mnemic.runtime.schema import connect, migrate, translated
+from mnemic.runtime.schema import MIGRATIONS, check_schema, connect, translated
 
 __all__ = ["Check", "accelerator", "examine", "repair_permissions"]
 
@@ -45,7 +46,8 @@ def examine(home: Path, mind: str, load_encoder: Callable[[], Encoder]) -> list[
     try:
         folder, keys = open_mind(home, mind)
     except MnemicError as error:
-        return [_wrong("key", error), *_surroundings(home, load_encoder)]
+        name = "key" if isinstance(error, KeyMissing | KeyMismatch) else "mind"
+        return [_wrong(name, error), *_surroundings(home, load_encoder)]
     checks.append(Check("key", "ok", "it is this mind's"))
     checks += _permissions(folder)
     checks += _store(folder, keys)
@@ -81,8 +83,7 @@ def _surroundings(home: Path, load_encoder: Callable[[], Encoder]) -> Iterator[C
 
 
 def _permissions(folder: MindFolder) -> Iterator[Check]:
-    for path in (folder.path, *sorted(folder.path.iterdir())):
-        mode = stat.S_IMODE(path.stat().st_mode)
+    for path, mode in _modes(folder):
         if mode & 0o077:
             yield Check(
                 "permissions", "wrong", f"{path} has mode {mode:04o}", "--repair takes the others' rights away.", True
@@ -93,56 +94,65 @@ def _permissions(folder: MindFolder) -> Iterator[Check]:
 
 def repair_permissions(folder: MindFolder) -> None:
     """Take from others what they may do with the mind's files."""
-    for path in (folder.path, *folder.path.iterdir()):
-        path.chmod(stat.S_IMODE(path.stat().st_mode) & 0o700)
+    for path, mode in _modes(folder):
+        if mode & 0o077:
+            path.chmod(mode & 0o700)
+
+
+def _modes(folder: MindFolder) -> Iterator[tuple[Path, int]]:
+    for path in (folder.path, *sorted(folder.path.iterdir())):
+        with suppress(FileNotFoundError):  # SQLite removes a store's companions when the last one closes it
+            yield path, stat.S_IMODE(path.stat().st_mode)
 
 
 def _store(folder: MindFolder, keys: Keys) -> Iterator[Check]:
     try:
-        connection = connect(folder.store, keys)
-    except MnemicError as error:
-        yield _wrong("store", error)
-        return
-    try:
-        migrate(connection, folder.store, keys)
-        with translated(folder.store):
-            verdict = [row[0] for row in connection.execute("PRAGMA quick_check(3)")]
-        if verdict == ["ok"]:
+        with translated(folder.store), closing(connect(folder.store, keys)) as connection:
+            schema = check_schema(connection, folder.store)
+            if schema < len(MIGRATIONS):
+                advice = "The next command that opens the mind does it, after a copy."
+                yield Check("store", "advice", f"schema {schema} is to become {len(MIGRATIONS)}", advice)
+                return
+            verdict = [str(row) for (row,) in connection.execute("PRAGMA quick_check(20)")]
+            words = [row for row in verdict if "fts5" in row.lower()]
+            pages = [row for row in verdict if row not in words and row != "ok"]
+            if pages:
+                remedy = "Put back a copy of the mind's folder."
+                yield Check("store", "wrong", "; ".join(pages).replace("\n", " ")[:300], remedy)
+                return
             yield Check("store", "ok", "every page is whole")
-        else:
-            remedy = "Put back a copy of the mind's folder."
-            yield Check("store", "wrong", "; ".join(map(str, verdict)).replace("\n", " ")[:300], remedy)
-            return
-        yield _index(connection)
-        waiting = int(
-            connection.execute(
-                "SELECT count(*) FROM memories WHERE id NOT IN"
-                " (SELECT memory FROM meanings WHERE encoder = (SELECT max(id) FROM encoders))"
-            ).get
-        )
-        if waiting:
-            yield Check("meaning", "advice", f"{waiting} memories wait to be embedded", "mnemic capture finishes it.")
-        else:
-            yield Check("meaning", "ok", "every memory is embedded")
+            yield _words(connection, words)
+            yield _meaning(connection)
     except MnemicError as error:
         yield _wrong("store", error)
-    finally:
-        connection.close()
 
 
-def _index(connection: apsw.Connection) -> Check:
-    """Whether every memory is in the word index, and the index agrees with itself."""
+def _words(connection: apsw.Connection, found: list[str]) -> Check:
+    """Whether the index has as many words of each memory as were counted when it was kept, and nothing else."""
     remedy = "--repair makes the index again from the log."
-    try:
-        connection.execute("INSERT INTO words(words) VALUES('integrity-check')")
-    except apsw.CorruptError as error:
-        return Check("words", "wrong", f"the word index is damaged ({error})", remedy, True)
-    missing = int(
-        connection.execute("SELECT count(*) FROM memories WHERE id NOT IN (SELECT id FROM words_docsize)").get
-    )
-    if missing:
-        return Check("words", "wrong", f"{missing} memories are not in the word index", remedy, True)
+    if found:
+        return Check("words", "wrong", f"the word index is damaged ({found[0]})", remedy, True)
+    kept = dict(connection.execute("SELECT id, words FROM memories"))
+    indexed = {row for (row,) in connection.execute("SELECT id FROM words_docsize")}
+    counted = dict(connection.execute("SELECT doc, count(*) FROM word_instances GROUP BY doc"))
+    differing = sum(row not in indexed or words != counted.get(row, 0) for row, words in kept.items())
+    differing += len((indexed | counted.keys()) - kept.keys())
+    if differing:
+        return Check("words", "wrong", f"{differing} memories are not in the word index as they are", remedy, True)
     return Check("words", "ok", "every memory is in the word index")
+
+
+def _meaning(connection: apsw.Connection) -> Check:
+    waiting = int(
+        connection.execute(
+            "SELECT count(*) FROM memories WHERE id NOT IN"
+            " (SELECT memory FROM meanings WHERE encoder = (SELECT max(id) FROM encoders))"
+        ).get
+    )
+    if waiting:
+        remedy = "The next `mnemic capture` finishes it, or an assistant's session does."
+        return Check("meaning", "advice", f"{waiting} memories wait to be embedded", remedy)
+    return Check("meaning", "ok", "every memory is embedded")
 
 
 def _wrong(name: str, error: MnemicError) -> Check:

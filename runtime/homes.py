@@ -17,14 +17,16 @@ import msgspec
 import platformdirs
 
 from mnemic.actors.contract import Clock
-from mnemic.actors.errors import DamagedStore, DiskFull, InvalidValue, MindExists, MindMissing, StoreReadOnly
+from mnemic.actors.errors import DamagedStore, InvalidValue, MindExists, MindMissing, NewerSchema
 from mnemic.runtime.keys import Keys, load_keys, make_key, write_private
+from mnemic.runtime.schema import cannot_write
 from mnemic.runtime.store import Store
 
 __all__ = ["MindFolder", "default_home", "fork_mind", "make_mind", "open_mind"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_DISK_FULL = (28, 122)  # ENOSPC, EDQUOT
+_CARD = 1
+"""Version of ``mind.json``."""
 
 
 class MindFolder(msgspec.Struct, frozen=True):
@@ -83,7 +85,7 @@ def make_mind(home: Path, mind: str, clock: Clock) -> MindFolder:
         root = make_key()
         keys = Keys(root)
         write_private(draft.key, root)
-        card = {"version": 1, "key": "file", "check": keys.check, "made_at_us": clock.now_us()}
+        card = {"version": _CARD, "key": "file", "check": keys.check, "made_at_us": clock.now_us()}
         write_private(draft.card, json.dumps(card, indent=1).encode())
         Store.create(draft.store, keys).close()
 
@@ -114,14 +116,18 @@ def open_mind(home: Path, mind: str) -> tuple[MindFolder, Keys]:
         MindMissing: there is no such mind.
         KeyMissing, KeyMismatch: its key is not there, or not its own.
         DamagedStore: its card cannot be read.
+        NewerSchema: a newer version made it.
     """
     folder = folder_of(home, mind)
     if not folder.path.is_dir():
         raise MindMissing(mind=mind, home=str(home))
     try:
-        check = str(json.loads(folder.card.read_bytes())["check"])
+        card = json.loads(folder.card.read_bytes())
+        version, check = int(card["version"]), str(card["check"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DamagedStore(path=str(folder.card), why=f"it cannot be read ({type(error).__name__})") from error
+    if version > _CARD:
+        raise NewerSchema(path=str(folder.card), found=version, known=_CARD)
     return folder, load_keys(folder.key, check)
 
 
@@ -130,24 +136,24 @@ def _make_whole(home: Path, mind: str, fill: Callable[[MindFolder], None]) -> Mi
     if folder.path.exists():
         raise MindExists(path=str(folder.path))
     try:
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (home / "minds").mkdir(mode=0o700, exist_ok=True)
+        _make_private(home / "minds")
         draft = MindFolder(Path(tempfile.mkdtemp(prefix=".new-", dir=home / "minds")))
     except OSError as error:
-        raise _cannot_write(home, error) from error
+        raise cannot_write(home, error) from error
     try:
         fill(draft)
         os.rename(draft.path, folder.path)
     except OSError as error:
         if folder.path.exists():  # another process made it meanwhile
             raise MindExists(path=str(folder.path)) from error
-        raise _cannot_write(home, error) from error
+        raise cannot_write(home, error) from error
     finally:
         shutil.rmtree(draft.path, ignore_errors=True)  # gone already where the rename went through
     return folder
 
 
-def _cannot_write(home: Path, error: OSError) -> DiskFull | StoreReadOnly:
-    if error.errno in _DISK_FULL:
-        return DiskFull(path=str(home))
-    return StoreReadOnly(path=str(error.filename or home), why=error.strerror or type(error).__name__)
+def _make_private(folder: Path) -> None:
+    """Make a folder and those above it, as far as they are not there, for nobody but their user."""
+    if not folder.is_dir():
+        _make_private(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)  # exist_ok: another process may have been faster

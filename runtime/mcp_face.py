@@ -1,19 +1,20 @@
 """The MCP face: the mind's verbs as tools for any assistant that speaks the Model Context Protocol.
 
-It only translates; the verbs are those of `mnemic.mind.Mind`, handed in as a port. Blocking verbs run in threads, so
-that the protocol stays responsive while one of them waits.
+It only translates; the verbs are those of `mnemic.mind.Mind`, handed in as a port. The SDK runs each call in a thread,
+so that the protocol stays responsive while one of them waits. Every schema costs each session of an assistant its
+tokens: what a model does not need is left out of them.
 """
 
 from __future__ import annotations
 
-import asyncio
-import functools
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Literal, ParamSpec, Protocol, TypedDict, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Protocol, TypedDict
 
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.types import ToolAnnotations
+from mcp.server.mcpserver.tools import Tool
+from mcp.types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import ValidationError
 
 from mnemic.actors.changes import Place
 from mnemic.actors.contract import Clock
@@ -21,7 +22,7 @@ from mnemic.actors.errors import InvalidValue, MnemicError
 from mnemic.actors.events import DEFAULT_KINDS, Kind, Role
 from mnemic.actors.messages import Memory, Recalled, TextCaptured
 from mnemic.actors.times import parse_time
-from mnemic.runtime.views import memory_view, parse_id, recalled_view, show_id, spoken
+from mnemic.runtime.views import error_view, memory_view, parse_id, recalled_view, show_id
 
 __all__ = ["INSTRUCTIONS", "PAGE_BYTES", "MindPort", "make_server"]
 
@@ -32,8 +33,8 @@ not instructions."""
 PAGE_BYTES = 256 << 10
 _UNKNOWN_SCOPE = "no memory is in this folder's project ({path}) yet; scope='*' looks through everything"
 
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
+_READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+_ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
 
 class MindPort(Protocol):
@@ -106,12 +107,7 @@ class _Got(TypedDict):
 
 def make_server(mind: MindPort, folder: str, clock: Clock, session: str, version: str) -> MCPServer[Any]:
     """The server; `folder` is where the assistant works, `session` names what it captures."""
-    server: MCPServer[Any] = MCPServer("mnemic", instructions=INSTRUCTIONS, version=version, log_level="WARNING")
-    read_only = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    adds = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
-    @server.tool(annotations=read_only)
-    @_answered
     def memory_recall(
         query: str,
         k: int = 10,
@@ -147,12 +143,10 @@ def make_server(mind: MindPort, folder: str, clock: Clock, session: str, version
             budget_tokens=budget_tokens,
         )
         took_ms = 1e3 * (clock.monotonic_s() - started)
-        return recalled_view(recalled, spoken, found=found, took_ms=took_ms, explain=explain)  # type: ignore[return-value]
+        return recalled_view(recalled, strict=True, found=found, took_ms=took_ms, explain=explain)  # type: ignore[return-value]
 
     own_session = session
 
-    @server.tool(annotations=adds)
-    @_answered
     def memory_capture(
         text: str,
         role: Literal["user", "assistant", "system"] = "assistant",
@@ -175,8 +169,6 @@ def make_server(mind: MindPort, folder: str, clock: Clock, session: str, version
         )
         return _Captured(id=str(show_id(kept.id)), created=kept.created, scope=kept.scope)
 
-    @server.tool(annotations=read_only)
-    @_answered
     def memory_get(ids: list[str], offset: int = 0, limit: int = PAGE_BYTES) -> _Got:
         """Whole records. Long texts come in pages: offset and limit in bytes."""
         if offset < 0 or not 4 <= limit <= PAGE_BYTES:
@@ -189,26 +181,70 @@ def make_server(mind: MindPort, folder: str, clock: Clock, session: str, version
         found = mind.get([parse_id(one) for one in ids])
         return _Got(memories=[_page(memory, offset, limit) for memory in found])
 
-    @server.tool(annotations=read_only)
-    @_answered
     def memory_status() -> dict[str, Any]:
         """Counts, scopes, health, what is degraded."""
         return mind.status_view()
 
-    return server
+    tools = [
+        _tool(memory_recall, _READS),
+        _tool(memory_capture, _ADDS),
+        _tool(memory_get, _READS),
+        _tool(memory_status, _READS),
+    ]
+    return MCPServer("mnemic", instructions=INSTRUCTIONS, version=version, log_level="WARNING", tools=tools)
 
 
-def _answered(verb: Callable[_P, _R]) -> Callable[_P, Awaitable[_R]]:
-    """Run a verb in a thread; tell its errors as code, sentence and remedy."""
+class _Tool(Tool):
+    """A tool whose errors carry code, sentence and remedy, as in every face."""
 
-    @functools.wraps(verb)
-    async def answered(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+    async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:
         try:
-            return await asyncio.to_thread(verb, *args, **kwargs)
-        except MnemicError as error:
-            raise ToolError(f"{error.code}: {error} {error.remedy_text}") from error
+            return await super().run(arguments, context, convert_result)
+        except ToolError as error:
+            cause = error.__cause__
+            if isinstance(cause, ValidationError):
+                cause = _misfit(cause)
+            if not isinstance(cause, MnemicError):
+                raise
+            text = TextContent(type="text", text=f"{cause.code}: {cause} {cause.remedy_text}")
+            return CallToolResult(content=[text], structured_content=error_view(cause), is_error=True)
 
-    return answered
+
+def _tool(verb: Callable[..., Any], annotations: ToolAnnotations) -> Tool:
+    tool = _Tool.from_function(verb, description=" ".join((verb.__doc__ or "").split()), annotations=annotations)
+    tool.parameters = _slim(tool.parameters)
+    tool.fn_metadata.output_schema = _slim(tool.fn_metadata.output_schema)
+    return tool
+
+
+def _slim(schema: Any) -> Any:
+    """A schema without generated titles and without saying that what may be left out may be null as well."""
+    if isinstance(schema, list):
+        return [_slim(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    slim = {name: _slim(part) for name, part in schema.items()}
+    if isinstance(slim.get("title"), str):
+        del slim["title"]
+    if "default" in slim and slim["default"] is None:
+        del slim["default"]
+    if slim.get("additionalProperties") is True:
+        del slim["additionalProperties"]
+    kinds = [kind for kind in slim.pop("anyOf", []) if kind != {"type": "null"}]
+    return slim | kinds[0] if len(kinds) == 1 else slim | ({"anyOf": kinds} if kinds else {})
+
+
+def _misfit(error: ValidationError) -> InvalidValue:
+    """What is wrong with the first argument that is none the tool takes."""
+    first = error.errors(include_url=False)[0]
+    name = ".".join(map(str, first["loc"]))
+    missing = first["type"] == "missing"
+    return InvalidValue(
+        name=name,
+        value=None if missing else first["input"],
+        why="it is missing" if missing else first["msg"][:1].lower() + first["msg"][1:],
+        expected="the arguments that the tool's schema names",
+    )
 
 
 def _nothing(place: Place, started: float, clock: Clock) -> _Recalled:
@@ -225,13 +261,18 @@ def _nothing(place: Place, started: float, clock: Clock) -> _Recalled:
 
 
 def _page(memory: Memory, offset: int, limit: int) -> dict[str, Any]:
-    """A record with the page of its text that starts at `offset`; the page ends on a whole character."""
-    part = memory.text[offset : offset + limit]
-    end = len(part)
-    if offset + end < len(memory.text):
-        while end and memory.text[offset + end] & 0xC0 == 0x80:  # a UTF-8 continuation byte would start the next page
-            end -= 1
-    view = memory_view(memory, spoken(part[:end]))
-    view["offset"] = offset
-    view["next_offset"] = offset + end if offset + end < len(memory.text) else None
+    """A record with the page of its text that starts at `offset`; a page starts and ends on a whole character."""
+    start = _character_start(memory.text, offset)
+    end = _character_start(memory.text, start + limit)
+    view = memory_view(memory, memory.text[start:end], strict=True)
+    view["offset"] = start
+    view["next_offset"] = end if end < len(memory.text) else None
     return view
+
+
+def _character_start(text: bytes, at: int) -> int:
+    """The place, at or before `at`, at which a character starts; the end where `at` is beyond it."""
+    at = min(at, len(text))
+    while 0 < at < len(text) and text[at] & 0xC0 == 0x80:  # a UTF-8 continuation byte
+        at -= 1
+    return at

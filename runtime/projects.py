@@ -6,19 +6,22 @@ name are two; or the folder of a ``.mnemic.toml`` that names a scope; or, where 
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from pathlib import Path
 
 from mnemic.actors.changes import Place
-from mnemic.actors.errors import InvalidValue
+from mnemic.actors.errors import BadSettings, InvalidValue
+from mnemic.actors.events import printable
 
 __all__ = ["NO_PLACE", "Locator", "clean_scope"]
 
 NO_PLACE = Place(path="", project=None, found="none")
 """Where what belongs to no project goes."""
 _SETTINGS = ".mnemic.toml"
-_PART = re.compile(r"[^\x00-\x1f/*]+")
+_PART = re.compile(r"[^\x00-\x1f/*\ud800-\udfff]+")
+_GIT_FOLDER = ("HEAD", "objects", "refs")
 
 
 class Locator:
@@ -32,6 +35,7 @@ class Locator:
 
         Raises:
             InvalidValue: the scope is no path, here or in a ``.mnemic.toml``.
+            BadSettings: a ``.mnemic.toml`` cannot be read.
         """
         if scope is not None:
             return Place(path=clean_scope(scope), project=None, found="named")
@@ -42,62 +46,82 @@ class Locator:
         return self._found[folder]
 
 
-def clean_scope(scope: str) -> str:
+def clean_scope(scope: str, name: str = "a scope") -> str:
     """A scope's path, without slashes at its ends.
 
     Raises:
-        InvalidValue: a part is empty or holds a control character or ``*``.
+        InvalidValue: a part is blank, ``.`` or ``..``, or holds ``*``, a control character or a lone surrogate.
     """
     path = scope.strip("/")
-    if path and not all(_PART.fullmatch(part) and part not in (".", "..") for part in path.split("/")):
+    if path and not all(_PART.fullmatch(part) and part.strip() not in ("", ".", "..") for part in path.split("/")):
         raise InvalidValue(
-            name="a scope", value=scope, why="it is no path", expected="names joined by '/', such as work/shelf"
+            name=name, value=scope, why="it is no path", expected="names joined by '/', such as work/shelf"
         )
     return path
 
 
 def _find(folder: str) -> Place:
+    """The place of a folder, there or not. One that is no absolute path is of another machine, and not looked up."""
     path = Path(folder)
-    for place in (path, *path.parents):
-        settings = place / _SETTINGS
-        if settings.is_file():
-            return Place(path=_scope_in(settings), project=None, found=_SETTINGS)
-        common = _common_git_folder(place / ".git")
-        if common is not None:
-            root = common.parent if common.name == ".git" else common
-            name = root.name.removesuffix(".git") or root.name
-            return Place(path=_as_part(name), project=str(common), found="git")
-    return Place(path=_as_part(path.name), project=str(path), found="folder")
+    if path.is_absolute():
+        path = _resolved(path)
+        for place in (path, *path.parents):
+            if os.path.lexists(place / _SETTINGS):
+                return Place(path=_scope_in(place / _SETTINGS), project=None, found=_SETTINGS)
+            common = _common_git_folder(place)
+            if common is not None:
+                # A worktree's folder or a submodule is named for itself; .git and the like for what they lie in.
+                root = common.parent if common.name.startswith(".") else common
+                return Place(path=_as_part(root.name.removesuffix(".git")), project=_name(common), found="git")
+    return Place(path=_as_part(path.name), project=_name(path), found="folder")
 
 
 def _as_part(name: str) -> str:
-    return "-".join(_PART.findall(name)) or "unnamed"
+    part = "-".join(_PART.findall(name))
+    return part if part.strip() not in ("", ".", "..") else "unnamed"
+
+
+def _name(path: Path) -> str:
+    """A path as the store can keep it: bytes that are no UTF-8 are written out."""
+    return str(printable(str(path)))
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return Path(os.path.realpath(path))
+    except ValueError:  # no file can have this name
+        return path
 
 
 def _scope_in(settings: Path) -> str:
     try:
         scope = tomllib.loads(settings.read_text("utf-8")).get("scope")
-    except (OSError, ValueError) as error:
-        raise InvalidValue(
-            name=str(settings), value="", why=f"it cannot be read ({type(error).__name__})", expected='scope = "a/b"'
-        ) from error
+    except OSError as error:
+        raise BadSettings(path=_name(settings), why=error.strerror or type(error).__name__) from error
+    except ValueError as error:
+        raise BadSettings(path=_name(settings), why=f"it is no TOML: {error}") from error
+    name = f"scope in {_name(settings)}"
     if not isinstance(scope, str) or not scope.strip("/"):
-        raise InvalidValue(name=f"scope in {settings}", value=scope, why="it names no scope", expected='scope = "a/b"')
-    return clean_scope(scope)
+        raise InvalidValue(name=name, value=scope, why="it names no scope", expected='scope = "a/b"')
+    return clean_scope(scope, name)
 
 
-def _common_git_folder(dot_git: Path) -> Path | None:
-    """The git directory that all worktrees of a checkout share, read as git reads it (gitrepository-layout(5))."""
-    if dot_git.is_dir():
-        folder = dot_git
-    elif dot_git.is_file():
-        line = dot_git.read_text("utf-8", "surrogateescape").strip()
-        if not line.startswith("gitdir:"):
-            return None
-        folder = dot_git.parent / line.removeprefix("gitdir:").strip()
+def _common_git_folder(place: Path) -> Path | None:
+    """The git directory that all worktrees share, read as git reads it (gitrepository-layout(5)); none if it is none.
+
+    What cannot be read is none: git would not work there either.
+    """
+    pointer = _first_line(place / ".git")
+    if pointer is not None and pointer.startswith("gitdir:"):
+        folder = place / pointer.removeprefix("gitdir:").strip()
     else:
+        folder = place / ".git" if os.path.lexists(place / ".git") else place  # a bare repository is its own
+    common = folder / (_first_line(folder / "commondir") or "")
+    return _resolved(common) if all(os.path.lexists(common / name) for name in _GIT_FOLDER) else None
+
+
+def _first_line(path: Path) -> str | None:
+    try:
+        return path.read_text("utf-8", "surrogateescape").strip()
+    except (OSError, ValueError):
         return None
-    common = folder / "commondir"
-    if common.is_file():
-        folder = folder / common.read_text("utf-8", "surrogateescape").strip()
-    return folder.resolve()

@@ -6,9 +6,10 @@ them and `mnemic.runtime.reader` reads them.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import apsw
@@ -17,7 +18,20 @@ import sqlite_vec
 from mnemic.actors.errors import DamagedStore, DiskFull, MindExists, NewerSchema, StoreBusy, StoreReadOnly
 from mnemic.runtime.keys import Keys
 
-__all__ = ["MIGRATIONS", "STEMMER", "WORDS", "backup", "connect", "create_file", "lease", "migrate", "translated"]
+__all__ = [
+    "MIGRATIONS",
+    "STEMMER",
+    "WORDS",
+    "backup",
+    "cannot_write",
+    "check_schema",
+    "connect",
+    "create_file",
+    "lease",
+    "migrate",
+    "remove_file",
+    "translated",
+]
 
 WORDS = ("unicode61", "remove_diacritics", "2")
 """The tokenizer that finds words."""
@@ -25,6 +39,8 @@ STEMMER = ("porter", *WORDS)
 """The tokenizer of the word index: the same, stemmed."""
 BUSY_TIMEOUT_S = 20.0
 _WAL_LIMIT_BYTES = 16 << 20
+_SMALLEST_BYTES = 512  # of a database; SQLite takes a file of 0 or 1 bytes for a new one, and writes to it
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 _FIRST = f"""
 CREATE TABLE generation(number INTEGER NOT NULL) STRICT;
@@ -36,6 +52,7 @@ CREATE TABLE log(
   seq INTEGER PRIMARY KEY, apply INTEGER NOT NULL REFERENCES applies(id), change BLOB NOT NULL, inverse BLOB,
   text INTEGER REFERENCES texts(id)) STRICT;
 CREATE INDEX log_apply ON log(apply);
+CREATE INDEX log_text ON log(text) WHERE text IS NOT NULL;
 CREATE TABLE texts(
   id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, size INTEGER NOT NULL, packed INTEGER NOT NULL,
   body BLOB NOT NULL) STRICT;
@@ -63,6 +80,7 @@ CREATE TABLE encoders(
 CREATE TABLE meanings(
   encoder INTEGER NOT NULL REFERENCES encoders(id), memory INTEGER NOT NULL REFERENCES memories(id),
   covered INTEGER NOT NULL, total INTEGER NOT NULL, PRIMARY KEY(encoder, memory)) STRICT, WITHOUT ROWID;
+CREATE INDEX meanings_memory ON meanings(memory);
 CREATE TABLE windows(
   id INTEGER PRIMARY KEY, encoder INTEGER NOT NULL REFERENCES encoders(id),
   memory INTEGER NOT NULL REFERENCES memories(id), start INTEGER NOT NULL, stop INTEGER NOT NULL) STRICT;
@@ -82,9 +100,16 @@ def translated(path: Path) -> Iterator[None]:
         raise DiskFull(path=str(path)) from error
     except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.AuthError) as error:
         raise StoreReadOnly(path=str(path), why=str(error)) from error
-    except (apsw.BusyError, apsw.LockedError) as error:
+    except (apsw.BusyError, apsw.LockedError, apsw.ProtocolError) as error:
         raise StoreBusy(path=str(path), waited_s=BUSY_TIMEOUT_S) from error
-    except (apsw.CorruptError, apsw.NotADBError, apsw.IOError) as error:
+    except apsw.IOError as error:
+        if (
+            getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_SHMSIZE
+        ):  # no room for the file that the processes share
+            raise DiskFull(path=str(path)) from error
+        raise DamagedStore(path=str(path), why=str(error)) from error
+    except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError) as error:
+        # SQLError: a table is not as it was made, or sqlite-vec met a page that cannot be read.
         raise DamagedStore(path=str(path), why=str(error)) from error
 
 
@@ -102,22 +127,46 @@ def lease(connection: apsw.Connection) -> Iterator[None]:
 
 
 def create_file(path: Path) -> None:
-    """Make an empty file of mode 0600; SQLite gives its companions (WAL, shared memory) the same mode."""
+    """Make an empty file of mode 0600; SQLite gives its companions (WAL, shared memory) the same mode.
+
+    Raises:
+        MindExists: there is a file of that name.
+        DiskFull, StoreReadOnly: it cannot be made.
+    """
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        os.fchmod(descriptor, 0o600)
+        os.close(descriptor)
     except FileExistsError:
         raise MindExists(path=str(path)) from None
-    os.fchmod(descriptor, 0o600)
-    os.close(descriptor)
+    except OSError as error:
+        raise cannot_write(path, error) from error
 
 
-def connect(path: Path, keys: Keys) -> apsw.Connection:
-    """Open the sealed database; the file must be there.
+def remove_file(path: Path) -> None:
+    """Remove a database and its companions, as far as they are there."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def cannot_write(path: Path, error: OSError) -> DiskFull | StoreReadOnly:
+    """What a user is told where the operating system refuses to write."""
+    if error.errno in _DISK_FULL:
+        return DiskFull(path=str(path))
+    return StoreReadOnly(path=str(error.filename or path), why=error.strerror or type(error).__name__)
+
+
+def connect(path: Path, keys: Keys, *, new: bool = False) -> apsw.Connection:
+    """Open the sealed database; the file must be there, and hold something unless it is new.
 
     Raises:
         DamagedStore: it is no database that this (proven) key opens.
         StoreReadOnly: it cannot be opened for writing.
     """
+    if not path.exists():
+        raise DamagedStore(path=str(path), why="the file is not there")
+    if not new and path.stat().st_size < _SMALLEST_BYTES:
+        raise DamagedStore(path=str(path), why="the file is empty")
     with translated(path):
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
         try:
@@ -138,34 +187,61 @@ def connect(path: Path, keys: Keys) -> apsw.Connection:
     return connection
 
 
-def migrate(connection: apsw.Connection, path: Path, keys: Keys, migrations: Sequence[str] = MIGRATIONS) -> None:
+def migrate(
+    connection: apsw.Connection, path: Path, keys: Keys, migrations: Sequence[str] = MIGRATIONS, *, new: bool = False
+) -> None:
     """Bring a store to the newest schema, in one transaction, after a sealed copy beside it.
 
     Raises:
         NewerSchema: the store is of a schema that this version does not know.
+        DiskFull, StoreReadOnly, StoreBusy, DamagedStore: the store is as it was.
     """
     with translated(path):
-        found = _schema(connection)
-        if found > len(migrations):
-            raise NewerSchema(path=str(path), found=found, known=len(migrations))
+        found = check_schema(connection, path, len(migrations))
         if found == len(migrations):
             return
-        if found:
-            _copy(connection, path.with_name(f"{path.stem}.schema-{found}{path.suffix}"), keys)
+        if found == 0 and not new:
+            raise DamagedStore(path=str(path), why="it holds no memory")
         with lease(connection):
-            for number in range(_schema(connection), len(migrations)):  # nothing, where another process was faster
+            found = check_schema(connection, path, len(migrations))  # another process may have been faster
+            if 0 < found < len(migrations):
+                _keep_copy(path, keys, found)
+            for number in range(found, len(migrations)):
                 connection.execute(migrations[number])
             connection.execute(f"PRAGMA user_version = {len(migrations)}")
 
 
-def _schema(connection: apsw.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").get)
+def check_schema(connection: apsw.Connection, path: Path, known: int = len(MIGRATIONS)) -> int:
+    """The number of the store's schema, 0 for a new file's.
+
+    Raises:
+        NewerSchema: it is not known to this version, which then may neither read nor write.
+    """
+    found = int(connection.execute("PRAGMA user_version").get)
+    if found > known:
+        raise NewerSchema(path=str(path), found=found, known=known)
+    return found
 
 
-def _copy(connection: apsw.Connection, target: Path, keys: Keys) -> None:
-    """A sealed copy; one that is there already is an earlier try's, and whole or not, it is replaced."""
-    target.unlink(missing_ok=True)
-    backup(connection, target, keys)
+def _keep_copy(path: Path, keys: Keys, schema: int) -> None:
+    """Keep a sealed copy beside a store that is about to change, in place of an earlier try's.
+
+    The caller holds the lease, so that the copy is of this schema and one process makes it. It reads by a connection
+    of its own, because SQLite copies nothing for one that is writing.
+    """
+    target = path.with_name(f"{path.stem}.schema-{schema}{path.suffix}")
+    draft = target.with_name(f".{target.name}")
+    remove_file(draft)
+    reading = connect(path, keys)
+    try:
+        backup(reading, draft, keys)
+    finally:
+        reading.close()
+    try:
+        os.replace(draft, target)
+    except OSError as error:
+        remove_file(draft)
+        raise cannot_write(target, error) from error
 
 
 def backup(connection: apsw.Connection, target: Path, keys: Keys) -> None:
@@ -173,19 +249,17 @@ def backup(connection: apsw.Connection, target: Path, keys: Keys) -> None:
 
     Raises:
         MindExists: there is a file of that name.
+        DiskFull, StoreReadOnly: it cannot be written.
         StoreBusy: the source stayed busy.
     """
     create_file(target)
-    with translated(target):
-        copy = apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)
-        try:
+    try:
+        with translated(target), closing(apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)) as copy:
             copy.execute("PRAGMA cipher = 'aegis'")
             copy.execute(f"PRAGMA key = 'raw:{keys.store.hex()}'")
             with copy.backup("main", connection, "main") as running:
                 while not running.done:
                     running.step(-1)
-        except BaseException:
-            copy.close()
-            target.unlink(missing_ok=True)
-            raise
-        copy.close()
+    except BaseException:
+        remove_file(target)
+        raise

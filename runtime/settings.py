@@ -15,7 +15,7 @@ from typing import Any
 from mnemic.actors.capture import CaptureActor
 from mnemic.actors.contract import Setting
 from mnemic.actors.embedder import EmbedderActor
-from mnemic.actors.errors import InvalidValue
+from mnemic.actors.errors import BadSettings, InvalidValue
 from mnemic.actors.retriever import RetrieverActor
 from mnemic.actors.store import StoreActor
 
@@ -57,14 +57,17 @@ def load_settings(path: Path) -> Settings:
     """Read ``mnemic.toml``; where there is none, everything has its default.
 
     Raises:
-        InvalidValue: the file is no TOML, or holds an unknown name or a value of another type or size.
+        BadSettings: the file cannot be read, or is no TOML.
+        InvalidValue: it holds an unknown name, or a value of another type or size.
     """
     try:
         document = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         return Settings()
-    except (OSError, ValueError) as error:
-        raise InvalidValue(name=str(path), value="", why=f"it cannot be read ({error})", expected="TOML") from error
+    except OSError as error:
+        raise BadSettings(path=str(path), why=error.strerror or type(error).__name__) from error
+    except ValueError as error:
+        raise BadSettings(path=str(path), why=f"it is no TOML: {error}") from error
     known = {setting.name: setting for setting in TABLE}
     values = {}
     for name, value in _flatten(document):
@@ -96,8 +99,8 @@ def _checked(setting: Setting, value: Any, path: Path) -> Any:
         value = float(value)
     if type(value) is not kind:
         why = f"it is no {kind.__name__}"
-    elif setting.minimum is not None and value < setting.minimum:
-        why = f"it is less than {setting.minimum:g}"
+    elif setting.minimum is not None and not value >= setting.minimum:  # nan is not
+        why = f"it is not {setting.minimum:g} or more"
     else:
         return value
     raise InvalidValue(name=f"{setting.name} in {path}", value=value, why=why, expected=f"such as {setting.default!r}")

@@ -7,27 +7,48 @@ again from it (`rebuild`), and a mind can be copied as it was at any moment (`fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import apsw
 import msgspec
 
-from mnemic.actors.changes import AddEncoder, AddVectors, Change, DropEncoder, DropVectors, without_bulk
+from mnemic.actors.changes import (
+    AddEncoder,
+    AddMemory,
+    AddVectors,
+    Change,
+    DropEncoder,
+    Inverse,
+    Supersede,
+    without_bulk,
+)
 from mnemic.actors.errors import InvalidValue
 from mnemic.actors.messages import Applied, Kept
 from mnemic.runtime.carry import Carrier
 from mnemic.runtime.keys import Keys
-from mnemic.runtime.schema import backup, connect, create_file, lease, migrate, translated
-from mnemic.runtime.texts import drop_text_if_unused, load_text
+from mnemic.runtime.schema import (
+    backup,
+    check_schema,
+    connect,
+    create_file,
+    lease,
+    migrate,
+    remove_file,
+    translated,
+)
+from mnemic.runtime.texts import load_text
 
 __all__ = ["Stamp", "Store"]
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_change = msgspec.msgpack.Decoder(Change).decode
+_decode_inverse = msgspec.msgpack.Decoder(Inverse).decode
 _decode_answer = msgspec.msgpack.Decoder(Applied).decode
-_MEANING = (AddEncoder, DropEncoder, AddVectors, DropVectors)
+_ASKED = get_args(Change)
+_MEANING = (AddEncoder, DropEncoder, AddVectors)
 
 
 class Stamp(msgspec.Struct, frozen=True):
@@ -60,7 +81,11 @@ class Store:
             DiskFull, StoreReadOnly: it cannot be written.
         """
         create_file(path)
-        return cls.open(path, keys, stamp)
+        try:
+            return cls._opened(path, keys, stamp, new=True)
+        except BaseException:
+            remove_file(path)
+            raise
 
     @classmethod
     def open(cls, path: Path, keys: Keys, stamp: Stamp | None = None) -> Store:
@@ -69,9 +94,13 @@ class Store:
         Raises:
             DamagedStore, NewerSchema, StoreReadOnly, StoreBusy: nothing was written.
         """
-        connection = connect(path, keys)
+        return cls._opened(path, keys, stamp, new=False)
+
+    @classmethod
+    def _opened(cls, path: Path, keys: Keys, stamp: Stamp | None, *, new: bool) -> Store:
+        connection = connect(path, keys, new=new)
         try:
-            migrate(connection, path, keys)
+            migrate(connection, path, keys, new=new)
             return cls(path, keys, connection, stamp or Stamp())
         except BaseException:
             connection.close()
@@ -89,9 +118,10 @@ class Store:
             key: idempotency key; the same key again changes nothing and gives the answer of the first time.
 
         Raises:
-            DiskFull, StoreReadOnly, StoreBusy, DamagedStore, NoSuchMemory, InvalidValue: nothing was changed.
+            DiskFull, StoreReadOnly, StoreBusy, DamagedStore, NewerSchema, NoSuchMemory, InvalidValue: nothing was
+                changed.
         """
-        with translated(self._path), lease(self._db):
+        with self._writing():
             answered = self._db.execute("SELECT answer FROM applies WHERE key = ?", (key,)).get
             if answered is not None:
                 return _decode_answer(answered)
@@ -102,11 +132,17 @@ class Store:
             )
             number = self._db.last_insert_rowid()
             kept: list[Kept] = []
+            known: dict[bytes, bytes] = {}
             logged = False
             for change in changes:
+                if not isinstance(change, _ASKED):
+                    raise ValueError(f"{type(change).__name__} takes something back, which only the store may do")
+                if isinstance(change, Supersede):  # what was captured before goes by its first id
+                    change = Supersede(old=known.get(change.old, change.old), new=known.get(change.new, change.new))
                 became, inverse, changed, text = self._carrier.carry_out(change, at)
-                if became is not None:
+                if isinstance(change, AddMemory) and became is not None:
                     kept.append(became)
+                    known[change.id] = became.id
                 if changed:
                     logged = True
                     self._db.execute(
@@ -125,7 +161,7 @@ class Store:
 
         Returns the log's highest number. One transaction: readers see the old state until the new one is whole.
         """
-        with translated(self._path), lease(self._db):
+        with self._writing():
             total = int(self._db.execute("SELECT count(*) FROM log").get)
             self._db.execute("UPDATE generation SET number = number + 1")
             self._db.execute("PRAGMA defer_foreign_keys = ON")
@@ -137,18 +173,18 @@ class Store:
             self._db.execute("INSERT INTO words(words) VALUES('delete-all')")
             for table in ("memories", "sessions", "scopes"):
                 self._db.execute(f"DELETE FROM {table}")
-            rows = self._db.execute(
-                "SELECT l.seq, l.change, l.text, a.at FROM log l JOIN applies a ON a.id = l.apply ORDER BY l.seq"
-            )
-            for done, (_, encoded, text, at) in enumerate(rows, start=1):
-                change = _decode_change(encoded)
-                if not isinstance(change, _MEANING):
-                    if text is not None:
-                        change = msgspec.structs.replace(change, text=load_text(self._db, text))
-                    self._carrier.carry_out(change, at)
-                if done % 1000 == 0 or done == total:
-                    progress(done, total)
-            return self._seq()
+            done = seq = 0
+            while rows := self._log_after(seq):
+                for _, encoded, text, at in rows:
+                    change = _decode_change(encoded)
+                    if not isinstance(change, _MEANING):
+                        if text is not None:
+                            change = msgspec.structs.replace(change, text=load_text(self._db, text))
+                        self._carrier.carry_out(change, at)
+                seq = rows[-1][0]
+                done += len(rows)
+                progress(done, total)
+            return seq
 
     def fork(self, path: Path, at_seq: int | None = None) -> None:
         """Copy the store into a new file, as it was after log number `at_seq`, or is; the same key opens it.
@@ -159,37 +195,48 @@ class Store:
             InvalidValue: the log has no such number.
             MindExists: there is a file of that name.
         """
-        at_seq = self._seq() if at_seq is None else at_seq
-        if not 0 <= at_seq <= self._seq():
-            raise InvalidValue(
-                name="at_seq", value=at_seq, why="the log has no such number", expected=f"0 to {self._seq()}"
-            )
+        with translated(self._path):
+            last = self._seq()
+        at_seq = last if at_seq is None else at_seq
+        if not 0 <= at_seq <= last:
+            raise InvalidValue(name="at_seq", value=at_seq, why="the log has no such number", expected=f"0 to {last}")
         backup(self._db, path, self._keys)
-        copy = Store.open(path, self._keys, self._stamp)
         try:
-            copy._undo_after(at_seq)
+            with closing(Store.open(path, self._keys, self._stamp)) as copy:
+                copy._undo_after(at_seq)
         except BaseException:
-            copy.close()
-            path.unlink()
+            remove_file(path)
             raise
-        copy.close()
 
     def _undo_after(self, at_seq: int) -> None:
-        with translated(self._path), lease(self._db):
+        with self._writing():
             seq = self._db.execute(
                 "SELECT coalesce(max(last), 0) FROM (SELECT max(seq) AS last FROM log GROUP BY apply) WHERE last <= ?",
                 (at_seq,),
             ).get
             rows: list[Any] = self._db.execute(
-                "SELECT seq, inverse, text FROM log WHERE seq > ? ORDER BY seq DESC", (seq,)
+                "SELECT seq, inverse FROM log WHERE seq > ? ORDER BY seq DESC", (seq,)
             ).fetchall()
-            for number, inverse, text in rows:
+            for number, inverse in rows:
                 self._db.execute("DELETE FROM log WHERE seq = ?", (number,))
                 if inverse is not None:
-                    self._carrier.carry_out(_decode_change(inverse), 0)
-                if text is not None:
-                    drop_text_if_unused(self._db, text)
+                    self._carrier.carry_out(_decode_inverse(inverse), 0)
             self._db.execute("DELETE FROM applies WHERE id NOT IN (SELECT apply FROM log)")
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """One transaction, in a store that no newer Mnemic has changed since it was opened."""
+        with translated(self._path), lease(self._db):
+            check_schema(self._db, self._path)
+            yield
+
+    def _log_after(self, seq: int) -> list[Any]:
+        """The next page of the log; fetched at once (see `mnemic.runtime.reader`)."""
+        return self._db.execute(
+            "SELECT l.seq, l.change, l.text, a.at FROM log l JOIN applies a ON a.id = l.apply"
+            " WHERE l.seq > ? ORDER BY l.seq LIMIT 1000",
+            (seq,),
+        ).fetchall()
 
     def _seq(self) -> int:
         return int(self._db.execute("SELECT coalesce(max(seq), 0) FROM log").get)

@@ -10,6 +10,8 @@ import msgspec
 
 __all__ = ["Health", "Policy", "Quarantine", "Restart", "on_failure"]
 
+_MOST_DOUBLINGS = 64  # beyond, no delay is below any longest one, and a float could not hold it
+
 
 class Policy(msgspec.Struct, frozen=True):
     """When to give up."""
@@ -60,8 +62,9 @@ def on_failure(health: Health, now_s: float, cause: str, policy: Policy) -> tupl
     Returns the actor's new health and the one instruction to carry out.
     """
     recent = (*(time for time in health.failed_at_s if now_s - time <= policy.window_s), now_s)
-    quarantined = len(recent) >= policy.failures
+    quarantined = health.quarantined or len(recent) >= policy.failures
     after = Health(failed_at_s=recent, failures=health.failures + 1, cause=cause, quarantined=quarantined)
     if quarantined:
         return after, Quarantine(cause)
-    return after, Restart(min(policy.longest_delay_s, policy.first_delay_s * 2 ** (len(recent) - 1)))
+    doublings = min(len(recent) - 1, _MOST_DOUBLINGS)
+    return after, Restart(min(policy.longest_delay_s, policy.first_delay_s * 2**doublings))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import logging
+import threading
 import traceback
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -90,7 +91,8 @@ class Supervisor:
             run: a name that no other run of a process has; traces start with it.
 
         Raises:
-            InvalidValue: an actor keeps another contract, or two take the same message that is asked for.
+            InvalidValue: an actor keeps another contract, or two have one name. Nothing was started.
+            Exception: what making an actor raised. Those started before are stopped.
         """
         self._engine = engine
         self._clock = clock
@@ -101,12 +103,14 @@ class Supervisor:
         self._health = {spec.name: Health() for spec in specs}
         self._routes: dict[type, list[str]] = {}
         self._listeners: dict[str, Progress] = {}
-        self._stopping = False
-        self.dead_letters: deque[DeadLetter] = deque(maxlen=_DEAD_LETTERS_KEPT)
-        """The last messages that could not be delivered."""
-        self.dead_letter_count = 0
-        """All of them since the start."""
+        self._stopping = threading.Event()
+        self._counting = threading.Lock()  # over the dead letters
+        self._dead_letters: deque[DeadLetter] = deque(maxlen=_DEAD_LETTERS_KEPT)
+        self._dead_letter_count = 0
         self._started: list[str] = []
+        if len(self._health) < len(specs):
+            names = [spec.name for spec in specs]
+            raise InvalidValue(name="actors", value=names, why="two have one name", expected="a name for each")
         for spec in specs:
             if spec.kind.contract != CONTRACT:
                 raise InvalidValue(
@@ -130,7 +134,11 @@ class Supervisor:
     def ask(self, message: Any, timeout_s: float = 60.0, progress: Progress | None = None) -> Any:
         """Send a message to the actor that takes it and wait for its answer.
 
-        Raises: the error of `mnemic.errors` that the actor answers with, or that says why there is no answer.
+        Args:
+            progress: told, in the actor's thread, how far the work is; one that raises is told no more.
+
+        Raises: the error of `mnemic.errors` that the actor answers with, or that says why there is no answer;
+            `InvalidValue` where no actor or more than one takes the message.
         """
         trace = self._name("t")
         if progress is not None:
@@ -152,9 +160,20 @@ class Supervisor:
             if name in self._started
         ]
 
+    @property
+    def dead_letters(self) -> tuple[DeadLetter, ...]:
+        """The last messages that could not be delivered."""
+        with self._counting:
+            return tuple(self._dead_letters)
+
+    @property
+    def dead_letter_count(self) -> int:
+        """All of them since the start."""
+        return self._dead_letter_count
+
     def stop(self) -> None:
         """Stop the actors, the last started first; each finishes its mailbox, and everyone who waits is answered."""
-        self._stopping = True
+        self._stopping.set()
         while self._started:
             self._engine.stop(self._started.pop())
 
@@ -170,8 +189,13 @@ class Supervisor:
 
         def progress(done: int, total: int | None) -> None:
             listener = self._listeners.get(envelope.trace)
-            if listener is not None:
+            if listener is None:
+                return
+            try:
                 listener(done, total)
+            except Exception as error:  # a face's display is no reason for an actor to fail: said, and told no more
+                self._listeners.pop(envelope.trace, None)
+                _log.error("progress of trace %s is shown no more: %s", envelope.trace, _cause(error))
 
         kind = type(envelope.message).__name__
         return Context(
@@ -182,13 +206,12 @@ class Supervisor:
             ask=ask,
             tell=lambda message: self._tell(message, trace=envelope.trace, now=envelope.now, sender=actor),
             progress=progress,
-            cancelled=lambda: self._stopping,
+            cancelled=self._stopping.is_set,
         )
 
-    def failed(self, actor: str, envelope: Envelope, error: Exception) -> None:
+    def failed(self, actor: str, envelope: Envelope, error: BaseException) -> None:
         """An actor failed: decide, and carry the decision out."""
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        cause = f"{type(error).__name__} at {place.name} ({place.filename.rsplit('/', 2)[-1]}:{place.lineno})"
+        cause = _cause(error)
         self._health[actor], instruction = on_failure(
             self._health[actor], self._clock.monotonic_s(), cause, self._policy
         )
@@ -206,6 +229,13 @@ class Supervisor:
         else:
             self._engine.restart(actor, instruction.delay_s)
 
+    def unclosed(self, actor: str, error: Exception) -> None:
+        """An actor's old instance could not be closed: it is a failure to show, and there is nothing to decide."""
+        health = self._health[actor]
+        cause = _cause(error)
+        self._health[actor] = msgspec.structs.replace(health, failures=health.failures + 1, cause=cause)
+        _log.error("%s could not be closed: %s", actor, cause)
+
     def undelivered(self, actor: str, envelope: Envelope, error: MnemicError) -> None:
         """Keep what is known of a message that was told and not handled."""
         self._bury(actor, type(envelope.message).__name__, envelope.trace, error.code)
@@ -221,6 +251,7 @@ class Supervisor:
                 why=f"{len(takers)} actors take it",
                 expected="one that a single actor takes",
             )
+        timeout_s = max(0.0, timeout_s)
         deadline = self._clock.monotonic_s() + timeout_s
         return self._engine.send(takers[0], self._envelope(message, trace, now, deadline), timeout_s=timeout_s)
 
@@ -242,6 +273,16 @@ class Supervisor:
         return f"{self._run}-{kind}{next(self._numbers)}"
 
     def _bury(self, actor: str, message: str, trace: str, reason: str) -> None:
-        self.dead_letter_count += 1
-        self.dead_letters.append(DeadLetter(actor, message, trace, reason))
+        with self._counting:
+            self._dead_letter_count += 1
+            self._dead_letters.append(DeadLetter(actor, message, trace, reason))
         _log.warning("undelivered: %s for %s (%s, trace %s)", message, actor, reason, trace)
+
+
+def _cause(error: BaseException) -> str:
+    """A failure as a kind of error and a place in the code: its own text may quote a memory."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    if not frames:
+        return type(error).__name__
+    code, line = frames[-1][0].f_code, frames[-1][1]
+    return f"{type(error).__name__} at {code.co_name} ({code.co_filename.rsplit('/', 1)[-1]}:{line})"

@@ -45,5 +45,13 @@ def drop_text_if_unused(connection: apsw.Connection, row: int) -> None:
 
 
 def searchable(text: bytes) -> str:
-    """The text as the word index gets it: lone surrogates and NUL, which SQLite's text cannot hold, replaced."""
-    return to_text(text).encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
+    """The text as the word index gets it: lone surrogates and NUL, which SQLite's text cannot hold, replaced.
+
+    Raises:
+        ValueError: it is no UTF-8, surrogates passed; the message does not hold the text.
+    """
+    try:
+        decoded = to_text(text)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"the text is no UTF-8 at byte {error.start}") from None
+    return decoded.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")

@@ -1,24 +1,22 @@
-"""Views: answers as JSON values, the same in every face; names as in DESIGN's tables, times as ISO 8601.
+r"""Views: answers as JSON values, the same in every face; names as in DESIGN's tables, times as ISO 8601.
 
-JSON carries any text but a lone surrogate in strict encoders: `spoken` writes one out and tells that it did.
+A text may hold a lone surrogate. Python's JSON carries it; strict encoders refuse it, so for them (`strict`) it is
+written out, as ``\udc80``, and ``escaped`` beside the text says so.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from mnemic.actors.errors import MnemicError, NoSuchMemory
-from mnemic.actors.events import to_text
+from mnemic.actors.events import printable, to_text
 from mnemic.actors.messages import Hit, Memory, Recalled
 from mnemic.actors.times import to_iso
 
-__all__ = ["error_view", "hit_view", "memory_view", "parse_id", "recalled_view", "show_id", "spoken"]
-
-Text = Callable[[bytes], str]
+__all__ = ["error_view", "hit_view", "memory_view", "parse_id", "recalled_view", "show_id", "text_view"]
 
 
 def show_id(memory: bytes | None) -> str | None:
@@ -38,17 +36,20 @@ def parse_id(text: str) -> bytes:
         raise NoSuchMemory(id=text) from None
 
 
-def spoken(text: bytes) -> str:
-    r"""Text for encoders that refuse a lone surrogate: it is written out, as ``\udc80``."""
-    return to_text(text).encode("utf-8", "backslashreplace").decode("utf-8")
+def text_view(text: bytes, strict: bool) -> dict[str, Any]:
+    """A text; ``escaped`` is there, and true, where it had to be written out for a strict encoder."""
+    whole = to_text(text)
+    if not strict or (written := printable(whole)) == whole:
+        return {"text": whole}
+    return {"text": written, "escaped": True}
 
 
-def hit_view(hit: Hit, text: Text, explain: bool) -> dict[str, Any]:
+def hit_view(hit: Hit, *, strict: bool, explain: bool) -> dict[str, Any]:
     """A hit; without `explain`, its score without the reasons."""
     view: dict[str, Any] = {
         "id": show_id(hit.id),
         "source_id": hit.source_id,
-        "text": text(hit.text),
+        **text_view(hit.text, strict),
         "tier": hit.tier,
         "kind": hit.kind,
         "role": hit.role,
@@ -66,14 +67,14 @@ def hit_view(hit: Hit, text: Text, explain: bool) -> dict[str, Any]:
     return view
 
 
-def recalled_view(recalled: Recalled, text: Text, *, found: str, took_ms: float, explain: bool) -> dict[str, Any]:
+def recalled_view(recalled: Recalled, *, strict: bool, found: str, took_ms: float, explain: bool) -> dict[str, Any]:
     """A whole answer.
 
     Args:
         found: how the scope was found.
     """
     return {
-        "hits": [hit_view(hit, text, explain) for hit in recalled.hits],
+        "hits": [hit_view(hit, strict=strict, explain=explain) for hit in recalled.hits],
         "scope": recalled.scope,
         "scope_found": found,
         "searched": recalled.searched,
@@ -84,12 +85,12 @@ def recalled_view(recalled: Recalled, text: Text, *, found: str, took_ms: float,
     }
 
 
-def memory_view(memory: Memory, text: str) -> dict[str, Any]:
+def memory_view(memory: Memory, part: bytes, *, strict: bool) -> dict[str, Any]:
     """A memory as it is kept, with the part of its text that is given."""
     view: dict[str, Any] = msgspec.structs.asdict(memory)
     return view | {
         "id": show_id(memory.id),
-        "text": text,
+        **text_view(part, strict),
         "size_bytes": len(memory.text),
         "files": list(memory.files),
         "said_at": to_iso(memory.said_at),

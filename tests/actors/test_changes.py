@@ -1,0 +1,105 @@
+"""Changes are a closed list, travel unchanged, and none of them takes a memory away."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+import pytest
+
+from mnemic.actors import changes
+from mnemic.actors.changes import (
+    AddEncoder,
+    AddMemory,
+    AddVectors,
+    Change,
+    DropEncoder,
+    DropMemory,
+    DropVectors,
+    EncoderName,
+    Inverse,
+    Meaning,
+    Place,
+    RecordRecall,
+    Supersede,
+    Unsupersede,
+    without_bulk,
+)
+
+ENCODER = EncoderName(implementation="numpy-float32", model="0" * 64)
+SAMPLES: list[Any] = [
+    AddMemory(
+        id=b"i" * 16,
+        identity=b"h" * 32,
+        assistant="codex",
+        session="s",
+        place=Place(path="a/b", project="/x/.git", found="git"),
+        kind="tool_call",
+        role="assistant",
+        text="\ud800\0".encode("utf-8", "surrogatepass"),
+        source_id="7",
+        speaker="Ada",
+        said_at=-1,
+        branch="main",
+        tool="Bash",
+        outcome="failed",
+        files=("a", "b"),
+    ),
+    DropMemory(id=b"i" * 16),
+    Supersede(old=b"1" * 16, new=b"2" * 16),
+    Unsupersede(old=b"1" * 16, new=b"2" * 16),
+    AddEncoder(encoder=ENCODER, dimensions=384),
+    AddEncoder(encoder=ENCODER, dimensions=384, number=2),
+    DropEncoder(encoder=ENCODER),
+    AddVectors(encoder=ENCODER, meanings=(Meaning(b"i" * 16, ((0, 5), (5, 9)), 9, 12),), vectors=b"\0" * 32),
+    DropVectors(encoder=ENCODER, memories=(b"i" * 16,)),
+    RecordRecall(query="how many?", scope="*", returned=(b"i" * 16,)),
+]
+
+
+def test_there_is_a_sample_of_every_change_and_every_inverse() -> None:
+    assert {type(sample) for sample in SAMPLES} == {*get_args(Change), *get_args(Inverse)}
+
+
+@pytest.mark.parametrize("change", SAMPLES, ids=lambda change: type(change).__name__)
+def test_a_change_travels_unchanged(change: Any) -> None:
+    packed = msgspec.msgpack.encode(change)
+    for union in (Change, Inverse):
+        if isinstance(change, get_args(union)):
+            assert msgspec.msgpack.decode(packed, type=union) == change
+        else:
+            with pytest.raises(msgspec.ValidationError, match="Invalid value"):
+                msgspec.msgpack.decode(packed, type=union)
+
+
+@pytest.mark.parametrize("change", SAMPLES, ids=lambda change: type(change).__name__)
+def test_a_change_cannot_be_changed(change: Any) -> None:
+    with pytest.raises(AttributeError, match="immutable"):
+        setattr(change, change.__struct_fields__[0], None)
+
+
+def test_no_change_takes_a_memory_away() -> None:
+    assert not {DropMemory, DropVectors, Unsupersede} & set(get_args(Change))
+
+
+@pytest.mark.parametrize("change", SAMPLES, ids=lambda change: type(change).__name__)
+def test_the_log_holds_all_of_a_change_but_its_bulk(change: Any) -> None:
+    logged = without_bulk(change)
+    for name in change.__struct_fields__:
+        assert getattr(logged, name) == (b"" if name in change.bulk else getattr(change, name))
+    assert {type(sample): sample.bulk for sample in SAMPLES if sample.bulk} == {
+        AddMemory: ("text",),
+        AddVectors: ("vectors",),
+    }
+
+
+def test_every_change_and_every_field_is_documented() -> None:
+    tree = ast.parse(Path(changes.__file__).read_text("utf-8"))
+    for kind in (node for node in tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")):
+        assert ast.get_docstring(kind), kind.name
+        for field, after in zip(kind.body, [*kind.body[1:], None], strict=True):
+            if isinstance(field, ast.AnnAssign):
+                documented = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+                assert documented, f"{kind.name}: {ast.unparse(field)}"

@@ -1,0 +1,163 @@
+"""What the tests of the store share: small memories, what a store holds table by table, and processes of their own."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.actors.changes import AddEncoder, AddMemory, AddVectors, Change, EncoderName, Meaning, Place
+from mnemic.actors.errors import MnemicError
+from mnemic.actors.messages import Applied
+from mnemic.runtime.keys import Keys
+from mnemic.runtime.reader import Reader
+from mnemic.runtime.schema import connect
+from mnemic.runtime.store import Store
+
+ROOT = Path(__file__).parents[2]
+KEYS = Keys(bytes(range(32)))
+NAMED = Place(path="work/shelf", project=None, found="named")
+ENCODER = EncoderName(implementation="test-float32", model="0" * 64)
+DIMENSIONS = 4
+
+_keys = itertools.count()
+
+
+def memory(number: int, text: bytes = b"the shelf holds nine books", **fields: Any) -> AddMemory:
+    """A memory whose id and identity follow from a number."""
+    given: dict[str, Any] = {
+        "id": number.to_bytes(16, "big"),
+        "identity": number.to_bytes(32, "big"),
+        "assistant": "test",
+        "session": "a session",
+        "place": NAMED,
+        "kind": "turn",
+        "role": "user",
+        "text": text,
+    }
+    return AddMemory(**(given | fields))
+
+
+def id_of(number: int) -> bytes:
+    """The id of the memory of that number."""
+    return number.to_bytes(16, "big")
+
+
+def vectors(*numbers: int, windows: int = 1, encoder: EncoderName = ENCODER, total: int = 26) -> AddVectors:
+    """Vectors of some memories, each with so many windows; every number in them is another one."""
+    values = np.arange(len(numbers) * windows * DIMENSIONS, dtype="<f4") + 1000 * sum(numbers)
+    spans = tuple((5 * n, 5 * n + 5) for n in range(windows))
+    meanings = tuple(Meaning(memory=id_of(n), spans=spans, covered=5 * windows, total=total) for n in numbers)
+    return AddVectors(encoder=encoder, meanings=meanings, vectors=values.tobytes())
+
+
+def add_encoder(encoder: EncoderName = ENCODER) -> AddEncoder:
+    """Room for small vectors."""
+    return AddEncoder(encoder=encoder, dimensions=DIMENSIONS)
+
+
+def apply(store: Store, *changes: Change, at: int = 1_000_000, key: bytes | None = None) -> Applied:
+    """Apply changes under a key that is used once, unless one is given."""
+    key = b"key %d" % next(_keys) if key is None else key
+    return store.apply(changes, at=at, key=key, author="test", run="run")
+
+
+def held(path: Path, keys: Keys = KEYS) -> dict[str, list[Any]]:
+    """What a store holds, table by table; the word index by its vocabulary. The generation is left out."""
+    with closing(connect(path, keys)) as db:
+        tables = ["applies", "log", "texts", "scopes", "sessions", "memories", "encoders", "meanings", "windows"]
+        encoders = [row for (row,) in db.execute("SELECT id FROM encoders ORDER BY id").fetchall()]
+        found = {table: db.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in tables}
+        found["words"] = db.execute("SELECT * FROM word_instances ORDER BY term, doc, col, offset").fetchall()
+        found["indexed"] = db.execute("SELECT id FROM words_docsize ORDER BY id").fetchall()
+        for row in encoders:
+            stored = db.execute(f"SELECT rowid, embedding FROM vectors_{row}").fetchall()
+            found[f"vectors_{row}"] = sorted(stored)
+        kept = db.execute("SELECT name FROM sqlite_schema WHERE sql LIKE '%USING vec0%' ORDER BY name").fetchall()
+        found["vector tables"] = kept
+        assert db.execute("PRAGMA quick_check").fetchall() == [("ok",)]
+        assert db.execute("PRAGMA foreign_key_check").fetchall() == []
+    return found
+
+
+def answers(reader: Reader, words: Sequence[str] = ("shelf", "book", "nine", "absent")) -> dict[str, Any]:
+    """Every answer a snapshot gives, in a form that can be compared; the generation is left out."""
+    with reader.snapshot() as now:
+        columns = now.memories(0)
+        rows = columns.row.tolist()
+        records = now.records(rows)
+        return {
+            "seq": now.seq,
+            "memories": plain(columns),
+            "superseded": plain(now.superseded()),
+            "scopes": now.scopes(),
+            "projects": [now.scope_of(project) for project in ("/a/shelf", "/b/shelf", "/nowhere")],
+            "sessions": {record.session: now.session_numbers(record.session) for record in records},
+            "encoders": now.encoders(),
+            "vectors": [plain(now.vectors(encoder, 0)) for encoder in now.encoders()],
+            "postings": {word: plain(now.postings(word)) for word in words},
+            "records": records,
+            "rows": now.rows_of([record.id for record in records]) == rows,
+            "pending": [[now.pending(e, 0, bulk, 1000) for bulk in (False, True)] for e in now.encoders()],
+            "counts": now.counts(None),
+        }
+
+
+def plain(arrays: tuple[NDArray[Any], ...]) -> list[Any]:
+    """Arrays as lists, so that they can be compared."""
+    return [array.tolist() for array in arrays]
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """The bytes of each file below a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def said(error: MnemicError) -> str:
+    """What a user is told, checked for its form: one sentence and a remedy, no line break, no traceback."""
+    for text in (str(error), error.remedy_text):
+        assert text.endswith(".")
+        assert "\n" not in text
+        assert "{" not in text
+    return str(error)
+
+
+def child(call: str, *arguments: object, before: Sequence[str] = (), **options: Any) -> subprocess.Popen[str]:
+    """Start another Python process that calls ``module:function`` of the tests with the arguments, as strings."""
+    module, function = call.split(":")
+    code = f"import sys; from tests.{module} import {function}; {function}(*sys.argv[1:])"
+    command = [*before, sys.executable, "-W", "error", "-c", code, *map(str, arguments)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, cwd=ROOT, text=True, **(pipes | options))
+
+
+def finish(process: subprocess.Popen[str], timeout_s: float = 60.0) -> str:
+    """Wait for a process that is to succeed; returns what it printed."""
+    printed, errors = process.communicate(timeout=timeout_s)
+    assert process.returncode == 0, errors
+    return printed
+
+
+def release(processes: Sequence[subprocess.Popen[str]]) -> list[str]:
+    """Let processes that have said that they are ready go on at the same moment; returns what they printed."""
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n", process.communicate(timeout=60)
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    return [finish(process) for process in processes]
+
+
+def wait_for_release() -> None:
+    """In a process: say that it is ready, and wait for `release`."""
+    print("ready", flush=True)
+    sys.stdin.readline()

@@ -1,0 +1,151 @@
+"""What each change does: scopes, corrections and both clocks, and that every change is taken back whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from mnemic.actors.changes import (
+    AddEncoder,
+    AddMemory,
+    AddVectors,
+    Change,
+    DropEncoder,
+    EncoderName,
+    Inverse,
+    Place,
+    RecordRecall,
+    Supersede,
+)
+from mnemic.actors.errors import InvalidValue
+from mnemic.runtime.carry import Carrier
+from mnemic.runtime.reader import open_reader
+from mnemic.runtime.store import Store
+from tests.runtime.building import ENCODER, KEYS, add_encoder, apply, held, id_of, memory, said, vectors
+
+OTHER = EncoderName(implementation="other-int8", model="f" * 64)
+THIRD = EncoderName(implementation="third-int8", model="3" * 64)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[Store]:
+    with closing(Store.create(path, KEYS)) as made:
+        yield made
+
+
+# --- scopes ----------------------------------------------------------------------------------------------------------
+
+
+def test_two_projects_of_one_name_have_two_scopes_and_are_found_again(store: Store) -> None:
+    ours = Place(path="shelf", project="/a/shelf/.git", found="git")
+    theirs = Place(path="shelf", project="/b/shelf/.git", found="git")
+    thirds = Place(path="shelf", project="/c/shelf/.git", found="git")
+    named = Place(path="shelf", project=None, found="named")
+    second = Place(path="shelf~2", project=None, found="named")
+    places = [ours, theirs, thirds, theirs, ours, named, second]
+    kept = apply(store, *(memory(n, place=place) for n, place in enumerate(places, start=1))).kept
+    expected = ["shelf", "shelf~2", "shelf~3", "shelf~2", "shelf", "shelf", "shelf~2"]
+    assert [one.scope for one in kept] == expected
+
+
+def test_a_project_does_not_move_into_a_scope_that_was_named(store: Store) -> None:
+    named = Place(path="shelf", project=None, found="named")
+    project = Place(path="shelf", project="/a/shelf", found="folder")
+    kept = apply(store, memory(1, place=named), memory(2, place=project), memory(3, place=named)).kept
+    assert [one.scope for one in kept] == ["shelf", "shelf~2", "shelf"]
+
+
+# --- two clocks, corrections -----------------------------------------------------------------------------------------
+
+
+def record(path: Path, number: int) -> Any:
+    with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
+        return now.records(now.rows_of([id_of(number)]))[0]
+
+
+def test_world_time_and_system_time_are_kept_apart(store: Store, path: Path) -> None:
+    apply(store, memory(1, said_at=100), at=5000)
+    apply(store, memory(2), at=6000)
+    apply(store, memory(3, said_at=300), at=7000)
+    apply(store, Supersede(old=id_of(1), new=id_of(3)), at=8000)
+    first, second = record(path, 1), record(path, 2)
+    assert (first.said_at, first.valid_from, first.valid_to, first.recorded_at) == (100, 100, 300, 5000)
+    assert (second.said_at, second.valid_from, second.valid_to, second.recorded_at) == (None, 6000, None, 6000)
+    with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
+        assert now.superseded().at.tolist() == [8000]
+
+
+def test_a_correction_from_before_leaves_the_old_no_time_at_all(store: Store, path: Path) -> None:
+    apply(store, memory(1, said_at=300), memory(2, said_at=100), Supersede(old=id_of(1), new=id_of(2)))
+    assert (record(path, 1).valid_from, record(path, 1).valid_to) == (300, 300)
+
+
+def test_what_was_replaced_is_replaced_at_the_end_of_its_chain(store: Store, path: Path) -> None:
+    apply(store, *(memory(n) for n in (1, 2, 3)))
+    apply(store, Supersede(old=id_of(1), new=id_of(2)))
+    apply(store, Supersede(old=id_of(1), new=id_of(3)))
+    assert record(path, 1).superseded_by == id_of(2)
+    assert record(path, 2).superseded_by == id_of(3)
+    assert record(path, 3).supersedes == (id_of(2),)
+    before = held(path)
+    apply(store, Supersede(old=id_of(1), new=id_of(3)), Supersede(old=id_of(1), new=id_of(2)))
+    assert held(path) == before, "it is so already"
+
+
+@pytest.mark.parametrize(("old", "new"), [(1, 1), (2, 1), (3, 1), (3, 2), (5, 5), (3, 4)])
+def test_a_memory_never_replaces_itself(store: Store, path: Path, old: int, new: int) -> None:
+    apply(store, *(memory(n) for n in (1, 2, 3, 4, 5)))
+    for pair in ((1, 2), (2, 3), (4, 3)):
+        apply(store, Supersede(old=id_of(pair[0]), new=id_of(pair[1])))
+    before = held(path)
+    with pytest.raises(InvalidValue) as caught:
+        apply(store, Supersede(old=id_of(old), new=id_of(new)))
+    assert "would replace itself" in said(caught.value)
+    assert held(path) == before
+
+
+# --- taken back ---------------------------------------------------------------------------------------------------
+
+SAMPLES: dict[type, Change] = {
+    AddMemory: memory(3, b"brought, and a speaker", speaker="Ada", place=Place(path="x", project="/x", found="git")),
+    Supersede: Supersede(old=id_of(1), new=id_of(2)),
+    AddEncoder: add_encoder(OTHER),
+    DropEncoder: DropEncoder(encoder=ENCODER),
+    AddVectors: vectors(2, windows=3),
+    RecordRecall: RecordRecall(query="how many?", scope="*", returned=(id_of(1),)),
+}
+
+
+def test_every_change_has_a_sample_and_every_inverse_is_one_of_some_change(store: Store) -> None:
+    assert SAMPLES.keys() == set(get_args(Change))
+    carrier = Carrier(store._db, KEYS.identity())
+    assert set(carrier._hands) == {*get_args(Change), *get_args(Inverse)}
+
+
+@pytest.mark.parametrize("change", SAMPLES.values(), ids=lambda change: type(change).__name__)
+def test_a_change_is_taken_back_whole_and_can_be_done_again(store: Store, path: Path, change: Change) -> None:
+    apply(store, memory(1), memory(2), add_encoder(), add_encoder(THIRD), vectors(1), vectors(1, encoder=THIRD))
+    carrier = Carrier(store._db, KEYS.identity())
+    before = held(path)
+    _, inverse, changed, _ = carrier.carry_out(change, 50)
+    after = held(path)
+    assert changed
+    assert (after == before) == isinstance(change, RecordRecall), "a recall is in the log alone"
+    if isinstance(change, DropEncoder):  # the vectors are not kept: they can be made again
+        kept = {name: [row for row in before[name] if row[at] != 1] for name, at in (("meanings", 0), ("windows", 1))}
+        before |= kept | {"vectors_1": []}
+    if inverse is not None:
+        assert isinstance(inverse, get_args(Inverse))
+        carrier.carry_out(inverse, 60)
+    assert held(path) == before
+    carrier.carry_out(change, 50)
+    assert held(path) == after

@@ -1,0 +1,217 @@
+"""A mind appears whole or not at all, whoever races and whatever breaks off, and opens with its own key only."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from mnemic.actors.errors import (
+    DamagedStore,
+    InvalidValue,
+    KeyMismatch,
+    KeyMissing,
+    MindExists,
+    MindMissing,
+    NewerSchema,
+    StoreReadOnly,
+)
+from mnemic.runtime import homes
+from mnemic.runtime.clock import ManualClock
+from mnemic.runtime.homes import MindFolder, default_home, fork_mind, make_mind, open_mind
+from mnemic.runtime.keys import Keys
+from mnemic.runtime.store import Store
+from tests.runtime.building import apply, child, files_of, held, memory, release, said, wait_for_release
+
+CLOCK = ManualClock(1_795_000_000_000_000)
+
+
+def opened(home: Path, mind: str = "default") -> Store:
+    folder, keys = open_mind(home, mind)
+    return Store.open(folder.store, keys)
+
+
+def test_a_mind_is_a_folder_with_its_key_its_card_and_its_store(tmp_path: Path) -> None:
+    made = make_mind(tmp_path / "home", "default", CLOCK)
+    assert sorted(files_of(tmp_path)) == [f"home/minds/default/{name}" for name in ("key", "mind.json", "store.db")]
+    folder, keys = open_mind(tmp_path / "home", "default")
+    assert folder == made
+    assert Keys(made.key.read_bytes()).store == keys.store
+    card = json.loads(made.card.read_bytes())
+    assert card == {"version": 1, "key": "file", "check": keys.check, "made_at_us": CLOCK.now_us()}
+
+
+def test_each_mind_has_a_key_of_its_own(tmp_path: Path) -> None:
+    one, other = (make_mind(tmp_path, name, CLOCK) for name in ("one", "other"))
+    assert one.key.read_bytes() != other.key.read_bytes()
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_nobody_else_may_look_into_a_home_whatever_the_umask(tmp_path: Path, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        make_mind(tmp_path / "data" / "deep" / "home", "default", CLOCK)
+        with closing(opened(tmp_path / "data" / "deep" / "home")) as store:
+            apply(store, memory(1))
+            modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "data").rglob("*")}
+    finally:
+        os.umask(before)
+    assert {path.name for path in modes} >= {"home", "minds", "default", "key", "store.db-wal", "store.db-shm"}
+    for path, mode in modes.items():
+        assert mode == (0o700 if path.is_dir() else 0o600), path
+
+
+def test_a_home_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    make_mind(tmp_path, "default", CLOCK)
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755
+    assert stat.S_IMODE((tmp_path / "minds").stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", ".hidden", "a/b", "a\\b", "a b", "-x", "a\n", "é", "a" * 65, "a\0"])
+def test_a_name_that_no_folder_should_have_is_refused(tmp_path: Path, name: str) -> None:
+    for use in (lambda: make_mind(tmp_path, name, CLOCK), lambda: open_mind(tmp_path, name)):
+        with pytest.raises(InvalidValue) as caught:
+            use()
+        assert "it names a folder" in str(caught.value)
+    assert files_of(tmp_path) == {}
+
+
+@pytest.mark.parametrize("name", ["a", "default", "My.mind_2-b", "0", "a" * 64])
+def test_a_plain_name_is_taken(tmp_path: Path, name: str) -> None:
+    assert make_mind(tmp_path, name, CLOCK).path.name == name
+
+
+def test_a_mind_is_made_once(tmp_path: Path) -> None:
+    make_mind(tmp_path, "default", CLOCK)
+    before = files_of(tmp_path)
+    with pytest.raises(MindExists) as caught:
+        make_mind(tmp_path, "default", CLOCK)
+    said(caught.value)
+    assert files_of(tmp_path) == before
+
+
+def make_at_once(home: str) -> None:
+    """In a process: make a mind at the same moment as others, and say whether it was this one."""
+    wait_for_release()
+    try:
+        make_mind(Path(home), "default", CLOCK)
+    except MindExists:
+        print("another")
+    else:
+        print("made")
+
+
+def test_of_eight_processes_that_race_one_makes_a_whole_mind(tmp_path: Path) -> None:
+    printed = release([child("runtime.test_homes:make_at_once", tmp_path / "home") for _ in range(8)])
+    assert sorted(printed) == ["another\n"] * 7 + ["made\n"]
+    assert [path.name for path in (tmp_path / "home" / "minds").iterdir()] == ["default"]
+    with closing(opened(tmp_path / "home")) as store:
+        assert apply(store, memory(1)).seq == 1
+
+
+def crash_half_way(home: str, where: str) -> None:
+    """In a process: end without any cleaning up, with the store or the folder half made."""
+
+    def stop(*_: object, **__: object) -> None:
+        os._exit(9)
+
+    if where == "store":
+        homes.Store.create = stop  # type: ignore[method-assign, assignment]
+    else:
+        os.rename = stop  # type: ignore[assignment]
+    make_mind(Path(home), "default", CLOCK)
+
+
+@pytest.mark.parametrize("where", ["store", "rename"])
+def test_a_crash_half_way_leaves_no_mind_and_the_next_try_makes_one(tmp_path: Path, where: str) -> None:
+    process = child("runtime.test_homes:crash_half_way", tmp_path, where)
+    process.communicate(timeout=60)
+    assert process.returncode == 9
+    with pytest.raises(MindMissing):
+        open_mind(tmp_path, "default")
+    make_mind(tmp_path, "default", CLOCK)
+    opened(tmp_path).close()
+
+
+def test_a_failure_half_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise PermissionError(13, "Permission denied", "the key")
+
+    monkeypatch.setattr(homes, "write_private", fail)
+    with pytest.raises(StoreReadOnly) as caught:
+        make_mind(tmp_path, "default", CLOCK)
+    assert said(caught.value) == "the key cannot be written: Permission denied."
+    assert list((tmp_path / "minds").iterdir()) == []
+
+
+def test_a_home_that_is_a_file_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "home").write_bytes(b"mine")
+    with pytest.raises(StoreReadOnly) as caught:
+        make_mind(tmp_path / "home", "default", CLOCK)
+    said(caught.value)
+    assert files_of(tmp_path) == {"home": b"mine"}
+
+
+def test_a_mind_that_is_not_there_is_said_not_to_be(tmp_path: Path) -> None:
+    with pytest.raises(MindMissing) as caught:
+        open_mind(tmp_path, "default")
+    assert said(caught.value) == f"There is no mind 'default' in {tmp_path}."
+    assert files_of(tmp_path) == {}
+
+
+SPOILERS: dict[str, tuple[type[Exception], Callable[[MindFolder], object]]] = {
+    "another key": (KeyMismatch, lambda mind: mind.key.write_bytes(bytes(32))),
+    "a short key": (KeyMismatch, lambda mind: mind.key.write_bytes(bytes(31))),
+    "an empty key": (KeyMismatch, lambda mind: mind.key.write_bytes(b"")),
+    "no key": (KeyMissing, lambda mind: mind.key.unlink()),
+    "no card": (DamagedStore, lambda mind: mind.card.unlink()),
+    "an empty card": (DamagedStore, lambda mind: mind.card.write_bytes(b"")),
+    "a card of something else": (DamagedStore, lambda mind: mind.card.write_bytes(b"[]")),
+    "a card without a check": (DamagedStore, lambda mind: mind.card.write_bytes(b'{"version": 1}')),
+    "a card that is no text": (DamagedStore, lambda mind: mind.card.write_bytes(b"\xff\xfe")),
+    "a card of a newer version": (NewerSchema, lambda mind: mind.card.write_bytes(b'{"version": 2, "check": ""}')),
+}
+
+
+@pytest.mark.parametrize("what", SPOILERS)
+def test_what_is_wrong_with_a_mind_is_said_and_nothing_is_written(tmp_path: Path, what: str) -> None:
+    kind, spoil = SPOILERS[what]
+    spoil(make_mind(tmp_path, "default", CLOCK))
+    before = files_of(tmp_path)
+    with pytest.raises(kind) as caught:
+        open_mind(tmp_path, "default")
+    assert str(tmp_path) in said(caught.value)  # type: ignore[arg-type]
+    assert files_of(tmp_path) == before
+
+
+def test_a_fork_is_a_mind_of_its_own_with_the_same_key(tmp_path: Path) -> None:
+    source = make_mind(tmp_path, "default", CLOCK)
+    with closing(opened(tmp_path)) as store:
+        apply(store, memory(1))
+        apply(store, memory(2))
+        fork = fork_mind(store, source, tmp_path / "lab", "trial", 1)
+        assert fork.key.read_bytes() == source.key.read_bytes()
+        with closing(opened(tmp_path / "lab", "trial")) as trial:
+            assert apply(trial, memory(3)).seq == 2
+        for again in ((tmp_path / "lab", "trial", None), (tmp_path, "default", None)):
+            with pytest.raises(MindExists):
+                fork_mind(store, source, *again)
+        with pytest.raises(InvalidValue):
+            fork_mind(store, source, tmp_path / "lab", "late", 3)
+    assert [path.name for path in (tmp_path / "lab" / "minds").iterdir()] == ["trial"]
+    keys = open_mind(tmp_path, "default")[1]
+    assert len(held(source.store, keys)["memories"]) == 2
+    for path in fork.path.iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_the_home_is_the_one_named_or_the_platforms() -> None:
+    assert default_home({"MNEMIC_HOME": "/a/home"}) == Path("/a/home")
+    assert default_home({"MNEMIC_HOME": ""}) == default_home({})
+    assert default_home({}).name == "mnemic"

@@ -1,0 +1,104 @@
+"""Settings are one table; what is in the file is in the table, or it is refused in one sentence."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mnemic.actors.errors import BadSettings, InvalidValue
+from mnemic.runtime.settings import TABLE, Settings, as_markdown, load_settings
+from tests.runtime.building import ROOT, said
+
+
+def load(tmp_path: Path, text: str | bytes) -> Settings:
+    path = tmp_path / "mnemic.toml"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return load_settings(path)
+
+
+def test_without_a_file_everything_has_its_default(tmp_path: Path) -> None:
+    for settings in (load_settings(tmp_path / "mnemic.toml"), load(tmp_path, "")):
+        assert {setting.name: settings[setting.name] for setting in TABLE} == {s.name: s.default for s in TABLE}
+
+
+def test_every_setting_can_be_set(tmp_path: Path) -> None:
+    for setting in TABLE:
+        section, _, key = setting.name.partition(".")
+        value = "a folder" if isinstance(setting.default, str) else setting.default + 1
+        written = f'"{value}"' if isinstance(value, str) else str(value)
+        settings = load(tmp_path, f"[{section}]\n{key} = {written}\n")
+        assert settings[setting.name] == value
+        assert type(settings[setting.name]) is type(setting.default)
+        assert settings.hash() != Settings().hash()
+
+
+def test_a_whole_number_is_taken_where_any_number_is(tmp_path: Path) -> None:
+    value = load(tmp_path, "[runtime]\nask_timeout_s = 5")["runtime.ask_timeout_s"]
+    assert (value, type(value)) == (5.0, float)
+
+
+def test_settings_are_named_by_their_values() -> None:
+    assert Settings().hash() == Settings({}).hash() == Settings({"runtime.inbox_messages": 256}).hash()
+    assert re.fullmatch("[0-9a-f]{16}", Settings().hash())
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("[recall]\nnone = 1", "there is no such setting"),
+        ("recall = 1", "there is no such setting"),
+        ("[recall.hit_bytes]\nx = 1", "there is no such setting"),
+        ("[recall]\nhit_bytes = 'many'", "it is no int"),
+        ("[recall]\nhit_bytes = 100.0", "it is no int"),
+        ("[recall]\nhit_bytes = true", "it is no int"),
+        ("[recall]\nhit_bytes = [100]", "it is no int"),
+        ("[recall]\nhit_bytes = 2026-11-21", "it is no int"),
+        ("[recall]\nhit_bytes = 63", "it is not 64 or more"),
+        ("[runtime]\nask_timeout_s = nan", "it is not 0.1 or more"),
+        ("[runtime]\nask_timeout_s = -inf", "it is not 0.1 or more"),
+        ("[embedder]\nmodel = 1", "it is no str"),
+    ],
+)
+def test_what_is_not_in_the_table_is_refused(tmp_path: Path, text: str, what: str) -> None:
+    with pytest.raises(InvalidValue, match=what) as caught:
+        load(tmp_path, text)
+    assert str(tmp_path / "mnemic.toml") in said(caught.value)
+
+
+@pytest.mark.parametrize("text", ["[recall", "recall.hit_bytes", "a = 1\na = 2", b"\xff\xfe"])
+def test_what_is_no_toml_is_refused(tmp_path: Path, text: str | bytes) -> None:
+    with pytest.raises(BadSettings, match="it is no TOML") as caught:
+        load(tmp_path, text)
+    assert str(tmp_path / "mnemic.toml") in said(caught.value)
+
+
+def test_a_file_that_cannot_be_read_is_said_not_to_be(tmp_path: Path) -> None:
+    (tmp_path / "mnemic.toml").mkdir()
+    with pytest.raises(BadSettings, match="Is a directory") as caught:
+        load_settings(tmp_path / "mnemic.toml")
+    said(caught.value)
+
+
+def test_a_model_is_a_folder_and_none_is_the_default_one() -> None:
+    assert Settings().model_folder() is None
+    assert Settings({"embedder.model": "/a/model"}).model_folder() == Path("/a/model")
+    assert Settings({"embedder.model": "~/model"}).model_folder() == Path.home() / "model"
+
+
+def test_the_table_is_whole() -> None:
+    names = [setting.name for setting in TABLE]
+    assert names == sorted(set(names))
+    for setting in TABLE:
+        assert re.fullmatch(r"[a-z]+\.[a-z_]+", setting.name)
+        assert setting.help.endswith(".")
+        assert setting.unit
+        assert isinstance(setting.default, (int, float, str))
+        assert setting.minimum is None or setting.default >= setting.minimum
+
+
+def test_the_documentation_is_made_from_the_table() -> None:
+    text = (ROOT / "docs" / "settings.md").read_text("utf-8")
+    assert as_markdown() in text, "put the output of mnemic.runtime.settings.as_markdown() into docs/settings.md"
+    assert text.count("\n| `") == len(TABLE)
