@@ -3,6 +3,7 @@
 A transcript is taken in parts, so that nobody waits for a whole one and a kill loses nothing acknowledged. The rule
 (docs/decisions/0001-identity.md): the key of an event is a keyed hash of assistant, session, kind and role with the
 host's own id of it; where there is none, with its bytes and the number of times they occurred in the session so far.
+White space around the bytes does not count: one host's hook trims it, and its transcript does not.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from typing import Any, ClassVar
 
 from mnemic.actors.changes import AddMemory, Change, Place, Supersede
 from mnemic.actors.contract import CONTRACT, Context, Setting
-from mnemic.actors.errors import InvalidValue
-from mnemic.actors.events import Event, Malformed
+from mnemic.actors.errors import InvalidValue, SourceUnreadable
+from mnemic.actors.events import Event, Malformed, printable, to_bytes, to_text
 from mnemic.actors.messages import Applied, Apply, CaptureText, Kept, Take, Taken, TextCaptured
 from mnemic.actors.ports import Source, TranscriptOpener
 
-__all__ = ["CaptureActor", "identity_of", "new_id", "printable"]
+__all__ = ["CaptureActor", "identity_of", "new_id"]
 
 Digest = Callable[..., bytes]
 Locate = Callable[[str | None, str | None], Place]
@@ -69,6 +70,9 @@ class CaptureActor:
             if reading is not None:
                 reading.source.close()
             reading = _Reading(self._open(message.path, message.format), self._identity)
+            if message.skip and reading.source.size_bytes is None:
+                reading.source.close()
+                raise SourceUnreadable(path=message.path, why="the reading broke off, and a pipe cannot be read again")
         try:
             for _ in reading.items(message.skip):
                 pass  # counts what earlier parts have taken; their memories are kept
@@ -84,13 +88,18 @@ class CaptureActor:
 
     def _part(self, reading: _Reading, message: Take, context: Context) -> Taken:
         changes: list[AddMemory] = []
+        by_id: list[bool] = []  # whether the host gave the event an id
         malformed: list[tuple[int, str]] = []
         size, done = 0, True
         for item, identity in reading.items(None):
             if isinstance(item, Malformed):
                 malformed.append((item.line, item.why))
+            elif (place := self._place(item, message.scope)) is None:
+                # Only generic lines name a scope, and of those each is one item, so this is the line's number.
+                malformed.append((reading.taken, "its scope is no path"))
             else:
-                changes.append(self._memory(item, identity, message.scope, context))
+                changes.append(_memory(item, identity, place, context))
+                by_id.append(item.host_id is not None)
                 size += len(item.text)
             if len(changes) + len(malformed) >= self._batch_events or size >= self._batch_bytes:
                 done = False
@@ -107,30 +116,19 @@ class CaptureActor:
             size_bytes=reading.source.size_bytes,
             new=sum(one.created for one in kept),
             known=sum(not one.created for one in kept),
-            differing=sum(not one.same_text for one in kept),
+            differing=sum(named and not one.same_text for named, one in zip(by_id, kept, strict=True)),
             malformed=tuple(malformed),
             scopes=tuple(sorted({one.scope for one in kept if one.created})),
         )
 
-    def _memory(self, event: Event, identity: bytes, scope: str | None, context: Context) -> AddMemory:
-        named = scope if scope is not None else event.scope
-        return AddMemory(
-            id=new_id(context, identity),
-            identity=identity,
-            assistant=printable(event.assistant),
-            session=printable(event.session),
-            place=self._locate(printable(named), event.cwd),
-            kind=event.kind,
-            role=event.role,
-            text=event.text,
-            source_id=printable(event.source_id),
-            speaker=printable(event.speaker),
-            said_at=event.said_at,
-            branch=printable(event.branch),
-            tool=printable(event.tool),
-            outcome=event.outcome,
-            files=tuple(printable(file) for file in event.files),
-        )
+    def _place(self, event: Event, scope: str | None) -> Place | None:
+        """Where an event belongs; ``None`` where the scope that it names itself cannot be one."""
+        try:
+            return self._locate(printable(event.scope if scope is None else scope), event.cwd)
+        except InvalidValue:
+            if scope is None and event.scope is not None:
+                return None
+            raise
 
     def _capture_text(self, message: CaptureText, context: Context) -> TextCaptured:
         if not message.text.strip():
@@ -145,18 +143,9 @@ class CaptureActor:
             said_at=context.now if message.said_at is None else message.said_at,
         )
         identity = identity_of(event, 1, self._identity)
-        memory = AddMemory(
-            id=new_id(context, identity),
-            identity=identity,
-            assistant=printable(event.assistant),
-            session=printable(event.session),
-            place=message.place,
-            kind=event.kind,
-            role=event.role,
-            text=event.text,
-            speaker=printable(event.speaker),
-            said_at=event.said_at,
-        )
+        if message.supersedes is not None:  # who goes back to an earlier word says something new
+            identity = self._identity(b"supersedes", message.supersedes, identity)
+        memory = _memory(event, identity, message.place, context)
         changes: tuple[Change, ...] = (memory,)
         if message.supersedes is not None:
             changes = (memory, Supersede(old=message.supersedes, new=memory.id))
@@ -206,7 +195,7 @@ def identity_of(event: Event, occurrence: int, identity: Digest) -> bytes:
     parts = [part.encode("utf-8", "surrogatepass") for part in who]
     if event.host_id is not None:
         return identity(b"event", *parts, b"id", event.host_id.encode("utf-8", "surrogatepass"))
-    return identity(b"event", *parts, b"bytes", event.text, str(occurrence).encode())
+    return identity(b"event", *parts, b"bytes", to_bytes(to_text(event.text).strip()), str(occurrence).encode())
 
 
 def new_id(context: Context, identity: bytes) -> bytes:
@@ -216,6 +205,21 @@ def new_id(context: Context, identity: bytes) -> bytes:
     return value.to_bytes(16, "big")
 
 
-def printable(text: Any) -> Any:
-    """A name as it can be kept: a lone surrogate is written out, since SQLite's text cannot hold it."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8") if isinstance(text, str) else text
+def _memory(event: Event, identity: bytes, place: Place, context: Context) -> AddMemory:
+    return AddMemory(
+        id=new_id(context, identity),
+        identity=identity,
+        assistant=printable(event.assistant),
+        session=printable(event.session),
+        place=Place(path=printable(place.path), project=printable(place.project), found=place.found),
+        kind=event.kind,
+        role=event.role,
+        text=event.text,
+        source_id=printable(event.source_id),
+        speaker=printable(event.speaker),
+        said_at=event.said_at,
+        branch=printable(event.branch),
+        tool=printable(event.tool),
+        outcome=event.outcome,
+        files=tuple(printable(file) for file in event.files),
+    )

@@ -1,11 +1,14 @@
 """The Embedder actor: gives memories their meaning, window by window, and embeds questions.
 
 It follows the log: whatever is committed is embedded later, in steps of one window, so that a question never waits
-behind more than one. Every window is embedded alone, so its vector does not depend on what else is embedded.
+behind more than one. Every window is embedded alone, so its vector does not depend on what else is embedded. What was
+embedded is kept in bundles; a kill costs at most one bundle's work and loses nothing.
 """
 
 from __future__ import annotations
 
+import hashlib
+import logging
 from collections import deque
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -15,10 +18,12 @@ from numpy.typing import NDArray
 
 from mnemic.actors.changes import AddEncoder, AddVectors, Change, DropEncoder, EncoderName, Meaning
 from mnemic.actors.contract import CONTRACT, Context, Setting
+from mnemic.actors.errors import MnemicError, NotEmbeddable
 from mnemic.actors.events import DEFAULT_KINDS, to_text
 from mnemic.actors.messages import (
     Apply,
     Committed,
+    Counts,
     Embedded,
     EmbedMore,
     EmbedPending,
@@ -31,7 +36,9 @@ from mnemic.actors.snapshot import Pending, SnapshotSource
 __all__ = ["EmbedderActor"]
 
 _FETCH = 64  # memories read at once
-_FLUSH_WINDOWS = 64  # windows kept by one transaction
+_BUNDLE_WINDOWS = 64  # windows kept by one transaction
+
+_log = logging.getLogger("mnemic.embedder")
 
 
 class EmbedderActor:
@@ -54,32 +61,42 @@ class EmbedderActor:
         self._bulk_windows = bulk_windows
         self._encoder: Encoder | None = None
         self._name = EncoderName("", "")
-        self._continuing = False
+        self._continuing = False  # whether a message to itself is under way
+        self._driven = False  # whether somebody asks for step after step: two who do would be in a question's way
         self._queue: deque[Pending] = deque()
-        self._generation = -1
         self._cursor = {False: 0, True: 0}  # by bulk or not: the last row fetched
         self._current: _Current | None = None
         self._finished: list[_Current] = []
-        self._flushes = 0
+        self._looked: Counts | None = None  # what there is; to count it at each window would cost as much as a window
 
     def handle(self, message: Any, context: Context) -> QueryEmbedded | Embedded | None:
         """Embed a question, take one step, or follow the log in the background.
 
         Raises:
-            ModelError: the model cannot be used.
+            ModelError: the model cannot be used, or fails on the question.
         """
         if isinstance(message, EmbedQuery):
-            encoder = self._ready()
-            window = encoder.windows(message.text, 1)[0][0]
-            return QueryEmbedded(vector=encoder.encode(window).tobytes(), encoder=self._name)
+            return self._embed_query(message)
         if isinstance(message, EmbedPending):
             self._step(context)
-            return self._progress()
+            progress = self._progress(context)
+            self._driven = progress.pending > 0
+            return progress
         if isinstance(message, Committed):
+            self._driven = False
             self._continue(context)
             return None
         self._continuing = False
-        if self._step(context):  # without a model this raises, and the message becomes a dead letter that says so
+        if self._driven:
+            return None
+        try:
+            more = self._step(context)
+        except MnemicError:
+            raise  # without a model, say: the message becomes a dead letter that says so
+        except Exception:
+            context.tell(EmbedMore())  # for the instance that comes after this one
+            raise
+        if more:
             self._continue(context)
         return None
 
@@ -93,44 +110,65 @@ class EmbedderActor:
             self._name = EncoderName(self._encoder.implementation, self._encoder.model)
         return self._encoder
 
+    def _embed_query(self, query: EmbedQuery) -> QueryEmbedded:
+        encoder = self._ready()
+        try:
+            vector = _encode(encoder, encoder.windows(query.text, 1)[0][0])
+        except ValueError as error:
+            raise NotEmbeddable(cause=type(error).__name__) from None
+        return QueryEmbedded(vector=vector.tobytes(), encoder=self._name)
+
     def _continue(self, context: Context) -> None:
         if not self._continuing and not context.cancelled():
             self._continuing = True
             context.tell(EmbedMore())
 
+    # --- steps -------------------------------------------------------------------------------------------------------
+
     def _step(self, context: Context) -> bool:
-        """Embed one window; returns whether there is more."""
+        """Embed one window; returns whether there may be more."""
         encoder = self._ready()
+        if context.cancelled():
+            self._keep(context)
+            return False
+        if sum(max(1, len(one.windows)) for one in self._finished) >= _BUNDLE_WINDOWS:
+            self._keep(context)
         if self._current is None:
             if not self._queue:
                 self._fetch()
             if not self._queue:
-                self._flush(context)
+                self._keep(context)
+                self._cursor = {False: 0, True: 0}  # after a rebuild, or a drop by another process, some wait behind it
+                self._fetch()
+            if not self._queue:
                 self._retire_others(context)
                 return False
             self._current = self._begin(encoder, self._queue.popleft())
         current = self._current
-        current.vectors.append(encoder.encode(current.windows[len(current.vectors)]))
+        try:
+            if current.windows:
+                current.vectors.append(_encode(encoder, current.windows[len(current.vectors)]))
+        except ValueError as error:
+            current = _without_meaning(current.pending, error)
         if len(current.vectors) == len(current.windows):
             self._finished.append(current)
             self._current = None
-        windows = sum(len(one.windows) for one in self._finished)
-        if windows >= _FLUSH_WINDOWS or (context.cancelled() and self._finished):
-            self._flush(context)
+        if context.cancelled():  # no step may come after this one
+            self._keep(context)
         return True
 
     def _begin(self, encoder: Encoder, pending: Pending) -> _Current:
         limit = self._max_windows if pending.kind in DEFAULT_KINDS else self._bulk_windows
         text = to_text(pending.text)
         name = f"{pending.speaker}: " if pending.speaker else ""
-        windows, covered = encoder.windows(name + text, limit)
-        return _Current(pending, windows, len(name), covered - len(name), len(text))
+        try:
+            windows, covered = encoder.windows(name + text, limit)
+        except ValueError as error:
+            return _without_meaning(pending, error)
+        return _Current(pending, windows, len(name), max(0, covered - len(name)), len(text))
 
     def _fetch(self) -> None:
         with self._source.snapshot() as snapshot:
-            if snapshot.generation != self._generation:
-                self._generation = snapshot.generation
-                self._cursor = {False: 0, True: 0}
             for bulk in (False, True):
                 found = snapshot.pending(self._name, self._cursor[bulk], bulk, _FETCH)
                 if found:
@@ -138,49 +176,59 @@ class EmbedderActor:
                     self._queue.extend(found)
                     return
 
-    def _flush(self, context: Context) -> None:
+    # --- what is kept ------------------------------------------------------------------------------------------------
+
+    def _keep(self, context: Context) -> None:
         if not self._finished:
             return
         with self._source.snapshot() as snapshot:
-            added = self._name in snapshot.encoders()
-        meanings = tuple(
-            Meaning(
-                memory=one.pending.id,
-                spans=tuple((max(0, w.start - one.shift), max(0, w.end - one.shift)) for w in one.windows),
-                covered=one.covered,
-                total=one.total,
-            )
-            for one in self._finished
-        )
-        vectors = np.concatenate([np.stack(one.vectors) for one in self._finished]).astype("<f4")
-        changes: list[Change] = [
-            AddVectors(encoder=self._name, meanings=meanings, vectors=vectors.tobytes()),
-        ]
-        if not added:
-            changes.insert(0, AddEncoder(encoder=self._name, dimensions=self._ready().dimensions))
-        self._apply(changes, context)
+            seq = snapshot.seq
+        meanings = tuple(one.meaning() for one in self._finished)
+        vectors = [vector for one in self._finished for vector in one.vectors]
+        packed = np.stack(vectors).tobytes() if vectors else b""
+        # The encoder each time: a rebuild or another process may have dropped it since anybody looked.
+        room = AddEncoder(encoder=self._name, dimensions=self._ready().dimensions)
+        self._apply([room, AddVectors(encoder=self._name, meanings=meanings, vectors=packed)], seq, context)
         self._finished.clear()
+        self._looked = None
 
     def _retire_others(self, context: Context) -> None:
         """Once everything is embedded by this encoder, the vectors of earlier ones go."""
         with self._source.snapshot() as snapshot:
             names = snapshot.encoders()
             others = [name for name in names if name != self._name]
-            whole = self._name in names and snapshot.counts(self._name).pending == 0
-        if others and whole:
-            self._apply([DropEncoder(encoder=name) for name in others], context)
+            whole = others and self._name in names and snapshot.counts(self._name).pending == 0
+            seq = snapshot.seq
+        if whole:
+            self._apply([DropEncoder(encoder=name) for name in others], seq, context)
 
-    def _apply(self, changes: list[Change], context: Context) -> None:
-        self._flushes += 1
-        key = f"embedder/{context.trace}/{self._flushes}".encode()
+    def _apply(self, changes: list[Change], seq: int, context: Context) -> None:
+        """Ask for changes that were decided on at a `seq`. It is in the key, and the log grows with them, so that the
+        same ones decided on later (after a rebuild, or by way of another model) are not taken for these.
+        """
+        named = hashlib.sha256(repr((self._name, seq)).encode())
+        for change in changes:
+            if isinstance(change, AddVectors):
+                named.update(b"".join(meaning.memory for meaning in change.meanings))
+        key = b"embedder/" + named.digest()
         context.ask(Apply(changes=tuple(changes), key=key, author="embedder", run=context.trace))
 
-    def _progress(self) -> Embedded:
-        with self._source.snapshot() as snapshot:
-            counts = snapshot.counts(self._name)
-            partly = snapshot.partly_embedded(self._name)
-        waiting = len(self._finished)  # embedded, not yet committed
-        return Embedded(done=counts.embedded + waiting, pending=counts.pending, partly=partly)
+    def _progress(self, context: Context) -> Embedded:
+        counts = self._look()
+        if counts.pending <= len(self._finished):  # nothing is done before it is kept
+            self._keep(context)
+            self._looked = None
+            counts = self._look()
+            if not counts.pending:
+                self._retire_others(context)
+        unkept = len(self._finished)
+        return Embedded(done=counts.embedded + unkept, pending=counts.pending - unkept, partly=counts.partly)
+
+    def _look(self) -> Counts:
+        if self._looked is None:
+            with self._source.snapshot() as snapshot:
+                self._looked = snapshot.counts(self._name)
+        return self._looked
 
 
 class _Current:
@@ -193,3 +241,22 @@ class _Current:
         self.covered = covered
         self.total = total
         self.vectors: list[NDArray[np.float32]] = []
+
+    def meaning(self) -> Meaning:
+        """Where its windows lie in its own text."""
+        spans = tuple((max(0, w.start - self.shift), max(0, w.end - self.shift)) for w in self.windows)
+        return Meaning(memory=self.pending.id, spans=spans, covered=self.covered, total=self.total)
+
+
+def _encode(encoder: Encoder, window: Window) -> NDArray[np.float32]:
+    """A window's vector. Raises ValueError where the encoder fails on it, or gives what is no vector."""
+    vector = encoder.encode(window).astype("<f4")
+    if not np.isfinite(vector).all():
+        raise ValueError("the vector is not finite")
+    return vector
+
+
+def _without_meaning(pending: Pending, error: ValueError) -> _Current:
+    """A text that the model fails on is kept with no windows, as partly embedded, so that it holds up no other."""
+    _log.warning("memory %s is found by its words only: %s", pending.id.hex(), type(error).__name__)
+    return _Current(pending, [], 0, 0, max(1, len(to_text(pending.text))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from mnemic.actors.events import to_bytes, to_text
@@ -18,11 +19,11 @@ def tokens_of(text: bytes) -> int:
 
 
 def excerpt(text: bytes, limit: int, start: int, terms: Sequence[str]) -> tuple[bytes, int]:
-    """The whole of a short text; of a long one, a verbatim stretch.
+    """The whole of a short text; of a long one, a verbatim stretch that holds the place sought.
 
     Args:
         text: UTF-8 with ``surrogatepass``.
-        limit: the most bytes to give, 4 or more.
+        limit: the most bytes to give, 8 or more.
         start: the character at which the window starts that fits best; -1 where none is known.
         terms: stems, one of which marks the place where no window does.
 
@@ -32,16 +33,18 @@ def excerpt(text: bytes, limit: int, start: int, terms: Sequence[str]) -> tuple[
         return text, 0
     whole = to_text(text)
     if start < 0:
-        lower = whole.lower()
-        places = [place for term in terms if (place := lower.find(term)) >= 0]
-        start = min(places, default=0)
-    line = whole.rfind("\n", max(0, start - 200), start)
-    first = len(to_bytes(whole[: line + 1 if line >= 0 else start]))
-    part = text[first : first + limit]
-    while True:  # end on a whole character
-        try:
-            to_text(part)
-        except UnicodeDecodeError:
-            part = part[:-1]
-        else:
-            return part, first
+        places = (re.search(re.escape(term), whole, re.IGNORECASE) for term in terms)
+        start = min((place.start() for place in places if place), default=0)
+    place = len(to_bytes(whole[:start]))
+    back = max(0, place - limit // 2)
+    line = text.rfind(b"\n", back, place) + 1
+    first = place if back and not line else line
+    first = _character_start(text, min(first, len(text) - limit), 1)  # a stretch at the end is as long as any
+    return text[first : _character_start(text, min(first + limit, len(text)), -1)], first
+
+
+def _character_start(text: bytes, at: int, step: int) -> int:
+    """The nearest place at which a character starts, in one direction."""
+    while 0 < at < len(text) and text[at] & 0xC0 == 0x80:  # a byte that continues a character
+        at += step
+    return at

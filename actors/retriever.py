@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mnemic.actors.changes import RecordRecall
 from mnemic.actors.contract import CONTRACT, Context, Setting
 from mnemic.actors.errors import InvalidValue, ModelError, RuntimeFault, UnknownScope
-from mnemic.actors.events import KINDS
+from mnemic.actors.events import KINDS, printable
 from mnemic.actors.excerpts import excerpt, tokens_of
 from mnemic.actors.messages import (
     Apply,
@@ -46,6 +46,8 @@ NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
 SIGNALS = ("dense", "lexical", "session")
 _ABOVE = 1e-3  # a correction stands this much above what it replaces
 _CANDIDATES_TRACED = 200
+_MOST_WORDS = 512  # of a question; each is looked up by itself
+_EMBED_TIMEOUT_S = 10.0  # an Embedder that hangs must leave time for the words to answer
 
 Floats = NDArray[np.float64]
 
@@ -91,19 +93,21 @@ class RetrieverActor:
         with self._source.snapshot() as snapshot:
             self._memory.follow(snapshot, asked.encoder if asked else None)
             visible = self._visible(recall, snapshot)
-            terms = list(dict.fromkeys(snapshot.stems(content_words(snapshot.words(recall.query)))))
+            terms = _terms(recall.query, snapshot, degraded)
             signals, windows = self._signals(recall, snapshot, terms, visible, asked, degraded)
             fused = fuse(signals, visible)
-            prior = self._corrections(recall, fused.scores, visible)
-            total = fused.scores + prior
-            speaking = visible & (total > 0)
-            order = rank(total, speaking, self._memory.columns.said_at, max(4 * recall.k, _CANDIDATES_TRACED))
+            speaking = visible & (fused.scores > 0)
+            if windows is not None:
+                speaking |= visible & (windows >= 0)  # meaning speaks for all it knows: the nearest, however far
+            total = self._corrected(recall, fused.scores, speaking)
+            limit = max(4 * recall.k, _CANDIDATES_TRACED)
+            order = rank(total, speaking & visible, self._memory.columns.said_at, limit)
+            prior = total - fused.scores
             hits, left_out, used = self._hits(recall, snapshot, terms, order, fused, prior, windows)
             candidates = self._candidates(snapshot, signals, order) if recall.trace else ()
         if recall.observe:
             ids = tuple(hit.id for hit in hits)
-            query = recall.query.encode("utf-8", "backslashreplace").decode("utf-8")
-            record = RecordRecall(query=query, scope=recall.scope, returned=ids)
+            record = RecordRecall(query=printable(recall.query), scope=recall.scope, returned=ids)
             key = f"recall/{context.trace}".encode()
             context.tell(Apply(changes=(record,), key=key, author="retriever", run=context.trace))
         return Recalled(
@@ -118,7 +122,7 @@ class RetrieverActor:
 
     def _embed(self, recall: Recall, context: Context, degraded: list[str]) -> QueryEmbedded | None:
         try:
-            answer = context.ask(EmbedQuery(text=recall.query))
+            answer = context.ask(EmbedQuery(text=recall.query), _EMBED_TIMEOUT_S)
         except (ModelError, RuntimeFault) as error:
             degraded.append(f"meaning: {error} Words alone answered.")
             return None
@@ -132,7 +136,7 @@ class RetrieverActor:
         if recall.scope != "*":
             visible &= np.isin(columns.scope, _scopes_below(snapshot, recall.scope))
         if recall.session is not None:
-            visible &= np.isin(columns.session, snapshot.session_numbers(recall.session))
+            visible &= np.isin(columns.session, snapshot.session_numbers(printable(recall.session)))
         if recall.since is not None:
             visible &= columns.said_at >= recall.since
         if recall.until is not None:
@@ -185,14 +189,22 @@ class RetrieverActor:
             where[memory[order]] = start[order]
         return best, where
 
-    def _corrections(self, recall: Recall, scores: Floats, visible: NDArray[np.bool_]) -> Floats:
-        """What each memory is lifted by, so that it stands above what it replaces."""
-        prior = np.zeros(len(scores))
-        for old, new, at in self._memory.superseded():
-            known = recall.as_of is None or at <= recall.as_of
-            if known and visible[old] and visible[new] and scores[old] > 0:
-                prior[new] = max(prior[new], scores[old] + prior[old] + _ABOVE - scores[new])
-        return prior
+    def _corrected(self, recall: Recall, scores: Floats, speaking: NDArray[np.bool_]) -> Floats:
+        """The scores, each correction lifted above what it replaces; `speaking` then holds those that were lifted too.
+
+        What is not looked through passes a lift on: who corrects a correction stands above both.
+        """
+        total = scores.copy()
+        known = [(old, new) for old, new, at in self._memory.superseded() if recall.as_of is None or at <= recall.as_of]
+        for _ in known:  # one round lifts along chains in the order they grew; as many as there are, along any
+            lifted = False
+            for old, new in known:
+                if speaking[old] and total[new] < total[old] + _ABOVE:
+                    total[new] = total[old] + _ABOVE
+                    speaking[new] = lifted = True
+            if not lifted:
+                break
+        return total
 
     def _hits(
         self,
@@ -259,9 +271,17 @@ def _hit(memory: Memory, part: bytes, offset: int, why: dict[str, float], supers
     )
 
 
+def _terms(query: str, snapshot: Snapshot, degraded: list[str]) -> list[str]:
+    """The stems of a question's words, each once."""
+    words = list(dict.fromkeys(content_words(snapshot.words(query))))
+    if len(words) > _MOST_WORDS:
+        degraded.append(f"words: of the question's {len(words)} different words the first {_MOST_WORDS} were looked up")
+    return list(dict.fromkeys(snapshot.stems(words[:_MOST_WORDS])))
+
+
 def _existing(snapshot: Snapshot, message: FindScope) -> str | None:
     if message.place.project is not None:
-        return snapshot.scope_of(message.place.project)
+        return snapshot.scope_of(printable(message.place.project))
     return message.place.path if message.place.path in snapshot.scopes().values() else None
 
 

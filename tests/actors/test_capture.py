@@ -1,0 +1,420 @@
+"""Capture keeps each event once, by the identity rule, however a transcript is cut, repeated, grown or interrupted."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemic.actors.capture import CaptureActor, identity_of, new_id
+from mnemic.actors.changes import AddMemory, Place
+from mnemic.actors.contract import Context
+from mnemic.actors.errors import ActorFailed, InvalidValue, NoSuchMemory, SourceUnreadable
+from mnemic.actors.events import Event, Malformed, to_bytes
+from mnemic.actors.messages import Applied, Apply, Kept, Take, Taken
+from mnemic.runtime.clock import ManualClock
+from mnemic.runtime.keys import Keys
+from mnemic.runtime.projects import Locator
+from tests.society import START_US, ListSource, Society, turns
+
+HASH = Keys(bytes(32)).identity()
+
+
+def event(**fields: Any) -> Event:
+    return Event(
+        **({"assistant": "claude-code", "session": "s", "kind": "turn", "role": "user", "text": b"yes"} | fields)
+    )
+
+
+def counts(parts: list[Taken]) -> tuple[int, int, int]:
+    return sum(p.new for p in parts), sum(p.known for p in parts), sum(p.differing for p in parts)
+
+
+# --- the identity of an event ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"assistant": "codex"},
+        {"session": "s2"},
+        {"kind": "note"},
+        {"role": "assistant"},
+        {"text": b"no"},
+        {"host_id": "1"},
+    ],
+)
+def test_assistant_session_kind_role_text_and_host_id_each_make_another_identity(changed: dict[str, Any]) -> None:
+    assert identity_of(event(), 1, HASH) != identity_of(event(**changed), 1, HASH)
+
+
+def test_a_host_id_wins_over_the_bytes_and_over_the_count() -> None:
+    first = identity_of(event(host_id="toolu_1", text=b"a"), 1, HASH)
+    assert identity_of(event(host_id="toolu_1", text=b"b"), 7, HASH) == first
+    assert identity_of(event(host_id="toolu_2", text=b"a"), 1, HASH) != first
+
+
+def test_the_count_matters_and_the_white_space_around_the_text_does_not() -> None:
+    first = identity_of(event(text=b"yes"), 1, HASH)
+    assert identity_of(event(text=b"yes"), 2, HASH) != first
+    assert identity_of(event(text=" \n\u00a0yes\r\n".encode()), 1, HASH) == first
+    assert identity_of(event(text=b"y es"), 1, HASH) != first
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"speaker": "Ana"},
+        {"said_at": 5},
+        {"cwd": "/elsewhere"},
+        {"branch": "main"},
+        {"scope": "a/b"},
+        {"tool": "Bash"},
+        {"outcome": "ok"},
+        {"files": ("a.py",)},
+        {"source_id": "line 7"},
+    ],
+)
+def test_what_only_describes_an_event_is_no_part_of_its_identity(changed: dict[str, Any]) -> None:
+    assert identity_of(event(), 1, HASH) == identity_of(event(**changed), 1, HASH)
+
+
+@given(st.lists(st.tuples(*[st.text(st.characters(), max_size=3)] * 3), min_size=2, max_size=2, unique=True))
+def test_no_two_names_run_into_each_other_lone_surrogates_included(names: list[tuple[str, str, str]]) -> None:
+    keys = [identity_of(event(assistant=a, session=b, host_id=c), 1, HASH) for a, b, c in names]
+    assert keys[0] != keys[1]
+
+
+def test_another_mind_gives_another_identity() -> None:
+    assert identity_of(event(), 1, HASH) != identity_of(event(), 1, Keys(bytes(31) + b"1").identity())
+
+
+# --- ids -------------------------------------------------------------------------------------------------------------
+
+
+def context(now: int, seed: bytes = b"seed", ask: Callable[[Any, float], Any] | None = None) -> Context:
+    return Context(
+        trace="t",
+        now=now,
+        clock=ManualClock(now),
+        seed=hashlib.sha256(seed).digest(),
+        ask=ask or (lambda message, timeout_s: None),
+        tell=lambda message: None,
+        progress=lambda done, total: None,
+        cancelled=lambda: False,
+    )
+
+
+@given(now=st.integers(0, 2**48 * 1000 - 1), identity=st.binary(min_size=32, max_size=32))
+def test_ids_are_uuids_of_version_7_that_carry_the_millisecond(now: int, identity: bytes) -> None:
+    made = uuid.UUID(bytes=new_id(context(now), identity))
+    assert made.version == 7
+    assert made.variant == uuid.RFC_4122
+    assert made.int >> 80 == now // 1000
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**15), st.binary(max_size=4)), min_size=2, max_size=2, unique=True))
+def test_ids_sort_by_time_and_differ_where_time_or_identity_does(made: list[tuple[int, bytes]]) -> None:
+    (now, identity), (later, other) = sorted(made)
+    one, two = new_id(context(now), identity), new_id(context(later), other)
+    if now // 1000 != later // 1000:
+        assert one < two
+    elif identity != other:
+        assert one != two
+    assert new_id(context(now), identity) == one
+    assert new_id(context(now, b"another seed"), identity) != one
+
+
+# --- taking in -------------------------------------------------------------------------------------------------------
+
+
+def test_yes_said_twice_is_two_memories_and_the_same_transcript_again_adds_nothing(tmp_path: Path) -> None:
+    with Society(tmp_path, sources={"a": turns(["yes", "no", "yes"])}) as society:
+        assert counts(society.take("a")) == (3, 0, 0)
+        assert counts(society.take("a")) == (0, 3, 0)
+        assert society.texts() == [b"yes", b"no", b"yes"]
+
+
+def test_a_transcript_that_grew_adds_only_what_is_new(tmp_path: Path) -> None:
+    with Society(tmp_path, sources={"a": turns(["yes", "no"])}) as society:
+        society.take("a")
+        society.sources["a"] = turns(["yes", "no", "yes", "maybe"])
+        assert counts(society.take("a")) == (2, 2, 0)
+        assert society.texts() == [b"yes", b"no", b"yes", b"maybe"]
+
+
+def test_the_same_words_of_user_and_assistant_are_two_memories(tmp_path: Path) -> None:
+    sources = {"a": turns(["yes"]) + turns(["yes"], role="assistant")}
+    with Society(tmp_path, sources=sources) as society:
+        assert counts(society.take("a")) == (2, 0, 0)
+
+
+def test_a_known_id_with_another_text_is_counted_as_differing_and_the_first_text_stands(tmp_path: Path) -> None:
+    with Society(
+        tmp_path, sources={"a": turns(["first"], host_id="1"), "b": turns(["second"], host_id="1")}
+    ) as society:
+        society.take("a")
+        assert counts(society.take("b")) == (0, 1, 1)
+        assert society.texts() == [b"first"]
+
+
+def test_a_text_that_differs_only_in_the_white_space_around_it_is_known_and_not_differing(tmp_path: Path) -> None:
+    with Society(tmp_path, sources={"a": turns(["yes\n"]), "b": turns(["yes"])}) as society:
+        society.take("a")
+        assert counts(society.take("b")) == (0, 1, 0)
+        assert society.texts() == [b"yes\n"]
+
+
+@settings(max_examples=25)
+@given(
+    said=st.lists(st.tuples(st.sampled_from(["yes", "no", " yes"]), st.sampled_from(["a", "b"])), max_size=20),
+    batch=st.sampled_from([1, 7, 256]),
+    again=st.sampled_from([1, 7, 256]),
+)
+def test_how_a_transcript_is_cut_into_parts_never_changes_what_is_kept(
+    said: list[tuple[str, str]], batch: int, again: int
+) -> None:
+    items: list[Event | Malformed] = []
+    for number, (text, session) in enumerate(said):
+        items += turns([text], session)
+        if number % 5 == 4:
+            items.append(Malformed(line=number, why="torn"))
+    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
+        kept = []
+        for home, size in ((one, batch), (other, 256)):
+            with Society(Path(home), sources={"a": items}, batch_events=size) as society:
+                parts = society.take("a")
+                assert counts(parts) == (len(said), 0, 0)
+                assert sum(len(part.malformed) for part in parts) == len(items) - len(said)
+                kept.append(society.texts())
+        assert kept[0] == kept[1] == [to_bytes(text) for text, _ in said]
+        with Society(Path(one), sources={"a": items}, batch_events=again) as society:
+            assert counts(society.take("a")) == (0, len(said), 0)
+
+
+def test_two_minds_of_one_key_seed_and_clock_give_the_same_ids_for_the_same_log(tmp_path: Path) -> None:
+    homes = [tmp_path / "one", tmp_path / "two"]
+    with Society(homes[0]):
+        pass
+    (homes[1] / "minds" / "default").mkdir(parents=True)
+    for file in (homes[0] / "minds" / "default").iterdir():
+        (homes[1] / "minds" / "default" / file.name).write_bytes(file.read_bytes())
+    ids = []
+    for home in homes:
+        with Society(home, clock=ManualClock(START_US), sources={"a": turns(["yes", "no", "yes"])}) as society:
+            society.take("a")
+            society.keep("a note")
+            ids.append(society.look(lambda snapshot: [one.id for one in snapshot.records([1, 2, 3, 4])]))
+    assert ids[0] == ids[1]
+    assert len(set(ids[0])) == 4
+
+
+def test_names_with_lone_surrogates_are_kept_written_out_and_the_text_as_it_was(tmp_path: Path) -> None:
+    lone = "\udc80x"
+    odd = event(
+        session=lone,
+        assistant=lone,
+        speaker=lone,
+        source_id=lone,
+        branch=lone,
+        tool=lone,
+        files=(lone,),
+        cwd=f"/nowhere/{lone}",
+        text=to_bytes(f"{lone} said"),
+    )
+    with Society(tmp_path, sources={"a": [odd]}) as society:
+        assert counts(society.take("a")) == (1, 0, 0)
+        assert counts(society.take("a")) == (0, 1, 0)
+        (memory,) = society.look(lambda snapshot: snapshot.records([1]))
+        assert memory.text == to_bytes(f"{lone} said")
+        names = (memory.session, memory.assistant, memory.speaker, memory.source_id, memory.branch, memory.tool)
+        assert set(names) == {"\\udc80x"}
+        assert [hit.id for hit in society.recall("said", session=lone).hits] == [memory.id]
+
+
+def test_a_line_whose_own_scope_is_no_path_is_malformed_and_the_rest_is_kept(tmp_path: Path) -> None:
+    items = [*turns(["one"], scope="a/b"), *turns(["two"], scope="a//b"), *turns(["three"], scope="*")]
+    with Society(tmp_path, sources={"a": items}) as society:
+        (part,) = society.take("a")
+        assert part.malformed == ((2, "its scope is no path"), (3, "its scope is no path"))
+        assert part.scopes == ("a/b",)
+        with pytest.raises(InvalidValue):
+            society.take("a", scope="a//b")
+
+
+def test_the_scope_that_is_named_wins_over_that_of_the_lines(tmp_path: Path) -> None:
+    with Society(tmp_path, sources={"a": turns(["one"], scope="a/b")}) as society:
+        assert society.take("a", scope="c/d")[0].scopes == ("c/d",)
+
+
+def test_an_empty_transcript_is_done_at_once(tmp_path: Path) -> None:
+    with Society(tmp_path, sources={"a": []}) as society:
+        (part,) = society.take("a")
+        assert (part.taken, part.new, part.done) == (0, 0, True)
+
+
+def test_a_part_that_ends_with_the_source_is_followed_by_an_empty_one(tmp_path: Path) -> None:
+    with Society(tmp_path, sources={"a": turns(["yes"] * 4)}, batch_events=2) as society:
+        parts = society.take("a")
+        assert [part.new for part in parts] == [2, 2, 0]
+        assert [part.done for part in parts] == [False, False, True]
+        assert society.opened[0].closed
+
+
+def test_progress_says_how_far_the_source_is_read(tmp_path: Path) -> None:
+    shown: list[tuple[int, int | None]] = []
+    with Society(tmp_path, sources={"a": turns(["yes"] * 4)}, batch_events=3) as society:
+        society.ask(
+            Take(path="a", format="auto", scope=None, skip=0), progress=lambda done, total: shown.append((done, total))
+        )
+    assert shown == [(3, 1000)]
+
+
+# --- interruptions ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fails_at", [0, 1, 3])
+def test_a_capture_that_dies_in_the_middle_loses_and_doubles_nothing(tmp_path: Path, fails_at: int) -> None:
+    items = turns(["yes", "no"] * 5)
+    with Society(tmp_path, sources={"a": items}, batch_events=3) as society:
+        skip = 0
+        for _ in range(fails_at):
+            skip = society.take_part("a", skip).taken
+        honest = society.open_source
+
+        def broken(path: str, format: str) -> Any:
+            raise RuntimeError("no")
+
+        society.open_source = broken
+        with pytest.raises(ActorFailed):
+            society.take_part("another")  # the instance goes, and with it what it had half read
+        society.open_source = honest
+        while not (part := society.take_part("a", skip)).done:
+            skip = part.taken
+        assert society.texts() == [one.text for one in items]
+        assert counts(society.take("a")) == (0, 10, 0)
+        assert all(source.closed for source in society.opened)
+
+
+def test_a_part_that_is_sent_again_because_its_answer_was_lost_adds_nothing(tmp_path: Path) -> None:
+    with Society(tmp_path, sources={"a": turns(["yes"] * 6)}, batch_events=2) as society:
+        first = society.take_part("a")
+        assert counts([society.take_part("a")]) == (0, 2, 0)
+        assert society.take_part("a", first.taken).new == 2
+        assert society.texts() == [b"yes"] * 4
+
+
+def test_two_who_take_the_same_transcript_by_turns_keep_it_once(tmp_path: Path) -> None:
+    with Society(tmp_path, sources={"a": turns(["yes"] * 5)}, batch_events=2) as society:
+        mine = theirs = 0
+        for _ in range(3):
+            mine = society.take_part("a", mine).taken
+            theirs = society.take_part("a", theirs).taken
+        assert (mine, theirs) == (5, 5)
+        assert society.texts() == [b"yes"] * 5
+
+
+def test_a_pipe_that_broke_off_is_not_read_on_from_the_wrong_place(tmp_path: Path) -> None:
+    with Society(tmp_path, sources={"-": turns(["yes"] * 5)}, batch_events=2) as society:
+        society.open_source = lambda path, format: ListSource(society.sources[path], size_bytes=None)
+        first = society.take_part("-")
+        with pytest.raises(SourceUnreadable, match="cannot be read again"):
+            society.take_part("-", first.taken + 1)
+        assert len(society.take("-")) == 3
+
+
+def test_a_source_that_cannot_be_read_to_its_end_is_closed_and_what_was_kept_stays(tmp_path: Path) -> None:
+    class Torn(ListSource):
+        def __iter__(self) -> Any:
+            yield from turns(["one", "two", "three"])
+            raise SourceUnreadable(path="a", why="it went")
+
+    torn = Torn([])
+    with Society(tmp_path, batch_events=2) as society:
+        society.open_source = lambda path, format: torn
+        first = society.take_part("a")
+        with pytest.raises(SourceUnreadable):
+            society.take_part("a", first.taken)
+        assert torn.closed
+        assert society.texts() == [b"one", b"two"]
+        assert not society.supervisor.health()[-1].failures
+
+
+def test_where_the_store_refuses_the_part_is_not_counted_as_taken() -> None:
+    source = ListSource(turns(["one"]))
+    actor = CaptureActor(lambda path, format: source, Locator(), HASH, 256, 1 << 20)
+
+    def refuse(message: Any, timeout_s: float) -> Any:
+        raise NoSuchMemory(id="x")
+
+    with pytest.raises(NoSuchMemory):
+        actor.handle(Take(path="a", format="auto", scope=None, skip=0), context(0, ask=refuse))
+    assert source.closed
+
+
+def test_what_is_asked_of_the_store_is_the_same_however_often_it_is_asked() -> None:
+    asked: list[Apply] = []
+
+    def keep(message: Any, timeout_s: float) -> Applied:
+        asked.append(message)
+        kept = [Kept(id=one.id, created=True, same_text=True, scope="") for one in message.changes]
+        return Applied(seq=1, kept=tuple(kept))
+
+    for _ in range(2):
+        actor = CaptureActor(lambda path, format: ListSource(turns(["a", "b"])), Locator(), HASH, 256, 1 << 20)
+        actor.handle(Take(path="a", format="auto", scope=None, skip=0), context(START_US, ask=keep))
+    assert asked[0] == asked[1]
+    assert all(isinstance(change, AddMemory) for change in asked[0].changes)
+
+
+# --- single texts ----------------------------------------------------------------------------------------------------
+
+
+def test_a_text_is_kept_with_the_time_of_the_message_and_again_it_is_known(tmp_path: Path) -> None:
+    with Society(tmp_path) as society:
+        first = society.keep("the tide table is in the drawer", place=Place("home", None, "named"))
+        assert (first.created, first.scope) == (True, "home")
+        again = society.keep("the tide table is in the drawer", place=Place("home", None, "named"))
+        assert (again.created, again.id) == (False, first.id)
+        (memory,) = society.look(lambda snapshot: snapshot.records([1]))
+        assert memory.said_at == memory.recorded_at == START_US + 1_000_000
+
+
+@pytest.mark.parametrize("text", ["", " \n\t"])
+def test_a_text_without_words_is_refused(tmp_path: Path, text: str) -> None:
+    with Society(tmp_path) as society, pytest.raises(InvalidValue):
+        society.keep(text)
+
+
+def test_what_would_replace_a_memory_that_is_not_there_is_refused_and_not_kept(tmp_path: Path) -> None:
+    with Society(tmp_path) as society:
+        with pytest.raises(NoSuchMemory) as caught:
+            society.keep("ten minutes", supersedes=bytes(16))
+        assert caught.value.operands == {"id": bytes(16).hex()}
+        assert society.texts() == []
+
+
+def test_a_correction_said_twice_is_kept_once(tmp_path: Path) -> None:
+    with Society(tmp_path) as society:
+        old = society.keep("twenty minutes")
+        new = society.keep("ten minutes", supersedes=old.id)
+        again = society.keep("ten minutes", supersedes=old.id)
+        assert (new.created, again.created, again.id) == (True, False, new.id)
+        assert society.texts() == [b"twenty minutes", b"ten minutes"]
+
+
+def test_whoever_goes_back_to_an_earlier_word_says_something_new(tmp_path: Path) -> None:
+    with Society(tmp_path) as society:
+        first = society.keep("ten minutes")
+        second = society.keep("twenty minutes", supersedes=first.id)
+        third = society.keep("ten minutes", supersedes=second.id)
+        assert third.created
+        memories = society.look(lambda snapshot: snapshot.records([1, 2, 3]))
+        assert [one.superseded_by for one in memories] == [second.id, third.id, None]

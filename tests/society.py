@@ -1,0 +1,252 @@
+"""A small society for tests: the real store, actors and engine, and an encoder that is small and can be held up."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.actors.capture import CaptureActor
+from mnemic.actors.changes import Place
+from mnemic.actors.contract import Actor
+from mnemic.actors.embedder import EmbedderActor
+from mnemic.actors.errors import ModelMissing
+from mnemic.actors.events import Event, Malformed, to_bytes
+from mnemic.actors.messages import CaptureText, Embedded, EmbedPending, Recall, Recalled, Take, Taken, TextCaptured
+from mnemic.actors.ports import Source, Window
+from mnemic.actors.retriever import RetrieverActor
+from mnemic.actors.store import StoreActor
+from mnemic.runtime.clock import ManualClock
+from mnemic.runtime.embedded import EmbeddedEngine
+from mnemic.runtime.homes import make_mind, open_mind
+from mnemic.runtime.keys import Keys
+from mnemic.runtime.projects import Locator
+from mnemic.runtime.reader import open_reader
+from mnemic.runtime.store import Store
+from mnemic.runtime.supervision import Policy
+from mnemic.runtime.supervisor import ActorSpec, Supervisor
+
+BOUND_S = 30.0
+START_US = 1_760_000_000_000_000
+NOWHERE = Place(path="", project=None, found="none")
+
+
+class BagEncoder:
+    """Embeds a window as the hashed bag of its words. Every window is one text of `window_chars` characters."""
+
+    dimensions = 64
+    window_tokens = 256
+
+    def __init__(self, name: str = "bag", window_chars: int = 200) -> None:
+        self.implementation = name
+        self.model = f"{crc32(name.encode()):08x}" * 8
+        self._window_chars = window_chars
+        self._texts: dict[int, str] = {}
+        self.encoded: list[str] = []
+        """Every window that was embedded, in order."""
+        self.chokes_on: Callable[[str], BaseException | None] = lambda text: None
+        """What embedding a text raises, if it raises."""
+        self.gate: threading.Semaphore | None = None
+        """Where there is one, each window waits for a turn."""
+        self.entered = threading.Semaphore(0)
+        """Released whenever a window begins."""
+
+    def windows(self, text: str, limit: int) -> tuple[list[Window], int]:
+        starts = range(0, max(1, len(text)), self._window_chars)[:limit]
+        windows = []
+        for start in starts:
+            end = min(len(text), start + self._window_chars)
+            number = len(self._texts)
+            self._texts[number] = text[start:end]
+            windows.append(Window(start, end, (number,)))
+        return windows, windows[-1].end
+
+    def encode(self, window: Window) -> NDArray[np.float32]:
+        text = self._texts[window.token_ids[0]]
+        self.entered.release()
+        if self.gate is not None:
+            assert self.gate.acquire(timeout=BOUND_S)
+        error = self.chokes_on(text)
+        if error is not None:
+            raise error
+        self.encoded.append(text)
+        vector = np.full(self.dimensions, 0.01, np.float32)
+        for word in re.findall(r"\w+", text.lower()):
+            vector[crc32(word.encode("utf-8", "surrogatepass")) % self.dimensions] += 1
+        return vector / np.float32(np.linalg.norm(vector))
+
+
+class ListSource:
+    """A transcript in memory."""
+
+    format = "list"
+
+    def __init__(self, items: Sequence[Event | Malformed], size_bytes: int | None = 1000) -> None:
+        self._items = items
+        self.size_bytes = size_bytes
+        self.position_bytes = 0
+        self.closed = False
+
+    def __iter__(self) -> Iterator[Event | Malformed]:
+        for item in self._items:
+            self.position_bytes += 1
+            yield item
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Society:
+    """The actors of one mind, wired as the program wires them, with ports that a test may replace."""
+
+    def __init__(
+        self,
+        home: Path,
+        *,
+        encoder: BagEncoder | None = None,
+        clock: ManualClock | None = None,
+        sources: dict[str, Sequence[Event | Malformed]] | None = None,
+        batch_events: int = 256,
+        max_windows: int = 16,
+        hit_bytes: int = 8192,
+        seed: bytes | None = None,
+        policy: Policy | None = None,
+    ) -> None:
+        self.home = home
+        self.clock = clock or ManualClock(START_US)
+        self.encoder = encoder or BagEncoder()
+        self.sources = {} if sources is None else sources
+        self.opened: list[ListSource] = []
+        self.load: Callable[[], Any] = lambda: self.encoder
+        if not (home / "minds" / "default").exists():
+            make_mind(home, "default", self.clock)
+        self.folder, self.keys = open_mind(home, "default")
+        locate = Locator()
+
+        def open_source(path: str, format: str) -> Source:
+            self.opened.append(ListSource(self.sources[path]))
+            return self.opened[-1]
+
+        self.open_source: Callable[[str, str], Source] = open_source
+
+        def make_capture() -> Actor:
+            return CaptureActor(
+                lambda path, format: self.open_source(path, format), locate, self.keys.identity(), batch_events, 1 << 20
+            )
+
+        def make_embedder() -> Actor:
+            return EmbedderActor(lambda: self.load(), self.reader(), max_windows, 2)
+
+        self.supervisor = Supervisor(
+            EmbeddedEngine(self.clock, stop_timeout_s=BOUND_S),
+            [
+                ActorSpec("store", StoreActor, lambda: StoreActor(Store.open(self.folder.store, self.keys))),
+                ActorSpec("embedder", EmbedderActor, make_embedder),
+                ActorSpec("retriever", RetrieverActor, lambda: RetrieverActor(self.reader(), hit_bytes)),
+                ActorSpec("capture", CaptureActor, make_capture),
+            ],
+            clock=self.clock,
+            seed=self.keys.seed if seed is None else seed,
+            run=Keys(bytes(32)).check[:8] + str(id(self)),
+            policy=policy or Policy(first_delay_s=0.0, longest_delay_s=0.0),
+        )
+
+    def reader(self) -> Any:
+        """A reader of the store."""
+        return open_reader(self.folder.store, self.keys)
+
+    def look(self, what: Callable[[Any], Any]) -> Any:
+        """Look at the store's newest snapshot."""
+        reader = self.reader()
+        try:
+            with reader.snapshot() as snapshot:
+                return what(snapshot)
+        finally:
+            reader.close()
+
+    def __enter__(self) -> Society:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.encoder.gate is not None:
+            self.encoder.gate.release(10_000)
+        self.supervisor.stop()
+
+    # --- verbs -------------------------------------------------------------------------------------------------------
+
+    def ask(self, message: Any, **options: Any) -> Any:
+        return self.supervisor.ask(message, **options)
+
+    def take_part(self, path: str, skip: int = 0, scope: str | None = None) -> Taken:
+        taken = self.ask(Take(path=path, format="auto", scope=scope, skip=skip))
+        assert isinstance(taken, Taken)
+        return taken
+
+    def take(self, path: str, scope: str | None = None) -> list[Taken]:
+        """Take in a whole transcript."""
+        parts = [self.take_part(path, 0, scope)]
+        while not parts[-1].done:
+            parts.append(self.take_part(path, parts[-1].taken, scope))
+        return parts
+
+    def take_quietly(self, path: str) -> None:
+        """Take in a transcript, and have nothing of it embedded in the background."""
+
+        def missing() -> Any:
+            raise ModelMissing(path="/nowhere", why="it is gone")
+
+        load, self.load = self.load, missing
+        self.take(path)
+        for _ in range(2):  # whatever the first finds in the mailbox has told its last by the second
+            try:
+                self.ask(EmbedPending())
+            except ModelMissing:
+                continue
+        self.load = load
+
+    def keep(self, text: str, **options: Any) -> TextCaptured:
+        """Keep one text; a second later than the one before."""
+        self.clock.advance(1)
+        defaults: dict[str, Any] = {"role": "user", "session": "s", "place": NOWHERE, "kind": "turn"}
+        kept = self.ask(CaptureText(text=to_bytes(text), **(defaults | options)))
+        assert isinstance(kept, TextCaptured)
+        return kept
+
+    def embed(self) -> Embedded:
+        """Embed all that waits."""
+        while True:
+            answer = self.ask(EmbedPending())
+            assert isinstance(answer, Embedded)
+            if not answer.pending:
+                return answer
+
+    def recall(self, query: str, **options: Any) -> Recalled:
+        answer = self.ask(Recall(query=query, **({"observe": False} | options)))
+        assert isinstance(answer, Recalled)
+        return answer
+
+    def texts(self) -> list[bytes]:
+        """All texts, in the order they were kept."""
+
+        def read(snapshot: Any) -> list[bytes]:
+            return [memory.text for memory in snapshot.records(snapshot.memories(0).row.tolist())]
+
+        found = self.look(read)
+        assert isinstance(found, list)
+        return found
+
+
+def turns(texts: Iterable[str], session: str = "s", **fields: Any) -> list[Event]:
+    """What a user said."""
+    return [
+        Event(
+            **({"assistant": "t", "session": session, "kind": "turn", "role": "user", "text": to_bytes(text)} | fields)
+        )
+        for text in texts
+    ]
