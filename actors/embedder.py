@@ -28,6 +28,8 @@ from mnemic.actors.messages import (
     EmbedMore,
     EmbedPending,
     EmbedQuery,
+    EncoderNamed,
+    NameEncoder,
     QueryEmbedded,
 )
 from mnemic.actors.ports import Encoder, Window
@@ -35,7 +37,7 @@ from mnemic.actors.snapshot import Pending, SnapshotSource
 
 __all__ = ["EmbedderActor"]
 
-_FETCH = 64  # memories read at once
+_FETCH = 8  # memories read at once: a text may be as long as it likes
 _BUNDLE_WINDOWS = 64  # windows kept by one transaction
 
 _log = logging.getLogger("mnemic.embedder")
@@ -45,7 +47,7 @@ class EmbedderActor:
     """Embeds what is pending, and queries before it."""
 
     contract: ClassVar[int] = CONTRACT
-    takes: ClassVar[tuple[type, ...]] = (EmbedQuery, EmbedPending, Committed, EmbedMore)
+    takes: ClassVar[tuple[type, ...]] = (EmbedQuery, NameEncoder, EmbedPending, Committed, EmbedMore)
     settings: ClassVar[tuple[Setting, ...]] = (
         Setting("embedder.model", "", "path", "Folder of another BERT-family model; empty means the default one."),
         Setting("embedder.max_windows", 16, "windows", "A longer text is embedded so far; its words find the rest.", 1),
@@ -69,7 +71,7 @@ class EmbedderActor:
         self._finished: list[_Current] = []
         self._looked: Counts | None = None  # what there is; to count it at each window would cost as much as a window
 
-    def handle(self, message: Any, context: Context) -> QueryEmbedded | Embedded | None:
+    def handle(self, message: Any, context: Context) -> QueryEmbedded | EncoderNamed | Embedded | None:
         """Embed a question, take one step, or follow the log in the background.
 
         Raises:
@@ -77,6 +79,9 @@ class EmbedderActor:
         """
         if isinstance(message, EmbedQuery):
             return self._embed_query(message)
+        if isinstance(message, NameEncoder):
+            self._ready()
+            return EncoderNamed(encoder=self._name)
         if isinstance(message, EmbedPending):
             self._step(context)
             progress = self._progress(context)

@@ -23,6 +23,7 @@ __all__ = [
     "EmbedPending",
     "EmbedQuery",
     "Embedded",
+    "EncoderNamed",
     "Envelope",
     "FindScope",
     "GetMemories",
@@ -30,6 +31,7 @@ __all__ = [
     "Kept",
     "Memories",
     "Memory",
+    "NameEncoder",
     "QueryEmbedded",
     "Rebuild",
     "Rebuilt",
@@ -217,6 +219,17 @@ class QueryEmbedded(_Message, frozen=True, kw_only=True):
     """``(dimensions,) float32`` of unit length."""
     encoder: EncoderName
     """Who made it."""
+
+
+class NameEncoder(_Message, frozen=True, kw_only=True):
+    """Say which encoder is used; it is loaded for that where it is not yet."""
+
+
+class EncoderNamed(_Message, frozen=True, kw_only=True):
+    """Answer to `NameEncoder`."""
+
+    encoder: EncoderName
+    """Code and weights."""
 
 
 class EmbedPending(_Message, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from mnemic.actors.changes import RecordRecall
 from mnemic.actors.contract import CONTRACT, Context, Setting
 from mnemic.actors.errors import InvalidValue, ModelError, RuntimeFault, UnknownScope
 from mnemic.actors.events import KINDS, printable
-from mnemic.actors.excerpts import excerpt, tokens_of
+from mnemic.actors.excerpts import BYTES_A_TOKEN, excerpt, tokens_of
 from mnemic.actors.messages import (
     Apply,
     Count,
@@ -38,7 +38,7 @@ from mnemic.actors.snapshot import Snapshot, SnapshotSource
 from mnemic.algorithms.bm25 import bm25, bm25_grouped
 from mnemic.algorithms.fusion import Fused, Signal, fuse, rank
 from mnemic.algorithms.scan import NATIVE, inner_products
-from mnemic.algorithms.stopwords import content_words
+from mnemic.algorithms.stopwords import STOP_WORDS, content_words
 
 __all__ = ["NOT_NATIVE", "RetrieverActor"]
 
@@ -46,6 +46,7 @@ NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
 SIGNALS = ("dense", "lexical", "session")
 _ABOVE = 1e-3  # a correction stands this much above what it replaces
 _CANDIDATES_TRACED = 200
+_LEAST_EXCERPT_BYTES = 256  # a shorter stretch of a longer text tells too little: that text is left out
 _MOST_WORDS = 512  # of a question; each is looked up by itself
 _EMBED_TIMEOUT_S = 10.0  # an Embedder that hangs must leave time for the words to answer
 
@@ -224,14 +225,16 @@ class RetrieverActor:
             row = int(self._memory.columns.row[index])
             memory = snapshot.records([row])[0]
             start = -1 if windows is None else int(windows[index])
-            part, offset = excerpt(memory.text, self._hit_bytes, start, terms)
-            cost = tokens_of(part)
-            if recall.budget_tokens is not None and used + cost > recall.budget_tokens:
+            room = self._hit_bytes
+            if recall.budget_tokens is not None:
+                room = min(room, BYTES_A_TOKEN * (recall.budget_tokens - used))
+            if len(memory.text) > room < min(self._hit_bytes, _LEAST_EXCERPT_BYTES):
                 left_out += 1
                 if left_out > recall.k:
                     break
                 continue
-            used += cost
+            part, offset = excerpt(memory.text, room, start, terms)
+            used += tokens_of(part)
             why = {name: float(share[index]) for name, share in fused.shares.items()}
             if prior[index]:
                 why["prior"] = float(prior[index])
@@ -272,11 +275,13 @@ def _hit(memory: Memory, part: bytes, offset: int, why: dict[str, float], supers
 
 
 def _terms(query: str, snapshot: Snapshot, degraded: list[str]) -> list[str]:
-    """The stems of a question's words, each once."""
+    """The stems of a question's words, each once; none that a stop word shares, such as ``us`` of "use"."""
     words = list(dict.fromkeys(content_words(snapshot.words(query))))
     if len(words) > _MOST_WORDS:
         degraded.append(f"words: of the question's {len(words)} different words the first {_MOST_WORDS} were looked up")
-    return list(dict.fromkeys(snapshot.stems(words[:_MOST_WORDS])))
+    stems = list(dict.fromkeys(snapshot.stems(words[:_MOST_WORDS])))
+    telling = set(stems).difference(snapshot.stems(sorted(STOP_WORDS)))
+    return [stem for stem in stems if stem in telling] or stems
 
 
 def _existing(snapshot: Snapshot, message: FindScope) -> str | None:

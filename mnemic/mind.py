@@ -17,7 +17,7 @@ import msgspec
 from mnemic import __version__
 from mnemic.actors.changes import Place
 from mnemic.actors.contract import Clock
-from mnemic.actors.errors import BadInput, InvalidValue, MindExists, MindMissing, ModelError
+from mnemic.actors.errors import BadInput, InvalidValue, MindExists, MindMissing, ModelError, RuntimeFault
 from mnemic.actors.events import DEFAULT_KINDS, Kind, Role, to_bytes
 from mnemic.actors.messages import (
     CaptureText,
@@ -26,10 +26,12 @@ from mnemic.actors.messages import (
     Counts,
     Embedded,
     EmbedPending,
+    EncoderNamed,
     FindScope,
     GetMemories,
     Memories,
     Memory,
+    NameEncoder,
     Rebuild,
     Rebuilt,
     Recall,
@@ -40,7 +42,6 @@ from mnemic.actors.messages import (
     Taken,
     TextCaptured,
 )
-from mnemic.actors.ports import Encoder
 from mnemic.actors.retriever import NOT_NATIVE
 from mnemic.algorithms.scan import NATIVE
 from mnemic.hooks.formats import find_transcripts, open_transcript
@@ -48,7 +49,6 @@ from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.embedded import EmbeddedEngine
 from mnemic.runtime.homes import MindFolder, fork_mind, make_mind, open_mind
 from mnemic.runtime.keys import Keys
-from mnemic.runtime.models import load_encoder
 from mnemic.runtime.projects import Locator
 from mnemic.runtime.settings import Settings, load_settings
 from mnemic.runtime.society import start_society
@@ -110,6 +110,8 @@ class Status(msgspec.Struct, kw_only=True):
     """The store's files on disk."""
     native: bool
     """Whether the native code is there."""
+    encoder: str | None
+    """Which code and weights embed, where the model can be used."""
     actors: list[ActorHealth]
     """How each actor is."""
     dead_letters: int
@@ -355,10 +357,13 @@ class Mind:
     def status(self) -> Status:
         """What there is, and how it is."""
         counts = self.counts()
+        encoder = None
         degraded = [] if NATIVE else [NOT_NATIVE]
         try:
-            self._load_encoder()
-        except ModelError as error:
+            named = self._ask(NameEncoder())
+            assert isinstance(named, EncoderNamed)
+            encoder = f"{named.encoder.implementation} {named.encoder.model[:12]}"
+        except (ModelError, RuntimeFault) as error:
             degraded.append(f"meaning: {error} {error.remedy_text}")
         if counts.pending:
             degraded.append(f"meaning: {counts.pending} memories are found by their words only so far")
@@ -372,6 +377,7 @@ class Mind:
             counts=counts,
             store_bytes=sum(file.stat().st_size for file in self._folder.path.glob("store.db*")),
             native=NATIVE,
+            encoder=encoder,
             actors=health,
             dead_letters=self._supervisor.dead_letter_count,
             last_dead_letters=list(self._supervisor.dead_letters),
@@ -392,9 +398,6 @@ class Mind:
 
     def _ask(self, message: object) -> object:
         return self._supervisor.ask(message, timeout_s=self._settings["runtime.ask_timeout_s"])
-
-    def _load_encoder(self) -> Encoder:
-        return load_encoder(self._settings.model_folder())
 
     def _capture_one(
         self, path: str, format: str, scope: str | None, report: Captured, show: Callable[[int], None]

@@ -78,8 +78,7 @@ def real(kept_home: Path, tmp_path: Path) -> Iterator[Mind]:
 def bag(monkeypatch: pytest.MonkeyPatch) -> BagEncoder:
     """The small encoder in place of the model."""
     encoder = BagEncoder()
-    for module in (society, mind_module):
-        monkeypatch.setattr(module, "load_encoder", lambda folder: encoder)
+    monkeypatch.setattr(society, "load_encoder", lambda folder: encoder)
     return encoder
 
 

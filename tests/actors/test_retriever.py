@@ -127,6 +127,22 @@ def test_the_texts_never_exceed_the_budget_and_what_is_left_out_is_counted(
         assert recalled.left_out > 0
 
 
+def test_a_long_memory_is_cut_to_the_budget_and_not_hidden_by_it(society: Society) -> None:
+    long = society.keep("the kettle boils. " + "and so on and on. " * 200)
+    society.keep("a kettle")
+    recalled = society.recall("when does the kettle boil", budget_tokens=100, signals=("lexical",))
+    cut = next(hit for hit in recalled.hits if hit.id == long.id)
+    assert 256 <= len(cut.text) < cut.size_bytes
+    assert recalled.used_tokens <= 100
+
+
+def test_a_word_whose_stem_a_stop_word_shares_does_not_find_that_stop_word(society: Society) -> None:
+    society.keep("Let us paint the fence")
+    database = society.keep("Postgres is our database")
+    assert society.recall("which database do we use?").hits[0].id == database.id
+    assert society.recall("us", signals=("lexical",)).hits  # where nothing else is asked, it is looked up after all
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
