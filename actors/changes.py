@@ -65,7 +65,7 @@ class Meaning(msgspec.Struct, frozen=True):
     """How many there are; what is beyond `covered` is found by its words only."""
 
 
-class _Change(msgspec.Struct, frozen=True, kw_only=True, tag_field="change"):
+class _Change(msgspec.Struct, frozen=True, kw_only=True, tag_field="change", omit_defaults=True):
     bulk: ClassVar[tuple[str, ...]] = ()
     """Fields left empty in the log: a text lives in its memory, and vectors can be made again."""
 

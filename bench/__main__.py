@@ -34,7 +34,8 @@ def main() -> int:
     try:
         rows = run(arguments)
     except (OSError, ValueError, KeyError) as error:
-        print(f"bench {arguments.name}: {error}", file=sys.stderr)
+        why = f"there is no {error}" if isinstance(error, KeyError) else error
+        print(f"bench {arguments.name}: {why}", file=sys.stderr)
         return 2
     about = _about()
     if arguments.json:

@@ -187,7 +187,7 @@ def evaluate(recall: Callable[[str], Sequence[Ranked]], asked: Sequence[Question
 
 def _samples(path: Path) -> list[dict[str, Any]]:
     samples = json.loads(path.read_bytes())
-    if not isinstance(samples, list):
+    if not isinstance(samples, list) or not all(isinstance(sample, dict) for sample in samples):
         raise ValueError(f"{path} is not a list of conversations")
     return samples
 

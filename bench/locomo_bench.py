@@ -46,12 +46,15 @@ def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     """Run everything on one file of LoCoMo's.
 
     Raises:
-        ValueError: no file is given, or it is none of LoCoMo's.
+        ValueError: no file is given, or it is none of LoCoMo's, or it asks nothing.
+        KeyError: it is none of LoCoMo's.
     """
     if arguments.data is None:
         raise ValueError("name LoCoMo's file with --data")
     lines = list(convert(arguments.data))
     asked = questions(arguments.data).kept
+    if not asked:
+        raise ValueError(f"{arguments.data} asks nothing that can be measured")
     if arguments.questions:
         asked = asked[:: max(1, len(asked) // arguments.questions)]
     with tempfile.TemporaryDirectory(prefix="mnemic-bench-") as folder:

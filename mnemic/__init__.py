@@ -9,6 +9,7 @@ with mnemic.open("~/memories") as mind:
 
 from __future__ import annotations
 
+import logging
 import os
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["__version__", "open"]
 
 __version__ = "0.1.0"
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # what is logged is for whoever listens, not for stderr
 
 
 def open(

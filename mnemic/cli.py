@@ -5,24 +5,28 @@ Heavy modules are imported by the command that needs them, so that `mnemic --hel
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import logging.handlers
 import os
+import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mnemic import __version__
-from mnemic.actors.errors import MnemicError
+from mnemic.actors.errors import InvalidValue, MnemicError
 from mnemic.actors.events import DEFAULT_KINDS, KINDS
 from mnemic.actors.times import parse_time
 from mnemic.errors import exit_code
+from mnemic.interrupts import Terminated, breakable_stdin, heed_sigterm, need_stdin, run_aside
 from mnemic.runtime.clock import SystemClock
+from mnemic.terminal import OutputFailed, counted, hit_lines, print_error, print_lines, progress_bars, sized, written
 
 if TYPE_CHECKING:
     from mnemic.mind import Mind
@@ -39,7 +43,14 @@ class Chosen:
     def __init__(self, home: str | None, mind: str, as_json: bool) -> None:
         from mnemic.runtime.homes import default_home
 
-        self.home = Path(home).expanduser() if home else default_home(os.environ)
+        folder = Path(home) if home else default_home(os.environ)
+        try:
+            # $MNEMIC_HOME too: an assistant's settings give it as it stands there, and no shell has seen its ~.
+            self.home = folder.expanduser()
+        except RuntimeError:
+            raise InvalidValue(
+                name="the home", value=str(folder), why="there is no such user", expected="the path of a folder"
+            ) from None
         self.mind = mind
         self.as_json = as_json
 
@@ -48,17 +59,12 @@ class Chosen:
         """The mind, open; it is closed at the end, whatever happens."""
         from mnemic.mind import Mind
 
-        with Mind.open(self.home, self.mind, create=create) as mind:
-            _log_to(self.home / "mnemic.log")
+        with Mind.open(self.home, self.mind, create=create) as mind, _logging_to(self.home / "mnemic.log"):
             yield mind
 
     def say(self, view: Any, lines: Callable[[], Iterator[str]]) -> None:
         """Print an answer: as JSON, or as lines for a person."""
-        if self.as_json:
-            click.echo(json.dumps(view))
-        else:
-            for line in lines():
-                click.echo(line.encode("utf-8", "backslashreplace").decode("utf-8"))
+        print_lines([json.dumps(view)] if self.as_json else map(written, lines()))
 
 
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -78,10 +84,13 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.pass_context(chosen)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
 @click.version_option(__version__, prog_name="mnemic")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """A long-term memory for AI assistants, on your own machine."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 @cli.command()
@@ -108,32 +117,38 @@ def init(chosen: Chosen) -> None:
     default="auto",
     show_default=True,
     metavar="FORMAT",
+    callback=lambda context, option, value: _known_format(value),
     help="auto, claude-code, codex, jsonl or text.",
 )
 @click.option("--scope", metavar="W/P", help="Scope they belong to; else each one's own, or its folder's project.")
+@click.option("--no-meaning", is_flag=True, help="Keep the words and stop; the next capture adds the meaning.")
 @_options
-def capture(chosen: Chosen, sources: tuple[str, ...], format_: str, scope: str | None) -> None:
+def capture(chosen: Chosen, sources: tuple[str, ...], format_: str, scope: str | None, no_meaning: bool) -> None:
     """Take in transcripts: files, folders of *.jsonl, or - for standard input. Twice is once."""
     started = _CLOCK.monotonic_s()
-    with chosen.open(create=True) as mind, _bars(chosen.as_json) as progress:
-        report = mind.capture(sources, format=format_, scope=scope, progress=progress)
+    stdin = breakable_stdin() if "-" in sources else nullcontext()
+    with stdin, chosen.open(create=True) as mind, progress_bars(chosen.as_json) as progress:
+        report = mind.capture(sources, format=format_, scope=scope, embed=not no_meaning, progress=progress)
     took_s = _CLOCK.monotonic_s() - started
     view = {name: getattr(report, name) for name in report.__struct_fields__} | {"took_s": round(took_s, 2)}
 
     def lines() -> Iterator[str]:
+        new, files = counted(report.new, "new memory", "new memories"), counted(report.files, "transcript")
         known = f", {report.known} known already" if report.known else ""
-        yield f"{report.new} new memories from {_count(report.files, 'transcript')}{known}, in {took_s:.1f} s"
+        yield f"{new} from {files}{known}, in {took_s:.1f} s"
+        if not report.files and not report.failed:
+            yield "no transcript is there: in a folder, only files named *.jsonl are taken for one"
         if report.scopes:
             yield f"scopes: {', '.join(path or '(none)' for path in report.scopes)}"
         yield f"found by words: {report.embedded + report.pending}, by meaning too: {report.embedded}"
         if report.partly:
-            yield f"of {_count(report.partly, 'long memory', 'long memories')} only the start is found by meaning"
+            yield f"of {counted(report.partly, 'long memory', 'long memories')} only the start is found by meaning"
         if report.meaning_error:
             yield f"no meaning: {report.meaning_error}"
         if report.differing:
             yield f"{report.differing} had an id that was kept before with another text; the first text stands"
         if report.malformed:
-            yield f"{_count(report.malformed, 'line')} could not be read:"
+            yield f"{counted(report.malformed, 'line')} could not be read:"
             yield from (f"  {path}:{line}: {why}" for path, line, why in report.malformed_lines)
         for path, why in report.failed:
             yield f"not read: {path}: {why}"
@@ -198,14 +213,14 @@ def recall(
             budget_tokens=budget_tokens,
         )
         took_ms = 1e3 * (_CLOCK.monotonic_s() - started)
-    view = recalled_view(recalled, _whole, found=found, took_ms=took_ms, explain=explain)
+    view = recalled_view(recalled, strict=False, found=found, took_ms=took_ms, explain=explain)
 
     def lines() -> Iterator[str]:
         where = "everything" if scope == "*" else scope or "what belongs to no project"
-        shown = _count(len(view["hits"]), "memory", "memories")
+        shown = counted(len(view["hits"]), "memory", "memories")
         yield f"{shown} of {recalled.searched} in {where} ({found}), {took_ms:.0f} ms"
         for number, hit in enumerate(view["hits"], start=1):
-            yield from _hit_lines(number, hit)
+            yield from hit_lines(number, hit)
         if recalled.left_out:
             yield f"{recalled.left_out} more did not fit into the budget"
         yield from (f"degraded: {line}" for line in recalled.degraded)
@@ -224,8 +239,8 @@ def status(chosen: Chosen) -> None:
         counts = view["counts"]
         yield f"mind {view['mind']!r} in {view['home']}, Mnemic {view['version']}, engine {view['engine']}"
         yield f"{counts['memories']} memories in {counts['sessions']} sessions, {counts['embedded']} found by meaning"
-        kept, on_disk = _size(counts["kept_bytes"]), _size(view["store_bytes"])
-        yield f"texts {_size(counts['text_bytes'])}, kept as {kept}; on disk {on_disk}"
+        kept, on_disk = sized(counts["kept_bytes"]), sized(view["store_bytes"])
+        yield f"texts {sized(counts['text_bytes'])}, kept as {kept}; on disk {on_disk}"
         for scope in counts["scopes"]:
             yield f"  {scope['path'] or '(no scope)'}: {scope['memories']} ({scope['found']})"
         yield f"kinds: {', '.join(f'{kind} {count}' for kind, count in counts['kinds'].items()) or 'none yet'}"
@@ -257,7 +272,7 @@ def doctor(chosen: Chosen, repair: bool) -> None:
         if "permissions" in broken:
             repair_permissions(open_mind(chosen.home, chosen.mind)[0])
         if "words" in broken:
-            with chosen.open(create=False) as mind, _bars(chosen.as_json) as progress:
+            with chosen.open(create=False) as mind, progress_bars(chosen.as_json) as progress:
                 mind.rebuild(progress=lambda done, total: progress("log", done, total))
         checks = look()
     view = {"checks": [msgspec.structs.asdict(check) for check in checks], "repaired": sorted(broken) if repair else []}
@@ -280,9 +295,11 @@ def mcp(chosen: Chosen) -> None:
     from mnemic.runtime.keys import run_name
     from mnemic.runtime.mcp_face import make_server
 
+    need_stdin()
     with chosen.open(create=True) as mind:
         mind.follow()
-        make_server(mind, os.getcwd(), _CLOCK, f"mcp-{run_name()}", __version__).run("stdio")
+        server = make_server(mind, _here(), _CLOCK, f"mcp-{run_name()}", __version__)
+        run_aside(lambda: server.run("stdio"))
 
 
 @cli.command()
@@ -291,37 +308,50 @@ def demo(chosen: Chosen) -> None:
     """The main job on the example conversation that ships, in a throw-away home."""
     from mnemic.demo import run_demo
 
-    with _bars(chosen.as_json) as progress:
+    with progress_bars(chosen.as_json) as progress:
         view, lines = run_demo(progress)
     chosen.say(view, lambda: iter(lines))
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command; every error ends as one sentence, a remedy and an exit code."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
     os.umask(0o077)
     # One thread: two are a quarter faster on an idle machine and five times slower on a busy one, where their barriers
     # spin; it must be set before NumPy is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    as_json = "--json" in sys.argv[1:]
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a lone surrogate, or a locale without the letter
+    heed_sigterm()
+    as_json = "--json" in given
     try:
-        cli.main(standalone_mode=False)
+        cli.main(given, prog_name="mnemic", standalone_mode=False)
     except MnemicError as error:
-        _fail(as_json, error.code, str(error), error.remedy_text)
+        from mnemic.runtime.views import error_view
+
+        print_error(error_view(error), as_json and not isinstance(error, OutputFailed))
         sys.exit(exit_code(error))
-    except click.Abort:
-        _fail(as_json, "interrupted", "Interrupted: what was acknowledged is kept.", "Run it again to go on.")
-        sys.exit(130)
+    except (click.Abort, Terminated) as error:
+        what = "Terminated" if isinstance(error, Terminated) else "Interrupted"
+        sentence = f"{what}: what was acknowledged is kept."
+        print_error({"code": what.lower(), "error": sentence, "remedy": "Run it again to go on."}, as_json)
+        sys.exit(128 + (signal.SIGTERM if isinstance(error, Terminated) else signal.SIGINT))
     except click.ClickException as error:
         command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "mnemic"
-        _fail(as_json, "usage", error.format_message(), f"Try '{command} --help'.")
+        remedy = f"Try '{command} --help'."
+        print_error({"code": "usage", "error": error.format_message(), "remedy": remedy}, as_json)
         sys.exit(2)
 
 
-def _fail(as_json: bool, code: str, sentence: str, remedy: str) -> None:
-    if as_json:
-        click.echo(json.dumps({"code": code, "error": sentence, "remedy": remedy}))
-    else:
-        click.echo(f"mnemic: {sentence} {remedy}".encode("utf-8", "backslashreplace").decode("utf-8"), err=True)
+def _known_format(name: str) -> str:
+    from mnemic.hooks.formats import FORMATS
+
+    if name not in FORMATS:
+        raise InvalidValue(
+            name="--format", value=name, why="there is no such format", expected=f"one of {', '.join(FORMATS)}"
+        )
+    return name
 
 
 def _scope(mind: Mind, named: str | None) -> tuple[str, str]:
@@ -330,62 +360,29 @@ def _scope(mind: Mind, named: str | None) -> tuple[str, str]:
 
     if named is not None:
         return ("*", "asked for") if named == "*" else (clean_scope(named), "named")
-    path, place = mind.place_of(os.getcwd())
+    path, place = mind.place_of(_here())
     if path is None:
         return "*", "this folder's project is not known here"
     return path, place.found
 
 
-def _hit_lines(number: int, hit: dict[str, Any]) -> Iterator[str]:
-    who = hit["speaker"] or hit["role"]
-    old = f"  [superseded by {hit['superseded_by']}]" if hit["superseded_by"] else ""
-    what = f"{hit['kind']}, {hit['scope'] or 'no scope'}"
-    yield f"{number:>3}. {hit['said_at'] or '-'}  {who} ({what})  {hit['score']:.2f}{old}"
-    yield from (f"     {line}" for line in hit["text"].splitlines() or [""])
-    if "size_bytes" in hit:
-        yield f"     … from byte {hit['start_byte']} of {hit['size_bytes']}"
-    why = ", ".join(f"{name} {share:.2f}" for name, share in hit.get("why", {}).items())
-    yield f"     {hit['id']}{f'  why: {why}' if why else ''}"
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        expected = "--scope, or go to a folder that is there"
+        raise InvalidValue(name="the working folder", value=".", why="it was removed", expected=expected) from None
 
 
 @contextmanager
-def _bars(quiet: bool) -> Iterator[Callable[[str, int, int | None], None]]:
-    """A progress bar on standard error for each thing that is done; none where nobody looks."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda what, done, total: None
-        return
-    bars: dict[str, Any] = {}
-
-    def show(what: str, done: int, total: int | None) -> None:
-        if what not in bars:
-            for bar in bars.values():
-                bar.render_finish()
-            bars[what] = click.progressbar(length=total or 0, label=f"{what:>8}", file=sys.stderr)
-        bar = bars[what]
-        bar.length = total
-        bar.update(done - bar.pos)
-
-    try:
-        yield show
-    finally:
-        for bar in bars.values():
-            bar.render_finish()
-
-
-def _whole(text: bytes) -> str:
-    return text.decode("utf-8", "surrogatepass")
-
-
-def _count(number: int, one: str, many: str | None = None) -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
-
-
-def _size(size_bytes: int) -> str:
-    return f"{size_bytes / 1e6:.1f} MB" if size_bytes >= 1e5 else f"{size_bytes / 1e3:.1f} kB"
-
-
-def _log_to(path: Path) -> None:
+def _logging_to(path: Path) -> Iterator[None]:
     """Log what the supervisor sees into the home: kinds of errors, places in the code, ids; never a text."""
     handler = logging.handlers.RotatingFileHandler(path, maxBytes=_LOG_BYTES, backupCount=1, delay=True)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
-    logging.getLogger("mnemic").addHandler(handler)
+    logger = logging.getLogger("mnemic")
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        handler.close()

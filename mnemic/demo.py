@@ -9,10 +9,11 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
+from mnemic.actors.events import to_text
 from mnemic.actors.times import to_iso
 from mnemic.mind import Mind
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.views import show_id, spoken
+from mnemic.runtime.views import show_id
 
 __all__ = ["run_demo"]
 
@@ -44,12 +45,12 @@ def _run(
 
     def ask(title: str, question: str, expected: str, **options: Any) -> Any:
         recalled, took_s = timed(lambda: mind.recall(question, 3, **options))
-        lines.append(f"\n{title}: {question}   ({1e3 * took_s:.0f} ms)")
+        lines.extend(["", f"{title}: {question}   ({1e3 * took_s:.0f} ms)"])
         for number, hit in enumerate(recalled.hits, start=1):
             old = "  [superseded]" if hit.superseded_by else ""
             who = hit.speaker or hit.role
-            lines.append(f"  {number}. {(to_iso(hit.said_at) or '')[:10]} {who:<9} {_one_line(spoken(hit.text))}{old}")
-        rank = next((n for n, hit in enumerate(recalled.hits, start=1) if expected in spoken(hit.text)), None)
+            lines.append(f"  {number}. {_day(hit.said_at)} {who:<9} {_one_line(to_text(hit.text))}{old}")
+        rank = next((n for n, hit in enumerate(recalled.hits, start=1) if expected in to_text(hit.text)), None)
         view["answers"].append(
             {
                 "what": title,
@@ -57,7 +58,7 @@ def _run(
                 "expected": expected,
                 "rank": rank,
                 "took_ms": round(1e3 * took_s, 1),
-                "hits": [{"id": show_id(hit.id), "text": spoken(hit.text)} for hit in recalled.hits],
+                "hits": [{"id": show_id(hit.id), "text": to_text(hit.text)} for hit in recalled.hits],
                 "degraded": list(recalled.degraded),
             }
         )
@@ -82,16 +83,21 @@ def _run(
 
     changed = questions["changed"]
     before = ask("a changed mind", changed["question"], changed["new_contains"])
-    said = next((hit for hit in before.hits if changed["new_contains"] in spoken(hit.text)), None)
+    said = next((hit for hit in before.hits if changed["new_contains"] in to_text(hit.text)), None)
     if said is not None:
         then = clock.now_us()
         kept = mind.remember(_CORRECTION, supersedes=said.id)
-        mind.embed()
-        lines.append(f"\nremembered, in place of what was said on {(to_iso(said.said_at) or '')[:10]}: {_CORRECTION}")
+        if report.meaning_error is None:
+            mind.embed()
+        lines.extend(["", f"remembered, in place of what was said on {_day(said.said_at)}: {_CORRECTION}"])
         view["correction"] = {"id": show_id(kept.id), "supersedes": show_id(said.id)}
         ask("the changed fact, now", changed["question"], _CORRECTION)
         ask("the same, as it was known before", changed["question"], changed["new_contains"], as_of=then)
     return view, lines
+
+
+def _day(at: int | None) -> str:
+    return (to_iso(at) or "")[:10]
 
 
 def _one_line(text: str, width: int = 96) -> str:

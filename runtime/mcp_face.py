@@ -22,7 +22,7 @@ from mnemic.actors.errors import InvalidValue, MnemicError
 from mnemic.actors.events import DEFAULT_KINDS, Kind, Role
 from mnemic.actors.messages import Memory, Recalled, TextCaptured
 from mnemic.actors.times import parse_time
-from mnemic.runtime.views import error_view, memory_view, parse_id, recalled_view, show_id
+from mnemic.runtime.views import memory_view, parse_id, recalled_view, show_id
 
 __all__ = ["INSTRUCTIONS", "PAGE_BYTES", "MindPort", "make_server"]
 
@@ -206,8 +206,10 @@ class _Tool(Tool):
                 cause = _misfit(cause)
             if not isinstance(cause, MnemicError):
                 raise
+            # As text alone: the TypeScript SDK (Gemini CLI, OpenCode) holds even an error's structured content against
+            # the tool's output schema, and tells its model of that instead.
             text = TextContent(type="text", text=f"{cause.code}: {cause} {cause.remedy_text}")
-            return CallToolResult(content=[text], structured_content=error_view(cause), is_error=True)
+            return CallToolResult(content=[text], is_error=True)
 
 
 def _tool(verb: Callable[..., Any], annotations: ToolAnnotations) -> Tool:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from mnemic.cli import main
+from tests.faces import EXAMPLE, Outcome, run
 
 # No deadline and no health check of speed: they measure the machine, not the law.
 settings.register_profile(
@@ -20,3 +27,45 @@ def _no_user_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MNEMIC_HOME", str(tmp_path_factory.mktemp("home")))
         yield
+
+
+@pytest.fixture(scope="session")
+def captured_example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
+    """A home that holds the example, with its meaning, and what capturing it printed. Not to be written to."""
+    home = tmp_path_factory.mktemp("example") / "home"
+    return home, run("capture", EXAMPLE, "--home", home, "--json")
+
+
+@pytest.fixture
+def example_home(captured_example: tuple[Path, Outcome], tmp_path: Path) -> Path:
+    """A copy of the example's home."""
+    return Path(shutil.copytree(captured_example[0], tmp_path / "home"))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home without a model, so that commands are fast and words answer alone."""
+    folder = tmp_path / "home"
+    folder.mkdir(mode=0o700)
+    (folder / "mnemic.toml").write_text(f'[embedder]\nmodel = "{tmp_path / "no model"}"\n', "utf-8")
+    return folder
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[..., Outcome]]:
+    """Run the command in this process."""
+    mask, handler = os.umask(0o077), signal.getsignal(signal.SIGTERM)
+
+    def call(*arguments: object) -> Outcome:
+        code: object = 0
+        try:
+            main([str(one) for one in arguments])
+        except SystemExit as ended:
+            code = ended.code
+        assert isinstance(code, int)
+        out, err = capsys.readouterr()
+        return Outcome(code, out, err)
+
+    yield call
+    os.umask(mask)
+    signal.signal(signal.SIGTERM, handler)

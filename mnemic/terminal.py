@@ -1,0 +1,104 @@
+"""The terminal: answers as lines for a person, progress bars, and nothing that a memory could steer it by."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from mnemic.actors.errors import MnemicError
+
+__all__ = ["OutputFailed", "counted", "hit_lines", "print_error", "print_lines", "progress_bars", "sized", "written"]
+
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
+
+
+class OutputFailed(MnemicError):
+    """Standard output is a file, and it takes no more."""
+
+    code = "output_failed"
+    sentence = "The answer cannot be written: {why}."
+    remedy = "Write it somewhere else; what was captured is kept."
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print an answer.
+
+    Raises:
+        OutputFailed: standard output cannot be written.
+        BrokenPipeError: whoever reads has seen enough; click ends the command quietly.
+    """
+    try:
+        for line in lines:
+            click.echo(line)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left would fail again at exit
+        raise OutputFailed(why=error.strerror) from error
+
+
+def print_error(view: dict[str, str], as_json: bool) -> None:
+    """Print an error: as JSON where answers go, or as a line for a person."""
+    if as_json:
+        click.echo(json.dumps(view))
+    else:
+        click.echo(written(f"mnemic: {view['error']} {view['remedy']}"), err=True)
+
+
+def written(line: str) -> str:
+    """A line for a terminal: what a memory holds shall not steer it."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", line)
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """A number and what it counts."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def sized(size_bytes: int) -> str:
+    """A number of bytes."""
+    return f"{size_bytes / 1e6:.1f} MB" if size_bytes >= 1e5 else f"{size_bytes / 1e3:.1f} kB"
+
+
+def hit_lines(number: int, hit: dict[str, Any]) -> Iterator[str]:
+    """A hit, as `mnemic.runtime.views.hit_view` gives it."""
+    who = hit["speaker"] or hit["role"]
+    old = f"  [superseded by {hit['superseded_by']}]" if hit["superseded_by"] else ""
+    what = f"{hit['kind']}, {hit['scope'] or 'no scope'}"
+    yield f"{number:>3}. {hit['said_at'] or '-'}  {who} ({what})  {hit['score']:.2f}{old}"
+    yield from (f"     {line}" for line in hit["text"].splitlines() or [""])
+    if "size_bytes" in hit:
+        yield f"     … from byte {hit['start_byte']} of {hit['size_bytes']}"
+    why = ", ".join(f"{name} {share:.2f}" for name, share in hit.get("why", {}).items())
+    yield f"     {hit['id']}{f'  why: {why}' if why else ''}"
+
+
+@contextmanager
+def progress_bars(quiet: bool) -> Iterator[Callable[[str, int, int | None], None]]:
+    """A progress bar on standard error for each thing that is done; none where nobody looks."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda what, done, total: None
+        return
+    bars: dict[str, Any] = {}
+
+    def show(what: str, done: int, total: int | None) -> None:
+        if what not in bars:
+            for bar in bars.values():
+                bar.render_finish()
+            bars[what] = click.progressbar(length=total or 0, label=f"{what:>8}", file=sys.stderr)
+        bar = bars[what]
+        bar.length = total
+        bar.update(done - bar.pos)
+
+    try:
+        yield show
+    finally:
+        for bar in bars.values():
+            bar.render_finish()

@@ -1,0 +1,117 @@
+"""The bench command: what it takes, how it fails, and a whole run on a made-up file."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemic.bench.__main__ import BENCHES
+from mnemic.bench.locomo import METRICS
+
+
+def bench(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run the command."""
+    command = [sys.executable, "-W", "error", "-m", "mnemic.bench", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def said(speaker: str, number: str, text: str) -> dict[str, str]:
+    return {"speaker": speaker, "dia_id": number, "text": text}
+
+
+MADE_UP = [
+    {
+        "sample_id": "conv-1",
+        "conversation": {
+            "speaker_a": "Ida",
+            "speaker_b": "Oto",
+            "session_1_date_time": "1:00 pm on 1 March, 2024",
+            "session_1": [
+                said("Ida", "D1:1", "The kiln reached a thousand degrees."),
+                said("Oto", "D1:2", "Good news!"),
+            ],
+            "session_2_date_time": "1:00 pm on 2 March, 2024",
+            "session_2": [said("Oto", "D2:1", "My sister bought a red rowing boat."), said("Ida", "D2:2", "Lovely.")],
+            "session_3_date_time": "1:00 pm on 3 March, 2024",
+            "session_3": [
+                said("Ida", "D3:1", "The glaze cracked while it was cooling."),
+                said("Oto", "D3:2", "Oh no."),
+            ],
+        },
+        "qa": [
+            {"question": "How hot was the kiln?", "evidence": ["D1:1"], "category": 4},
+            {"question": "Who bought a rowing boat?", "evidence": ["D2:1"], "category": 1},
+            {"question": "When did the glaze crack?", "evidence": ["D3:1"], "category": 2},
+        ],
+    }
+]
+
+
+def test_help_names_every_bench_and_what_it_measures() -> None:
+    shown = bench("--help")
+    assert shown.returncode == 0
+    text = " ".join(shown.stdout.split())
+    assert all(f"{name}: {what}" in text for name, what in BENCHES.items())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ((), "the following arguments are required: name"),
+        (("speed",), "invalid choice: 'speed'"),
+        (("locomo",), "bench locomo: name LoCoMo's file with --data"),
+        (("locomo", "--data", "/nowhere.json"), "bench locomo: [Errno 2] No such file or directory: '/nowhere.json'"),
+    ],
+)
+def test_what_cannot_be_run_is_told_in_a_line(arguments: tuple[str, ...], why: str) -> None:
+    ended = bench(*arguments)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert why in ended.stderr.splitlines()[-1]
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '[{"sample_id": 3}]', "[3]"])
+def test_another_file_is_refused(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(content, "utf-8")
+    ended = bench("locomo", "--data", path)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.startswith("bench locomo: ")
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_run_measures_quality_speed_size_and_plaintext(tmp_path: Path) -> None:
+    path = tmp_path / "made-up.json"
+    path.write_text(json.dumps(MADE_UP), "utf-8")
+    ended = bench("locomo", "--data", path, "--json")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    result = json.loads(ended.stdout)
+    assert set(result["about"]) == {"commit", "machine", "python", "system"}
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for row in result["rows"]:
+        rows.setdefault(row["what"], []).append(row)
+
+    (capture,) = rows["capture"]
+    assert capture["turns"] == 6
+    assert capture["words_turns_per_s"] > capture["words_and_meaning_turns_per_s"] > 0
+    (plaintext,) = rows["plaintext"]
+    assert plaintext["runs_looked_for"] > 50
+    assert plaintext["runs_of_16_bytes_in_clear"] == 0
+    (size,) = rows["size"]
+    assert size["ratio"] == pytest.approx(size["home_bytes"] / size["text_bytes"])
+
+    pooled = {row["rule"]: row for row in rows["quality, pooled"]}
+    assert set(pooled) == {"fused", "reciprocal rank", "dense only", "words only", "turn words only"}
+    assert pooled["fused"]["questions"] == 3
+    assert [pooled["fused"][metric] for metric in METRICS] == [1.0] * len(METRICS)
+    assert all("p" in row for rule, row in pooled.items() if rule != "fused")
+    assert {row["conversation"] for row in rows["quality, own scope"]} == {"conv-1", "all"}
+    for what in ("recall, warm, through the actors", "recall, warm, words only", "mnemic recall, whole command"):
+        (row,) = rows[what]
+        assert 0 < row["p50_ms"] <= row["p95_ms"]
+    assert len([what for what in rows if what.startswith("competitor")]) == 2
