@@ -12,10 +12,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
+import msgspec
+
 from mnemic.actors.changes import AddMemory, Change, Place, Supersede
 from mnemic.actors.contract import CONTRACT, Context, Setting
-from mnemic.actors.errors import InvalidValue, SourceUnreadable
-from mnemic.actors.events import Event, Malformed, printable, to_bytes, to_text
+from mnemic.actors.errors import BadInput, InvalidValue, SourceUnreadable
+from mnemic.actors.events import KINDS, ROLES, Event, Malformed, printable, to_bytes, to_text
 from mnemic.actors.messages import Applied, Apply, CaptureText, Kept, Take, Taken, TextCaptured
 from mnemic.actors.ports import Source, TranscriptOpener
 
@@ -50,7 +52,7 @@ class CaptureActor:
         """Take in a part of a transcript, or one text.
 
         Raises:
-            SourceUnreadable, AmbiguousFormat: nothing was kept.
+            SourceUnreadable, AmbiguousFormat: nothing of this part was kept; earlier parts are.
             StoreError: this part was not kept; earlier ones are.
         """
         if isinstance(message, CaptureText):
@@ -94,9 +96,8 @@ class CaptureActor:
         for item, identity in reading.items(None):
             if isinstance(item, Malformed):
                 malformed.append((item.line, item.why))
-            elif (place := self._place(item, message.scope)) is None:
-                # Only generic lines name a scope, and of those each is one item, so this is the line's number.
-                malformed.append((reading.taken, "its scope is no path"))
+            elif isinstance(place := self._place(item, message.scope), str):
+                malformed.append((reading.taken, place))
             else:
                 changes.append(_memory(item, identity, place, context))
                 by_id.append(item.host_id is not None)
@@ -107,7 +108,6 @@ class CaptureActor:
         kept: tuple[Kept, ...] = ()
         if changes:
             kept = self._apply(tuple(changes), f"take/{context.trace}/{message.skip}", context).kept
-        context.progress(reading.source.position_bytes, reading.source.size_bytes)
         return Taken(
             format=reading.source.format,
             taken=reading.taken,
@@ -121,18 +121,17 @@ class CaptureActor:
             scopes=tuple(sorted({one.scope for one in kept if one.created})),
         )
 
-    def _place(self, event: Event, scope: str | None) -> Place | None:
-        """Where an event belongs; ``None`` where the scope that it names itself cannot be one."""
+    def _place(self, event: Event, scope: str | None) -> Place | str:
+        """Where an event belongs; or why that cannot be told: it is left for a later capture, and the rest goes on."""
         try:
             return self._locate(printable(event.scope if scope is None else scope), event.cwd)
-        except InvalidValue:
-            if scope is None and event.scope is not None:
-                return None
-            raise
+        except BadInput as error:
+            if scope is not None:
+                raise
+            return f"item not kept: {error}"
 
     def _capture_text(self, message: CaptureText, context: Context) -> TextCaptured:
-        if not message.text.strip():
-            raise InvalidValue(name="text", value="", why="there is nothing to keep", expected="some words")
+        _check(message)
         event = Event(
             assistant=message.assistant,
             session=message.session,
@@ -150,7 +149,7 @@ class CaptureActor:
         if message.supersedes is not None:
             changes = (memory, Supersede(old=message.supersedes, new=memory.id))
         kept = self._apply(changes, f"text/{context.trace}", context).kept[0]
-        return TextCaptured(id=kept.id, created=kept.created, scope=kept.scope)
+        return TextCaptured(id=kept.id, created=kept.created, scope=kept.scope, superseded_by=kept.superseded_by)
 
     def _apply(self, changes: tuple[Change, ...], key: str, context: Context) -> Applied:
         answer = context.ask(Apply(changes=changes, key=key.encode(), author="capture", run=context.trace))
@@ -195,7 +194,8 @@ def identity_of(event: Event, occurrence: int, identity: Digest) -> bytes:
     parts = [part.encode("utf-8", "surrogatepass") for part in who]
     if event.host_id is not None:
         return identity(b"event", *parts, b"id", event.host_id.encode("utf-8", "surrogatepass"))
-    return identity(b"event", *parts, b"bytes", to_bytes(to_text(event.text).strip()), str(occurrence).encode())
+    parts.append(b"bytes" if event.occasion is None else b"bytes at " + to_bytes(event.occasion))
+    return identity(b"event", *parts, to_bytes(to_text(event.text).strip()), str(occurrence).encode())
 
 
 def new_id(context: Context, identity: bytes) -> bytes:
@@ -203,6 +203,24 @@ def new_id(context: Context, identity: bytes) -> bytes:
     drawn = context.random(identity).getrandbits(74)
     value = (context.now // 1000) << 80 | 7 << 76 | (drawn >> 62) << 64 | 2 << 62 | drawn & ((1 << 62) - 1)
     return value.to_bytes(16, "big")
+
+
+def _check(message: CaptureText) -> None:
+    if not message.text.strip():
+        raise InvalidValue(name="text", value="", why="there is nothing to keep", expected="some words")
+    for name, given, known in (("kind", message.kind, KINDS), ("role", message.role, ROLES)):
+        if given not in known:
+            raise InvalidValue(name=name, value=given, why="it is not known", expected=f"one of {', '.join(known)}")
+    if message.said_at is not None and not 0 <= abs(message.said_at) < 1 << 62:
+        raise InvalidValue(
+            name="said_at", value=message.said_at, why="no calendar holds it", expected="microseconds since 1970"
+        )
+    try:
+        msgspec.convert(msgspec.structs.asdict(message), CaptureText)
+    except msgspec.ValidationError as error:
+        raise InvalidValue(
+            name="an argument", value="", why=str(error), expected="the types of `CaptureText`"
+        ) from None
 
 
 def _memory(event: Event, identity: bytes, place: Place, context: Context) -> AddMemory:

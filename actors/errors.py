@@ -107,7 +107,7 @@ class AmbiguousFormat(BadInput):
 class UnknownScope(BadInput):
     code = "unknown_scope"
     sentence = "No memory is in the scope {scope!r}."
-    remedy = "Give one of: {known}; or '*' for everything."
+    remedy = "{near}`mnemic status` lists the scopes; '*' is everything."
 
 
 class NoSuchMemory(BadInput):

@@ -52,6 +52,9 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     """The host's own id of the turn or tool call, as both its hooks and its transcript give it; else ``None``."""
     source_id: str | None = None
     """The input's own id of this line, kept for whoever made it; no part of the identity unless it is `host_id`."""
+    occasion: str | None = None
+    """What else tells equal texts of a session apart, for sources that no second channel reports: the time that a
+    generic line names. Without it only their count does."""
     speaker: str | None = None
     """The name of who spoke, where the source gives one."""
     said_at: int | None = None

@@ -79,7 +79,7 @@ class Take(_Message, frozen=True, kw_only=True):
     format: str
     """``auto``, ``claude-code``, ``codex``, ``jsonl`` or ``text``."""
     scope: str | None
-    """Scope for events that name none and have no folder; overrides the folder where given."""
+    """The scope of all its events; ``None`` leaves each to its own, or to the project of its folder."""
     skip: int
     """How many items of the source earlier parts have taken; makes the message repeatable after a restart."""
 
@@ -135,6 +135,9 @@ class CaptureText(_Message, frozen=True, kw_only=True):
 class TextCaptured(_Message, frozen=True, kw_only=True):
     """Answer to `CaptureText`."""
 
+    superseded_by: bytes | None = None
+    """Id of what has replaced it since, where it had been captured before."""
+
     id: bytes
     """The memory's id, new or known."""
     created: bool
@@ -161,6 +164,9 @@ class Apply(_Message, frozen=True, kw_only=True):
 
 class Kept(_Message, frozen=True, kw_only=True):
     """What became of one `AddMemory`."""
+
+    superseded_by: bytes | None = None
+    """Id of what has replaced it since, where it was known."""
 
     id: bytes
     """The id under which it is kept: the earlier one's where it was known."""
@@ -313,7 +319,7 @@ class Hit(_Message, frozen=True, kw_only=True):
     score: float
     """The sum of `why`."""
     why: dict[str, float]
-    """What each signal contributes, in standard deviations above the mean of what was looked through;
+    """What each signal contributes: 1 is the best of what was looked through, 0 the least, by that signal;
     ``prior`` is what a correction takes over from the memory it replaces."""
     superseded_by: bytes | None
     """Id of the memory that replaces this one."""
@@ -340,7 +346,7 @@ class Recalled(_Message, frozen=True, kw_only=True):
     used_tokens: int
     """Length of the hits' texts, a token counted as four bytes of UTF-8."""
     left_out: int
-    """Hits left out because the budget was used up."""
+    """How many of the best `k` were left out because the budget had no room for them."""
     degraded: tuple[str, ...]
     """What did not take part, and why, one sentence each."""
     candidates: tuple[Trace, ...]

@@ -37,8 +37,6 @@ class Encoder(Protocol):
     """SHA-256 of the weights, hexadecimal."""
     dimensions: int
     """Length of a vector."""
-    window_tokens: int
-    """The most tokens one window holds, special tokens included."""
 
     def windows(self, text: str, limit: int) -> tuple[list[Window], int]:
         """Cut a text into at most `limit` windows that together cover it from its start.

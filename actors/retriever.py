@@ -7,8 +7,10 @@ fusion. A question is embedded by the Embedder, before anything that is only pen
 
 from __future__ import annotations
 
+import difflib
 from typing import Any, ClassVar
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -219,7 +221,7 @@ class RetrieverActor:
     ) -> tuple[list[Hit], int, int]:
         hits: list[Hit] = []
         left_out = used = 0
-        for index in order:
+        for place, index in enumerate(order):
             if len(hits) == recall.k:
                 break
             row = int(self._memory.columns.row[index])
@@ -229,9 +231,7 @@ class RetrieverActor:
             if recall.budget_tokens is not None:
                 room = min(room, BYTES_A_TOKEN * (recall.budget_tokens - used))
             if len(memory.text) > room < min(self._hit_bytes, _LEAST_EXCERPT_BYTES):
-                left_out += 1
-                if left_out > recall.k:
-                    break
+                left_out += place < recall.k
                 continue
             part, offset = excerpt(memory.text, room, start, terms)
             used += tokens_of(part)
@@ -294,11 +294,17 @@ def _scopes_below(snapshot: Snapshot, scope: str) -> list[int]:
     paths = snapshot.scopes()
     found = [number for number, path in paths.items() if path == scope or (scope and path.startswith(f"{scope}/"))]
     if not found:
-        raise UnknownScope(scope=scope, known=", ".join(sorted(path or "''" for path in paths.values())) or "none yet")
+        # Near misses only: to an assistant in one project, the names of all others are none of its business.
+        near = difflib.get_close_matches(scope, paths.values(), n=1, cutoff=0.75)
+        raise UnknownScope(scope=scope, near=f"Did you mean {near[0]!r}? " if near else "")
     return found
 
 
 def _check(recall: Recall) -> None:
+    try:
+        msgspec.convert(msgspec.structs.asdict(recall), Recall)
+    except msgspec.ValidationError as error:
+        raise InvalidValue(name="an argument", value="", why=str(error), expected="the types of `Recall`") from None
     if not recall.query.strip():
         raise InvalidValue(name="the query", value=recall.query, why="it is empty", expected="some words")
     if recall.k < 1:

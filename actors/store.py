@@ -47,8 +47,9 @@ class StoreActor:
             seq = self._store.rebuild(context.progress, meaning=message.meaning)
             context.tell(Committed(seq=seq))
             return Rebuilt(seq=seq)
+        # The time of keeping, not of asking: who asks for an earlier time must not see it appear there later.
         applied = self._store.apply(
-            message.changes, at=context.now, key=message.key, author=message.author, run=message.run
+            message.changes, at=context.clock.now_us(), key=message.key, author=message.author, run=message.run
         )
         if any(isinstance(change, AddMemory) for change in message.changes):
             context.tell(Committed(seq=applied.seq))

@@ -47,19 +47,25 @@ def open_transcript(path: str, format: str) -> Source:
         raw.close()
         raise
     if name == "text":
-        return TextSource("stdin" if path == "-" else os.path.abspath(path), raw)
+        return TextSource(None if path == "-" else os.path.abspath(path), raw)
     return LineSource(name, raw, READERS[name][1]())
 
 
 def find_transcripts(path: str) -> list[str]:
     """The transcripts a path stands for: a folder's ``*.jsonl`` at any depth, sorted; anything else is itself.
 
-    Raises `SourceUnreadable` where a folder on the way cannot be listed.
+    Links to folders are followed, each folder once. Raises `SourceUnreadable` where a folder on the way cannot be
+    listed.
     """
     if path == "-" or not os.path.isdir(path):
         return [path]
     found = []
-    for folder, _, names in os.walk(path, onerror=_unlisted):
+    seen: set[str] = set()
+    for folder, below, names in os.walk(path, onerror=_unlisted, followlinks=True):
+        if os.path.realpath(folder) in seen:
+            below.clear()
+            continue
+        seen.add(os.path.realpath(folder))
         found += [os.path.join(folder, name) for name in names if name.endswith(".jsonl")]
     return sorted(found)
 

@@ -41,6 +41,7 @@ class GenericReader:
             role=role,
             text=to_bytes(_required(line, "text")),
             host_id=own_id,
+            occasion=_text(line, "said_at") if own_id is None else None,
             source_id=own_id,
             speaker=_text(line, "speaker"),
             said_at=_said_at(line),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 
@@ -20,12 +21,13 @@ BLANK = re.compile(rb"(?>\r\n|\n|\r)(?:[ \t]*(?>\r\n|\n|\r))+")
 class TextSource:
     """An opened text file; fulfils `mnemic.actors.ports.Source`.
 
-    The file is read whole before its first note, so that one that is no UTF-8 leaves nothing behind.
+    The file is read whole before its first note, so that one that is no UTF-8 leaves nothing behind. What has no name
+    (standard input) is known by its content, so that two such texts are two sessions.
     """
 
     format = "text"
 
-    def __init__(self, session: str, raw: Raw) -> None:
+    def __init__(self, session: str | None, raw: Raw) -> None:
         self._session = session
         self._raw = raw
         self.size_bytes = raw.size_bytes
@@ -37,12 +39,13 @@ class TextSource:
             data.decode("utf-8", "surrogatepass")
         except UnicodeDecodeError as error:
             raise SourceUnreadable(path=self._raw.path, why=f"byte {error.start} is no UTF-8") from None
+        session = self._session or f"stdin-{hashlib.sha256(data).hexdigest()[:16]}"
         for note in paragraphs(data):
             start = self.position_bytes
             self.position_bytes += len(note)
             yield Event(
                 assistant=ASSISTANT,
-                session=self._session,
+                session=session,
                 kind="note",
                 role="user",
                 text=note,

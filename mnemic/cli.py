@@ -59,7 +59,7 @@ class Chosen:
         """The mind, open; it is closed at the end, whatever happens."""
         from mnemic.mind import Mind
 
-        with Mind.open(self.home, self.mind, create=create) as mind, _logging_to(self.home / "mnemic.log"):
+        with _logging_to(self.home / "mnemic.log"), Mind.open(self.home, self.mind, create=create) as mind:
             yield mind
 
     def say(self, view: Any, lines: Callable[[], Iterator[str]]) -> None:
@@ -121,7 +121,7 @@ def init(chosen: Chosen) -> None:
     help="auto, claude-code, codex, jsonl or text.",
 )
 @click.option("--scope", metavar="W/P", help="Scope they belong to; else each one's own, or its folder's project.")
-@click.option("--no-meaning", is_flag=True, help="Keep the words and stop; the next capture adds the meaning.")
+@click.option("--no-meaning", is_flag=True, help="Do not wait for the meaning; the next capture adds what is missing.")
 @_options
 def capture(chosen: Chosen, sources: tuple[str, ...], format_: str, scope: str | None, no_meaning: bool) -> None:
     """Take in transcripts: files, folders of *.jsonl, or - for standard input. Twice is once."""
@@ -213,19 +213,19 @@ def recall(
             budget_tokens=budget_tokens,
         )
         took_ms = 1e3 * (_CLOCK.monotonic_s() - started)
-    view = recalled_view(recalled, strict=False, found=found, took_ms=took_ms, explain=explain)
+        view = recalled_view(recalled, strict=False, found=found, took_ms=took_ms, explain=explain)
 
-    def lines() -> Iterator[str]:
-        where = "everything" if scope == "*" else scope or "what belongs to no project"
-        shown = counted(len(view["hits"]), "memory", "memories")
-        yield f"{shown} of {recalled.searched} in {where} ({found}), {took_ms:.0f} ms"
-        for number, hit in enumerate(view["hits"], start=1):
-            yield from hit_lines(number, hit)
-        if recalled.left_out:
-            yield f"{recalled.left_out} more did not fit into the budget"
-        yield from (f"degraded: {line}" for line in recalled.degraded)
+        def lines() -> Iterator[str]:
+            where = "everything" if scope == "*" else scope or "what belongs to no project"
+            shown = counted(len(view["hits"]), "memory", "memories")
+            yield f"{shown} of {recalled.searched} in {where} ({found}), {took_ms:.0f} ms"
+            for number, hit in enumerate(view["hits"], start=1):
+                yield from hit_lines(number, hit)
+            if recalled.left_out:
+                yield f"{recalled.left_out} more did not fit into the budget"
+            yield from (f"degraded: {line}" for line in recalled.degraded)
 
-    chosen.say(view, lines)
+        chosen.say(view, lines)  # before the mind is closed, which may have to wait for another process's writing
 
 
 @cli.command()

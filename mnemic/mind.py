@@ -49,7 +49,7 @@ from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.embedded import EmbeddedEngine
 from mnemic.runtime.homes import MindFolder, fork_mind, make_mind, open_mind
 from mnemic.runtime.keys import Keys
-from mnemic.runtime.projects import Locator
+from mnemic.runtime.projects import Locator, clean_scope
 from mnemic.runtime.settings import Settings, load_settings
 from mnemic.runtime.society import start_society
 from mnemic.runtime.store import Store
@@ -238,11 +238,26 @@ class Mind:
     ) -> TextCaptured:
         """Keep one text; with `supersedes`, it replaces an earlier memory and outranks it from then on.
 
+        Args:
+            scope: where it belongs; where absent, the scope of what it replaces, else none.
+
         Raises:
-            InvalidValue: the text is empty, or the memory would replace itself.
+            InvalidValue: the text is empty, an argument is not of its kind, or the memory would replace itself or one
+                of another scope.
             NoSuchMemory: there is nothing of the id to replace.
         """
         place = scope if isinstance(scope, Place) else self._locate(scope, None)
+        if supersedes is not None:
+            there = self.get([supersedes])[0].scope
+            if scope is None:
+                place = Place(path=there, project=None, found="named")
+            elif self._path_of(place) != there:
+                raise InvalidValue(
+                    name="scope",
+                    value=place.path,
+                    why="what is replaced is in another scope, where this would not be seen",
+                    expected="the scope of what is replaced, or none",
+                )
         answer = self._ask(
             CaptureText(
                 text=to_bytes(text),
@@ -284,7 +299,7 @@ class Mind:
             Recall(
                 query=query,
                 k=self._settings["recall.k"] if k is None else k,
-                scope=scope,
+                scope=scope if scope == "*" else clean_scope(scope),
                 kinds=tuple(kinds),
                 session=session,
                 since=since,
@@ -312,9 +327,7 @@ class Mind:
     def place_of(self, folder: str) -> tuple[str | None, Place]:
         """The scope of a folder's project: its path, if anything was captured there, and how it was found."""
         place = self._locate(None, folder)
-        answer = self._ask(FindScope(place=place))
-        assert isinstance(answer, ScopeFound)
-        return answer.path, place
+        return self._path_of(place), place
 
     def embed(self, progress: Progress | None = None) -> Embedded:
         """Wait until every memory is found by its meaning.
@@ -396,6 +409,11 @@ class Mind:
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
+    def _path_of(self, place: Place) -> str | None:
+        answer = self._ask(FindScope(place=place))
+        assert isinstance(answer, ScopeFound)
+        return answer.path
+
     def _ask(self, message: object) -> object:
         return self._supervisor.ask(message, timeout_s=self._settings["runtime.ask_timeout_s"])
 
@@ -424,7 +442,7 @@ class Mind:
             return
         try:
             answer = self.embed(progress)
-        except ModelError as error:
+        except (ModelError, RuntimeFault) as error:
             report.meaning_error = f"{error} {error.remedy_text}"
         else:
             report.embedded, report.pending, report.partly = answer.done, answer.pending, answer.partly

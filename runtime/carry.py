@@ -29,7 +29,6 @@ from mnemic.actors.changes import (
 )
 from mnemic.actors.errors import InvalidValue, NoSuchMemory
 from mnemic.actors.messages import Kept
-from mnemic.runtime.schema import STEMMER
 from mnemic.runtime.texts import drop_text_if_unused, keep_text, searchable
 
 __all__ = ["Carrier", "encoder_row"]
@@ -45,7 +44,6 @@ class Carrier:
     def __init__(self, connection: apsw.Connection, identity: Callable[..., bytes]) -> None:
         self._db = connection
         self._identity = identity
-        self._stem = connection.fts5_tokenizer(STEMMER[0], list(STEMMER[1:]))
         self._hands: dict[type, Callable[[Any, int], Carried]] = {
             AddMemory: self._add_memory,
             DropMemory: self._drop_memory,
@@ -71,13 +69,14 @@ class Carrier:
 
     def _add_memory(self, change: AddMemory, at: int) -> Carried:
         known = self._db.execute(
-            "SELECT m.uuid, t.digest, s.path FROM memories m JOIN texts t ON t.id = m.text"
-            " JOIN scopes s ON s.id = m.scope WHERE m.identity = ?",
+            "SELECT m.uuid, t.digest, s.path, n.uuid FROM memories m JOIN texts t ON t.id = m.text"
+            " JOIN scopes s ON s.id = m.scope LEFT JOIN memories n ON n.id = m.superseded_by WHERE m.identity = ?",
             (change.identity,),
         ).fetchone()
         if known is not None:
             same = known[1] == self._identity(b"text", change.text)
-            return Kept(id=known[0], created=False, same_text=same, scope=known[2]), None, False, None
+            kept = Kept(id=known[0], created=False, same_text=same, scope=known[2], superseded_by=known[3])
+            return kept, None, False, None
         scope, path = self._scope(change.place)
         text = keep_text(self._db, change.text, self._identity)
         body, speaker = searchable(change.text), change.speaker or ""
@@ -93,7 +92,7 @@ class Carrier:
                 change.kind,
                 change.role,
                 text,
-                self._count_words(body) + self._count_words(speaker),
+                0,
                 change.speaker,
                 change.branch,
                 change.tool,
@@ -106,6 +105,8 @@ class Carrier:
         )
         row = self._db.last_insert_rowid()
         self._db.execute("INSERT INTO words(rowid, text, speaker) VALUES(?, ?, ?)", (row, body, speaker))
+        sizes = self._db.execute("SELECT sz FROM words_docsize WHERE id = ?", (row,)).get
+        self._db.execute("UPDATE memories SET words = ? WHERE id = ?", (_sum_of_varints(sizes), row))
         return Kept(id=change.id, created=True, same_text=True, scope=path), DropMemory(id=change.id), True, text
 
     def _drop_memory(self, change: DropMemory, at: int) -> Carried:
@@ -189,12 +190,6 @@ class Carrier:
         self._db.execute("INSERT INTO scopes(path, project, found) VALUES(?, ?, ?)", (path, place.project, place.found))
         return self._db.last_insert_rowid(), path
 
-    def _count_words(self, text: str) -> int:
-        tokens: Any = self._stem(
-            text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
-        )
-        return len(tokens)
-
     # --- meaning -----------------------------------------------------------------------------------------------------
 
     def _add_encoder(self, change: AddEncoder, at: int) -> Carried:
@@ -275,6 +270,16 @@ class Carrier:
             self._db.execute(f"DELETE FROM vectors_{encoder} WHERE rowid = ?", (window,))
         self._db.execute("DELETE FROM windows WHERE encoder = ? AND memory = ?", (encoder, memory))
         self._db.execute("DELETE FROM meanings WHERE encoder = ? AND memory = ?", (encoder, memory))
+
+
+def _sum_of_varints(blob: bytes) -> int:
+    """How many words FTS5 counted in all columns of a row; the format of ``%_docsize`` is part of its documentation."""
+    total = value = 0
+    for byte in blob:
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            total, value = total + value, 0
+    return total
 
 
 def encoder_row(connection: apsw.Connection, name: EncoderName) -> int | None:

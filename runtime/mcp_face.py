@@ -8,7 +8,7 @@ tokens: what a model does not need is left out of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol, TypedDict
+from typing import Any, Literal, NotRequired, Protocol, TypedDict
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -99,6 +99,7 @@ class _Captured(TypedDict):
     id: str
     created: bool
     scope: str
+    superseded_by: NotRequired[str]
 
 
 class _Got(TypedDict):
@@ -110,7 +111,7 @@ def make_server(mind: MindPort, folder: str, clock: Clock, session: str, version
 
     def memory_recall(
         query: str,
-        k: int = 10,
+        k: int | None = None,
         scope: str | None = None,
         budget_tokens: int | None = None,
         since: str | None = None,
@@ -161,13 +162,16 @@ def make_server(mind: MindPort, folder: str, clock: Clock, session: str, version
             text,
             role=role,
             session=session or own_session,
-            scope=mind.place_of(folder)[1] if scope is None else scope,
+            scope=mind.place_of(folder)[1] if scope is None and supersedes is None else scope,
             kind=kind,
             said_at=None if said_at is None else parse_time(said_at),
             supersedes=None if supersedes is None else parse_id(supersedes),
             assistant="mcp",
         )
-        return _Captured(id=str(show_id(kept.id)), created=kept.created, scope=kept.scope)
+        captured = _Captured(id=str(show_id(kept.id)), created=kept.created, scope=kept.scope)
+        if kept.superseded_by is not None:
+            captured["superseded_by"] = str(show_id(kept.superseded_by))
+        return captured
 
     def memory_get(ids: list[str], offset: int = 0, limit: int = PAGE_BYTES) -> _Got:
         """Whole records. Long texts come in pages: offset and limit in bytes."""
@@ -178,8 +182,13 @@ def make_server(mind: MindPort, folder: str, clock: Clock, session: str, version
                 why="it is none",
                 expected=f"offset >= 0, limit 4 to {PAGE_BYTES}",
             )
-        found = mind.get([parse_id(one) for one in ids])
-        return _Got(memories=[_page(memory, offset, limit) for memory in found])
+        memories = []
+        for memory in mind.get([parse_id(one) for one in ids]):
+            page = _page(memory, offset, limit)
+            memories.append(page)
+            end = len(memory.text) if page["next_offset"] is None else page["next_offset"]
+            limit -= end - page["offset"]  # together the texts are no longer than one page
+        return _Got(memories=memories)
 
     def memory_status() -> dict[str, Any]:
         """Counts, scopes, health, what is degraded."""
@@ -243,7 +252,7 @@ def _misfit(error: ValidationError) -> InvalidValue:
     missing = first["type"] == "missing"
     return InvalidValue(
         name=name,
-        value=None if missing else first["input"],
+        value=None if missing else type(first["input"]).__name__,
         why="it is missing" if missing else first["msg"][:1].lower() + first["msg"][1:],
         expected="the arguments that the tool's schema names",
     )

@@ -114,9 +114,15 @@ class StoreSnapshot:
         found: list[Any] = self._db.execute(
             "SELECT id, memory, start FROM windows WHERE encoder = ? AND id > ? ORDER BY id", (number, after_window)
         ).fetchall()
-        # One by one: sqlite-vec finds a row in 6 µs, as fast as it scans, and scans all of them for a range of rows.
-        one = f"SELECT embedding FROM vectors_{number} WHERE rowid = ?"
-        blobs: list[Any] = [self._db.execute(one, (window,)).get for window, _, _ in found]
+        # sqlite-vec scans all rows for a range of them; beyond a tenth of all, that is faster than one by one.
+        total = int(self._db.execute("SELECT count(*) FROM windows WHERE encoder = ?", (number,)).get)
+        if len(found) > total // 10:
+            rows: list[Any] = self._db.execute(f"SELECT rowid, embedding FROM vectors_{number}").fetchall()
+            kept = dict(rows)
+            blobs = [kept[window] for window, _, _ in found]
+        else:
+            one = f"SELECT embedding FROM vectors_{number} WHERE rowid = ?"
+            blobs = [self._db.execute(one, (window,)).get for window, _, _ in found]
         vectors = np.frombuffer(b"".join(blobs), "<f4").reshape(len(blobs), dimensions)
         window, row, start = _columns(found, 3)
         return VectorBlock(window, row, start, vectors)

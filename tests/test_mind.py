@@ -385,3 +385,26 @@ def test_what_was_recalled_last_is_in_the_log_when_the_mind_is_closed_at_once(tm
         mind.recall("one")
     with mnemic.open(tmp_path) as mind:
         assert mind.counts().seq == seq + 1
+
+
+def test_a_correction_goes_where_what_it_replaces_is_and_nowhere_else(mind: Mind) -> None:
+    old = mind.remember("the quay is dry", scope="harbour")
+    with pytest.raises(InvalidValue, match="another scope"):
+        mind.remember("the quay is wet", scope="workshop", supersedes=old.id)
+    new = mind.remember("the quay is wet", supersedes=old.id)
+    assert new.scope == "harbour"
+    assert [hit.id for hit in mind.recall("quay", scope="harbour/").hits] == [new.id, old.id]
+
+
+def test_a_line_whose_folder_has_broken_settings_is_named_and_the_rest_is_kept(mind: Mind, tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / ".mnemic.toml").write_text("scope = [")
+    line = {"type": "user", "sessionId": "s", "message": {"role": "user", "content": "a buoy"}, "cwd": str(tmp_path)}
+    lines = [line, line | {"cwd": str(broken), "message": {"role": "user", "content": "a lamp"}}]
+    (tmp_path / "s.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    report = mind.capture(tmp_path / "s.jsonl")
+    assert (report.new, report.malformed) == (1, 1)
+    (broken / ".mnemic.toml").write_text("scope = 'mended'")
+    with mnemic.open(tmp_path / "home") as again:
+        assert again.capture(tmp_path / "s.jsonl").scopes == ["mended"]

@@ -243,7 +243,8 @@ def test_a_line_whose_own_scope_is_no_path_is_malformed_and_the_rest_is_kept(tmp
     items = [*turns(["one"], scope="a/b"), *turns(["two"], scope="a//b"), *turns(["three"], scope="*")]
     with Society(tmp_path, sources={"a": items}) as society:
         (part,) = society.take("a")
-        assert part.malformed == ((2, "its scope is no path"), (3, "its scope is no path"))
+        assert [line for line, _ in part.malformed] == [2, 3]
+        assert all(why.startswith("item not kept: a scope cannot be ") for _, why in part.malformed)
         assert part.scopes == ("a/b",)
         with pytest.raises(InvalidValue):
             society.take("a", scope="a//b")
@@ -268,13 +269,26 @@ def test_a_part_that_ends_with_the_source_is_followed_by_an_empty_one(tmp_path: 
         assert society.opened[0].closed
 
 
-def test_progress_says_how_far_the_source_is_read(tmp_path: Path) -> None:
-    shown: list[tuple[int, int | None]] = []
-    with Society(tmp_path, sources={"a": turns(["yes"] * 4)}, batch_events=3) as society:
-        society.ask(
-            Take(path="a", format="auto", scope=None, skip=0), progress=lambda done, total: shown.append((done, total))
-        )
-    assert shown == [(3, 1000)]
+def test_what_a_text_cannot_be_is_refused_and_no_actor_fails(tmp_path: Path) -> None:
+    with Society(tmp_path) as society:
+        for wrong in ({"kind": "bogus"}, {"role": "bogus"}, {"said_at": 10**30}, {"speaker": 5}):
+            with pytest.raises(InvalidValue):
+                society.keep("a word", **wrong)  # type: ignore[arg-type]
+        assert all(actor.failures == 0 for actor in society.supervisor.health())
+
+
+def test_equal_texts_that_say_when_they_were_said_are_told_apart_across_files(tmp_path: Path) -> None:
+    noon, later = turns(["yes"], occasion="2026-10-01T12:00"), turns(["yes"], occasion="2026-10-02T12:00")
+    with Society(tmp_path, sources={"a": noon, "b": later}) as society:
+        assert [society.take("a")[0].new, society.take("b")[0].new, society.take("b")[0].new] == [1, 1, 0]
+
+
+def test_who_says_again_what_was_replaced_is_told_by_what(tmp_path: Path) -> None:
+    with Society(tmp_path) as society:
+        first = society.keep("the port is 8080")
+        second = society.keep("the port is 9090", supersedes=first.id)
+        again = society.keep("the port is 8080")
+        assert (again.id, again.created, again.superseded_by) == (first.id, False, second.id)
 
 
 # --- interruptions ---------------------------------------------------------------------------------------------------

@@ -72,10 +72,11 @@ def test_a_scope_is_itself_and_what_is_below_it_and_not_what_only_begins_alike(
 
 
 @pytest.mark.parametrize("scope", ["harbour", "work/harb", "", "work/", "\ud800"])
-def test_an_unknown_scope_is_said_and_the_known_ones_are_listed(harbour: Society, scope: str) -> None:
+def test_an_unknown_scope_is_said_and_at_most_a_near_miss_is_named(harbour: Society, scope: str) -> None:
     with pytest.raises(UnknownScope) as caught:
         harbour.recall("crane", scope=scope)
-    assert caught.value.operands["known"] == "home, work/harbour, work/harbour/crane, workshop"
+    near = caught.value.operands["near"]
+    assert near == ("Did you mean 'work/harbour'? " if scope == "work/harb" else "")
 
 
 def test_a_mind_without_scopes_says_that_there_is_none_yet(society: Society) -> None:
@@ -149,6 +150,8 @@ def test_a_word_whose_stem_a_stop_word_shares_does_not_find_that_stop_word(socie
         {"k": 0},
         {"k": -1},
         {"budget_tokens": 0},
+        {"k": "3"},
+        {"since": "yesterday"},
         {"kinds": ()},
         {"kinds": ("turn", "gossip")},
         {"signals": ()},

@@ -111,7 +111,7 @@ def test_standard_input_is_read_like_a_file_and_left_open(monkeypatch: pytest.Mo
     assert not sys.stdin.buffer.closed
 
 
-def test_texts_session_is_its_absolute_path_or_stdin(
+def test_texts_session_is_its_absolute_path_or_its_content(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, read: Any
 ) -> None:
     (tmp_path / "notes.txt").write_text("a note")
@@ -120,7 +120,10 @@ def test_texts_session_is_its_absolute_path_or_stdin(
     assert note.session == str(tmp_path / "notes.txt")
     standard_input(monkeypatch, b"a note")
     (note,) = read("-")
-    assert note.session == "stdin"
+    assert note.session.startswith("stdin-")
+    standard_input(monkeypatch, b"another note")
+    (other,) = read("-")
+    assert other.session != note.session
 
 
 @pytest.mark.parametrize(
