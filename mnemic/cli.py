@@ -41,16 +41,10 @@ class Chosen:
     """Where a command works and how it prints."""
 
     def __init__(self, home: str | None, mind: str, as_json: bool) -> None:
-        from mnemic.runtime.homes import default_home
+        from mnemic.runtime.homes import default_home, expanded
 
-        folder = Path(home) if home else default_home(os.environ)
-        try:
-            # $MNEMIC_HOME too: an assistant's settings give it as it stands there, and no shell has seen its ~.
-            self.home = folder.expanduser()
-        except RuntimeError:
-            raise InvalidValue(
-                name="the home", value=str(folder), why="there is no such user", expected="the path of a folder"
-            ) from None
+        # $MNEMIC_HOME too: an assistant's settings give it as it stands there, and no shell has seen its ~.
+        self.home = expanded(Path(home) if home else default_home(os.environ))
         self.mind = mind
         self.as_json = as_json
 

@@ -47,7 +47,7 @@ from mnemic.algorithms.scan import NATIVE
 from mnemic.hooks.formats import find_transcripts, open_transcript
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.embedded import EmbeddedEngine
-from mnemic.runtime.homes import MindFolder, fork_mind, make_mind, open_mind
+from mnemic.runtime.homes import MindFolder, expanded, fork_mind, make_mind, open_mind
 from mnemic.runtime.keys import Keys
 from mnemic.runtime.projects import Locator, clean_scope
 from mnemic.runtime.settings import Settings, load_settings
@@ -154,7 +154,7 @@ class Mind:
         if engine != EmbeddedEngine.name:
             raise InvalidValue(name="engine", value=engine, why="there is no such engine", expected="'embedded'")
         clock = clock or SystemClock()
-        folder = Path(home).expanduser()
+        folder = expanded(Path(home))
         settings = load_settings(folder / "mnemic.toml")
         try:
             found, keys = open_mind(folder, mind)
@@ -357,7 +357,7 @@ class Mind:
         """
         store = Store.open(self._folder.store, self._keys)
         try:
-            fork_mind(store, self._folder, Path(home).expanduser(), mind, at_seq)
+            fork_mind(store, self._folder, expanded(Path(home)), mind, at_seq)
         finally:
             store.close()
 

@@ -22,7 +22,7 @@ from mnemic.runtime.keys import Keys, load_keys, make_key, write_private
 from mnemic.runtime.schema import cannot_write
 from mnemic.runtime.store import Store
 
-__all__ = ["MindFolder", "default_home", "fork_mind", "make_mind", "open_mind"]
+__all__ = ["MindFolder", "default_home", "expanded", "fork_mind", "make_mind", "open_mind"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _CARD = 1
@@ -55,6 +55,20 @@ def default_home(environment: Mapping[str, str]) -> Path:
     """``MNEMIC_HOME``, else the platform's folder for a user's data."""
     named = environment.get("MNEMIC_HOME")
     return Path(named) if named else Path(platformdirs.user_data_dir("mnemic", appauthor=False))
+
+
+def expanded(home: Path) -> Path:
+    """A home with its ``~`` resolved.
+
+    Raises:
+        InvalidValue: it names a user that is not there.
+    """
+    try:
+        return home.expanduser()
+    except RuntimeError:
+        raise InvalidValue(
+            name="the home", value=str(home), why="there is no such user", expected="the path of a folder"
+        ) from None
 
 
 def folder_of(home: Path, mind: str) -> MindFolder:

@@ -103,4 +103,6 @@ def _checked(setting: Setting, value: Any, path: Path) -> Any:
         why = f"it is not {setting.minimum:g} or more"
     else:
         return value
-    raise InvalidValue(name=f"{setting.name} in {path}", value=value, why=why, expected=f"such as {setting.default!r}")
+    raise InvalidValue(
+        name=f"{setting.name} in {path}", value=value, why=why, expected=f"a value such as {setting.default!r}"
+    )
