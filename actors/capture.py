@@ -90,6 +90,7 @@ class CaptureActor:
 
     def _part(self, reading: _Reading, message: Take, context: Context) -> Taken:
         changes: list[AddMemory] = []
+        named: list[str] = []
         by_id: list[bool] = []  # whether the host gave the event an id
         malformed: list[tuple[int, str]] = []
         size, done = 0, True
@@ -101,6 +102,7 @@ class CaptureActor:
             else:
                 changes.append(_memory(item, identity, place, context))
                 by_id.append(item.host_id is not None)
+                named.append(place.path)
                 size += len(item.text)
             if len(changes) + len(malformed) >= self._batch_events or size >= self._batch_bytes:
                 done = False
@@ -117,6 +119,9 @@ class CaptureActor:
             new=sum(one.created for one in kept),
             known=sum(not one.created for one in kept),
             differing=sum(named and not one.same_text for named, one in zip(by_id, kept, strict=True)),
+            elsewhere=0
+            if message.scope is None
+            else sum(not one.created and one.scope != asked for one, asked in zip(kept, named, strict=True)),
             malformed=tuple(malformed),
             scopes=tuple(sorted({one.scope for one in kept if one.created})),
         )

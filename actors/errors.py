@@ -125,7 +125,7 @@ class StoreError(MnemicError):
 class MindMissing(StoreError):
     code = "mind_missing"
     sentence = "There is no mind {mind!r} in {home}."
-    remedy = "Make one with `mnemic init`, or capture something: that makes it."
+    remedy = "Make one with `mnemic init --mind {mind}`, or capture something into it: that makes it."
 
 
 class MindExists(StoreError):

@@ -103,6 +103,8 @@ class Taken(_Message, frozen=True, kw_only=True):
     """Events that had been captured before."""
     differing: int
     """Events whose host id was captured before with another text; the first text stands."""
+    elsewhere: int
+    """Events captured before that are in another scope than the one this `Take` names; they stay there."""
     malformed: tuple[tuple[int, str], ...]
     """Lines that could not be read: number and reason."""
     scopes: tuple[str, ...]

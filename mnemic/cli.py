@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mnemic import __version__
-from mnemic.actors.errors import InvalidValue, MnemicError
+from mnemic.actors.errors import InvalidValue, MnemicError, SourceUnreadable
 from mnemic.actors.events import DEFAULT_KINDS, KINDS
 from mnemic.actors.times import parse_time
 from mnemic.errors import exit_code
@@ -120,6 +120,7 @@ def init(chosen: Chosen) -> None:
 def capture(chosen: Chosen, sources: tuple[str, ...], format_: str, scope: str | None, no_meaning: bool) -> None:
     """Take in transcripts: files, folders of *.jsonl, or - for standard input. Twice is once."""
     started = _CLOCK.monotonic_s()
+    _need_one(sources)
     stdin = breakable_stdin() if "-" in sources else nullcontext()
     with stdin, chosen.open(create=True) as mind, progress_bars(chosen.as_json) as progress:
         report = mind.capture(sources, format=format_, scope=scope, embed=not no_meaning, progress=progress)
@@ -134,7 +135,11 @@ def capture(chosen: Chosen, sources: tuple[str, ...], format_: str, scope: str |
             yield "no transcript is there: in a folder, only files named *.jsonl are taken for one"
         if report.scopes:
             yield f"scopes: {', '.join(path or '(none)' for path in report.scopes)}"
-        yield f"found by words: {report.embedded + report.pending}, by meaning too: {report.embedded}"
+        if report.elsewhere:
+            yield f"{report.elsewhere} known already are in another scope, and stay there"
+        if report.files and not (report.new or report.known or report.malformed):
+            yield "there is nothing in it to remember; if that is wrong, name another --format"
+        yield f"found by words: {report.embedded + report.pending} in all, by meaning too: {report.embedded}"
         if report.partly:
             yield f"of {counted(report.partly, 'long memory', 'long memories')} only the start is found by meaning"
         if report.meaning_error:
@@ -148,7 +153,8 @@ def capture(chosen: Chosen, sources: tuple[str, ...], format_: str, scope: str |
             yield f"not read: {path}: {why}"
 
     chosen.say(view, lines)
-    if report.failed:
+    nothing_read = report.malformed and not (report.new or report.known)
+    if report.failed or nothing_read:
         sys.exit(2)
 
 
@@ -212,7 +218,8 @@ def recall(
         def lines() -> Iterator[str]:
             where = "everything" if scope == "*" else scope or "what belongs to no project"
             shown = counted(len(view["hits"]), "memory", "memories")
-            yield f"{shown} of {recalled.searched} in {where} ({found}), {took_ms:.0f} ms"
+            more = "" if found in ("named", "asked for") or scope == "*" else "; --scope '*' looks through everything"
+            yield f"{shown} of {recalled.searched} in {where} ({found}{more}), {took_ms:.0f} ms"
             for number, hit in enumerate(view["hits"], start=1):
                 yield from hit_lines(number, hit)
             if recalled.left_out:
@@ -275,7 +282,9 @@ def doctor(chosen: Chosen, repair: bool) -> None:
         for check in checks:
             yield f"{check.state:>6}  {check.name}: {check.detail}{f' -> {check.remedy}' if check.remedy else ''}"
         if repair:
-            yield f"repaired: {', '.join(sorted(broken)) or 'nothing needed it'}"
+            wrong = any(check.state == "wrong" for check in checks)
+            nothing = "nothing; what is wrong above cannot be repaired here" if wrong else "nothing needed it"
+            yield f"repaired: {', '.join(sorted(broken)) or nothing}"
 
     chosen.say(view, lines)
     if any(check.state == "wrong" for check in checks):
@@ -288,8 +297,10 @@ def mcp(chosen: Chosen) -> None:
     """Serve the memory to an assistant: MCP over standard input and output."""
     from mnemic.runtime.keys import run_name
     from mnemic.runtime.mcp_face import make_server
+    from mnemic.runtime.mcp_stdin import mend_stdin
 
     need_stdin()
+    mend_stdin()
     with chosen.open(create=True) as mind:
         mind.follow()
         server = make_server(mind, _here(), _CLOCK, f"mcp-{run_name()}", __version__)
@@ -358,6 +369,16 @@ def _scope(mind: Mind, named: str | None) -> tuple[str, str]:
     if path is None:
         return "*", "this folder's project is not known here"
     return path, place.found
+
+
+def _need_one(sources: Sequence[str]) -> None:
+    """Refuse sources of which none is there, before a mind is made for them."""
+    if any(source == "-" or os.path.exists(source) for source in sources):
+        return
+    try:
+        os.stat(sources[0])
+    except OSError as error:
+        raise SourceUnreadable(path=sources[0], why=error.strerror) from error
 
 
 def _here() -> str:

@@ -77,6 +77,8 @@ class Captured(msgspec.Struct, kw_only=True):
     """Lines that could not be read."""
     malformed_lines: list[tuple[str, int, str]]
     """The first of them: file, line, reason."""
+    elsewhere: int = 0
+    """Of the known, events that are in another scope than the one asked for; they stay there."""
     files: int = 0
     """Transcripts read to their end."""
     failed: list[tuple[str, str]]
@@ -428,6 +430,7 @@ class Mind:
             report.new += taken.new
             report.known += taken.known
             report.differing += taken.differing
+            report.elsewhere += taken.elsewhere
             report.malformed += len(taken.malformed)
             room = _MALFORMED_NAMED - len(report.malformed_lines)
             report.malformed_lines += [(path, line, why) for line, why in taken.malformed[:room]]

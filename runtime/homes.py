@@ -64,7 +64,10 @@ def expanded(home: Path) -> Path:
         InvalidValue: it names a user that is not there.
     """
     try:
-        return home.expanduser()
+        folder = home.expanduser()
+        if folder.exists() and not folder.is_dir():
+            raise InvalidValue(name="the home", value=str(home), why="it is a file", expected="the path of a folder")
+        return folder
     except RuntimeError:
         raise InvalidValue(
             name="the home", value=str(home), why="there is no such user", expected="the path of a folder"

@@ -20,6 +20,10 @@ settings.register_profile(
 )
 settings.load_profile("mnemic")
 
+# Started in the background by a script, a process inherits that Ctrl-C is ignored, and so do the commands it tests.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_user_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:

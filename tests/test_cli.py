@@ -155,7 +155,7 @@ def test_a_second_capture_stores_nothing_new(command: Command, example_home: Pat
     again = command("capture", EXAMPLE, "--home", example_home)
     assert again.code == 0
     assert "0 new memories from 12 transcripts, 270 known already" in again.out
-    assert "found by words: 270, by meaning too: 270" in again.out
+    assert "found by words: 270 in all, by meaning too: 270" in again.out
     assert re.search(r"1 line could not be read:\n  \S+\.jsonl:18: not JSON", again.out)
     after = command("status", "--home", example_home, "--json").json["counts"]
     assert after == before
@@ -294,7 +294,7 @@ def test_the_default_scope_is_this_folders_project_where_it_is_known(
     known = command("recall", "books", "--home", home, "--json")
     assert texts(known) == ["nine books"]
     assert (known.json["scope"], known.json["scope_found"]) == ("shelf", "git")
-    assert "in shelf (git)" in command("recall", "books", "--home", home).out
+    assert "in shelf (git; --scope" in command("recall", "books", "--home", home).out
 
     monkeypatch.chdir(git_project(tmp_path / "unknown"))
     unknown = command("recall", "books", "--home", home, "--json")
@@ -407,13 +407,13 @@ WRONG: list[tuple[list[str], int, str]] = [
     (["recall", "x", "--mind", "nobody"], 3, "There is no mind 'nobody'"),
     (["recall", "x", "--home", "~no-such-user/x"], 2, "there is no such user"),
     (["status", "--home", "/dev/null/x"], 2, "cannot be read"),
-    (["init", "--home", "/dev/null"], 3, "cannot be written"),
+    (["init", "--home", "/dev/null"], 2, "it is a file"),
     (["capture", "/nowhere/a.jsonl"], 2, "cannot be read: No such file"),
     (["capture", "/nowhere\udcff/a.jsonl"], 2, "cannot be read: No such file"),
     (["capture", "/dev/null/a.jsonl"], 2, "cannot be read: Not a directory"),
     (["capture", "--format", "word", "/dev/null"], 2, "one of auto, claude-code, codex, jsonl, text"),
     (["capture", "--scope", "a/*", str(EXAMPLE / "call.jsonl")], 2, "it is no path"),
-    (["capture", __file__ + "c", "--mind", "\udcff"], 2, "a mind's name cannot be"),
+    (["capture", __file__, "--mind", "\udcff"], 2, "a mind's name cannot be"),
 ]
 
 
@@ -509,6 +509,28 @@ def test_json_errors_name_the_code(command: Command, home: Path) -> None:
     assert command("recall", "x", "--home", home, "--json").json == {
         "code": "mind_missing",
         "error": f"There is no mind 'default' in {home}.",
-        "remedy": "Make one with `mnemic init`, or capture something: that makes it.",
+        "remedy": "Make one with `mnemic init --mind default`, or capture something into it: that makes it.",
     }
     assert json.loads(command("wrong", "--json").out)["code"] == "usage"
+
+
+def test_a_capture_of_which_nothing_can_be_read_fails_and_says_so(
+    home: Path, command: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    (tmp_path / "robot.jsonl").write_text('{"session": "s", "role": "robot", "text": "x"}\n')
+    robot = command("capture", tmp_path / "robot.jsonl", "--home", home)
+    assert robot.code == 2
+    assert "1 line could not be read" in robot.out
+    other = command("capture", EXAMPLE / "call.jsonl", "--format", "codex", "--home", home)
+    assert "there is nothing in it to remember" in other.out
+
+
+def test_a_capture_of_what_is_not_there_makes_no_mind(home: Path, command: Callable[..., Outcome]) -> None:
+    assert command("capture", home / "gone.jsonl", "--home", home).code == 2
+    assert not (home / "minds").exists()
+
+
+def test_a_scope_named_too_late_is_said_to_change_nothing(home: Path, command: Callable[..., Outcome]) -> None:
+    command("capture", EXAMPLE / "call.jsonl", "--home", home, "--no-meaning")
+    again = command("capture", EXAMPLE / "call.jsonl", "--home", home, "--scope", "work/shelf", "--no-meaning")
+    assert "15 known already are in another scope, and stay there" in again.out

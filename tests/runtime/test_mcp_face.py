@@ -372,6 +372,23 @@ def test_garbage_on_standard_input_does_not_end_it_and_standard_output_carries_o
     assert "otter" not in (log.read_text("utf-8") if log.exists() else "")
 
 
+def test_half_a_surrogate_pair_is_answered_and_kept_written_out(home: Path, tmp_path: Path) -> None:
+    kept = message(2, "tools/call", name="memory_capture", arguments={"text": "half an otter \ud83d", "scope": "s"})
+    asked = message(3, "tools/call", name="memory_recall", arguments={"query": "otter \ud83d", "scope": "s"})
+    process = start("mcp", "--home", home, cwd=tmp_path)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    initialized = b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
+    answers = {}
+    for said, number in ((HELLO, 1), (initialized + kept, 2), (asked, 3)):
+        process.stdin.write(said)
+        process.stdin.flush()
+        answers[number] = json.loads(process.stdout.readline())
+    assert answers[2]["result"]["structuredContent"]["created"]
+    assert answers[3]["result"]["structuredContent"]["hits"][0]["text"] == r"half an otter \ud83d"
+    assert finish(process).code == 0
+
+
 @pytest.mark.parametrize("leaving", ["before a word", "in the middle of a message", "with a call on its way"])
 def test_the_process_ends_when_its_client_vanishes(home: Path, tmp_path: Path, leaving: str) -> None:
     call = message(2, "tools/call", name="memory_recall", arguments={"query": "otter", "scope": "*"})
