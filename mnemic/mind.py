@@ -45,6 +45,7 @@ from mnemic.actors.messages import (
 from mnemic.actors.retriever import NOT_NATIVE
 from mnemic.algorithms.scan import NATIVE
 from mnemic.hooks.formats import find_transcripts, open_transcript
+from mnemic.reports import Captured, Status
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.embedded import EmbeddedEngine
 from mnemic.runtime.homes import MindFolder, expanded, fork_mind, make_mind, open_mind
@@ -53,75 +54,14 @@ from mnemic.runtime.projects import Locator, clean_scope
 from mnemic.runtime.settings import Settings, load_settings
 from mnemic.runtime.society import start_society
 from mnemic.runtime.store import Store
-from mnemic.runtime.supervisor import ActorHealth, DeadLetter
 
-__all__ = ["Captured", "Mind", "Status"]
+__all__ = ["Mind"]
 
 Progress = Callable[[str, int, int | None], None]
 """Told what is being done (``words`` or ``meaning``), how much of it is done, and how much there is."""
 
 
 _MALFORMED_NAMED = 20  # all are counted
-
-
-class Captured(msgspec.Struct, kw_only=True):
-    """What a capture did."""
-
-    new: int = 0
-    """Memories kept now for the first time; found by their words from then on."""
-    known: int = 0
-    """Events that had been captured before."""
-    differing: int = 0
-    """Of those, events whose id was kept before with another text; the first text stands."""
-    malformed: int = 0
-    """Lines that could not be read."""
-    malformed_lines: list[tuple[str, int, str]]
-    """The first of them: file, line, reason."""
-    elsewhere: int = 0
-    """Of the known, events that are in another scope than the one asked for; they stay there."""
-    files: int = 0
-    """Transcripts read to their end."""
-    failed: list[tuple[str, str]]
-    """Transcripts that could not be read, and why."""
-    scopes: list[str]
-    """Scopes that got new memories."""
-    embedded: int = 0
-    """Memories of the mind that are found by their meaning too."""
-    pending: int = 0
-    """Memories that are not, yet."""
-    partly: int = 0
-    """Memories of which only the first part is found by meaning."""
-    meaning_error: str | None = None
-    """Why there is no meaning, where the model cannot be used."""
-
-
-class Status(msgspec.Struct, kw_only=True):
-    """What there is, and how it is."""
-
-    home: str
-    """The home's folder."""
-    mind: str
-    """The mind's name."""
-    version: str
-    """Version of Mnemic."""
-    engine: str
-    """Where the actors run."""
-    counts: Counts
-    """What is there."""
-    store_bytes: int
-    """The store's files on disk."""
-    native: bool
-    """Whether the native code is there."""
-    encoder: str | None
-    """Which code and weights embed, where the model can be used."""
-    actors: list[ActorHealth]
-    """How each actor is."""
-    dead_letters: int
-    """Messages that could not be delivered since the process started."""
-    last_dead_letters: list[DeadLetter]
-    """The last of them."""
-    degraded: list[str]
-    """What is missing, and what that means, a sentence each."""
 
 
 class Mind:

@@ -1,0 +1,70 @@
+"""Reports: what the longer verbs of a mind answer with. The command line and the MCP face print them as they are."""
+
+from __future__ import annotations
+
+import msgspec
+
+from mnemic.actors.messages import Counts
+from mnemic.runtime.supervisor import ActorHealth, DeadLetter
+
+__all__ = ["Captured", "Status"]
+
+
+class Captured(msgspec.Struct, kw_only=True):
+    """What a capture did."""
+
+    new: int = 0
+    """Memories kept now for the first time; found by their words from then on."""
+    known: int = 0
+    """Events that had been captured before."""
+    differing: int = 0
+    """Of those, events whose id was kept before with another text; the first text stands."""
+    malformed: int = 0
+    """Lines that could not be read."""
+    malformed_lines: list[tuple[str, int, str]]
+    """The first of them: file, line, reason."""
+    elsewhere: int = 0
+    """Of the known, events that are in another scope than the one asked for; they stay there."""
+    files: int = 0
+    """Transcripts read to their end."""
+    failed: list[tuple[str, str]]
+    """Transcripts that could not be read, and why."""
+    scopes: list[str]
+    """Scopes that got new memories."""
+    embedded: int = 0
+    """Memories of the mind that are found by their meaning too."""
+    pending: int = 0
+    """Memories that are not, yet."""
+    partly: int = 0
+    """Memories of which only the first part is found by meaning."""
+    meaning_error: str | None = None
+    """Why there is no meaning, where the model cannot be used."""
+
+
+class Status(msgspec.Struct, kw_only=True):
+    """What there is, and how it is."""
+
+    home: str
+    """The home's folder."""
+    mind: str
+    """The mind's name."""
+    version: str
+    """Version of Mnemic."""
+    engine: str
+    """Where the actors run."""
+    counts: Counts
+    """What is there."""
+    store_bytes: int
+    """The store's files on disk."""
+    native: bool
+    """Whether the native code is there."""
+    encoder: str | None
+    """Which code and weights embed, where the model can be used."""
+    actors: list[ActorHealth]
+    """How each actor is."""
+    dead_letters: int
+    """Messages that could not be delivered since the process started."""
+    last_dead_letters: list[DeadLetter]
+    """The last of them."""
+    degraded: list[str]
+    """What is missing, and what that means, a sentence each."""
