@@ -28,9 +28,10 @@ def mend_stdin() -> None:
     os.close(heard)
 
     def pass_on() -> None:
-        with os.fdopen(before, "rb") as source, os.fdopen(said, "wb", buffering=0) as sink:
+        with os.fdopen(before, "rb") as source, os.fdopen(said, "wb") as sink:
             for line in source:
                 sink.write(mend(line))
+                sink.flush()  # through a buffer: a bare write that a signal interrupts may be a short one
 
     threading.Thread(target=pass_on, daemon=True, name="mcp-stdin").start()
 
