@@ -68,7 +68,8 @@ class Context:
         """World time of the request, microseconds: what is written carries this time."""
         self.clock = clock
         """For measuring how long something took."""
-        self._seed = seed
+        self.seed = seed
+        """What `random` draws from, 32 bytes."""
         self._ask = ask
         self._tell = tell
         self._progress = progress
@@ -87,7 +88,7 @@ class Context:
 
     def random(self, salt: bytes = b"") -> random.Random:
         """A generator that depends on the mind's seed, the actor, the message's kind and `salt` alone."""
-        return random.Random(hashlib.sha256(self._seed + salt).digest())
+        return random.Random(hashlib.sha256(self.seed + salt).digest())
 
     def progress(self, done: int, total: int | None) -> None:
         """Report how far a long job is; whoever asked for it may show it."""

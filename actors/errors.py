@@ -10,7 +10,9 @@ from typing import Any, ClassVar
 
 __all__ = [
     "ActorFailed",
+    "ActorRefused",
     "ActorStopped",
+    "AlreadyServed",
     "AmbiguousFormat",
     "BadInput",
     "BadSettings",
@@ -18,6 +20,9 @@ __all__ = [
     "DamagedStore",
     "DeadlineExceeded",
     "DiskFull",
+    "EngineLost",
+    "EngineMissing",
+    "Fenced",
     "InboxFull",
     "InvalidValue",
     "KeyMismatch",
@@ -29,9 +34,12 @@ __all__ = [
     "ModelError",
     "ModelMissing",
     "ModelUnusable",
+    "NewerProcess",
     "NewerSchema",
     "NoSuchMemory",
     "NotEmbeddable",
+    "NotServed",
+    "OlderProcess",
     "Quarantined",
     "RuntimeFault",
     "SourceUnreadable",
@@ -116,6 +124,20 @@ class NoSuchMemory(BadInput):
     remedy = "Take the id from a hit of `mnemic recall --json`."
 
 
+class ActorRefused(BadInput):
+    """An actor of somebody's own does not keep the contract."""
+
+    code = "actor_refused"
+    sentence = "The actor {name!r} cannot be used as {slot}: {why}."
+    remedy = "Mend it (`python -m mnemic.bench contract {name}` says what it lacks), or remove it from `[actors]`."
+
+
+class AlreadyServed(BadInput):
+    code = "already_served"
+    sentence = "{home} is served already, by process {pid} (mnemic serve --engine {engine})."
+    remedy = "Stop that one first: kill {pid}."
+
+
 class StoreError(MnemicError):
     """The mind's file cannot be used as it is; nothing was written."""
 
@@ -174,6 +196,12 @@ class StoreBusy(StoreError):
     code = "store_busy"
     sentence = "Another process has been writing to {path} for {waited_s:.0f} s."
     remedy = "Try again when it has finished."
+
+
+class Fenced(StoreError):
+    code = "fenced"
+    sentence = "This writer of {path} was replaced by a newer one (epoch {own}, now {current}), and writes no more."
+    remedy = "Try again: the newer one answers."
 
 
 class ModelError(MnemicError):
@@ -242,3 +270,33 @@ class Quarantined(RuntimeFault):
     code = "quarantined"
     sentence = "{actor} failed {failures} times and was set aside: {cause}."
     remedy = "Mend the cause and start again."
+
+
+class EngineMissing(RuntimeFault):
+    code = "engine_missing"
+    sentence = "The engine {engine!r} cannot be used: {why}."
+    remedy = "Install it with `pip install ray`, or serve with --engine embedded."
+
+
+class EngineLost(RuntimeFault):
+    code = "engine_lost"
+    sentence = "The engine is gone ({why}) and is being brought back."
+    remedy = "Try again in a moment."
+
+
+class NotServed(RuntimeFault):
+    code = "not_served"
+    sentence = "The process of {home} does not answer: {why}."
+    remedy = "Try again; `mnemic doctor` and {log} say more."
+
+
+class OlderProcess(RuntimeFault):
+    code = "older_process"
+    sentence = "The process of {home} speaks protocol {theirs}, this command {ours}; it is being replaced."
+    remedy = "Try again in a moment."
+
+
+class NewerProcess(RuntimeFault):
+    code = "newer_process"
+    sentence = "The process of {home} is newer (protocol {theirs}) than this command (protocol {ours})."
+    remedy = "Use the Mnemic it was started with, or end it: kill {pid}."

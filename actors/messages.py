@@ -32,6 +32,8 @@ __all__ = [
     "Memories",
     "Memory",
     "NameEncoder",
+    "NightReport",
+    "Preempt",
     "QueryEmbedded",
     "Rebuild",
     "Rebuilt",
@@ -40,6 +42,7 @@ __all__ = [
     "ScopeCount",
     "ScopeFound",
     "Signal",
+    "Sleep",
     "Take",
     "Taken",
     "TextCaptured",
@@ -466,3 +469,39 @@ class Counts(_Message, frozen=True, kw_only=True):
     """By path."""
     kinds: dict[str, int]
     """Memories of each kind."""
+
+
+# --- Consolidator ----------------------------------------------------------------------------------------------------
+
+
+class Sleep(_Message, frozen=True, kw_only=True):
+    """Consolidate while nobody asks for anything. An actor that has much to do takes one bounded step and tells itself
+    to go on, so that `Preempt` comes through.
+    """
+
+    run: str
+    """Name of the night; what is written in it carries it."""
+    seed: bytes
+    """What chance depends on this night, 32 bytes; it follows from the mind's seed and the log's number."""
+    budget_s: float
+    """At most so long, seconds."""
+
+
+class Preempt(_Message, frozen=True, kw_only=True):
+    """Somebody asks for something: finish the step and stop."""
+
+    run: str
+    """The night that is to end."""
+
+
+class NightReport(_Message, frozen=True, kw_only=True):
+    """Answer to `Sleep`: what the night did so far."""
+
+    run: str
+    """The night."""
+    steps: tuple[str, ...]
+    """What was done, in order, by name."""
+    changes: int
+    """How many changes it asked the Store for."""
+    finished: bool
+    """Whether nothing is left to do until something new is captured."""

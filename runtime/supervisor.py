@@ -19,7 +19,7 @@ import msgspec
 from mnemic.actors.contract import CONTRACT, Actor, Clock, Context
 from mnemic.actors.errors import InvalidValue, MnemicError, Quarantined
 from mnemic.actors.messages import Envelope
-from mnemic.runtime.embedded import EmbeddedEngine, Reply
+from mnemic.runtime.engine import Engine, Placement, Reply
 from mnemic.runtime.supervision import Health, Policy, Quarantine, on_failure
 
 __all__ = ["ActorHealth", "ActorSpec", "DeadLetter", "Supervisor"]
@@ -41,6 +41,8 @@ class ActorSpec(msgspec.Struct, frozen=True):
     """Makes an instance, at start and after each failure."""
     capacity: int = 256
     """How many messages may wait for it."""
+    placement: Placement = Placement()
+    """What it wants of the machine it runs on."""
 
 
 class DeadLetter(msgspec.Struct, frozen=True):
@@ -76,7 +78,7 @@ class Supervisor:
 
     def __init__(
         self,
-        engine: EmbeddedEngine,
+        engine: Engine,
         specs: Sequence[ActorSpec],
         *,
         clock: Clock,
@@ -123,7 +125,7 @@ class Supervisor:
                 self._routes.setdefault(message, []).append(spec.name)
         try:
             for spec in specs:
-                engine.start(spec.name, spec.make, spec.capacity, self)
+                engine.start(spec.name, spec.make, spec.capacity, self, spec.placement)
                 self._started.append(spec.name)
         except BaseException:
             self.stop()
@@ -208,6 +210,9 @@ class Supervisor:
             progress=progress,
             cancelled=self._stopping.is_set,
         )
+
+    def handled(self, actor: str, envelope: Envelope, took_s: float, error: MnemicError | None) -> None:
+        """An actor is done with a message."""
 
     def failed(self, actor: str, envelope: Envelope, error: BaseException) -> None:
         """An actor failed: decide, and carry the decision out."""

@@ -113,6 +113,7 @@ class Watch:
         self.failures: list[tuple[str, str]] = []
         self.unclosed_ones: list[tuple[str, str]] = []
         self.lost: list[tuple[str, str]] = []
+        self.handled_ones: list[tuple[str, str | None]] = []
 
     def context(self, actor: str, envelope: Envelope) -> Context:
         def nothing(*_: Any) -> None:
@@ -132,6 +133,9 @@ class Watch:
     def failed(self, actor: str, envelope: Envelope, error: BaseException) -> None:
         self.failures.append((actor, type(error).__name__))
         self._on_failure(actor)
+
+    def handled(self, actor: str, envelope: Envelope, took_s: float, error: MnemicError | None) -> None:
+        self.handled_ones.append((type(envelope.message).__name__, error.code if error else None))
 
     def unclosed(self, actor: str, error: Exception) -> None:
         self.unclosed_ones.append((actor, type(error).__name__))
