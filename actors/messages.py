@@ -270,8 +270,8 @@ class Recall(_Message, frozen=True, kw_only=True):
 
     query: str
     """The question or the words."""
-    k: int = 10
-    """At most so many hits."""
+    k: int | None = None
+    """At most so many hits; as many as the setting ``recall.k`` says where absent."""
     scope: str = "*"
     """A scope's path: it and what is below it; ``*`` for everything."""
     kinds: tuple[str, ...] = DEFAULT_KINDS
@@ -449,6 +449,8 @@ class ScopeCount(_Message, frozen=True, kw_only=True):
 class Counts(_Message, frozen=True, kw_only=True):
     """Answer to `Count`."""
 
+    scan: str = ""
+    """Which code compares vectors: its instruction set, or ``numpy``."""
     seq: int
     """The log's highest number."""
     memories: int
@@ -476,7 +478,8 @@ class Counts(_Message, frozen=True, kw_only=True):
 
 class Sleep(_Message, frozen=True, kw_only=True):
     """Consolidate while nobody asks for anything. An actor that has much to do takes one bounded step and tells itself
-    to go on, so that `Preempt` comes through.
+    to go on, so that `Preempt` comes through. While its report says that it is not finished and time is left, the same
+    night is asked for again: for more of it, and for a report of all of it so far.
     """
 
     run: str

@@ -1,14 +1,15 @@
-"""What a supervisor decides when an actor fails: a pure function from an event to an instruction.
+"""What a supervisor decides when an actor fails: pure functions from an event to an instruction.
 
 One for one: only the actor that failed is made anew, after a delay that doubles with each failure; one that fails too
-often within a window is set aside with its reason until the process ends.
+often within a window is set aside with its reason, until somebody releases it. Chance is an argument: it shortens
+delays a little, so that actors that failed together do not come back together.
 """
 
 from __future__ import annotations
 
 import msgspec
 
-__all__ = ["Health", "Policy", "Quarantine", "Restart", "on_failure"]
+__all__ = ["Health", "Policy", "Quarantine", "Restart", "on_failure", "on_release"]
 
 _MOST_DOUBLINGS = 64  # beyond, no delay is below any longest one, and a float could not hold it
 
@@ -24,6 +25,8 @@ class Policy(msgspec.Struct, frozen=True):
     """Delay after the first failure; it doubles with each further one."""
     longest_delay_s: float = 5.0
     """No delay is longer."""
+    jitter: float = 0.25
+    """Chance shortens a delay by less than this part of it, 0 to 1."""
 
 
 class Health(msgspec.Struct, frozen=True):
@@ -53,11 +56,14 @@ class Quarantine(msgspec.Struct, frozen=True):
     """The reason."""
 
 
-def on_failure(health: Health, now_s: float, cause: str, policy: Policy) -> tuple[Health, Restart | Quarantine]:
+def on_failure(
+    health: Health, now_s: float, cause: str, policy: Policy, draw: float
+) -> tuple[Health, Restart | Quarantine]:
     """Decide what becomes of an actor that has just failed.
 
     Args:
         now_s: monotonic seconds.
+        draw: chance, at least 0 and below 1.
 
     Returns the actor's new health and the one instruction to carry out.
     """
@@ -67,4 +73,10 @@ def on_failure(health: Health, now_s: float, cause: str, policy: Policy) -> tupl
     if quarantined:
         return after, Quarantine(cause)
     doublings = min(len(recent) - 1, _MOST_DOUBLINGS)
-    return after, Restart(min(policy.longest_delay_s, policy.first_delay_s * 2**doublings))
+    delay_s = min(policy.longest_delay_s, policy.first_delay_s * 2**doublings)
+    return after, Restart(delay_s * (1 - policy.jitter * draw))
+
+
+def on_release(health: Health) -> Health:
+    """Decide what becomes of an actor that somebody releases: the failures so far count for the total alone."""
+    return Health(failures=health.failures, cause=health.cause)

@@ -1,31 +1,36 @@
 """The supervisor: starts the actors on an engine, routes messages by their type, restarts what fails.
 
-Above it stand the faces (command line, Python, MCP), which only ever `ask` and `tell` here.
+Above it stand the faces (command line, Python, MCP, HTTP), which only ever `ask` and `tell` here. Below it,
+`mnemic.runtime.post` finds who takes a message, `mnemic.runtime.keeper` restarts actors, and `mnemic.runtime.nights`
+has them sleep.
 """
 
 from __future__ import annotations
 
 import hashlib
-import itertools
 import logging
 import threading
-import traceback
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
 
 from mnemic.actors.contract import CONTRACT, Actor, Clock, Context
-from mnemic.actors.errors import InvalidValue, MnemicError, Quarantined
+from mnemic.actors.errors import InvalidValue, MnemicError, RuntimeFault
 from mnemic.actors.messages import Envelope
-from mnemic.runtime.engine import Engine, Placement, Reply
-from mnemic.runtime.supervision import Health, Policy, Quarantine, on_failure
+from mnemic.runtime.engine import Engine, Placement, cause_of
+from mnemic.runtime.idleness import Habits
+from mnemic.runtime.keeper import Keeper
+from mnemic.runtime.nights import Nights
+from mnemic.runtime.post import Post, about
+from mnemic.runtime.reports import ActorHealth, DeadLetter, Observer, SocietyReport, Unobserved
+from mnemic.runtime.supervision import Policy, Restart
 
-__all__ = ["ActorHealth", "ActorSpec", "DeadLetter", "Supervisor"]
+__all__ = ["ActorHealth", "ActorSpec", "DeadLetter", "Observer", "SocietyReport", "Supervisor", "Unobserved"]
 
 _log = logging.getLogger("mnemic.supervisor")
-_DEAD_LETTERS_KEPT = 256
+_LETTERS_SHOWN = 20
+_WATCH_ENDS_S = 30.0
 
 Progress = Callable[[int, int | None], None]
 
@@ -45,34 +50,6 @@ class ActorSpec(msgspec.Struct, frozen=True):
     """What it wants of the machine it runs on."""
 
 
-class DeadLetter(msgspec.Struct, frozen=True):
-    """A message that nobody waited for and nobody handled; its content is not kept here."""
-
-    actor: str
-    """Whom it was for; ``-`` where nobody takes it."""
-    message: str
-    """Its type."""
-    trace: str
-    """What set it off."""
-    reason: str
-    """Code of the error."""
-
-
-class ActorHealth(msgspec.Struct, frozen=True):
-    """What `doctor` shows of an actor."""
-
-    actor: str
-    """Its name."""
-    waiting: int
-    """Messages in its mailbox."""
-    failures: int
-    """Since the start of the process."""
-    cause: str
-    """The last failure: a kind of error and a place in the code."""
-    quarantined: bool
-    """Whether it was set aside."""
-
-
 class Supervisor:
     """Runs a society of actors on an engine."""
 
@@ -85,12 +62,19 @@ class Supervisor:
         seed: bytes,
         run: str,
         policy: Policy | None = None,
+        habits: Habits | None = None,
+        observer: Observer | None = None,
+        ask_timeout_s: float = 60.0,
     ) -> None:
-        """Check the actors and start them, in order.
+        """Check the actors and start them, in order. Once they are, the engine is the supervisor's to close.
 
         Args:
             seed: the mind's seed; what actors draw by chance depends on it.
             run: a name that no other run of a process has; traces start with it.
+            policy: when to give up an actor that fails.
+            habits: when to sleep, and when to leave.
+            observer: told what happens.
+            ask_timeout_s: how long who asks waits for an answer, unless he says.
 
         Raises:
             InvalidValue: an actor keeps another contract, or two have one name. Nothing was started.
@@ -99,95 +83,164 @@ class Supervisor:
         self._engine = engine
         self._clock = clock
         self._seed = seed
-        self._run = run
-        self._policy = policy or Policy()
-        self._numbers = itertools.count(1)
-        self._health = {spec.name: Health() for spec in specs}
-        self._routes: dict[type, list[str]] = {}
+        self._observer = observer or Unobserved()
+        self._ask_timeout_s = ask_timeout_s
         self._listeners: dict[str, Progress] = {}
         self._stopping = threading.Event()
-        self._counting = threading.Lock()  # over the dead letters
-        self._dead_letters: deque[DeadLetter] = deque(maxlen=_DEAD_LETTERS_KEPT)
-        self._dead_letter_count = 0
+        self._ending = threading.Lock()  # over what stops
+        self._closed = False
         self._started: list[str] = []
-        if len(self._health) < len(specs):
-            names = [spec.name for spec in specs]
-            raise InvalidValue(name="actors", value=names, why="two have one name", expected="a name for each")
-        for spec in specs:
-            if spec.kind.contract != CONTRACT:
-                raise InvalidValue(
-                    name=f"actor {spec.name}",
-                    value=spec.kind.__name__,
-                    why=f"it keeps contract {spec.kind.contract}",
-                    expected=f"an actor of contract {CONTRACT}",
-                )
-            for message in spec.kind.takes:
-                self._routes.setdefault(message, []).append(spec.name)
+        routes = _routes(specs)
+        names = [spec.name for spec in specs]
+        self._kinds = {spec.name: f"{spec.kind.__module__}:{spec.kind.__qualname__}" for spec in specs}
+        self._keeper = Keeper(engine, names, clock, policy or Policy(), seed + run.encode())
+        self._post = Post(engine, routes, clock, run, self._observer)
+        self._nights = Nights(self._post, self._busy, clock, seed, habits or Habits())
         try:
             for spec in specs:
                 engine.start(spec.name, spec.make, spec.capacity, self, spec.placement)
                 self._started.append(spec.name)
         except BaseException:
-            self.stop()
+            self._stop_actors()
             raise
 
     # --- what faces call ---------------------------------------------------------------------------------------------
 
-    def ask(self, message: Any, timeout_s: float = 60.0, progress: Progress | None = None) -> Any:
+    def ask(
+        self,
+        message: Any,
+        timeout_s: float | None = None,
+        progress: Progress | None = None,
+        trace: str | None = None,
+        *,
+        idle: bool = False,
+    ) -> Any:
         """Send a message to the actor that takes it and wait for its answer.
 
         Args:
             progress: told, in the actor's thread, how far the work is; one that raises is told no more.
+            trace: what it is part of; a request that is sent again carries the same one, so that what it writes has
+                the same keys. A new one where absent.
+            idle: whether it is nobody's wish, such as a look at how things are: no night ends because of it.
 
         Raises: the error of `mnemic.errors` that the actor answers with, or that says why there is no answer;
             `InvalidValue` where no actor or more than one takes the message.
         """
-        trace = self._name("t")
+        trace = trace or self._post.name("t")
         if progress is not None:
             self._listeners[trace] = progress
+        if not idle:
+            self._nights.requested()
+        limit_s = self._ask_timeout_s if timeout_s is None else timeout_s
         try:
-            return self._send(message, timeout_s, trace=trace, now=self._clock.now_us()).get()
+            return self._post.send(message, limit_s, trace=trace).get()
+        except RuntimeFault as error:
+            kind = type(message).__name__
+            extra = {"trace": trace, "message_type": kind, "code": error.code}
+            _log.warning("%s was not answered: %s", kind, error.code, extra=extra)
+            raise
         finally:
-            self._listeners.pop(trace, None)
+            if not idle:
+                self._nights.answered()
+            if self._listeners.get(trace) is progress:  # else the same request was sent again, and still waits
+                self._listeners.pop(trace, None)
 
-    def tell(self, message: Any) -> None:
-        """Send a message to all actors that take it."""
-        self._tell(message, trace=self._name("t"), now=self._clock.now_us(), sender=None)
+    def tell(self, message: Any, trace: str | None = None) -> None:
+        """Send a message to all actors that take it; `trace` as in `ask`."""
+        self._nights.requested()
+        self._post.tell(message, trace=trace or self._post.name("t"))
+        self._nights.answered()
+
+    def release(self, actors: Iterable[str] | None = None) -> list[str]:
+        """Have actors that were set aside made anew before their next messages, all of them where none is named.
+
+        Returns the names of those that were set aside.
+
+        Raises:
+            InvalidValue: there is no actor of such a name; nothing was done.
+        """
+        released = self._keeper.release(actors)
+        for actor in released:
+            _log.warning("%s was released", actor, extra={"actor": actor})
+        return released
+
+    def replay(self) -> int:
+        """Send the dead letters again that can be, oldest first, each once; what fails again comes back.
+
+        Returns how many found their way into a mailbox.
+        """
+        return self._post.replay()
+
+    def report(self) -> SocietyReport:
+        """How the society is; it costs no actor anything."""
+        return SocietyReport(
+            engine=self._engine.name,
+            actors=self.health(),
+            dead_letters=self._post.dead.count,
+            last_dead_letters=list(self._post.dead.shown()[-_LETTERS_SHOWN:]),
+            night=self._nights.last,
+            idle_s=self._nights.idle_s,
+            requests=self._nights.requests,
+        )
 
     def health(self) -> list[ActorHealth]:
         """How each actor is."""
         return [
-            ActorHealth(name, self._engine.waiting(name), health.failures, health.cause, health.quarantined)
-            for name, health in self._health.items()
-            if name in self._started
+            msgspec.structs.replace(self._keeper.view(name), kind=self._kinds[name]) for name in tuple(self._started)
         ]
 
     @property
     def dead_letters(self) -> tuple[DeadLetter, ...]:
-        """The last messages that could not be delivered."""
-        with self._counting:
-            return tuple(self._dead_letters)
+        """The last messages that could not be delivered, but for those that were sent again since."""
+        return self._post.dead.shown()
 
     @property
     def dead_letter_count(self) -> int:
         """All of them since the start."""
-        return self._dead_letter_count
+        return self._post.dead.count
+
+    def watch(self, tick_s: float = 1.0, on_idle_exit: Callable[[], None] | None = None) -> None:
+        """Look at the clock every so often, in a thread of its own: sleep when it is time.
+
+        Args:
+            on_idle_exit: called in that thread when the process may leave: at every look, until somebody wants
+                something.
+        """
+        self._nights.watch(tick_s, on_idle_exit)
+
+    def tick(self) -> None:
+        """Look at the clock now; a night's step that is due is waited for."""
+        self._nights.tick()
 
     def stop(self) -> None:
-        """Stop the actors, the last started first; each finishes its mailbox, and everyone who waits is answered."""
+        """Stop the actors, the last started first; each finishes its mailbox, and everyone who waits is answered.
+
+        The engine is closed with it. Once stopped, it stays so; any thread may call this, and more than once.
+        """
+        self._stop_actors()
+        with self._ending:
+            if not self._closed:
+                self._closed = True
+                self._engine.close()
+        self._nights.join(_WATCH_ENDS_S)  # outside: the watch may itself be about to stop everything
+
+    def _stop_actors(self) -> None:
         self._stopping.set()
-        while self._started:
-            self._engine.stop(self._started.pop())
+        self._nights.end()
+        with self._ending:
+            while self._started:
+                self._engine.stop(self._started.pop())
 
     # --- what the engine calls ---------------------------------------------------------------------------------------
 
     def context(self, actor: str, envelope: Envelope) -> Context:
         """What an actor is given with a message."""
+        self._keeper.begun(actor)
 
         def ask(message: Any, timeout_s: float) -> Any:
             if envelope.deadline is not None:
                 timeout_s = min(timeout_s, envelope.deadline - self._clock.monotonic_s())
-            return self._send(message, timeout_s, trace=envelope.trace, now=envelope.now).get()
+            return self._post.send(message, timeout_s, trace=envelope.trace, now=envelope.now).get()
 
         def progress(done: int, total: int | None) -> None:
             listener = self._listeners.get(envelope.trace)
@@ -197,7 +250,7 @@ class Supervisor:
                 listener(done, total)
             except Exception as error:  # a face's display is no reason for an actor to fail: said, and told no more
                 self._listeners.pop(envelope.trace, None)
-                _log.error("progress of trace %s is shown no more: %s", envelope.trace, _cause(error))
+                _log.error("progress is shown no more: %s", cause_of(error), extra=about(actor, envelope, "display"))
 
         kind = type(envelope.message).__name__
         return Context(
@@ -206,88 +259,61 @@ class Supervisor:
             clock=self._clock,
             seed=hashlib.sha256(b"\0".join((self._seed, actor.encode(), kind.encode()))).digest(),
             ask=ask,
-            tell=lambda message: self._tell(message, trace=envelope.trace, now=envelope.now, sender=actor),
+            tell=lambda message: self._post.tell(message, trace=envelope.trace, now=envelope.now, sender=actor),
             progress=progress,
             cancelled=self._stopping.is_set,
         )
 
     def handled(self, actor: str, envelope: Envelope, took_s: float, error: MnemicError | None) -> None:
         """An actor is done with a message."""
+        failed = self._keeper.ended(actor)
+        outcome = "failure" if failed else "ok" if error is None else error.code
+        kind = type(envelope.message).__name__
+        self._observer.handled(actor, kind, outcome, took_s)
+        if _log.isEnabledFor(logging.INFO):
+            extra = about(actor, envelope, outcome) | {"took_ms": round(took_s * 1e3, 3)}
+            _log.info("%s handled %s: %s", actor, kind, outcome, extra=extra)
 
     def failed(self, actor: str, envelope: Envelope, error: BaseException) -> None:
         """An actor failed: decide, and carry the decision out."""
-        cause = _cause(error)
-        self._health[actor], instruction = on_failure(
-            self._health[actor], self._clock.monotonic_s(), cause, self._policy
-        )
-        _log.error(
-            "%s failed on %s: %s (trace %s) -> %s",
-            actor,
-            type(envelope.message).__name__,
-            cause,
-            envelope.trace,
-            instruction,
-        )
-        if isinstance(instruction, Quarantine):
-            failures = self._health[actor].failures
-            self._engine.quarantine(actor, Quarantined(actor=actor, failures=failures, cause=cause))
-        else:
-            self._engine.restart(actor, instruction.delay_s)
+        cause = cause_of(error)
+        instruction = self._keeper.failed(actor, cause)
+        if isinstance(instruction, Restart):
+            self._observer.restarted(actor)
+        kind, extra = type(envelope.message).__name__, about(actor, envelope, "failure")
+        _log.error("%s failed on %s: %s -> %s", actor, kind, cause, instruction, extra=extra)
 
     def unclosed(self, actor: str, error: Exception) -> None:
         """An actor's old instance could not be closed: it is a failure to show, and there is nothing to decide."""
-        health = self._health[actor]
-        cause = _cause(error)
-        self._health[actor] = msgspec.structs.replace(health, failures=health.failures + 1, cause=cause)
-        _log.error("%s could not be closed: %s", actor, cause)
+        cause = cause_of(error)
+        self._keeper.unclosed(actor, cause)
+        _log.error("%s could not be closed: %s", actor, cause, extra={"actor": actor})
 
     def undelivered(self, actor: str, envelope: Envelope, error: MnemicError) -> None:
-        """Keep what is known of a message that was told and not handled."""
-        self._bury(actor, type(envelope.message).__name__, envelope.trace, error.code)
+        """Keep a message that was told and not handled."""
+        self._post.bury(actor, envelope, error.code)
 
-    # --- routing -----------------------------------------------------------------------------------------------------
+    # --- inside ------------------------------------------------------------------------------------------------------
 
-    def _send(self, message: Any, timeout_s: float, *, trace: str, now: int) -> Reply:
-        takers = self._routes.get(type(message), [])
-        if len(takers) != 1:
+    def _busy(self) -> bool:
+        """Whether an actor works, or has something to do."""
+        return any(self._keeper.works(name) or self._engine.waiting(name) for name in tuple(self._started))
+
+
+def _routes(specs: Sequence[ActorSpec]) -> dict[type, list[str]]:
+    """Who takes what; raises `InvalidValue` where the actors cannot be started together."""
+    names = [spec.name for spec in specs]
+    if len(set(names)) < len(names):
+        raise InvalidValue(name="actors", value=names, why="two have one name", expected="a name for each")
+    routes: dict[type, list[str]] = {}
+    for spec in specs:
+        if spec.kind.contract != CONTRACT:
             raise InvalidValue(
-                name="message",
-                value=type(message).__name__,
-                why=f"{len(takers)} actors take it",
-                expected="one that a single actor takes",
+                name=f"actor {spec.name}",
+                value=spec.kind.__name__,
+                why=f"it keeps contract {spec.kind.contract}",
+                expected=f"an actor of contract {CONTRACT}",
             )
-        timeout_s = max(0.0, timeout_s)
-        deadline = self._clock.monotonic_s() + timeout_s
-        return self._engine.send(takers[0], self._envelope(message, trace, now, deadline), timeout_s=timeout_s)
-
-    def _tell(self, message: Any, *, trace: str, now: int, sender: str | None) -> None:
-        kind = type(message).__name__
-        takers = self._routes.get(type(message), [])
-        if not takers:
-            self._bury("-", kind, trace, "no_taker")
-        for taker in takers:
-            try:
-                self._engine.send(taker, self._envelope(message, trace, now, None), timeout_s=0.0, own=sender == taker)
-            except MnemicError as error:
-                self._bury(taker, kind, trace, error.code)
-
-    def _envelope(self, message: Any, trace: str, now: int, deadline: float | None) -> Envelope:
-        return Envelope(id=self._name("m"), trace=trace, now=now, deadline=deadline, message=message)
-
-    def _name(self, kind: str) -> str:
-        return f"{self._run}-{kind}{next(self._numbers)}"
-
-    def _bury(self, actor: str, message: str, trace: str, reason: str) -> None:
-        with self._counting:
-            self._dead_letter_count += 1
-            self._dead_letters.append(DeadLetter(actor, message, trace, reason))
-        _log.warning("undelivered: %s for %s (%s, trace %s)", message, actor, reason, trace)
-
-
-def _cause(error: BaseException) -> str:
-    """A failure as a kind of error and a place in the code: its own text may quote a memory."""
-    frames = list(traceback.walk_tb(error.__traceback__))
-    if not frames:
-        return type(error).__name__
-    code, line = frames[-1][0].f_code, frames[-1][1]
-    return f"{type(error).__name__} at {code.co_name} ({code.co_filename.rsplit('/', 1)[-1]}:{line})"
+        for message in spec.kind.takes:
+            routes.setdefault(message, []).append(spec.name)
+    return routes

@@ -202,14 +202,14 @@ def test_a_bundle_that_the_store_refuses_is_kept_the_next_time(tmp_path: Path) -
     refusals = [StoreBusy(path="x", waited_s=1.0)] * 2
     with Society(tmp_path, sources={"a": turns([f"text {n}" for n in range(70)])}) as society:
         society.take_quietly("a")
-        ask = society.supervisor._send
+        ask = society.supervisor._post.send
 
         def refuse(message: Any, *args: Any, **options: Any) -> Any:
             if isinstance(message, Apply) and message.author == "embedder" and refusals:
                 raise refusals.pop()
             return ask(message, *args, **options)
 
-        society.supervisor._send = refuse  # type: ignore[method-assign]
+        society.supervisor._post.send = refuse  # type: ignore[method-assign]
         for _ in range(2):
             with pytest.raises(StoreBusy):
                 society.embed()
@@ -233,14 +233,14 @@ def test_vectors_that_are_kept_just_after_all_were_given_up_find_room(tmp_path: 
     with Society(tmp_path, sources={"a": turns(["one", "two"])}) as society:
         society.take_quietly("a")
         society.embed()
-        ask, rebuilt = society.supervisor._send, []
+        ask, rebuilt = society.supervisor._post.send, []
 
         def give_up_first(message: Any, *args: Any, **options: Any) -> Any:
             if isinstance(message, Apply) and message.author == "embedder" and not rebuilt:
                 rebuilt.append(ask(Rebuild(meaning=True), *args, **options).get())
             return ask(message, *args, **options)
 
-        society.supervisor._send = give_up_first  # type: ignore[method-assign]
+        society.supervisor._post.send = give_up_first  # type: ignore[method-assign]
         society.keep("three")
         idle(society)
         assert len(rebuilt) == 1

@@ -12,11 +12,12 @@ import pytest
 from mnemic.actors import changes, events, messages, snapshot
 from mnemic.actors.capture import CaptureActor
 from mnemic.actors.changes import AddMemory, AddVectors, Place, without_bulk
+from mnemic.actors.consolidator import ConsolidatorActor
 from mnemic.actors.embedder import EmbedderActor
 from mnemic.actors.retriever import RetrieverActor
 from mnemic.actors.store import StoreActor
 
-ACTORS = [StoreActor, EmbedderActor, RetrieverActor, CaptureActor]
+ACTORS = [StoreActor, EmbedderActor, RetrieverActor, CaptureActor, ConsolidatorActor]
 FOLDER = Path(__file__).parents[2] / "actors"
 
 

@@ -22,6 +22,7 @@ from mnemic.actors.errors import (
     InvalidValue,
     MnemicError,
     Quarantined,
+    StoreBusy,
 )
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.embedded import EmbeddedEngine
@@ -153,9 +154,10 @@ def test_what_nobody_takes_cannot_be_asked_and_is_a_dead_letter_when_told(superv
 
 def test_dead_letters_are_all_counted_and_the_last_ones_kept_whoever_sends_them(supervisor: Supervisor) -> None:
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda _: supervisor.tell(Nobody()), range(400)))
-    assert supervisor.dead_letter_count == 400
-    assert len(supervisor.dead_letters) == 256
+        list(pool.map(lambda _: supervisor.tell(Nobody()), range(1100)))
+    assert supervisor.dead_letter_count == 1100
+    assert len(supervisor.dead_letters) == 1024
+    assert len(supervisor.report().last_dead_letters) == 20
 
 
 def test_a_tell_that_finds_a_full_inbox_is_a_dead_letter_and_an_ask_is_refused(clock: ManualClock) -> None:
@@ -360,6 +362,244 @@ def test_nothing_that_is_kept_logged_or_answered_quotes_what_a_failure_said(
     assert "ValueError at fail" in caplog.text
 
 
+# --- releasing -------------------------------------------------------------------------------------------------------
+
+
+def set_aside(supervisor: Supervisor, kind: type = Do) -> None:
+    for _ in range(5):
+        with pytest.raises(ActorFailed):
+            supervisor.ask(kind(fail))
+    with pytest.raises(Quarantined):
+        supervisor.ask(kind(lambda context: None))
+
+
+def test_who_is_released_is_made_anew_and_starts_over(supervisor: Supervisor) -> None:
+    set_aside(supervisor, Do)
+    set_aside(supervisor, DoToo)
+    assert supervisor.release(["right"]) == ["right"]
+    assert supervisor.ask(DoToo(lambda context: "alive")) == "alive"
+    with pytest.raises(Quarantined):
+        supervisor.ask(Do(lambda context: None))
+    assert supervisor.release() == ["left"]
+    assert supervisor.release() == []
+    assert supervisor.ask(Do(lambda context: "alive")) == "alive"
+    assert [(one.failures, one.quarantined, one.state) for one in supervisor.health()] == [(5, False, "running")] * 2
+    for _ in range(4):
+        with pytest.raises(ActorFailed):
+            supervisor.ask(Do(fail))
+    assert supervisor.ask(Do(lambda context: "alive")) == "alive"
+
+
+def test_only_an_actor_that_is_there_can_be_released(supervisor: Supervisor) -> None:
+    set_aside(supervisor)
+    with pytest.raises(InvalidValue, match="there is none of that name"):
+        supervisor.release(["left", "middle"])
+    assert supervisor.health()[0].quarantined
+    assert supervisor.release(["right"]) == []
+
+
+# --- replaying -------------------------------------------------------------------------------------------------------
+
+
+def test_dead_letters_are_sent_again_as_they_were_oldest_first_and_what_fails_again_comes_back(
+    supervisor: Supervisor, clock: ManualClock
+) -> None:
+    mended = False
+    handled: list[tuple[int, str, int]] = []
+
+    def work(number: int) -> Callable[[Context], None]:
+        def handle(context: Context) -> None:
+            if not mended or number == 2:
+                raise StoreBusy(path="/there", waited_s=1.0)
+            handled.append((number, context.trace, context.now))
+
+        return handle
+
+    for number in range(4):
+        supervisor.tell(Do(work(number)), trace=f"trace {number}")
+    supervisor.tell(Nobody())
+    supervisor.ask(Do(lambda context: None))
+    before = supervisor.dead_letters
+    assert [(one.trace, one.reason, one.replayable) for one in before[1:]] == [
+        (f"trace {number}", "store_busy", True) for number in range(4)
+    ]
+    assert (before[0].message, before[0].replayable) == ("Nobody", False)
+    clock.advance(100)
+    mended = True
+    assert supervisor.replay() == 4
+    supervisor.ask(Do(lambda context: None))
+    assert handled == [(number, f"trace {number}", 1_000_000) for number in (0, 1, 3)]
+    assert [(one.message, one.id) for one in supervisor.dead_letters] == [
+        ("Nobody", before[0].id),
+        ("Do", before[3].id),
+    ]
+    assert supervisor.dead_letter_count == 6
+
+
+def test_what_was_told_to_somebody_set_aside_is_handled_after_release_and_replay(supervisor: Supervisor) -> None:
+    handled: list[int] = []
+    set_aside(supervisor)
+    supervisor.tell(Do(lambda context: handled.append(1)))
+    with pytest.raises(Quarantined):
+        supervisor.ask(Do(lambda context: None))
+    assert supervisor.replay() == 1  # it comes back: nobody has been released
+    with pytest.raises(Quarantined):
+        supervisor.ask(Do(lambda context: None))
+    assert supervisor.release() == ["left"]
+    assert supervisor.replay() == 1
+    supervisor.ask(Do(lambda context: None))
+    assert handled == [1]
+    assert supervisor.replay() == 0
+    assert supervisor.dead_letters == ()
+
+
+def test_a_replay_into_a_full_inbox_or_a_stopped_society_loses_nothing(clock: ManualClock) -> None:
+    supervisor = supervise(clock, [ActorSpec("left", Doer, Doer, capacity=1)])
+    begun, go_on = threading.Event(), threading.Event()
+    supervisor.tell(Do(lambda context: (begun.set(), go_on.wait(BOUND_S))))
+    assert begun.wait(BOUND_S)
+    for _ in range(4):
+        supervisor.tell(Do(lambda context: None))
+    assert len(supervisor.dead_letters) == 3
+    assert supervisor.replay() == 0
+    assert [one.reason for one in supervisor.dead_letters] == ["inbox_full"] * 3
+    go_on.set()
+    supervisor.stop()
+    assert supervisor.replay() == 0
+    assert [(one.reason, one.replayable) for one in supervisor.dead_letters] == [("actor_stopped", True)] * 3
+
+
+# --- what is shown ---------------------------------------------------------------------------------------------------
+
+
+def test_a_request_may_bring_its_trace_and_everything_it_sets_off_shares_it(supervisor: Supervisor) -> None:
+    def work(context: Context) -> tuple[str, str]:
+        return context.trace, context.ask(DoToo(lambda inner: inner.trace))
+
+    assert supervisor.ask(Do(work), trace="mine") == ("mine", "mine")
+    assert supervisor.ask(Do(work), trace="mine") == ("mine", "mine")
+    told: list[str] = []
+    supervisor.tell(Do(lambda context: told.append(context.trace)), trace="mine too")
+    supervisor.ask(Do(lambda context: None))
+    assert told == ["mine too"]
+
+
+def test_a_request_sent_again_while_it_runs_keeps_its_own_progress(supervisor: Supervisor) -> None:
+    shown: list[int] = []
+    begun, go_on = threading.Event(), threading.Event()
+
+    def work(context: Context) -> None:
+        begun.set()
+        assert go_on.wait(BOUND_S)
+        context.progress(2, None)
+
+    with ThreadPoolExecutor(1) as pool:
+        again = pool.submit(supervisor.ask, Do(work), BOUND_S, lambda done, total: shown.append(done), "the same")
+        assert begun.wait(BOUND_S)
+        supervisor.ask(DoToo(lambda context: None), trace="the same")
+        go_on.set()
+        again.result(BOUND_S)
+    assert shown == [2]
+
+
+def test_a_report_says_how_each_actor_is_and_what_it_has_done(supervisor: Supervisor, clock: ManualClock) -> None:
+    supervisor.ask(Do(lambda context: context.ask(DoToo(lambda inner: None))))
+    with pytest.raises(ActorFailed):
+        supervisor.ask(Do(fail))
+    clock.advance(7)
+    report = supervisor.report()
+    assert (report.engine, report.dead_letters, report.requests, report.idle_s) == ("embedded", 0, 2, 7.0)
+    left, right = report.actors
+    assert (left.actor, left.state, left.handled, left.failures) == ("left", "resting", 2, 1)
+    assert (right.actor, right.state, right.handled, right.failures) == ("right", "running", 1, 0)
+    supervisor.ask(Do(lambda context: None))
+    assert supervisor.health()[0].state == "running"
+    set_aside(supervisor, DoToo)
+    assert supervisor.health()[1].state == "quarantined"
+    assert msgspec.convert(msgspec.json.decode(msgspec.json.encode(report)), type=type(report)) == report
+
+
+class Notes:
+    """An observer that writes down what it is told."""
+
+    def __init__(self) -> None:
+        self.said: list[tuple[str, ...]] = []
+
+    def handled(self, actor: str, message: str, outcome: str, took_s: float) -> None:
+        self.said.append(("handled", actor, message, outcome, f"{took_s:g}"))
+
+    def restarted(self, actor: str) -> None:
+        self.said.append(("restarted", actor))
+
+    def buried(self, actor: str, message: str, reason: str) -> None:
+        self.said.append(("buried", actor, message, reason))
+
+
+def test_an_observer_is_told_what_becomes_of_every_message_and_how_long_it_took(clock: ManualClock) -> None:
+    notes = Notes()
+    supervisor = supervise(clock, policy=Policy(failures=2, first_delay_s=0.0), observer=notes)
+
+    def refuse(context: Context) -> None:
+        clock.advance(2)
+        raise StoreBusy(path="/there", waited_s=1.0)
+
+    with pytest.raises(StoreBusy):
+        supervisor.ask(Do(refuse))
+    for _ in range(2):
+        with pytest.raises(ActorFailed):
+            supervisor.ask(Do(fail))
+    supervisor.tell(Do(lambda context: None))
+    with pytest.raises(Quarantined):
+        supervisor.ask(Do(lambda context: None))
+    supervisor.stop()
+    assert notes.said == [
+        ("handled", "left", "Do", "store_busy", "2"),
+        ("restarted", "left"),
+        ("handled", "left", "Do", "failure", "0"),
+        ("handled", "left", "Do", "failure", "0"),
+        ("handled", "left", "Do", "quarantined", "0"),
+        ("buried", "left", "Do", "quarantined"),
+        ("handled", "left", "Do", "quarantined", "0"),
+    ]
+
+
+def test_one_trace_leads_through_the_log_from_the_face_to_the_last_actor_and_what_it_told(
+    supervisor: Supervisor, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "mnemic")
+
+    def work(context: Context) -> None:
+        context.ask(DoToo(lambda inner: inner.tell(Both())))
+        context.tell(Nobody())
+
+    supervisor.ask(Do(work), trace="the one")
+    supervisor.ask(Do(lambda context: None), trace="another")
+    supervisor.ask(DoToo(lambda context: None), trace="another")
+    said = [
+        (record.actor, record.message_type, record.code)  # type: ignore[attr-defined]
+        for record in caplog.records
+        if getattr(record, "trace", None) == "the one"
+    ]
+    assert sorted(said) == [
+        ("-", "Nobody", "no_taker"),
+        ("left", "Both", "ok"),
+        ("left", "Do", "ok"),
+        ("right", "Both", "ok"),
+        ("right", "DoToo", "ok"),
+    ]
+    assert all(hasattr(one, "took_ms") for one in caplog.records if one.name == "mnemic.supervisor")
+
+
+def test_a_request_that_the_runtime_could_not_answer_is_logged_with_its_trace(
+    supervisor: Supervisor, caplog: pytest.LogCaptureFixture
+) -> None:
+    supervisor.stop()
+    with pytest.raises(ActorStopped):
+        supervisor.ask(Do(lambda context: None), trace="the one")
+    (record,) = caplog.records
+    assert (record.getMessage(), record.trace) == ("Do was not answered: actor_stopped", "the one")  # type: ignore[attr-defined]
+
+
 # --- stopping --------------------------------------------------------------------------------------------------------
 
 
@@ -400,6 +640,35 @@ def test_a_handler_that_asks_an_actor_which_has_stopped_is_answered_and_the_stop
     go_on.set()
     supervisor.stop()
     assert [(one.message, one.reason) for one in supervisor.dead_letters] == [("Do", "actor_stopped")]
+
+
+def test_a_stop_closes_the_engine_once_whoever_stops_and_however_often(clock: ManualClock) -> None:
+    supervisor = supervise(clock)
+    closed: list[int] = []
+    supervisor._engine.close = lambda: closed.append(1)  # type: ignore[method-assign]
+    start = threading.Barrier(4)
+
+    def stop(_: int) -> None:
+        start.wait(BOUND_S)
+        supervisor.stop()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(stop, range(4)))
+    supervisor.stop()
+    assert closed == [1]
+
+
+def test_an_engine_whose_actors_could_not_be_started_is_left_to_whoever_made_it(clock: ManualClock) -> None:
+    engine = EmbeddedEngine(clock, stop_timeout_s=BOUND_S)
+    closed: list[int] = []
+    engine.close = lambda: closed.append(1)  # type: ignore[method-assign]
+
+    def broken() -> Actor:
+        raise OSError("no")
+
+    with pytest.raises(OSError, match="no"):
+        Supervisor(engine, [ActorSpec("left", Doer, broken)], clock=clock, seed=b"seed", run="run")
+    assert closed == []
 
 
 def test_after_the_stop_everything_is_refused_and_nothing_is_shown_as_running(supervisor: Supervisor) -> None:

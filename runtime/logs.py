@@ -1,0 +1,97 @@
+"""Logs: one JSON object a line, in a file that only its owner reads. Ids, codes and numbers, never a text.
+
+What a line says beyond its sentence is given through ``extra``, by the names in `FIELDS`; a trace leads through all
+lines of one request. Of an exception only its kind is written: what it says may quote a memory.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import logging.handlers
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+__all__ = ["FIELDS", "JsonLines", "log_to"]
+
+FIELDS = ("trace", "actor", "message_type", "message_id", "took_ms", "code")
+"""What a line may say by name, in the order in which it is written."""
+
+_MOST_BYTES = 1 << 20
+_BACKUPS = 3
+_MODE = 0o600
+
+
+class JsonLines(logging.Formatter):
+    """Writes a record as one JSON object, ASCII only, on one line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Give the line; its time is the record's, in UTC."""
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line |= {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
+        if record.exc_info and record.exc_info[0] is not None:
+            line["error"] = record.exc_info[0].__name__
+        return json.dumps(line, default=lambda value: type(value).__name__)
+
+
+@contextmanager
+def log_to(path: Path, *, rotate: bool = True, level: int = logging.INFO) -> Iterator[None]:
+    """Write what Mnemic logs into a file of mode 0600, until the block ends.
+
+    Args:
+        rotate: whether this process turns the file over once it holds 1 MiB, and keeps three older ones. Any process
+            follows a file that another one turns over.
+        level: what is less than that is not written.
+    """
+    handler = _LogFile(path, rotate)
+    handler.setFormatter(JsonLines())
+    logger = logging.getLogger("mnemic")
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(level)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+        logger.removeHandler(handler)
+        handler.close()
+
+
+class _LogFile(logging.handlers.RotatingFileHandler):
+    """A file to which several processes append."""
+
+    def __init__(self, path: Path, rotate: bool) -> None:
+        most = _MOST_BYTES if rotate else 0  # 0: never
+        super().__init__(path, maxBytes=most, backupCount=_BACKUPS, encoding="utf-8", delay=True)
+
+    def shouldRollover(self, record: logging.LogRecord) -> int:  # noqa: N802 - the library's name
+        """Say whether to turn the file over before this record; follows one that was turned over meanwhile."""
+        if self.stream is not None and self._moved(self.stream.fileno()):
+            self.stream.close()
+            self.stream = None  # the library opens it where it finds none
+        return int(super().shouldRollover(record))
+
+    def _moved(self, descriptor: int) -> bool:
+        try:
+            there = os.stat(self.baseFilename)
+        except FileNotFoundError:
+            return True
+        return not os.path.samestat(there, os.fstat(descriptor))
+
+    def _open(self) -> Any:
+        return open(self.baseFilename, "a", encoding="utf-8", opener=_open_private)
+
+
+def _open_private(path: str, flags: int) -> int:
+    descriptor = os.open(path, flags, _MODE)
+    os.fchmod(descriptor, _MODE)  # also where an older Mnemic has made it
+    return descriptor
