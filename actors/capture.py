@@ -9,8 +9,8 @@ White space around the bytes does not count: one host's hook trims it, and its t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from typing import Any, ClassVar, Self
 
 import msgspec
 
@@ -19,13 +19,9 @@ from mnemic.actors.contract import CONTRACT, Context, Setting
 from mnemic.actors.errors import BadInput, InvalidValue, SourceUnreadable
 from mnemic.actors.events import KINDS, ROLES, Event, Malformed, printable, to_bytes, to_text
 from mnemic.actors.messages import Applied, Apply, CaptureText, Kept, Take, Taken, TextCaptured
-from mnemic.actors.ports import Source, TranscriptOpener
+from mnemic.actors.ports import Digest, Locate, Ports, Source, TranscriptOpener
 
 __all__ = ["CaptureActor", "identity_of", "new_id"]
-
-Digest = Callable[..., bytes]
-Locate = Callable[[str | None, str | None], Place]
-"""Finds the scope of a folder, or takes the one that is named."""
 
 
 class CaptureActor:
@@ -37,6 +33,7 @@ class CaptureActor:
         Setting("capture.batch_events", 256, "events", "How many events of a transcript one transaction keeps.", 1),
         Setting("capture.batch_bytes", 4 << 20, "bytes", "A transaction is closed once its texts are this long.", 1),
     )
+    pinned: ClassVar[bool] = True
 
     def __init__(
         self, opener: TranscriptOpener, locate: Locate, identity: Digest, batch_events: int, batch_bytes: int
@@ -47,6 +44,18 @@ class CaptureActor:
         self._batch_events = batch_events
         self._batch_bytes = batch_bytes
         self._readings: dict[tuple[str, str, str | None], _Reading] = {}
+
+    @classmethod
+    def make(cls, ports: Ports) -> Self:
+        """Take what reads transcripts and what tells events apart."""
+        settings = ports.settings
+        return cls(
+            ports.open_transcript,
+            ports.locate,
+            ports.identity,
+            settings["capture.batch_events"],
+            settings["capture.batch_bytes"],
+        )
 
     def handle(self, message: Any, context: Context) -> Taken | TextCaptured:
         """Take in a part of a transcript, or one text.

@@ -10,9 +10,11 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import msgspec
+
+from mnemic.actors.ports import Ports
 
 __all__ = ["CONTRACT", "Actor", "Clock", "Context", "Setting"]
 
@@ -100,7 +102,12 @@ class Context:
 
 
 class Actor(Protocol):
-    """A part of the society."""
+    """A part of the society.
+
+    A class may also have ``close(self)``, called when an instance goes; ``pinned = True``, where it must run on the
+    machine that holds the home; and a static ``foresees(message) -> tuple``, the messages it will surely ask for while
+    it handles this one, so that an engine may fetch their answers beforehand.
+    """
 
     contract: ClassVar[int]
     """The version of the contract it was written for."""
@@ -108,6 +115,11 @@ class Actor(Protocol):
     """The messages it handles."""
     settings: ClassVar[tuple[Setting, ...]]
     """The knobs it reads."""
+
+    @classmethod
+    def make(cls, ports: Ports) -> Self:
+        """Make an instance, at start and after each failure, in the process it is to run in."""
+        ...
 
     def handle(self, message: Any, context: Context) -> Any:
         """Handle one message and give its answer, or ``None`` for an event."""

@@ -11,7 +11,7 @@ import hashlib
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ from mnemic.actors.messages import (
     NameEncoder,
     QueryEmbedded,
 )
-from mnemic.actors.ports import Encoder, Window
+from mnemic.actors.ports import Encoder, Ports, Window
 from mnemic.actors.snapshot import Pending, SnapshotSource
 
 __all__ = ["EmbedderActor"]
@@ -53,6 +53,7 @@ class EmbedderActor:
         Setting("embedder.max_windows", 16, "windows", "A longer text is embedded so far; its words find the rest.", 1),
         Setting("embedder.bulk_windows", 2, "windows", "The same for tool output and other bulk.", 1),
     )
+    pinned: ClassVar[bool] = True
 
     def __init__(
         self, load: Callable[[], Encoder], source: SnapshotSource, max_windows: int, bulk_windows: int
@@ -70,6 +71,17 @@ class EmbedderActor:
         self._current: _Current | None = None
         self._finished: list[_Current] = []
         self._looked: Counts | None = None  # what there is; to count it at each window would cost as much as a window
+
+    @classmethod
+    def make(cls, ports: Ports) -> Self:
+        """Open the store for reading; the model is loaded when it is first needed."""
+        settings = ports.settings
+        return cls(
+            ports.load_encoder,
+            ports.open_snapshots(),
+            settings["embedder.max_windows"],
+            settings["embedder.bulk_windows"],
+        )
 
     def handle(self, message: Any, context: Context) -> QueryEmbedded | EncoderNamed | Embedded | None:
         """Embed a question, take one step, or follow the log in the background.

@@ -5,16 +5,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.actors.changes import Change, Place
 from mnemic.actors.events import Event, Malformed
+from mnemic.actors.messages import Applied
+from mnemic.actors.snapshot import SnapshotSource
 
-__all__ = ["Encoder", "Source", "TranscriptOpener", "Window"]
+__all__ = ["Digest", "Encoder", "Locate", "Ports", "Source", "StorePort", "TranscriptOpener", "Window"]
+
+Digest = Callable[..., bytes]
+"""A keyed hash of a sequence of byte strings, 32 bytes."""
+Locate = Callable[[str | None, str | None], Place]
+"""Takes the scope that is named, or finds the one of a folder."""
 
 
 class Window(msgspec.Struct, frozen=True):
@@ -77,3 +85,41 @@ class TranscriptOpener(Protocol):
     def __call__(self, path: str, format: str) -> Source:
         """Raises `SourceUnreadable` or `AmbiguousFormat`."""
         ...
+
+
+class StorePort(Protocol):
+    """The store itself; see `mnemic.runtime.store.Store`."""
+
+    def apply(self, changes: Iterable[Change], *, at: int, key: bytes, author: str, run: str) -> Applied:
+        """Carry out changes in one transaction."""
+        ...
+
+    def rebuild(self, progress: Callable[[int, int | None], None], *, meaning: bool) -> int:
+        """Make what is derived again."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the file."""
+        ...
+
+
+class Ports(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a society has for its actors; `Actor.make` takes of it what the actor needs.
+
+    What is opened belongs to the actor that opened it, and its `close` lets go of it. Only one actor may write.
+    """
+
+    settings: Mapping[str, Any]
+    """The settings in force: values by full name, such as ``recall.k``."""
+    open_store: Callable[[], StorePort]
+    """Opens the mind for writing."""
+    open_snapshots: Callable[[], SnapshotSource]
+    """Opens the mind for reading, by a connection of one's own."""
+    load_encoder: Callable[[], Encoder]
+    """Loads the embedding model; raises `ModelError`."""
+    open_transcript: TranscriptOpener
+    """Opens transcripts."""
+    locate: Locate
+    """Finds scopes."""
+    identity: Digest
+    """The mind's keyed hash: what makes capturing twice store once."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -51,8 +51,19 @@ class Recollection:
         """All memories, column by column."""
         self._clear()
 
-    def follow(self, snapshot: Snapshot, encoder: EncoderName | None) -> None:
-        """Bring everything up to a snapshot; with another encoder, its vectors take the place of the old ones."""
+    @property
+    def empty(self) -> bool:
+        """Whether it has followed nothing yet: the first time takes long."""
+        return self._seq < 0
+
+    def follow(
+        self, snapshot: Snapshot, encoder: EncoderName | None, loaded: Callable[[int, int], None] = lambda *_: None
+    ) -> None:
+        """Bring everything up to a snapshot; with another encoder, its vectors take the place of the old ones.
+
+        Args:
+            loaded: told how many of the two parts, columns and vectors, are there.
+        """
         if snapshot.generation != self._generation:
             self._generation = snapshot.generation
             self._clear()
@@ -62,9 +73,11 @@ class Recollection:
                 growing.append(more)
             self.columns = Columns(*(growing.view() for growing in self._columns))
             self._superseded = snapshot.superseded()
+        loaded(1, 2)
         if encoder is not None and (encoder != self._encoder or snapshot.seq != self._seq_of_windows):
             self._follow_windows(snapshot, encoder)
         self._seq = snapshot.seq
+        loaded(2, 2)
 
     def windows(self) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.int64]]:
         """The vectors ``(w, dimensions) float32``, the position of each one's memory, and where its window starts."""

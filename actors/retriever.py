@@ -8,7 +8,7 @@ fusion. A question is embedded by the Embedder, before anything that is only pen
 from __future__ import annotations
 
 import difflib
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import msgspec
 import numpy as np
@@ -35,11 +35,12 @@ from mnemic.actors.messages import (
     ScopeFound,
     Trace,
 )
+from mnemic.actors.ports import Ports
 from mnemic.actors.recollection import Recollection
 from mnemic.actors.snapshot import Snapshot, SnapshotSource
 from mnemic.algorithms.bm25 import bm25, bm25_grouped
 from mnemic.algorithms.fusion import Fused, Signal, fuse, rank
-from mnemic.algorithms.scan import NATIVE, inner_products
+from mnemic.algorithms.scan import NATIVE, backend, inner_products
 from mnemic.algorithms.stopwords import STOP_WORDS, content_words
 
 __all__ = ["NOT_NATIVE", "RetrieverActor"]
@@ -64,11 +65,25 @@ class RetrieverActor:
         Setting("recall.k", 10, "memories", "How many hits a recall gives unless it says.", 1),
         Setting("recall.hit_bytes", 8192, "bytes", "Of a longer memory the best stretch is given, with its place.", 64),
     )
+    pinned: ClassVar[bool] = True
 
-    def __init__(self, source: SnapshotSource, hit_bytes: int) -> None:
+    def __init__(self, source: SnapshotSource, hit_bytes: int, k: int = 10) -> None:
         self._source = source
+        self._k = k
         self._hit_bytes = hit_bytes
         self._memory = Recollection()
+
+    @classmethod
+    def make(cls, ports: Ports) -> Self:
+        """Open the store for reading."""
+        return cls(ports.open_snapshots(), ports.settings["recall.hit_bytes"], ports.settings["recall.k"])
+
+    @staticmethod
+    def foresees(message: Any) -> tuple[Any, ...]:
+        """A recall by meaning will ask for its question's vector."""
+        if isinstance(message, Recall) and "dense" in message.signals:
+            return (EmbedQuery(text=message.query),)
+        return ()
 
     def handle(self, message: Any, context: Context) -> Recalled | Memories | ScopeFound | Counts:
         """Answer a recall, give memories whole, find a scope, or count.
@@ -83,7 +98,7 @@ class RetrieverActor:
                 return Memories(memories=tuple(snapshot.records(snapshot.rows_of(message.ids))))
             if isinstance(message, FindScope):
                 return ScopeFound(path=_existing(snapshot, message))
-            return snapshot.counts(None)
+            return msgspec.structs.replace(snapshot.counts(None), scan=backend())
 
     def close(self) -> None:
         """Let go of the store."""
@@ -91,10 +106,13 @@ class RetrieverActor:
 
     def _recall(self, recall: Recall, context: Context) -> Recalled:
         _check(recall)
+        k = self._k if recall.k is None else recall.k
         degraded: list[str] = []
+        loaded = context.progress if self._memory.empty else _unheard
+        loaded(0, 2)  # the first time takes long: the model comes before the two parts that `follow` tells of
         asked = self._embed(recall, context, degraded) if "dense" in recall.signals else None
         with self._source.snapshot() as snapshot:
-            self._memory.follow(snapshot, asked.encoder if asked else None)
+            self._memory.follow(snapshot, asked.encoder if asked else None, loaded)
             visible = self._visible(recall, snapshot)
             terms = _terms(recall.query, snapshot, degraded)
             signals, windows = self._signals(recall, snapshot, terms, visible, asked, degraded)
@@ -103,10 +121,10 @@ class RetrieverActor:
             if windows is not None:
                 speaking |= visible & (windows >= 0)  # meaning speaks for all it knows: the nearest, however far
             total = self._corrected(recall, fused.scores, speaking)
-            limit = max(4 * recall.k, _CANDIDATES_TRACED)
+            limit = max(4 * k, _CANDIDATES_TRACED)
             order = rank(total, speaking & visible, self._memory.columns.said_at, limit)
             prior = total - fused.scores
-            hits, left_out, used = self._hits(recall, snapshot, terms, order, fused, prior, windows)
+            hits, left_out, used = self._hits(recall, k, snapshot, terms, order, fused, prior, windows)
             candidates = self._candidates(snapshot, signals, order) if recall.trace else ()
         if recall.observe:
             ids = tuple(hit.id for hit in hits)
@@ -212,6 +230,7 @@ class RetrieverActor:
     def _hits(
         self,
         recall: Recall,
+        k: int,
         snapshot: Snapshot,
         terms: list[str],
         order: NDArray[np.int64],
@@ -222,7 +241,7 @@ class RetrieverActor:
         hits: list[Hit] = []
         left_out = used = 0
         for place, index in enumerate(order):
-            if len(hits) == recall.k:
+            if len(hits) == k:
                 break
             row = int(self._memory.columns.row[index])
             memory = snapshot.records([row])[0]
@@ -231,7 +250,7 @@ class RetrieverActor:
             if recall.budget_tokens is not None:
                 room = min(room, BYTES_A_TOKEN * (recall.budget_tokens - used))
             if len(memory.text) > room < min(self._hit_bytes, _LEAST_EXCERPT_BYTES):
-                left_out += place < recall.k
+                left_out += place < k
                 continue
             part, offset = excerpt(memory.text, room, start, terms)
             used += tokens_of(part)
@@ -252,6 +271,10 @@ class RetrieverActor:
             )
             for index, memory in zip(order, found, strict=True)
         )
+
+
+def _unheard(done: int, total: int | None) -> None:
+    """Report to nobody."""
 
 
 def _hit(memory: Memory, part: bytes, offset: int, why: dict[str, float], superseded_by: bytes | None) -> Hit:
@@ -307,7 +330,7 @@ def _check(recall: Recall) -> None:
         raise InvalidValue(name="an argument", value="", why=str(error), expected="the types of `Recall`") from None
     if not recall.query.strip():
         raise InvalidValue(name="the query", value=recall.query, why="it is empty", expected="some words")
-    if recall.k < 1:
+    if recall.k is not None and recall.k < 1:
         raise InvalidValue(name="k", value=recall.k, why="it is less than 1", expected="a number from 1")
     if recall.budget_tokens is not None and recall.budget_tokens < 1:
         raise InvalidValue(

@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Self
 
-from mnemic.actors.changes import AddMemory, Change
+from mnemic.actors.changes import AddMemory
 from mnemic.actors.contract import CONTRACT, Context, Setting
 from mnemic.actors.messages import Applied, Apply, Committed, Rebuild, Rebuilt
+from mnemic.actors.ports import Ports, StorePort
 
-__all__ = ["StoreActor", "StorePort"]
-
-
-class StorePort(Protocol):
-    """The store itself; see `mnemic.runtime.store.Store`."""
-
-    def apply(self, changes: Iterable[Change], *, at: int, key: bytes, author: str, run: str) -> Applied:
-        """Carry out changes in one transaction."""
-        ...
-
-    def rebuild(self, progress: Callable[[int, int | None], None], *, meaning: bool) -> int:
-        """Make what is derived again."""
-        ...
-
-    def close(self) -> None:
-        """Let go of the file."""
-        ...
+__all__ = ["StoreActor"]
 
 
 class StoreActor:
@@ -34,9 +18,15 @@ class StoreActor:
     contract: ClassVar[int] = CONTRACT
     takes: ClassVar[tuple[type, ...]] = (Apply, Rebuild)
     settings: ClassVar[tuple[Setting, ...]] = ()
+    pinned: ClassVar[bool] = True
 
     def __init__(self, store: StorePort) -> None:
         self._store = store
+
+    @classmethod
+    def make(cls, ports: Ports) -> Self:
+        """Open the store for writing."""
+        return cls(ports.open_store())
 
     def handle(self, message: Any, context: Context) -> Applied | Rebuilt:
         """Apply changes, or rebuild.

@@ -13,8 +13,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from mnemic.actors.errors import MnemicError
+
 BENCHES = {
+    "contract": "somebody's own actor, named by its class: whether it keeps the contract (exits with 1 if not)",
+    "engine": "a home on each engine: recall by MCP, beside a heavy job, from a start; resident memory",
+    "kill": "random kill -9 under load: what was acknowledged, and how long until it is back (exits with 1 on a loss)",
     "locomo": "LoCoMo's conversations, captured and asked: quality, speed, size, plaintext (needs --data)",
+    "soak": "very many mixed requests to one process: resident memory and descriptors over time",
 }
 """Name and what it measures; module `mnemic.bench.NAME_bench` holds ``run(arguments) -> list of rows``."""
 
@@ -23,28 +29,38 @@ def main() -> int:
     """Run it; exits with 2 where the input cannot be used."""
     parser = argparse.ArgumentParser(prog="python -m mnemic.bench", description="Measure what Mnemic claims.")
     parser.add_argument("name", choices=BENCHES, help="; ".join(f"{name}: {what}" for name, what in BENCHES.items()))
+    parser.add_argument("subject", nargs="?", metavar="package.module:Class", help="what the contract bench looks at")
+    parser.add_argument("--engine", help="embedded, ray or, for `engine` and `kill`, both (their default)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--data", type=Path, metavar="FILE", help="the data set, where a bench needs one")
     parser.add_argument("--questions", type=int, metavar="N", help="ask only every so many-th question, N in all")
+    parser.add_argument("--memories", type=int, default=10_000, metavar="N", help="engine: size of the home")
+    parser.add_argument("--seconds", type=float, default=60.0, metavar="S", help="engine: beside a heavy job, in all")
+    parser.add_argument("--no-model", action="store_true", help="engine, soak: words alone, without the model")
+    parser.add_argument("--kills", type=int, default=200, metavar="N", help="kill: how many, on all engines together")
+    parser.add_argument("--seed", type=int, default=0, help="kill, soak: of what is drawn")
+    parser.add_argument("--requests", type=int, default=100_000, metavar="N", help="soak: how many")
     arguments = parser.parse_args()
+    if arguments.engine is None:
+        arguments.engine = "both" if arguments.name in ("engine", "kill") else "embedded"
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command does; before NumPy is loaded
     run: Callable[[argparse.Namespace], list[dict[str, Any]]] = import_module(
         f"mnemic.bench.{arguments.name}_bench"
     ).run
     try:
         rows = run(arguments)
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, MnemicError) as error:
         why = f"there is no {error}" if isinstance(error, KeyError) else error
         print(f"bench {arguments.name}: {why}", file=sys.stderr)
         return 2
     about = _about()
     if arguments.json:
         print(json.dumps({"about": about, "rows": rows}, indent=1))
-        return 0
-    print(" ".join(f"{name}={value}" for name, value in about.items()))
-    for row in rows:
-        print("  ".join(f"{name}={_short(value)}" for name, value in row.items()))
-    return 0
+    else:
+        print(" ".join(f"{name}={value}" for name, value in about.items()))
+        for row in rows:
+            print(_line(row))
+    return int(any(row.get("state") == "failed" for row in rows))
 
 
 def _about() -> dict[str, Any]:
@@ -59,6 +75,12 @@ def _about() -> dict[str, Any]:
         "python": platform.python_version(),
         "system": platform.system(),
     }
+
+
+def _line(row: dict[str, Any]) -> str:
+    if "check" in row:
+        return f"{row['state']:<8}{row['check']:<10}{row['why']}"
+    return "  ".join(f"{name}={_short(value)}" for name, value in row.items())
 
 
 def _short(value: Any) -> str:

@@ -27,7 +27,6 @@ from mnemic.bench.locomo import METRICS, Question, Ranked, convert, evaluate, qu
 from mnemic.bench.metrics import compare
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.homes import open_mind
-from mnemic.runtime.projects import Locator
 from mnemic.runtime.schema import connect
 from mnemic.runtime.settings import Settings
 from mnemic.runtime.society import start_society
@@ -62,9 +61,7 @@ def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
         corpus.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
         rows = [_capture(home, corpus, len(lines)), *_space(home, lines)]
         found, keys = open_mind(home, "default")
-        society = start_society(
-            found, keys, Settings(), SystemClock(), opener=_no_transcripts, locate=Locator(), code="bench"
-        )
+        society = start_society(found, keys, Settings(), SystemClock(), opener=_no_transcripts, code="bench")
         try:
             rows += _quality(society, asked)
             rows += _latency(society, home, asked, lambda: connect(found.store, keys))

@@ -1,7 +1,7 @@
 """The database: how it is opened, its tables, and its numbered migrations.
 
-``log`` and ``texts`` are what was given; all other tables can be made again from them. `mnemic.runtime.store` writes
-them and `mnemic.runtime.reader` reads them.
+``log`` and ``texts`` are what was given; all other tables can be made again from them, but for ``fences``, which says
+who may write to this very file. `mnemic.runtime.store` writes them and `mnemic.runtime.reader` reads them.
 """
 
 from __future__ import annotations
@@ -87,7 +87,9 @@ CREATE TABLE windows(
 CREATE INDEX windows_memory ON windows(memory);
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST,)
+_FENCES = "CREATE TABLE fences(slot TEXT PRIMARY KEY, epoch INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _FENCES)
 """Migration n takes a store from schema n to schema n + 1; the schema's number is SQLite's ``user_version``."""
 
 

@@ -12,41 +12,56 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mnemic.actors.capture import CaptureActor
-from mnemic.actors.contract import Setting
-from mnemic.actors.embedder import EmbedderActor
+from mnemic.actors.contract import Actor, Setting
 from mnemic.actors.errors import BadSettings, InvalidValue
-from mnemic.actors.retriever import RetrieverActor
-from mnemic.actors.store import StoreActor
+from mnemic.runtime import idleness
+from mnemic.runtime.plugins import BUILT_IN, SLOTS, load_actors
 
-__all__ = ["TABLE", "Settings", "as_markdown", "load_settings"]
+__all__ = ["TABLE", "Settings", "as_markdown", "load_settings", "model_folder", "unknown_names"]
 
 _RUNTIME = (
     Setting("runtime.ask_timeout_s", 60.0, "seconds", "How long a face waits for one answer.", 0.1),
     Setting("runtime.inbox_messages", 256, "messages", "How many messages may wait for one actor.", 1),
+    *idleness.SETTINGS,
+    Setting("embedder.gpus", 0.0, "GPUs", "So much of a GPU the embedder asks of an engine that hands them out.", 0.0),
+)
+_ACTORS = tuple(
+    Setting(f"actors.{slot}", "", "class", f"Who is the {slot}: module:Class or an entry point; empty is the built-in.")
+    for slot in SLOTS
 )
 TABLE: tuple[Setting, ...] = tuple(
     sorted(
-        (*_RUNTIME, *StoreActor.settings, *CaptureActor.settings, *EmbedderActor.settings, *RetrieverActor.settings),
+        (*_RUNTIME, *_ACTORS, *(setting for kind in BUILT_IN.values() for setting in kind.settings)),
         key=lambda setting: setting.name,
     )
 )
-"""All settings, by name."""
+"""All settings of Mnemic's own, by name. An actor that `[actors]` names brings its own besides."""
 
 
 class Settings:
     """The settings in force."""
 
     def __init__(self, values: Mapping[str, Any] | None = None) -> None:
-        self._values = {setting.name: setting.default for setting in TABLE} | dict(values or {})
+        """Take values that are in the table.
+
+        Raises:
+            ActorRefused: an actor that is named cannot be used.
+        """
+        given = dict(values or {})
+        self.actors: dict[str, type[Actor]] = _actors(given)
+        """Who fills each slot, in the order in which they start."""
+        self._values = {name: setting.default for name, setting in _table(self.actors).items()} | given
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name]
 
+    def values(self) -> dict[str, Any]:
+        """All of them, by full name."""
+        return dict(self._values)
+
     def model_folder(self) -> Path | None:
         """The folder of the user's own model; ``None`` means the default one."""
-        named = self._values["embedder.model"]
-        return Path(named).expanduser() if named else None
+        return model_folder(self._values)
 
     def hash(self) -> str:
         """A name for these values, 16 hexadecimal digits."""
@@ -59,18 +74,11 @@ def load_settings(path: Path) -> Settings:
     Raises:
         BadSettings: the file cannot be read, or is no TOML.
         InvalidValue: it holds an unknown name, or a value of another type or size.
+        ActorRefused: an actor that it names cannot be used.
     """
-    try:
-        document = tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        return Settings()
-    except OSError as error:
-        raise BadSettings(path=str(path), why=error.strerror or type(error).__name__) from error
-    except ValueError as error:
-        raise BadSettings(path=str(path), why=f"it is no TOML: {error}") from error
-    known = {setting.name: setting for setting in TABLE}
+    given, known = _read(path)
     values = {}
-    for name, value in _flatten(document):
+    for name, value in given.items():
         if name not in known:
             raise InvalidValue(
                 name=f"{name} in {path}", value=value, why="there is no such setting", expected=", ".join(known)
@@ -79,10 +87,50 @@ def load_settings(path: Path) -> Settings:
     return Settings(values)
 
 
+def unknown_names(path: Path) -> list[str]:
+    """The names in a file of settings that no setting has, in the order in which they stand there.
+
+    Raises:
+        BadSettings, InvalidValue, ActorRefused: as `load_settings`.
+    """
+    given, known = _read(path)
+    return [name for name in given if name not in known]
+
+
+def model_folder(values: Mapping[str, Any]) -> Path | None:
+    """The folder of the user's own model, as the settings name it; ``None`` means the default one."""
+    named = values["embedder.model"]
+    return Path(named).expanduser() if named else None
+
+
 def as_markdown() -> str:
     """The table as documentation."""
     rows = [f"| `{s.name}` | `{s.default!r}` | {s.unit} | {s.help} |" for s in TABLE]
     return "\n".join(["| setting | default | unit | what it does |", "|---|---|---|---|", *rows]) + "\n"
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, Setting]]:
+    """What a file gives, unchecked, and what settings there are, those of the actors it names included."""
+    try:
+        document = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        document = {}
+    except OSError as error:
+        raise BadSettings(path=str(path), why=error.strerror or type(error).__name__) from error
+    except ValueError as error:
+        raise BadSettings(path=str(path), why=f"it is no TOML: {error}") from error
+    given = dict(_flatten(document))
+    own = {setting.name: setting for setting in _ACTORS}
+    named = {name: _checked(own[name], value, path) for name, value in given.items() if name in own}
+    return given, _table(_actors(named))  # who is named brings settings of its own
+
+
+def _actors(values: Mapping[str, Any]) -> dict[str, type[Actor]]:
+    return load_actors({slot: values.get(f"actors.{slot}", "") for slot in SLOTS}, TABLE)
+
+
+def _table(actors: Mapping[str, type[Actor]]) -> dict[str, Setting]:
+    return {setting.name: setting for setting in (*TABLE, *(one for kind in actors.values() for one in kind.settings))}
 
 
 def _flatten(document: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:

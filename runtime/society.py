@@ -1,29 +1,91 @@
 """The society of one mind: its actors with their ports, started under a supervisor.
 
-The root (`mnemic.mind`) hands in what reads transcripts; benches start a society of their own on the same parts.
+The root (`mnemic.mind`) hands in what reads transcripts; benches start a society of their own on the same parts. A
+`Recipe` is all it takes to make one of the actors, in this process or in another one that sees the same files.
 """
 
 from __future__ import annotations
 
 import platform
+from functools import partial
+from importlib import import_module
+from typing import Any
 
-from mnemic.actors.capture import CaptureActor
+import msgspec
+
 from mnemic.actors.contract import Actor, Clock
-from mnemic.actors.embedder import EmbedderActor
-from mnemic.actors.ports import TranscriptOpener
-from mnemic.actors.retriever import RetrieverActor
-from mnemic.actors.store import StoreActor
+from mnemic.actors.errors import ActorRefused, MnemicError, StoreError
+from mnemic.actors.ports import Ports, TranscriptOpener
 from mnemic.runtime.embedded import EmbeddedEngine
+from mnemic.runtime.engine import Engine, Placement, cause_of
 from mnemic.runtime.homes import MindFolder
-from mnemic.runtime.keys import Keys, run_name
+from mnemic.runtime.idleness import Habits, habits_from
+from mnemic.runtime.keys import Keys, load_keys, run_name
 from mnemic.runtime.models import load_encoder
+from mnemic.runtime.plugins import BUILT_IN, load_actor, path_of
 from mnemic.runtime.projects import Locator
 from mnemic.runtime.reader import open_reader
-from mnemic.runtime.settings import Settings
+from mnemic.runtime.reports import Observer
+from mnemic.runtime.settings import Settings, model_folder
 from mnemic.runtime.store import Stamp, Store
 from mnemic.runtime.supervisor import ActorSpec, Supervisor
 
-__all__ = ["start_society"]
+__all__ = ["Recipe", "start_society"]
+
+
+class Recipe(msgspec.Struct, frozen=True, kw_only=True):
+    """How to make the actors of one mind in any process that sees its files. Pickles, and holds no secret."""
+
+    folder: MindFolder
+    """The mind's files; the key is read there, and never travels."""
+    check: str
+    """The key's check value, which lies in clear beside it."""
+    actors: dict[str, str]
+    """For every slot the class that fills it, as ``module:Class``."""
+    settings: dict[str, Any]
+    """The settings in force, by full name."""
+    stamp: Stamp
+    """What the writer marks its transactions with."""
+    opener: TranscriptOpener | str
+    """Reads transcripts: a function of a module, or ``module:function``."""
+    fence: str | None = None
+    """Slot of the writer's fence; ``None`` where nothing is fenced."""
+
+    def make(self, slot: str) -> Actor:
+        """Make the actor of a slot, in this process.
+
+        Raises:
+            ActorRefused: somebody's own class is not there, or cannot be made.
+            StoreError: the mind cannot be opened.
+        """
+        path = self.actors[slot]
+        kind = load_actor(path, slot)
+        ports = self.ports()
+        if kind is BUILT_IN[slot]:
+            return kind.make(ports)
+        try:
+            return kind.make(ports)
+        except StoreError:  # the mind's own trouble
+            raise
+        except Exception as error:  # whatever a stranger's code does
+            raise ActorRefused(name=path, slot=slot, why=f"its make() failed: {_reason(error)}") from error
+
+    def ports(self) -> Ports:
+        """What the actors need from outside.
+
+        Raises:
+            KeyMissing, KeyMismatch: the key file is not there, or is not this mind's.
+        """
+        keys = load_keys(self.folder.key, self.check)
+        return Ports(
+            settings=self.settings,
+            open_store=lambda: Store.open(self.folder.store, keys, self.stamp, self.fence),
+            open_snapshots=lambda: open_reader(self.folder.store, keys),
+            load_encoder=lambda: load_encoder(model_folder(self.settings)),
+            open_transcript=_function(self.opener) if isinstance(self.opener, str) else self.opener,
+            locate=Locator(),
+            identity=keys.identity(),
+        )
 
 
 def start_society(
@@ -32,53 +94,66 @@ def start_society(
     settings: Settings,
     clock: Clock,
     *,
-    opener: TranscriptOpener,
-    locate: Locator,
+    opener: TranscriptOpener | str,
     code: str,
     seed: bytes | None = None,
+    engine: Engine | None = None,
+    observer: Observer | None = None,
+    habits: Habits | None = None,
+    fence: str | None = None,
 ) -> Supervisor:
-    """Start Store, Embedder, Retriever and Capture on the embedded engine.
+    """Start the actors that the settings name, those of `mnemic.runtime.plugins.BUILT_IN` where they name none.
 
     Args:
-        opener: reads transcripts.
-        locate: finds scopes.
+        opener: reads transcripts; a function of a module, or ``module:function``, where the engine has processes.
         code: version of Mnemic, for the log.
         seed: what chance depends on; the mind's own where absent.
+        engine: where they run; threads of this process where absent.
+        observer: told what the actors do.
+        habits: when the mind sleeps; as the settings say where absent.
+        fence: where given, this society's writer replaces every earlier one of the same name, which writes no more.
 
     Raises:
-        StoreError: the store cannot be opened; nothing runs then.
+        ActorRefused: an actor of somebody's own does not keep the contract, or cannot be made.
+        StoreError: the store cannot be opened.
+            Nothing runs then.
     """
-    stamp = Stamp(machine=platform.node(), code=code, settings=settings.hash())
-    capacity = settings["runtime.inbox_messages"]
-
-    def make_store() -> Actor:
-        return StoreActor(Store.open(folder.store, keys, stamp))
-
-    def make_embedder() -> Actor:
-        return EmbedderActor(
-            lambda: load_encoder(settings.model_folder()),
-            open_reader(folder.store, keys),
-            settings["embedder.max_windows"],
-            settings["embedder.bulk_windows"],
-        )
-
-    def make_retriever() -> Actor:
-        return RetrieverActor(open_reader(folder.store, keys), settings["recall.hit_bytes"])
-
-    def make_capture() -> Actor:
-        return CaptureActor(
-            opener, locate, keys.identity(), settings["capture.batch_events"], settings["capture.batch_bytes"]
-        )
-
+    recipe = Recipe(
+        folder=folder,
+        check=keys.check,
+        actors={slot: path_of(kind) for slot, kind in settings.actors.items()},
+        settings=settings.values(),
+        stamp=Stamp(machine=platform.node(), code=code, settings=settings.hash()),
+        opener=opener,
+        fence=fence,
+    )
     return Supervisor(
-        EmbeddedEngine(clock),
+        engine or EmbeddedEngine(clock),
         [
-            ActorSpec("store", StoreActor, make_store, capacity),
-            ActorSpec("embedder", EmbedderActor, make_embedder, capacity),
-            ActorSpec("retriever", RetrieverActor, make_retriever, capacity),
-            ActorSpec("capture", CaptureActor, make_capture, capacity),
+            ActorSpec(
+                slot, kind, partial(recipe.make, slot), settings["runtime.inbox_messages"], _placed(slot, settings)
+            )
+            for slot, kind in settings.actors.items()
         ],
         clock=clock,
         seed=keys.seed if seed is None else seed,
         run=run_name(),
+        observer=observer,
+        habits=habits or habits_from(settings.values()),
+        ask_timeout_s=settings["runtime.ask_timeout_s"],
     )
+
+
+def _placed(slot: str, settings: Settings) -> Placement:
+    gpus = settings["embedder.gpus"] if slot == "embedder" else 0.0
+    return Placement(gpus=gpus, pinned=bool(getattr(settings.actors[slot], "pinned", False)))
+
+
+def _function(path: str) -> Any:
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)
+
+
+def _reason(error: Exception) -> str:
+    """A failure in a clause: what it says only where it is one of ours, since any other may quote a memory."""
+    return str(error).rstrip(".") if isinstance(error, MnemicError) else cause_of(error)

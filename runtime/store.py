@@ -3,6 +3,10 @@
 A writing transaction takes the right to write at its start, so that several processes may take turns; readers
 (`mnemic.runtime.reader`) work meanwhile. The log keeps each change with its inverse; whatever is derived can be made
 again from it (`rebuild`), and a mind can be copied as it was at any moment (`fork`).
+
+A writer that lives long is fenced: whoever opens the store for the same slot takes the next epoch, and one of an older
+epoch, believed dead and perhaps only slow, writes no more. A command that opens, writes and closes needs no fence: each
+of its transactions is whole, whoever else writes.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from mnemic.actors.changes import (
     Supersede,
     without_bulk,
 )
-from mnemic.actors.errors import InvalidValue
+from mnemic.actors.errors import Fenced, InvalidValue
 from mnemic.actors.messages import Applied, Kept
 from mnemic.runtime.carry import Carrier
 from mnemic.runtime.keys import Keys
@@ -71,6 +75,8 @@ class Store:
         self._db = connection
         self._stamp = stamp
         self._carrier = Carrier(connection, keys.identity())
+        self._fence: str | None = None
+        self._epoch = 0
 
     @classmethod
     def create(cls, path: Path, keys: Keys, stamp: Stamp | None = None) -> Store:
@@ -88,13 +94,24 @@ class Store:
             raise
 
     @classmethod
-    def open(cls, path: Path, keys: Keys, stamp: Stamp | None = None) -> Store:
+    def open(cls, path: Path, keys: Keys, stamp: Stamp | None = None, fence: str | None = None) -> Store:
         """Open a store, and bring an older one to the newest schema.
+
+        Args:
+            fence: the slot this writer fills. It is the slot's only one from now on: any that was opened for it before
+                is refused by `Fenced`. ``None`` for one that replaces nobody and that nobody replaces.
 
         Raises:
             DamagedStore, NewerSchema, StoreReadOnly, StoreBusy: nothing was written.
         """
-        return cls._opened(path, keys, stamp, new=False)
+        store = cls._opened(path, keys, stamp, new=False)
+        if fence is not None:
+            try:
+                store._take_over(fence)
+            except BaseException:
+                store.close()
+                raise
+        return store
 
     @classmethod
     def _opened(cls, path: Path, keys: Keys, stamp: Stamp | None, *, new: bool) -> Store:
@@ -118,8 +135,8 @@ class Store:
             key: idempotency key; the same key again changes nothing and gives the answer of the first time.
 
         Raises:
-            DiskFull, StoreReadOnly, StoreBusy, DamagedStore, NewerSchema, NoSuchMemory, InvalidValue: nothing was
-                changed.
+            DiskFull, StoreReadOnly, StoreBusy, DamagedStore, NewerSchema, Fenced, NoSuchMemory, InvalidValue: nothing
+                was changed.
         """
         with self._writing():
             answered = self._db.execute("SELECT answer FROM applies WHERE key = ?", (key,)).get
@@ -222,13 +239,27 @@ class Store:
                 if inverse is not None:
                     self._carrier.carry_out(_decode_inverse(inverse), 0)
             self._db.execute("DELETE FROM applies WHERE id NOT IN (SELECT apply FROM log)")
+            self._db.execute("DELETE FROM fences")  # who may write to the original says nothing about the copy
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """One transaction, in a store that no newer Mnemic has changed since it was opened."""
+        """One transaction, unless a newer Mnemic has changed the store meanwhile, or another writer has taken over."""
         with translated(self._path), lease(self._db):
             check_schema(self._db, self._path)
+            if self._fence is not None:
+                current = self._db.execute("SELECT epoch FROM fences WHERE slot = ?", (self._fence,)).get or 0
+                if current != self._epoch:
+                    raise Fenced(path=str(self._path), own=self._epoch, current=current)
             yield
+
+    def _take_over(self, fence: str) -> None:
+        with self._writing():
+            epoch = self._db.execute(
+                "INSERT INTO fences(slot, epoch) VALUES(?, 1) ON CONFLICT(slot) DO UPDATE SET epoch = epoch + 1"
+                " RETURNING epoch",
+                (fence,),
+            ).get
+        self._fence, self._epoch = fence, int(epoch)
 
     def _log_after(self, seq: int) -> list[Any]:
         """The next page of the log; fetched at once (see `mnemic.runtime.reader`)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -12,22 +13,19 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.capture import CaptureActor
 from mnemic.actors.changes import Place
-from mnemic.actors.contract import Actor
-from mnemic.actors.embedder import EmbedderActor
 from mnemic.actors.errors import ModelMissing
 from mnemic.actors.events import Event, Malformed, to_bytes
 from mnemic.actors.messages import CaptureText, Embedded, EmbedPending, Recall, Recalled, Take, Taken, TextCaptured
-from mnemic.actors.ports import Source, Window
-from mnemic.actors.retriever import RetrieverActor
-from mnemic.actors.store import StoreActor
+from mnemic.actors.ports import Ports, Source, Window
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.embedded import EmbeddedEngine
 from mnemic.runtime.homes import make_mind, open_mind
 from mnemic.runtime.keys import Keys
+from mnemic.runtime.plugins import BUILT_IN
 from mnemic.runtime.projects import Locator
 from mnemic.runtime.reader import open_reader
+from mnemic.runtime.settings import Settings
 from mnemic.runtime.store import Store
 from mnemic.runtime.supervision import Policy
 from mnemic.runtime.supervisor import ActorSpec, Supervisor
@@ -127,7 +125,6 @@ class Society:
         if not (home / "minds" / "default").exists():
             make_mind(home, "default", self.clock)
         self.folder, self.keys = open_mind(home, "default")
-        locate = Locator()
 
         def open_source(path: str, format: str) -> Source:
             self.opened.append(ListSource(self.sources[path]))
@@ -135,22 +132,19 @@ class Society:
 
         self.open_source: Callable[[str, str], Source] = open_source
 
-        def make_capture() -> Actor:
-            return CaptureActor(
-                lambda path, format: self.open_source(path, format), locate, self.keys.identity(), batch_events, 1 << 20
-            )
-
-        def make_embedder() -> Actor:
-            return EmbedderActor(lambda: self.load(), self.reader(), max_windows, 2)
-
+        settings = {"capture.batch_events": batch_events, "capture.batch_bytes": 1 << 20, "recall.hit_bytes": hit_bytes}
+        self.ports = Ports(
+            settings=Settings(settings | {"embedder.max_windows": max_windows}).values(),
+            open_store=lambda: Store.open(self.folder.store, self.keys),
+            open_snapshots=self.reader,
+            load_encoder=lambda: self.load(),
+            open_transcript=lambda path, format: self.open_source(path, format),
+            locate=Locator(),
+            identity=self.keys.identity(),
+        )
         self.supervisor = Supervisor(
             EmbeddedEngine(self.clock, stop_timeout_s=BOUND_S),
-            [
-                ActorSpec("store", StoreActor, lambda: StoreActor(Store.open(self.folder.store, self.keys))),
-                ActorSpec("embedder", EmbedderActor, make_embedder),
-                ActorSpec("retriever", RetrieverActor, lambda: RetrieverActor(self.reader(), hit_bytes)),
-                ActorSpec("capture", CaptureActor, make_capture),
-            ],
+            [ActorSpec(slot, kind, partial(kind.make, self.ports)) for slot, kind in BUILT_IN.items()],
             clock=self.clock,
             seed=self.keys.seed if seed is None else seed,
             run=Keys(bytes(32)).check[:8] + str(id(self)),

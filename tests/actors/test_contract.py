@@ -10,12 +10,18 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors import capture, embedder, retriever, store
+from mnemic.actors import capture, consolidator, embedder, retriever, store
 from mnemic.actors.contract import CONTRACT, Context, Setting
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.settings import TABLE
 
-ACTORS = [store.StoreActor, embedder.EmbedderActor, retriever.RetrieverActor, capture.CaptureActor]
+ACTORS = [
+    store.StoreActor,
+    embedder.EmbedderActor,
+    retriever.RetrieverActor,
+    capture.CaptureActor,
+    consolidator.ConsolidatorActor,
+]
 ROOT = Path(__file__).parents[2]
 
 

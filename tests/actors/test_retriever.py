@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from mnemic.actors.changes import Place, RecordRecall
 from mnemic.actors.errors import InvalidValue, NoSuchMemory, UnknownScope
 from mnemic.actors.events import DEFAULT_KINDS, KINDS, to_bytes, to_text
-from mnemic.actors.messages import Apply, Count, FindScope, GetMemories, Rebuild, Recalled
+from mnemic.actors.messages import Apply, Count, EmbedQuery, FindScope, GetMemories, Rebuild, Recall, Recalled
+from mnemic.actors.retriever import RetrieverActor
 from tests.society import START_US, BagEncoder, Society, turns
 
 
@@ -359,13 +360,13 @@ def test_a_recall_that_is_observed_is_kept_with_exactly_what_was_asked_and_given
     society.keep("the kettle is on", place=named("home"))
     society.embed()
     sent: list[Apply] = []
-    send = society.supervisor._tell
+    send = society.supervisor._post.tell
 
     def spy(message: Any, **options: Any) -> None:
         sent.append(message)
         send(message, **options)
 
-    society.supervisor._tell = spy  # type: ignore[method-assign]
+    society.supervisor._post.tell = spy  # type: ignore[method-assign]
     before = society.ask(Count()).seq
     recalled = society.recall("kettle \udc80", observe=True, scope="home", k=1)
     (apply,) = sent
@@ -475,3 +476,9 @@ def test_a_hanging_embedder_does_not_keep_the_words_from_answering(
     hang.set()
     assert said(recalled) == ["the kettle is on"]
     assert recalled.degraded == ("meaning: embedder did not answer EmbedQuery within 0.05 s. Words alone answered.",)
+
+
+def test_only_a_recall_by_meaning_foresees_that_its_question_is_embedded() -> None:
+    assert RetrieverActor.foresees(Recall(query="kettle")) == (EmbedQuery(text="kettle"),)
+    assert RetrieverActor.foresees(Recall(query="kettle", signals=("lexical",))) == ()
+    assert RetrieverActor.foresees(Count()) == ()

@@ -40,14 +40,16 @@ from tests.runtime.building import (
     wait_for_release,
 )
 
-FIXTURE = Path(__file__).parents[1] / "fixtures" / "schema-1"
-SECOND = (*MIGRATIONS, "CREATE TABLE extra(id INTEGER PRIMARY KEY) STRICT; INSERT INTO extra VALUES(1);")
+FIXTURES = sorted((Path(__file__).parents[1] / "fixtures").glob("schema-*"))
+NOW = len(MIGRATIONS)
+COPY = f"store.schema-{NOW}.db"
+NEXT = (*MIGRATIONS, "CREATE TABLE extra(id INTEGER PRIMARY KEY) STRICT; INSERT INTO extra VALUES(1);")
 FAILING = (*MIGRATIONS, "CREATE TABLE extra(id INTEGER) STRICT; UPDATE memories SET role = 'system'; SELECT no_such();")
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A store of schema 1 with something in it, closed."""
+    """A store of the newest schema with something in it, closed."""
     with closing(Store.create(tmp_path / "store.db", KEYS)) as store:
         apply(store, memory(1), memory(2, b"a second text, that is long enough " * 400), add_encoder(), vectors(1, 2))
     return tmp_path / "store.db"
@@ -64,13 +66,13 @@ def version(path: Path) -> Any:
 def test_a_migration_keeps_a_sealed_copy_first(path: Path) -> None:
     before = held(path)
     with closing(connect(path, KEYS)) as db:
-        migrate(db, path, KEYS, SECOND)
+        migrate(db, path, KEYS, NEXT)
         assert db.execute("SELECT * FROM extra").fetchall() == [(1,)]
-    assert version(path) == 2
-    copy = path.with_name("store.schema-1.db")
+    assert version(path) == NOW + 1
+    copy = path.with_name(COPY)
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
     assert b"SQLite format" not in copy.read_bytes()
-    assert version(copy) == 1
+    assert version(copy) == NOW
     assert held(copy) == before == held(path)
 
 
@@ -78,55 +80,60 @@ def test_a_migration_that_fails_leaves_the_old_schema_whole(path: Path) -> None:
     before = held(path)
     with closing(connect(path, KEYS)) as db, pytest.raises(DamagedStore):
         migrate(db, path, KEYS, FAILING)
-    assert version(path) == 1
+    assert version(path) == NOW
     assert held(path) == before
     with closing(connect(path, KEYS)) as db:
-        migrate(db, path, KEYS, SECOND)
-    assert held(path.with_name("store.schema-1.db")) == before, "the copy of the first try is replaced"
+        migrate(db, path, KEYS, NEXT)
+    assert held(path.with_name(COPY)) == before, "the copy of the first try is replaced"
 
 
 def test_a_copy_that_cannot_be_made_stops_the_migration(path: Path) -> None:
-    path.with_name("store.schema-1.db").mkdir()
+    path.with_name(COPY).mkdir()
     before = held(path)
     with closing(connect(path, KEYS)) as db, pytest.raises(StoreReadOnly) as caught:
-        migrate(db, path, KEYS, SECOND)
+        migrate(db, path, KEYS, NEXT)
     assert "directory" in said(caught.value)
     assert sorted(files_of(path.parent)) == ["store.db"]
-    assert version(path) == 1
+    assert version(path) == NOW
     assert held(path) == before
 
 
 def migrate_at_once(path: str) -> None:
-    """In a process: bring a store to an invented second schema at the same moment as others."""
+    """In a process: bring a store to an invented next schema at the same moment as others."""
     with closing(connect(Path(path), KEYS)) as db:
         wait_for_release()
-        migrate(db, Path(path), KEYS, SECOND)
+        migrate(db, Path(path), KEYS, NEXT)
 
 
 def test_processes_that_race_migrate_once_and_keep_the_old_schemas_copy(path: Path) -> None:
     before = held(path)
     release([child("runtime.test_schema:migrate_at_once", path) for _ in range(4)])
-    assert version(path) == 2
+    assert version(path) == NOW + 1
     assert held(path) == before
-    assert held(path.with_name("store.schema-1.db")) == before
-    assert version(path.with_name("store.schema-1.db")) == 1
-    assert sorted(files_of(path.parent)) == ["store.db", "store.schema-1.db"]
+    assert held(path.with_name(COPY)) == before
+    assert version(path.with_name(COPY)) == NOW
+    assert sorted(files_of(path.parent)) == ["store.db", COPY]
 
 
 def test_a_newer_schema_is_refused_and_not_touched(path: Path) -> None:
     with closing(connect(path, KEYS)) as db:
-        migrate(db, path, KEYS, SECOND)
+        migrate(db, path, KEYS, NEXT)
     before = files_of(path.parent)
     with pytest.raises(NewerSchema) as caught:
         Store.open(path, KEYS)
-    assert said(caught.value) == f"The store {path} was written by a newer Mnemic (schema 2; this one knows 1)."
+    assert said(caught.value).endswith(f"was written by a newer Mnemic (schema {NOW + 1}; this one knows {NOW}).")
     assert files_of(path.parent) == before
 
 
-def test_the_store_of_the_first_release_opens_and_says_what_it_said_then(tmp_path: Path) -> None:
+def test_every_schema_left_a_store_behind() -> None:
+    assert [fixture.name for fixture in FIXTURES] == [f"schema-{number}" for number in range(1, NOW + 1)]
+
+
+@pytest.mark.parametrize("fixture", FIXTURES, ids=lambda fixture: fixture.name)
+def test_the_store_of_an_earlier_schema_opens_and_says_what_it_said_then(fixture: Path, tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    shutil.copy(FIXTURE / "store.db", path)
-    keys = load_keys(FIXTURE / "key", json.loads((FIXTURE / "mind.json").read_bytes())["check"])
+    shutil.copy(fixture / "store.db", path)
+    keys = load_keys(fixture / "key", json.loads((fixture / "mind.json").read_bytes())["check"])
     with closing(Store.open(path, keys)) as store, closing(open_reader(path, keys)) as reader:
         told = answers(reader)
         texts = {record.id.hex(): record.text for record in told["records"]}
@@ -149,17 +156,19 @@ def test_the_store_of_the_first_release_opens_and_says_what_it_said_then(tmp_pat
         assert apply(store, memory(9)).seq == 9
 
 
-def test_the_first_schema_is_what_it_was_in_the_first_release(tmp_path: Path) -> None:
-    shutil.copy(FIXTURE / "store.db", tmp_path / "old.db")
+@pytest.mark.parametrize("fixture", FIXTURES, ids=lambda fixture: fixture.name)
+def test_a_schema_is_what_it_was_when_it_came(fixture: Path, tmp_path: Path) -> None:
+    keys = Keys((fixture / "key").read_bytes())
+    shutil.copy(fixture / "store.db", tmp_path / "old.db")
     Store.create(tmp_path / "new.db", KEYS).close()
     ours = "tbl_name NOT GLOB 'vectors_*' AND name != 'sqlite_sequence'"  # sqlite-vec makes the others
     asked = f"SELECT name, sql FROM sqlite_schema WHERE {ours} ORDER BY name"
     with (
-        closing(connect(tmp_path / "old.db", Keys((FIXTURE / "key").read_bytes()))) as old,
+        closing(connect(tmp_path / "old.db", keys)) as old,
         closing(connect(tmp_path / "new.db", KEYS)) as new,
     ):
-        migrate(old, tmp_path / "old.db", KEYS)
-        assert old.execute(asked).fetchall() == new.execute(asked).fetchall(), "a released migration never changes"
+        migrate(old, tmp_path / "old.db", keys)
+        assert old.execute(asked).fetchall() == new.execute(asked).fetchall(), "a migration that was run never changes"
 
 
 # --- one transaction -------------------------------------------------------------------------------------------------
@@ -301,11 +310,19 @@ def test_every_file_of_a_store_is_its_owners_alone(tmp_path: Path, umask: int) -
             apply(store, memory(1))
             store.fork(tmp_path / "fork.db")
             with closing(connect(tmp_path / "fork.db", KEYS)) as db:
-                migrate(db, tmp_path / "fork.db", KEYS, SECOND)
+                migrate(db, tmp_path / "fork.db", KEYS, NEXT)
                 modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
     finally:
         os.umask(before)
-    names = {"store.db", "store.db-wal", "store.db-shm", "fork.db", "fork.db-wal", "fork.db-shm", "fork.schema-1.db"}
+    names = {
+        "store.db",
+        "store.db-wal",
+        "store.db-shm",
+        "fork.db",
+        "fork.db-wal",
+        "fork.db-shm",
+        f"fork.schema-{NOW}.db",
+    }
     assert modes == dict.fromkeys(names, 0o600)
 
 
