@@ -269,7 +269,7 @@ class ActorStopped(RuntimeFault):
 class Quarantined(RuntimeFault):
     code = "quarantined"
     sentence = "{actor} failed {failures} times and was set aside: {cause}."
-    remedy = "Mend the cause and start again."
+    remedy = "Mend the cause; `mnemic doctor --repair` then has it made anew, and so does starting again."
 
 
 class EngineMissing(RuntimeFault):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 from mnemic.actors.contract import Clock
@@ -17,9 +18,12 @@ from mnemic.runtime.dead_letters import DeadLetters
 from mnemic.runtime.engine import Engine, Reply
 from mnemic.runtime.reports import Observer
 
-__all__ = ["Post", "about"]
+__all__ = ["ORIGIN", "Post", "about"]
 
 _log = logging.getLogger("mnemic.post")
+
+ORIGIN: ContextVar[str] = ContextVar("ORIGIN", default="")
+"""What the traces start with that are made in this context: the request's name, and a dot."""
 
 
 class Post:
@@ -45,6 +49,10 @@ class Post:
     def name(self, kind: str) -> str:
         """A name that nothing else has, in this run of a process or another."""
         return f"{self._run}-{kind}{next(self._numbers)}"
+
+    def trace(self) -> str:
+        """A trace of its own for one question; where a face has a request, that one's name comes first."""
+        return f"{ORIGIN.get()}{self.name('t')}"
 
     def takes(self, kind: type) -> bool:
         """Whether anybody takes messages of a type."""

@@ -126,7 +126,7 @@ class Supervisor:
         Raises: the error of `mnemic.errors` that the actor answers with, or that says why there is no answer;
             `InvalidValue` where no actor or more than one takes the message.
         """
-        trace = trace or self._post.name("t")
+        trace = trace or self._post.trace()
         if progress is not None:
             self._listeners[trace] = progress
         if not idle:
@@ -148,7 +148,7 @@ class Supervisor:
     def tell(self, message: Any, trace: str | None = None) -> None:
         """Send a message to all actors that take it; `trace` as in `ask`."""
         self._nights.requested()
-        self._post.tell(message, trace=trace or self._post.name("t"))
+        self._post.tell(message, trace=trace or self._post.trace())
         self._nights.answered()
 
     def release(self, actors: Iterable[str] | None = None) -> list[str]:

@@ -482,3 +482,12 @@ def test_only_a_recall_by_meaning_foresees_that_its_question_is_embedded() -> No
     assert RetrieverActor.foresees(Recall(query="kettle")) == (EmbedQuery(text="kettle"),)
     assert RetrieverActor.foresees(Recall(query="kettle", signals=("lexical",))) == ()
     assert RetrieverActor.foresees(Count()) == ()
+
+
+def test_the_first_recall_tells_how_far_its_loading_is_and_later_ones_have_nothing_to_tell(society: Society) -> None:
+    society.keep("an otter on the pier")
+    told: list[tuple[int, int | None]] = []
+    for expected in ([(0, 2), (1, 2), (2, 2)], []):
+        told.clear()
+        society.ask(Recall(query="otter", observe=False), progress=lambda done, total: told.append((done, total)))
+        assert told == expected

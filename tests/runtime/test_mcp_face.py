@@ -1,24 +1,25 @@
-"""The memory as an assistant meets it: the official client, over standard input and output, with the real command."""
+"""The memory as an assistant meets it: the official client, over the socket that `mnemic mcp` pipes to."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jsonschema
 import pytest
-from mcp import ClientSession, StdioServerParameters
-from mcp.client.stdio import stdio_client
-from mcp.types import InitializeResult, ListToolsResult
+from mcp import ClientSession, MCPError
+from mcp.types import TextResourceContents
 
 import mnemic
 from mnemic.runtime.mcp_face import INSTRUCTIONS, PAGE_BYTES
-from tests.faces import BOUND_S, COMMAND, claude_turn, finish, git_project, lines, run, start, turn
+from tests.faces import claude_turn, git_project, lines, turn
+from tests.hosted import BOUND_S, Hosted, hosted
+from tests.mcp_client import Client, Transport, over_http, over_stream, with_client
 
 SCHEMA_TOKENS = 650  # of four bytes; the promise is 1,000 for all seven tools
 TOOLS = {
@@ -40,59 +41,23 @@ TOOLS = {
 }
 
 
-class Answer(NamedTuple):
-    """What a tool answered."""
-
-    failed: bool
-    text: str
-    structured: Any
-
-
-class Client:
-    """A connected client that checks every answer against the tool's own output schema."""
-
-    def __init__(self, session: ClientSession, initialized: InitializeResult, listed: ListToolsResult) -> None:
-        self._session = session
-        self.initialized = initialized
-        self.tools = {tool.name: tool for tool in listed.tools}
-
-    async def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> Answer:
-        result = await self._session.call_tool(name, dict(arguments or {}))
-        text = "".join(block.text for block in result.content if block.type == "text")
-        if not result.is_error:
-            jsonschema.validate(result.structured_content, self.tools[name].output_schema or {})
-        return Answer(bool(result.is_error), text, result.structured_content)
-
-    async def good(self, name: str, **arguments: Any) -> Any:
-        """What a call gives that succeeds."""
-        answer = await self.call(name, arguments)
-        assert not answer.failed, answer.text
-        return answer.structured
-
-    async def texts(self, query: str, **arguments: Any) -> list[str]:
-        """What a recall finds, best first."""
-        return [hit["text"] for hit in (await self.good("memory_recall", query=query, **arguments))["hits"]]
+@pytest.fixture
+def faces(home: Path) -> Iterator[Hosted]:
+    """Faces of a home without a model."""
+    with hosted(home) as faces:
+        yield faces
 
 
-def with_client(home: Path, folder: Path, use: Callable[[Client], Awaitable[None]]) -> None:
-    """Connect to a new process that works in a folder, and use it."""
-
-    async def connected() -> None:
-        command, *arguments = COMMAND
-        server = StdioServerParameters(command=command, args=[*arguments, "mcp", "--home", str(home)], cwd=folder)
-        async with AsyncExitStack() as stack:
-            streams = await stack.enter_async_context(stdio_client(server))
-            session = await stack.enter_async_context(ClientSession(*streams))
-            client = Client(session, await session.initialize(), await session.list_tools())
-            await asyncio.wait_for(use(client), BOUND_S)
-
-    asyncio.run(connected())
+def capture(faces: Hosted, source: Path) -> None:
+    """Take in a transcript."""
+    with faces.minds.use("default", True) as mind:
+        mind.capture(source)
 
 
 # --- what is offered -------------------------------------------------------------------------------------------------
 
 
-def test_the_tools_are_the_promised_ones_and_cost_little(home: Path, tmp_path: Path) -> None:
+def test_the_tools_are_the_promised_ones_and_cost_little(faces: Hosted, tmp_path: Path) -> None:
     async def use(client: Client) -> None:
         assert client.initialized.server_info.name == "mnemic"
         assert client.initialized.server_info.version == mnemic.__version__
@@ -112,7 +77,7 @@ def test_the_tools_are_the_promised_ones_and_cost_little(home: Path, tmp_path: P
         assert capture is not None
         assert (capture.destructive_hint, capture.idempotent_hint) == (False, True)
 
-    with_client(home, tmp_path, use)
+    with_client(faces, tmp_path, use)
 
 
 def test_every_tool_and_parameter_is_documented() -> None:
@@ -127,7 +92,7 @@ def test_every_tool_and_parameter_is_documented() -> None:
 # --- the verbs -------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_captured_is_recalled_and_a_correction_outranks_it_at_once(home: Path, tmp_path: Path) -> None:
+def test_what_is_captured_is_recalled_and_a_correction_outranks_it_at_once(faces: Hosted, tmp_path: Path) -> None:
     project = git_project(tmp_path / "pier")
 
     async def use(client: Client) -> None:
@@ -159,15 +124,15 @@ def test_what_is_captured_is_recalled_and_a_correction_outranks_it_at_once(home:
         assert (record["kind"], record["role"], record["assistant"]) == ("note", "user", "mcp")
         assert record["session"].startswith("mcp-")
 
-    with_client(home, project, use)
+    with_client(faces, project, use)
 
 
-def test_another_projects_memories_are_given_only_when_asked_for(home: Path, tmp_path: Path) -> None:
+def test_another_projects_memories_are_given_only_when_asked_for(faces: Hosted, tmp_path: Path) -> None:
     pier, shelf = git_project(tmp_path / "pier"), git_project(tmp_path / "shelf")
     source = lines(
         tmp_path / "a.jsonl", claude_turn("an otter on the pier", pier), claude_turn("an otter on the shelf", shelf)
     )
-    run("capture", source, "--home", home)
+    capture(faces, source)
 
     async def use(client: Client) -> None:
         assert await client.texts("otter") == ["an otter on the pier"]
@@ -178,12 +143,12 @@ def test_another_projects_memories_are_given_only_when_asked_for(home: Path, tmp
         assert unknown.text.startswith("unknown_scope: No memory is in the scope 'cellar'. ")
         assert "otter" not in unknown.text
 
-    with_client(home, pier, use)
+    with_client(faces, pier, use)
 
     async def elsewhere(client: Client) -> None:
         assert (await client.good("memory_recall", query="otter"))["hits"] == []
 
-    with_client(home, git_project(tmp_path / "cellar"), elsewhere)
+    with_client(faces, git_project(tmp_path / "cellar"), elsewhere)
 
 
 def test_a_recall_is_narrowed_as_on_the_command_line(example_home: Path, tmp_path: Path) -> None:
@@ -206,26 +171,30 @@ def test_a_recall_is_narrowed_as_on_the_command_line(example_home: Path, tmp_pat
         meant = await client.texts("Who struggles with poor eyesight?", scope="*", k=1)
         assert "I can't read them without my glasses" in meant[0]
 
-    with_client(example_home, tmp_path, use)
+    with hosted(example_home) as faces:
+        with_client(faces, tmp_path, use)
 
 
 def test_what_waits_for_its_meaning_gets_it_in_the_background(tmp_path: Path) -> None:
     home, source = tmp_path / "home", lines(tmp_path / "a.jsonl", turn("an otter asleep"), turn("a heron awake"))
-    run("capture", source, "--no-meaning", "--home", home)
+    with mnemic.open(home) as mind:
+        mind.capture(source, embed=False)
 
     async def use(client: Client) -> None:
+        await client.good("memory_capture", text="an owl on the pier")
         for _ in range(round(BOUND_S / 0.01)):
             counts = (await client.good("memory_status"))["counts"]
-            if counts["embedded"] == 2:
+            if counts["embedded"] == 3:
                 break
             await asyncio.sleep(0.01)
-        assert (counts["embedded"], counts["pending"]) == (2, 0)
+        assert (counts["embedded"], counts["pending"]) == (3, 0)
         assert (await client.good("memory_recall", query="animal at rest", scope="*"))["degraded"] == []
 
-    with_client(home, tmp_path, use)
+    with hosted(home) as faces:
+        with_client(faces, tmp_path, use)
 
 
-def test_a_long_text_comes_in_pages_that_make_it_up_byte_for_byte(home: Path, tmp_path: Path) -> None:
+def test_a_long_text_comes_in_pages_that_make_it_up_byte_for_byte(faces: Hosted, tmp_path: Path) -> None:
     letters = "aä€𝄞"  # 1 to 4 bytes, so that a page's end falls into each of them
     text = "".join(f"{number} {letters}" for number in range(70_000))
     whole = text.encode()
@@ -251,14 +220,14 @@ def test_a_long_text_comes_in_pages_that_make_it_up_byte_for_byte(home: Path, tm
         (beyond,) = (await client.good("memory_get", ids=[kept["id"]], offset=1 << 60))["memories"]
         assert (beyond["text"], beyond["next_offset"]) == ("", None)
 
-    with_client(home, tmp_path, use)
+    with_client(faces, tmp_path, use)
 
 
-def test_text_that_the_protocol_cannot_carry_is_written_out_and_said_to_be(home: Path, tmp_path: Path) -> None:
+def test_text_that_the_protocol_cannot_carry_is_written_out_and_said_to_be(faces: Hosted, tmp_path: Path) -> None:
     source = lines(
         tmp_path / "a.jsonl", turn("an otter, half \ud83d, \x00 and \x1b[1m", session="\ud800s", id="\udfff")
     )
-    run("capture", source, "--home", home)
+    capture(faces, source)
 
     async def use(client: Client) -> None:
         (hit,) = (await client.good("memory_recall", query="otter", scope="*"))["hits"]
@@ -268,7 +237,7 @@ def test_text_that_the_protocol_cannot_carry_is_written_out_and_said_to_be(home:
         (record,) = (await client.good("memory_get", ids=[hit["id"]]))["memories"]
         assert (record["text"], record["escaped"]) == (hit["text"], True)
 
-    with_client(home, tmp_path, use)
+    with_client(faces, tmp_path, use)
 
 
 # --- errors, crowds, ends --------------------------------------------------------------------------------------------
@@ -296,7 +265,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-def test_errors_carry_a_code_a_sentence_and_a_remedy(home: Path, tmp_path: Path) -> None:
+def test_errors_carry_a_code_a_sentence_and_a_remedy(faces: Hosted, tmp_path: Path) -> None:
     async def use(client: Client) -> None:
         for tool, arguments, code in WRONG:
             answer = await client.call(tool, arguments)
@@ -305,19 +274,19 @@ def test_errors_carry_a_code_a_sentence_and_a_remedy(home: Path, tmp_path: Path)
             assert re.fullmatch(f"{code}: [^\n]+\\. [^\n]+\\.", answer.text), answer.text
         assert (await client.good("memory_status"))["counts"]["memories"] == 0
 
-    with_client(home, tmp_path, use)
+    with_client(faces, tmp_path, use)
 
 
-def test_what_may_be_left_out_may_be_null(home: Path, tmp_path: Path) -> None:
+def test_what_may_be_left_out_may_be_null(faces: Hosted, tmp_path: Path) -> None:
     async def use(client: Client) -> None:
         await client.good("memory_capture", text="an otter", session=None, scope=None, said_at=None, supersedes=None)
         nulls = dict.fromkeys(("scope", "budget_tokens", "since", "until", "as_of", "session", "kinds"))
         assert await client.texts("otter", **nulls) == ["an otter"]
 
-    with_client(home, tmp_path, use)
+    with_client(faces, tmp_path, use)
 
 
-def test_twenty_calls_at_once_are_all_answered(home: Path, tmp_path: Path) -> None:
+def test_twenty_calls_at_once_are_all_answered(faces: Hosted, tmp_path: Path) -> None:
     async def use(client: Client) -> None:
         kept = await asyncio.gather(
             *(client.good("memory_capture", text=f"otter number {number}") for number in range(20))
@@ -326,89 +295,120 @@ def test_twenty_calls_at_once_are_all_answered(home: Path, tmp_path: Path) -> No
         found = await asyncio.gather(*(client.texts(f"otter {number}", k=1) for number in range(20)))
         assert found == [[f"otter number {number}"] for number in range(20)]
 
-    with_client(home, tmp_path, use)
+    with_client(faces, tmp_path, use)
 
 
-def message(number: int, method: str, **parameters: Any) -> bytes:
-    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": parameters}).encode() + b"\n"
+# --- callers ---------------------------------------------------------------------------------------------------------
 
 
-HELLO = message(
-    1, "initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo={"name": "t", "version": "1"}
-)
-GARBAGE = [
-    b"\n",
-    b"not json\n",
-    b"\xff\xfe\x00\n",
-    b"[]\n",
-    b'{"jsonrpc":"2.0","id":7,"method":"no/such"}\n',
-    b'{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"memory_forget_all"}}\n',
-    b'{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"memory_recall","arguments":{"query":"\\ud800"}}}\n',
-    b"[" * 100_000 + b"\n",
-    b'{"half":\n',
-]
-
-
-def test_garbage_on_standard_input_does_not_end_it_and_standard_output_carries_only_the_protocol(
-    home: Path, tmp_path: Path
+def test_a_caller_without_a_folder_is_given_nothing_of_any_project_and_is_told_so(
+    faces: Hosted, tmp_path: Path
 ) -> None:
-    run("capture", lines(tmp_path / "a.jsonl", turn("a secret otter")), "--home", home)
-    asked = message(99, "tools/call", name="memory_recall", arguments={"query": "otter", "scope": "*"})
-    process = start("mcp", "--home", home, cwd=tmp_path)
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write(HELLO + b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n' + b"".join(GARBAGE) + asked)
-    process.stdin.flush()
-    said = []
-    while not said or said[-1].get("id") != 99:
-        said.append(json.loads(process.stdout.readline()))
-    assert all(one["jsonrpc"] == "2.0" for one in said)
-    assert "a secret otter" in json.dumps(said[-1])
-    assert "a secret otter" not in json.dumps(said[:-1])
-    ended = finish(process)
-    assert (ended.code, ended.out) == (0, "")
-    assert "otter" not in ended.err
-    log = home / "mnemic.log"
-    assert "otter" not in (log.read_text("utf-8") if log.exists() else "")
+    capture(faces, lines(tmp_path / "a.jsonl", claude_turn("an otter on the pier", git_project(tmp_path / "pier"))))
+
+    async def use(client: Client) -> None:
+        nothing = await client.good("memory_recall", query="otter")
+        assert (nothing["hits"], nothing["scope"], nothing["scope_found"]) == ([], "", "unknown")
+        (why,) = nothing["degraded"]
+        assert why == "this caller has named no folder, and so no project; scope='*' looks through everything"
+        assert await client.texts("otter", scope="*") == ["an otter on the pier"]
+        assert (await client.good("memory_capture", text="a heron"))["scope"] == ""
+
+    with_client(faces, None, use)
+    with_client(faces, None, use, over_http)
 
 
-def test_half_a_surrogate_pair_is_answered_and_kept_written_out(home: Path, tmp_path: Path) -> None:
-    kept = message(2, "tools/call", name="memory_capture", arguments={"text": "half an otter \ud83d", "scope": "s"})
-    asked = message(3, "tools/call", name="memory_recall", arguments={"query": "otter \ud83d", "scope": "s"})
-    process = start("mcp", "--home", home, cwd=tmp_path)
-    assert process.stdin is not None
-    assert process.stdout is not None
-    initialized = b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
-    answers = {}
-    for said, number in ((HELLO, 1), (initialized + kept, 2), (asked, 3)):
-        process.stdin.write(said)
-        process.stdin.flush()
-        answers[number] = json.loads(process.stdout.readline())
-    assert answers[2]["result"]["structuredContent"]["created"]
-    assert answers[3]["result"]["structuredContent"]["hits"][0]["text"] == r"half an otter \ud83d"
-    assert finish(process).code == 0
+@pytest.mark.parametrize("over", [over_stream, over_http])
+def test_each_caller_has_its_own_folder_and_session(faces: Hosted, tmp_path: Path, over: Transport) -> None:
+    folders = [git_project(tmp_path / name) for name in ("pier", "sh elf", "dépôt")]
+
+    for folder in folders:
+
+        async def use(client: Client, name: str = folder.name) -> None:
+            assert (await client.good("memory_capture", text=f"an otter on the {name}"))["scope"] == name
+            assert await client.texts("otter") == [f"an otter on the {name}"]
+
+        with_client(faces, folder, use, over)
 
 
-@pytest.mark.parametrize("leaving", ["before a word", "in the middle of a message", "with a call on its way"])
-def test_the_process_ends_when_its_client_vanishes(home: Path, tmp_path: Path, leaving: str) -> None:
-    call = message(2, "tools/call", name="memory_recall", arguments={"query": "otter", "scope": "*"})
-    left = {
-        "before a word": b"",
-        "in the middle of a message": HELLO + call[:20],
-        "with a call on its way": HELLO + call,
-    }
-    process = start("mcp", "--home", home, cwd=tmp_path)
-    for stream in (process.stdout, process.stderr):
-        assert stream is not None
-        stream.close()
-    assert process.stdin is not None
-    process.stdin.write(left[leaving])
-    process.stdin.close()
-    assert process.wait(timeout=BOUND_S) is not None
-    assert run("doctor", "--home", home, "--json").json["checks"][0] == {
-        "name": "key",
-        "state": "ok",
-        "detail": "it is this mind's",
-        "remedy": "",
-        "repairable": False,
-    }
+@pytest.mark.parametrize("over", [over_stream, over_http])
+def test_progress_is_told_to_a_client_that_asks_for_it(faces: Hosted, tmp_path: Path, over: Transport) -> None:
+    async def use(client: Client) -> None:
+        heard: list[tuple[float, float | None]] = []
+
+        async def progress(done: float, total: float | None, message: str | None) -> None:
+            heard.append((done, total))
+
+        arguments = {"query": "otter", "scope": "*"}
+        result = await client.session.call_tool("memory_recall", arguments, progress_callback=progress)
+        assert not result.is_error
+        for _ in range(round(BOUND_S / 0.01)):  # the client hands it on in a task of its own
+            if heard:
+                break
+            await asyncio.sleep(0.01)
+        assert heard
+        assert all(0 <= done <= (total or 0) for done, total in heard)
+
+    with_client(faces, tmp_path, use, over)
+
+
+@pytest.mark.parametrize("over", [over_stream, over_http])
+def test_the_status_and_each_memory_are_resources(faces: Hosted, tmp_path: Path, over: Transport) -> None:
+    async def use(client: Client) -> None:
+        (listed,) = (await client.session.list_resources()).resources
+        (template,) = (await client.session.list_resource_templates()).resource_templates
+        assert (str(listed.uri), template.uri_template) == ("mnemic://status", "mnemic://memory/{id}")
+        kept = await client.good("memory_capture", text="an otter, ä€𝄞")
+        for uri, check in (
+            ("mnemic://status", lambda value: value["counts"]["memories"] == 1),
+            (f"mnemic://memory/{kept['id']}", lambda value: value["text"] == "an otter, ä€𝄞"),
+        ):
+            (content,) = (await client.session.read_resource(uri)).contents
+            assert content.mime_type == "application/json"
+            assert isinstance(content, TextResourceContents)
+            assert check(json.loads(content.text))
+        for wrong in ("nothing", "00010203-0405-0607-0809-0a0b0c0d0e0f"):
+            with pytest.raises(MCPError, match="no_such_memory: There is no memory"):
+                await client.session.read_resource(f"mnemic://memory/{wrong}")
+        with pytest.raises(MCPError, match="Unknown resource"):
+            await client.session.read_resource("mnemic://everything")
+
+    with_client(faces, tmp_path, use, over)
+
+
+def test_all_that_is_offered_costs_at_most_a_thousand_tokens(faces: Hosted, tmp_path: Path) -> None:
+    async def use(client: Client) -> None:
+        offered = [*client.tools.values(), *(await client.session.list_resources()).resources]
+        offered += (await client.session.list_resource_templates()).resource_templates
+        shown = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in offered]
+        assert len(json.dumps([*shown, INSTRUCTIONS], separators=(",", ":")).encode()) / 4 <= 1000
+
+    with_client(faces, tmp_path, use)
+
+
+def test_a_client_of_the_newest_protocol_needs_no_handshake(faces: Hosted, tmp_path: Path) -> None:
+    async def use(over: Transport) -> None:
+        async with AsyncExitStack() as stack:
+            streams = await stack.enter_async_context(over(faces, tmp_path))
+            session = await stack.enter_async_context(ClientSession(*streams))
+            await session.discover()
+            kept = await session.call_tool("memory_capture", {"text": "an otter"})
+            assert not kept.is_error
+            found = await session.call_tool("memory_recall", {"query": "otter", "scope": "*"})
+            assert found.structured_content is not None
+            assert found.structured_content["hits"][0]["text"] == "an otter"
+
+    for over in (over_stream, over_http):
+        asyncio.run(asyncio.wait_for(use(over), BOUND_S))
+
+
+@pytest.mark.parametrize("over", [over_stream, over_http])
+def test_a_large_answer_arrives_whole(faces: Hosted, tmp_path: Path, over: Transport) -> None:
+    text = "\x01" * (PAGE_BYTES - 8)  # six bytes each in JSON, more in JSON within JSON
+
+    async def use(client: Client) -> None:
+        kept = await client.good("memory_capture", text=text)
+        (memory,) = (await client.good("memory_get", ids=[kept["id"]]))["memories"]
+        assert memory["text"] == text
+
+    with_client(faces, tmp_path, use, over)

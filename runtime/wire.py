@@ -1,0 +1,199 @@
+"""The wire: messages, answers and errors as JSON, for those who ask a home's process from outside.
+
+Only what a face may say is known here: nobody outside tells the Store to `Apply`. JSON goes through the standard
+library's, since a text may hold a lone surrogate, which strict encoders refuse; bytes are base64. An answer names its
+type, an error carries its operands, so that whoever asks gets the same objects as inside the process.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+import msgspec
+
+from mnemic.actors import errors
+from mnemic.actors.errors import BadInput, InvalidValue, MnemicError, ModelError, RuntimeFault, StoreError
+from mnemic.actors.messages import (
+    CaptureText,
+    Committed,
+    Count,
+    Counts,
+    Embedded,
+    EmbedPending,
+    EncoderNamed,
+    FindScope,
+    GetMemories,
+    Memories,
+    NameEncoder,
+    NightReport,
+    Preempt,
+    Rebuild,
+    Rebuilt,
+    Recall,
+    Recalled,
+    ScopeFound,
+    Sleep,
+    Take,
+    Taken,
+    TextCaptured,
+)
+
+__all__ = ["ASKED", "TOLD", "decode", "decode_error", "decode_message", "encode", "encode_error", "path_of"]
+
+
+def path_of(message: Any) -> str:
+    """A message's name in a path: ``capture-text`` for `CaptureText`; of a message or of its type."""
+    kind = message if isinstance(message, type) else type(message)
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", kind.__name__).lower()
+
+
+ASKED: dict[str, type[msgspec.Struct]] = {
+    path_of(kind): kind
+    for kind in (Take, CaptureText, Rebuild, EmbedPending, NameEncoder, Recall, GetMemories, FindScope, Count, Sleep)
+}
+"""What a face may ask, by path."""
+TOLD: dict[str, type[msgspec.Struct]] = {path_of(kind): kind for kind in (Committed, Preempt)}
+"""What a face may tell, by path."""
+_ANSWERS: dict[str, type[msgspec.Struct]] = {
+    kind.__name__: kind
+    for kind in (
+        Taken,
+        TextCaptured,
+        Rebuilt,
+        Embedded,
+        EncoderNamed,
+        Recalled,
+        Memories,
+        ScopeFound,
+        Counts,
+        NightReport,
+    )
+}
+_ERRORS: dict[str, type[MnemicError]] = {getattr(errors, name).code: getattr(errors, name) for name in errors.__all__}
+_FAMILIES: dict[str, type[MnemicError]] = {
+    kind.__name__: kind for kind in (BadInput, StoreError, ModelError, RuntimeFault, MnemicError)
+}
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1  # what an integer of the store or of NumPy can be
+
+
+def encode(struct: msgspec.Struct | None) -> bytes:
+    """A message or an answer as JSON, its type named in ``type``."""
+    if struct is None:
+        return b"null"
+    return json.dumps({"type": type(struct).__name__, **msgspec.to_builtins(struct)}, separators=(",", ":")).encode()
+
+
+def decode(value: Any) -> Any:
+    """The answer that a JSON value stands for.
+
+    Raises:
+        ValueError: it is none that a face gives.
+    """
+    if value is None:
+        return None
+    if not isinstance(value, dict) or value.get("type") not in _ANSWERS:
+        raise ValueError("this is no answer that a face gives")
+    return msgspec.convert(value, _ANSWERS[value["type"]])
+
+
+def decode_message(kind: type[msgspec.Struct], body: bytes) -> Any:
+    """The message of a type that a body gives the fields of.
+
+    Raises:
+        InvalidValue: it is no JSON, or its fields are not the message's.
+    """
+    value = _strict(body or b"{}")
+    try:
+        if not isinstance(value, dict):
+            raise msgspec.ValidationError("Expected `object`")
+        unknown = value.keys() - {"type", *kind.__struct_fields__}
+        if unknown or value.get("type", kind.__name__) != kind.__name__:
+            raise msgspec.ValidationError(f"it has no {min(unknown)!r}" if unknown else "it is another message")
+        return msgspec.convert(value, kind)
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:  # the latter of half a pair where no text belongs
+        why = str(error) if isinstance(error, msgspec.ValidationError) else "a text is where none can be"
+        raise InvalidValue(
+            name=path_of(kind), value="this", why=why, expected=f"the fields of `{kind.__name__}`"
+        ) from None
+
+
+def encode_error(error: MnemicError) -> dict[str, Any]:
+    """An error: code, sentence, remedy, family and operands."""
+    family = next(name for name, kind in _FAMILIES.items() if isinstance(error, kind))
+    return {
+        "code": error.code,
+        "error": str(error),
+        "remedy": error.remedy_text,
+        "kind": family,
+        "operands": {name: _plain(operand) for name, operand in error.operands.items()},
+    }
+
+
+def decode_error(value: Any) -> MnemicError:
+    """The error that a JSON value stands for; one of a code that is not known here keeps its sentence and remedy."""
+    if not isinstance(value, dict):
+        value = {}
+    sentence, remedy = str(value.get("error", MnemicError.sentence)), str(value.get("remedy", MnemicError.remedy))
+    operands = value.get("operands")
+    kind = _ERRORS.get(str(value.get("code")))
+    if kind is not None and isinstance(operands, dict):
+        try:
+            error = kind(**operands)
+            if (str(error), error.remedy_text) == (sentence, remedy):
+                return error
+        except (KeyError, IndexError, ValueError, TypeError):  # another version's operands
+            pass
+    family = kind or _FAMILIES.get(str(value.get("kind")), MnemicError)
+    said = {
+        "code": str(value.get("code", family.code)),
+        "sentence": _literal(sentence),
+        "remedy": _literal(remedy),
+        "__reduce__": lambda error: (decode_error, (encode_error(error),)),
+    }
+    error = type(family.__name__, (family,), said)(**(operands if isinstance(operands, dict) else {}))
+    assert isinstance(error, MnemicError)
+    return error
+
+
+def _literal(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def _plain(operand: Any) -> Any:
+    """An operand as JSON carries it; what it does not carry is written as text."""
+    if operand is None or isinstance(operand, str | bool | int):
+        return operand
+    if isinstance(operand, float):
+        return operand if math.isfinite(operand) else str(operand)
+    if isinstance(operand, list | tuple):
+        return [_plain(one) for one in operand]
+    return str(operand)
+
+
+def _strict(body: bytes) -> Any:
+    try:
+        return json.loads(body, parse_constant=_refuse, parse_int=_integer, parse_float=_number)
+    except (ValueError, RecursionError) as error:
+        why = "it is no JSON" if isinstance(error, json.JSONDecodeError | UnicodeDecodeError) else str(error)
+        raise InvalidValue(name="the body", value="this", why=why, expected="one JSON object") from None
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _integer(digits: str) -> int:
+    number = int(digits)
+    if not _LEAST <= number <= _MOST:
+        raise ValueError("a number in it is larger than 64 bits")
+    return number
+
+
+def _number(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError("a number in it is larger than 64 bits")
+    return number

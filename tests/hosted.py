@@ -1,0 +1,225 @@
+"""The faces as a home's process hosts them, in a thread of the test: real minds, real sockets, a door that is noted."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import shutil
+import socket
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import mnemic
+from mnemic.actors.contract import Clock
+from mnemic.actors.errors import AlreadyServed
+from mnemic.mind import Mind
+from mnemic.runtime.clock import SystemClock
+from mnemic.runtime.hosting import Faces
+from mnemic.runtime.http_face import make_app
+from mnemic.runtime.mcp_face import make_server
+from mnemic.runtime.mcp_http import McpHttp
+from mnemic.runtime.mcp_stream import McpStream
+from mnemic.runtime.meeting import PROTOCOL
+from mnemic.runtime.tcp_face import Tcp
+
+BOUND_S = 60.0
+
+
+class OpenMinds:
+    """The minds of a home, opened when they are asked for and open from then on."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._opening = threading.Lock()
+        self._minds: dict[str, Mind] = {}
+
+    @contextmanager
+    def use(self, name: str, create: bool) -> Iterator[Mind]:
+        with self._opening:
+            if name not in self._minds:
+                self._minds[name] = Mind.open(self._home, name, create=create)
+        yield self._minds[name]
+
+    def close(self) -> None:
+        for mind in self._minds.values():
+            mind.close()
+
+
+class NotedDoor:
+    """A door that says what a test wants and keeps what it is told."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.state = "ready"
+        self.mode = "on-demand"
+        self.touched: list[str] = []
+        self.drained: list[tuple[str, int]] = []
+
+    def card(self) -> dict[str, Any]:
+        return {"protocol": PROTOCOL, "pid": 1, "state": self.state, "mode": self.mode, "home": str(self.home)}
+
+    def drain(self, reason: str, their_protocol: int) -> None:
+        if self.mode == "foreground":
+            raise AlreadyServed(home=str(self.home), pid=1, engine="embedded")
+        self.drained.append((reason, their_protocol))
+
+    @contextmanager
+    def serving(self, verb: str, trace: str | None = None, *, idle: bool = False) -> Iterator[None]:
+        if not idle:
+            self.touched.append(verb)
+        yield
+
+
+class Answer(NamedTuple):
+    """What HTTP answered."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Hosted:
+    """Faces that run."""
+
+    def __init__(self, home: Path, minds: Any, door: NotedDoor, folder: Path, tcp: Tcp | None, clock: Clock) -> None:
+        self.home = home
+        self.minds = minds
+        self.door = door
+        self.http = folder / "http.sock"
+        self.mcp = folder / "mcp.sock"
+        self.tcp = None if tcp is None else tcp.listening.getsockname()
+        self.server = make_server(minds, door, clock, mnemic.__version__)
+        app = make_app(minds, door, metrics=lambda: b"mnemic_up 1\n", mcp=McpHttp(self.server))
+        self.stream = McpStream(self.server, door, mnemic.__version__)
+        self.faces = Faces(app, self.stream, bound(self.http), bound(self.mcp), tcp)
+        self.thread = threading.Thread(target=self.faces.run, name="faces")
+
+    def request(
+        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
+    ) -> Answer:
+        """One request over the Unix socket, on a connection of its own."""
+        connection = UnixConnection(self.http)
+        try:
+            connection.request(method, path, body, headers or {})
+            response = connection.getresponse()
+            return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
+        finally:
+            connection.close()
+
+    def post(self, path: str, fields: Any = None, **headers: str) -> Answer:
+        """Post JSON; a header ``Mnemic_Mind`` is written as Python can."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.request("POST", path, json.dumps({} if fields is None else fields).encode(), named)
+
+    def call(self, *lines: bytes, preface: dict[str, Any] | None = None, until: int = 1) -> list[Any]:
+        """Write lines to the raw stream, wait for so many answers, and leave."""
+        with Wire(self.mcp, preface) as wire:
+            wire.send(*lines)
+            return [wire.hear() for _ in range(until)]
+
+
+class UnixConnection(http.client.HTTPConnection):
+    """HTTP over a Unix socket."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__("localhost", timeout=BOUND_S)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(BOUND_S)
+        self.sock.connect(str(self._path))
+
+
+class Wire:
+    """A raw connection to the stream, its preface said and answered."""
+
+    def __init__(self, path: Path, preface: dict[str, Any] | bytes | None = None) -> None:
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.socket.settimeout(BOUND_S)
+        self.socket.connect(str(path))
+        self._file = self.socket.makefile("rb")
+        said = preface if isinstance(preface, bytes) else json.dumps({"protocol": PROTOCOL} | (preface or {})).encode()
+        self.send(said + b"\n")
+        self.greeting = self.hear()
+
+    def send(self, *lines: bytes) -> None:
+        self.socket.sendall(b"".join(lines))
+
+    def hear(self) -> Any:
+        """The next line; ``None`` at the end."""
+        line = self._file.readline()
+        return json.loads(line) if line else None
+
+    def __enter__(self) -> Wire:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+        self.socket.close()
+
+
+def bound(path: Path) -> socket.socket:
+    """A listening Unix socket."""
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listening.bind(str(path))
+    listening.listen(512)
+    return listening
+
+
+@contextmanager
+def hosted(home: Path, tcp: Tcp | None = None, minds: Any = None) -> Iterator[Hosted]:
+    """Host the faces of a home; all is answered and closed in the end."""
+    folder = Path(tempfile.mkdtemp(prefix="mnemic-", dir="/tmp"))
+    own = minds is None
+    minds = OpenMinds(home) if own else minds
+    faces = Hosted(home, minds, NotedDoor(home), folder, tcp, SystemClock())
+    faces.thread.start()
+    try:
+        assert faces.faces.ready.wait(BOUND_S)
+        yield faces
+    finally:
+        faces.faces.stop(5.0)
+        faces.thread.join(BOUND_S)
+        if own:
+            minds.close()
+        shutil.rmtree(folder)
+    assert not faces.thread.is_alive()
+
+
+def message(number: Any, method: str, **parameters: Any) -> bytes:
+    """One request of JSON-RPC, as a line."""
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": parameters}).encode() + b"\n"
+
+
+def note(method: str, **parameters: Any) -> bytes:
+    """One notification of JSON-RPC, as a line."""
+    return json.dumps({"jsonrpc": "2.0", "method": method, "params": parameters}).encode() + b"\n"
+
+
+def tool_call(number: Any, name: str, _meta: Any = None, **arguments: Any) -> bytes:
+    """One call of a tool, as a line."""
+    return message(number, "tools/call", name=name, arguments=arguments, **({"_meta": _meta} if _meta else {}))
+
+
+HELLO = message(
+    1, "initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo={"name": "t", "version": "1"}
+) + note("notifications/initialized")
+
+
+def together(calls: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Run calls at once, each in a thread; returns what they gave, in order."""
+
+    async def gathered() -> list[Any]:
+        return await asyncio.gather(*(asyncio.to_thread(call) for call in calls))
+
+    return asyncio.run(gathered())
