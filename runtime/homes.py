@@ -10,11 +10,10 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
-import platformdirs
 
 from mnemic.actors.contract import Clock
 from mnemic.actors.errors import DamagedStore, InvalidValue, MindExists, MindMissing, NewerSchema
@@ -22,7 +21,7 @@ from mnemic.runtime.keys import Keys, load_keys, make_key, write_private
 from mnemic.runtime.schema import cannot_write
 from mnemic.runtime.store import Store
 
-__all__ = ["MindFolder", "default_home", "expanded", "fork_mind", "make_mind", "open_mind"]
+__all__ = ["MindFolder", "folder_of", "fork_mind", "make_mind", "open_mind", "write_card"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _CARD = 1
@@ -49,29 +48,6 @@ class MindFolder(msgspec.Struct, frozen=True):
     def store(self) -> Path:
         """The database."""
         return self.path / "store.db"
-
-
-def default_home(environment: Mapping[str, str]) -> Path:
-    """``MNEMIC_HOME``, else the platform's folder for a user's data."""
-    named = environment.get("MNEMIC_HOME")
-    return Path(named) if named else Path(platformdirs.user_data_dir("mnemic", appauthor=False))
-
-
-def expanded(home: Path) -> Path:
-    """A home with its ``~`` resolved.
-
-    Raises:
-        InvalidValue: it names a user that is not there.
-    """
-    try:
-        folder = home.expanduser()
-        if folder.exists() and not folder.is_dir():
-            raise InvalidValue(name="the home", value=str(home), why="it is a file", expected="the path of a folder")
-        return folder
-    except RuntimeError:
-        raise InvalidValue(
-            name="the home", value=str(home), why="there is no such user", expected="the path of a folder"
-        ) from None
 
 
 def folder_of(home: Path, mind: str) -> MindFolder:
@@ -102,8 +78,7 @@ def make_mind(home: Path, mind: str, clock: Clock) -> MindFolder:
         root = make_key()
         keys = Keys(root)
         write_private(draft.key, root)
-        card = {"version": _CARD, "key": "file", "check": keys.check, "made_at_us": clock.now_us()}
-        write_private(draft.card, json.dumps(card, indent=1).encode())
+        write_card(draft, keys, clock.now_us())
         Store.create(draft.store, keys).close()
 
     return _make_whole(home, mind, fill)
@@ -146,6 +121,15 @@ def open_mind(home: Path, mind: str) -> tuple[MindFolder, Keys]:
     if version > _CARD:
         raise NewerSchema(path=str(folder.card), found=version, known=_CARD)
     return folder, load_keys(folder.key, check)
+
+
+def write_card(folder: MindFolder, keys: Keys, made_at_us: int) -> None:
+    """Write what is known of a mind without its key, in place of what was there."""
+    card = {"version": _CARD, "key": "file", "check": keys.check, "made_at_us": made_at_us}
+    draft = folder.card.with_name(f".{folder.card.name}")
+    draft.unlink(missing_ok=True)  # of a try that was killed
+    write_private(draft, json.dumps(card, indent=1).encode())
+    os.replace(draft, folder.card)
 
 
 def _make_whole(home: Path, mind: str, fill: Callable[[MindFolder], None]) -> MindFolder:

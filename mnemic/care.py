@@ -1,0 +1,80 @@
+"""`mnemic doctor`: what was seen of a home and a mind, what was mended, and how both are printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mnemic.actors.contract import Clock
+from mnemic.mind import Mind, Progress
+from mnemic.runtime.checks import Check
+from mnemic.runtime.doctor import Mended, examine, repair
+from mnemic.runtime.models import load_encoder
+
+__all__ = ["Findings", "care_for"]
+
+
+class Findings(msgspec.Struct, frozen=True):
+    """What the doctor has to say."""
+
+    checks: list[Check]
+    """Everything that was looked at, as it is now."""
+    mended: list[Mended] | None
+    """What was tried, where it was asked for."""
+
+    @property
+    def wrong(self) -> bool:
+        """Whether anything is."""
+        return any(check.state == "wrong" for check in self.checks)
+
+    @property
+    def repaired(self) -> list[str]:
+        """What was mended, by name."""
+        return sorted(one.name for one in self.mended or () if one.done)
+
+    def view(self) -> dict[str, Any]:
+        """As JSON."""
+        return {"checks": [msgspec.structs.asdict(check) for check in self.checks], "repaired": self.repaired}
+
+    def lines(self) -> Iterator[str]:
+        """For a person."""
+        for check in self.checks:
+            yield f"{check.state:>6}  {check.name}: {check.detail}{f' -> {check.remedy}' if check.remedy else ''}"
+        if self.mended is None:
+            return
+        for one in self.mended:
+            yield f"{'repaired' if one.done else 'not repaired'}: {one.name}: {one.told}"
+        if not self.mended:
+            nothing = "nothing; what is wrong above cannot be repaired here" if self.wrong else "nothing needed it"
+            yield f"repaired: {nothing}"
+
+
+def care_for(
+    home: Path,
+    mind: str,
+    clock: Clock,
+    *,
+    mend: bool,
+    opened: Callable[[], AbstractContextManager[Mind]],
+    progress: Progress,
+) -> Findings:
+    """Look, mend where that is asked for, and look again.
+
+    Args:
+        opened: the mind, by way of the home's process where it runs.
+        progress: told how far a repair is.
+    """
+
+    def rebuild() -> None:
+        with opened() as whole:
+            whole.rebuild(progress=lambda done, total: progress("log", done, total))
+
+    checks = examine(home, mind, clock, load_encoder)
+    if not mend:
+        return Findings(checks, None)
+    mended = repair(home, mind, clock, checks, rebuild)
+    return Findings(examine(home, mind, clock, load_encoder) if mended else checks, mended)
