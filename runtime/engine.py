@@ -6,6 +6,7 @@ Above it stands the supervisor, which decides; below it are `mnemic.runtime.embe
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Protocol
@@ -16,7 +17,18 @@ from mnemic.actors.contract import Actor, Context
 from mnemic.actors.errors import DeadlineExceeded, MnemicError, Quarantined
 from mnemic.actors.messages import Envelope
 
-__all__ = ["ANYWHERE", "Engine", "InstanceDied", "Overseer", "Placement", "Reply"]
+__all__ = [
+    "ANYWHERE",
+    "Engine",
+    "InstanceDied",
+    "Overseer",
+    "Placement",
+    "RemoteFailure",
+    "Reply",
+    "cause_of",
+    "kind_of",
+    "place_of",
+]
 
 
 class Placement(msgspec.Struct, frozen=True):
@@ -34,6 +46,41 @@ ANYWHERE = Placement()
 
 class InstanceDied(Exception):
     """An instance went, with its process, while it handled a message: whether it did so nobody knows."""
+
+
+class RemoteFailure(Exception):
+    """What an actor raised in another process, without its text, which may quote a memory and stays there."""
+
+    def __init__(self, kind: str, place: str, error: BaseException | None = None) -> None:
+        super().__init__(kind)
+        self.kind = kind
+        """Name of its class."""
+        self.place = place
+        """Where in the code, such as ``handle (embedder.py:12)``."""
+        self.error = error
+        """The thing itself, where it was raised in making the actor and could cross."""
+
+
+def kind_of(error: BaseException) -> str:
+    """Name of a failure's class, in whatever process it was raised."""
+    return error.kind if isinstance(error, RemoteFailure) else type(error).__name__
+
+
+def place_of(error: BaseException) -> str:
+    """Where in the code a failure was raised, such as ``handle (embedder.py:12)``; empty where it never was."""
+    if isinstance(error, RemoteFailure):
+        return error.place
+    frames = list(traceback.walk_tb(error.__traceback__))
+    if not frames:
+        return ""
+    code, line = frames[-1][0].f_code, frames[-1][1]
+    return f"{code.co_name} ({code.co_filename.rsplit('/', 1)[-1]}:{line})"
+
+
+def cause_of(error: BaseException) -> str:
+    """A failure as a kind of error and a place in the code: its own text may quote a memory."""
+    kind, place = kind_of(error), place_of(error)
+    return f"{kind} at {place}" if place else kind
 
 
 class Overseer(Protocol):

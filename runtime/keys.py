@@ -10,12 +10,9 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-
 from mnemic.actors.errors import KeyMismatch, KeyMissing
 
-__all__ = ["KEY_BYTES", "Keys", "load_keys", "make_key", "run_name", "write_private"]
+__all__ = ["KEY_BYTES", "Keys", "load_keys", "make_key", "nonce_prefix", "run_name", "write_private"]
 
 KEY_BYTES = 32
 
@@ -36,6 +33,9 @@ class Keys:
         self._identities = self._derive(b"identities")
 
     def _derive(self, use: bytes) -> bytes:
+        from cryptography.hazmat.primitives.hashes import SHA256  # here: who only needs a run's name need not load it
+        from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
         return HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=b"mnemic/1/" + use).derive(self._root)
 
     def identity(self) -> Callable[..., bytes]:
@@ -51,6 +51,10 @@ class Keys:
 
         return hash_parts
 
+    def engine(self, run: str) -> bytes:
+        """The key that seals what an engine's processes say to each other in one run, 32 bytes."""
+        return self._derive(b"engine/" + run.encode())
+
 
 def make_key() -> bytes:
     """32 bytes from the operating system."""
@@ -60,6 +64,11 @@ def make_key() -> bytes:
 def run_name() -> str:
     """A name that no other run of a process has, 16 hexadecimal digits."""
     return os.urandom(8).hex()
+
+
+def nonce_prefix() -> bytes:
+    """What a process's nonces start with, 8 bytes: no other process that seals with the same key has it."""
+    return os.urandom(8)
 
 
 def load_keys(path: Path, check: str) -> Keys:

@@ -14,20 +14,29 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
-from typing import Any
+from typing import Any, Protocol
 
 import pykka
 
-from mnemic.actors.contract import Actor, Clock
+from mnemic.actors.contract import Clock, Context
 from mnemic.actors.errors import ActorFailed, ActorStopped, DeadlineExceeded, InboxFull, MnemicError, Quarantined
 from mnemic.actors.messages import Envelope
-from mnemic.runtime.engine import InstanceDied, Overseer, Reply
+from mnemic.runtime.engine import InstanceDied, Overseer, Reply, kind_of
 
-__all__ = ["Places"]
+__all__ = ["Instance", "Places"]
 
 _DELIVERIES = 2  # of one message, where instances die of it
+_DIED = InstanceDied.__name__
 
 _log = logging.getLogger("mnemic.engine")
+
+
+class Instance(Protocol):
+    """What a place makes and hands its messages: an actor, or a proxy of one; it may have a ``close``."""
+
+    def handle(self, message: Any, context: Context) -> Any:
+        """See `mnemic.actors.contract.Actor.handle`; raises `InstanceDied` where its process is gone."""
+        ...
 
 
 class Places:
@@ -38,7 +47,7 @@ class Places:
         self._stop_timeout_s = stop_timeout_s
         self._places: dict[str, _Place] = {}
 
-    def _place(self, name: str, factory: Callable[[], Actor], capacity: int, overseer: Overseer) -> None:
+    def _place(self, name: str, factory: Callable[[], Instance], capacity: int, overseer: Overseer) -> None:
         self._places[name] = _Place(name, factory, capacity, overseer, self._clock)
 
     def send(self, name: str, envelope: Envelope, *, timeout_s: float, own: bool = False) -> Reply:
@@ -81,14 +90,14 @@ class _Place:
     """One actor's thread, mailbox and current instance."""
 
     def __init__(
-        self, name: str, factory: Callable[[], Actor], capacity: int, overseer: Overseer, clock: Clock
+        self, name: str, factory: Callable[[], Instance], capacity: int, overseer: Overseer, clock: Clock
     ) -> None:
         self._name = name
         self._factory = factory
         self._capacity = capacity
         self._overseer = overseer
         self._clock = clock
-        self._actor: Actor | None = factory()
+        self._actor: Instance | None = factory()
         self._stale = False  # whether the instance is to go
         self._rest_s = 0.0
         self._set_aside: Quarantined | None = None
@@ -171,17 +180,17 @@ class _Place:
         self._ended.set()
 
     def _handle(self, envelope: Envelope) -> Any:
-        failure: type[BaseException] | None = InstanceDied
+        failure: str | None = _DIED
         deliveries = 0
-        while failure is InstanceDied and deliveries < _DELIVERIES:
+        while failure == _DIED and deliveries < _DELIVERIES:
             failure, answer = self._deliver(envelope)
             deliveries += 1
         if failure is None:
             return answer
         # Raised out here, so that the failure's own text and its frames do not travel with the answer.
-        raise ActorFailed(actor=self._name, message=type(envelope.message).__name__, cause=failure.__name__)
+        raise ActorFailed(actor=self._name, message=type(envelope.message).__name__, cause=failure)
 
-    def _deliver(self, envelope: Envelope) -> tuple[type[BaseException] | None, Any]:
+    def _deliver(self, envelope: Envelope) -> tuple[str | None, Any]:
         """Have the actor handle a message: how it failed, if it did, and its answer."""
         begun = self._clock.monotonic_s()
         answered: MnemicError | None = None
@@ -192,14 +201,14 @@ class _Place:
             raise
         except BaseException as error:  # whatever an actor raises is the supervisor's to judge: logged, counted there
             self._overseer.failed(self._name, envelope, error)
-            failure = type(error)
+            failure = kind_of(error)
         finally:
             self._overseer.handled(self._name, envelope, self._clock.monotonic_s() - begun, answered)
         if self._stale:
             self._close_actor()
         return failure, None
 
-    def _instance(self, envelope: Envelope) -> Actor:
+    def _instance(self, envelope: Envelope) -> Instance:
         if self._stale:
             self._close_actor()
         if self._actor is None and self._set_aside is None:

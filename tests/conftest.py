@@ -13,6 +13,8 @@ from hypothesis import HealthCheck, settings
 
 from mnemic.cli import main
 from tests.faces import EXAMPLE, Outcome, run
+from tests.ray_fixture import local_ray as local_ray
+from tests.serving import end
 
 # No deadline and no health check of speed: they measure the machine, not the law.
 settings.register_profile(
@@ -47,12 +49,13 @@ def example_home(captured_example: tuple[Path, Outcome], tmp_path: Path) -> Path
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """A home without a model, so that commands are fast and words answer alone."""
+def home(tmp_path: Path) -> Iterator[Path]:
+    """A home without a model, so that commands are fast and words answer alone; what serves it ends with the test."""
     folder = tmp_path / "home"
     folder.mkdir(mode=0o700)
     (folder / "mnemic.toml").write_text(f'[embedder]\nmodel = "{tmp_path / "no model"}"\n', "utf-8")
-    return folder
+    yield folder
+    end(folder)
 
 
 @pytest.fixture

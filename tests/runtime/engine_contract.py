@@ -6,10 +6,12 @@ runs: nobody sleeps, and no test waits longer than `BOUND_S`.
 
 from __future__ import annotations
 
+import logging
 import threading
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import msgspec
@@ -27,6 +29,7 @@ from mnemic.actors.errors import (
 )
 from mnemic.actors.messages import Envelope
 from mnemic.runtime.clock import ManualClock
+from mnemic.runtime.engine import kind_of
 
 BOUND_S = 30.0
 SECRET = "the tea is in the blue tin"
@@ -71,11 +74,39 @@ class Who(msgspec.Struct, frozen=True):
     """Answer with the instance's name."""
 
 
+class Speak(msgspec.Struct, frozen=True):
+    """Ask the even numbers below this one, tell the odd ones; answer with what was answered."""
+
+    below: int
+
+
+class Draw(msgspec.Struct, frozen=True):
+    """Answer with what the context holds: trace, time, and a number drawn by chance."""
+
+
+class Work(msgspec.Struct, frozen=True):
+    """Report each of so many steps, then log a line."""
+
+    steps: int
+
+
+class Wait(msgspec.Struct, frozen=True):
+    """Open a gate, then wait until the process stops."""
+
+    begun: Any
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What the probe asks and tells."""
+
+    number: int
+
+
 class ProbeActor:
     """Does what a test tells it."""
 
     contract: ClassVar[int] = CONTRACT
-    takes: ClassVar[tuple[type, ...]] = (Say, Hold, Raise, Echo, Who)
+    takes: ClassVar[tuple[type, ...]] = (Say, Hold, Raise, Echo, Who, Speak, Draw, Work, Wait)
     settings: ClassVar[tuple[Setting, ...]] = ()
 
     def __init__(self, closing: BaseException | None = None) -> None:
@@ -97,7 +128,27 @@ class ProbeActor:
                 return message.payload
             case Who():
                 return self.name
+            case Speak():
+                return tuple(self._speak(number, context) for number in range(message.below))
+            case Draw():
+                return context.trace, context.now, context.random(b"salt").random()
+            case Work():
+                for step in range(message.steps):
+                    context.progress(step + 1, message.steps)
+                logging.getLogger("mnemic.probe").warning("worked %d steps", message.steps)
+            case Wait():
+                message.begun.open()
+                until(context.cancelled)
+                return context.cancelled()
         return None
+
+    def _speak(self, number: int, context: Context) -> Any:
+        if number % 2:
+            return context.tell(Question(number))
+        try:
+            return context.ask(Question(number), 1.0)
+        except InvalidValue as error:
+            return error.code
 
     def close(self) -> None:
         if self._closing is not None:
@@ -107,38 +158,48 @@ class ProbeActor:
 class Watch:
     """An overseer that writes down what it is told, and does to the engine what the test wants done on a failure."""
 
-    def __init__(self, engine: Any, on_failure: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self,
+        engine: Any,
+        on_failure: Callable[[str], None] | None = None,
+        on_ask: Callable[[Question], Any] = lambda question: -question.number,
+    ) -> None:
         self._clock = ManualClock(0)
+        self._on_ask = on_ask
         self._on_failure = on_failure or (lambda actor: engine.restart(actor, 0.0))
         self.failures: list[tuple[str, str]] = []
         self.unclosed_ones: list[tuple[str, str]] = []
         self.lost: list[tuple[str, str]] = []
         self.handled_ones: list[tuple[str, str | None]] = []
+        self.spoken: list[tuple[str, int]] = []
+        self.progressed: list[tuple[int, int | None]] = []
+        self.stopping = threading.Event()
 
     def context(self, actor: str, envelope: Envelope) -> Context:
-        def nothing(*_: Any) -> None:
-            return None
+        def ask(message: Any, timeout_s: float) -> Any:
+            self.spoken.append(("asked", message.number))
+            return self._on_ask(message)
 
         return Context(
             trace=envelope.trace,
             now=envelope.now,
             clock=self._clock,
-            seed=b"",
-            ask=nothing,
-            tell=nothing,
-            progress=nothing,
-            cancelled=lambda: False,
+            seed=b"seed",
+            ask=ask,
+            tell=lambda message: self.spoken.append(("told", message.number)),
+            progress=lambda done, total: self.progressed.append((done, total)),
+            cancelled=self.stopping.is_set,
         )
 
     def failed(self, actor: str, envelope: Envelope, error: BaseException) -> None:
-        self.failures.append((actor, type(error).__name__))
+        self.failures.append((actor, kind_of(error)))
         self._on_failure(actor)
 
     def handled(self, actor: str, envelope: Envelope, took_s: float, error: MnemicError | None) -> None:
         self.handled_ones.append((type(envelope.message).__name__, error.code if error else None))
 
     def unclosed(self, actor: str, error: Exception) -> None:
-        self.unclosed_ones.append((actor, type(error).__name__))
+        self.unclosed_ones.append((actor, kind_of(error)))
 
     def undelivered(self, actor: str, envelope: Envelope, error: MnemicError) -> None:
         self.lost.append((type(envelope.message).__name__, error.code))
@@ -152,6 +213,23 @@ def until(condition: Callable[[], bool]) -> None:
             return
         pause.wait(0.001)
     raise AssertionError("it did not come to that")
+
+
+class Outcomes:
+    """Makes a probe, or raises what comes next in the list; the place in the list is kept in a file."""
+
+    def __init__(self, file: Path, *errors: BaseException | None) -> None:
+        self._file = file
+        self._errors = errors
+
+    def __call__(self) -> Actor:
+        with self._file.open("ab") as file:
+            number = file.tell()
+            file.write(b".")
+        error = self._errors[number] if number < len(self._errors) else None
+        if error is not None:
+            raise error
+        return ProbeActor()
 
 
 def letter(message: Any, deadline: float | None = 1e9) -> Envelope:
@@ -326,21 +404,12 @@ class EngineContract:
         assert self.ask(engine, Who()) != before
         assert watch.unclosed_ones == [("probe", "RuntimeError")]
 
-    def test_an_actor_that_cannot_be_made_anew_fails_each_message_until_it_can(self, engine: Any) -> None:
+    def test_an_actor_that_cannot_be_made_anew_fails_each_message_until_it_can(
+        self, engine: Any, tmp_path: Path
+    ) -> None:
         watch = Watch(engine)
-        outcomes: list[BaseException | None] = [
-            None,
-            OSError(SECRET),
-            InvalidValue(name="", value=0, why="", expected=""),
-        ]
-
-        def make() -> Actor:
-            outcome = outcomes.pop(0) if outcomes else None
-            if outcome is not None:
-                raise outcome
-            return ProbeActor()
-
-        self.start(engine, watch, make)
+        unmade = InvalidValue(name="", value=0, why="", expected="")
+        self.start(engine, watch, Outcomes(tmp_path / "made", None, OSError(SECRET), unmade))
         for wanted in (ActorFailed, ActorFailed, InvalidValue):
             with pytest.raises(wanted):
                 self.ask(engine, Raise(ValueError()))
@@ -368,6 +437,81 @@ class EngineContract:
             self.ask(engine, Who())
         assert watch.lost == [("Say", "quarantined")]
         assert watch.failures == [("probe", "ValueError")]
+
+    def test_released_from_quarantine_the_actor_is_made_anew_and_answers(self, engine: Any) -> None:
+        reason = Quarantined(actor="probe", failures=5, cause="ValueError at f (x.py:1)")
+        self.start(engine, Watch(engine, on_failure=lambda actor: engine.quarantine(actor, reason)))
+        before = self.ask(engine, Who())
+        with pytest.raises(ActorFailed):
+            self.ask(engine, Raise(ValueError()))
+        with pytest.raises(Quarantined):
+            self.ask(engine, Who())
+        engine.release("probe")
+        assert self.ask(engine, Who()) != before
+
+    # --- context and overseer ----------------------------------------------------------------------------------------
+
+    def test_what_an_actor_asks_and_tells_comes_in_its_order_and_answers_and_errors_come_back(
+        self, engine: Any
+    ) -> None:
+        refused = InvalidValue(name="n", value=4, why="", expected="")
+
+        def answer(question: Question) -> int:
+            if question.number == 4:
+                raise refused
+            return -question.number
+
+        watch = Watch(engine, on_ask=answer)
+        self.start(engine, watch)
+        assert self.ask(engine, Speak(8)) == (0, None, -2, None, "invalid_value", None, -6, None)
+        assert watch.spoken == [("told" if number % 2 else "asked", number) for number in range(8)]
+        assert watch.failures == []
+
+    def test_what_an_actor_told_before_it_failed_is_told(self, engine: Any) -> None:
+        watch = Watch(engine, on_ask=lambda question: None if question.number < 4 else {}[SECRET])
+        self.start(engine, watch)
+        with pytest.raises(ActorFailed):
+            self.ask(engine, Speak(6))
+        assert watch.spoken == [("asked", 0), ("told", 1), ("asked", 2), ("told", 3), ("asked", 4)]
+        assert watch.failures == [("probe", "KeyError")]
+        assert self.ask(engine, Say(1)) == (1,)
+
+    def test_trace_time_and_chance_are_the_envelopes_and_the_overseers(self, engine: Any) -> None:
+        watch = Watch(engine)
+        self.start(engine, watch)
+        one = Envelope(id="m", trace="t7", now=8, deadline=1e9, message=Draw())
+        answer = engine.send("probe", one, timeout_s=BOUND_S).get()
+        assert answer == ("t7", 8, watch.context("probe", one).random(b"salt").random())
+
+    def test_progress_is_told_to_its_end_and_so_is_what_was_logged(
+        self, engine: Any, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        watch = Watch(engine)
+        self.start(engine, watch)
+        self.ask(engine, Work(100))
+        assert watch.progressed == sorted(watch.progressed)
+        assert watch.progressed[-1] == (100, 100)
+        lines = [record for record in caplog.records if record.name == "mnemic.probe"]
+        assert [(line.levelname, line.getMessage()) for line in lines] == [("WARNING", "worked 100 steps")]
+
+    def test_an_actor_at_work_hears_that_the_process_is_stopping(self, engine: Any, gates: Callable[[], Gate]) -> None:
+        watch = Watch(engine)
+        self.start(engine, watch)
+        begun = gates()
+        reply = engine.send("probe", letter(Wait(begun)), timeout_s=BOUND_S)
+        begun.wait()
+        watch.stopping.set()
+        assert reply.get() is True
+
+    def test_the_overseer_hears_of_every_message_that_was_handled_and_of_its_error(self, engine: Any) -> None:
+        watch = Watch(engine)
+        self.start(engine, watch)
+        self.ask(engine, Say(1))
+        self.tell(engine, Raise(DeadlineExceeded(actor="a", message="b", timeout_s=1.0)))
+        with pytest.raises(ActorFailed):
+            self.ask(engine, Raise(ValueError()))
+        engine.stop("probe")
+        assert watch.handled_ones == [("Say", None), ("Raise", "deadline_exceeded"), ("Raise", None)]
 
     # --- stopping ----------------------------------------------------------------------------------------------------
 
