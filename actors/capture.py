@@ -18,17 +18,29 @@ from mnemic.actors.changes import AddMemory, Change, Place, Supersede
 from mnemic.actors.contract import CONTRACT, Context, Setting
 from mnemic.actors.errors import BadInput, InvalidValue, SourceUnreadable
 from mnemic.actors.events import KINDS, ROLES, Event, Malformed, printable, to_bytes, to_text
-from mnemic.actors.messages import Applied, Apply, CaptureText, Kept, Take, Taken, TextCaptured
+from mnemic.actors.forgetting import forget
+from mnemic.actors.messages import (
+    Applied,
+    Apply,
+    CaptureText,
+    Forget,
+    Forgotten,
+    Kept,
+    Recover,
+    Take,
+    Taken,
+    TextCaptured,
+)
 from mnemic.actors.ports import Digest, Locate, Ports, Source, TranscriptOpener
 
 __all__ = ["CaptureActor", "identity_of", "new_id"]
 
 
 class CaptureActor:
-    """Takes in transcripts and single texts."""
+    """Takes in transcripts and single texts, and takes back what is to be forgotten."""
 
     contract: ClassVar[int] = CONTRACT
-    takes: ClassVar[tuple[type, ...]] = (Take, CaptureText)
+    takes: ClassVar[tuple[type, ...]] = (Take, CaptureText, Forget, Recover)
     settings: ClassVar[tuple[Setting, ...]] = (
         Setting("capture.batch_events", 256, "events", "How many events of a transcript one transaction keeps.", 1),
         Setting("capture.batch_bytes", 4 << 20, "bytes", "A transaction is closed once its texts are this long.", 1),
@@ -57,13 +69,16 @@ class CaptureActor:
             settings["capture.batch_bytes"],
         )
 
-    def handle(self, message: Any, context: Context) -> Taken | TextCaptured:
-        """Take in a part of a transcript, or one text.
+    def handle(self, message: Any, context: Context) -> Taken | TextCaptured | Forgotten:
+        """Take in a part of a transcript, or one text; forget memories, or take that back.
 
         Raises:
             SourceUnreadable, AmbiguousFormat: nothing of this part was kept; earlier parts are.
             StoreError: this part was not kept; earlier ones are.
+            NoSuchMemory, InvalidValue: nothing was changed.
         """
+        if isinstance(message, Forget | Recover):
+            return forget(message, context)
         if isinstance(message, CaptureText):
             return self._capture_text(message, context)
         return self._take(message, context)
@@ -131,6 +146,7 @@ class CaptureActor:
             elsewhere=0
             if message.scope is None
             else sum(not one.created and one.scope != asked for one, asked in zip(kept, named, strict=True)),
+            retired=sum(one.retired_at is not None for one in kept),
             malformed=tuple(malformed),
             scopes=tuple(sorted({one.scope for one in kept if one.created})),
         )
@@ -163,7 +179,13 @@ class CaptureActor:
         if message.supersedes is not None:
             changes = (memory, Supersede(old=message.supersedes, new=memory.id))
         kept = self._apply(changes, f"text/{context.trace}", context).kept[0]
-        return TextCaptured(id=kept.id, created=kept.created, scope=kept.scope, superseded_by=kept.superseded_by)
+        return TextCaptured(
+            id=kept.id,
+            created=kept.created,
+            scope=kept.scope,
+            superseded_by=kept.superseded_by,
+            retired_at=kept.retired_at,
+        )
 
     def _apply(self, changes: tuple[Change, ...], key: str, context: Context) -> Applied:
         answer = context.ask(Apply(changes=changes, key=key.encode(), author="capture", run=context.trace))

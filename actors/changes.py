@@ -1,8 +1,8 @@
 """Changes: the closed list of what may be done to a store. An actor writes by sending `Apply(changes)`.
 
 The Store carries out all changes of one `Apply` in one transaction and keeps each in its log with its inverse, its
-run and its author. Whatever was done can be undone in reverse order (`Store.fork(at_seq)` does just that). No actor
-can ask for an inverse by itself: nothing in `Change` takes a memory away.
+run and its author. Whatever was done can be undone in reverse order (`Store.fork(at_seq)` does just that). What only
+takes back, no actor can ask for: nothing in `Change` takes a memory away. `Retire` hides one, and keeps its bytes.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ __all__ = [
     "Meaning",
     "Place",
     "RecordRecall",
+    "Restore",
+    "Retire",
     "Supersede",
     "Unsupersede",
 ]
@@ -135,6 +137,24 @@ class Unsupersede(_Change, frozen=True, kw_only=True, tag="unsupersede"):
     """The memory that replaced it."""
 
 
+class Retire(_Change, frozen=True, kw_only=True, tag="retire"):
+    """Hide a memory from recall from now on; what it was, and that it was, stays. One that is retired stays so."""
+
+    memory: bytes
+    """Which."""
+    reason: str
+    """Why, with lone surrogates escaped; ``""`` where nobody said."""
+    at: int | None = None
+    """System time it was, microseconds, where a `Restore` is taken back."""
+
+
+class Restore(_Change, frozen=True, kw_only=True, tag="restore"):
+    """Take back a `Retire`: the memory is as if it had never been retired, to who asks for an earlier time too."""
+
+    memory: bytes
+    """Which; one that is not retired stays as it is."""
+
+
 class AddEncoder(_Change, frozen=True, kw_only=True, tag="add_encoder"):
     """Make room for the vectors of an implementation and model."""
 
@@ -186,9 +206,13 @@ class RecordRecall(_Change, frozen=True, kw_only=True, tag="record_recall"):
     """Ids of the hits, best first."""
 
 
-Change = Union[AddMemory, Supersede, AddEncoder, DropEncoder, AddVectors, RecordRecall]  # noqa: UP007 - msgspec's
+Change = Union[  # noqa: UP007 - msgspec's
+    AddMemory, Supersede, Retire, Restore, AddEncoder, DropEncoder, AddVectors, RecordRecall
+]
 """What an actor may ask for."""
-Inverse = Union[DropMemory, Unsupersede, AddEncoder, DropEncoder, DropVectors]  # noqa: UP007 - decoders need unions
+Inverse = Union[  # noqa: UP007 - decoders need unions
+    DropMemory, Unsupersede, Retire, Restore, AddEncoder, DropEncoder, DropVectors
+]
 """What takes a change back."""
 
 

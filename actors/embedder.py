@@ -158,6 +158,7 @@ class EmbedderActor:
                 self._cursor = {False: 0, True: 0}  # after a rebuild, or a drop by another process, some wait behind it
                 self._fetch()
             if not self._queue:
+                self._looked = None  # what waited when it was counted may have been forgotten since
                 self._retire_others(context)
                 return False
             self._current = self._begin(encoder, self._queue.popleft())

@@ -26,6 +26,8 @@ __all__ = [
     "EncoderNamed",
     "Envelope",
     "FindScope",
+    "Forget",
+    "Forgotten",
     "GetMemories",
     "Hit",
     "Kept",
@@ -39,6 +41,8 @@ __all__ = [
     "Rebuilt",
     "Recall",
     "Recalled",
+    "Recover",
+    "Retirement",
     "ScopeCount",
     "ScopeFound",
     "Signal",
@@ -108,6 +112,8 @@ class Taken(_Message, frozen=True, kw_only=True):
     """Events whose host id was captured before with another text; the first text stands."""
     elsewhere: int
     """Events captured before that are in another scope than the one this `Take` names; they stay there."""
+    retired: int = 0
+    """Of the known, memories that were forgotten; they stay so."""
     malformed: tuple[tuple[int, str], ...]
     """Lines that could not be read: number and reason."""
     scopes: tuple[str, ...]
@@ -142,6 +148,8 @@ class TextCaptured(_Message, frozen=True, kw_only=True):
 
     superseded_by: bytes | None = None
     """Id of what has replaced it since, where it had been captured before."""
+    retired_at: int | None = None
+    """System time it was forgotten, microseconds, where it was: to capture it again does not bring it back."""
 
     id: bytes
     """The memory's id, new or known."""
@@ -149,6 +157,58 @@ class TextCaptured(_Message, frozen=True, kw_only=True):
     """False where the same text had been captured in the same session."""
     scope: str
     """The scope's path."""
+
+
+class Forget(_Message, frozen=True, kw_only=True):
+    """Hide memories from recall from now on, all or none; their texts stay."""
+
+    ids: tuple[bytes, ...]
+    """Which; one named twice is meant once."""
+    reason: str = ""
+    """Why."""
+
+
+class Recover(_Message, frozen=True, kw_only=True):
+    """Take back that memories were forgotten, all or none."""
+
+    ids: tuple[bytes, ...]
+    """Which; one named twice is meant once."""
+
+
+class Retirement(_Message, frozen=True, kw_only=True):
+    """How one memory stands after `Forget` or `Recover`."""
+
+    id: bytes
+    """Which."""
+    changed: bool
+    """False where it stood so before."""
+    retired_at: int | None
+    """System time it was forgotten, microseconds; ``None`` where it is found again."""
+    reason: str | None
+    """Why it was forgotten; ``None`` where it is found again."""
+    text: bytes
+    """How it begins: enough to see that it is the one that was meant."""
+    size_bytes: int
+    """Length of the whole."""
+    kind: str
+    """What it is."""
+    role: str
+    """Who it comes from."""
+    speaker: str | None
+    """Name of who spoke."""
+    session: str
+    """The conversation."""
+    scope: str
+    """The scope's path."""
+    said_at: int | None
+    """World time, microseconds."""
+
+
+class Forgotten(_Message, frozen=True, kw_only=True):
+    """Answer to `Forget` and to `Recover`."""
+
+    memories: tuple[Retirement, ...]
+    """In the order they were named."""
 
 
 # --- Store -----------------------------------------------------------------------------------------------------------
@@ -172,6 +232,8 @@ class Kept(_Message, frozen=True, kw_only=True):
 
     superseded_by: bytes | None = None
     """Id of what has replaced it since, where it was known."""
+    retired_at: int | None = None
+    """System time it was retired, microseconds, where it was known and is."""
 
     id: bytes
     """The id under which it is kept: the earlier one's where it was known."""
@@ -190,6 +252,8 @@ class Applied(_Message, frozen=True, kw_only=True):
     """Highest log number of the transaction."""
     kept: tuple[Kept, ...]
     """One for each `AddMemory`, in order."""
+    changed: tuple[bool, ...] = ()
+    """For each change, in order, whether it did anything: what is so already is not done again."""
 
 
 class Committed(_Message, frozen=True, kw_only=True):
@@ -404,8 +468,12 @@ class Memory(_Message, frozen=True, kw_only=True):
     """World time from which it no longer holds."""
     recorded_at: int
     """System time it was kept, microseconds."""
+    retired_at: int | None = None
+    """System time it was forgotten, microseconds."""
+    retired_reason: str | None = None
+    """Why it was forgotten."""
     superseded_by: bytes | None
-    """Id of what replaces it."""
+    """Id of what replaces it. What was forgotten replaces nothing: what replaced that does, or nothing."""
     supersedes: tuple[bytes, ...]
     """Ids of what it replaces."""
 
@@ -454,7 +522,9 @@ class Counts(_Message, frozen=True, kw_only=True):
     seq: int
     """The log's highest number."""
     memories: int
-    """All memories."""
+    """All memories: those that are embedded, those that wait to be, and those that were forgotten."""
+    retired: int = 0
+    """Memories that were forgotten: kept, and not found."""
     sessions: int
     """All conversations."""
     text_bytes: int

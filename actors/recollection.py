@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.actors.changes import EncoderName
-from mnemic.actors.snapshot import Columns, Postings, Snapshot, Superseded
+from mnemic.actors.snapshot import Columns, Postings, Retired, Snapshot, Superseded
 
 __all__ = ["Recollection"]
 
@@ -73,6 +73,7 @@ class Recollection:
                 growing.append(more)
             self.columns = Columns(*(growing.view() for growing in self._columns))
             self._superseded = snapshot.superseded()
+            self._retired = snapshot.retired()
         loaded(1, 2)
         if encoder is not None and (encoder != self._encoder or snapshot.seq != self._seq_of_windows):
             self._follow_windows(snapshot, encoder)
@@ -94,10 +95,23 @@ class Recollection:
         new = np.searchsorted(self.columns.row, self._superseded.new[order])
         yield from zip(old.tolist(), new.tolist(), self._superseded.at[order].tolist(), strict=True)
 
-    def known(self, row: int, as_of: int | None) -> bool:
-        """Whether it was known by then that the memory of this row is replaced."""
-        at = self._superseded.at[self._superseded.old == row]
-        return bool(len(at)) and (as_of is None or int(at[0]) <= as_of)
+    def retired(self, as_of: int | None) -> NDArray[np.bool_]:
+        """Which memories were retired by then, by position ``(n,) bool``."""
+        gone = self._retired.row if as_of is None else self._retired.row[self._retired.at <= as_of]
+        mask = np.zeros(len(self.columns.row), np.bool_)
+        mask[np.searchsorted(self.columns.row, gone)] = True
+        return mask
+
+    def replacement(self, row: int, as_of: int | None) -> int | None:
+        """The row of what stood for the memory of this row then: the next in its chain that was not retired."""
+        retired = self.retired(as_of)
+        while True:
+            link = np.flatnonzero(self._superseded.old == row)
+            if not len(link) or (as_of is not None and int(self._superseded.at[link[0]]) > as_of):
+                return None
+            row = int(self._superseded.new[link[0]])
+            if not retired[np.searchsorted(self.columns.row, row)]:
+                return row
 
     def _follow_windows(self, snapshot: Snapshot, encoder: EncoderName) -> None:
         if encoder != self._encoder:
@@ -119,6 +133,7 @@ class Recollection:
         self._columns = tuple(_Growing(_EMPTY) for _ in Columns._fields)
         self.columns = Columns(*(growing.view() for growing in self._columns))
         self._superseded = Superseded(_EMPTY, _EMPTY, _EMPTY)
+        self._retired = Retired(_EMPTY, _EMPTY)
 
     def _clear_windows(self, dimensions: int) -> None:
         self._last_window = 0

@@ -153,7 +153,7 @@ class RetrieverActor:
     def _visible(self, recall: Recall, snapshot: Snapshot) -> NDArray[np.bool_]:
         columns = self._memory.columns
         numbers = [KINDS.index(kind) for kind in recall.kinds]
-        visible = np.isin(columns.kind, numbers)
+        visible = np.isin(columns.kind, numbers) & ~self._memory.retired(recall.as_of)
         if recall.scope != "*":
             visible &= np.isin(columns.scope, _scopes_below(snapshot, recall.scope))
         if recall.session is not None:
@@ -257,8 +257,8 @@ class RetrieverActor:
             why = {name: float(share[index]) for name, share in fused.shares.items()}
             if prior[index]:
                 why["prior"] = float(prior[index])
-            known = memory.superseded_by is not None and self._memory.known(row, recall.as_of)
-            hits.append(_hit(memory, part, offset, why, memory.superseded_by if known else None))
+            newer = self._memory.replacement(row, recall.as_of)
+            hits.append(_hit(memory, part, offset, why, None if newer is None else snapshot.records([newer])[0].id))
         return hits, left_out, used
 
     def _candidates(self, snapshot: Snapshot, signals: list[Signal], order: NDArray[np.int64]) -> tuple[Trace, ...]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mnemic.actors.changes import EncoderName
 from mnemic.actors.messages import Counts, Memory
 
-__all__ = ["Columns", "Pending", "Postings", "Snapshot", "SnapshotSource", "Superseded", "VectorBlock"]
+__all__ = ["Columns", "Pending", "Postings", "Retired", "Snapshot", "SnapshotSource", "Superseded", "VectorBlock"]
 
 
 class Columns(NamedTuple):
@@ -48,6 +48,15 @@ class Superseded(NamedTuple):
     """``(n,) int64``: row of the one that replaces it."""
     at: NDArray[np.int64]
     """``(n,) int64``: system time it was said, microseconds."""
+
+
+class Retired(NamedTuple):
+    """Which memories are retired, `n` of them."""
+
+    row: NDArray[np.int64]
+    """``(n,) int64``: the row, ascending."""
+    at: NDArray[np.int64]
+    """``(n,) int64``: system time it was said, microseconds; they are not found from then on."""
 
 
 class VectorBlock(NamedTuple):
@@ -103,6 +112,10 @@ class Snapshot(Protocol):
         """All replacements."""
         ...
 
+    def retired(self) -> Retired:
+        """All memories that are retired."""
+        ...
+
     def scopes(self) -> dict[int, str]:
         """Scope numbers and their paths."""
         ...
@@ -148,7 +161,7 @@ class Snapshot(Protocol):
         ...
 
     def pending(self, encoder: EncoderName, after_row: int, bulk: bool, limit: int) -> list[Pending]:
-        """Memories after a row that the encoder has not embedded yet: bulk kinds only, or all others only."""
+        """Memories after a row that are to be embedded by the encoder: bulk kinds only, or all others only."""
         ...
 
     def counts(self, encoder: EncoderName | None) -> Counts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from mnemic.actors.changes import AddMemory
+from mnemic.actors.changes import AddMemory, Restore
 from mnemic.actors.contract import CONTRACT, Context, Setting
 from mnemic.actors.messages import Applied, Apply, Committed, Rebuild, Rebuilt
 from mnemic.actors.ports import Ports, StorePort
@@ -41,7 +41,7 @@ class StoreActor:
         applied = self._store.apply(
             message.changes, at=context.clock.now_us(), key=message.key, author=message.author, run=message.run
         )
-        if any(isinstance(change, AddMemory) for change in message.changes):
+        if any(isinstance(change, AddMemory | Restore) for change in message.changes):  # there may be more to embed
             context.tell(Committed(seq=applied.seq))
         return applied
 

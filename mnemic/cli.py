@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import io
 import json
-import logging
-import logging.handlers
 import os
 import signal
 import sys
@@ -24,9 +22,22 @@ from mnemic.actors.errors import InvalidValue, MnemicError, SourceUnreadable
 from mnemic.actors.events import DEFAULT_KINDS, KINDS
 from mnemic.actors.times import parse_time
 from mnemic.errors import exit_code
-from mnemic.interrupts import Terminated, breakable_stdin, heed_sigterm, need_stdin, run_aside
+from mnemic.interrupts import Terminated, breakable_stdin, heed_sigterm, need_stdin
 from mnemic.runtime.clock import SystemClock
-from mnemic.terminal import OutputFailed, counted, hit_lines, print_error, print_lines, progress_bars, sized, written
+from mnemic.runtime.logs import log_to
+from mnemic.terminal import (
+    OutputFailed,
+    actor_lines,
+    counted,
+    hit_lines,
+    kept_line,
+    print_error,
+    print_lines,
+    process_line,
+    progress_bars,
+    sized,
+    written,
+)
 
 if TYPE_CHECKING:
     from mnemic.mind import Mind
@@ -34,14 +45,13 @@ if TYPE_CHECKING:
 __all__ = ["cli", "main"]
 
 _CLOCK = SystemClock()
-_LOG_BYTES = 1 << 20
 
 
 class Chosen:
     """Where a command works and how it prints."""
 
     def __init__(self, home: str | None, mind: str, as_json: bool) -> None:
-        from mnemic.runtime.homes import default_home, expanded
+        from mnemic.runtime.paths import default_home, expanded
 
         # $MNEMIC_HOME too: an assistant's settings give it as it stands there, and no shell has seen its ~.
         self.home = expanded(Path(home) if home else default_home(os.environ))
@@ -49,11 +59,21 @@ class Chosen:
         self.as_json = as_json
 
     @contextmanager
-    def open(self, *, create: bool) -> Iterator[Mind]:
-        """The mind, open; it is closed at the end, whatever happens."""
+    def open(self, *, create: bool, alone: bool = False) -> Iterator[Mind]:
+        """The mind, by way of the home's process where it runs, else opened here; let go of at the end.
+
+        Args:
+            alone: whether to open it here in any case.
+        """
         from mnemic.mind import Mind
 
-        with _logging_to(self.home / "mnemic.log"), Mind.open(self.home, self.mind, create=create) as mind:
+        if not alone:
+            served = Mind.served(self.home, self.mind, _CLOCK, create=create)
+            if served is not None:
+                with served:
+                    yield served
+                return
+        with log_to(self.home / "mnemic.log"), Mind.open(self.home, self.mind, create=create) as mind:
             yield mind
 
     def say(self, view: Any, lines: Callable[[], Iterator[str]]) -> None:
@@ -122,7 +142,8 @@ def capture(chosen: Chosen, sources: tuple[str, ...], format_: str, scope: str |
     started = _CLOCK.monotonic_s()
     _need_one(sources)
     stdin = breakable_stdin() if "-" in sources else nullcontext()
-    with stdin, chosen.open(create=True) as mind, progress_bars(chosen.as_json) as progress:
+    # Only this command has its standard input, and nobody else is to wait until that ends.
+    with stdin, chosen.open(create=True, alone="-" in sources) as mind, progress_bars(chosen.as_json) as progress:
         report = mind.capture(sources, format=format_, scope=scope, embed=not no_meaning, progress=progress)
     took_s = _CLOCK.monotonic_s() - started
     view = {name: getattr(report, name) for name in report.__struct_fields__} | {"took_s": round(took_s, 2)}
@@ -137,6 +158,8 @@ def capture(chosen: Chosen, sources: tuple[str, ...], format_: str, scope: str |
             yield f"scopes: {', '.join(path or '(none)' for path in report.scopes)}"
         if report.elsewhere:
             yield f"{report.elsewhere} known already are in another scope, and stay there"
+        if report.retired:
+            yield f"{report.retired} known already were forgotten, and stay so"
         if report.files and not (report.new or report.known or report.malformed):
             yield "there is nothing in it to remember; if that is wrong, name another --format"
         yield f"found by words: {report.embedded + report.pending} in all, by meaning too: {report.embedded}"
@@ -230,6 +253,35 @@ def recall(
 
 
 @cli.command()
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@click.option("--reason", default="", metavar="R", help="Why; kept with them.")
+@click.option("--undo", is_flag=True, help="Take it back: they are found again.")
+@_options
+def forget(chosen: Chosen, ids: tuple[str, ...], reason: str, undo: bool) -> None:
+    """Hide memories from recall from now on. Nothing is lost: --undo takes it back."""
+    from mnemic.runtime.views import parse_id, retirement_view
+
+    if undo and reason:
+        raise click.UsageError("--reason says why something is forgotten; it does not go with --undo")
+    wanted = [parse_id(one) for one in ids]
+    with chosen.open(create=False) as mind:
+        answer = mind.recover(wanted) if undo else mind.forget(wanted, reason)
+        again = None if undo else mind.undoing([one.id for one in answer.memories])
+    view = {"memories": [retirement_view(one, strict=False) for one in answer.memories], "undo": again}
+
+    def lines() -> Iterator[str]:
+        for one in view["memories"]:
+            if undo:
+                yield f"{'found again' if one['changed'] else 'was not forgotten'}: {kept_line(one)}"
+            else:
+                yield f"{'forgotten' if one['changed'] else 'forgotten already'}: {kept_line(one)}"
+        if again is not None:
+            yield f"to take it back: {again}"
+
+    chosen.say(view, lines)
+
+
+@cli.command()
 @_options
 def status(chosen: Chosen) -> None:
     """What is there, and what is degraded."""
@@ -238,13 +290,23 @@ def status(chosen: Chosen) -> None:
 
     def lines() -> Iterator[str]:
         counts = view["counts"]
-        yield f"mind {view['mind']!r} in {view['home']}, Mnemic {view['version']}, engine {view['engine']}"
+        society, process = view["society"], view["process"]
+        yield f"mind {view['mind']!r} in {view['home']}, Mnemic {view['version']}"
+        yield (
+            process_line(process)
+            if process
+            else f"no process serves it: this command worked alone, {society['engine']}"
+        )
         yield f"{counts['memories']} memories in {counts['sessions']} sessions, {counts['embedded']} found by meaning"
+        if counts["retired"]:
+            yield f"{counts['retired']} of them forgotten: kept, and not found"
         kept, on_disk = sized(counts["kept_bytes"]), sized(view["store_bytes"])
         yield f"texts {sized(counts['text_bytes'])}, kept as {kept}; on disk {on_disk}"
         for scope in counts["scopes"]:
             yield f"  {scope['path'] or '(no scope)'}: {scope['memories']} ({scope['found']})"
         yield f"kinds: {', '.join(f'{kind} {count}' for kind, count in counts['kinds'].items()) or 'none yet'}"
+        yield f"vectors compared by {counts['scan']}"
+        yield from actor_lines(society)
         yield from (f"degraded: {line}" for line in view["degraded"] or ["nothing"])
 
     chosen.say(view, lines)
@@ -255,56 +317,60 @@ def status(chosen: Chosen) -> None:
 @_options
 def doctor(chosen: Chosen, repair: bool) -> None:
     """Look for what is wrong, and say what to do."""
-    import msgspec
+    from mnemic.care import care_for
 
-    from mnemic.runtime.doctor import examine, repair_permissions
-    from mnemic.runtime.homes import open_mind
-    from mnemic.runtime.models import load_encoder
-    from mnemic.runtime.settings import load_settings
-
-    settings = load_settings(chosen.home / "mnemic.toml")
-
-    def look() -> list[Any]:
-        return examine(chosen.home, chosen.mind, lambda: load_encoder(settings.model_folder()))
-
-    checks = look()
-    broken = {check.name for check in checks if check.repairable}
-    if repair and broken:
-        if "permissions" in broken:
-            repair_permissions(open_mind(chosen.home, chosen.mind)[0])
-        if "words" in broken:
-            with chosen.open(create=False) as mind, progress_bars(chosen.as_json) as progress:
-                mind.rebuild(progress=lambda done, total: progress("log", done, total))
-        checks = look()
-    view = {"checks": [msgspec.structs.asdict(check) for check in checks], "repaired": sorted(broken) if repair else []}
-
-    def lines() -> Iterator[str]:
-        for check in checks:
-            yield f"{check.state:>6}  {check.name}: {check.detail}{f' -> {check.remedy}' if check.remedy else ''}"
-        if repair:
-            wrong = any(check.state == "wrong" for check in checks)
-            nothing = "nothing; what is wrong above cannot be repaired here" if wrong else "nothing needed it"
-            yield f"repaired: {', '.join(sorted(broken)) or nothing}"
-
-    chosen.say(view, lines)
-    if any(check.state == "wrong" for check in checks):
+    with progress_bars(chosen.as_json) as progress:
+        findings = care_for(
+            chosen.home,
+            chosen.mind,
+            _CLOCK,
+            mend=repair,
+            opened=lambda: chosen.open(create=False),
+            progress=progress,
+        )
+    chosen.say(findings.view(), findings.lines)
+    if findings.wrong:
         sys.exit(1)
+
+
+@cli.command()
+@click.option(
+    "--engine",
+    type=click.Choice(["ray", "embedded"]),
+    default="ray",
+    show_default=True,
+    help="Where the actors run: processes under Ray, or threads of this process.",
+)
+@click.option("--address", metavar="A", help="A Ray cluster that runs already; else one of this process's own.")
+@click.option("--http", metavar="HOST:PORT", help="Listen there too; beyond loopback a token and TLS are demanded.")
+@click.option("--tls-cert", metavar="FILE", help="The certificate for --http, PEM.")
+@click.option("--tls-key", metavar="FILE", help="Its key, PEM.")
+@click.option("--token", is_flag=True, help="Demand the token of callers on loopback too.")
+@click.option("--new-token", is_flag=True, help="Make a new token for --http, and print it this once.")
+@click.option("--on-demand", is_flag=True, hidden=True)
+@click.option("--child", metavar="N,...", hidden=True, help="Descriptors that the parent hands over.")
+@_options
+def serve(chosen: Chosen, **options: Any) -> None:
+    """Serve this home to all assistants until told to stop (Ctrl-C, SIGTERM).
+
+    Nobody has to: an assistant's `mnemic mcp` starts a process in the background where none runs. This one takes over
+    from it, on the engine you name.
+    """
+    from mnemic.serve import Options, serve_home
+
+    sys.exit(serve_home(chosen.home, Options(**options), _CLOCK, say=lambda line: click.echo(line, err=True)))
 
 
 @cli.command()
 @_options
 def mcp(chosen: Chosen) -> None:
-    """Serve the memory to an assistant: MCP over standard input and output."""
-    from mnemic.runtime.keys import run_name
-    from mnemic.runtime.mcp_face import make_server
-    from mnemic.runtime.mcp_stdin import mend_stdin
+    """Serve the memory to an assistant: MCP over standard input and output, by way of the home's process."""
+    from mnemic.runtime.mcp_pipe import Pipe
 
     need_stdin()
-    mend_stdin()
-    with chosen.open(create=True) as mind:
-        mind.follow()
-        server = make_server(mind, _here(), _CLOCK, f"mcp-{run_name()}", __version__)
-        run_aside(lambda: server.run("stdio"))
+    said = os.fdopen(os.dup(1), "wb", buffering=0)  # a buffer's lock, held by who waits to write, would bar the exit
+    os.dup2(2, 1)  # whatever else is printed is no MCP
+    Pipe(chosen.home, chosen.mind, _here(), _CLOCK, said).run(sys.stdin.buffer)
 
 
 @cli.command()
@@ -387,17 +453,3 @@ def _here() -> str:
     except FileNotFoundError:
         expected = "--scope, or go to a folder that is there"
         raise InvalidValue(name="the working folder", value=".", why="it was removed", expected=expected) from None
-
-
-@contextmanager
-def _logging_to(path: Path) -> Iterator[None]:
-    """Log what the supervisor sees into the home: kinds of errors, places in the code, ids; never a text."""
-    handler = logging.handlers.RotatingFileHandler(path, maxBytes=_LOG_BYTES, backupCount=1, delay=True)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
-    logger = logging.getLogger("mnemic")
-    logger.addHandler(handler)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-        handler.close()

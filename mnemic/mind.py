@@ -1,23 +1,24 @@
-"""A mind, opened: the verbs of Mnemic for Python, and the one place that puts the parts together.
+"""A mind, opened: the verbs of Mnemic for Python; the command line and the MCP face use these same verbs.
 
-Every verb is a message to an actor, by way of the supervisor; the command line and the MCP face use these same verbs.
+Every verb is a message to an actor, by way of the society: the actors in this process (`mnemic.local`), or those in the
+home's process, found by `mnemic.runtime.client`. Nothing heavy is imported here, for the second way's sake.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
+import shlex
+import uuid
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import msgspec
 
 from mnemic import __version__
 from mnemic.actors.changes import Place
-from mnemic.actors.contract import Clock
-from mnemic.actors.errors import BadInput, InvalidValue, MindExists, MindMissing, ModelError, RuntimeFault
+from mnemic.actors.errors import BadInput, InvalidValue, ModelError, NotServed, RuntimeFault
 from mnemic.actors.events import DEFAULT_KINDS, Kind, Role, to_bytes
 from mnemic.actors.messages import (
     CaptureText,
@@ -28,6 +29,8 @@ from mnemic.actors.messages import (
     EmbedPending,
     EncoderNamed,
     FindScope,
+    Forget,
+    Forgotten,
     GetMemories,
     Memories,
     Memory,
@@ -36,50 +39,83 @@ from mnemic.actors.messages import (
     Rebuilt,
     Recall,
     Recalled,
+    Recover,
     ScopeFound,
     Signal,
     Take,
     Taken,
     TextCaptured,
 )
-from mnemic.actors.retriever import NOT_NATIVE
-from mnemic.algorithms.scan import NATIVE
-from mnemic.hooks.formats import find_transcripts, open_transcript
 from mnemic.reports import Captured, Status
-from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.embedded import EmbeddedEngine
-from mnemic.runtime.homes import MindFolder, expanded, fork_mind, make_mind, open_mind
-from mnemic.runtime.keys import Keys
+from mnemic.runtime.paths import expanded
 from mnemic.runtime.projects import Locator, clean_scope
-from mnemic.runtime.settings import Settings, load_settings
-from mnemic.runtime.society import start_society
-from mnemic.runtime.store import Store
+from mnemic.runtime.reports import SocietyReport
 
-__all__ = ["Mind"]
+if TYPE_CHECKING:
+    from mnemic.actors.contract import Clock
+
+__all__ = ["Mind", "Society"]
 
 Progress = Callable[[str, int, int | None], None]
 """Told what is being done (``words`` or ``meaning``), how much of it is done, and how much there is."""
 
-
 _MALFORMED_NAMED = 20  # all are counted
+_NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
+
+
+class Society(Protocol):
+    """The actors of one mind, wherever they run."""
+
+    def ask(
+        self,
+        message: Any,
+        timeout_s: float | None = None,
+        progress: Callable[[int, int | None], None] | None = None,
+        trace: str | None = None,
+        *,
+        idle: bool = False,
+    ) -> Any:
+        """Send a message and wait for its answer; see `mnemic.runtime.supervisor.Supervisor.ask`."""
+        ...
+
+    def tell(self, message: Any, trace: str | None = None) -> None:
+        """Send a message that nobody answers."""
+        ...
+
+    def report(self) -> SocietyReport:
+        """How the actors are."""
+        ...
+
+    def replay(self) -> int:
+        """Send dead letters again; returns how many."""
+        ...
+
+    def release(self) -> list[str]:
+        """Make quarantined actors anew; returns which."""
+        ...
+
+    def stop(self) -> None:
+        """Let go of them; those of this process end."""
+        ...
 
 
 class Mind:
     """One memory, open. Close it, or use it in a ``with`` block."""
 
     def __init__(
-        self, folder: MindFolder, keys: Keys, home: Path, settings: Settings, clock: Clock, seed: bytes | None
+        self, society: Society, home: Path, name: str, process: Callable[[], dict[str, Any] | None] = lambda: None
     ) -> None:
-        """Start the actors; `Mind.open` is the way in."""
-        self._folder = folder
-        self._keys = keys
+        """Speak to a society; `Mind.open` and `Mind.served` are the ways in.
+
+        Args:
+            process: what the home's process says of itself, where the society is in it.
+        """
+        self.society = society
+        """The actors."""
+        self._process = process
         self._home = home
-        self._settings = settings
-        self._clock = clock
+        self._name = name
         self._locate = Locator()
-        self._supervisor = start_society(
-            folder, keys, settings, clock, opener=open_transcript, locate=self._locate, code=__version__, seed=seed
-        )
 
     @classmethod
     def open(
@@ -92,25 +128,29 @@ class Mind:
         seed: bytes | None = None,
         create: bool,
     ) -> Mind:
-        """Open a mind; see `mnemic.open`. Without `create`, one that is not there is `MindMissing`."""
-        if engine != EmbeddedEngine.name:
-            raise InvalidValue(name="engine", value=engine, why="there is no such engine", expected="'embedded'")
-        clock = clock or SystemClock()
-        folder = expanded(Path(home))
-        settings = load_settings(folder / "mnemic.toml")
+        """Open a mind in this process; see `mnemic.open`. Without `create`, one that is not there is `MindMissing`."""
+        from mnemic.local import engine_named, open_society  # here: it loads NumPy and SQLite
+        from mnemic.runtime.clock import SystemClock
+
+        folder, clock = expanded(Path(home)), clock or SystemClock()
+        make_engine = engine_named(engine, clock)
+        return cls(open_society(folder, mind, make_engine, clock=clock, seed=seed, create=create), folder, mind)
+
+    @classmethod
+    def served(cls, home: Path, mind: str, clock: Clock, *, create: bool) -> Mind | None:
+        """The mind in the process that serves its home; ``None`` where no process does."""
+        from mnemic.runtime.client import RemoteSociety, reach
+
         try:
-            found, keys = open_mind(folder, mind)
-        except MindMissing:
-            if not create:
-                raise
-            with contextlib.suppress(MindExists):  # another process made it meanwhile, whole: open that one
-                make_mind(folder, mind, clock)
-            found, keys = open_mind(folder, mind)
-        return cls(found, keys, folder, settings, clock, seed)
+            reach(home, clock, start=False)
+        except NotServed:
+            return None
+        society = RemoteSociety(home, mind, create, clock)
+        return cls(society, home, mind, society.process)
 
     def close(self) -> None:
-        """Stop the actors; what was acknowledged is kept, and what waits to be embedded is taken up the next time."""
-        self._supervisor.stop()
+        """Let go of it; what was acknowledged is kept, and what waits to be embedded is taken up the next time."""
+        self.society.stop()
 
     def __enter__(self) -> Self:
         return self
@@ -144,6 +184,8 @@ class Mind:
             BadInput: the only source cannot be read.
             StoreError: what was committed before is kept.
         """
+        from mnemic.hooks.formats import find_transcripts  # here: it loads NumPy
+
         given = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
         paths = [path for source in given for path in find_transcripts(os.fspath(source))]
         report = Captured(malformed_lines=[], failed=[], scopes=[])
@@ -231,16 +273,20 @@ class Mind:
         signals: Sequence[Signal] = ("dense", "lexical", "session"),
         observe: bool = True,
         trace: bool = False,
+        progress: Callable[[int, int | None], None] | None = None,
     ) -> Recalled:
         """Find the memories that matter; see `mnemic.actors.messages.Recall` for what each argument means.
+
+        Args:
+            progress: told how far the work is, where it takes long: at first, all memories are loaded.
 
         Raises:
             UnknownScope, InvalidValue: what was asked for cannot be.
         """
-        answer = self._ask(
+        answer = self.society.ask(
             Recall(
                 query=query,
-                k=self._settings["recall.k"] if k is None else k,
+                k=k,
                 scope=scope if scope == "*" else clean_scope(scope),
                 kinds=tuple(kinds),
                 session=session,
@@ -251,7 +297,8 @@ class Mind:
                 signals=tuple(signals),
                 observe=observe,
                 trace=trace,
-            )
+            ),
+            progress=progress,
         )
         assert isinstance(answer, Recalled)
         return answer
@@ -265,6 +312,37 @@ class Mind:
         answer = self._ask(GetMemories(ids=tuple(ids)))
         assert isinstance(answer, Memories)
         return answer.memories
+
+    def forget(self, ids: Sequence[bytes], reason: str = "") -> Forgotten:
+        """Hide memories from recall from now on, all or none. Nothing is lost: `recover` takes it back.
+
+        Args:
+            reason: why, kept with them.
+
+        Raises:
+            NoSuchMemory: one of them is not there; none was forgotten.
+            InvalidValue: none is named, or the reason is too long.
+        """
+        answer = self._ask(Forget(ids=tuple(ids), reason=reason))
+        assert isinstance(answer, Forgotten)
+        return answer
+
+    def recover(self, ids: Sequence[bytes]) -> Forgotten:
+        """Take back that memories were forgotten, all or none: they are as if it had never been said.
+
+        Raises:
+            NoSuchMemory: one of them is not there; nothing was changed.
+            InvalidValue: none is named.
+        """
+        answer = self._ask(Recover(ids=tuple(ids)))
+        assert isinstance(answer, Forgotten)
+        return answer
+
+    def undoing(self, ids: Sequence[bytes]) -> str:
+        """The command that takes back that memories were forgotten, whichever home the shell is set to."""
+        named = [str(uuid.UUID(bytes=one)) for one in ids]
+        mind = [] if self._name == "default" else ["--mind", self._name]
+        return shlex.join(["mnemic", "forget", "--undo", *named, "--home", str(self._home), *mind])
 
     def place_of(self, folder: str) -> tuple[str | None, Place]:
         """The scope of a folder's project: its path, if anything was captured there, and how it was found."""
@@ -287,7 +365,7 @@ class Mind:
 
     def rebuild(self, *, meaning: bool = False, progress: Callable[[int, int | None], None] | None = None) -> int:
         """Make what is derived again from the log; with `meaning`, vectors too. Returns the log's highest number."""
-        answer = self._supervisor.ask(Rebuild(meaning=meaning), timeout_s=24 * 3600.0, progress=progress)
+        answer = self.society.ask(Rebuild(meaning=meaning), timeout_s=24 * 3600.0, progress=progress)
         assert isinstance(answer, Rebuilt)
         return answer.seq
 
@@ -297,11 +375,9 @@ class Mind:
         Raises:
             MindExists, InvalidValue, StoreError: nothing was made.
         """
-        store = Store.open(self._folder.store, self._keys)
-        try:
-            fork_mind(store, self._folder, expanded(Path(home)), mind, at_seq)
-        finally:
-            store.close()
+        from mnemic.local import fork_from
+
+        fork_from(self._home, self._name, expanded(Path(home)), mind, at_seq)
 
     def counts(self) -> Counts:
         """Count what is there."""
@@ -311,31 +387,33 @@ class Mind:
 
     def status(self) -> Status:
         """What there is, and how it is."""
-        counts = self.counts()
+        counts = self.society.ask(Count(), idle=True)
+        assert isinstance(counts, Counts)
         encoder = None
-        degraded = [] if NATIVE else [NOT_NATIVE]
+        degraded = [] if counts.scan != "numpy" else [_NOT_NATIVE]
         try:
-            named = self._ask(NameEncoder())
+            named = self.society.ask(NameEncoder(), idle=True)
             assert isinstance(named, EncoderNamed)
             encoder = f"{named.encoder.implementation} {named.encoder.model[:12]}"
         except (ModelError, RuntimeFault) as error:
             degraded.append(f"meaning: {error} {error.remedy_text}")
         if counts.pending:
             degraded.append(f"meaning: {counts.pending} memories are found by their words only so far")
-        health = self._supervisor.health()
-        degraded += [f"{actor.actor} was set aside: {actor.cause}" for actor in health if actor.quarantined]
+        report = self.society.report()
+        degraded += [f"{actor.actor} was set aside: {actor.cause}" for actor in report.actors if actor.quarantined]
+        process = self._process()
+        if process is not None:
+            degraded += process["degraded"]
+        files = (self._home / "minds" / self._name).glob("store.db*")
         return Status(
             home=str(self._home),
-            mind=self._folder.path.name,
+            mind=self._name,
             version=__version__,
-            engine=EmbeddedEngine.name,
             counts=counts,
-            store_bytes=sum(file.stat().st_size for file in self._folder.path.glob("store.db*")),
-            native=NATIVE,
+            store_bytes=sum(file.stat().st_size for file in files),
             encoder=encoder,
-            actors=health,
-            dead_letters=self._supervisor.dead_letter_count,
-            last_dead_letters=list(self._supervisor.dead_letters),
+            society=report,
+            process=process,
             degraded=degraded,
         )
 
@@ -347,7 +425,7 @@ class Mind:
 
     def follow(self) -> None:
         """Embed what waits in the background, after whoever asks meanwhile."""
-        self._supervisor.tell(Committed(seq=self.counts().seq))
+        self.society.tell(Committed(seq=self.counts().seq))
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
@@ -356,12 +434,16 @@ class Mind:
         assert isinstance(answer, ScopeFound)
         return answer.path
 
-    def _ask(self, message: object) -> object:
-        return self._supervisor.ask(message, timeout_s=self._settings["runtime.ask_timeout_s"])
+    def _ask(self, message: object, progress: Callable[[int, int | None], None] | None = None) -> object:
+        return self.society.ask(message, progress=progress)
 
     def _capture_one(
         self, path: str, format: str, scope: str | None, report: Captured, show: Callable[[int], None]
     ) -> None:
+        named, path = (
+            path,
+            path if path == "-" else os.path.abspath(path),
+        )  # whoever reads it may work in another folder
         skip, done = 0, False
         while not done:
             taken = self._ask(Take(path=path, format=format, scope=scope, skip=skip))
@@ -371,9 +453,10 @@ class Mind:
             report.known += taken.known
             report.differing += taken.differing
             report.elsewhere += taken.elsewhere
+            report.retired += taken.retired
             report.malformed += len(taken.malformed)
             room = _MALFORMED_NAMED - len(report.malformed_lines)
-            report.malformed_lines += [(path, line, why) for line, why in taken.malformed[:room]]
+            report.malformed_lines += [(named, line, why) for line, why in taken.malformed[:room]]
             report.scopes += taken.scopes
             show(taken.position_bytes)
         report.files += 1

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from mnemic.actors.messages import Counts
-from mnemic.runtime.supervisor import ActorHealth, DeadLetter
+from mnemic.runtime.reports import SocietyReport
 
 __all__ = ["Captured", "Status"]
 
@@ -25,6 +27,8 @@ class Captured(msgspec.Struct, kw_only=True):
     """The first of them: file, line, reason."""
     elsewhere: int = 0
     """Of the known, events that are in another scope than the one asked for; they stay there."""
+    retired: int = 0
+    """Of the known, events whose memories were forgotten; they stay so."""
     files: int = 0
     """Transcripts read to their end."""
     failed: list[tuple[str, str]]
@@ -50,21 +54,15 @@ class Status(msgspec.Struct, kw_only=True):
     """The mind's name."""
     version: str
     """Version of Mnemic."""
-    engine: str
-    """Where the actors run."""
     counts: Counts
     """What is there."""
     store_bytes: int
     """The store's files on disk."""
-    native: bool
-    """Whether the native code is there."""
     encoder: str | None
     """Which code and weights embed, where the model can be used."""
-    actors: list[ActorHealth]
-    """How each actor is."""
-    dead_letters: int
-    """Messages that could not be delivered since the process started."""
-    last_dead_letters: list[DeadLetter]
-    """The last of them."""
+    society: SocietyReport
+    """How the actors are, and where they run."""
+    process: dict[str, Any] | None
+    """What the home's process says of itself; ``None`` where the command worked alone."""
     degraded: list[str]
     """What is missing, and what that means, a sentence each."""

@@ -14,7 +14,7 @@ import click
 
 from mnemic.actors.errors import MnemicError
 
-__all__ = ["OutputFailed", "counted", "hit_lines", "print_error", "print_lines", "progress_bars", "sized", "written"]
+__all__ = ["OutputFailed", "counted", "hit_lines", "kept_line", "print_error", "print_lines", "progress_bars", "sized", "written"]
 
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 
@@ -78,6 +78,41 @@ def hit_lines(number: int, hit: dict[str, Any]) -> Iterator[str]:
         yield f"     … from byte {hit['start_byte']} of {hit['size_bytes']}"
     why = ", ".join(f"{name} {share:.2f}" for name, share in hit.get("why", {}).items())
     yield f"     {hit['id']}{f'  why: {why}' if why else ''}"
+
+
+def kept_line(memory: dict[str, Any]) -> str:
+    """A memory in one line, as `mnemic.runtime.views.retirement_view` gives it: the first line of its text will do."""
+    first = next(iter(memory["text"].splitlines()), "")
+    more = " …" if len(first) < len(memory["text"]) or len(memory["text"].encode("utf-8", "surrogatepass")) < memory["size_bytes"] else ""
+    return f"{memory['id']} ({memory['kind']}, {memory['scope'] or 'no scope'}) {first}{more}"
+
+
+def process_line(process: dict[str, Any]) -> str:
+    """What the home's process says of itself."""
+    line = f"served by process {process['pid']} ({process['mode']}, {process['engine']} engine), {process['state']}"
+    if process["tcp"]:
+        line += f", also on {process['tcp']}"
+    if process["restarts"]:
+        line += (
+            f"; its engine was brought back {counted(process['restarts'], 'time')}, last because: {process['cause']}"
+        )
+    return line
+
+
+def actor_lines(society: dict[str, Any]) -> Iterator[str]:
+    """How the actors are, where there is something to say; `--json` says it of each."""
+    for actor in society["actors"]:
+        if actor["failures"]:
+            failed = counted(actor["failures"], "failure")
+            yield f"  {actor['actor']} ({actor['kind']}): {actor['state']}, {failed}, the last: {actor['cause']}"
+        elif not actor["kind"].startswith("mnemic."):
+            yield f"  {actor['actor']}: {actor['kind']}, {actor['state']}"
+    if society["dead_letters"]:
+        yield f"  {counted(society['dead_letters'], 'message')} could not be delivered; `mnemic doctor` shows them"
+    night = society["night"]
+    if night is not None:
+        done = "finished" if night["finished"] else "not finished"
+        yield f"  last night {night['run']}: {counted(night['changes'], 'change')}, {done}"
 
 
 @contextmanager

@@ -24,11 +24,14 @@ from mnemic.actors.changes import (
     Inverse,
     Place,
     RecordRecall,
+    Restore,
+    Retire,
     Supersede,
     Unsupersede,
 )
 from mnemic.actors.errors import InvalidValue, NoSuchMemory
 from mnemic.actors.messages import Kept
+from mnemic.runtime.standing import replacement
 from mnemic.runtime.texts import drop_text_if_unused, keep_text, searchable
 
 __all__ = ["Carrier", "encoder_row"]
@@ -49,6 +52,8 @@ class Carrier:
             DropMemory: self._drop_memory,
             Supersede: self._supersede,
             Unsupersede: self._unsupersede,
+            Retire: self._retire,
+            Restore: self._restore,
             AddEncoder: self._add_encoder,
             DropEncoder: self._drop_encoder,
             AddVectors: self._add_vectors,
@@ -57,7 +62,7 @@ class Carrier:
         }
 
     def carry_out(self, change: Change | Inverse, at: int) -> Carried:
-        """Do one change as of `at` (system time, microseconds); what takes one back gives no inverse of its own.
+        """Do one change as of `at` (system time, microseconds); what only takes one back gives no inverse.
 
         Raises:
             NoSuchMemory: it names a memory that is not there.
@@ -69,13 +74,21 @@ class Carrier:
 
     def _add_memory(self, change: AddMemory, at: int) -> Carried:
         known = self._db.execute(
-            "SELECT m.uuid, t.digest, s.path, n.uuid FROM memories m JOIN texts t ON t.id = m.text"
-            " JOIN scopes s ON s.id = m.scope LEFT JOIN memories n ON n.id = m.superseded_by WHERE m.identity = ?",
+            "SELECT m.id, m.uuid, t.digest, s.path, m.retired_at FROM memories m JOIN texts t ON t.id = m.text"
+            " JOIN scopes s ON s.id = m.scope WHERE m.identity = ?",
             (change.identity,),
         ).fetchone()
         if known is not None:
-            same = known[1] == self._identity(b"text", change.text)
-            kept = Kept(id=known[0], created=False, same_text=same, scope=known[2], superseded_by=known[3])
+            row, uuid, digest, path, retired_at = known
+            newer = replacement(self._db, row)
+            kept = Kept(
+                id=uuid,
+                created=False,
+                same_text=digest == self._identity(b"text", change.text),
+                scope=path,
+                superseded_by=None if newer is None else newer.id,
+                retired_at=retired_at,
+            )
             return kept, None, False, None
         scope, path = self._scope(change.place)
         text = keep_text(self._db, change.text, self._identity)
@@ -152,6 +165,24 @@ class Carrier:
             (self._row(change.old),),
         )
         return None, None, True, None
+
+    def _retire(self, change: Retire, at: int) -> Carried:
+        row = self._row(change.memory)
+        if self._db.execute("SELECT retired_at FROM memories WHERE id = ?", (row,)).get is not None:
+            return _UNCHANGED
+        self._db.execute(
+            "UPDATE memories SET retired_at = ?, retired_reason = ? WHERE id = ?",
+            (at if change.at is None else change.at, change.reason, row),
+        )
+        return None, Restore(memory=change.memory), True, None
+
+    def _restore(self, change: Restore, at: int) -> Carried:
+        row = self._row(change.memory)
+        then, reason = next(self._db.execute("SELECT retired_at, retired_reason FROM memories WHERE id = ?", (row,)))
+        if then is None:
+            return _UNCHANGED
+        self._db.execute("UPDATE memories SET retired_at = NULL, retired_reason = NULL WHERE id = ?", (row,))
+        return None, Retire(memory=change.memory, reason=reason, at=then), True, None
 
     def _chain(self, row: int) -> list[int]:
         """The memory, what replaces it, what replaces that, to the one that holds."""

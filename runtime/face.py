@@ -16,7 +16,7 @@ import anyio.to_thread
 
 from mnemic.actors.changes import Place
 from mnemic.actors.events import DEFAULT_KINDS, Kind, Role
-from mnemic.actors.messages import Memory, Recalled, TextCaptured
+from mnemic.actors.messages import Forgotten, Memory, Recalled, TextCaptured
 
 __all__ = ["VERBS_AT_ONCE", "Door", "MindPort", "Minds", "Progress", "SocietyPort", "work"]
 
@@ -103,6 +103,14 @@ class MindPort(Protocol):
 
     def get(self, ids: Sequence[bytes]) -> tuple[Memory, ...]:
         """Give memories whole."""
+        ...
+
+    def forget(self, ids: Sequence[bytes], reason: str = "") -> Forgotten:
+        """Hide memories from recall."""
+        ...
+
+    def undoing(self, ids: Sequence[bytes]) -> str:
+        """The command that takes back that memories were forgotten."""
         ...
 
     def place_of(self, folder: str) -> tuple[str | None, Place]:

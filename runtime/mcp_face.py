@@ -22,11 +22,11 @@ from mnemic.actors.contract import Clock
 from mnemic.actors.errors import BadInput, InvalidValue, MnemicError
 from mnemic.actors.events import DEFAULT_KINDS
 from mnemic.actors.messages import Memory
-from mnemic.actors.times import parse_time
+from mnemic.actors.times import parse_time, to_iso
 from mnemic.runtime.face import Door, MindPort, Minds, Progress, work
-from mnemic.runtime.mcp_tools import ADDS, READS, sentences, tool
+from mnemic.runtime.mcp_tools import ADDS, HIDES, READS, sentences, tool
 from mnemic.runtime.projects import NO_PLACE
-from mnemic.runtime.views import memory_view, parse_id, recalled_view, show_id
+from mnemic.runtime.views import memory_view, parse_id, recalled_view, retirement_view, show_id
 
 __all__ = ["CALLER", "INSTRUCTIONS", "PAGE_BYTES", "Caller", "make_server"]
 
@@ -72,10 +72,16 @@ class _Captured(TypedDict):
     created: bool
     scope: str
     superseded_by: NotRequired[str]
+    retired_at: NotRequired[str]
 
 
 class _Got(TypedDict):
     memories: list[dict[str, Any]]
+
+
+class _Forgotten(TypedDict):
+    retired: dict[str, Any]
+    undo: str
 
 
 def make_server(minds: Minds, door: Door, clock: Clock, version: str) -> MCPServer[Any]:
@@ -166,6 +172,8 @@ def make_server(minds: Minds, door: Door, clock: Clock, version: str) -> MCPServ
             captured = _Captured(id=str(show_id(kept.id)), created=kept.created, scope=kept.scope)
             if kept.superseded_by is not None:
                 captured["superseded_by"] = str(show_id(kept.superseded_by))
+            if kept.retired_at is not None:
+                captured["retired_at"] = str(to_iso(kept.retired_at))
             return captured
 
         return await answer("memory_capture", capture, context)
@@ -181,6 +189,18 @@ def make_server(minds: Minds, door: Door, clock: Clock, version: str) -> MCPServ
             )
         wanted = [parse_id(one) for one in ids]
         return await answer("memory_get", lambda mind, *_: _Got(memories=_pages(mind.get(wanted), offset, limit)))
+
+    async def memory_forget(context: Context[Any, Any], id: str, reason: str) -> _Forgotten:
+        """Hide a memory from recall, when the user wants it forgotten. It stays kept: the command in undo shows it
+        again.
+        """
+        wanted = [parse_id(id)]
+
+        def forget(mind: MindPort, *_: Any) -> _Forgotten:
+            (one,) = mind.forget(wanted, reason).memories
+            return _Forgotten(retired=retirement_view(one, strict=True), undo=mind.undoing(wanted))
+
+        return await answer("memory_forget", forget)
 
     async def memory_status(context: Context[Any, Any]) -> dict[str, Any]:
         """Counts, scopes, health, what is degraded."""
@@ -214,6 +234,7 @@ def make_server(minds: Minds, door: Door, clock: Clock, version: str) -> MCPServ
             tool(memory_recall, READS),
             tool(memory_capture, ADDS),
             tool(memory_get, READS),
+            tool(memory_forget, HIDES),
             tool(memory_status, READS),
         ],
     )

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mnemic.actors.errors import MnemicError, NotServed, OlderProcess
-from mnemic.runtime.client import drain, reach, wait_gone
-from mnemic.runtime.meeting import LINE_BYTES, PROTOCOL
+from mnemic.runtime.client import drain, reach, wait_dead, wait_gone
+from mnemic.runtime.meeting import LINE_BYTES, PROTOCOL, Card
 from mnemic.runtime.wire import decode_error
 
 if TYPE_CHECKING:
@@ -70,9 +70,11 @@ class Pipe:
             self._closed = True
             self._state.notify_all()
         with self._sending:
-            if self._socket is not None:
-                self._end(self._socket)
-        listening.join(_LAST_WORDS_S)
+            connection = self._socket
+            if connection is not None:
+                self._end(connection)
+        if connection is not None:
+            listening.join(_LAST_WORDS_S)
 
     # --- from the assistant ------------------------------------------------------------------------------------------
 
@@ -138,13 +140,15 @@ class Pipe:
     def _meet(self) -> None:
         """Meet a process, and hear what it says until its end."""
         try:
-            connection = self._connect()
+            card = reach(self._home, self._clock)
+            connection = self._connect(card)
         except MnemicError as error:
             self._refuse(error)
             return
         except OSError as error:
             _log.info("the process went before it said anything (%s)", type(error).__name__)
             self._count()
+            wait_dead(card, self._clock)
             return
         finally:
             self._met = True
@@ -156,6 +160,7 @@ class Pipe:
                 _log.info("the process went while it was listened to (%s)", type(error).__name__)
             with self._state:
                 self._socket = None
+        wait_dead(card, self._clock)
 
     def _hear(self, line: bytes) -> None:
         answer = _parsed(line) or {}
@@ -192,14 +197,13 @@ class Pipe:
 
     # --- processes come and go ---------------------------------------------------------------------------------------
 
-    def _connect(self) -> socket.socket:
-        """Meet a process, and say to it what is not answered.
+    def _connect(self, card: Card) -> socket.socket:
+        """Connect to a process, and say to it what is not answered.
 
         Raises:
-            MnemicError: none can be had, or it refuses.
+            MnemicError: it refuses.
             OSError: it went at once.
         """
-        card = reach(self._home, self._clock)
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             connection.connect(card.mcp)

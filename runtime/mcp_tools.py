@@ -13,12 +13,14 @@ from pydantic import ValidationError
 
 from mnemic.actors.errors import InvalidValue, MnemicError
 
-__all__ = ["ADDS", "READS", "sentences", "tool"]
+__all__ = ["ADDS", "HIDES", "READS", "sentences", "tool"]
 
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 """A tool that changes nothing."""
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 """A tool that adds, and adds the same thing once."""
+HIDES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+"""A tool that hides, once, what a command shows again: nothing is destroyed."""
 
 
 class _Tool(Tool):

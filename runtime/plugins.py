@@ -26,11 +26,13 @@ from mnemic.actors.messages import (
     EmbedPending,
     EmbedQuery,
     FindScope,
+    Forget,
     GetMemories,
     NameEncoder,
     Preempt,
     Rebuild,
     Recall,
+    Recover,
     Sleep,
     Take,
 )
@@ -45,7 +47,7 @@ SLOTS: dict[str, tuple[type, ...]] = {
     "store": (Apply, Rebuild),
     "embedder": (EmbedQuery, NameEncoder, EmbedPending),
     "retriever": (Recall, GetMemories, FindScope, Count),
-    "capture": (Take, CaptureText),
+    "capture": (Take, CaptureText, Forget, Recover),
     "consolidator": (Sleep, Preempt),
 }
 """The slots, in the order in which they start, and what each is asked for."""

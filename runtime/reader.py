@@ -16,10 +16,11 @@ from mnemic.actors.changes import EncoderName
 from mnemic.actors.errors import NoSuchMemory
 from mnemic.actors.events import DEFAULT_KINDS, KINDS
 from mnemic.actors.messages import Counts, Memory, ScopeCount
-from mnemic.actors.snapshot import Columns, Pending, Postings, Superseded, VectorBlock
+from mnemic.actors.snapshot import Columns, Pending, Postings, Retired, Superseded, VectorBlock
 from mnemic.runtime.carry import encoder_row
 from mnemic.runtime.keys import Keys
 from mnemic.runtime.schema import STEMMER, WORDS, check_schema, connect, translated
+from mnemic.runtime.standing import replaced, replacement
 from mnemic.runtime.texts import load_text, searchable
 
 __all__ = ["Reader", "StoreSnapshot", "open_reader"]
@@ -92,6 +93,12 @@ class StoreSnapshot:
         ).fetchall()
         return Superseded(*_columns(found, 3))
 
+    def retired(self) -> Retired:
+        found = self._db.execute(
+            "SELECT id, retired_at FROM memories WHERE retired_at IS NOT NULL ORDER BY id"
+        ).fetchall()
+        return Retired(*_columns(found, 2))
+
     def scopes(self) -> dict[int, str]:
         return dict(self._db.execute("SELECT id, path FROM scopes"))
 
@@ -155,7 +162,7 @@ class StoreSnapshot:
     def pending(self, encoder: EncoderName, after_row: int, bulk: bool, limit: int) -> list[Pending]:
         found: list[Any] = self._db.execute(
             "SELECT m.id, m.uuid, m.kind, m.speaker, m.text FROM memories m WHERE m.id > ? AND m.kind"
-            f" {'' if bulk else 'NOT'} IN {_BULK} AND NOT EXISTS"
+            f" {'' if bulk else 'NOT'} IN {_BULK} AND m.retired_at IS NULL AND NOT EXISTS"
             " (SELECT 1 FROM meanings x WHERE x.encoder = ? AND x.memory = m.id) ORDER BY m.id LIMIT ?",
             (after_row, encoder_row(self._db, encoder) or 0, limit),
         ).fetchall()
@@ -166,8 +173,8 @@ class StoreSnapshot:
     def counts(self, encoder: EncoderName | None) -> Counts:
         number = encoder_row(self._db, encoder) if encoder else self._db.execute("SELECT max(id) FROM encoders").get
         memories = int(self._db.execute("SELECT count(*) FROM memories").get)
-        embedded = int(self._db.execute("SELECT count(*) FROM meanings WHERE encoder = ?", (number or 0,)).get)
-        partly = "SELECT count(*) FROM meanings WHERE encoder = ? AND covered < total"
+        retired = int(self._db.execute("SELECT count(*) FROM memories WHERE retired_at IS NOT NULL").get)
+        embedded, partly = self._embedded(number or 0)
         scopes: list[Any] = self._db.execute(
             "SELECT s.path, s.found, count(m.id) FROM scopes s LEFT JOIN memories m ON m.scope = s.id"
             " GROUP BY s.id ORDER BY s.path"
@@ -176,31 +183,40 @@ class StoreSnapshot:
         return Counts(
             seq=self.seq,
             memories=memories,
+            retired=retired,
             sessions=int(self._db.execute("SELECT count(*) FROM sessions").get),
             text_bytes=int(self._db.execute(sizes).get),
             kept_bytes=int(self._db.execute("SELECT coalesce(sum(length(body)), 0) FROM texts").get),
             embedded=embedded,
-            pending=memories - embedded,
-            partly=int(self._db.execute(partly, (number or 0,)).get),
+            pending=memories - retired - embedded,
+            partly=partly,
             scopes=tuple(ScopeCount(path=path, found=found, memories=count) for path, found, count in scopes),
             kinds=dict(self._db.execute("SELECT kind, count(*) FROM memories GROUP BY kind ORDER BY kind")),
         )
+
+    def _embedded(self, encoder: int) -> tuple[int, int]:
+        """How many memories have their meaning, and how many of them a part of it, without those that are retired."""
+        all_of_them = "SELECT count(*), coalesce(sum(covered < total), 0) FROM meanings WHERE encoder = ?"
+        hidden = (  # few, and found by their own index: to join all would take longer the more there are
+            "SELECT count(*), coalesce(sum(x.covered < x.total), 0) FROM memories m"
+            " CROSS JOIN meanings x ON x.encoder = ? AND x.memory = m.id WHERE m.retired_at IS NOT NULL"
+        )
+        (whole, partly), (less, less_partly) = (
+            next(self._db.execute(sql, (encoder,))) for sql in (all_of_them, hidden)
+        )
+        return int(whole - less), int(partly - less_partly)
 
     def _record(self, row: int) -> Memory:
         found: Any = next(
             self._db.execute(
                 "SELECT m.uuid, m.source_id, m.text, s.assistant, s.name, c.path, c.found, m.kind, m.role, m.speaker,"
-                " m.branch, m.tool, m.outcome, m.files, m.said_at, m.valid_from, m.valid_to, m.recorded_at, n.uuid"
-                " FROM memories m JOIN sessions s ON s.id = m.session JOIN scopes c ON c.id = m.scope"
-                " LEFT JOIN memories n ON n.id = m.superseded_by WHERE m.id = ?",
+                " m.branch, m.tool, m.outcome, m.files, m.said_at, m.valid_from, m.recorded_at, m.retired_at,"
+                " m.retired_reason"
+                " FROM memories m JOIN sessions s ON s.id = m.session JOIN scopes c ON c.id = m.scope WHERE m.id = ?",
                 (row,),
             )
         )
-        # Fetched at once, here and everywhere: apsw keeps a record of every cursor that comes and goes while another is
-        # open, and each later one is looked for among them (1 ms a call after 20,000).
-        replaced: list[Any] = self._db.execute(
-            "SELECT uuid FROM memories WHERE superseded_by = ? ORDER BY id", (row,)
-        ).fetchall()
+        newer = replacement(self._db, row)
         return Memory(
             id=found[0],
             source_id=found[1],
@@ -218,10 +234,13 @@ class StoreSnapshot:
             files=tuple(json.loads(found[13])),
             said_at=found[14],
             valid_from=found[15],
-            valid_to=found[16],
-            recorded_at=found[17],
-            superseded_by=found[18],
-            supersedes=tuple(uuid for (uuid,) in replaced),
+            # What holds from before this one on leaves it no time at all, and never less than none.
+            valid_to=None if newer is None else max(found[15], newer.valid_from),
+            recorded_at=found[16],
+            retired_at=found[17],
+            retired_reason=found[18],
+            superseded_by=None if newer is None else newer.id,
+            supersedes=replaced(self._db, row),
         )
 
 

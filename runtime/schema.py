@@ -87,9 +87,14 @@ CREATE TABLE windows(
 CREATE INDEX windows_memory ON windows(memory);
 """
 
-_FENCES = "CREATE TABLE fences(slot TEXT PRIMARY KEY, epoch INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
+_SECOND = """
+CREATE TABLE fences(slot TEXT PRIMARY KEY, epoch INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+ALTER TABLE memories ADD COLUMN retired_at INTEGER;
+ALTER TABLE memories ADD COLUMN retired_reason TEXT;
+CREATE INDEX memories_retired ON memories(retired_at) WHERE retired_at IS NOT NULL;
+"""
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _FENCES)
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND)
 """Migration n takes a store from schema n to schema n + 1; the schema's number is SQLite's ``user_version``."""
 
 

@@ -150,7 +150,7 @@ class Store:
             number = self._db.last_insert_rowid()
             kept: list[Kept] = []
             known: dict[bytes, bytes] = {}
-            logged = False
+            done: list[bool] = []
             for change in changes:
                 if not isinstance(change, _ASKED):
                     raise ValueError(f"{type(change).__name__} takes something back, which only the store may do")
@@ -160,14 +160,14 @@ class Store:
                 if isinstance(change, AddMemory) and became is not None:
                     kept.append(became)
                     known[change.id] = became.id
+                done.append(changed)
                 if changed:
-                    logged = True
                     self._db.execute(
                         "INSERT INTO log(apply, change, inverse, text) VALUES(?, ?, ?, ?)",
                         (number, _encode(without_bulk(change)), None if inverse is None else _encode(inverse), text),
                     )
-            answer = Applied(seq=self._seq(), kept=tuple(kept))
-            if logged:
+            answer = Applied(seq=self._seq(), kept=tuple(kept), changed=tuple(done))
+            if any(done):
                 self._db.execute("UPDATE applies SET answer = ? WHERE id = ?", (_encode(answer), number))
             else:  # all of it was known: the log has nothing to say
                 self._db.execute("DELETE FROM applies WHERE id = ?", (number,))

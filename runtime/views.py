@@ -13,10 +13,19 @@ import msgspec
 
 from mnemic.actors.errors import MnemicError, NoSuchMemory
 from mnemic.actors.events import printable, to_text
-from mnemic.actors.messages import Hit, Memory, Recalled
+from mnemic.actors.messages import Hit, Memory, Recalled, Retirement
 from mnemic.actors.times import to_iso
 
-__all__ = ["error_view", "hit_view", "memory_view", "parse_id", "recalled_view", "show_id", "text_view"]
+__all__ = [
+    "error_view",
+    "hit_view",
+    "memory_view",
+    "parse_id",
+    "recalled_view",
+    "retirement_view",
+    "show_id",
+    "text_view",
+]
 
 
 def show_id(memory: bytes | None) -> str | None:
@@ -97,8 +106,20 @@ def memory_view(memory: Memory, part: bytes, *, strict: bool) -> dict[str, Any]:
         "valid_from": to_iso(memory.valid_from),
         "valid_to": to_iso(memory.valid_to),
         "recorded_at": to_iso(memory.recorded_at),
+        "retired_at": to_iso(memory.retired_at),
         "superseded_by": show_id(memory.superseded_by),
         "supersedes": [show_id(one) for one in memory.supersedes],
+    }
+
+
+def retirement_view(retirement: Retirement, *, strict: bool) -> dict[str, Any]:
+    """How a memory stands that was forgotten or found again, with the beginning of its text."""
+    view: dict[str, Any] = msgspec.structs.asdict(retirement)
+    return view | {
+        "id": show_id(retirement.id),
+        "retired_at": to_iso(retirement.retired_at),
+        **text_view(retirement.text, strict),
+        "said_at": to_iso(retirement.said_at),
     }
 
 

@@ -25,6 +25,8 @@ from mnemic.actors.messages import (
     EmbedPending,
     EncoderNamed,
     FindScope,
+    Forget,
+    Forgotten,
     GetMemories,
     Memories,
     NameEncoder,
@@ -34,6 +36,7 @@ from mnemic.actors.messages import (
     Rebuilt,
     Recall,
     Recalled,
+    Recover,
     ScopeFound,
     Sleep,
     Take,
@@ -52,7 +55,20 @@ def path_of(message: Any) -> str:
 
 ASKED: dict[str, type[msgspec.Struct]] = {
     path_of(kind): kind
-    for kind in (Take, CaptureText, Rebuild, EmbedPending, NameEncoder, Recall, GetMemories, FindScope, Count, Sleep)
+    for kind in (
+        Take,
+        CaptureText,
+        Forget,
+        Recover,
+        Rebuild,
+        EmbedPending,
+        NameEncoder,
+        Recall,
+        GetMemories,
+        FindScope,
+        Count,
+        Sleep,
+    )
 }
 """What a face may ask, by path."""
 TOLD: dict[str, type[msgspec.Struct]] = {path_of(kind): kind for kind in (Committed, Preempt)}
@@ -62,6 +78,7 @@ _ANSWERS: dict[str, type[msgspec.Struct]] = {
     for kind in (
         Taken,
         TextCaptured,
+        Forgotten,
         Rebuilt,
         Embedded,
         EncoderNamed,

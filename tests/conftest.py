@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from mnemic.cli import main
+from mnemic.runtime.meeting import Meeting
 from tests.faces import EXAMPLE, Outcome, run
 from tests.ray_fixture import local_ray as local_ray
 from tests.serving import end
@@ -33,6 +34,16 @@ def _no_user_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MNEMIC_HOME", str(tmp_path_factory.mktemp("home")))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_process_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """End the processes that were started on demand for the homes of this run, and would stay for a while."""
+    yield
+    for written in tmp_path_factory.getbasetemp().rglob("run/serve.json"):
+        card = Meeting(written.parents[1]).card()
+        if card is not None and card.alive():
+            os.kill(card.pid, signal.SIGKILL)
 
 
 @pytest.fixture(scope="session")

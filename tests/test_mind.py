@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 import mnemic
-from mnemic import mind as mind_module
 from mnemic.actors.errors import (
     ActorStopped,
     AmbiguousFormat,
@@ -25,9 +24,12 @@ from mnemic.actors.errors import (
     UnknownScope,
 )
 from mnemic.actors.messages import Recalled
+from mnemic.actors.retriever import NOT_NATIVE
+from mnemic.algorithms.scan import NATIVE
 from mnemic.mind import Mind
 from mnemic.runtime import society
 from mnemic.runtime.clock import ManualClock
+from mnemic.runtime.homes import open_mind
 from tests.society import START_US, BagEncoder
 
 SECRET = "the tea is in the blue tin"
@@ -95,12 +97,13 @@ def mind(tmp_path: Path, bag: BagEncoder) -> Iterator[Mind]:
 def test_three_lines_capture_and_recall_by_meaning(real: Mind) -> None:
     for question, expected in zip(QUESTIONS, (LINES[0], LINES[2], LINES[7], LINES[4]), strict=True):
         assert said(real.recall(question, 3))[0] == expected, question
-    assert real.recall(QUESTIONS[0]).degraded == (() if mind_module.NATIVE else (mind_module.NOT_NATIVE,))
+    assert real.recall(QUESTIONS[0]).degraded == (() if NATIVE else (NOT_NATIVE,))
 
 
 def test_vectors_made_again_are_the_same_bits_and_give_the_same_answers(real: Mind) -> None:
     def vectors() -> dict[bytes, bytes]:
-        reader = society.open_reader(real._folder.store, real._keys)
+        folder, keys = open_mind(real._home, "default")
+        reader = society.open_reader(folder.store, keys)
         with reader.snapshot() as now:
             (name,) = now.encoders()
             block = now.vectors(name, 0)
@@ -290,7 +293,7 @@ def test_what_an_actor_stumbles_over_is_named_in_status_and_never_quoted(
     recalled = mind.recall("tea tin")
     assert said(recalled) == [SECRET]
     status = mind.status()
-    health = {actor.actor: actor for actor in status.actors}
+    health = {actor.actor: actor for actor in status.society.actors}
     assert health["embedder"].failures == 1
     assert health["embedder"].cause.startswith("RuntimeError at encode")
     assert SECRET not in repr(status) + repr(recalled.degraded) + caplog.text
@@ -299,10 +302,13 @@ def test_what_an_actor_stumbles_over_is_named_in_status_and_never_quoted(
 def test_status_counts_what_is_there(mind: Mind, tmp_path: Path) -> None:
     mind.capture(jsonl(tmp_path / "a.jsonl", ["one", "two"], scope="work/shelf"))
     status = mind.status()
-    assert (status.counts.memories, status.counts.embedded, status.engine, status.mind) == (2, 2, "embedded", "default")
+    assert (status.counts.memories, status.counts.embedded, status.mind) == (2, 2, "default")
+    assert status.society.engine == "embedded"
     assert status.store_bytes > 0
-    assert [actor.actor for actor in status.actors] == ["store", "embedder", "retriever", "capture"]
-    assert status.dead_letters == 0
+    assert [actor.actor for actor in status.society.actors] == [
+        *("store", "embedder", "retriever", "capture", "consolidator")
+    ]
+    assert status.society.dead_letters == 0
     view = mind.status_view()
     assert json.loads(json.dumps(view))["counts"]["memories"] == 2
 

@@ -23,7 +23,7 @@ from mnemic.actors.errors import (
 )
 from mnemic.runtime import homes
 from mnemic.runtime.clock import ManualClock
-from mnemic.runtime.homes import MindFolder, default_home, fork_mind, make_mind, open_mind
+from mnemic.runtime.homes import MindFolder, fork_mind, make_mind, open_mind
 from mnemic.runtime.keys import Keys
 from mnemic.runtime.store import Store
 from tests.runtime.building import apply, child, files_of, held, memory, release, said, wait_for_release
@@ -209,9 +209,3 @@ def test_a_fork_is_a_mind_of_its_own_with_the_same_key(tmp_path: Path) -> None:
     assert len(held(source.store, keys)["memories"]) == 2
     for path in fork.path.iterdir():
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_the_home_is_the_one_named_or_the_platforms() -> None:
-    assert default_home({"MNEMIC_HOME": "/a/home"}) == Path("/a/home")
-    assert default_home({"MNEMIC_HOME": ""}) == default_home({})
-    assert default_home({}).name == "mnemic"

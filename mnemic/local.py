@@ -1,0 +1,161 @@
+"""A mind's actors in this process: the one place that puts all parts together."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mnemic import __version__
+from mnemic.actors.contract import Clock
+from mnemic.actors.errors import InvalidValue, MindExists, MindMissing
+from mnemic.hooks.formats import open_transcript
+from mnemic.runtime.embedded import EmbeddedEngine
+from mnemic.runtime.engine import Engine
+from mnemic.runtime.homes import MindFolder, fork_mind, make_mind, open_mind
+from mnemic.runtime.keys import Keys, run_name
+from mnemic.runtime.reports import Observer
+from mnemic.runtime.settings import Settings, load_settings
+from mnemic.runtime.society import start_society
+from mnemic.runtime.store import Store
+from mnemic.runtime.supervisor import Supervisor
+
+if TYPE_CHECKING:
+    from mnemic.runtime.ray_cluster import Cluster
+
+__all__ = ["MakeEngine", "engine_named", "fork_from", "open_society", "ray_engine"]
+
+MakeEngine = Callable[[MindFolder, Keys], Engine]
+"""Makes the engine on which one mind's actors run."""
+
+
+def open_society(
+    home: Path,
+    mind: str,
+    make_engine: MakeEngine,
+    *,
+    clock: Clock,
+    seed: bytes | None = None,
+    create: bool,
+    settings: Settings | None = None,
+    observer: Observer | None = None,
+    fence: str | None = None,
+) -> Supervisor:
+    """Start the actors of a mind.
+
+    Args:
+        settings: those in force; read from the home where absent.
+        observer: told what the actors do.
+        fence: see `mnemic.runtime.society.start_society`.
+
+    Raises:
+        MindMissing: there is no such mind, and it is not to be made.
+        BadInput, StoreError, EngineMissing: nothing runs.
+    """
+    settings = settings or load_settings(home / "mnemic.toml")
+    folder, keys = found_mind(home, mind, clock, create=create)
+    engine = make_engine(folder, keys)
+    try:
+        return start_society(
+            folder,
+            keys,
+            settings,
+            clock,
+            opener=open_transcript,
+            code=__version__,
+            seed=seed,
+            engine=engine,
+            observer=observer,
+            fence=fence,
+        )
+    except BaseException:
+        engine.close()
+        raise
+
+
+def engine_named(name: str, clock: Clock) -> MakeEngine:
+    """An engine of this process's own.
+
+    Raises:
+        InvalidValue: there is no such engine.
+        EngineMissing: Ray is not installed, or does not start.
+    """
+    if name == EmbeddedEngine.name:
+        return lambda folder, keys: EmbeddedEngine(clock)
+    if name != "ray":
+        raise InvalidValue(name="engine", value=name, why="there is no such engine", expected="'embedded' or 'ray'")
+    return _alone_on_ray(clock)
+
+
+def _alone_on_ray(clock: Clock) -> MakeEngine:
+    from mnemic.runtime.ray_local import LocalRay  # here: only whoever asks for Ray needs it
+
+    def make(folder: MindFolder, keys: Keys) -> Engine:
+        place = Path(tempfile.mkdtemp(prefix="mnemic-"))  # of this run alone: several may use one home at once
+        local = LocalRay.start(place)
+
+        def end() -> None:
+            local.stop()
+            shutil.rmtree(place)
+
+        return ray_engine(local.cluster, clock, on_close=end)(folder, keys)
+
+    return make
+
+
+def ray_engine(
+    cluster: Cluster, clock: Clock, *, stop_timeout_s: float = 30.0, on_close: Callable[[], None] = lambda: None
+) -> MakeEngine:
+    """Engines on one connection to Ray, one for each mind.
+
+    Args:
+        stop_timeout_s: how long an actor may take to finish its mailbox when it is stopped.
+        on_close: called when an engine is closed.
+    """
+    from mnemic.runtime.ray_engine import RayEngine
+    from mnemic.runtime.sealing import MindSeal
+
+    def make(folder: MindFolder, keys: Keys) -> Engine:
+        return RayEngine(
+            cluster,
+            clock,
+            MindSeal(key=folder.key, check=keys.check, run=run_name()),
+            namespace=f"mnemic-{keys.check[:16]}",
+            stop_timeout_s=stop_timeout_s,
+            on_close=on_close,
+        )
+
+    return make
+
+
+def found_mind(home: Path, mind: str, clock: Clock, *, create: bool) -> tuple[MindFolder, Keys]:
+    """Find a mind and its keys, and make it where there is none.
+
+    Raises:
+        MindMissing: there is no such mind, and it is not to be made.
+    """
+    try:
+        return open_mind(home, mind)
+    except MindMissing:
+        if not create:
+            raise
+        with contextlib.suppress(MindExists):  # another process made it meanwhile, whole: open that one
+            make_mind(home, mind, clock)
+        return open_mind(home, mind)
+
+
+def fork_from(home: Path, mind: str, target: Path, name: str, at_seq: int | None) -> None:
+    """Copy a mind, as it was after a log number, into a home under a name.
+
+    Raises:
+        MindExists, InvalidValue, StoreError: nothing was made.
+    """
+    folder, keys = open_mind(home, mind)
+    store = Store.open(folder.store, keys)
+    try:
+        fork_mind(store, folder, target, name, at_seq)
+    finally:
+        store.close()

@@ -1,0 +1,113 @@
+"""The minds of one home that are open in its process: opened when first asked for, shared by all who ask."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+
+from mnemic.actors.errors import ActorStopped
+from mnemic.mind import Mind
+
+__all__ = ["Minds"]
+
+
+class Minds:
+    """Open minds by name. Any thread may use it."""
+
+    def __init__(self, opened: Callable[[str, bool], Mind]) -> None:
+        """Open none yet.
+
+        Args:
+            opened: opens a mind by its name; told whether to make it where there is none.
+        """
+        self._opened = opened
+        self._changed = threading.Condition()  # over all below
+        self._minds: dict[str, Mind | None] = {}  # None while it is being opened
+        self._users: dict[str, int] = {}
+        self._shut = False  # whether whoever comes has to wait, or to go
+        self._ended = False
+
+    @contextmanager
+    def use(self, name: str, create: bool) -> Iterator[Mind]:
+        """A mind, held open for as long as the context lasts.
+
+        Raises:
+            ActorStopped: the process is leaving.
+            MnemicError: it cannot be opened.
+        """
+        mind = self._take(name, create)
+        try:
+            yield mind
+        finally:
+            with self._changed:
+                self._users[name] -= 1
+                self._changed.notify_all()
+
+    def open_ones(self) -> dict[str, Mind]:
+        """Those that are open now."""
+        with self._changed:
+            return {name: mind for name, mind in self._minds.items() if mind is not None}
+
+    def reopen(self, timeout_s: float) -> bool:
+        """Close all once nobody uses them, so that the next use opens them anew; returns whether that came to pass.
+
+        Args:
+            timeout_s: how long those who use one may take.
+        """
+        return self._close(timeout_s, for_good=False)
+
+    def close(self, timeout_s: float) -> None:
+        """Close all; those who still use one after the time get `ActorStopped`."""
+        self._close(timeout_s, for_good=True)
+
+    def _take(self, name: str, create: bool) -> Mind:
+        with self._changed:
+            self._changed.wait_for(lambda: self._ended or not (self._shut or self._minds.get(name, self) is None))
+            if self._ended:
+                raise ActorStopped(actor="the process", message="anything more")
+            self._users[name] = self._users.get(name, 0) + 1
+            mind = self._minds.get(name)
+            if mind is not None:
+                return mind
+            self._minds[name] = None  # whoever comes meanwhile waits
+        try:
+            mind = self._opened(name, create)
+        except BaseException:
+            with self._changed:
+                del self._minds[name]
+                self._users[name] -= 1
+                self._changed.notify_all()
+            raise
+        with self._changed:
+            if not self._closed_for_good():
+                self._minds[name] = mind
+                self._changed.notify_all()
+                return mind
+            del self._minds[name]
+            self._users[name] -= 1
+            self._changed.notify_all()
+        mind.close()  # those that were open have been closed meanwhile, and nobody else knows of this one
+        raise ActorStopped(actor="the process", message="anything more")
+
+    def _closed_for_good(self) -> bool:
+        return self._ended
+
+    def _close(self, timeout_s: float, *, for_good: bool) -> bool:
+        with self._changed:
+            self._shut = True
+            self._ended = self._ended or for_good
+            self._changed.notify_all()
+            unused = self._changed.wait_for(lambda: not any(self._users.values()), timeout_s)
+            closing = [mind for mind in self._minds.values() if mind is not None] if unused or for_good else []
+            if closing:
+                self._minds = {name: mind for name, mind in self._minds.items() if mind is None}
+        try:
+            with ExitStack() as stack:  # one that cannot be closed does not keep the others open
+                for mind in closing:
+                    stack.callback(mind.close)
+        finally:
+            with self._changed:
+                self._shut = False
+                self._changed.notify_all()
+        return unused

@@ -1,0 +1,259 @@
+"""What serves, inside the home's process: faces, minds and the steward who sees to signals, idleness and the end."""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import signal
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mnemic import __version__
+from mnemic.actors.contract import Clock
+from mnemic.actors.errors import AlreadyServed, MnemicError
+from mnemic.local import MakeEngine, open_society, ray_engine
+from mnemic.mind import Mind
+from mnemic.minds import Minds
+from mnemic.runtime.embedded import EmbeddedEngine
+from mnemic.runtime.hosting import Faces
+from mnemic.runtime.http_face import make_app
+from mnemic.runtime.mcp_face import make_server
+from mnemic.runtime.mcp_http import McpHttp
+from mnemic.runtime.mcp_stream import McpStream
+from mnemic.runtime.meeting import PROTOCOL, Card, Meeting
+from mnemic.runtime.metrics import Metrics
+from mnemic.runtime.parent import ENGINE_LOST
+from mnemic.runtime.requests import Requests
+from mnemic.runtime.settings import load_settings
+from mnemic.runtime.supervisor import Supervisor
+from mnemic.runtime.tcp_face import Tcp
+from mnemic.serve import Options, tcp_options
+
+__all__ = ["Process", "serve_here", "serve_on_ray"]
+
+_log = logging.getLogger("mnemic.process")
+
+_TICK_S = 0.5
+_EXIT_S = 9.0  # from being told to leave to the end, whatever hangs
+_FACES_STOP_S = 3.0
+_USERS_STOP_S = 1.0
+_ACTOR_STOP_S = 1.5
+_RELOAD_S = 30.0
+_FENCE = "serve"
+
+
+def serve_here(
+    home: Path, card: Card, clock: Clock, meeting: Meeting, sockets: Sequence[socket.socket], options: Options
+) -> int:
+    """Serve with the actors in threads of this process; lock, card and sockets are its own."""
+    process = Process(
+        home, card, clock, meeting, lambda folder, keys: EmbeddedEngine(clock, stop_timeout_s=_ACTOR_STOP_S)
+    )
+    return process.run(sockets, options, vanish=meeting.vanish)
+
+
+def serve_on_ray(
+    home: Path, card: Card, clock: Clock, meeting: Meeting, sockets: Sequence[socket.socket], options: Options
+) -> int:
+    """Serve with the actors in processes under Ray; lock, card and sockets are the parent's.
+
+    Raises:
+        EngineMissing, EngineLost: Ray cannot be had.
+    """
+    from mnemic.runtime.ray_local import LocalRay, connect  # here: only whoever asks for Ray needs it
+
+    local = None if options.address else LocalRay.start(home / "run" / "ray")
+    cluster = connect(str(options.address)) if local is None else local.cluster
+    try:
+        make_engine = ray_engine(cluster, clock, stop_timeout_s=_ACTOR_STOP_S)
+        process = Process(home, card, clock, meeting, make_engine, cluster.lost if local is None else local.lost)
+        return process.run(sockets, options, vanish=meeting.vanish)
+    finally:
+        if local is None:
+            cluster.close()
+        else:
+            local.stop()
+
+
+class Process:
+    """The home's process; the door that its faces ask about it."""
+
+    def __init__(
+        self,
+        home: Path,
+        card: Card,
+        clock: Clock,
+        meeting: Meeting,
+        make_engine: MakeEngine,
+        lost: Callable[[], str | None] = lambda: None,
+    ) -> None:
+        """Make it; `run` begins.
+
+        Args:
+            card: what it says of itself.
+            make_engine: makes the engine of one mind.
+            lost: says why the engines are gone, if they are.
+        """
+        self._home = home
+        self._card = card
+        self._clock = clock
+        self._meeting = meeting
+        self._make_engine = make_engine
+        self._lost = lost
+        self._settings = load_settings(home / "mnemic.toml")
+        self._settings_error = ""
+        self._metrics = Metrics()
+        self._requests = Requests(clock, self._metrics)
+        self._minds = Minds(self._open)
+        self._events: queue.SimpleQueue[str] = queue.SimpleQueue()  # one that a signal handler may put into
+        self._quiet: dict[str, int] = {}  # minds that may be left, and how many requests each had by then
+
+    # --- the door ----------------------------------------------------------------------------------------------------
+
+    def card(self) -> dict[str, Any]:
+        """What the process says of itself."""
+        degraded = [self._settings_error] if self._settings_error else []
+        return msgspec.structs.asdict(self._card) | {"degraded": degraded}
+
+    def serving(self, verb: str, trace: str | None = None, *, idle: bool = False) -> AbstractContextManager[None]:
+        """Note a request, from its start to its end."""
+        return self._requests.serving(verb, trace, idle=idle)
+
+    def drain(self, reason: str, their_protocol: int) -> None:
+        """Finish what is begun, and leave.
+
+        Raises:
+            AlreadyServed: it was started in the foreground, and is not older than who asks.
+        """
+        if self._card.mode == "foreground" and their_protocol <= PROTOCOL:
+            raise AlreadyServed(home=str(self._home), pid=self._card.pid, engine=self._card.engine)
+        _log.info("asked to leave: %s", reason)
+        self._events.put("leave")
+
+    # --- its life ----------------------------------------------------------------------------------------------------
+
+    def run(self, sockets: Sequence[socket.socket], options: Options, vanish: Callable[[], None]) -> int:
+        """Serve until told to leave; returns the exit code.
+
+        Args:
+            sockets: for HTTP, for MCP, and for TCP where there is one.
+            vanish: takes card and sockets away.
+        """
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self._events.put("leave"))
+        signal.signal(signal.SIGHUP, lambda *_: self._events.put("reload"))
+        faces = self._faces(sockets, options)
+        steward = threading.Thread(target=self._see_to_it, args=(faces, vanish), daemon=True, name="mnemic-steward")
+        steward.start()
+        self._say("ready")
+        _log.info("serving %s: Mnemic %s, %s engine", self._home, __version__, self._card.engine)
+        faces.run()
+        self._events.put("leave")
+        steward.join()
+        _log.info("left")
+        return 0
+
+    def _see_to_it(self, faces: Faces, vanish: Callable[[], None]) -> None:
+        try:
+            self._wait_for_the_end()
+        finally:  # whatever it met: without a steward nobody could end the process
+            overdue = threading.Timer(_EXIT_S, self._end_at_once)
+            overdue.daemon = True
+            overdue.start()  # never called off: what hangs may do so after all this
+            vanish()  # whoever comes from now on waits for the next process
+            self._card = msgspec.structs.replace(self._card, state="draining")
+            faces.stop(_FACES_STOP_S)
+            self._minds.close(_USERS_STOP_S)
+
+    def _wait_for_the_end(self) -> None:
+        while True:
+            try:
+                event = self._events.get(timeout=_TICK_S)
+            except queue.Empty:
+                event = "tick"
+            if event == "leave":
+                return
+            if event == "reload":
+                self._reload()
+            why = self._lost()
+            if why is not None:
+                _log.error("the engine is gone: %s", why)
+                self._say("restarting", why)
+                os._exit(ENGINE_LOST)  # nothing can be drained: whoever waits asks the next process
+            if self._nobody_comes():
+                _log.info("nobody has wanted anything for %g s", self._settings["runtime.idle_exit_s"])
+                return
+            if not os.path.exists(self._card.http):
+                _log.error("the socket %s is gone, and with it whoever could ask: ending", self._card.http)
+                return
+
+    def _end_at_once(self) -> None:
+        _log.error("still not done %g s after being told to leave: ending", _EXIT_S)
+        os._exit(1)
+
+    def _nobody_comes(self) -> bool:
+        if self._card.mode != "on-demand":
+            return False
+        if self._clock.monotonic_s() - self._requests.touched_s < self._settings["runtime.idle_exit_s"]:
+            return False
+        quiet = self._quiet
+        return all(quiet.get(name) == mind.society.report().requests for name, mind in self._minds.open_ones().items())
+
+    def _note_quiet(self, name: str, supervisor: Supervisor) -> None:
+        self._quiet[name] = supervisor.report().requests
+
+    def _reload(self) -> None:
+        """Read the settings again, and open all minds anew with them; bad ones change nothing, and are shown."""
+        try:
+            self._settings = load_settings(self._home / "mnemic.toml")
+        except MnemicError as error:
+            self._settings_error = f"the settings were not reloaded: {error}"
+            _log.error("the settings were not reloaded: %s", error.code)
+            return
+        self._settings_error = ""
+        until = self._clock.monotonic_s() + _RELOAD_S
+        while not self._minds.reopen(_TICK_S):  # by and by, so that nobody waits long, and SIGTERM is heard
+            if self._clock.monotonic_s() > until or not self._events.empty():
+                self._settings_error = "the settings hold for new minds only, others were in use: send SIGHUP again"
+                break
+        _log.info("settings reloaded: %s", self._settings.hash())
+
+    def _say(self, state: str, cause: str = "") -> None:
+        written = self._meeting.card() or self._card
+        self._card = msgspec.structs.replace(
+            self._card, state=state, cause=cause or written.cause, restarts=written.restarts
+        )
+        self._meeting.write(self._card)
+
+    # --- its parts ---------------------------------------------------------------------------------------------------
+
+    def _open(self, name: str, create: bool) -> Mind:
+        supervisor = open_society(
+            self._home,
+            name,
+            self._make_engine,
+            clock=self._clock,
+            create=create,
+            settings=self._settings,
+            observer=self._metrics,
+            fence=_FENCE,
+        )
+        self._metrics.show(name, supervisor.report)
+        supervisor.watch(on_idle_exit=lambda: self._note_quiet(name, supervisor))
+        mind = Mind(supervisor, self._home, name, process=self.card)
+        mind.follow()
+        return mind
+
+    def _faces(self, sockets: Sequence[socket.socket], options: Options) -> Faces:
+        http, mcp, *more = sockets
+        server = make_server(self._minds, self, self._clock, __version__)
+        app = make_app(self._minds, self, metrics=self._metrics.exposition, mcp=McpHttp(server))
+        tcp = Tcp(listening=more[0], **tcp_options(self._home, options)) if more else None
+        return Faces(app, McpStream(server, self, __version__), http, mcp, tcp)

@@ -1,0 +1,249 @@
+"""The process that serves a home: it hosts the faces, opens minds as they are asked for, drains, and leaves.
+
+Started on demand it is one process with the embedded engine; `mnemic serve` takes over from it. On Ray this runs in a
+child of `mnemic.runtime.parent`, which holds lock, card and sockets in its stead.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import ipaddress
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from mnemic import __version__
+from mnemic.actors.errors import AlreadyServed, EngineMissing, InvalidValue, NotServed
+from mnemic.runtime.client import drain
+from mnemic.runtime.logs import log_to
+from mnemic.runtime.meeting import PROTOCOL, Card, Meeting, process_start
+from mnemic.runtime.parent import Parent, kill_session
+from mnemic.runtime.settings import load_settings
+
+if TYPE_CHECKING:
+    from mnemic.actors.contract import Clock
+
+__all__ = ["Options", "hold_home", "serve_home", "tcp_options"]
+
+_log = logging.getLogger("mnemic.serve")
+
+_CLUSTER_S = 5.0
+_LOCK_TIMEOUT_S = 20.0  # for whoever leaves to be gone
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """What `mnemic serve` was told."""
+
+    engine: str
+    """``embedded`` or ``ray``."""
+    address: str | None = None
+    """The Ray cluster to use; one of this process's own where absent."""
+    http: str | None = None
+    """``HOST:PORT`` to listen on beside the sockets."""
+    tls_cert: str | None = None
+    """Its certificate."""
+    tls_key: str | None = None
+    """The certificate's key."""
+    on_demand: bool = False
+    """Whether a client started it, in the background."""
+    token: bool = False
+    """Whether callers on loopback have to show the token too."""
+    new_token: bool = False
+    """Whether to make a new token; the one before is worth nothing from then on."""
+    child: str | None = None
+    """Descriptors of the sockets and of the pipe to the parent, with commas; the process that drives Ray has them."""
+
+
+def serve_home(home: Path, options: Options, clock: Clock, say: Callable[[str], None]) -> int:
+    """Serve a home until told to stop, or until nobody wants anything; returns the exit code.
+
+    Args:
+        say: tells whoever started it.
+
+    Raises:
+        AlreadyServed, NotServed, InvalidValue, EngineMissing, StoreReadOnly: nothing is served.
+    """
+    if options.child is not None:
+        return _drive(home, options, clock, [int(number) for number in options.child.split(",")])
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # what it asks for, reading the settings, comes anyway
+    engine = "embedded" if options.on_demand else options.engine
+    if engine == "ray":
+        _need_ray()
+        _need_cluster(options.address)
+    load_settings(home / "mnemic.toml")  # else clients would find a process that goes before it answers
+    meeting = hold_home(home, clock, foreground=not options.on_demand)
+    if meeting is None:
+        return 0
+    sockets: list[socket.socket] = []
+    try:
+        _sweep(home)
+        tcp = _tcp(home, options, say)
+        sockets += tcp
+        folder, http, mcp = meeting.listen()
+        sockets[:0] = [http, mcp]
+        card = Card(
+            protocol=PROTOCOL,
+            version=__version__,
+            pid=os.getpid(),
+            started=process_start(os.getpid()),
+            engine=engine,
+            mode="on-demand" if options.on_demand else "foreground",
+            folder=folder,
+            tcp=_address(tcp[0]) if tcp else None,
+        )
+        meeting.write(card)
+        say(f"serving {home} on the {engine} engine, process {card.pid}; Ctrl-C ends it")
+        if engine == "ray":
+            with log_to(home / "serve.log", rotate=False):
+                try:
+                    return Parent(meeting, card, clock, card.pid).run(
+                        lambda numbers: _command(home, options, numbers), sockets
+                    )
+                finally:
+                    _sweep(home)  # a child that was killed has left it
+        with log_to(home / "serve.log"):
+            from mnemic.process import serve_here  # here: it loads all there is, and clients may knock by now
+
+            return serve_here(home, card, clock, meeting, sockets, options)
+    finally:
+        meeting.vanish()
+        for one in sockets:
+            one.close()
+        meeting.leave()
+
+
+def hold_home(home: Path, clock: Clock, *, foreground: bool) -> Meeting | None:
+    """Become the one process of a home; ``None`` where another one is, and this one was started on demand.
+
+    Raises:
+        AlreadyServed: another one was started in the foreground.
+        NotServed: another one does not leave.
+    """
+    meeting = Meeting(home)
+    meeting.prepare()
+    until = clock.monotonic_s() + _LOCK_TIMEOUT_S
+    pause = threading.Event()
+    asked: set[tuple[int, str]] = set()
+    while not meeting.take():
+        card = meeting.card()
+        if card is not None and card.state != "draining" and card.alive():
+            if not foreground:
+                return None
+            if card.mode == "foreground":
+                raise AlreadyServed(home=str(home), pid=card.pid, engine=card.engine)
+            if (card.pid, card.started) not in asked:  # once one has left, a client may have started another
+                asked.add((card.pid, card.started))
+                drain(card, "mnemic serve")
+        if clock.monotonic_s() > until:
+            raise NotServed(home=str(home), why="another process holds its lock", log=str(home / "serve.log"))
+        pause.wait(0.05)
+    return meeting
+
+
+def tcp_options(home: Path, options: Options) -> dict[str, Any]:
+    """What is demanded of callers over TCP, as `mnemic.runtime.tcp_face.Tcp` names it."""
+    host = str(options.http).rpartition(":")[0].strip("[]")
+    demanded = options.token or not _loopback(host)
+    return {
+        "token": home / "http-token" if demanded else None,
+        "hosts": () if host in ("", "0.0.0.0", "::") else (host,),
+        "certificate": None if options.tls_cert is None else Path(options.tls_cert).absolute(),
+        "key": None if options.tls_key is None else Path(options.tls_key).absolute(),
+    }
+
+
+def _tcp(home: Path, options: Options, say: Callable[[str], None]) -> list[socket.socket]:
+    """The socket for TCP, bound, where one is asked for."""
+    if options.http is None:
+        return []
+    from mnemic.runtime.tcp_face import bind_tcp
+    from mnemic.runtime.tokens import new_token
+
+    demands = tcp_options(home, options)
+    token = demands["token"]
+    if token is not None and (options.new_token or not token.exists()):
+        say(f"the token for {options.http}, told this once: {new_token(token)}")
+    return [bind_tcp(options.http, **demands).listening]
+
+
+def _address(listening: socket.socket) -> str:
+    """Where a socket listens; port 0 has become another one."""
+    host, port = listening.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _sweep(home: Path) -> None:
+    """Remove what a Ray has left whose process was killed; the home's lock is held."""
+    if (home / "run" / "ray").is_dir():
+        from mnemic.runtime.ray_local import sweep  # here: only where there was a Ray
+
+        sweep(home / "run" / "ray")
+
+
+def _drive(home: Path, options: Options, clock: Clock, numbers: Sequence[int]) -> int:
+    """Be the child that drives Ray: serve on the parent's sockets, until told to leave or until the parent is gone."""
+    for number in numbers:
+        os.set_inheritable(number, False)
+    *listening, life = numbers
+    sockets = [socket.socket(fileno=number) for number in listening]
+    meeting = Meeting(home)
+    card = meeting.card()
+    if card is None:
+        raise NotServed(home=str(home), why="its parent went before it began", log=str(home / "serve.log"))
+    threading.Thread(target=_end_with, args=(life,), daemon=True, name="mnemic-parent").start()
+    with log_to(home / "serve.log"):
+        from mnemic.process import serve_on_ray
+
+        return serve_on_ray(home, card, clock, meeting, sockets, options)
+
+
+def _end_with(life: int) -> None:
+    """End this process and all of its session as soon as the parent has ended."""
+    os.read(life, 1)  # nothing is ever written there: it returns when the other end is gone
+    _log.error("the parent is gone: ending")
+    kill_session(os.getsid(0))
+    os._exit(1)
+
+
+def _command(home: Path, options: Options, numbers: Sequence[int]) -> list[str]:
+    command = [sys.executable, "-m", "mnemic", "serve", "--home", str(home), "--engine", "ray"]
+    command += ["--child", ",".join(map(str, numbers))]
+    for name in ("address", "http", "tls_cert", "tls_key"):
+        value = getattr(options, name)
+        if value is not None:
+            command += [f"--{name.replace('_', '-')}", value]
+    return [*command, "--token"] if options.token else command
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _need_ray() -> None:
+    if importlib.util.find_spec("ray") is None:
+        raise EngineMissing(engine="ray", why="the package ray is not installed")
+
+
+def _need_cluster(address: str | None) -> None:
+    """Refuse a cluster that is not there: Ray itself takes a quarter of a minute, and then ends the process."""
+    host, _, port = (address or "").rpartition(":")
+    if not port.isdigit() or "/" in host:  # Ray knows other ways to say it
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _CLUSTER_S).close()
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or type(error).__name__
+        raise InvalidValue(
+            name="--address", value=address, why=why.lower(), expected="the address of a Ray that runs"
+        ) from error

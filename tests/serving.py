@@ -1,0 +1,136 @@
+"""A home's process as tests meet it: real ones, started and ended, and an assistant with its pipe to them."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from mnemic.runtime.meeting import Card, Meeting, process_start
+from tests.faces import BOUND_S, start, until
+from tests.hosted import HELLO
+
+_OTHER = "import mnemic.runtime.meeting as meeting; meeting.PROTOCOL = {}; from mnemic.cli import main; main()"
+"""A Mnemic of another protocol: what the processes say to each other is read from one place when they start."""
+
+
+def card_of(home: Path) -> Card | None:
+    """The card of a process that is there."""
+    card = Meeting(home).card()
+    return card if card is not None and card.alive() else None
+
+
+def ready(home: Path, *, but: int = 0) -> Card:
+    """Wait for a process that serves the home, another one than `but`; its card."""
+    found: list[Card] = []
+
+    def there() -> bool:
+        card = card_of(home)
+        if card is None or card.state != "ready" or card.pid == but:
+            return False
+        found.append(card)
+        return True
+
+    until(there)
+    return found[0]
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended; a zombie has."""
+    return not process_start(pid)
+
+
+def end(home: Path) -> None:
+    """End whatever serves a home, with everything it started."""
+    card = card_of(home)
+    if card is not None:
+        os.kill(card.pid, signal.SIGKILL)
+        until(lambda: gone(card.pid))
+
+
+@contextmanager
+def serving(home: Path, *options: object, protocol: int | None = None) -> Iterator[subprocess.Popen[bytes]]:
+    """A process in the foreground, from when it is ready; of another protocol, where one is given."""
+    if protocol is None:
+        process = start("serve", "--home", home, *options)
+    else:
+        command = [sys.executable, "-c", _OTHER.format(protocol), "serve", "--home", str(home), *map(str, options)]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        until(lambda: process.poll() is not None or _ready(home, process.pid))
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _ready(home: Path, pid: int) -> bool:
+    card = card_of(home)
+    return card is not None and card.state == "ready" and card.pid == pid
+
+
+class Assistant:
+    """An assistant that has started `mnemic mcp` in a folder."""
+
+    def __init__(self, home: Path, folder: Path | None = None, *, hello: bool = True, **options: Any) -> None:
+        self.process = start("mcp", "--home", home, cwd=folder, **options)
+        self._heard: queue.Queue[Any] = queue.Queue()
+        threading.Thread(target=self._listen, daemon=True).start()
+        if hello:
+            self.send(HELLO)
+            assert self.hear()["result"]["serverInfo"]["name"] == "mnemic"
+
+    def send(self, *lines: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(b"".join(lines))
+        self.process.stdin.flush()
+
+    def hear(self) -> Any:
+        """The next line, parsed; ``None`` at the end."""
+        return self._heard.get(timeout=BOUND_S)
+
+    def hear_all(self, count: int) -> dict[Any, Any]:
+        """So many answers, by id."""
+        return {answer["id"]: answer for answer in (self.hear() for _ in range(count))}
+
+    def tool(self, line: bytes) -> Any:
+        """Call one tool; its structured answer."""
+        self.send(line)
+        answer = self.hear()
+        assert not answer["result"].get("isError"), answer
+        return answer["result"]["structuredContent"]
+
+    def close(self) -> tuple[int, list[Any]]:
+        """Say no more; its exit code, and what it still said."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        code = self.process.wait(BOUND_S)
+        said = []
+        while (line := self.hear()) is not None:
+            said.append(line)
+        return code, said
+
+    def __enter__(self) -> Assistant:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stderr):
+            if stream is not None:
+                stream.close()
+
+    def _listen(self) -> None:
+        assert self.process.stdout is not None
+        with self.process.stdout as said:
+            for line in said:
+                self._heard.put(json.loads(line))
+        self._heard.put(None)
