@@ -158,13 +158,17 @@ def make_app(minds: Minds, door: Door, *, metrics: Callable[[], bytes], mcp: Mcp
         return endpoint
 
     async def drain(request: Request) -> Response:
+        if _over_tcp(request):  # who ends the process has to be its user
+            return _unknown("drain", ASKED)
         given = _drain_request(await read_body(request))
         await work(lambda _: door.drain(*given))
         return _json(door.card())
 
-    async def healthz(_: Request) -> Response:
-        refusal = draining(door)
-        return _json(door.card()) if refusal is None else _json(refusal | door.card(), 503, {"Retry-After": "1"})
+    async def healthz(request: Request) -> Response:
+        refusal, card = draining(door), door.card()
+        if _over_tcp(request):  # there anybody may ask, without a token
+            card = {name: card[name] for name in ("protocol", "version", "state")}
+        return _json(card) if refusal is None else _json(refusal | card, 503, {"Retry-After": "1"})
 
     async def show_metrics(_: Request) -> Response:
         text = await work(lambda _: metrics())
@@ -260,6 +264,10 @@ class _Lines(Response):
 
 
 # --- answers and refusals --------------------------------------------------------------------------------------------
+
+
+def _over_tcp(request: Request) -> bool:
+    return (request.scope.get("server") or ("", None))[1] is not None
 
 
 def check_protocol(theirs: object, door: Door) -> None:

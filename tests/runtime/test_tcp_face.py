@@ -72,6 +72,17 @@ def test_a_socket_of_the_file_system_asks_for_no_name(home: Path) -> None:
         assert faces.request("POST", "/api/count", b"", {"Host": "evil.example", "Mnemic-Create": "1"}).status == 200
 
 
+def test_over_tcp_nobody_can_end_the_process_and_health_names_nothing_of_the_home(home: Path) -> None:
+    with listening(home) as faces:
+        assert status(faces, "/api/drain") == 404
+        assert faces.door.drained == []
+        connection = http.client.HTTPConnection(*faces.tcp[:2], timeout=BOUND_S)
+        connection.request("GET", "/healthz")
+        assert json.loads(connection.getresponse().read()).keys() == {"protocol", "version", "state"}
+        connection.close()
+        assert faces.request("GET", "/healthz").json["home"] == str(home)
+
+
 def test_with_a_token_everything_but_health_demands_it(home: Path, tmp_path: Path) -> None:
     token = new_token(tmp_path / "token")
     with listening(home, tmp_path / "token") as faces:
@@ -150,7 +161,7 @@ def test_beyond_loopback_the_official_client_comes_in_by_tls_and_token(
                 await session.initialize()
                 return await session.list_tools()
 
-        assert len(asyncio.run(asyncio.wait_for(use(), BOUND_S)).tools) == 4
+        assert "memory_recall" in {tool.name for tool in asyncio.run(asyncio.wait_for(use(), BOUND_S)).tools}
 
 
 @pytest.mark.parametrize(
