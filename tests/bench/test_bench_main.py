@@ -59,6 +59,11 @@ def test_help_names_every_bench_and_what_it_measures() -> None:
     assert all(f"{name}: {what}" in text for name, what in BENCHES.items())
 
 
+def test_every_bench_is_documented() -> None:
+    documented = (Path(__file__).parents[2] / "docs" / "benches.md").read_text("utf-8")
+    assert all(f"\n| `{name}` | " in documented for name in BENCHES)
+
+
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [

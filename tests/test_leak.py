@@ -1,0 +1,220 @@
+"""Nothing of a memory reaches disk or network in clear, on either engine, whatever is killed under what load.
+
+The corpus is made so that any 16 bytes of it hold one mark whole, drawn for this run: a search for the mark is a search
+for every run of 16 bytes. What is searched is all that we and Ray wrote: the home, Ray's folder, shared memory, and
+whatever else appeared where temporary files lie.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import random
+import secrets
+import shutil
+import string
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemic.actors.errors import MnemicError
+from mnemic.actors.messages import CaptureText, GetMemories, Memories, Recall, TextCaptured
+from mnemic.bench.homes import PLACE, STILL
+from mnemic.bench.processes import family, kill, served, until
+from mnemic.runtime.client import call
+from mnemic.runtime.meeting import Card
+from mnemic.runtime.ray_local import sweep
+from mnemic.runtime.wire import decode, encode, path_of
+
+UNIT_BYTES = 10
+LARGE_BYTES = 5 << 20
+REPEATED = 4
+"""So often one request asks for each large text: an answer of 80 MB, where Ray has room for 100."""
+MINDS = ("default", "other")
+TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")
+ALONE = ("unshare", "-rn", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
+"""Runs a command in a network namespace that has only loopback."""
+
+
+class Corpus:
+    """Texts in which one mark comes every ten bytes."""
+
+    def __init__(self) -> None:
+        self.mark = "".join(secrets.choice(string.ascii_lowercase) for _ in range(7)).encode()
+        self._random = random.Random(0)
+
+    def text(self, size_bytes: int) -> bytes:
+        symbols = (string.ascii_lowercase + string.digits).encode()
+        units = [self.mark + bytes((a, b)) + b" " for a in symbols for b in symbols]
+        return b"".join(self._random.choices(units, k=size_bytes // UNIT_BYTES))
+
+
+def ask(card: Card, message: Any, mind: str = "default") -> Any:
+    """Ask one process, and start no other where it is gone."""
+    headers = {"Content-Type": "application/json", "Mnemic-Mind": mind, "Mnemic-Create": "1", "Mnemic-Timeout": "120"}
+    return decode(call(card.http, "POST", f"/api/{path_of(message)}", encode(message), headers))
+
+
+def files_since(folders: Sequence[Path], started: float) -> Iterator[Path]:
+    """Every file of this user that was changed since then."""
+    for folder in folders:
+        for place, _, names in os.walk(folder):
+            for name in names:
+                path = Path(place, name)
+                try:
+                    seen = path.lstat()
+                except FileNotFoundError:
+                    continue  # another process's, and gone
+                if seen.st_uid == os.getuid() and seen.st_mtime >= started and path.is_file():
+                    yield path
+
+
+def holding(mark: bytes, paths: Iterator[Path]) -> list[Path]:
+    """The files that hold the mark."""
+    found = []
+    for path in paths:
+        try:
+            if mark in path.read_bytes():
+                found.append(path)
+        except FileNotFoundError:
+            continue  # as above
+    return found
+
+
+def fill(card: Card, corpus: Corpus, large: int) -> dict[str, list[bytes]]:
+    """Have texts of all sizes kept in every mind; returns the ids of the large ones."""
+    ids: dict[str, list[bytes]] = {mind: [] for mind in MINDS}
+
+    def keep(mind: str, text: bytes) -> bytes:
+        kept = ask(card, CaptureText(text=text, role="user", session="s", place=PLACE), mind)
+        assert isinstance(kept, TextCaptured)
+        return kept.id
+
+    def one(mind: str) -> None:
+        for _ in range(20):
+            keep(mind, corpus.text(500))
+        ids[mind] = [keep(mind, corpus.text(LARGE_BYTES)) for _ in range(large)]
+
+    together([lambda mind=mind: one(mind) for mind in MINDS])  # type: ignore[misc]
+    return ids
+
+
+def together(acts: Sequence[Callable[[], Any]]) -> None:
+    """Run them at once; what one of them raises is raised."""
+    raised: list[BaseException] = []
+
+    def run(act: Callable[[], Any]) -> None:
+        try:
+            act()
+        except BaseException as error:
+            raised.append(error)
+
+    threads = [threading.Thread(target=run, args=(act,)) for act in acts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if raised:
+        raise raised[0]
+
+
+def ask_until_killed(card: Card, messages: Callable[[], Iterator[Any]], mind: str, answered: threading.Event) -> None:
+    """Ask, again and again, until nobody is there any more."""
+    try:
+        while True:
+            for message in messages():
+                ask(card, message, mind)
+                answered.set()
+    except (OSError, http.client.HTTPException, MnemicError):  # it was killed
+        answered.set()
+
+
+def under_load_until_killed(card: Card, corpus: Corpus, ids: dict[str, list[bytes]], full: Callable[[], bool]) -> None:
+    """Ask for everything at once, wait until it is full, and kill whoever serves."""
+    threads, answers = [], []
+    for mind in MINDS:
+
+        def messages(mind: str = mind) -> Iterator[Any]:
+            yield GetMemories(ids=tuple(ids[mind] * REPEATED))
+            yield Recall(query=corpus.text(60).decode())
+            yield CaptureText(text=corpus.text(1 << 20), role="user", session="load", place=PLACE)
+
+        for _ in range(2):
+            answers.append(threading.Event())
+            threads.append(threading.Thread(target=ask_until_killed, args=(card, messages, mind, answers[-1])))
+    for thread in threads:
+        thread.start()
+    try:
+        for answer in answers:
+            assert answer.wait(120)
+        until(full, "filling the object store", 60)
+    finally:
+        whole = family(card.pid)
+        kill(whole)
+        until(lambda: all(not one.is_running() or one.status() == "zombie" for one in whole), "the end", 30)
+        for thread in threads:
+            thread.join()
+
+
+@pytest.fixture
+def short_home() -> Iterator[Path]:
+    """A home so high that Ray's sockets fit into it."""
+    folder = Path("/tmp") / f"ml{secrets.token_hex(3)}"
+    folder.mkdir(mode=0o700)
+    (folder / "mnemic.toml").write_text(STILL, "utf-8")
+    yield folder
+    sweep(folder / "run" / "ray")
+    shutil.rmtree(folder)
+
+
+def spilled(home: Path) -> bool:
+    """Whether Ray's object store was so full that some of it went to disk."""
+    return any("spilled_objects" in place and names for place, _, names in os.walk(home / "run" / "ray"))
+
+
+def leaks(home: Path, engine: str, large: int, before: Sequence[str] = (), *, fills: bool = False) -> list[Path]:
+    """Serve a home under load, kill everything, and return the files that hold anything of the corpus."""
+    started, corpus = time.time() - 2, Corpus()
+    with served(home, engine, before) as card:
+        ids = fill(card, corpus, large)
+        found = ask(card, GetMemories(ids=tuple(ids["other"][:1])), "other")
+        assert isinstance(found, Memories)
+        assert corpus.mark in found.memories[0].text
+        under_load_until_killed(card, corpus, ids, (lambda: spilled(home)) if fills else (lambda: True))
+        searched = [Path(folder) for folder in TEMPORARY if Path(folder).is_dir()]
+        assert any(path.name.startswith("store.db") for path in files_since([home], started))
+        return holding(corpus.mark, files_since([*searched, home], started))
+
+
+def test_the_search_finds_any_16_bytes_of_the_corpus(tmp_path: Path) -> None:
+    started, corpus = time.time() - 2, Corpus()
+    text = corpus.text(300)
+    for start in range(len(text) - 16 + 1):
+        (tmp_path / f"{start}").write_bytes(b"\0\xff" + text[start : start + 16] + b"\0")
+    (tmp_path / "other").write_bytes(secrets.token_bytes(1 << 16))
+    found = holding(corpus.mark, files_since([tmp_path], started))
+    assert {path.name for path in found} == {str(start) for start in range(len(text) - 16 + 1)}
+
+
+def test_an_embedded_process_that_is_killed_leaves_nothing_in_clear(short_home: Path) -> None:
+    assert leaks(short_home, "embedded", large=2) == []
+
+
+@pytest.mark.slow
+def test_a_full_object_store_and_a_kill_of_everything_leave_nothing_in_clear_on_ray(short_home: Path) -> None:
+    assert leaks(short_home, "ray", large=4, fills=True) == []
+
+
+@pytest.mark.slow
+def test_ray_needs_no_network_but_loopback(short_home: Path) -> None:
+    if shutil.which("unshare") is None or shutil.which("ip") is None:
+        pytest.skip("a network namespace takes the commands unshare and ip")
+    tried = subprocess.run([*ALONE, "true"], capture_output=True, text=True, check=False)
+    if tried.returncode:
+        pytest.skip(f"no network namespace is to be had here: {tried.stderr.strip()}")
+    assert leaks(short_home, "ray", large=1, before=ALONE) == []
