@@ -38,6 +38,8 @@ class Placement(msgspec.Struct, frozen=True):
     """So much of a GPU, where the machine has one."""
     pinned: bool = False
     """Whether it must run where the home's files are."""
+    background: bool = False
+    """Whether nobody waits for it: a process of its own then yields the cores to whoever is asked."""
 
 
 ANYWHERE = Placement()

@@ -28,7 +28,7 @@ __all__ = ["Pipe"]
 
 _log = logging.getLogger("mnemic.mcp")
 
-_REPLACED = 5  # so often one request goes to another process before it is answered with an error
+_REPLACED = 10  # so often one request goes to another process before it is answered with an error
 _PARSE_ERROR, _INVALID_REQUEST, _INTERNAL_ERROR = -32700, -32600, -32603  # JSON-RPC 2.0
 _AGAIN = "mnemic-again"  # the id of an `initialize` whose answer the assistant has
 _LAST_WORDS_S = 5.0  # for what the process still has to say of lines that carried no id

@@ -15,6 +15,7 @@ from collections import Counter
 from typing import Any
 
 import anyio
+from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.message import SessionMessage
@@ -30,7 +31,7 @@ from mcp.types import (
 )
 from pydantic import ValidationError
 
-from mnemic.actors.errors import InvalidValue, MnemicError
+from mnemic.actors.errors import ActorStopped, EngineLost, InvalidValue, MnemicError
 from mnemic.runtime.engine import cause_of
 from mnemic.runtime.face import Door
 from mnemic.runtime.http_face import check_protocol, draining
@@ -47,6 +48,8 @@ _log = logging.getLogger("mnemic.mcp")
 _PREFACE_BYTES = 64 << 10
 _PREFACE_S = 10.0
 _AT_ONCE = 256  # requests of one connection that may be on their way; more are not read until some are answered
+_LEAVING = (f"{ActorStopped.code}:", f"{EngineLost.code}:")
+_LEAVES_S = 10.0  # a process or an engine that goes has gone by then
 _LAST_WORDS_S = 0.5  # for what the SDK still says to a client whose requests it gives up
 
 
@@ -77,7 +80,8 @@ class McpStream:
         if self._connections:
             await asyncio.wait(self._connections.values(), timeout=timeout_s)
         left = list(self._connections.values())
-        for task in left:
+        for connection, task in self._connections.items():
+            connection.fall_silent()
             task.cancel()
         if left:
             await asyncio.wait(left, timeout=_LAST_WORDS_S)
@@ -129,7 +133,12 @@ class _Connection:
         self._writer = writer
         self._reading = anyio.CancelScope()
         self._begun: Counter[str | int] = Counter()  # requests by id that have no answer yet
+        self._silent = False
         self._settled = asyncio.Event()  # set whenever one of them gets its answer
+
+    def fall_silent(self) -> None:
+        """Write no more: what is given up now is not refused, and the next process answers it."""
+        self._silent = True
 
     def finish(self) -> None:
         """Read no more: the connection ends when all that is begun is answered."""
@@ -140,13 +149,17 @@ class _Connection:
         said, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         outgoing, answers = anyio.create_memory_object_stream[SessionMessage](0)
         low = server._lowlevel_server
-        async with anyio.create_task_group() as group:
-            group.start_soon(self._listen, said)
-            group.start_soon(self._answer, answers)
-            await low.run(incoming, outgoing, low.create_initialization_options())
+        async with anyio.create_task_group() as held:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._listen, said)
+                group.start_soon(self._answer, answers, held)
+                await low.run(incoming, outgoing, low.create_initialization_options())
+            held.cancel_scope.cancel()
 
     async def write(self, value: Any) -> None:
         """Write one line; to a client that is gone, nothing: its end is met where it is read."""
+        if self._silent:
+            return
         try:
             self._writer.write(json.dumps(value, separators=(",", ":")).encode() + b"\n")
             await self._writer.drain()
@@ -196,14 +209,23 @@ class _Connection:
         elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
             self._settle((message.params or {}).get("requestId"))  # by the protocol, it gets no answer
 
-    async def _answer(self, answers: MemoryObjectReceiveStream[SessionMessage]) -> None:
+    async def _answer(self, answers: MemoryObjectReceiveStream[SessionMessage], held: TaskGroup) -> None:
         async with answers:
             async for one in answers:
                 message = one.message
                 # Not the model's own JSON writer: it refuses what the standard library's escapes.
-                await self.write(message.model_dump(mode="json", by_alias=True, exclude_unset=True))
+                value = message.model_dump(mode="json", by_alias=True, exclude_unset=True)
+                if _of_one_that_leaves(value):
+                    held.start_soon(self._hold, value)
+                else:
+                    await self.write(value)
                 if isinstance(message, JSONRPCResponse | JSONRPCError):
                     self._settle(message.id)
+
+    async def _hold(self, value: Any) -> None:
+        """Keep back that the process leaves: as soon as it has, whoever asked is answered by the next one."""
+        await anyio.sleep(_LEAVES_S)
+        await self.write(value)
 
     def _settle(self, request: Any) -> None:
         if isinstance(request, str | int) and request in self._begun:
@@ -219,6 +241,14 @@ class _Connection:
     async def _refuse(self, request: str | int | None, code: int, why: str) -> None:
         error = JSONRPCError(jsonrpc="2.0", id=request, error=ErrorData(code=code, message=why))
         await self.write(error.model_dump(mode="json", by_alias=True, exclude_unset=True))
+
+
+def _of_one_that_leaves(answer: dict[str, Any]) -> bool:
+    """Whether a call failed because the process, or its engine, is going."""
+    result = answer.get("result")
+    if not isinstance(result, dict) or not result.get("isError"):
+        return False
+    return any(str(part.get("text", "")).startswith(_LEAVING) for part in result.get("content", ()))
 
 
 def _caller(line: bytes, door: Door) -> Caller:

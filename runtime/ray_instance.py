@@ -71,17 +71,17 @@ class RayInstance:
         gpus = placement.gpus if placement.gpus <= self._cluster.gpus(pinned=placement.pinned) else 0.0
         if gpus:
             try:
-                return self._start(namespace, factory, placement.pinned, gpus, min(_GPU_TIMEOUT_S, timeout_s))
+                return self._start(namespace, factory, placement, gpus, min(_GPU_TIMEOUT_S, timeout_s))
             except InstanceDied as error:
                 _log.warning("%s does without a GPU: %s", self._name, error)
-        return self._start(namespace, factory, placement.pinned, 0.0, timeout_s)
+        return self._start(namespace, factory, placement, 0.0, timeout_s)
 
-    def _start(self, namespace: str, factory: bytes, pinned: bool, gpus: float, timeout_s: float) -> None:
+    def _start(self, namespace: str, factory: bytes, placement: Placement, gpus: float, timeout_s: float) -> None:
         self._process = self._cluster.spawn(
-            self._name, namespace, self._recipe, pinned=pinned, gpus=gpus, timeout_s=timeout_s
+            self._name, namespace, self._recipe, pinned=placement.pinned, gpus=gpus, timeout_s=timeout_s
         )
         level = logging.getLogger().getEffectiveLevel()
-        step = self._cross(Make(factory, level), timeout_s)
+        step = self._cross(Make(factory, level, placement.background), timeout_s)
         if step is None:
             self._cluster.kill(self._process)
             raise InstanceDied(f"it was not made within {timeout_s:g} s")

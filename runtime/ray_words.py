@@ -40,6 +40,8 @@ class Make(msgspec.Struct, frozen=True):
     """Makes it; pickled with all that no module has."""
     log_level: int
     """Of what is logged, this and above is worth its way."""
+    background: bool
+    """Whether the process yields to others."""
 
 
 class Resume(msgspec.Struct, frozen=True):

@@ -146,7 +146,8 @@ def start_society(
 
 def _placed(slot: str, settings: Settings) -> Placement:
     gpus = settings["embedder.gpus"] if slot == "embedder" else 0.0
-    return Placement(gpus=gpus, pinned=bool(getattr(settings.actors[slot], "pinned", False)))
+    pinned = bool(getattr(settings.actors[slot], "pinned", False))
+    return Placement(gpus=gpus, pinned=pinned, background=slot == "consolidator")
 
 
 def _function(path: str) -> Any:

@@ -234,12 +234,12 @@ def test_a_process_that_leaves_by_itself_is_followed_when_something_is_wanted(be
     assert host.hear()["id"] == 2
 
 
-def test_five_deaths_in_a_row_are_an_answer(begin: Any) -> None:
+def test_ten_deaths_in_a_row_are_an_answer(begin: Any) -> None:
     def dies(connection: Connection) -> None:
         connection.greet()
         connection.hear()
 
-    host, _ = begin(*[dies] * 5, echo)
+    host, _ = begin(*[dies] * 10, echo)
     host.send(message(3, "ping"))
     answer = host.hear()
     assert answer["id"] == 3
@@ -251,7 +251,7 @@ def test_five_deaths_in_a_row_are_an_answer(begin: Any) -> None:
 
 
 def test_one_who_dies_before_it_greets_counts_as_well(begin: Any) -> None:
-    host, _ = begin(*[lambda connection: None] * 6, echo)
+    host, _ = begin(*[lambda connection: None] * 11, echo)
     host.send(message(3, "ping"))
     assert host.hear()["error"]["message"].startswith("not_served")
 

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 import mnemic
-from mnemic.actors.errors import InvalidValue, NewerProcess, OlderProcess
+from mnemic.actors.errors import ActorStopped, InvalidValue, NewerProcess, OlderProcess
+from mnemic.runtime import mcp_stream
 from mnemic.runtime.face import VERBS_AT_ONCE
 from mnemic.runtime.meeting import PROTOCOL
 from mnemic.runtime.wire import decode_error
@@ -299,8 +300,37 @@ def test_who_leaves_gives_up_what_takes_too_long(held: tuple[Hosted, Held]) -> N
         faces.faces.stop(0.1)
         faces.thread.join(BOUND_S)
         assert not faces.thread.is_alive()
-        last = wire.hear()
-        assert last is None or "error" in last
+        assert wire.hear() is None, "no refusal: whoever comes next answers it"
+
+
+class Leaving(Held):
+    """Minds that are closed while they are wanted."""
+
+    @contextmanager
+    def use(self, name: str, create: bool) -> Iterator[Any]:
+        with super().use(name, create):
+            raise ActorStopped(actor="store", message="Apply")
+        yield
+
+
+def test_a_call_that_fails_because_the_process_leaves_is_not_refused(home: Path) -> None:
+    minds = Leaving()
+    with hosted(home, minds=minds) as faces, Wire(faces.mcp) as wire:
+        begin(wire, minds, 2)
+        faces.faces.stop(BOUND_S)
+        minds.go.set()
+        assert wire.hear() is None
+        faces.thread.join(BOUND_S)
+        assert not faces.thread.is_alive()
+
+
+def test_where_the_process_stays_after_all_such_a_call_is_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp_stream, "_LEAVES_S", 0.05)
+    minds = Leaving()
+    with hosted(home, minds=minds) as faces, Wire(faces.mcp) as wire:
+        begin(wire, minds, 2)
+        minds.go.set()
+        assert wire.hear()["result"]["content"][0]["text"].startswith("actor_stopped: store is stopping")
 
 
 @pytest.mark.parametrize("left", [b"", b"{", HELLO + tool_call(2, "memory_status")[:20]])
