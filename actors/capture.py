@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 import msgspec
 
-from mnemic.actors.changes import AddMemory, Change, Place, Supersede
+from mnemic.actors.changes import AddMemory, Change, Place, Supersede, named_once
 from mnemic.actors.contract import CONTRACT, Context, Setting
 from mnemic.actors.errors import BadInput, InvalidValue, SourceUnreadable
 from mnemic.actors.events import KINDS, ROLES, Event, Malformed, printable, to_bytes, to_text
@@ -133,7 +133,8 @@ class CaptureActor:
                 break
         kept: tuple[Kept, ...] = ()
         if changes:
-            kept = self._apply(tuple(changes), f"take/{context.trace}/{message.skip}", context).kept
+            key = named_once("take", context.trace, *(change.identity for change in changes))
+            kept = self._apply(tuple(changes), key, context).kept
         return Taken(
             format=reading.source.format,
             taken=reading.taken,
@@ -178,7 +179,7 @@ class CaptureActor:
         changes: tuple[Change, ...] = (memory,)
         if message.supersedes is not None:
             changes = (memory, Supersede(old=message.supersedes, new=memory.id))
-        kept = self._apply(changes, f"text/{context.trace}", context).kept[0]
+        kept = self._apply(changes, named_once("text", context.trace, identity), context).kept[0]
         return TextCaptured(
             id=kept.id,
             created=kept.created,
@@ -187,8 +188,8 @@ class CaptureActor:
             retired_at=kept.retired_at,
         )
 
-    def _apply(self, changes: tuple[Change, ...], key: str, context: Context) -> Applied:
-        answer = context.ask(Apply(changes=changes, key=key.encode(), author="capture", run=context.trace))
+    def _apply(self, changes: tuple[Change, ...], key: bytes, context: Context) -> Applied:
+        answer = context.ask(Apply(changes=changes, key=key, author="capture", run=context.trace))
         assert isinstance(answer, Applied)
         return answer
 

@@ -7,6 +7,7 @@ takes back, no actor can ask for: nothing in `Change` takes a memory away. `Reti
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, ClassVar, Union
 
 import msgspec
@@ -30,6 +31,7 @@ __all__ = [
     "Retire",
     "Supersede",
     "Unsupersede",
+    "named_once",
 ]
 
 
@@ -219,3 +221,18 @@ Inverse = Union[  # noqa: UP007 - decoders need unions
 def without_bulk(change: Any) -> Any:
     """The change as the log keeps it: its bulk fields empty."""
     return msgspec.structs.replace(change, **dict.fromkeys(change.bulk, b"")) if change.bulk else change
+
+
+def named_once(verb: str, trace: str, *what: bytes) -> bytes:
+    """The idempotency key of one thing that a request asks for: the request's trace, and what it is.
+
+    A request that is sent again has the same keys, so that twice is once; two things under one trace have two.
+
+    Args:
+        what: whatever tells it from others under the same trace, and is the same when the request comes again.
+    """
+    digest = hashlib.sha256()
+    for part in what:
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    return f"{verb}/{trace}/".encode("utf-8", "surrogatepass") + digest.digest()

@@ -104,13 +104,13 @@ class Recollection:
 
     def replacement(self, row: int, as_of: int | None) -> int | None:
         """The row of what stood for the memory of this row then: the next in its chain that was not retired."""
-        retired = self.retired(as_of)
         while True:
             link = np.flatnonzero(self._superseded.old == row)
             if not len(link) or (as_of is not None and int(self._superseded.at[link[0]]) > as_of):
                 return None
             row = int(self._superseded.new[link[0]])
-            if not retired[np.searchsorted(self.columns.row, row)]:
+            at = self._retired.at[self._retired.row == row]
+            if not len(at) or (as_of is not None and int(at[0]) > as_of):
                 return row
 
     def _follow_windows(self, snapshot: Snapshot, encoder: EncoderName) -> None:

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.changes import RecordRecall
+from mnemic.actors.changes import RecordRecall, named_once
 from mnemic.actors.contract import CONTRACT, Context, Setting
 from mnemic.actors.errors import InvalidValue, ModelError, RuntimeFault, UnknownScope
 from mnemic.actors.events import KINDS, printable
@@ -129,7 +129,7 @@ class RetrieverActor:
         if recall.observe:
             ids = tuple(hit.id for hit in hits)
             record = RecordRecall(query=printable(recall.query), scope=recall.scope, returned=ids)
-            key = f"recall/{context.trace}".encode()
+            key = named_once("recall", context.trace, record.query.encode(), record.scope.encode())
             context.tell(Apply(changes=(record,), key=key, author="retriever", run=context.trace))
         return Recalled(
             hits=tuple(hits),

@@ -342,7 +342,7 @@ class Mind:
         """The command that takes back that memories were forgotten, whichever home the shell is set to."""
         named = [str(uuid.UUID(bytes=one)) for one in ids]
         mind = [] if self._name == "default" else ["--mind", self._name]
-        return shlex.join(["mnemic", "forget", "--undo", *named, "--home", str(self._home), *mind])
+        return shlex.join(["mnemic", "forget", "--undo", *named, "--home", os.path.abspath(self._home), *mind])
 
     def place_of(self, folder: str) -> tuple[str | None, Place]:
         """The scope of a folder's project: its path, if anything was captured there, and how it was found."""

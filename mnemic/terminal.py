@@ -14,7 +14,17 @@ import click
 
 from mnemic.actors.errors import MnemicError
 
-__all__ = ["OutputFailed", "counted", "hit_lines", "kept_line", "print_error", "print_lines", "progress_bars", "sized", "written"]
+__all__ = [
+    "OutputFailed",
+    "counted",
+    "hit_lines",
+    "kept_line",
+    "print_error",
+    "print_lines",
+    "progress_bars",
+    "sized",
+    "written",
+]
 
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 
@@ -83,8 +93,8 @@ def hit_lines(number: int, hit: dict[str, Any]) -> Iterator[str]:
 def kept_line(memory: dict[str, Any]) -> str:
     """A memory in one line, as `mnemic.runtime.views.retirement_view` gives it: the first line of its text will do."""
     first = next(iter(memory["text"].splitlines()), "")
-    more = " …" if len(first) < len(memory["text"]) or len(memory["text"].encode("utf-8", "surrogatepass")) < memory["size_bytes"] else ""
-    return f"{memory['id']} ({memory['kind']}, {memory['scope'] or 'no scope'}) {first}{more}"
+    whole = len(first.encode("utf-8", "surrogatepass")) == memory["size_bytes"]
+    return f"{memory['id']} ({memory['kind']}, {memory['scope'] or 'no scope'}) {first}{'' if whole else ' …'}"
 
 
 def process_line(process: dict[str, Any]) -> str:

@@ -191,9 +191,7 @@ def make_server(minds: Minds, door: Door, clock: Clock, version: str) -> MCPServ
         return await answer("memory_get", lambda mind, *_: _Got(memories=_pages(mind.get(wanted), offset, limit)))
 
     async def memory_forget(context: Context[Any, Any], id: str, reason: str) -> _Forgotten:
-        """Hide a memory from recall, when the user wants it forgotten. It stays kept: the command in undo shows it
-        again.
-        """
+        """Hide a memory that the user wants forgotten. The command in undo brings it back."""
         wanted = [parse_id(id)]
 
         def forget(mind: MindPort, *_: Any) -> _Forgotten:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import stat
 import subprocess
 import sys
@@ -347,6 +348,53 @@ def test_text_that_no_terminal_should_see_is_written_out_and_json_carries_it(
     assert texts(command("recall", "otter", "--home", home, "--json")) == [ODD]
 
 
+# --- forget ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_forgotten_is_found_no_more_until_it_is_taken_back(
+    command: Command, home: Path, tmp_path: Path
+) -> None:
+    source = lines(tmp_path / "a.jsonl", turn("the first otter"), turn("the second otter\nand its \x1b[1m tail"))
+    command("capture", source, "--home", home)
+    hits = command("recall", "otter", "--home", home, "--json").json["hits"]
+    second = next(hit["id"] for hit in hits if hit["text"].startswith("the second"))
+
+    gone = command("forget", second, "--reason", "it was a heron", "--home", home, "--json")
+    assert gone.code == 0
+    (memory,) = gone.json["memories"]
+    assert (memory["id"], memory["changed"], memory["reason"]) == (second, True, "it was a heron")
+    assert memory["retired_at"] > "2025"
+    assert texts(command("recall", "otter", "--home", home, "--json")) == ["the first otter"]
+    assert texts(command("recall", "otter", "--home", home, "--json", "--as-of", "2020-01-01")) == []
+    assert "1 of them forgotten: kept, and not found" in command("status", "--home", home).out
+    assert "1 known already were forgotten, and stay so" in command("capture", source, "--home", home).out
+
+    again = command("forget", second, "--home", home)
+    assert again.out.splitlines()[0] == f"forgotten already: {second} (turn, no scope) the second otter …"
+    undo = shlex.split(again.out.splitlines()[1].partition(": ")[2])
+    assert undo == shlex.split(gone.json["undo"])
+    back = command(*undo[1:])
+    assert back.out == f"found again: {second} (turn, no scope) the second otter …\n"
+    assert len(texts(command("recall", "otter", "--home", home, "--json"))) == 2
+    assert command(*undo[1:]).out.startswith(f"was not forgotten: {second} ")
+    assert command(*undo[1:], "--json").json["undo"] is None
+
+
+def test_of_several_one_that_is_not_there_keeps_all_from_being_forgotten(
+    command: Command, home: Path, tmp_path: Path
+) -> None:
+    command("capture", lines(tmp_path / "a.jsonl", turn("an otter")), "--home", home)
+    (hit,) = command("recall", "otter", "--home", home, "--json").json["hits"]
+    for wrong in ("nonsense", "00000000-0000-0000-0000-000000000000"):
+        failed = command("forget", hit["id"], wrong, "--home", home, "--json")
+        assert (failed.code, failed.json["code"]) == (2, "no_such_memory")
+    assert texts(command("recall", "otter", "--home", home, "--json")) == ["an otter"]
+    misused = command("forget", hit["id"], "--undo", "--reason", "none", "--home", home)
+    assert (misused.code, misused.out) == (2, "")
+    assert "--reason" in misused.err
+    assert command("forget", "--home", home).code == 2
+
+
 # --- status, doctor --------------------------------------------------------------------------------------------------
 
 
@@ -384,7 +432,8 @@ def test_doctor_takes_from_others_what_they_could_read(command: Command, home: P
 # --- wrong input -----------------------------------------------------------------------------------------------------
 
 WRONG: list[tuple[list[str], int, str]] = [
-    (["forget"], 2, "No such command 'forget'"),
+    (["sleep"], 2, "No such command 'sleep'"),
+    (["forget"], 2, "Missing argument 'ID...'"),
     (["--wrong"], 2, "No such option"),
     (["status", "--wrong"], 2, "No such option"),
     (["status", "more"], 2, "unexpected extra argument"),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import shlex
 import shutil
 import threading
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -240,6 +242,29 @@ def test_a_text_is_kept_corrected_and_given_back_whole(mind: Mind) -> None:
         mind.get([bytes(16)])
     with pytest.raises(UnknownScope):
         mind.recall("short", scope="play")
+
+
+def test_what_is_forgotten_is_hidden_and_recovered_by_the_command_that_is_named(mind: Mind, tmp_path: Path) -> None:
+    old = mind.remember("the ferry leaves at seven")
+    new = mind.remember("the ferry leaves at nine", supersedes=old.id)
+    (one,) = mind.forget([new.id], "it was the bus").memories
+    assert (one.id, one.changed, one.reason, one.text) == (new.id, True, "it was the bus", b"the ferry leaves at nine")
+    assert said(mind.recall("ferry")) == ["the ferry leaves at seven"]
+    assert [memory.superseded_by for memory in mind.get([old.id, new.id])] == [None, None]
+    assert mind.counts().retired == 1
+    undo = shlex.split(mind.undoing([new.id]))
+    assert undo[:3] == ["mnemic", "forget", "--undo"]
+    assert undo[3:] == [str(uuid.UUID(bytes=new.id)), "--home", str(tmp_path / "home")]
+    with pytest.raises(NoSuchMemory):
+        mind.recover([new.id, bytes(16)])
+    mind.rebuild()
+    assert said(mind.recall("ferry")) == ["the ferry leaves at seven"]
+    mind.fork(tmp_path / "copy", "other")
+    with mnemic.open(tmp_path / "copy", "other") as copy:
+        assert copy.counts().retired == 1
+        assert copy.undoing([new.id]).endswith("--mind other")
+    assert mind.recover([new.id]).memories[0].retired_at is None
+    assert said(mind.recall("ferry"))[0] == "the ferry leaves at nine"
 
 
 def test_a_folder_is_known_by_its_project_once_something_was_captured_there(mind: Mind, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from mnemic.actors.changes import AddMemory, Place
 from mnemic.actors.contract import Context
 from mnemic.actors.errors import ActorFailed, InvalidValue, NoSuchMemory, SourceUnreadable
 from mnemic.actors.events import Event, Malformed, to_bytes
-from mnemic.actors.messages import Applied, Apply, Kept, Take, Taken
+from mnemic.actors.messages import Applied, Apply, Forget, Kept, Take, Taken
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.keys import Keys
 from mnemic.runtime.projects import Locator
@@ -289,6 +289,20 @@ def test_who_says_again_what_was_replaced_is_told_by_what(tmp_path: Path) -> Non
         second = society.keep("the port is 9090", supersedes=first.id)
         again = society.keep("the port is 8080")
         assert (again.id, again.created, again.superseded_by) == (first.id, False, second.id)
+
+
+def test_what_was_forgotten_is_not_brought_back_by_capturing_it_again_and_is_said_to_be_so(tmp_path: Path) -> None:
+    with Society(tmp_path, sources={"a": turns(["yes", "no", "maybe"])}) as society:
+        assert society.take("a")[0].retired == 0
+        told = society.keep("the port is 8080")
+        (no,) = society.look(lambda snapshot: snapshot.records([2]))
+        society.ask(Forget(ids=(no.id, told.id)))
+        at = society.clock.now_us()
+        (again,) = society.take("a")
+        assert (again.new, again.known, again.retired) == (0, 3, 1)
+        kept = society.keep("the port is 8080")
+        assert (kept.id, kept.created, kept.retired_at) == (told.id, False, at)
+        assert society.recall("port", signals=("lexical",)).hits == ()
 
 
 # --- interruptions ---------------------------------------------------------------------------------------------------

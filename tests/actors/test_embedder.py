@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,20 @@ import pytest
 
 from mnemic.actors.embedder import EmbedderActor
 from mnemic.actors.errors import ActorFailed, ModelMissing, NotEmbeddable, StoreBusy
-from mnemic.actors.messages import Apply, Committed, Count, EmbedPending, EmbedQuery, QueryEmbedded, Rebuild
+from mnemic.actors.messages import (
+    Apply,
+    Committed,
+    Count,
+    EmbedPending,
+    EmbedQuery,
+    Forget,
+    QueryEmbedded,
+    Rebuild,
+    Recover,
+)
+from mnemic.runtime.store import Store
 from mnemic.runtime.supervision import Policy
+from tests.runtime.building import apply, id_of, memory
 from tests.society import BOUND_S, BagEncoder, Society, turns
 
 
@@ -107,6 +120,51 @@ def test_counts_add_up_to_all_memories_at_every_step_and_nothing_is_done_before_
         assert done == sorted(done)
         assert len(windows(society)) == 140
         assert len(society.encoder.encoded) == 140
+
+
+def test_what_is_forgotten_while_it_waits_is_not_embedded_until_it_is_found_again(tmp_path: Path) -> None:
+    with Society(tmp_path, sources={"a": turns(["the tide is high", "the kettle is on"])}) as society:
+        society.take_quietly("a")
+        (gone,) = society.look(lambda snapshot: snapshot.records([1]))
+        society.ask(Forget(ids=(gone.id,)))
+        assert society.embed().done == 1
+        assert society.encoder.encoded == ["the kettle is on"]
+        counts = society.ask(Count())
+        assert (counts.memories, counts.retired, counts.embedded, counts.pending) == (2, 1, 1, 0)
+        society.ask(Recover(ids=(gone.id,)))
+        idle(society)
+        assert society.encoder.encoded == ["the kettle is on", "the tide is high"]
+
+
+def test_whoever_waits_for_the_backlog_does_not_wait_for_what_was_forgotten_meanwhile(tmp_path: Path) -> None:
+    with Society(tmp_path, sources={"a": turns([f"text {n}" for n in range(20)])}) as society:
+        society.take_quietly("a")
+        assert society.ask(EmbedPending()).pending == 19
+        later = society.look(lambda snapshot: snapshot.records(range(15, 21)))
+        society.ask(Forget(ids=tuple(memory.id for memory in later)))
+        assert society.embed().done == 14
+        assert society.encoder.encoded == [f"text {n}" for n in range(14)]
+
+
+def test_whoever_waits_comes_to_an_end_though_the_last_that_was_counted_was_forgotten(tmp_path: Path) -> None:
+    with Society(tmp_path, sources={"a": turns(["the tide is high"])}) as society:
+        society.take_quietly("a")
+        ask = society.supervisor._post.send
+
+        def keep_another(message: Any, *args: Any, **options: Any) -> Any:
+            answer = ask(message, *args, **options)
+            if isinstance(message, Apply) and message.author == "embedder":
+                answer.get()  # another process keeps one just then, and nobody here is told
+                with closing(Store.open(society.folder.store, society.keys)) as other:
+                    apply(other, memory(7))
+            return answer
+
+        society.supervisor._post.send = keep_another  # type: ignore[method-assign]
+        answer = society.ask(EmbedPending())
+        assert (answer.done, answer.pending) == (1, 1)
+        society.ask(Forget(ids=(id_of(7),)))
+        answer = society.ask(EmbedPending())
+        assert (answer.done, answer.pending) == (1, 0)
 
 
 def test_with_nothing_to_do_a_step_says_so(tmp_path: Path) -> None:

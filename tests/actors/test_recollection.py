@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.actors.changes import EncoderName
-from mnemic.actors.messages import Rebuild
+from mnemic.actors.messages import Forget, Rebuild, Recover
 from mnemic.actors.recollection import Recollection
 from tests.society import BagEncoder, Society, turns
 
@@ -28,37 +28,56 @@ def held(memory: Recollection) -> dict[str, Any]:
         "columns": [column.tolist() for column in memory.columns],
         "windows": windows,
         "superseded": list(memory.superseded()),
+        "retired": memory.retired(None).tolist(),
     }
 
 
 def assert_as_new(society: Society, memory: Recollection, encoder: EncoderName | None = BAG) -> None:
     new = Recollection()
-    for one in (memory, new):
-        follow(society, one, encoder)
+
+    def both(snapshot: Any) -> None:  # at the same moment, whatever is embedded in the background
+        memory.follow(snapshot, encoder)
+        new.follow(snapshot, encoder)
+
+    society.look(both)
     assert held(memory) == held(new)
 
 
 @settings(max_examples=15)
-@given(steps=st.lists(st.sampled_from(["keep", "correct", "embed", "look", "rebuild", "rebuild all"]), max_size=12))
+@given(
+    steps=st.lists(
+        st.sampled_from(["keep", "correct", "forget", "recover", "embed", "look", "rebuild", "rebuild all"]),
+        max_size=12,
+    )
+)
 def test_following_step_by_step_ends_where_one_look_at_everything_does(steps: list[str], tmp_path_factory: Any) -> None:
     memory = Recollection()
     with Society(tmp_path_factory.mktemp("home")) as society:
         kept: list[bytes] = []
+        gone: set[bytes] = set()
         for number, step in enumerate(steps):
             if step == "keep" or (step == "correct" and not kept):
                 kept.append(society.keep(f"text {number}").id)
             elif step == "correct":
                 kept.append(society.keep(f"text {number}", supersedes=kept[number % len(kept)]).id)
+            elif step in ("forget", "recover") and kept:
+                chosen = kept[number // 2 % len(kept)]
+                society.ask(Forget(ids=(chosen,)) if step == "forget" else Recover(ids=(chosen,)))
+                gone = gone | {chosen} if step == "forget" else gone - {chosen}
             elif step == "embed":
                 society.embed()
             elif step == "look":
                 assert_as_new(society, memory)
-            else:
+            elif step.startswith("rebuild"):
                 society.ask(Rebuild(meaning=step == "rebuild all"))
         society.embed()
         assert_as_new(society, memory)
         assert len(memory.columns.row) == len(kept)
-        assert len(memory.windows()[0]) == len(kept)
+        assert [id for id, hidden in zip(kept, memory.retired(None), strict=True) if hidden] == [
+            id for id in kept if id in gone
+        ]
+        embedded = set(memory.windows()[1].tolist())
+        assert embedded >= set(np.flatnonzero(~memory.retired(None)).tolist()), "what is forgotten need not be"
 
 
 def test_an_empty_mind_is_followed(tmp_path: Path) -> None:
@@ -139,6 +158,29 @@ def test_what_replaces_what_is_given_by_place_and_known_from_its_time_on(tmp_pat
         at = society.clock.now_us()
         follow(society, memory)
         assert list(memory.superseded()) == [(0, 1, at)]
-        assert [memory.known(1, as_of) for as_of in (None, at, at - 1)] == [True, True, False]
-        assert not memory.known(2, None)
+        assert [memory.replacement(1, as_of) for as_of in (None, at, at - 1)] == [2, 2, None]
+        assert memory.replacement(2, None) is None
         assert memory.columns.said_at.dtype == np.int64
+
+
+def test_what_is_retired_is_so_from_its_time_on_and_replaces_nothing_then(tmp_path: Path) -> None:
+    memory = Recollection()
+    with Society(tmp_path) as society:
+        one = society.keep("one")
+        two = society.keep("two", supersedes=one.id)
+        society.keep("three", supersedes=two.id)
+        follow(society, memory)
+        loaded = memory.columns.row
+        society.clock.advance(1)
+        society.ask(Forget(ids=(two.id,)))
+        at = society.clock.now_us()
+        follow(society, memory)
+        assert np.shares_memory(memory.columns.row, loaded), "what was loaded is not loaded again"
+        assert memory.retired(None).tolist() == memory.retired(at).tolist() == [False, True, False]
+        assert memory.retired(at - 1).tolist() == [False, False, False]
+        assert [memory.replacement(1, as_of) for as_of in (None, at, at - 1)] == [3, 3, 2]
+        assert memory.replacement(2, None) == 3
+        society.ask(Recover(ids=(two.id,)))
+        follow(society, memory)
+        assert not memory.retired(None).any()
+        assert memory.replacement(1, None) == 2

@@ -16,7 +16,18 @@ from hypothesis import strategies as st
 from mnemic.actors.changes import Place, RecordRecall
 from mnemic.actors.errors import InvalidValue, NoSuchMemory, UnknownScope
 from mnemic.actors.events import DEFAULT_KINDS, KINDS, to_bytes, to_text
-from mnemic.actors.messages import Apply, Count, EmbedQuery, FindScope, GetMemories, Rebuild, Recall, Recalled
+from mnemic.actors.messages import (
+    Apply,
+    Count,
+    EmbedQuery,
+    FindScope,
+    Forget,
+    GetMemories,
+    Rebuild,
+    Recall,
+    Recalled,
+    Recover,
+)
 from mnemic.actors.retriever import RetrieverActor
 from tests.society import START_US, BagEncoder, Society, turns
 
@@ -309,6 +320,48 @@ def test_before_it_was_made_a_correction_is_unknown(society: Society) -> None:
     assert [(hit.id, hit.superseded_by) for hit in hits] == [(new.id, None), (old.id, new.id)]
 
 
+# --- what was forgotten ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("embedded", [False, True])
+def test_what_is_forgotten_is_not_found_from_then_on_by_who_had_loaded_it(society: Society, embedded: bool) -> None:
+    gone = society.keep("the gate code is four four one")
+    society.keep("the gate is green")
+    if embedded:
+        society.embed()
+    assert society.recall("gate code").searched == 2
+    society.clock.advance(1)
+    society.ask(Forget(ids=(gone.id,), reason="it was another gate"))
+    recalled = society.recall("gate code", kinds=KINDS)
+    assert (said(recalled), recalled.searched) == (["the gate is green"], 1)
+    then = society.clock.now_us()
+    assert said(society.recall("gate code", as_of=then)) == ["the gate is green"]
+    before = society.recall("gate code", as_of=then - 1)
+    assert (said(before)[0], before.searched) == ("the gate code is four four one", 2)
+    (memory,) = society.ask(GetMemories(ids=(gone.id,))).memories
+    assert (memory.retired_at, memory.retired_reason) == (then, "it was another gate")
+    assert memory.text == b"the gate code is four four one"
+    society.ask(Recover(ids=(gone.id,)))
+    assert said(society.recall("gate code"))[0] == "the gate code is four four one"
+
+
+def test_what_a_forgotten_correction_replaced_stands_again(society: Society) -> None:
+    old = society.keep("the token lasts ten minutes")
+    wrong = society.keep("the token lasts a year", supersedes=old.id)
+    society.clock.advance(1)
+    society.ask(Forget(ids=(wrong.id,)))
+    at = society.clock.now_us()
+    (hit,) = society.recall("token").hits
+    assert (hit.id, hit.superseded_by, "prior" in hit.why) == (old.id, None, False)
+    first, second = society.recall("token", as_of=at - 1).hits
+    assert (first.id, second.id, second.superseded_by) == (wrong.id, old.id, wrong.id)
+    right = society.keep("the token lasts an hour", supersedes=old.id)
+    assert [(hit.id, hit.superseded_by) for hit in society.recall("token").hits] == [
+        (right.id, None),
+        (old.id, right.id),
+    ]
+
+
 # --- time ------------------------------------------------------------------------------------------------------------
 
 WORDS = st.lists(st.sampled_from(["tide", "kettle", "boat", "crane", "noon"]), min_size=1, max_size=5).map(" ".join)
@@ -316,11 +369,15 @@ WORDS = st.lists(st.sampled_from(["tide", "kettle", "boat", "crane", "noon"]), m
 
 @settings(max_examples=12)
 @given(
-    life=st.lists(st.tuples(WORDS, st.sampled_from(["a", "b"]), st.none() | st.integers(0, 9)), min_size=1, max_size=9),
+    life=st.lists(
+        st.tuples(WORDS, st.sampled_from(["a", "b"]), st.none() | st.integers(0, 9), st.none() | st.integers(0, 9)),
+        min_size=1,
+        max_size=9,
+    ),
     question=WORDS,
 )
 def test_an_answer_as_of_then_is_the_answer_that_was_given_then(
-    life: list[tuple[str, str, int | None]], question: str, tmp_path_factory: pytest.TempPathFactory
+    life: list[tuple[str, str, int | None, int | None]], question: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     def answer(society: Society, as_of: int | None) -> list[dict[str, Any]]:
         recalled = society.recall(question, as_of=as_of, kinds=KINDS)
@@ -333,9 +390,11 @@ def test_an_answer_as_of_then_is_the_answer_that_was_given_then(
     with Society(tmp_path_factory.mktemp("life")) as society:
         given_then: list[tuple[int, list[dict[str, Any]]]] = []
         kept: list[bytes] = []
-        for text, session, corrects in life:
+        for text, session, corrects, forgets in life:
             old = kept[corrects % len(kept)] if kept and corrects is not None else None
             kept.append(society.keep(text, session=session, supersedes=old).id)
+            if forgets is not None:
+                society.ask(Forget(ids=(kept[forgets % len(kept)],)))
             society.embed()
             given_then.append((society.clock.now_us(), answer(society, None)))
             society.clock.advance(1)

@@ -97,6 +97,7 @@ def answers(reader: Reader, words: Sequence[str] = ("shelf", "book", "nine", "ab
             "seq": now.seq,
             "memories": plain(columns),
             "superseded": plain(now.superseded()),
+            "retired": plain(now.retired()),
             "scopes": now.scopes(),
             "projects": [now.scope_of(project) for project in ("/a/shelf", "/b/shelf", "/nowhere")],
             "sessions": {record.session: now.session_numbers(record.session) for record in records},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,10 +14,12 @@ from typing import Any
 import msgspec
 import psutil
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mnemic.actors.changes import Place
 from mnemic.actors.errors import Fenced, NoSuchMemory, RuntimeFault
-from mnemic.actors.messages import CaptureText, Count, GetMemories, Recall, Sleep, Take
+from mnemic.actors.messages import CaptureText, Count, Forget, GetMemories, Recall, Sleep, Take
 from mnemic.hooks.formats import open_transcript
 from mnemic.local import ray_engine
 from mnemic.runtime.clock import ManualClock
@@ -114,6 +117,8 @@ def test_both_engines_give_the_same_answers(tmp_path: Path, home: Path, request:
                 society.ask(Recall(query=query, k=20, trace=True, observe=False))
                 for query in ("commit messages", "tide table", "who is Bea", "session token")
             ]
+            (gone,) = society.ask(Forget(ids=(asked[0].hits[0].id,), reason="it was wrong")).memories
+            asked += [msgspec.structs.replace(gone, retired_at=0), society.ask(Recall(query="tide", observe=False))]
             with pytest.raises(NoSuchMemory) as caught:
                 society.ask(GetMemories(ids=(bytes(16),)))
             counts = society.ask(Count())
@@ -122,6 +127,7 @@ def test_both_engines_give_the_same_answers(tmp_path: Path, home: Path, request:
             society.stop()
     assert answers["ray"] == answers["embedded"]
     assert all(answer.hits for answer in answers["ray"][:2])
+    assert answers["ray"][-2].retired == 1
 
 
 @both()
@@ -194,3 +200,59 @@ def processes() -> list[int]:
     """Process ids of all actors that this process has under Ray, in the order in which they were started."""
     found = [one for one in psutil.Process().children(recursive=True) if "ray::Worker" in one.cmdline()[:1]]
     return [one.pid for one in sorted(found, key=lambda one: one.create_time())]
+
+
+# --- one trace -------------------------------------------------------------------------------------------------------
+
+
+WORDS = st.sampled_from(["otter", "badger", "heron", "newt"])
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["keep", "take", "forget"]), st.lists(WORDS, min_size=1, max_size=3)), max_size=6
+)
+
+
+@settings(max_examples=15)
+@given(steps=STEPS)
+def test_what_is_asked_for_under_one_trace_is_kept_as_if_each_had_its_own(steps: list[tuple[str, list[str]]]) -> None:
+    kept = []
+    for traces in (lambda number: "one", lambda number: f"trace-{number}"):
+        with tempfile.TemporaryDirectory() as folder:
+            home = Path(folder)
+            (home / "mnemic.toml").write_text('[embedder]\nmodel = "/nowhere"\n', "utf-8")
+            society = start(home, lambda folder, keys: EmbeddedEngine(ManualClock(START_US)))
+            try:
+                kept.append(_life(society, home, steps, traces))
+            finally:
+                society.stop()
+    assert kept[0] == kept[1]
+
+
+def _life(society: Supervisor, home: Path, steps: list[tuple[str, list[str]]], traces: Callable[[int], str]) -> Any:
+    ids: dict[str, bytes] = {}
+    for number, (verb, words) in enumerate(steps):
+        trace = traces(number)
+        if verb == "keep":
+            for word in words:
+                ids[word] = society.ask(text(word), trace=trace).id
+        elif verb == "take":  # the same file each time, and each time with other lines
+            path = lines(home / "a.jsonl", *(turn(word, session="t") for word in words))
+            society.ask(Take(path=str(path), format="jsonl", scope=None, skip=0), trace=trace)
+        elif known := tuple(ids[word] for word in dict.fromkeys(words) if word in ids):
+            society.ask(Forget(ids=known, reason="it flew away"), trace=trace)
+    found = society.ask(GetMemories(ids=tuple(ids.values()))).memories
+    counts = society.ask(Count())
+    return sorted((one.text, one.retired_at is None) for one in found), counts.memories, counts.text_bytes
+
+
+def test_a_transcript_that_grew_while_the_answer_was_lost_is_taken_in_as_it_is_now(home: Path) -> None:
+    society = start(home, lambda folder, keys: EmbeddedEngine(ManualClock(START_US)))
+    try:
+        path = lines(home / "a.jsonl", turn("an otter", id="1"))
+        message = Take(path=str(path), format="auto", scope=None, skip=0)
+        assert society.ask(message, trace="sent-twice").new == 1
+        lines(home / "a.jsonl", turn("an otter", id="1"), turn("a badger", id="2"))
+        again = society.ask(message, trace="sent-twice")
+        assert (again.new, again.known) == (1, 1)
+        assert [actor.failures for actor in society.report().actors if actor.actor == "capture"] == [0]
+    finally:
+        society.stop()

@@ -19,9 +19,11 @@ from mnemic.actors.changes import (
     Inverse,
     Place,
     RecordRecall,
+    Restore,
+    Retire,
     Supersede,
 )
-from mnemic.actors.errors import InvalidValue
+from mnemic.actors.errors import InvalidValue, NoSuchMemory
 from mnemic.runtime.carry import Carrier
 from mnemic.runtime.reader import open_reader
 from mnemic.runtime.store import Store
@@ -113,11 +115,51 @@ def test_a_memory_never_replaces_itself(store: Store, path: Path, old: int, new:
     assert held(path) == before
 
 
+# --- retired ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_retired_is_kept_with_the_time_and_the_reason(store: Store, path: Path) -> None:
+    apply(store, memory(1, b"nine", said_at=100), at=5000)
+    before = record(path, 1)
+    assert apply(store, Retire(memory=id_of(1), reason="it was wrong"), at=6000).changed == (True,)
+    after = record(path, 1)
+    assert (after.retired_at, after.retired_reason) == (6000, "it was wrong")
+    assert (after.text, after.recorded_at, after.valid_from) == (b"nine", 5000, 100)
+    held_then = held(path)
+    assert apply(store, Retire(memory=id_of(1), reason="again"), at=7000).changed == (False,)
+    assert held(path) == held_then, "it is so already"
+    assert apply(store, Restore(memory=id_of(1)), Restore(memory=id_of(1)), at=8000).changed == (True, False)
+    assert record(path, 1) == before
+
+
+def test_all_are_retired_or_none(store: Store, path: Path) -> None:
+    apply(store, memory(1), memory(2))
+    apply(store, Retire(memory=id_of(2), reason=""))
+    before = held(path)
+    for change in (Retire(memory=id_of(9), reason=""), Restore(memory=id_of(9))):
+        with pytest.raises(NoSuchMemory) as caught:
+            apply(store, Retire(memory=id_of(1), reason=""), Restore(memory=id_of(2)), change)
+        assert id_of(9).hex() in said(caught.value)
+    assert held(path) == before
+
+
+def test_what_is_captured_again_stays_retired_and_says_so(store: Store, path: Path) -> None:
+    apply(store, memory(1, b"nine"), memory(2, b"ten"), Supersede(old=id_of(1), new=id_of(2)))
+    apply(store, Retire(memory=id_of(2), reason=""), at=6000)
+    before = held(path)
+    nine, ten = apply(store, memory(1, b"nine", id=id_of(7)), memory(2, b"ten", id=id_of(8))).kept
+    assert (nine.id, nine.created, nine.retired_at, nine.superseded_by) == (id_of(1), False, None, None)
+    assert (ten.id, ten.created, ten.retired_at) == (id_of(2), False, 6000)
+    assert held(path) == before
+
+
 # --- taken back ---------------------------------------------------------------------------------------------------
 
 SAMPLES: dict[type, Change] = {
     AddMemory: memory(3, b"brought, and a speaker", speaker="Ada", place=Place(path="x", project="/x", found="git")),
     Supersede: Supersede(old=id_of(1), new=id_of(2)),
+    Retire: Retire(memory=id_of(1), reason="it was wrong"),
+    Restore: Restore(memory=id_of(4)),
     AddEncoder: add_encoder(OTHER),
     DropEncoder: DropEncoder(encoder=ENCODER),
     AddVectors: vectors(2, windows=3),
@@ -134,6 +176,7 @@ def test_every_change_has_a_sample_and_every_inverse_is_one_of_some_change(store
 @pytest.mark.parametrize("change", SAMPLES.values(), ids=lambda change: type(change).__name__)
 def test_a_change_is_taken_back_whole_and_can_be_done_again(store: Store, path: Path, change: Change) -> None:
     apply(store, memory(1), memory(2), add_encoder(), add_encoder(THIRD), vectors(1), vectors(1, encoder=THIRD))
+    apply(store, memory(4), Retire(memory=id_of(4), reason="it was retired before"), at=40)
     carrier = Carrier(store._db, KEYS.identity())
     before = held(path)
     _, inverse, changed, _ = carrier.carry_out(change, 50)

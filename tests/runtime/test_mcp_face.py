@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -21,7 +22,7 @@ from tests.faces import claude_turn, git_project, lines, turn
 from tests.hosted import BOUND_S, Hosted, hosted
 from tests.mcp_client import Client, Transport, over_http, over_stream, with_client
 
-SCHEMA_TOKENS = 650  # of four bytes; the promise is 1,000 for all seven tools
+SCHEMA_TOKENS = 770  # of four bytes; the promise is 1,000 for all seven tools
 TOOLS = {
     "memory_recall": {
         "query",
@@ -37,6 +38,7 @@ TOOLS = {
     },
     "memory_capture": {"text", "role", "session", "scope", "said_at", "kind", "supersedes"},
     "memory_get": {"ids", "offset", "limit"},
+    "memory_forget": {"id", "reason"},
     "memory_status": set(),
 }
 
@@ -68,14 +70,15 @@ def test_the_tools_are_the_promised_ones_and_cost_little(faces: Hosted, tmp_path
         for tool in client.tools.values():
             assert tool.description
             assert tool.annotations is not None
-            assert tool.annotations.read_only_hint is (tool.name != "memory_capture")
+            assert tool.annotations.read_only_hint is (tool.name not in ("memory_capture", "memory_forget"))
             assert tool.annotations.open_world_hint is False
             assert tool.output_schema is not None
             jsonschema.Draft202012Validator.check_schema(tool.input_schema)
             jsonschema.Draft202012Validator.check_schema(tool.output_schema)
-        capture = client.tools["memory_capture"].annotations
-        assert capture is not None
-        assert (capture.destructive_hint, capture.idempotent_hint) == (False, True)
+        for name in ("memory_capture", "memory_forget"):
+            writes = client.tools[name].annotations
+            assert writes is not None
+            assert (writes.destructive_hint, writes.idempotent_hint) == (False, True)
 
     with_client(faces, tmp_path, use)
 
@@ -125,6 +128,37 @@ def test_what_is_captured_is_recalled_and_a_correction_outranks_it_at_once(faces
         assert record["session"].startswith("mcp-")
 
     with_client(faces, project, use)
+
+
+def test_what_is_forgotten_is_found_no_more_and_the_answer_says_how_to_take_it_back(
+    faces: Hosted, tmp_path: Path
+) -> None:
+    async def use(client: Client) -> None:
+        old = await client.good("memory_capture", text="The pier is 40 m long.")
+        new = await client.good("memory_capture", text="The pier is 4 m long.", supersedes=old["id"])
+        gone = await client.good("memory_forget", id=new["id"], reason="a slip of the tongue")
+        retired = gone["retired"]
+        assert (retired["id"], retired["text"], retired["changed"]) == (new["id"], "The pier is 4 m long.", True)
+        assert retired["reason"] == "a slip of the tongue"
+        (hit,) = (await client.good("memory_recall", query="pier", scope="*"))["hits"]
+        assert (hit["id"], hit["superseded_by"]) == (old["id"], None)
+        again = await client.good("memory_forget", id=new["id"], reason="asked twice")
+        assert again == gone | {"retired": retired | {"changed": False}}
+        said = await client.good("memory_capture", text="The pier is 4 m long.", supersedes=old["id"])
+        assert said == {"id": new["id"], "created": False, "scope": new["scope"], "retired_at": retired["retired_at"]}
+        (record,) = (await client.good("memory_get", ids=[new["id"]]))["memories"]
+        assert (record["retired_at"], record["retired_reason"]) == (retired["retired_at"], retired["reason"])
+        counts = (await client.good("memory_status"))["counts"]
+        assert (counts["memories"], counts["retired"]) == (2, 1)
+        undo = shlex.split(gone["undo"])
+        assert undo == ["mnemic", "forget", "--undo", new["id"], "--home", str(faces.home)]
+        for unknown in ("nonsense", "0" * 32):
+            failed = await client.call("memory_forget", {"id": unknown, "reason": ""})
+            assert (failed.failed, failed.text.partition(":")[0]) == (True, "no_such_memory")
+        missing = await client.call("memory_forget", {"id": new["id"]})
+        assert missing.text.startswith("invalid_value: ")
+
+    with_client(faces, tmp_path, use)
 
 
 def test_another_projects_memories_are_given_only_when_asked_for(faces: Hosted, tmp_path: Path) -> None:

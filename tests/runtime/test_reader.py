@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mnemic.actors.changes import AddVectors, EncoderName, Meaning, Place, Supersede
+from mnemic.actors.changes import AddVectors, EncoderName, Meaning, Place, Restore, Retire, Supersede
 from mnemic.actors.errors import NoSuchMemory
 from mnemic.actors.events import DEFAULT_KINDS, KINDS
 from mnemic.actors.messages import ScopeCount
@@ -40,6 +40,7 @@ def test_an_empty_store_answers_everything(reader: Reader) -> None:
         assert (now.seq, now.generation) == (0, 1)
         assert [len(column) for column in now.memories(0)] == [0] * 7
         assert [len(column) for column in now.superseded()] == [0] * 3
+        assert [len(column) for column in now.retired()] == [0] * 2
         assert (now.scopes(), now.scope_of("/a"), now.session_numbers("s"), now.encoders()) == ({}, None, [], [])
         assert now.vectors(ENCODER, 0).vectors.shape == (0, 0)
         assert len(now.postings("word").row) == 0
@@ -203,3 +204,20 @@ def test_a_memory_without_windows_is_embedded_all_the_same(store: Store, reader:
         assert now.pending(ENCODER, 0, False, 10) == []
         assert now.counts(None).embedded == 1
         assert now.vectors(ENCODER, 0).vectors.shape == (0, 4)
+
+
+def test_what_is_retired_is_given_apart_waits_for_no_meaning_and_is_counted(store: Store, reader: Reader) -> None:
+    apply(store, *(memory(n, b"%d" % n) for n in range(1, 6)), add_encoder(), vectors(1, 2, total=5))
+    apply(store, *(Retire(memory=id_of(n), reason="") for n in (4, 1)), at=70)
+    with reader.snapshot() as now:
+        assert now.retired().row.tolist() == [1, 4]
+        assert now.retired().at.tolist() == [70, 70]
+        assert [one.row for one in now.pending(ENCODER, 0, False, 9)] == [3, 5]
+        counts = now.counts(ENCODER)
+        assert (counts.memories, counts.retired, counts.embedded, counts.pending, counts.partly) == (5, 2, 1, 2, 0)
+        assert now.memories(0).row.tolist() == [1, 2, 3, 4, 5], "what a recall as of earlier finds is there"
+    apply(store, Restore(memory=id_of(4)), Restore(memory=id_of(1)))
+    with reader.snapshot() as now:
+        assert now.retired().row.tolist() == []
+        counts = now.counts(ENCODER)
+        assert (counts.memories, counts.retired, counts.embedded, counts.pending) == (5, 0, 2, 3)

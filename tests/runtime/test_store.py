@@ -24,6 +24,8 @@ from mnemic.actors.changes import (
     EncoderName,
     Place,
     RecordRecall,
+    Restore,
+    Retire,
     Supersede,
     Unsupersede,
 )
@@ -215,6 +217,13 @@ class AnyLife(RuleBasedStateMachine):
         except (InvalidValue, NoSuchMemory):
             assert held(self.path) == self.ends[max(self.ends)]
 
+    @precondition(lambda self: self.ends[max(self.ends)]["memories"])
+    @rule(data=st.data(), reason=st.sampled_from(["", "it was wrong"]))
+    def retires_and_restores(self, data: st.DataObject, reason: str) -> None:
+        known = st.sampled_from([row[1] for row in self.ends[max(self.ends)]["memories"]])
+        change = st.one_of(st.builds(Retire, memory=known, reason=st.just(reason)), st.builds(Restore, memory=known))
+        self._apply(*data.draw(st.lists(change, min_size=1, max_size=3)))
+
     @rule(encoder=st.sampled_from([ENCODER, OTHER]))
     def meets_an_encoder(self, encoder: EncoderName) -> None:
         self._apply(add_encoder(encoder))
@@ -331,6 +340,30 @@ def test_a_fork_never_writes_over_a_file(store: Store, path: Path, tmp_path: Pat
     assert (tmp_path / "fork.db").read_bytes() == b"mine"
     with pytest.raises(MindExists):
         Store.create(path, KEYS)
+
+
+def test_a_fork_to_each_moment_has_retired_what_was_retired_then(store: Store, path: Path, tmp_path: Path) -> None:
+    moments = [held(path)]
+    changes: list[Change] = [
+        memory(1),
+        memory(2),
+        Supersede(old=id_of(1), new=id_of(2)),
+        Retire(memory=id_of(2), reason="first"),
+        Restore(memory=id_of(2)),
+        Retire(memory=id_of(2), reason="second"),
+        Retire(memory=id_of(1), reason="too"),
+        Restore(memory=id_of(2)),
+    ]
+    for number, change in enumerate(changes, start=1):
+        assert apply(store, change, at=1000 + number).seq == number
+        moments.append(held(path))
+    for at_seq, then in enumerate(moments):
+        copy = tmp_path / f"{at_seq}.db"
+        store.fork(copy, at_seq)
+        assert held(copy) == then
+        with closing(Store.open(copy, KEYS)) as again:
+            again.rebuild(lambda done, total: None, meaning=False)
+        assert held(copy) == then
 
 
 def test_rebuilding_the_meaning_lets_the_vectors_go_and_nothing_else(store: Store, path: Path) -> None:

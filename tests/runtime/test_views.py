@@ -12,8 +12,16 @@ from hypothesis import strategies as st
 
 from mnemic.actors.errors import NoSuchMemory
 from mnemic.actors.events import to_bytes
-from mnemic.actors.messages import Hit, Memory, Recalled
-from mnemic.runtime.views import hit_view, memory_view, parse_id, recalled_view, show_id, text_view
+from mnemic.actors.messages import Hit, Memory, Recalled, Retirement
+from mnemic.runtime.views import (
+    hit_view,
+    memory_view,
+    parse_id,
+    recalled_view,
+    retirement_view,
+    show_id,
+    text_view,
+)
 
 HIT = Hit(
     id=bytes(range(16)),
@@ -137,6 +145,8 @@ def test_a_memory_is_shown_with_everything_that_is_known_of_it() -> None:
         "valid_from": "1970-01-01T00:00:00Z",
         "valid_to": "1970-01-01T00:00:01Z",
         "recorded_at": "1970-01-01T00:00:01.500000Z",
+        "retired_at": None,
+        "retired_reason": None,
         "superseded_by": "",
         "supersedes": "",
     }
@@ -157,3 +167,41 @@ def test_an_answer_says_where_it_looked_and_what_it_cost() -> None:
         "degraded": ["no model."],
         "took_ms": 1.3,
     }
+
+
+def test_what_was_forgotten_shows_when_why_and_how_it_begins() -> None:
+    retirement = Retirement(
+        id=bytes(range(16)),
+        changed=True,
+        retired_at=2_000_000,
+        reason="it was wrong",
+        text=b"nine \xed\xa0\xbd",
+        size_bytes=900,
+        kind="turn",
+        role="user",
+        speaker=None,
+        session="s",
+        scope="work/shelf",
+        said_at=1_000_000,
+    )
+    view = retirement_view(retirement, strict=True)
+    assert json.loads(json.dumps(view).encode("ascii")) == view
+    assert view == {
+        "id": "00010203-0405-0607-0809-0a0b0c0d0e0f",
+        "changed": True,
+        "retired_at": "1970-01-01T00:00:02Z",
+        "reason": "it was wrong",
+        "text": "nine \\ud83d",
+        "escaped": True,
+        "size_bytes": 900,
+        "kind": "turn",
+        "role": "user",
+        "speaker": None,
+        "session": "s",
+        "scope": "work/shelf",
+        "said_at": "1970-01-01T00:00:01Z",
+    }
+    again = retirement_view(msgspec.structs.replace(retirement, retired_at=None, reason=None), strict=False)
+    assert (again["retired_at"], again["reason"], again["text"]) == (None, None, "nine \ud83d")
+    shown = memory_view(msgspec.structs.replace(MEMORY, retired_at=2_000_000, retired_reason="r"), b"", strict=True)
+    assert (shown["retired_at"], shown["retired_reason"]) == ("1970-01-01T00:00:02Z", "r")

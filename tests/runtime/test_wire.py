@@ -85,6 +85,7 @@ def test_every_message_is_either_a_faces_or_the_actors_own() -> None:
     inside = {"Apply", "EmbedMore", "EmbedQuery"}
     asked = {kind.__name__ for kind in (*ASKED.values(), *TOLD.values(), *ANSWERS)}
     parts = {"Envelope", "Hit", "Kept", "Memory", "Applied", "QueryEmbedded", "ScopeCount", "Signal", "Trace"}
+    parts |= {"Retirement"}
     assert asked | inside | parts == set(messages.__all__)
 
 
