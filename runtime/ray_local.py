@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,7 +72,7 @@ class LocalRay:
             place = Path(tempfile.mkdtemp(prefix=_SHORT, dir="/tmp"))
         place.mkdir(mode=0o700, exist_ok=True)
         write_private(folder / _PLACE, os.fsencode(place))
-        write_private(folder / _TOKEN, make_key().hex().encode())
+        write_private(folder / _TOKEN, _own_token().encode())
         before = _set({**_QUIET, **_FOR_ACTORS, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(folder / _TOKEN)})
         try:
             cluster = _cluster(
@@ -108,6 +109,12 @@ class LocalRay:
             self.cluster.close()
         sweep(self._folder)
         _set(self._before)
+
+
+@cache
+def _own_token() -> str:
+    """The token of every Ray that this process starts: what it has read once, Ray goes by for good."""
+    return make_key().hex()
 
 
 def connect(address: str) -> Cluster:

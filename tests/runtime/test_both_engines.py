@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -31,7 +33,7 @@ from mnemic.runtime.ray_local import LocalRay
 from mnemic.runtime.settings import load_settings
 from mnemic.runtime.society import start_society
 from mnemic.runtime.supervisor import Supervisor
-from tests.faces import EXAMPLE, lines, turn, until
+from tests.faces import BOUND_S, EXAMPLE, lines, turn, until
 from tests.society import START_US
 
 SEED = b"s" * 32
@@ -256,3 +258,15 @@ def test_a_transcript_that_grew_while_the_answer_was_lost_is_taken_in_as_it_is_n
         assert [actor.failures for actor in society.report().actors if actor.actor == "capture"] == [0]
     finally:
         society.stop()
+
+
+def test_one_program_opens_a_mind_on_ray_again_and_again(home: Path) -> None:
+    script = f"""
+import mnemic
+for number in range(2):
+    with mnemic.open({str(home)!r}, engine="ray") as mind:
+        mind.remember(f"otter {{number}}")
+        print(mind.counts().memories, mind.status().society.engine)
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, timeout=BOUND_S)
+    assert ended.stdout.decode().splitlines() == ["1 ray", "2 ray"]
