@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -91,17 +90,19 @@ def engine_named(name: str, clock: Clock) -> MakeEngine:
 
 
 def _alone_on_ray(clock: Clock) -> MakeEngine:
-    from mnemic.runtime.ray_local import LocalRay  # here: only whoever asks for Ray needs it
+    from mnemic.runtime.ray_local import LocalRay, own_folder  # here: only whoever asks for Ray needs it
 
     def make(folder: MindFolder, keys: Keys) -> Engine:
-        place = Path(tempfile.mkdtemp(prefix="mnemic-"))  # of this run alone: several may use one home at once
-        local = LocalRay.start(place)
-
-        def end() -> None:
-            local.stop()
-            shutil.rmtree(place)
-
-        return ray_engine(local.cluster, clock, on_close=end)(folder, keys)
+        ending = contextlib.ExitStack()
+        try:
+            place = own_folder(folder.path.parents[1])  # of this process alone: several may use one home at once
+            ending.callback(shutil.rmtree, place)
+            local = LocalRay.start(place)
+            ending.callback(local.stop)
+            return ray_engine(local.cluster, clock, on_close=ending.close)(folder, keys)
+        except BaseException:
+            ending.close()
+            raise
 
     return make
 

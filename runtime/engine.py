@@ -6,6 +6,7 @@ Above it stands the supervisor, which decides; below it are `mnemic.runtime.embe
 
 from __future__ import annotations
 
+import logging
 import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -26,6 +27,7 @@ __all__ = [
     "RemoteFailure",
     "Reply",
     "cause_of",
+    "discreetly",
     "kind_of",
     "place_of",
 ]
@@ -83,6 +85,13 @@ def cause_of(error: BaseException) -> str:
     """A failure as a kind of error and a place in the code: its own text may quote a memory."""
     kind, place = kind_of(error), place_of(error)
     return f"{kind} at {place}" if place else kind
+
+
+def discreetly(record: logging.LogRecord) -> str:
+    """What a library logged, as a place in its code and a kind of error: its own words may quote a memory."""
+    error = record.exc_info[1] if record.exc_info else None
+    cause = "it says no more here" if error is None else cause_of(error)
+    return f"{record.name} at {record.funcName} ({record.filename}:{record.lineno}): {cause}"
 
 
 class Overseer(Protocol):

@@ -18,7 +18,7 @@ import anyio.to_thread
 import uvicorn
 from starlette.types import ASGIApp
 
-from mnemic.runtime.engine import cause_of
+from mnemic.runtime.engine import discreetly
 from mnemic.runtime.face import VERBS_AT_ONCE
 from mnemic.runtime.mcp_stream import McpStream
 from mnemic.runtime.tcp_face import Guard, Tcp
@@ -126,11 +126,7 @@ class _Discreet(logging.Handler):
     """Says where a library had something to say, and not what: its words may quote a memory."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        error = record.exc_info[1] if record.exc_info else None
-        cause = cause_of(error) if error is not None else "it says no more here"
-        _log.log(
-            record.levelno, "%s at %s (%s:%d): %s", record.name, record.funcName, record.filename, record.lineno, cause
-        )
+        _log.log(record.levelno, "%s", discreetly(record))
 
 
 @contextlib.contextmanager

@@ -26,7 +26,6 @@ from mnemic.runtime.engine import InstanceDied, Overseer, Reply, kind_of
 __all__ = ["Instance", "Places"]
 
 _DELIVERIES = 2  # of one message, where instances die of it
-_DIED = InstanceDied.__name__
 
 _log = logging.getLogger("mnemic.engine")
 
@@ -180,41 +179,42 @@ class _Place:
         self._ended.set()
 
     def _handle(self, envelope: Envelope) -> Any:
-        failure: str | None = _DIED
-        deliveries = 0
-        while failure == _DIED and deliveries < _DELIVERIES:
-            failure, answer = self._deliver(envelope)
+        died, deliveries = True, 0
+        while died and deliveries < _DELIVERIES:
+            failure, died, answer = self._deliver(envelope)
             deliveries += 1
         if failure is None:
             return answer
         # Raised out here, so that the failure's own text and its frames do not travel with the answer.
         raise ActorFailed(actor=self._name, message=type(envelope.message).__name__, cause=failure)
 
-    def _deliver(self, envelope: Envelope) -> tuple[str | None, Any]:
-        """Have the actor handle a message: how it failed, if it did, and its answer."""
+    def _deliver(self, envelope: Envelope) -> tuple[str | None, bool, Any]:
+        """Have the actor handle a message: how it failed, if it did, whether its process died, and its answer."""
         begun = self._clock.monotonic_s()
         answered: MnemicError | None = None
         try:
-            return None, self._instance(envelope).handle(envelope.message, self._overseer.context(self._name, envelope))
+            answer = self._instance(envelope).handle(envelope.message, self._overseer.context(self._name, envelope))
+            return None, False, answer
         except MnemicError as error:
             answered = error
             raise
         except BaseException as error:  # whatever an actor raises is the supervisor's to judge: logged, counted there
             self._overseer.failed(self._name, envelope, error)
-            failure = kind_of(error)
+            failure, died = kind_of(error), isinstance(error, InstanceDied)
         finally:
             self._overseer.handled(self._name, envelope, self._clock.monotonic_s() - begun, answered)
         if self._stale:
             self._close_actor()
-        return failure, None
+        return failure, died, None
 
     def _instance(self, envelope: Envelope) -> Instance:
         if self._stale:
             self._close_actor()
         if self._actor is None and self._set_aside is None:
             self._stopping.wait(self._rest_s)
-        if self._set_aside is not None:
-            raise Quarantined(**self._set_aside.operands)
+        set_aside = self._set_aside  # read once: `release` may come at any moment
+        if set_aside is not None:
+            raise Quarantined(**set_aside.operands)
         if envelope.deadline is not None and self._clock.monotonic_s() > envelope.deadline:
             raise DeadlineExceeded(actor=self._name, message=type(envelope.message).__name__, timeout_s=0.0)
         if self._actor is None:

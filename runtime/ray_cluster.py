@@ -17,6 +17,7 @@ import ray.cloudpickle
 from ray.exceptions import ActorAlreadyExistsError, GetTimeoutError, RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from mnemic.actors.errors import MnemicError
 from mnemic.runtime.engine import InstanceDied
 from mnemic.runtime.ray_worker import Worker
 from mnemic.runtime.sealing import SealRecipe
@@ -85,14 +86,14 @@ class Cluster:
         """Call ``Worker.cross``; returns what `receive` takes."""
         return actor.cross.remote(sealed)
 
-    def receive(self, call: Any, timeout_s: float) -> bytes | str | None:
+    def receive(self, call: Any, timeout_s: float) -> bytes | MnemicError | str | None:
         """What a call came back with, ``None`` if that takes longer.
 
         Raises:
             InstanceDied: the process is gone, or nobody knows.
         """
         try:
-            answer: bytes | str = _ray.get(call, timeout=timeout_s)
+            answer: bytes | MnemicError | str = _ray.get(call, timeout=timeout_s)
         except GetTimeoutError:
             return None
         except RayError as error:
@@ -119,8 +120,15 @@ class Cluster:
 
     def gpus(self, *, pinned: bool) -> float:
         """How many GPUs the node has that has the most; the node of this process, where an actor must run there."""
-        nodes = [node for node in _ray.nodes() if node["Alive"] and not (pinned and node["NodeID"] != self.node)]
+        nodes = [node for node in self._nodes() if not (pinned and node["NodeID"] != self.node)]
         return max((float(node["Resources"].get("GPU", 0.0)) for node in nodes), default=0.0)
+
+    def alone(self) -> bool:
+        """Whether an actor can run on the node of this process only."""
+        return all(node["NodeID"] == self.node for node in self._nodes())
+
+    def _nodes(self) -> list[dict[str, Any]]:
+        return [node for node in _ray.nodes() if node["Alive"]]
 
     def actors(self, namespace: str) -> list[str]:
         """Names of the actors that live in a namespace."""
@@ -136,7 +144,7 @@ class Cluster:
 
     def lost(self) -> str | None:
         """Why no call gets through, if none does: the node of this process is gone. Without a head, Ray ends us all."""
-        alive = any(node["NodeID"] == self.node and node["Alive"] for node in _ray.nodes())
+        alive = any(node["NodeID"] == self.node for node in self._nodes())
         return None if alive else "the cluster has lost this machine"
 
     def close(self) -> None:

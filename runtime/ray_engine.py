@@ -3,16 +3,22 @@
 A place's instance is a proxy. Its `handle` is a conversation with the actor's process (`mnemic.runtime.ray_worker`),
 call after call, in which whatever the actor asks comes back here and is routed by the supervisor. A process that dies
 is `InstanceDied`, and what follows from it is decided where it is for every engine: in places and by the supervisor.
+
+An actor that is not pinned goes where Ray puts it. Where it cannot use the home's files there, it is kept from then on
+on the node of this process, which can.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from mnemic.actors.contract import Actor, Clock
-from mnemic.actors.errors import ActorStopped, EngineLost
+from mnemic.actors.errors import ActorStopped, EngineLost, StoreError
 from mnemic.runtime.engine import ANYWHERE, InstanceDied, Overseer, Placement, RemoteFailure
 from mnemic.runtime.places import Places
 from mnemic.runtime.ray_instance import RayInstance
@@ -22,6 +28,8 @@ if TYPE_CHECKING:  # importing it imports Ray, which only `mnemic.runtime.ray_lo
     from mnemic.runtime.ray_cluster import Cluster
 
 __all__ = ["RayEngine"]
+
+_log = logging.getLogger("mnemic.engine")
 
 
 class RayEngine(Places):
@@ -58,6 +66,7 @@ class RayEngine(Places):
         self._on_close = on_close
         self._instances: dict[str, RayInstance] = {}
         self._given_up: set[str] = set()
+        self._kept_here: set[str] = set()
 
     def start(
         self,
@@ -103,6 +112,18 @@ class RayEngine(Places):
 
     def _make(self, name: str, factory: bytes, placement: Placement) -> RayInstance:
         """Make an instance; in the thread of its place, but for the first one."""
+        if name in self._kept_here:
+            placement = msgspec.structs.replace(placement, pinned=True)
+        try:
+            return self._made(name, factory, placement)
+        except StoreError as error:
+            if placement.pinned or self._cluster.alone():
+                raise
+            _log.warning("%s runs on the home's machine: where it was put first, %s", name, error.code)
+        self._kept_here.add(name)
+        return self._made(name, factory, msgspec.structs.replace(placement, pinned=True))
+
+    def _made(self, name: str, factory: bytes, placement: Placement) -> RayInstance:
         if name in self._given_up:  # the place is still at a message that nobody waits for any more
             raise ActorStopped(actor=name, message="-")
         instance = RayInstance(name, self._cluster, self._recipe, self._seal, self._stop_timeout_s)

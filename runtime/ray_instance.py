@@ -65,7 +65,7 @@ class RayInstance:
 
         Raises:
             InstanceDied: it was not there in time, or died.
-            MnemicError: the factory raised it.
+            MnemicError: the factory, or opening the seal there, raised it.
             RemoteFailure: the factory raised anything else.
         """
         gpus = placement.gpus if placement.gpus <= self._cluster.gpus(pinned=placement.pinned) else 0.0
@@ -174,7 +174,9 @@ class RayInstance:
         sealed = self._cluster.receive(call, timeout_s)
         if sealed is None:
             return None
-        if isinstance(sealed, str):  # it has no seal, and so can say no more than a kind of error
+        if isinstance(sealed, MnemicError):  # it has no seal, and says why
+            raise sealed
+        if isinstance(sealed, str):  # and here it could say no more than a kind of error
             raise RemoteFailure(sealed, "the seal of its process")
         step = pickle.loads(self._seal.open(sealed, FROM_WORKER))
         assert isinstance(step, Step)
@@ -185,7 +187,7 @@ class RayInstance:
         for item in step.post:
             match item:
                 case Logged():
-                    logging.getLogger(item.logger).log(item.level, "%s", item.text)
+                    logging.getLogger(item.logger).log(item.level, "%s", item.text, extra=item.fields)
                 case Told() if context is not None:
                     context.tell(pickle.loads(item.message))
                 case Progress() if context is not None:

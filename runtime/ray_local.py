@@ -1,13 +1,15 @@
 """A Ray of one's own on this machine, or a connection to one that is there, with what Ray does unasked switched off.
 
-What a local one writes lies in a folder of mode 0700 with its token (0600). Its ports bind every interface whatever
-they are told, and only the token keeps strangers out; so it is never without one.
+What a local one writes lies in a folder of mode 0700 with its token (0600): ``HOME/run/ray`` of the process that holds
+the home's lock, ``HOME/run/ray-PID-START-*`` of any other. Its ports bind every interface whatever they are told, and
+only the token keeps strangers out; so it is never without one.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -16,18 +18,20 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from mnemic.actors.errors import EngineLost, EngineMissing
+from mnemic.actors.errors import EngineLost, EngineMissing, InvalidValue
 from mnemic.runtime.keys import make_key, write_private
+from mnemic.runtime.meeting import Meeting, process_start
 
 if TYPE_CHECKING:  # importing it imports Ray, which reads the environment first and takes a second
     from mnemic.runtime.ray_cluster import Cluster
 
-__all__ = ["LocalRay", "connect", "left_behind", "sweep"]
+__all__ = ["LocalRay", "connect", "left_behind", "need_token", "own_folder", "sweep", "sweep_dead", "sweep_home"]
 
 _DEEPEST = 36
 """Characters of a folder in which Ray's sockets still fit: they add up to 71 to it, and a path may have 107."""
 _GONE_S = 5.0
 _SHORT = "mnemic-ray-"
+_INSIDE = "ray"
 _PLACE = "ray-place"
 _TOKEN = "ray-token"
 
@@ -67,7 +71,7 @@ class LocalRay:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
         sweep(folder)
-        place = folder / "ray"
+        place = folder / _INSIDE
         if len(os.fsencode(place)) > _DEEPEST:
             place = Path(tempfile.mkdtemp(prefix=_SHORT, dir="/tmp"))
         place.mkdir(mode=0o700, exist_ok=True)
@@ -81,7 +85,6 @@ class LocalRay:
                 object_store_memory=object_store_bytes,
                 include_dashboard=False,
                 _temp_dir=str(place / "r"),  # of mode 0777, as Ray will have it
-                _node_ip_address="127.0.0.1",
             )
         except BaseException:
             _set(before)
@@ -121,28 +124,90 @@ def connect(address: str) -> Cluster:
     """Connect to a Ray that runs, as its own settings and the environment (``RAY_AUTH_TOKEN_PATH``) say.
 
     Raises:
+        InvalidValue: the environment does not say that it demands a token.
         EngineMissing: Ray is not installed.
         EngineLost: there is none that lets us in.
     """
+    need_token(address)
     _set({name: os.environ.get(name, value) for name, value in _QUIET.items()})
     return _cluster(address=address, runtime_env={"env_vars": _FOR_ACTORS})
 
 
-def left_behind(folder: Path) -> bool:
-    """Whether a folder is of a Ray that runs, or of one whose process was killed."""
-    return (folder / _PLACE).exists()
+def need_token(address: str) -> None:
+    """Refuse a Ray of somebody else's unless the environment says that it demands a token.
+
+    Whoever reaches a port of one that does not can run what he likes, in our actors' processes too; and Ray tells
+    those whom it lets in with a token as well as without one the same.
+
+    Raises:
+        InvalidValue: it does not say so.
+    """
+    if os.environ.get("RAY_AUTH_MODE", "").lower() != "token":
+        raise InvalidValue(
+            name="--address",
+            value=address,
+            why="nothing says that this Ray keeps strangers out",
+            expected="one that demands a token, and set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN_PATH to its file",
+        )
+
+
+# --- the folders of a home -------------------------------------------------------------------------------------------
+
+
+def own_folder(home: Path) -> Path:
+    """Make a folder for a Ray of this process, which does not hold the home's lock; those of dead ones are swept.
+
+    Its name says whose it is, so that it can be told when this process is gone, however it went.
+
+    Raises:
+        StoreReadOnly: the home cannot be written.
+    """
+    meeting = Meeting(home)
+    meeting.prepare()
+    sweep_dead(home)
+    own = f"{_INSIDE}-{os.getpid()}-{process_start(os.getpid())}-"
+    return Path(tempfile.mkdtemp(prefix=own, dir=meeting.folder))
+
+
+def left_behind(home: Path) -> list[Path]:
+    """Folders of Rays whose processes were killed; ``run/ray`` among them is in use while the home's lock is held."""
+    held = Meeting(home).folder / _INSIDE
+    return [*([held] if (held / _PLACE).exists() else []), *_dead(home)]
+
+
+def sweep_home(home: Path) -> None:
+    """End every Ray that a killed process has left in a home, for whoever holds the home's lock."""
+    sweep(Meeting(home).folder / _INSIDE)
+    sweep_dead(home)
+
+
+def sweep_dead(home: Path) -> None:
+    """End the Rays of killed processes that did not hold the home's lock; anybody may, at any time."""
+    for folder in _dead(home):
+        sweep(folder)
+        shutil.rmtree(folder, onerror=_unless_gone)
+
+
+def _dead(home: Path) -> list[Path]:
+    """The folders that `own_folder` has made for processes that are gone."""
+    found = []
+    for folder in sorted(Meeting(home).folder.glob(f"{_INSIDE}-*-*-*")):
+        _, pid, start, _ = folder.name.split("-", 3)
+        if pid.isdecimal() and process_start(int(pid)) != start and _is_own_folder(folder):
+            found.append(folder)
+    return found
 
 
 def sweep(folder: Path) -> None:
-    """End what is left of the Ray of a folder whose process was killed, and remove what it wrote."""
+    """End what is left of the Ray of a folder whose process was killed, and remove what it wrote; nothing else."""
     record, token = folder / _PLACE, folder / _TOKEN
     try:
         place = Path(os.fsdecode(record.read_bytes()))
     except FileNotFoundError:
         token.unlink(missing_ok=True)
         return
-    ours = place.parent == folder or (place.parent == Path("/tmp") and place.name.startswith(_SHORT))
-    if ours and place.is_dir() and place.stat().st_uid == os.getuid():
+    short = place.parent == Path("/tmp") and place.name.startswith(_SHORT)
+    if (short or place == folder / _INSIDE) and _is_own_folder(place):
         left = list(_processes(place))
         for process in left:
             try:
@@ -150,9 +215,24 @@ def sweep(folder: Path) -> None:
             except psutil.NoSuchProcess:
                 continue  # faster than us
         psutil.wait_procs(left, timeout=_GONE_S)
-        shutil.rmtree(place)
+        shutil.rmtree(place, onerror=_unless_gone)
     token.unlink(missing_ok=True)
-    record.unlink()
+    record.unlink(missing_ok=True)
+
+
+def _is_own_folder(place: Path) -> bool:
+    """Whether it is a folder of this user's, and no link to one."""
+    try:
+        seen = place.lstat()
+    except (OSError, ValueError):  # it is gone, or no path at all
+        return False
+    return stat.S_ISDIR(seen.st_mode) and seen.st_uid == os.getuid()
+
+
+def _unless_gone(_: object, path: str, error: tuple[type[BaseException], BaseException, object]) -> None:
+    """Go on where a file is gone: another process sweeps the same folder."""
+    if not isinstance(error[1], FileNotFoundError):
+        raise error[1]
 
 
 def _processes(place: Path) -> Iterator[psutil.Process]:

@@ -81,6 +81,8 @@ class Logged(msgspec.Struct, frozen=True):
     logger: str
     level: int
     text: str
+    fields: dict[str, Any]
+    """What it says by name; see `mnemic.runtime.logs.FIELDS`."""
 
 
 class Progress(msgspec.Struct, frozen=True):

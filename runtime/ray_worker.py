@@ -21,7 +21,9 @@ from typing import Any
 from mnemic.actors.contract import Context
 from mnemic.actors.errors import ActorStopped, MnemicError
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.engine import kind_of, place_of
+from mnemic.runtime.engine import discreetly, kind_of, place_of
+from mnemic.runtime.hardening import leave_no_core
+from mnemic.runtime.logs import FIELDS
 from mnemic.runtime.ray_words import (
     FROM_WORKER,
     TO_WORKER,
@@ -43,7 +45,8 @@ __all__ = ["Conversation", "Worker"]
 _POST_EVERY_S = 0.05
 """So long may pass before what was told, logged and reported is on its way: a crossing takes about a millisecond."""
 
-
+_STRANGERS = "mnemic.engine"
+"""Under this name the lines of other loggers are logged: that is where somebody looks."""
 _YIELDING = 15
 """Added to the niceness of a process that nobody waits for: a recall beside a heavy night took half as long with it."""
 
@@ -53,16 +56,18 @@ class Worker:
 
     def __init__(self, name: str, recipe: SealRecipe) -> None:
         os.umask(0o077)
+        leave_no_core()
         silence = os.open(os.devnull, os.O_WRONLY)
         for standard in (1, 2):
             os.dup2(silence, standard)
         os.close(silence)
         self._conversation = Conversation(name, recipe)
 
-    def cross(self, sealed: bytes) -> bytes | str:
+    def cross(self, sealed: bytes) -> bytes | MnemicError | str:
         """Give the actor's thread the next word and wait for its next step.
 
-        Returns the step, sealed; where there is no seal to be had, the kind of error that it ended in.
+        Returns the step, sealed; where there is no seal to be had, in clear, the error that says so, or only its kind
+        where it is not Mnemic's.
         """
         return self._conversation.cross(sealed)
 
@@ -81,7 +86,7 @@ class Conversation:
         self._seal: Seal
         self._actor: Any = None
         self._words: SimpleQueue[bytes] = SimpleQueue()
-        self._steps: SimpleQueue[bytes | str] = SimpleQueue()
+        self._steps: SimpleQueue[bytes | MnemicError | str] = SimpleQueue()
         self._speaking = threading.RLock()  # an actor may have threads of its own, and there is one conversation
         self._handling = False
         self._post: list[Told | Logged | Progress] = []
@@ -90,7 +95,7 @@ class Conversation:
         self.cancelled = threading.Event()
         threading.Thread(target=self._live, name=name, daemon=True).start()
 
-    def cross(self, sealed: bytes) -> bytes | str:
+    def cross(self, sealed: bytes) -> bytes | MnemicError | str:
         """See `Worker.cross`."""
         self._words.put(sealed)
         return self._steps.get()
@@ -100,9 +105,9 @@ class Conversation:
     def _live(self) -> None:
         try:
             self._seal = self._recipe.open()
-        except Exception as error:  # said in clear: a kind of error is all that may be
+        except Exception as error:  # said in clear: ours name a file at most, which the recipe did before
             self._words.get()
-            self._steps.put(kind_of(error))
+            self._steps.put(error if isinstance(error, MnemicError) else kind_of(error))
             return
         while True:
             self._steps.put(self._answer(self._words.get()))
@@ -164,13 +169,15 @@ class Conversation:
     def _tell(self, message: Any) -> None:
         told = Told(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
         with self._speaking:
+            self._need_hearing(type(message).__name__)  # first: what is refused is not sent
             self._post.append(told)
             self._post_in_time()
 
     def _progress(self, done: int, total: int | None) -> None:
         with self._speaking:
-            self._late = Progress(done, total)
-            self._post_in_time()
+            if self._handling:  # else it is of a message that is done, and nobody watches that any more
+                self._late = Progress(done, total)
+                self._post_in_time()
 
     def _post_in_time(self) -> None:
         if self._clock.monotonic_s() - self._crossed_s >= _POST_EVERY_S:
@@ -179,14 +186,18 @@ class Conversation:
     def _exchange(self, kind: Kind, value: Any) -> Resume:
         """Let the driver know, and wait until it says to go on."""
         with self._speaking:
-            if not self._handling:
-                raise ActorStopped(actor=self._name, message=kind)
+            self._need_hearing(kind)
             self._steps.put(self._sealed(kind, value))
             resume = self._opened(self._words.get())
             assert isinstance(resume, Resume)
             if resume.cancelled:
                 self.cancelled.set()
             return resume
+
+    def _need_hearing(self, message: str) -> None:
+        """Refuse what a thread of the actor's says after its message was answered: nobody is there to route it."""
+        if not self._handling:
+            raise ActorStopped(actor=self._name, message=message)
 
     def _opened(self, sealed: bytes) -> Any:
         return pickle.loads(self._seal.open(sealed, TO_WORKER))
@@ -202,7 +213,10 @@ class Conversation:
 
 
 class _Lines(logging.Handler):
-    """Puts lines into the post; what they say of an exception stays here, since that may quote a memory."""
+    """Puts lines into the post: Mnemic's own, and of anybody else's where they come from and no word.
+
+    What a line says of an exception stays here, since that may quote a memory.
+    """
 
     def __init__(self, post: list[Told | Logged | Progress]) -> None:
         super().__init__()
@@ -210,9 +224,21 @@ class _Lines(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            self._lines.append(Logged(record.name, record.levelno, record.getMessage()))
+            own = record.name.partition(".")[0] == "mnemic"
+            self._lines.append(
+                Logged(record.name, record.levelno, record.getMessage(), _fields(record))
+                if own
+                else Logged(_STRANGERS, record.levelno, discreetly(record), {})
+            )
         except Exception:  # as every handler of `logging` does: a line that cannot be written fails nobody
             self.handleError(record)
+
+
+def _fields(record: logging.LogRecord) -> dict[str, Any]:
+    """What a line says by name, of what any process can read."""
+    said = {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
+    plain = (str, int, float, type(None))
+    return {name: value if isinstance(value, plain) else type(value).__name__ for name, value in said.items()}
 
 
 def _outcome(resume: Resume) -> Any:

@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -20,10 +21,17 @@ from typing import Any
 import psutil
 import pytest
 
+from mnemic.actors.errors import InvalidValue
+from mnemic.mind import Mind
+from mnemic.runtime import examine_process
+from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys import write_private
-from mnemic.runtime.ray_local import sweep
+from mnemic.runtime.meeting import Meeting
+from mnemic.runtime.ray_local import LocalRay, connect, left_behind, own_folder, sweep, sweep_home
+from tests.faces import run, start
 from tests.runtime.engine_contract import BOUND_S, until
 from tests.runtime.ray_alone import CONTROL, MARK
+from tests.serving import ready, serving
 
 ROOT = Path(__file__).parents[2]
 
@@ -178,6 +186,117 @@ def test_a_node_is_lost_and_work_goes_on_where_the_pinned_actor_never_moved(
     assert one.process.wait(BOUND_S) == 0
 
 
+def test_an_actor_that_cannot_use_the_homes_files_where_it_was_put_is_kept_on_the_homes_machine(
+    short_folder: Path, alone: Callable[..., Alone], tmp_path: Path
+) -> None:
+    write_private(tmp_path / "token", b"t" * 64)
+    one = alone("elsewhere", short_folder, RAY_AUTH_MODE="token", RAY_AUTH_TOKEN_PATH=str(tmp_path / "token"))
+
+    def moved(name: str, why: str) -> list[str]:
+        return [f"{name} runs on the home's machine: where it was put first, {why}"]
+
+    for name, why in (("seal", "key_missing"), ("ports", "mind_missing")):
+        assert one.hear("here") == {"name": name, "here": [True, True], "warned": moved(name, why)}
+    assert one.hear("here") == {"name": "free", "here": [False, False], "warned": []}
+    said = one.hear("raised")
+    assert (said["raised"], said["warned"]) == ("mind_missing", moved("nowhere", "mind_missing"))
+    assert one.process.wait(BOUND_S) == 0
+
+
+# --- what is left behind ---------------------------------------------------------------------------------------------
+
+
+def test_a_ray_of_a_killed_process_is_seen_and_swept_and_that_of_a_living_one_is_neither(
+    alone: Callable[..., Alone], home: Path
+) -> None:
+    dying, living = alone("opened", home), alone("opened", home)
+    killed = dying.hear("pid")["pid"]
+    (left,) = [folder for folder in (home / "run").iterdir() if folder.name.startswith(f"ray-{killed}-")]
+    assert stat.S_IMODE(left.stat().st_mode) == 0o700
+    place = Path((left / "ray-place").read_text())
+    living.hear("pid")
+    assert left_behind(home) == []
+    dying.process.kill()
+    dying.process.wait()
+    assert left_behind(home) == [left]
+    (check,) = examine_process.engine(home)
+    assert (check.state, check.repairable) == ("wrong", True)
+    assert str(left) in check.detail
+    sweep_home(home)
+    assert left_behind(home) == []
+    assert not left.exists()
+    assert not place.exists()
+    assert ray_processes(place) == []
+    living.go_on()
+    assert living.hear("closed") == {"closed": True}
+    assert living.process.wait(BOUND_S) == 0
+    assert list((home / "run").glob("ray*")) == []
+
+
+def dead_folder(home: Path) -> Path:
+    """What a process that is gone left in a home: its folder, and no Ray any more."""
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.communicate()
+    folder = home / "run" / f"ray-{gone.pid}-1-abc"
+    folder.mkdir(parents=True, mode=0o700)
+    (folder / "ray-place").write_text(str(folder / "ray"))
+    (folder / "ray").mkdir()
+    (folder / "ray" / "left").touch()
+    return folder
+
+
+@pytest.mark.parametrize("next_one", [own_folder, sweep_home, examine_process.end_ray])
+def test_whoever_comes_next_sweeps_what_a_dead_process_left(home: Path, next_one: Callable[[Path], Any]) -> None:
+    folder = dead_folder(home)
+    next_one(home)
+    assert not folder.exists()
+    assert left_behind(home) == []
+
+
+def test_it_is_mended_while_a_process_serves_the_home(home: Path) -> None:
+    folder = dead_folder(home)
+    meeting = Meeting(home)
+    assert meeting.take()
+    try:
+        assert [check.state for check in examine_process.engine(home)] == ["wrong"]
+        examine_process.end_ray(home)
+        assert [check.state for check in examine_process.engine(home)] == ["ok"]
+    finally:
+        meeting.leave()
+    assert not folder.exists()
+
+
+def test_taking_a_home_sweeps_what_a_dead_process_left(home: Path) -> None:
+    folder = dead_folder(home)
+    with serving(home, "--engine", "embedded"):
+        assert not folder.exists()
+
+
+def test_a_sweep_follows_no_link_and_goes_on(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "kept").touch()
+    home = tmp_path / "home"
+    home.mkdir()
+    short = Path(tempfile.mkdtemp(prefix="mnemic-ray-", dir="/tmp"))
+    short.rmdir()
+    inside, above = home / "ray", home / ".."
+    try:
+        for link in (short, inside):
+            link.symlink_to(elsewhere)
+            (home / "ray-place").write_text(str(link))
+            sweep(home)
+            assert not (home / "ray-place").exists()
+            link.unlink()
+    finally:
+        short.unlink(missing_ok=True)
+    for odd in (f"{above}", "a\0b", ""):
+        (home / "ray-place").write_text(odd)
+        sweep(home)
+        assert list(home.iterdir()) == []
+    assert (elsewhere / "kept").exists()
+
+
 def test_a_sweep_of_a_folder_where_no_ray_was_does_nothing(tmp_path: Path) -> None:
     sweep(tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -192,3 +311,89 @@ def test_a_sweep_removes_no_folder_that_was_not_rays(tmp_path: Path) -> None:
     sweep(home)
     assert elsewhere.is_dir()
     assert list(home.iterdir()) == []
+
+
+# --- what Ray does unasked -------------------------------------------------------------------------------------------
+
+
+def shows(process: psutil.Process) -> bool:
+    """Whether it is one of the two processes that would serve a dashboard."""
+    line = " ".join(process.cmdline())
+    return "/dashboard/dashboard.py --host" in line or line.startswith("ray::DashboardAgent")
+
+
+def test_ray_reports_nothing_and_shows_nothing(local_ray: LocalRay) -> None:
+    place = Path((local_ray._folder / "ray-place").read_text())
+    family = [one for one in psutil.Process().children(recursive=True) if str(place) in " ".join(one.cmdline())]
+    assert len(family) > 3
+    told = {one.environ().get("RAY_USAGE_STATS_ENABLED") for one in family if one.environ()}  # some overwrite theirs
+    assert told == {"0"}
+    assert list(place.rglob("usage_stats.json")) == []
+    faces = [one for one in psutil.Process().children(recursive=True) if shows(one)]
+    assert len(faces) == 2, "they are not called what they were"
+    assert [one.name() for one in faces if any(c.status == "LISTEN" for c in one.net_connections("tcp"))] == []
+
+
+# --- a cluster of somebody else's ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", [None, "disabled"])
+def test_a_cluster_that_nothing_says_demands_a_token_is_refused(
+    monkeypatch: pytest.MonkeyPatch, mode: str | None
+) -> None:
+    monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
+    if mode is not None:
+        monkeypatch.setenv("RAY_AUTH_MODE", mode)
+    with pytest.raises(InvalidValue) as caught:
+        connect("127.0.0.1:1")
+    assert "RAY_AUTH_MODE=token" in caught.value.remedy_text
+
+
+@pytest.fixture
+def somebodys_ray(short_folder: Path, tmp_path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """A head that `ray start` has started, with a token: its address, and the environment that lets one in."""
+    write_private(tmp_path / "token", b"t" * 64)
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    inside = {**clean, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(tmp_path / "token")}
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = ["--num-cpus=1", f"--object-store-memory={80 << 20}", "--include-dashboard=false"]
+    options += [f"--port={port}", f"--temp-dir={short_folder}", "--min-worker-port=0", "--max-worker-port=0"]
+    command = [str(Path(sys.executable).with_name("ray")), "start", "--head", *options]
+    begun = subprocess.run(command, env=inside, stdin=subprocess.DEVNULL, capture_output=True)
+    try:
+        assert begun.returncode == 0, begun.stderr
+        yield f"127.0.0.1:{port}", inside
+    finally:
+        for process in psutil.process_iter():
+            try:
+                if str(short_folder) in " ".join(process.cmdline()):
+                    process.kill()
+            except (psutil.NoSuchProcess, psutil.AccessDenied):
+                continue
+
+
+@pytest.mark.slow
+def test_a_home_is_served_on_somebodys_ray_that_demands_a_token(
+    home: Path, somebodys_ray: tuple[str, dict[str, str]]
+) -> None:
+    address, inside = somebodys_ray
+    open_to_all = {name: value for name, value in inside.items() if not name.startswith("RAY_")}
+    refused = run("serve", "--address", address, "--home", home, env=open_to_all)
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "RAY_AUTH_MODE=token" in refused.err
+    process = start("serve", "--address", address, "--home", home, env=inside)
+    try:
+        assert ready(home).pid == process.pid
+        mind = Mind.served(home, "default", SystemClock(), create=True)
+        assert mind is not None
+        assert mind.remember("an otter").created
+        assert [hit.text for hit in mind.recall("otter").hits] == [b"an otter"]
+        assert mind.status().society.engine == "ray"
+        process.terminate()
+        assert process.wait(BOUND_S) == 0
+    finally:
+        process.kill()
+        process.communicate()
+    assert list((home / "run").glob("ray*")) == []

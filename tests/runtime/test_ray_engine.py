@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import threading
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from mnemic.actors.contract import Context
 from mnemic.actors.errors import ActorFailed, ActorStopped, KeyMissing
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine import Placement, RemoteFailure
+from mnemic.runtime.logs import FIELDS
 from mnemic.runtime.ray_engine import RayEngine
 from mnemic.runtime.ray_local import LocalRay
 from mnemic.runtime.sealing import MindSeal, Seal
@@ -86,6 +88,55 @@ class ForeseeingActor(ProbeActor):
     @staticmethod
     def foresees(message: Any) -> tuple[Any, ...]:
         return (Question(2), Question(99)) if isinstance(message, Speak) else ()
+
+
+class LoggingActor(ProbeActor):
+    """Logs, in its own name and in that of libraries."""
+
+    def handle(self, message: Any, context: Context) -> Any:
+        extra = {"trace": "a-trace", "took_ms": 1.5, "code": OddError(), "other": SECRET}
+        logging.getLogger("mnemic.probe").info("an %s", "id", extra=extra)
+        logging.getLogger("mnemic_kin").warning(SECRET, extra={"trace": SECRET})
+        logging.getLogger("library").info("said %s", SECRET)
+        try:
+            raise ValueError(SECRET)
+        except ValueError:
+            logging.getLogger("library.deep").exception(SECRET)
+        return super().handle(message, context)
+
+
+class Linger(msgspec.Struct, frozen=True):
+    """Once a gate is open, though this is answered by then, report and tell until refused; write how that went."""
+
+    go_on: Any
+    told: Path
+
+
+class LingeringActor(ProbeActor):
+    """Has a thread that speaks when nobody asked."""
+
+    def handle(self, message: Any, context: Context) -> Any:
+        if not isinstance(message, Linger):
+            return super().handle(message, context)
+
+        def speak() -> None:
+            message.go_on.wait()
+            for number in range(1, 1_000_000):
+                try:
+                    context.progress(number, None)
+                    context.tell(Question(number))
+                except ActorStopped as error:
+                    draft = message.told.with_suffix(".new")
+                    draft.write_text(f"{number} {error.code}")
+                    draft.rename(message.told)
+                    return
+
+        threading.Thread(target=speak, daemon=True).start()
+        return None
+
+
+class InstanceDied(Exception):
+    """A stranger's, of the same name as the engine's."""
 
 
 class OddError(Exception):
@@ -232,8 +283,24 @@ class TestRayEngine(EngineContract):
 
         here = os.getpid()
         engine = RayEngine(local_ray.cluster, clock, HereOnly(Path("/nowhere"), "", "run"), namespace=namespace)
-        with pytest.raises(RemoteFailure, match="KeyMissing"):
+        with pytest.raises(KeyMissing) as caught:
             self.start(engine, Watch(engine))
+        assert caught.value.operands == {"path": "/nowhere"}
+
+    def test_a_process_whose_seal_fails_as_no_error_of_ours_does_says_no_more_than_its_kind(
+        self, local_ray: LocalRay, clock: ManualClock, namespace: str
+    ) -> None:
+        class HereOnly(OpenSeal, frozen=True):
+            def open(self) -> Seal:
+                if os.getpid() != here:
+                    raise OddError(SECRET)
+                return super().open()
+
+        here = os.getpid()
+        engine = RayEngine(local_ray.cluster, clock, HereOnly(), namespace=namespace)
+        with pytest.raises(RemoteFailure, match="OddError") as caught:
+            self.start(engine, Watch(engine))
+        assert SECRET not in str(caught.value)
 
     def test_a_pinned_actor_starts_and_one_that_wants_a_gpu_starts_without_where_there_is_none(
         self, engine: RayEngine
@@ -258,6 +325,42 @@ class TestRayEngine(EngineContract):
         with pytest.raises(ActorFailed):
             self.ask(engine, Echo(payload))
         assert self.ask(engine, Say(1)) == (1,)
+
+    def test_a_line_keeps_what_it_says_by_name_and_strangers_lines_only_say_where_they_come_from(
+        self, engine: RayEngine, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        caplog.set_level(logging.INFO)
+        self.start(engine, Watch(engine), LoggingActor)
+        assert self.ask(engine, Say(1)) == (1,)
+        own, kin, strange, failed = (record for record in caplog.records if record.name != "mnemic.supervisor")
+        said = {name: getattr(own, name) for name in FIELDS if hasattr(own, name)}
+        assert said == {"trace": "a-trace", "took_ms": 1.5, "code": "OddError"}
+        assert (own.name, own.levelname, own.getMessage()) == ("mnemic.probe", "INFO", "an id")
+        assert {one.name for one in (kin, strange, failed)} == {"mnemic.engine"}
+        assert kin.getMessage().startswith("mnemic_kin at handle (test_ray_engine.py:")
+        assert strange.getMessage().endswith("): it says no more here")
+        assert ": ValueError at handle (test_ray_engine.py:" in failed.getMessage()
+        assert SECRET not in caplog.text
+
+    def test_a_thread_that_tells_after_its_message_is_refused_and_nothing_of_it_is_sent(
+        self, engine: RayEngine, gates: Callable[[], Gate], tmp_path: Path
+    ) -> None:
+        watch, go_on = Watch(engine), gates()
+        self.start(engine, watch, LingeringActor)
+        self.ask(engine, Linger(go_on, tmp_path / "told"))
+        go_on.open()
+        until((tmp_path / "told").exists)
+        assert self.ask(engine, Say(1)) == (1,)
+        assert (tmp_path / "told").read_text() == "1 actor_stopped"
+        assert watch.spoken == []
+        assert watch.progressed == []
+
+    def test_a_strangers_error_of_the_same_name_is_no_death(self, engine: RayEngine, tmp_path: Path) -> None:
+        watch = Watch(engine)
+        self.start(engine, watch, LingeringActor)
+        with pytest.raises(ActorFailed):
+            self.ask(engine, Raise(InstanceDied()))
+        assert watch.failures == [("probe", "InstanceDied")]
 
     def test_no_log_here_says_what_a_failure_said(self, engine: RayEngine, caplog: pytest.LogCaptureFixture) -> None:
         caplog.set_level(logging.DEBUG)
