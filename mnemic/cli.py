@@ -24,6 +24,7 @@ from mnemic.actors.times import parse_time
 from mnemic.errors import exit_code
 from mnemic.interrupts import Terminated, breakable_stdin, heed_sigterm, need_stdin
 from mnemic.runtime.clock import SystemClock
+from mnemic.runtime.hardening import leave_no_core
 from mnemic.runtime.logs import log_to
 from mnemic.terminal import (
     OutputFailed,
@@ -267,18 +268,15 @@ def forget(chosen: Chosen, ids: tuple[str, ...], reason: str, undo: bool) -> Non
     with chosen.open(create=False) as mind:
         answer = mind.recover(wanted) if undo else mind.forget(wanted, reason)
         again = None if undo else mind.undoing([one.id for one in answer.memories])
-    view = {"memories": [retirement_view(one, strict=False) for one in answer.memories], "undo": again}
+    memories = [retirement_view(one, strict=False) for one in answer.memories]
 
     def lines() -> Iterator[str]:
-        for one in view["memories"]:
-            if undo:
-                yield f"{'found again' if one['changed'] else 'was not forgotten'}: {kept_line(one)}"
-            else:
-                yield f"{'forgotten' if one['changed'] else 'forgotten already'}: {kept_line(one)}"
+        did, was = ("found again", "was not forgotten") if undo else ("forgotten", "forgotten already")
+        yield from (f"{did if one['changed'] else was}: {kept_line(one)}" for one in memories)
         if again is not None:
             yield f"to take it back: {again}"
 
-    chosen.say(view, lines)
+    chosen.say({"memories": memories, "undo": again}, lines)
 
 
 @cli.command()
@@ -388,6 +386,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command; every error ends as one sentence, a remedy and an exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     os.umask(0o077)
+    leave_no_core()
     # One thread: two are a quarter faster on an idle machine and five times slower on a busy one, where their barriers
     # spin; it must be set before NumPy is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

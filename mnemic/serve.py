@@ -73,11 +73,13 @@ def serve_home(home: Path, options: Options, clock: Clock, say: Callable[[str], 
     """
     if options.child is not None:
         return _drive(home, options, clock, [int(number) for number in options.child.split(",")])
+    home, options = home.absolute(), _absolute(options)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # what it asks for, reading the settings, comes anyway
     engine = "embedded" if options.on_demand else options.engine
     if engine == "ray":
         _need_ray()
-        _need_cluster(options.address)
+        if options.address is not None:
+            _need_cluster(options.address)
     load_settings(home / "mnemic.toml")  # else clients would find a process that goes before it answers
     meeting = hold_home(home, clock, foreground=not options.on_demand)
     if meeting is None:
@@ -94,6 +96,7 @@ def serve_home(home: Path, options: Options, clock: Clock, say: Callable[[str], 
             version=__version__,
             pid=os.getpid(),
             started=process_start(os.getpid()),
+            since_us=clock.now_us(),
             engine=engine,
             mode="on-demand" if options.on_demand else "foreground",
             folder=folder,
@@ -155,8 +158,8 @@ def tcp_options(home: Path, options: Options) -> dict[str, Any]:
     return {
         "token": home / "http-token" if demanded else None,
         "hosts": () if host in ("", "0.0.0.0", "::") else (host,),
-        "certificate": None if options.tls_cert is None else Path(options.tls_cert).absolute(),
-        "key": None if options.tls_key is None else Path(options.tls_key).absolute(),
+        "certificate": None if options.tls_cert is None else Path(options.tls_cert),
+        "key": None if options.tls_key is None else Path(options.tls_key),
     }
 
 
@@ -167,11 +170,14 @@ def _tcp(home: Path, options: Options, say: Callable[[str], None]) -> list[socke
     from mnemic.runtime.tcp_face import bind_tcp
     from mnemic.runtime.tokens import new_token
 
-    demands = tcp_options(home, options)
-    token = demands["token"]
-    if token is not None and (options.new_token or not token.exists()):
-        say(f"the token for {options.http}, told this once: {new_token(token)}")
-    return [bind_tcp(options.http, **demands).listening]
+    tcp = bind_tcp(options.http, **tcp_options(home, options))
+    try:
+        if tcp.token is not None and (options.new_token or not tcp.token.exists()):  # only now: it may be refused
+            say(f"the token for {options.http}, told this once: {new_token(tcp.token)}")
+    except BaseException:
+        tcp.listening.close()
+        raise
+    return [tcp.listening]
 
 
 def _address(listening: socket.socket) -> str:
@@ -182,10 +188,10 @@ def _address(listening: socket.socket) -> str:
 
 def _sweep(home: Path) -> None:
     """Remove what a Ray has left whose process was killed; the home's lock is held."""
-    if (home / "run" / "ray").is_dir():
-        from mnemic.runtime.ray_local import sweep  # here: only where there was a Ray
+    if any((home / "run").glob("ray*")):
+        from mnemic.runtime.ray_local import sweep_home  # here: only where there was a Ray
 
-        sweep(home / "run" / "ray")
+        sweep_home(home)
 
 
 def _drive(home: Path, options: Options, clock: Clock, numbers: Sequence[int]) -> int:
@@ -214,13 +220,24 @@ def _end_with(life: int) -> None:
 
 
 def _command(home: Path, options: Options, numbers: Sequence[int]) -> list[str]:
-    command = [sys.executable, "-m", "mnemic", "serve", "--home", str(home), "--engine", "ray"]
+    # -P: without it the folder that somebody happens to be in comes first where modules are looked for.
+    command = [sys.executable, "-P", "-m", "mnemic", "serve", "--home", str(home), "--engine", "ray"]
     command += ["--child", ",".join(map(str, numbers))]
     for name in ("address", "http", "tls_cert", "tls_key"):
         value = getattr(options, name)
         if value is not None:
             command += [f"--{name.replace('_', '-')}", value]
     return [*command, "--token"] if options.token else command
+
+
+def _absolute(options: Options) -> Options:
+    """The options, with paths that mean the same in every folder: the child that drives Ray works in another one."""
+    if "RAY_AUTH_TOKEN_PATH" in os.environ:
+        os.environ["RAY_AUTH_TOKEN_PATH"] = os.path.abspath(os.environ["RAY_AUTH_TOKEN_PATH"])
+    named = {name: getattr(options, name) for name in ("tls_cert", "tls_key")}
+    return msgspec.structs.replace(
+        options, **{name: os.path.abspath(path) for name, path in named.items() if path is not None}
+    )
 
 
 def _loopback(host: str) -> bool:
@@ -235,15 +252,17 @@ def _need_ray() -> None:
         raise EngineMissing(engine="ray", why="the package ray is not installed")
 
 
-def _need_cluster(address: str | None) -> None:
-    """Refuse a cluster that is not there: Ray itself takes a quarter of a minute, and then ends the process."""
-    host, _, port = (address or "").rpartition(":")
-    if not port.isdigit() or "/" in host:  # Ray knows other ways to say it
-        return
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), _CLUSTER_S).close()
-    except (OSError, OverflowError) as error:
-        why = getattr(error, "strerror", None) or type(error).__name__
-        raise InvalidValue(
-            name="--address", value=address, why=why.lower(), expected="the address of a Ray that runs"
-        ) from error
+def _need_cluster(address: str) -> None:
+    """Refuse a cluster that is open to all, or not there: Ray would take a quarter of a minute, and end the process."""
+    from mnemic.runtime.ray_local import need_token  # here: only whoever asks for Ray needs it
+
+    host, _, port = address.rpartition(":")
+    if port.isdigit() and "/" not in host:  # Ray knows other ways to say it
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), _CLUSTER_S).close()
+        except (OSError, OverflowError) as error:
+            why = getattr(error, "strerror", None) or type(error).__name__
+            raise InvalidValue(
+                name="--address", value=address, why=why.lower(), expected="the address of a Ray that runs"
+            ) from error
+    need_token(address)

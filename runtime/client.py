@@ -15,10 +15,11 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -31,7 +32,7 @@ from mnemic.runtime.wire import decode, decode_error, encode, path_of
 if TYPE_CHECKING:
     from mnemic.actors.contract import Clock
 
-__all__ = ["Leaving", "RemoteSociety", "call", "drain", "reach", "wait_dead", "wait_gone"]
+__all__ = ["Leaving", "RemoteSociety", "Unreadable", "call", "drain", "reach", "wait_dead", "wait_gone"]
 
 _log = logging.getLogger("mnemic.client")
 
@@ -43,8 +44,10 @@ _POLL_S = 0.02
 _PATIENCE_S = 30.0  # beyond the time that the process itself has for an answer
 _LONGEST_S = 600.0  # where only the process knows how long it may take
 _REPLACED = 5  # so often one request goes to another process before it is given up
-_COMMAND = (sys.executable, "-m", "mnemic", "serve", "--on-demand")
+_COMMAND = (sys.executable, "-P", "-m", "mnemic", "serve", "--on-demand")  # -P: no module of a folder one is in
 _LOST = (ConnectionError, http.client.HTTPException, FileNotFoundError)
+
+T = TypeVar("T")
 
 
 class RemoteSociety:
@@ -91,30 +94,28 @@ class RemoteSociety:
             headers["Mnemic-Idle"] = "1"
         if progress is not None:
             headers["Accept"] = "application/x-ndjson"
-        return decode(self._request("POST", f"/api/{path_of(message)}", encode(message), headers, progress))
+        return self._request(decode, "POST", f"/api/{path_of(message)}", encode(message), headers, progress)
 
     def tell(self, message: Any, trace: str | None = None) -> None:
         """Send a message that nobody answers."""
         headers = {"Mnemic-Trace": trace or self._name()}
-        self._request("POST", f"/api/tell/{path_of(message)}", encode(message), headers, None)
+        self._request(_nothing, "POST", f"/api/tell/{path_of(message)}", encode(message), headers)
 
     def report(self) -> SocietyReport:
         """How the actors are."""
-        return msgspec.convert(self._request("GET", "/api/report", b"", {}, None), SocietyReport)
+        return self._request(lambda answer: msgspec.convert(answer, SocietyReport), "GET", "/api/report")
 
     def replay(self) -> int:
         """Send dead letters again; returns how many."""
-        return int(self._request("POST", "/api/replay", b"", {}, None)["replayed"])
+        return self._request(lambda answer: int(answer["replayed"]), "POST", "/api/replay")
 
     def release(self) -> list[str]:
         """Make quarantined actors anew; returns which."""
-        return [str(one) for one in self._request("POST", "/api/release", b"", {}, None)["released"]]
+        return self._request(lambda answer: [str(one) for one in answer["released"]], "POST", "/api/release")
 
     def process(self) -> dict[str, Any]:
         """What the process says of itself."""
-        card = self._request("GET", "/healthz", b"", {}, None)
-        assert isinstance(card, dict)
-        return card
+        return self._request(lambda answer: {**answer}, "GET", "/healthz")
 
     def stop(self) -> None:
         """Nothing: the process goes on for whoever else needs it."""
@@ -128,19 +129,26 @@ class RemoteSociety:
 
     def _request(
         self,
+        read: Callable[[Any], T],
         method: str,
         path: str,
-        body: bytes,
-        headers: dict[str, str],
-        progress: Callable[[int, int | None], None] | None,
-    ) -> Any:
+        body: bytes = b"",
+        headers: Mapping[str, str] = MappingProxyType({}),
+        progress: Callable[[int, int | None], None] | None = None,
+    ) -> T:
+        """Ask a process, or the next one.
+
+        Args:
+            read: what the JSON of the answer stands for.
+        """
         why = ""
         given = headers.get("Mnemic-Timeout")
         limit_s = _LONGEST_S if given is None else float(given) + _PATIENCE_S
         for _ in range(_REPLACED):
             card = reach(self._home, self._clock)
             try:
-                return call(card.http, method, path, body, self._headers | headers, progress, limit_s)
+                answer = call(card.http, method, path, body, {**self._headers, **headers}, progress, limit_s)
+                return _understood(read, answer)
             except Leaving as error:
                 why = str(error)
                 wait_gone(self._home, card, self._clock)
@@ -158,6 +166,9 @@ class RemoteSociety:
                 drain(card, "an older process")
                 wait_gone(self._home, card, self._clock)
                 why = str(error)
+            except Unreadable:
+                why = "what it answers cannot be read"
+                raise NotServed(home=str(self._home), why=why, log=_log_of(self._home)) from None
             except NewerProcess:
                 raise NewerProcess(home=str(self._home), theirs=card.protocol, ours=PROTOCOL, pid=card.pid) from None
             _log.warning("the process of the home did not answer %s (%s): asking again", path, why)
@@ -205,14 +216,15 @@ def call(
         TimeoutError: it said nothing for so long.
         MnemicError: what the process answers with.
         ConnectionError, http.client.HTTPException, FileNotFoundError: there is no answer, or half of one.
+        Unreadable: the answer is none of a home's process.
     """
     with closing(_Connection(path, limit_s)) as connection:
         connection.request(method, target, body, headers)
         response = connection.getresponse()
         if response.getheader("Content-Type", "").startswith("application/x-ndjson"):
             return _streamed(response, progress)
-        value = json.loads(response.read() or b"null")
-        if response.status == 503 and value.get("code") == "draining":
+        value = _understood(json.loads, response.read() or b"null")
+        if response.status == 503 and isinstance(value, dict) and value.get("code") == "draining":
             raise Leaving("it is leaving")
         if response.status >= 400:
             raise decode_error(value)
@@ -221,15 +233,39 @@ def call(
 
 def _streamed(response: http.client.HTTPResponse, progress: Callable[[int, int | None], None] | None) -> Any:
     for line in response:
-        value = json.loads(line)
+        value = _understood(_object, line)
         if "progress" in value:
             if progress is not None:
                 progress(*value["progress"])
         elif "error" in value:
             raise decode_error(value["error"])
-        else:
+        elif "answer" in value:
             return value["answer"]
     raise http.client.IncompleteRead(b"")
+
+
+def _understood(read: Callable[[Any], T], answer: Any) -> T:
+    """What an answer stands for.
+
+    Raises:
+        Unreadable: whoever reads it expects something else.
+    """
+    try:
+        return read(answer)
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise Unreadable(type(error).__name__) from None
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    return {**json.loads(line)}
+
+
+def _nothing(_: Any) -> None:
+    return None
+
+
+class Unreadable(ValueError):
+    """What was answered is nothing that a home's process says."""
 
 
 class Leaving(ConnectionError):
@@ -341,6 +377,8 @@ def _answering(meeting: Meeting, card: Card, clock: Clock) -> Card:
             return meeting.card() or card
         except _LOST:
             card = reach(meeting.home, clock)
+        except Unreadable:
+            break
     raise NotServed(home=str(meeting.home), why="it does not get ready", log=_log_of(meeting.home))
 
 
@@ -351,6 +389,8 @@ def drain(card: Card, reason: str) -> None:
         call(card.http, "POST", "/api/drain", body, {"Content-Type": "application/json"})
     except _LOST as error:
         _log.info("process %s left before it was asked to (%s)", card.pid, type(error).__name__)
+    except Unreadable:
+        _log.warning("process %s was asked to leave, and what it answers cannot be read", card.pid)
 
 
 def wait_gone(home: Path, card: Card, clock: Clock, limit_s: float = _LEAVES_S) -> bool:

@@ -64,6 +64,8 @@ _TRACE = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _LONGEST_S = 7 * 24 * 3600.0
 _LATER = (DeadlineExceeded, EngineLost, InboxFull, NotServed, StoreBusy)
 _NO = ("", "0", "false")
+_REASONS = ("an older process", "mnemic serve")
+"""Why one drains; reasons are logged, and any other one would be a text of the caller's own choice."""
 _JSON = "application/json"
 _LINES = "application/x-ndjson"
 
@@ -158,8 +160,6 @@ def make_app(minds: Minds, door: Door, *, metrics: Callable[[], bytes], mcp: Mcp
         return endpoint
 
     async def drain(request: Request) -> Response:
-        if _over_tcp(request):  # who ends the process has to be its user
-            return _unknown("drain", ASKED)
         given = _drain_request(await read_body(request))
         await work(lambda _: door.drain(*given))
         return _json(door.card())
@@ -213,7 +213,7 @@ class _Gate:
             refusal = self._refusal(scope)
             await (self._app if refusal is None else refusal)(scope, receive, say)
         except ClientDisconnect:
-            _log.info("a caller of %s left before it had said what it wants", scope["path"])
+            _log.info("a caller left before it had said what it wants")  # its path is a text of its own choice
         except MnemicError as error:
             await _failed(error)(scope, receive, send)
         except Exception as error:  # the face's own loop: logged, counted by its caller as an error, never swallowed
@@ -366,7 +366,8 @@ def _check(message: Any) -> None:
 def _drain_request(body: bytes) -> tuple[str, int]:
     try:
         value = json.loads(body or b"{}")
-        return str(value.get("reason", "asked to")), int(value.get("protocol", PROTOCOL))
+        reason = value.get("reason")
+        return reason if reason in _REASONS else "no reason that is known", int(value.get("protocol", PROTOCOL))
     except (ValueError, TypeError, AttributeError, RecursionError):
         raise InvalidValue(
             name="the body", value="this", why="it is no request to drain", expected="reason and protocol"

@@ -10,8 +10,11 @@ import json
 import logging
 import select
 import socket
+import struct
 import threading
+import tomllib
 from collections.abc import Iterable
+from functools import partial
 from io import RawIOBase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +34,8 @@ _log = logging.getLogger("mnemic.mcp")
 _REPLACED = 10  # so often one request goes to another process before it is answered with an error
 _PARSE_ERROR, _INVALID_REQUEST, _INTERNAL_ERROR = -32700, -32600, -32603  # JSON-RPC 2.0
 _AGAIN = "mnemic-again"  # the id of an `initialize` whose answer the assistant has
+_ASK_TIMEOUT_S = 60.0  # where the settings do not say; their module would bring NumPy
+_PATIENCE_S = 30.0  # beyond the time that the process itself has for an answer
 _LAST_WORDS_S = 5.0  # for what the process still has to say of lines that carried no id
 
 
@@ -45,6 +50,7 @@ class Pipe:
             said: takes the lines for the assistant.
         """
         self._home = home
+        self._limit_s = _ask_timeout_s(home) + _PATIENCE_S
         self._preface: dict[str, Any] = {"protocol": PROTOCOL, "mind": mind, "folder": folder, "session": None}
         self._clock = clock
         self._said = said
@@ -55,26 +61,47 @@ class Pipe:
         self._handshake: list[bytes] = []  # `initialize` and the notification after it, as they came
         self._unanswered: dict[str, tuple[bytes, int]] = {}  # by id: the line, and how often a process was given it
         self._odd: list[bytes] = []  # what is no message, and waits for a process that says so
+        self._news = 0  # how often something was answered, or another process met
         self._met = False
         self._closed = False
 
     def run(self, lines: Iterable[bytes]) -> None:
-        """Pass on what the assistant says, line by line, until it has no more to say and all is answered."""
+        """Pass on what the assistant says, line by line, until it has no more to say and all is answered.
+
+        A process that answers nothing for as long as an answer may take, and then some, is given up: what is not
+        answered by then is answered with an error.
+        """
         listening = threading.Thread(target=self._listen, daemon=True, name="mcp-pipe")
         listening.start()
         for line in lines:
             if line.strip():
                 self._send(line if line.endswith(b"\n") else line + b"\n")
+        if not self._answered():
+            self._refuse(self._hangs())
         with self._state:
-            self._state.wait_for(lambda: self._closed or not (self._unanswered or self._odd))
             self._closed = True
             self._state.notify_all()
-        with self._sending:
+        with self._sending:  # held for so long at most as `_limit_s` says: see `_connect`
             connection = self._socket
             if connection is not None:
                 self._end(connection)
         if connection is not None:
             listening.join(_LAST_WORDS_S)
+
+    def _answered(self) -> bool:
+        """Wait until nothing is unanswered, or nothing has come of it for too long; returns which."""
+        with self._state:
+            while not self._closed and (self._unanswered or self._odd):
+                if not self._state.wait_for(partial(self._moved, self._news), self._limit_s):
+                    return False
+            return True
+
+    def _moved(self, news: int) -> bool:
+        return self._closed or self._news != news or not (self._unanswered or self._odd)
+
+    def _hangs(self) -> NotServed:
+        why = f"it has answered nothing for {self._limit_s:g} s"
+        return NotServed(home=str(self._home), why=why, log=str(self._home / "serve.log"))
 
     # --- from the assistant ------------------------------------------------------------------------------------------
 
@@ -109,12 +136,16 @@ class Pipe:
     def _put(self, connection: socket.socket, line: bytes) -> None:
         try:
             connection.sendall(line)
+        except BlockingIOError:  # it is there, and has read nothing for too long; half a line is said
+            _log.warning("the process takes nothing: giving it up")
+            self._refuse(self._hangs())
+            self._end(connection, socket.SHUT_RDWR)
         except OSError as error:  # `_listen` meets it too, and says all that is unanswered to the next process
             _log.info("the process went while it was told something (%s)", type(error).__name__)
 
-    def _end(self, connection: socket.socket) -> None:
+    def _end(self, connection: socket.socket, how: int = socket.SHUT_WR) -> None:
         try:
-            connection.shutdown(socket.SHUT_WR)
+            connection.shutdown(how)
         except OSError as error:
             _log.info("the process went first (%s)", type(error).__name__)
 
@@ -174,6 +205,7 @@ class Pipe:
         self._say(line)  # before it counts as answered, after which `run` may end
         with self._state:
             self._unanswered.pop(key, None)
+            self._news += 1
             self._state.notify_all()
 
     # --- to the assistant --------------------------------------------------------------------------------------------
@@ -205,6 +237,8 @@ class Pipe:
             OSError: it went at once.
         """
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        # A limit for writing alone: the process may say nothing for days, but it reads what it is told.
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _timeval(self._limit_s))
         try:
             connection.connect(card.mcp)
             connection.sendall(json.dumps(self._preface).encode() + b"\n")
@@ -226,6 +260,7 @@ class Pipe:
                 with self._state:
                     lines, self._odd = self._to_say_again(), []
                     self._socket = connection
+                    self._news += 1
                     self._state.notify_all()
                 # Beside this thread, which has to hear what is answered meanwhile, lest both sides wait to write.
                 threading.Thread(target=self._catch_up, args=(connection, lines), daemon=True).start()
@@ -280,6 +315,19 @@ class Pipe:
             for key in lost:
                 self._unanswered.pop(key, None)
             self._state.notify_all()
+
+
+def _ask_timeout_s(home: Path) -> float:
+    """How long an answer may take, as the home's settings say; what is wrong with them, the process says."""
+    try:
+        return float(tomllib.loads((home / "mnemic.toml").read_text("utf-8"))["runtime"]["ask_timeout_s"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return _ASK_TIMEOUT_S
+
+
+def _timeval(seconds: float) -> bytes:
+    whole = int(seconds)
+    return struct.pack("ll", whole, int(1e6 * (seconds - whole)))
 
 
 def _line(connection: socket.socket) -> bytes:

@@ -61,7 +61,7 @@ class Parent:
 
         Args:
             command: the child's command line, given the numbers of the descriptors it inherits: those of `sockets`,
-                and one more, which ends when the parent does.
+                and one more, which ends when the parent does. It runs in ``/``: paths in it are absolute.
 
         Raises:
             NotServed: it ended too often, or at once without a word.
@@ -96,8 +96,9 @@ class Parent:
         numbers = [*(one.fileno() for one in sockets), ours]
         try:
             # `ours` is read by the child: it ends when the last writer, this process, does.
+            # And it works in a folder that nobody else writes to: Ray has its workers import from there.
             child = self._child = subprocess.Popen(
-                list(command(numbers)), stdin=subprocess.DEVNULL, pass_fds=numbers, start_new_session=True
+                list(command(numbers)), stdin=subprocess.DEVNULL, pass_fds=numbers, start_new_session=True, cwd="/"
             )
             while child.poll() is None:
                 self._watch(child)

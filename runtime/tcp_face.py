@@ -1,7 +1,8 @@
 """HTTP over TCP: who may connect. The Unix socket needs none of this: the file system says who may open it.
 
 A page in a browser can have a name of its own resolve to this machine and then talk to it (DNS rebinding), so Host and
-Origin must be ours. Beyond loopback a caller shows a token, and nothing crosses the network but through TLS.
+Origin must be ours. Beyond loopback a caller shows a token, and nothing crosses the network but through TLS. And
+whoever comes in is not the home's user: what reads files, or is for whoever looks after the home, is not answered here.
 """
 
 from __future__ import annotations
@@ -23,8 +24,16 @@ from mnemic.actors.errors import InvalidValue
 from mnemic.runtime.tokens import check
 from mnemic.runtime.wire import encode_error
 
-__all__ = ["Guard", "Tcp", "bind_tcp"]
+__all__ = ["ALLOWED", "Guard", "Tcp", "bind_tcp"]
 
+ALLOWED = frozenset(
+    {
+        *("/healthz", "/metrics", "/mcp", "/api/report"),
+        *("/api/recall", "/api/get-memories", "/api/find-scope", "/api/count", "/api/name-encoder"),
+        *("/api/capture-text", "/api/forget", "/api/recover"),
+    }
+)
+"""All that is answered over TCP: what an assistant needs. ``take`` reads any file of the home's user."""
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _BACKLOG = 512
 
@@ -35,7 +44,7 @@ class Tcp(msgspec.Struct, frozen=True, kw_only=True):
     listening: socket.socket
     """Bound; see `bind_tcp`."""
     token: Path | None = None
-    """File of the token that is demanded; ``None`` demands none."""
+    """File of the token that is demanded; ``None`` demands none, and where the file is not there nobody has it."""
     hosts: tuple[str, ...] = ()
     """Names by which callers may know this machine, beside those of loopback."""
     certificate: Path | None = None
@@ -50,10 +59,11 @@ def bind_tcp(
     """Bind an address such as ``127.0.0.1:8765``; port 0 takes one that is free.
 
     Args:
-        token: the file of a token's hash; beyond loopback there has to be one.
+        token: the file of a token's hash, made by now or later; beyond loopback one has to be demanded.
 
     Raises:
-        InvalidValue: it is no address, cannot be bound, or reaches beyond loopback without a token or without TLS.
+        InvalidValue: it is no address, cannot be bound, has half of what TLS needs, or reaches beyond loopback without
+            a token or without TLS.
     """
     host, port = _split(address)
     try:
@@ -62,17 +72,14 @@ def bind_tcp(
         why = f"it cannot be resolved ({type(error).__name__})"
         raise _refused(address, why, "an address of this machine") from error
     family, _, _, _, target = found[0]
+    if (certificate is None) != (key is None):
+        raise _refused(address, "a certificate and its key go together", "both --tls-cert and --tls-key, or neither")
     if not ipaddress.ip_address(str(target[0]).partition("%")[0]).is_loopback:
-        if certificate is None or key is None:
-            raise _refused(
-                address,
-                "memories do not cross the network in clear",
-                "127.0.0.1:PORT, or `http.certificate` and `http.key`",
-            )
-        if token is None or not token.exists():
-            raise _refused(
-                address, "beyond this machine a token is demanded, and there is none", "127.0.0.1:PORT, or make a token"
-            )
+        if certificate is None:
+            why = "memories do not cross the network in clear"
+            raise _refused(address, why, "127.0.0.1:PORT, or --tls-cert and --tls-key beside it")
+        if token is None:
+            raise _refused(address, "beyond this machine a token is demanded", "127.0.0.1:PORT, or a token's file")
     if certificate is not None and key is not None:
         _check_certificate(address, certificate, key)
     listening = socket.socket(family, socket.SOCK_STREAM)
@@ -110,6 +117,9 @@ class Guard:
             scheme, _, given = headers.get("authorization", "").partition(" ")
             if scheme.lower() != "bearer" or not check(self._token, given.strip()):
                 return _no(401, "Authorization", "it is not the token", "Bearer and the token")
+        if path not in ALLOWED:  # whatever else there is, or will be
+            answered = f"one of {', '.join(sorted(ALLOWED))}; the rest is answered on the home's own socket"
+            return _no(404, "the path", "over TCP nobody answers there", answered)
         return None
 
     def _ours(self, url: str) -> bool:

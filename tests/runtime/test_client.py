@@ -28,6 +28,7 @@ from mnemic.actors.errors import (
     StoreReadOnly,
     UnknownScope,
 )
+from mnemic.actors.messages import Count
 from mnemic.mind import Mind
 from mnemic.runtime.client import RemoteSociety, drain, reach
 from mnemic.runtime.clock import SystemClock
@@ -348,6 +349,55 @@ def test_an_older_process_is_drained_and_replaced_once(home: Path) -> None:
     assert (card.protocol, card.mode) == (PROTOCOL, "on-demand")
     assert served(home).counts().memories == 6
     assert ready(home).pid == card.pid
+
+
+@pytest.mark.parametrize(
+    "said",
+    [b"no json", b"[]", b"7", b'{"type": []}', b'{"type": "Counts"}', b'{"type": "Rumour"}', b"\xff", b"[" * 9999],
+)
+def test_what_no_process_answers_is_one_sentence(tmp_path: Path, said: bytes) -> None:
+    meeting = Meeting(tmp_path)
+    meeting.take()
+    folder, listening, other = meeting.listen()
+    meeting.write(Card(protocol=PROTOCOL, pid=os.getpid(), started="1", folder=folder, state="ready"))
+
+    def answer() -> None:
+        while True:
+            try:
+                client, _ = listening.accept()
+            except OSError:
+                return
+            with client:
+                if asked := client.recv(1 << 16):
+                    kind = b"application/x-ndjson" if b"ndjson" in asked else b"application/json"
+                    head = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n" % (kind, len(said))
+                    client.sendall(head + said)
+                    while client.recv(1 << 16):  # until it has said all, and has gone
+                        pass
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    society = RemoteSociety(tmp_path, "default", True, CLOCK)
+    asked: list[Callable[[], Any]] = [
+        lambda: society.ask(Count()),
+        society.report,
+        society.replay,
+        society.release,
+    ]
+    try:
+        for ask in asked:
+            with pytest.raises(NotServed, match="what it answers cannot be read"):
+                ask()
+        if not said.startswith(b"{"):
+            with pytest.raises(NotServed, match="what it answers cannot be read"):
+                society.ask(Count(), progress=lambda done, total: None)
+    finally:
+        listening.shutdown(socket.SHUT_RDWR)
+        thread.join()
+        listening.close()
+        other.close()
+        meeting.vanish()
+        meeting.leave()
 
 
 def test_one_that_has_gone_need_not_be_asked_to_leave(home: Path) -> None:

@@ -232,6 +232,12 @@ def test_a_process_that_is_leaving_says_so_and_takes_nothing_more(faces: Hosted)
         faces.door.state = "ready"
 
 
+def test_a_reason_of_somebodys_own_is_not_passed_on(faces: Hosted) -> None:
+    for reason in ("the otter's secret", ["mnemic serve"], None):
+        assert faces.post("/api/drain", {"reason": reason, "protocol": PROTOCOL}).status == 200
+        assert faces.door.drained.pop() == ("no reason that is known", PROTOCOL)
+
+
 def test_a_foreground_process_refuses_to_leave(faces: Hosted) -> None:
     faces.door.mode = "foreground"
     try:
@@ -298,6 +304,23 @@ def test_what_was_asked_for_is_done_though_its_caller_left(home: Path) -> None:
         held.go.set()
         assert held.done.wait(BOUND_S)
         assert faces.request("GET", "/healthz").status == 200
+
+
+def test_of_one_who_leaves_before_it_has_said_all_no_word_is_logged(
+    home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    with hosted(home, minds=Held()) as faces:
+        for path in ("/api/count?otter", "/api/recall", "/mcp", "/api/otter", "/api/drain"):
+            connection = UnixConnection(faces.http)
+            connection.putrequest("POST", path)
+            connection.putheader("Content-Length", "100")
+            connection.endheaders(b"otter")
+            connection.close()
+        until(lambda: "left before it had said what it wants" in caplog.text)
+        assert faces.request("GET", "/healthz").status == 200
+    assert "otter" not in caplog.text
+    assert "/api/" not in caplog.text
 
 
 def test_health_is_told_while_all_verbs_wait(home: Path) -> None:

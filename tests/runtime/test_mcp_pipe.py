@@ -18,6 +18,7 @@ from mnemic.runtime import client, mcp_pipe
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.mcp_pipe import Pipe
 from mnemic.runtime.meeting import PROTOCOL, Card, Meeting
+from mnemic.runtime.settings import TABLE
 from mnemic.runtime.wire import encode_error
 from tests.faces import until
 from tests.hosted import HELLO, message, note
@@ -429,6 +430,68 @@ def test_what_is_said_again_is_more_than_any_buffer_holds(begin: Any) -> None:
     host, _ = begin(dies, talks)
     host.send(*(message(n, "ping", text=text) for n in range(20)))
     assert sorted(host.hear()["id"] for _ in range(20)) == list(range(20))
+
+
+@pytest.fixture
+def soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings by which a process hangs that has answered nothing for 0.3 s."""
+    (tmp_path / "mnemic.toml").write_text("[runtime]\nask_timeout_s = 0.2\n", "utf-8")
+    monkeypatch.setattr(mcp_pipe, "_PATIENCE_S", 0.1)
+    monkeypatch.setattr(mcp_pipe, "_LAST_WORDS_S", 0.1)
+
+
+@pytest.mark.usefixtures("soon")
+@pytest.mark.parametrize("answers", [0, 2])
+def test_a_process_that_hangs_is_given_up_once_the_assistant_has_finished(begin: Any, answers: int) -> None:
+    over = threading.Event()
+
+    def hangs(connection: Connection) -> None:
+        connection.greet()
+        for _ in range(answers):
+            connection.answer(connection.hear())
+        assert over.wait(BOUND_S)
+
+    host, _ = begin(hangs)
+    host.send(*(message(number, "ping") for number in range(3)))
+    said = {one["id"]: one for one in host.end()}
+    over.set()
+    assert sorted(said) == [0, 1, 2]
+    assert ["result" in said[number] for number in range(3)] == [number < answers for number in range(3)]
+    assert "has answered nothing for 0.3 s" in said[2]["error"]["message"]
+
+
+@pytest.mark.usefixtures("soon")
+def test_one_that_does_not_even_greet_is_given_up_as_well(begin: Any) -> None:
+    over = threading.Event()
+    host, _ = begin(lambda connection: over.wait(BOUND_S) and None)
+    host.send(message(1, "ping"), b"[]\n")
+    said = host.end()
+    over.set()
+    assert sorted(one["error"]["code"] for one in said) == [-32603, -32600]
+
+
+@pytest.mark.usefixtures("soon")
+def test_one_that_reads_nothing_any_more_does_not_keep_the_assistants_last_words(begin: Any) -> None:
+    over = threading.Event()
+
+    def deaf(connection: Connection) -> None:
+        connection.greet()
+        assert over.wait(BOUND_S)
+
+    host, _ = begin(deaf, deaf)
+    host.send(*(message(number, "ping", text="x" * 100_000) for number in range(20)))  # more than buffers hold
+    said = host.end()
+    over.set()
+    assert sorted(one["id"] for one in said) == list(range(20))
+    assert {one["error"]["code"] for one in said} == {-32603}
+
+
+def test_so_long_a_pipe_waits_as_the_settings_have_a_face_wait(tmp_path: Path) -> None:
+    (default,) = (setting.default for setting in TABLE if setting.name == "runtime.ask_timeout_s")
+    assert mcp_pipe._ask_timeout_s(tmp_path) == default
+    for text, expected in (("[runtime]\nask_timeout_s = 7", 7.0), ("[runtime", default), ("runtime = 3", default)):
+        (tmp_path / "mnemic.toml").write_text(text, "utf-8")
+        assert mcp_pipe._ask_timeout_s(tmp_path) == expected
 
 
 def test_an_assistant_that_has_gone_ends_the_pipe(begin: Any) -> None:

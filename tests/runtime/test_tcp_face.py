@@ -22,8 +22,11 @@ from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
 from mnemic.actors.errors import InvalidValue
-from mnemic.runtime.tcp_face import bind_tcp
+from mnemic.actors.messages import Count
+from mnemic.runtime.tcp_face import ALLOWED, bind_tcp
 from mnemic.runtime.tokens import new_token
+from mnemic.runtime.wire import ASKED, TOLD
+from tests.faces import lines, turn
 from tests.hosted import BOUND_S, Hosted, hosted, message
 
 
@@ -41,7 +44,8 @@ def status(faces: Hosted, path: str = "/api/count", **headers: str) -> int:
         name.replace("_", "-"): text for name, text in headers.items()
     }
     try:
-        connection.putrequest("POST" if path != "/healthz" else "GET", path, skip_host=True, skip_accept_encoding=True)
+        method = "GET" if path in ("/healthz", "/metrics", "/api/report") else "POST"
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
         for name, text in named.items():
             connection.putheader(name, text)
         connection.putheader("Content-Type", "application/json")
@@ -81,6 +85,51 @@ def test_over_tcp_nobody_can_end_the_process_and_health_names_nothing_of_the_hom
         assert json.loads(connection.getresponse().read()).keys() == {"protocol", "version", "state"}
         connection.close()
         assert faces.request("GET", "/healthz").json["home"] == str(home)
+
+
+ANSWERED = {
+    *("/healthz", "/metrics", "/mcp", "/api/report"),
+    *("/api/recall", "/api/get-memories", "/api/find-scope", "/api/count", "/api/name-encoder"),
+    *("/api/capture-text", "/api/forget", "/api/recover"),
+}
+"""What an assistant needs, and no more."""
+
+
+def test_over_tcp_just_what_is_listed_is_answered_and_nothing_new_by_itself(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ASKED, "a-new-verb", Count)
+    assert ALLOWED == ANSWERED
+    others = {"/api/replay", "/api/release", "/api/drain", "/api/tell/committed", "/nowhere", "/", "/api/count/"}
+    paths = ANSWERED | others | {f"/api/{name}" for name in ASKED} | {f"/api/tell/{name}" for name in TOLD}
+    assert {"/api/take", "/api/rebuild", "/api/sleep", "/api/embed-pending", "/api/a-new-verb"} <= paths
+    with listening(home) as faces:
+        assert {path for path in paths if status(faces, path) != 404} == ANSWERED
+        assert faces.door.drained == []
+        assert faces.request("POST", "/api/a-new-verb", b"{}", {"Mnemic-Create": "1"}).status == 200
+
+
+def test_over_tcp_no_file_of_the_users_is_read(home: Path, tmp_path: Path) -> None:
+    lines(tmp_path / "diary.jsonl", turn("what nobody else shall read"))
+    asked = {"path": str(tmp_path / "diary.jsonl"), "format": "auto", "scope": None, "skip": 0}
+    with listening(home) as faces:
+        connection = http.client.HTTPConnection(*faces.tcp[:2], timeout=BOUND_S)
+        headers = {"Mnemic-Create": "1"}
+        connection.request("POST", "/api/take", json.dumps(asked).encode(), headers)
+        refused = connection.getresponse()
+        said = json.loads(refused.read())
+        assert (refused.status, said["code"]) == (404, "invalid_value")
+        assert "over TCP nobody answers there" in said["error"]
+        assert "the home's own socket" in said["remedy"]
+        connection.close()
+        assert faces.post("/api/count", Mnemic_Create="1").json["memories"] == 0
+        assert faces.request("POST", "/api/take", json.dumps(asked).encode(), headers).json["new"] == 1
+
+
+def test_where_a_token_is_demanded_and_there_is_none_nobody_has_it(home: Path, tmp_path: Path) -> None:
+    with listening(home, tmp_path / "none") as faces:
+        assert status(faces, Authorization="Bearer ") == 401
+        assert status(faces, Authorization="Bearer x") == 401
 
 
 def test_with_a_token_everything_but_health_demands_it(home: Path, tmp_path: Path) -> None:
@@ -137,9 +186,14 @@ def test_nothing_reaches_beyond_loopback_in_clear_or_without_a_token(
     new_token(tmp_path / "token")
     with pytest.raises(InvalidValue, match="memories do not cross the network in clear"):
         bind_tcp(address, token=tmp_path / "token", certificate=None, key=None)
-    for token in (None, tmp_path / "none"):
-        with pytest.raises(InvalidValue, match="a token is demanded"):
-            bind_tcp(address, token=token, certificate=certificate[0], key=certificate[1])
+    with pytest.raises(InvalidValue, match="a token is demanded"):
+        bind_tcp(address, token=None, certificate=certificate[0], key=certificate[1])
+
+
+def test_half_of_what_tls_needs_is_refused_on_loopback_too(certificate: tuple[Path, Path]) -> None:
+    for half in ({"certificate": certificate[0], "key": None}, {"certificate": None, "key": certificate[1]}):
+        with pytest.raises(InvalidValue, match="go together"):
+            bind_tcp("127.0.0.1:0", token=None, **half)
 
 
 def test_beyond_loopback_the_official_client_comes_in_by_tls_and_token(
