@@ -92,7 +92,7 @@ def _asked(society: Supervisor, slot: str, takes: tuple[type, ...], lines: str) 
     assert isinstance(found, Memories)
     if found.memories[0].text != _TEXT:
         return "a memory does not come back as it was kept"
-    for actor in society.health():
+    for actor in society.report().actors:
         if actor.failures:
             return f"the {actor.actor} failed: {actor.cause}"
     return ""

@@ -15,16 +15,18 @@ __all__ = ["Minds"]
 class Minds:
     """Open minds by name. Any thread may use it."""
 
-    def __init__(self, opened: Callable[[str, bool], Mind]) -> None:
+    def __init__(self, opened: Callable[[str, bool], Mind], closed: Callable[[str], None] = lambda name: None) -> None:
         """Open none yet.
 
         Args:
             opened: opens a mind by its name; told whether to make it where there is none.
+            closed: told the name of each that was closed, before anybody can open it again.
         """
         self._opened = opened
+        self._closed = closed
         self._changed = threading.Condition()  # over all below
-        self._minds: dict[str, Mind | None] = {}  # None while it is being opened
-        self._users: dict[str, int] = {}
+        self._minds: dict[str, Mind | None] = {}  # None while it is being opened or closed
+        self._users: dict[str, int] = {}  # those that have any
         self._shut = False  # whether whoever comes has to wait, or to go
         self._ended = False
 
@@ -41,8 +43,7 @@ class Minds:
             yield mind
         finally:
             with self._changed:
-                self._users[name] -= 1
-                self._changed.notify_all()
+                self._leave(name)
 
     def open_ones(self) -> dict[str, Mind]:
         """Those that are open now."""
@@ -56,6 +57,26 @@ class Minds:
             timeout_s: how long those who use one may take.
         """
         return self._close(timeout_s, for_good=False)
+
+    def close_unused(self, name: str, mind: Mind, idle: Callable[[], bool]) -> bool:
+        """Close one mind that nobody uses; whoever comes meanwhile waits, and has it opened anew. Says whether it did.
+
+        Args:
+            mind: nothing happens where another one is open under the name by now.
+            idle: whether it may be closed still, asked once nobody can come any more; it must not wait.
+        """
+        with self._changed:
+            if self._shut or self._minds.get(name) is not mind or name in self._users or not idle():
+                return False
+            self._minds[name] = None
+            self._users[name] = 1  # whoever closes all of them waits for this one too
+        try:
+            self._end(name, mind)
+        finally:
+            with self._changed:
+                del self._minds[name]
+                self._leave(name)
+        return True
 
     def close(self, timeout_s: float) -> None:
         """Close all; those who still use one after the time get `ActorStopped`."""
@@ -76,8 +97,7 @@ class Minds:
         except BaseException:
             with self._changed:
                 del self._minds[name]
-                self._users[name] -= 1
-                self._changed.notify_all()
+                self._leave(name)
             raise
         with self._changed:
             if not self._closed_for_good():
@@ -85,10 +105,22 @@ class Minds:
                 self._changed.notify_all()
                 return mind
             del self._minds[name]
-            self._users[name] -= 1
-            self._changed.notify_all()
-        mind.close()  # those that were open have been closed meanwhile, and nobody else knows of this one
+            self._leave(name)
+        self._end(name, mind)  # those that were open have been closed meanwhile, and nobody else knows of this one
         raise ActorStopped(actor="the process", message="anything more")
+
+    def _leave(self, name: str) -> None:
+        """One user less; the lock is held."""
+        self._users[name] -= 1
+        if not self._users[name]:
+            del self._users[name]
+        self._changed.notify_all()
+
+    def _end(self, name: str, mind: Mind) -> None:
+        try:
+            mind.close()
+        finally:
+            self._closed(name)
 
     def _closed_for_good(self) -> bool:
         return self._ended
@@ -98,14 +130,14 @@ class Minds:
             self._shut = True
             self._ended = self._ended or for_good
             self._changed.notify_all()
-            unused = self._changed.wait_for(lambda: not any(self._users.values()), timeout_s)
-            closing = [mind for mind in self._minds.values() if mind is not None] if unused or for_good else []
+            unused = self._changed.wait_for(lambda: not self._users, timeout_s)
+            closing = self.open_ones() if unused or for_good else {}
             if closing:
                 self._minds = {name: mind for name, mind in self._minds.items() if mind is None}
         try:
             with ExitStack() as stack:  # one that cannot be closed does not keep the others open
-                for mind in closing:
-                    stack.callback(mind.close)
+                for name, mind in closing.items():
+                    stack.callback(self._end, name, mind)
         finally:
             with self._changed:
                 self._shut = False

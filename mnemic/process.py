@@ -18,9 +18,7 @@ import msgspec
 from mnemic import __version__
 from mnemic.actors.contract import Clock
 from mnemic.actors.errors import AlreadyServed, MnemicError
-from mnemic.local import MakeEngine, open_society, ray_engine
-from mnemic.mind import Mind
-from mnemic.minds import Minds
+from mnemic.local import MakeEngine, ray_engine
 from mnemic.runtime.embedded import EmbeddedEngine
 from mnemic.runtime.hosting import Faces
 from mnemic.runtime.http_face import make_app
@@ -32,9 +30,9 @@ from mnemic.runtime.metrics import Metrics
 from mnemic.runtime.parent import ENGINE_LOST
 from mnemic.runtime.requests import Requests
 from mnemic.runtime.settings import load_settings
-from mnemic.runtime.supervisor import Supervisor
 from mnemic.runtime.tcp_face import Tcp
 from mnemic.serve import Options, tcp_options
+from mnemic.societies import Societies
 
 __all__ = ["Process", "serve_here", "serve_on_ray"]
 
@@ -46,7 +44,6 @@ _FACES_STOP_S = 3.0
 _USERS_STOP_S = 1.0
 _ACTOR_STOP_S = 1.5
 _RELOAD_S = 30.0
-_FENCE = "serve"
 
 
 def serve_here(
@@ -105,15 +102,13 @@ class Process:
         self._card = card
         self._clock = clock
         self._meeting = meeting
-        self._make_engine = make_engine
         self._lost = lost
-        self._settings = load_settings(home / "mnemic.toml")
         self._settings_error = ""
         self._metrics = Metrics()
         self._requests = Requests(clock, self._metrics)
-        self._minds = Minds(self._open)
+        self._societies = Societies(home, clock, make_engine, self._metrics, self.card)
+        self._minds = self._societies.minds
         self._events: queue.SimpleQueue[str] = queue.SimpleQueue()  # one that a signal handler may put into
-        self._quiet: dict[str, int] = {}  # minds that may be left, and how many requests each had by then
 
     # --- the door ----------------------------------------------------------------------------------------------------
 
@@ -188,7 +183,7 @@ class Process:
                 self._say("restarting", why)
                 os._exit(ENGINE_LOST)  # nothing can be drained: whoever waits asks the next process
             if self._nobody_comes():
-                _log.info("nobody has wanted anything for %g s", self._settings["runtime.idle_exit_s"])
+                _log.info("nobody has wanted anything for %g s", self._idle_exit_s)
                 return
             if not os.path.exists(self._card.http):
                 _log.error("the socket %s is gone, and with it whoever could ask: ending", self._card.http)
@@ -201,18 +196,17 @@ class Process:
     def _nobody_comes(self) -> bool:
         if self._card.mode != "on-demand":
             return False
-        if self._clock.monotonic_s() - self._requests.touched_s < self._settings["runtime.idle_exit_s"]:
-            return False
-        quiet = self._quiet
-        return all(quiet.get(name) == mind.society.report().requests for name, mind in self._minds.open_ones().items())
+        quiet_s = self._clock.monotonic_s() - self._requests.touched_s
+        return quiet_s >= self._idle_exit_s and self._societies.quiet()
 
-    def _note_quiet(self, name: str, supervisor: Supervisor) -> None:
-        self._quiet[name] = supervisor.report().requests
+    @property
+    def _idle_exit_s(self) -> float:
+        return float(self._societies.settings["runtime.idle_exit_s"])
 
     def _reload(self) -> None:
         """Read the settings again, and open all minds anew with them; bad ones change nothing, and are shown."""
         try:
-            self._settings = load_settings(self._home / "mnemic.toml")
+            self._societies.settings = load_settings(self._home / "mnemic.toml")
         except MnemicError as error:
             self._settings_error = f"the settings were not reloaded: {error}"
             _log.error("the settings were not reloaded: %s", error.code)
@@ -223,7 +217,7 @@ class Process:
             if self._clock.monotonic_s() > until or not self._events.empty():
                 self._settings_error = "the settings hold for new minds only, others were in use: send SIGHUP again"
                 break
-        _log.info("settings reloaded: %s", self._settings.hash())
+        _log.info("settings reloaded: %s", self._societies.settings.hash())
 
     def _say(self, state: str, cause: str = "") -> None:
         written = self._meeting.card() or self._card
@@ -231,25 +225,6 @@ class Process:
             self._card, state=state, cause=cause or written.cause, restarts=written.restarts
         )
         self._meeting.write(self._card)
-
-    # --- its parts ---------------------------------------------------------------------------------------------------
-
-    def _open(self, name: str, create: bool) -> Mind:
-        supervisor = open_society(
-            self._home,
-            name,
-            self._make_engine,
-            clock=self._clock,
-            create=create,
-            settings=self._settings,
-            observer=self._metrics,
-            fence=_FENCE,
-        )
-        self._metrics.show(name, supervisor.report)
-        supervisor.watch(on_idle_exit=lambda: self._note_quiet(name, supervisor))
-        mind = Mind(supervisor, self._home, name, process=self.card)
-        mind.follow()
-        return mind
 
     def _faces(self, sockets: Sequence[socket.socket], options: Options) -> Faces:
         http, mcp, *more = sockets

@@ -19,7 +19,7 @@ from mnemic.actors.errors import NotServed
 from mnemic.runtime.checks import Check, counted
 from mnemic.runtime.client import Leaving, call
 from mnemic.runtime.meeting import PROTOCOL, Card, Meeting
-from mnemic.runtime.ray_local import left_behind, sweep
+from mnemic.runtime.ray_local import left_behind, sweep_dead, sweep_home
 
 __all__ = ["clear", "end_ray", "engine", "process"]
 
@@ -71,7 +71,7 @@ def _none(meeting: Meeting, card: Card | None) -> Check:
 
 
 def _starting(meeting: Meeting, card: Card, clock: Clock) -> Check:
-    if clock.now_us() / 1e6 - float(card.started) < _STARTING_S:
+    if not card.since_us or clock.now_us() - card.since_us < _STARTING_S * 1e6:  # else an older version's: not known
         return Check("process", "ok", f"process {card.pid}, {card.mode}, {card.engine} engine, is starting")
     told = f"process {card.pid} was started more than {_STARTING_S:g} s ago, and is not ready"
     remedy = f"{meeting.home / 'serve.log'} says more; or end it: kill {card.pid}."
@@ -142,9 +142,9 @@ def _lock(home: Path) -> Iterator[Meeting]:
 
 def engine(home: Path) -> Iterator[Check]:
     """Whether both engines can be had, and whether a Ray was left behind."""
-    folder = _ray(home)
-    if left_behind(folder) and not _held(Meeting(home)):
-        told = f"a Ray in {folder} was left behind by a process that is gone"
+    left = [folder for folder in left_behind(home) if folder.name != "ray" or not _held(Meeting(home))]
+    if left:
+        told = f"a Ray in {left[0]} was left behind by a process that is gone"
         yield Check("engine", "wrong", told, "--repair ends it; so does the next `mnemic serve`.", True)
     elif importlib.util.find_spec("ray") is None:
         remedy = "pip install ray, or serve with --engine embedded."
@@ -157,12 +157,10 @@ def end_ray(home: Path) -> str:
     """End the Ray that a dead process left, and remove its files; returns what was done.
 
     Raises:
-        NotServed: a process holds the lock, and the Ray may be its own.
+        NotServed: a process holds the lock, and the Ray that is left may be its own.
     """
-    with _lock(home):
-        sweep(_ray(home))
+    sweep_dead(home)
+    if left_behind(home):
+        with _lock(home):
+            sweep_home(home)
     return "ended the Ray of a dead process"
-
-
-def _ray(home: Path) -> Path:
-    return home / "run" / "ray"

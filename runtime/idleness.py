@@ -38,7 +38,13 @@ __all__ = [
 SETTINGS = (
     Setting("runtime.sleep_after_s", 300.0, "seconds", "Nobody wants anything for so long: consolidate.", 0.1),
     Setting("runtime.sleep_budget_s", 60.0, "seconds", "One night lasts at most so long.", 0.1),
-    Setting("runtime.idle_exit_s", 900.0, "seconds", "A process that was started on demand leaves after so long.", 0.1),
+    Setting(
+        "runtime.idle_exit_s",
+        900.0,
+        "seconds",
+        "Nobody wants anything for so long: close the mind; leave, if started on demand.",
+        0.1,
+    ),
 )
 """The knobs of idleness."""
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 import msgspec
 
 from mnemic.actors.contract import Clock
-from mnemic.actors.errors import InvalidValue, Quarantined
+from mnemic.actors.errors import Quarantined
 from mnemic.runtime.engine import Engine
 from mnemic.runtime.reports import ActorHealth, ActorState
 from mnemic.runtime.supervision import Health, Policy, Quarantine, Restart, on_failure, on_release
@@ -76,15 +76,10 @@ class Keeper:
             health = self._health[actor]
             self._health[actor] = msgspec.structs.replace(health, failures=health.failures + 1, cause=cause)
 
-    def release(self, actors: Iterable[str] | None) -> list[str]:
-        """Have actors that were set aside made anew; see `mnemic.runtime.supervisor.Supervisor.release`."""
-        names = list(self._health if actors is None else dict.fromkeys(actors))
-        for name in names:
-            if name not in self._health:
-                expected = f"one of {', '.join(self._health)}"
-                raise InvalidValue(name="actor", value=name, why="there is none of that name", expected=expected)
+    def release(self) -> list[str]:
+        """Have the actors that were set aside made anew; see `mnemic.runtime.supervisor.Supervisor.release`."""
         with self._gate:
-            released = [name for name in names if self._health[name].quarantined]
+            released = [name for name, health in self._health.items() if health.quarantined]
             for name in released:
                 self._health[name] = on_release(self._health[name])
                 self._engine.release(name)

@@ -47,6 +47,8 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     """Version of Mnemic."""
     started: str = ""
     """When that process was started, as the system tells it: another process may have its number by now."""
+    since_us: int = 0
+    """World time at which it wrote its first card, microseconds; 0 where an older version did."""
     engine: str = "unknown"
     """``embedded`` or ``ray``."""
     mode: str = "on-demand"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -151,15 +151,9 @@ class Supervisor:
         self._post.tell(message, trace=trace or self._post.trace())
         self._nights.answered()
 
-    def release(self, actors: Iterable[str] | None = None) -> list[str]:
-        """Have actors that were set aside made anew before their next messages, all of them where none is named.
-
-        Returns the names of those that were set aside.
-
-        Raises:
-            InvalidValue: there is no actor of such a name; nothing was done.
-        """
-        released = self._keeper.release(actors)
+    def release(self) -> list[str]:
+        """Have all actors that were set aside made anew before their next messages; returns their names."""
+        released = self._keeper.release()
         for actor in released:
             _log.warning("%s was released", actor, extra={"actor": actor})
         return released
@@ -175,29 +169,16 @@ class Supervisor:
         """How the society is; it costs no actor anything."""
         return SocietyReport(
             engine=self._engine.name,
-            actors=self.health(),
+            actors=[
+                msgspec.structs.replace(self._keeper.view(name), kind=self._kinds[name])
+                for name in tuple(self._started)
+            ],
             dead_letters=self._post.dead.count,
             last_dead_letters=list(self._post.dead.shown()[-_LETTERS_SHOWN:]),
             night=self._nights.last,
             idle_s=self._nights.idle_s,
             requests=self._nights.requests,
         )
-
-    def health(self) -> list[ActorHealth]:
-        """How each actor is."""
-        return [
-            msgspec.structs.replace(self._keeper.view(name), kind=self._kinds[name]) for name in tuple(self._started)
-        ]
-
-    @property
-    def dead_letters(self) -> tuple[DeadLetter, ...]:
-        """The last messages that could not be delivered, but for those that were sent again since."""
-        return self._post.dead.shown()
-
-    @property
-    def dead_letter_count(self) -> int:
-        """All of them since the start."""
-        return self._post.dead.count
 
     def watch(self, tick_s: float = 1.0, on_idle_exit: Callable[[], None] | None = None) -> None:
         """Look at the clock every so often, in a thread of its own: sleep when it is time.

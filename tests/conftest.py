@@ -12,7 +12,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from mnemic.cli import main
-from mnemic.runtime.meeting import Meeting
 from tests.faces import EXAMPLE, Outcome, run
 from tests.ray_fixture import local_ray as local_ray
 from tests.serving import end
@@ -41,9 +40,7 @@ def _no_process_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
     """End the processes that were started on demand for the homes of this run, and would stay for a while."""
     yield
     for written in tmp_path_factory.getbasetemp().rglob("run/serve.json"):
-        card = Meeting(written.parents[1]).card()
-        if card is not None and card.alive():
-            os.kill(card.pid, signal.SIGKILL)
+        end(written.parents[1])
 
 
 @pytest.fixture(scope="session")

@@ -61,7 +61,14 @@ class NotedDoor:
         self.drained: list[tuple[str, int]] = []
 
     def card(self) -> dict[str, Any]:
-        return {"protocol": PROTOCOL, "version": "0", "pid": 1, "state": self.state, "mode": self.mode, "home": str(self.home)}
+        return {
+            "protocol": PROTOCOL,
+            "version": "0",
+            "pid": 1,
+            "state": self.state,
+            "mode": self.mode,
+            "home": str(self.home),
+        }
 
     def drain(self, reason: str, their_protocol: int) -> None:
         if self.mode == "foreground":

@@ -175,3 +175,116 @@ def test_whoever_comes_while_all_are_reopened_waits_and_gets_a_new_one() -> None
     coming.join(BOUND_S)
     assert ended == [True]
     assert got == [opener.opened[1]]
+
+
+def test_a_mind_that_nobody_uses_is_closed_alone_and_opened_anew_for_who_comes_meanwhile() -> None:
+    opener = Opener()
+    closing, go = threading.Event(), threading.Event()
+    closed: list[str] = []
+    minds = Minds(opener, closed.append)
+
+    class Slow(Opened):
+        def close(self) -> None:
+            closing.set()
+            assert go.wait(BOUND_S)
+            super().close()
+
+    other = used(minds, "other")
+    opener.make = Slow
+    mind = used(minds)
+    leaving, ended = in_thread(lambda: minds.close_unused("default", mind, lambda: True))
+    assert closing.wait(BOUND_S)
+    coming, got = in_thread(lambda: used(minds))
+    assert used(minds, "other") is other
+    assert not minds.reopen(0.0), "what is being closed is waited for"
+    assert (len(opener.opened), closed) == (2, [])
+    opener.make = Opened
+    go.set()
+    for one in (leaving, coming):
+        one.join(BOUND_S)
+    assert ended == [True]
+    assert got == [opener.opened[2]]
+    assert closed == ["default"]
+    assert minds.open_ones() == {"other": other, "default": got[0]}
+
+
+def test_a_mind_that_is_used_or_not_idle_or_another_by_now_stays_open() -> None:
+    opener = Opener()
+    minds = Minds(opener)
+    mind = used(minds)
+    with minds.use("default", False):
+        assert not minds.close_unused("default", mind, lambda: True)
+    assert not minds.close_unused("default", mind, lambda: False)
+    assert minds.reopen(BOUND_S)
+    assert not minds.close_unused("default", mind, lambda: True)
+    again = used(minds)
+    assert not minds.close_unused("default", mind, lambda: True)
+    assert minds.open_ones() == {"default": again}
+
+
+def test_who_closes_all_is_told_of_each_and_waits_for_one_that_is_being_closed() -> None:
+    opener = Opener()
+    closing, go = threading.Event(), threading.Event()
+    closed: list[str] = []
+    minds = Minds(opener, closed.append)
+
+    class Slow(Opened):
+        def close(self) -> None:
+            closing.set()
+            assert go.wait(BOUND_S)
+            super().close()
+
+    opener.make = Slow
+    mind = used(minds)
+    opener.make = lambda: Opened(OSError("no"))
+    used(minds, "other")
+    leaving, _ = in_thread(lambda: minds.close_unused("default", mind, lambda: True))
+    assert closing.wait(BOUND_S)
+    ending, ended = in_thread(lambda: minds.close(BOUND_S))
+    go.set()
+    for one in (leaving, ending):
+        one.join(BOUND_S)
+    assert sorted(closed) == ["default", "other"]
+    assert [type(one) for one in ended] == [OSError]
+
+
+def test_whoever_asks_while_minds_are_closed_again_and_again_gets_an_open_one() -> None:
+    opener = Opener()
+    minds = Minds(opener)
+    done = threading.Event()
+
+    def close() -> int:
+        times = 0
+        while not done.is_set():
+            for name, mind in minds.open_ones().items():
+                times += minds.close_unused(name, mind, lambda: True)
+        return times
+
+    def ask() -> int:
+        for _ in range(500):
+            with minds.use("default", True) as mind:
+                assert not cast(Any, mind).closed
+        return 500
+
+    closer, times = in_thread(close)
+    assert together([ask] * 4) == [500] * 4
+    done.set()
+    closer.join(BOUND_S)
+    assert len(opener.opened) - times[0] in (0, 1)
+
+
+def test_a_name_that_was_asked_for_in_vain_is_not_kept() -> None:
+    def missing(name: str, create: bool) -> Mind:
+        raise MindMissing(mind=name, home="/home")
+
+    minds = Minds(missing)
+    before = len(written(minds))
+    for number in range(100):
+        with pytest.raises(MindMissing):
+            used(minds, f"unknown {number}")
+    assert len(written(minds)) == before
+
+
+def written(minds: Minds) -> str:
+    """All that it holds, but for its lock."""
+    return repr({name: value for name, value in vars(minds).items() if isinstance(value, dict)})

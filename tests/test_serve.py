@@ -23,11 +23,14 @@ from mnemic.mind import Mind
 from mnemic.runtime.client import RemoteSociety, reach
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.meeting import PROTOCOL, Card, Meeting
+from mnemic.runtime.tcp_face import bind_tcp
+from mnemic.runtime.tokens import check, new_token
 from tests.faces import finish, git_project, run, start, until
-from tests.hosted import HELLO, message, tool_call
+from tests.hosted import HELLO, UnixConnection, message, tool_call
 from tests.serving import Assistant, card_of, end, gone, ready, serving
 
 CLOCK = SystemClock()
+PLACE = Place(path="kitchen", project=None, found="named")
 STOP_S = 10.0  # DESIGN.md: told to leave, it has left by then
 
 
@@ -126,12 +129,25 @@ def test_the_foreground_takes_over_while_requests_are_under_way_and_nothing_is_l
             counts = served(home).counts()
             assert counts.memories == len(given) + 38
 
-            second = run("serve", "--engine", "embedded", "--home", home)
-            assert second.code == 2
-            assert f"served already, by process {process.pid} (mnemic serve --engine embedded)" in second.err
-            assert second.err.count("\n") == 1
             process.terminate()
             assert process.wait(STOP_S) == 0
+
+
+def refused(home: Path, *options: str) -> str:
+    """What a second process in the foreground says; it says so at once, and is gone."""
+    second = run("serve", "--home", home, *options)
+    assert (second.code, second.out, second.err.count("\n")) == (2, "", 1)
+    return second.err
+
+
+@pytest.mark.parametrize("engine", ["embedded", "ray"])
+def test_a_second_one_in_the_foreground_is_refused_by_the_first_ones_name(home: Path, engine: str) -> None:
+    with serving(home, "--engine", "embedded") as process:
+        said = refused(home, "--engine", engine)
+        assert f"is served already, by process {process.pid} (mnemic serve --engine embedded)" in said
+        assert served(home).remember("the first one serves on").created
+        assert card_of(home) == ready(home)
+        assert ready(home).pid == process.pid
 
 
 def test_requests_under_way_when_it_is_killed_are_answered_by_the_next_one(home: Path) -> None:
@@ -184,6 +200,21 @@ def test_bad_settings_are_one_sentence_for_who_starts_it(home: Path, engine: str
     assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
     assert "there is no such setting" in ended.err
     assert not (home / "run" / "serve.json").exists()
+
+
+def test_a_token_is_made_only_once_the_address_has_been_taken(home: Path) -> None:
+    kept = new_token(home / "http-token")
+    with bind_tcp("127.0.0.1:0", token=None, certificate=None, key=None).listening as taken:
+        for address, why in (("0.0.0.0:0", "in clear"), (f"127.0.0.1:{taken.getsockname()[1]}", "in use")):
+            ended = run("serve", "--engine", "embedded", "--http", address, "--token", "--new-token", "--home", home)
+            assert (ended.code, ended.err.count("\n")) == (2, 1)
+            assert why in ended.err
+    assert check(home / "http-token", kept)
+    with serving(home, "--engine", "embedded", "--http", "127.0.0.1:0", "--token", "--new-token") as process:
+        process.terminate()
+        told = process.communicate(timeout=STOP_S)[1].decode().partition("told this once: ")[2].split()[0]
+    assert check(home / "http-token", told)
+    assert not check(home / "http-token", kept)
 
 
 def test_a_home_that_is_not_there_is_made(tmp_path: Path) -> None:
@@ -256,6 +287,87 @@ def test_what_hangs_does_not_keep_it(home: Path, tmp_path: Path) -> None:
     assert reach(home, CLOCK, ready=True).pid != process.pid
 
 
+HANGING = """
+import os, pathlib, threading
+from mnemic.actors.messages import Recall
+from mnemic.actors.retriever import RetrieverActor
+
+class Hanging(RetrieverActor):
+    def handle(self, message, context):
+        if isinstance(message, Recall) and message.query == "hang":
+            pathlib.Path(os.environ["HANGING"]).touch()
+            threading.Event().wait()
+        return super().handle(message, context)
+"""
+"""An actor of somebody else's, which never returns from one question."""
+
+
+def test_of_two_minds_one_hangs_and_the_process_is_gone_in_time(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "hanging.py").write_text(HANGING, "utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("HANGING", str(tmp_path / "hangs"))
+    setting(home, '[actors]\nretriever = "hanging:Hanging"')
+    with serving(home, "--engine", "embedded") as process:
+        assert served(home, "other").remember("a heron").created
+        assert served(home).remember("an otter").created
+        asked = start("recall", "hang", "--home", home)
+        until((tmp_path / "hangs").exists)
+        assert served(home, "other").recall("heron").hits, "the other one goes on"
+        process.terminate()
+        assert process.wait(STOP_S) == 0
+        asked.kill()
+        asked.communicate()
+    with serving(home, "--engine", "embedded"):
+        assert [hit.text for hit in served(home).recall("otter").hits] == [b"an otter"]
+        assert [hit.text for hit in served(home, "other").recall("heron").hits] == [b"a heron"]
+
+
+def metrics_of(home: Path) -> str:
+    """What `/metrics` says."""
+    connection = UnixConnection(Path(ready(home).http))
+    try:
+        connection.request("GET", "/metrics")
+        return connection.getresponse().read().decode()
+    finally:
+        connection.close()
+
+
+def opened(process: subprocess.Popen[bytes], home: Path) -> set[str]:
+    """The minds whose files a process has open, and those that `/metrics` shows; they are the same."""
+    text, names = metrics_of(home), files(process.pid)
+    minds = {path.name for path in (home / "minds").iterdir()}
+    shown = {mind for mind in minds if f'mnemic_idle_seconds{{mind="{mind}"}}' in text}
+    assert {mind for mind in minds if any(f"/minds/{mind}/" in name for name in names)} <= shown
+    return shown
+
+
+def test_minds_that_nobody_uses_are_closed_by_a_process_that_stays(home: Path) -> None:
+    setting(home, "[runtime]\nidle_exit_s = 0.3\nsleep_after_s = 0.2")
+    with serving(home, "--engine", "embedded") as process:
+        for mind in ("default", "other"):
+            assert served(home, mind).remember("an otter").created
+        until(lambda: len(opened(process, home)) == 1)  # the last one is ready for whoever comes next
+        for mind in ("default", "other"):
+            assert [hit.text for hit in served(home, mind).recall("otter").hits] == [b"an otter"]
+        until(lambda: len(opened(process, home)) == 1)
+        assert process.poll() is None
+        assert ready(home).pid == process.pid
+        assert [line for line in log_of(home) if "nobody has used it" in line["message"]]
+
+
+def test_what_is_read_again_closes_all_minds_and_metrics_show_those_that_are_used_since(home: Path) -> None:
+    with serving(home, "--engine", "embedded") as process:
+        for mind in ("default", "other"):
+            assert served(home, mind).remember("an otter").created
+        assert opened(process, home) == {"default", "other"}
+        process.send_signal(signal.SIGHUP)
+        until(lambda: not opened(process, home))
+        assert served(home, "other").remember("a heron").created
+        assert opened(process, home) == {"other"}
+
+
 def test_settings_are_read_again_and_bad_ones_change_nothing(home: Path) -> None:
     with serving(home, "--engine", "embedded") as process:
         mind = served(home)
@@ -291,14 +403,23 @@ def test_killed_it_leaves_nothing_that_hinders_the_next_one(home: Path) -> None:
 # --- logs ------------------------------------------------------------------------------------------------------------
 
 
+def leads_to_the_store(home: Path, trace: str) -> None:
+    """The log names the trace where an actor is done, the store first, and last at the face."""
+    steps = [line for line in log_of(home) if line.get("trace") == trace and "took_ms" in line]
+    written = [(line["logger"], line.get("actor"), line.get("message_type"), line["code"]) for line in steps]
+    assert [step for step in written if step[2] in ("CaptureText", "Apply", None)] == [
+        ("mnemic.supervisor", "store", "Apply", "ok"),
+        ("mnemic.supervisor", "capture", "CaptureText", "ok"),
+        ("mnemic.requests", None, None, "ok"),
+    ]
+    assert all(line["took_ms"] >= 0 for line in steps)
+
+
 def test_a_trace_leads_from_the_face_to_the_store_and_no_text_is_logged(home: Path) -> None:
-    place = Place(path="kitchen", project=None, found="named")
-    tea = CaptureText(text=b"the tea is in the blue tin", role="user", session="secret session", place=place)
+    tea = CaptureText(text=b"the tea is in the blue tin", role="user", session="secret session", place=PLACE)
     RemoteSociety(home, "default", True, CLOCK).ask(tea, trace="a-trace")
     served(home).recall("blue tin")
-    steps = [line for line in log_of(home) if line.get("trace") == "a-trace" and "actor" in line]
-    assert [line["actor"] for line in steps if line["message_type"] in ("CaptureText", "Apply")] == ["store", "capture"]
-    assert all(line["took_ms"] >= 0 for line in steps if "took_ms" in line)
+    leads_to_the_store(home, "a-trace")
     logged = (home / "serve.log").read_text("utf-8")
     assert "blue tin" not in logged
     assert "secret" not in logged
@@ -371,6 +492,12 @@ def test_on_ray_everything_comes_back_that_is_killed_and_the_card_says_why(
     assert sum("serve.lock" in name for name in own) == 1
     for one in psutil.Process(process.pid).children()[0].children(recursive=True):
         assert not own & {name for name in files(one.pid) if name.startswith("socket:") or "serve.lock" in name}
+
+    assert f"by process {process.pid} (mnemic serve --engine ray)" in refused(home, "--engine", "embedded")
+    tea = CaptureText(text=b"the tea is in the blue tin", role="user", session="s", place=PLACE)
+    RemoteSociety(home, "default", True, CLOCK).ask(tea, trace="through-ray")
+    leads_to_the_store(home, "through-ray")
+    assert "blue tin" not in (home / "serve.log").read_text("utf-8")
 
     family(process.pid)["ray"].kill()  # an actor's
     until(lambda: bool(mind.remember("after an actor's death", session=str(CLOCK.now_us())).created))

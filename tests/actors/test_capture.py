@@ -274,7 +274,7 @@ def test_what_a_text_cannot_be_is_refused_and_no_actor_fails(tmp_path: Path) -> 
         for wrong in ({"kind": "bogus"}, {"role": "bogus"}, {"said_at": 10**30}, {"speaker": 5}):
             with pytest.raises(InvalidValue):
                 society.keep("a word", **wrong)  # type: ignore[arg-type]
-        assert all(actor.failures == 0 for actor in society.supervisor.health())
+        assert all(actor.failures == 0 for actor in society.supervisor.report().actors)
 
 
 def test_equal_texts_that_say_when_they_were_said_are_told_apart_across_files(tmp_path: Path) -> None:
@@ -372,7 +372,7 @@ def test_a_source_that_cannot_be_read_to_its_end_is_closed_and_what_was_kept_sta
             society.take_part("a", first.taken)
         assert torn.closed
         assert society.texts() == [b"one", b"two"]
-        assert not any(actor.failures for actor in society.supervisor.health())
+        assert not any(actor.failures for actor in society.supervisor.report().actors)
 
 
 def test_where_the_store_refuses_the_part_is_not_counted_as_taken() -> None:

@@ -73,7 +73,7 @@ def until_asked(society: Society) -> None:
     """Wait until a message waits for the Embedder."""
     pause = threading.Event()
     for _ in range(round(BOUND_S / 0.001)):
-        if society.supervisor.health()[1].waiting:
+        if society.supervisor.report().actors[1].waiting:
             return
         pause.wait(0.001)
     raise AssertionError("nobody asked")
@@ -103,7 +103,7 @@ def test_what_is_committed_is_embedded_in_the_background_unasked(tmp_path: Path)
         idle(society)
         assert windows(society) == [(row, 0) for row in range(1, 151)]
         assert society.encoder.encoded == [f"text {n}" for n in range(150)]
-        assert society.supervisor.dead_letter_count == 0
+        assert society.supervisor.report().dead_letters == 0
 
 
 def test_counts_add_up_to_all_memories_at_every_step_and_nothing_is_done_before_it_is_kept(tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_an_embedder_that_dies_goes_on_by_itself_and_no_window_is_lost_or_double
         society.take("a")
         idle(society)
         assert not deaths
-        assert society.supervisor.health()[1].failures == 1
+        assert society.supervisor.report().actors[1].failures == 1
         assert windows(society) == [(row, 0) for row in range(1, 151)]
 
 
@@ -304,7 +304,7 @@ def test_vectors_that_are_kept_just_after_all_were_given_up_find_room(tmp_path: 
         assert len(rebuilt) == 1
         assert society.embed().done == 3
         assert windows(society) == [(1, 0), (2, 0), (3, 0)]
-        assert all(one.failures == 0 for one in society.supervisor.health())
+        assert all(one.failures == 0 for one in society.supervisor.report().actors)
 
 
 # --- another model ---------------------------------------------------------------------------------------------------
@@ -376,9 +376,9 @@ def test_without_a_model_words_answer_and_the_reply_and_the_dead_letter_say_so(t
         assert recalled.degraded == (
             "meaning: The embedding model is not at /nowhere: it is gone. Words alone answered.",
         )
-        letters = society.supervisor.dead_letters
+        letters = society.supervisor.report().last_dead_letters
         assert [(one.message, one.reason) for one in letters] == [("EmbedMore", "model_missing")]
-        assert all(one.failures == 0 for one in society.supervisor.health())
+        assert all(one.failures == 0 for one in society.supervisor.report().actors)
         society.load = lambda: society.encoder  # it is put there: no restart is needed
         assert society.embed().done == 1
 
@@ -446,7 +446,7 @@ def test_a_text_that_the_model_fails_on_holds_up_no_other_and_is_counted_and_log
         assert society.recall("poison", signals=("lexical",)).hits[0].text.endswith(b"poison")
         assert caplog.text.count("found by its words only") == 2
         assert "blue tin" not in caplog.text
-        assert all(one.failures == 0 for one in society.supervisor.health())
+        assert all(one.failures == 0 for one in society.supervisor.report().actors)
     with Society(tmp_path) as society:  # it is not tried again and again
         society.embed()
         assert society.encoder.encoded == []
@@ -471,7 +471,7 @@ def test_a_question_that_the_model_fails_on_is_answered_by_words_and_is_no_failu
             recalled = society.recall("poison")
             assert [hit.text for hit in recalled.hits] == [b"one poison"]
             assert "Words alone answered." in recalled.degraded[0]
-        assert society.supervisor.health()[1].failures == 0
+        assert society.supervisor.report().actors[1].failures == 0
 
 
 def test_a_model_that_keeps_dying_is_set_aside_with_its_reason_and_words_go_on(tmp_path: Path) -> None:
@@ -480,7 +480,7 @@ def test_a_model_that_keeps_dying_is_set_aside_with_its_reason_and_words_go_on(t
         society.encoder.chokes_on = lambda text: RuntimeError("the tea is in the blue tin")
         society.take("a")
         pause = threading.Event()
-        while not society.supervisor.health()[1].quarantined:
+        while not society.supervisor.report().actors[1].quarantined:
             pause.wait(0.001)
         recalled = society.recall("kettle")
         assert [hit.text for hit in recalled.hits] == [b"the kettle is on"]

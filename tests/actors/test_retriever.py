@@ -434,7 +434,7 @@ def test_a_recall_that_is_observed_is_kept_with_exactly_what_was_asked_and_given
     )
     asked = Apply(changes=(), key=b"later", author="test", run="test")
     assert society.ask(asked).seq == before + 1  # the store has handled what it was told before
-    assert society.supervisor.dead_letter_count == 0
+    assert society.supervisor.report().dead_letters == 0
 
 
 # --- following the log -----------------------------------------------------------------------------------------------
@@ -476,7 +476,7 @@ def test_recalls_and_captures_at_the_same_time_disturb_each_other_in_nothing(tmp
         done.set()
         assert all(one.result() for one in asking)
         assert len(society.recall("note", k=500).hits) == 300
-        assert all(one.failures == 0 for one in society.supervisor.health())
+        assert all(one.failures == 0 for one in society.supervisor.report().actors)
 
 
 @pytest.mark.parametrize("meaning", [False, True])

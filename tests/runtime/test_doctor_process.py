@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -184,14 +186,60 @@ def test_a_process_that_is_just_starting_is_left_alone(home: Path, meeting: Meet
     assert look(home)["process"].detail == "a process is just starting or leaving"
     meeting.write(card_of(home, pid=2**22 + 1, started="1.00"))
     assert look(home)["process"].state == "ok"
+
+
+def opened_for_a_reader(pipe: Path) -> int:
+    """A named pipe's end to write to, once somebody has opened the other one."""
+    found: list[int] = []
+
+    def read() -> bool:
+        try:
+            found.append(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+        return bool(found)
+
+    until(read)
+    return found[0]
+
+
+def test_a_process_that_starts_is_well_until_it_takes_too_long(home: Path, tmp_path: Path) -> None:
+    make_mind(home, "default", SystemClock())
+    settings, held, good = home / "mnemic.toml", tmp_path / "held", tmp_path / "good"
+    settings.rename(good)
+    os.mkfifo(held)
+    os.link(held, settings)
+    process = start("serve", "--engine", "embedded", "--home", home)
+    try:
+        held.write_bytes(good.read_bytes())  # it reads its settings once before it writes its card, and once after it
+        until(lambda: process.poll() is not None or Meeting(home).card() is not None)
+        writing = opened_for_a_reader(held)  # it waits for them now, until this is closed
+        shutil.copy(good, tmp_path / "copy")
+        (tmp_path / "copy").replace(settings)
+        check = look(home)["process"]
+        assert (check.state, check.detail) == ("ok", f"process {process.pid}, foreground, embedded engine, is starting")
+        later = ManualClock(SystemClock().now_us() + 150_000_000)
+        (check,) = examine_process.process(home, later)
+        assert (check.state, check.repairable) == ("wrong", False)
+        assert check.detail == f"process {process.pid} was started more than 120 s ago, and is not ready"
+        os.write(writing, good.read_bytes())
+        os.close(writing)
+        until(lambda: process.poll() is not None or look(home)["process"].detail.find("engine, ready") > 0)
+        assert process.poll() is None
+    finally:
+        process.kill()
+        finish(process)
+
+
+def test_of_a_process_whose_card_does_not_say_since_when_it_starts_nothing_bad_is_said(
+    home: Path, meeting: Meeting
+) -> None:
     meeting.write(card_of(home, state="starting"))
-    clock = ManualClock(round(float(process_start(os.getpid())) * 1e6))
-    (check,) = examine_process.process(home, clock)
-    assert check.detail == f"process {os.getpid()}, foreground, embedded engine, is starting"
-    clock.advance(150)
-    (check,) = examine_process.process(home, clock)
-    assert (check.state, check.repairable) == ("wrong", False)
-    assert "more than 120 s ago" in check.detail
+    meeting.card_path.write_text(
+        meeting.card_path.read_text("utf-8").replace("since_us", "of another version"), "utf-8"
+    )
+    assert look(home)["process"].detail == f"process {os.getpid()}, foreground, embedded engine, is starting"
 
 
 @pytest.mark.parametrize(("protocol", "state"), [(PROTOCOL - 1, "advice"), (PROTOCOL + 1, "wrong")])

@@ -6,9 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import pytest
-
-from mnemic.actors.errors import InvalidValue, Quarantined
+from mnemic.actors.errors import Quarantined
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.keeper import Keeper
 from mnemic.runtime.supervision import Policy, Quarantine, Restart
@@ -60,7 +58,7 @@ def test_every_decision_is_carried_out_on_the_engine() -> None:
     instructions = [kept.failed("store", f"cause {number}") for number in range(3)]
     assert [type(one) for one in instructions] == [Restart, Restart, Quarantine]
     assert engine.told[2] == ("store", "store failed 3 times and was set aside: cause 2.")
-    assert kept.release(None) == ["store"]
+    assert kept.release() == ["store"]
     assert engine.told[3:] == [("store", "released")]
 
 
@@ -84,11 +82,6 @@ def test_an_instance_that_cannot_be_closed_is_a_failure_without_a_decision() -> 
     assert (kept.view("store").failures, kept.view("store").cause, engine.told) == (1, "OSError at close", [])
 
 
-def test_nobody_of_another_name_can_be_released() -> None:
-    with pytest.raises(InvalidValue, match="cannot be 'clock'"):
-        keeper(Engine()).release(["store", "clock"])
-
-
 def test_however_failures_and_releases_meet_the_engine_was_told_last_what_the_health_says() -> None:
     engine = Engine()
     kept = keeper(engine)
@@ -102,7 +95,7 @@ def test_however_failures_and_releases_meet_the_engine_was_told_last_what_the_he
     def release() -> None:
         start.wait(30)
         for _ in range(200):
-            kept.release(["store"])
+            kept.release()
 
     with ThreadPoolExecutor(2) as pool:
         for job in (pool.submit(fail), pool.submit(release)):

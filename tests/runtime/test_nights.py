@@ -182,7 +182,7 @@ def test_while_an_actor_is_at_work_in_the_background_nobody_sleeps_or_leaves(bed
     assert bedroom.pass_time(5000) == []
     assert left == []
     go_on.set()
-    until(lambda: bedroom.supervisor.health()[0].handled == 1)
+    until(lambda: bedroom.supervisor.report().actors[0].handled == 1)
     assert len(bedroom.pass_time(0)) == 1
     assert bedroom.pass_time(0) == []
     assert left == [1]
@@ -300,7 +300,7 @@ def test_where_nobody_consolidates_nobody_is_asked_to_and_the_process_leaves_all
     clock.advance(5000)
     supervisor.tick()
     assert left == [1]
-    assert supervisor.dead_letter_count == 0
+    assert supervisor.report().dead_letters == 0
     supervisor.stop()
 
 
@@ -378,5 +378,5 @@ def test_the_default_consolidator_is_reached_from_the_idleness_of_a_real_mind(tm
         assert handled["consolidator"] == 1
         society.clock.advance(300)
         society.supervisor.tick()
-        assert {one.actor: one.handled for one in society.supervisor.health()}["consolidator"] == 1
+        assert {one.actor: one.handled for one in society.supervisor.report().actors}["consolidator"] == 1
         assert society.supervisor.ask(Count(), idle=True).seq == seq

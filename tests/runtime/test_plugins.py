@@ -63,7 +63,7 @@ def test_a_named_class_fills_its_slot_and_brings_its_settings(tmp_path: Path) ->
     assert (settings["fine.depth"], settings["fine.eager"]) == (5, False)
     running = start(tmp_path / "home", settings)
     assert running.ask(Sleep(run="n", seed=bytes(32), budget_s=1.0)).finished
-    assert [actor.kind for actor in running.health()][-1] == f"{HERE}:Fine"
+    assert [actor.kind for actor in running.report().actors][-1] == f"{HERE}:Fine"
     running.stop()
 
 
@@ -225,7 +225,7 @@ if __name__ == "__main__":
     try:
         nights = [society.ask(Sleep(run="night", seed=bytes(32), budget_s=1.0)) for _ in range(2)]
         found = society.ask(Recall(query="lines", kinds=("summary",), signals=("lexical",), observe=False))
-        kinds = {actor.actor: actor.kind for actor in society.health()}
+        kinds = {actor.actor: actor.kind for actor in society.report().actors}
     finally:
         society.stop()
     print(json.dumps([[night.steps for night in nights], [hit.text.decode() for hit in found.hits], kinds]))

@@ -74,7 +74,7 @@ def test_the_slots_start_in_order_with_their_built_in_actors_on_the_embedded_eng
     mind: tuple[MindFolder, Keys], specs: list[ActorSpec]
 ) -> None:
     running = started(mind)
-    assert [actor.actor for actor in running.health()] == list(SLOTS)
+    assert [actor.actor for actor in running.report().actors] == list(SLOTS)
     running.stop()
     assert [(spec.name, spec.kind) for spec in specs] == list(BUILT_IN.items())
     assert isinstance(running._engine, EmbeddedEngine)
@@ -168,6 +168,6 @@ def test_a_society_that_takes_over_fences_the_writer_of_the_one_before(mind: tup
     for other in (after, alone):  # whoever has no fence is nobody's rival
         keep(other, b"two")
     assert after.ask(Count()).memories == 2
-    assert not any(actor.failures for running in (before, after, alone) for actor in running.health())
+    assert not any(actor.failures for running in (before, after, alone) for actor in running.report().actors)
     for running in (before, after, alone):
         running.stop()

@@ -1,0 +1,125 @@
+"""The societies of one home's process: started when a mind is opened, shown, watched, and ended when nobody uses it.
+
+Below are `mnemic.minds`, which knows who uses which mind, and `mnemic.local`, which starts the actors.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mnemic.actors.contract import Clock
+from mnemic.actors.errors import MnemicError, ModelError
+from mnemic.actors.messages import Count, Counts, NameEncoder
+from mnemic.local import MakeEngine, open_society
+from mnemic.mind import Mind
+from mnemic.minds import Minds
+from mnemic.runtime.metrics import Metrics
+from mnemic.runtime.settings import load_settings
+
+__all__ = ["Societies"]
+
+_log = logging.getLogger("mnemic.societies")
+
+_FENCE = "serve"
+_LOOK_S = 5.0
+
+
+class Societies:
+    """All open minds of a home with their actors."""
+
+    def __init__(
+        self,
+        home: Path,
+        clock: Clock,
+        make_engine: MakeEngine,
+        metrics: Metrics,
+        card: Callable[[], dict[str, Any]],
+    ) -> None:
+        """Start none yet.
+
+        Args:
+            make_engine: makes the engine of one mind.
+            metrics: counts what the actors do, and shows how they are.
+            card: what the process says of itself.
+
+        Raises:
+            BadSettings, InvalidValue, ActorRefused: the home's settings are wrong.
+        """
+        self._home = home
+        self._clock = clock
+        self._make_engine = make_engine
+        self._metrics = metrics
+        self._card = card
+        self._quiet: dict[str, int] = {}  # those that want to do nothing more, and how many requests each had by then
+        self._kept: dict[str, int] = {}  # those of them that stay open with something to embed; not looked at again
+        self.settings = load_settings(home / "mnemic.toml")
+        """Hold for every mind that is opened from now on."""
+        self.minds = Minds(self._open, self._closed)
+        """Who uses which."""
+
+    def quiet(self) -> bool:
+        """Whether none of those that are open has anything to do or to wait for."""
+        quiet = self._quiet
+        return all(quiet.get(name) == mind.society.report().requests for name, mind in self.minds.open_ones().items())
+
+    def _open(self, name: str, create: bool) -> Mind:
+        supervisor = open_society(
+            self._home,
+            name,
+            self._make_engine,
+            clock=self._clock,
+            create=create,
+            settings=self.settings,
+            observer=self._metrics,
+            fence=_FENCE,
+        )
+        mind = Mind(supervisor, self._home, name, process=self._card)
+        try:
+            self._metrics.show(name, supervisor.report)
+            mind.follow()
+        except BaseException:
+            mind.close()
+            self._closed(name)
+            raise
+        supervisor.watch(on_idle_exit=lambda: self._leave_alone(name, mind))
+        return mind
+
+    def _closed(self, name: str) -> None:
+        self._metrics.hide(name)
+        self._quiet.pop(name, None)
+        self._kept.pop(name, None)
+
+    def _leave_alone(self, name: str, mind: Mind) -> None:
+        """Close a mind that nobody has wanted anything of for long, in the thread that watches it, but not the last one
+        that is open: whoever comes next is to find it ready, and opening takes seconds on Ray.
+        """
+        report = mind.society.report()
+        requests = report.requests
+        self._quiet[name] = requests
+        if len(self.minds.open_ones()) < 2:
+            return
+        if self._kept.get(name) == requests or any(actor.quarantined for actor in report.actors):
+            return  # why an actor was set aside would go with the mind
+        if _embeds(name, mind):
+            self._kept[name] = requests
+        elif self.minds.close_unused(name, mind, lambda: mind.society.report().requests == requests):
+            _log.info("closed the mind %s: nobody has used it for long", name)
+
+
+def _embeds(name: str, mind: Mind) -> bool:
+    """Whether a mind has memories to embed, and a model to do it with."""
+    society = mind.society
+    try:
+        counts = society.ask(Count(), _LOOK_S, idle=True)
+        assert isinstance(counts, Counts)
+        if not counts.pending:
+            return False
+        society.ask(NameEncoder(), _LOOK_S, idle=True)
+    except ModelError:  # without a model nothing is embedded, however long it stays open
+        return False
+    except MnemicError as error:
+        _log.warning("the mind %s stays open: %s", name, error.code, extra={"code": error.code})
+    return True
