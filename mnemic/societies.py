@@ -105,7 +105,12 @@ class Societies:
             return  # why an actor was set aside would go with the mind
         if _embeds(name, mind):
             self._kept[name] = requests
-        elif self.minds.close_unused(name, mind, lambda: mind.society.report().requests == requests):
+            return
+
+        def idle() -> bool:  # asked once nobody can come or go: of two that look at once, one stays
+            return len(self.minds.open_ones()) > 1 and mind.society.report().requests == requests
+
+        if self.minds.close_unused(name, mind, idle):
             _log.info("closed the mind %s: nobody has used it for long", name)
 
 
