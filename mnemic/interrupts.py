@@ -1,7 +1,6 @@
 """Interrupts: how a command ends before its time, by Ctrl-C or SIGTERM, without leaving a thread that nobody can end.
 
-A signal wakes the main thread alone. What blocks elsewhere is reading: a transcript on standard input, the assistant
-on the other end of MCP.
+A signal wakes the main thread alone. What blocks elsewhere is reading a transcript on standard input.
 """
 
 from __future__ import annotations
@@ -12,9 +11,7 @@ import os
 import select
 import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -24,7 +21,7 @@ from mnemic.actors.errors import SourceUnreadable
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["Terminated", "breakable_stdin", "heed_sigterm", "need_stdin", "run_aside"]
+__all__ = ["Terminated", "breakable_stdin", "heed_sigterm", "need_stdin"]
 
 
 class Terminated(SystemExit):
@@ -87,22 +84,3 @@ class _Breakable(io.RawIOBase):
         data = os.read(self._fd, len(view))
         view[: len(data)] = data
         return len(data)
-
-
-def run_aside(work: Callable[[], None]) -> None:
-    """Do a work that cannot be broken off in a thread that nobody waits for once a signal came; returns when it ends.
-
-    Raises: what the work raises.
-    """
-    ended: Future[None] = Future()
-
-    def run() -> None:
-        try:
-            work()
-        except BaseException as error:  # raised again below, in the thread that waits
-            ended.set_exception(error)
-        else:
-            ended.set_result(None)
-
-    threading.Thread(target=run, daemon=True).start()
-    ended.result()
