@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
@@ -49,12 +49,12 @@ from mnemic.actors.messages import (
 from mnemic.reports import Captured, Status
 from mnemic.runtime.paths import expanded
 from mnemic.runtime.projects import Locator, clean_scope
-from mnemic.runtime.reports import SocietyReport
+from mnemic.runtime.reports import SocietyPort
 
 if TYPE_CHECKING:
     from mnemic.actors.contract import Clock
 
-__all__ = ["Mind", "Society"]
+__all__ = ["Mind"]
 
 Progress = Callable[[str, int, int | None], None]
 """Told what is being done (``words`` or ``meaning``), how much of it is done, and how much there is."""
@@ -63,47 +63,11 @@ _MALFORMED_NAMED = 20  # all are counted
 _NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
 
 
-class Society(Protocol):
-    """The actors of one mind, wherever they run."""
-
-    def ask(
-        self,
-        message: Any,
-        timeout_s: float | None = None,
-        progress: Callable[[int, int | None], None] | None = None,
-        trace: str | None = None,
-        *,
-        idle: bool = False,
-    ) -> Any:
-        """Send a message and wait for its answer; see `mnemic.runtime.supervisor.Supervisor.ask`."""
-        ...
-
-    def tell(self, message: Any, trace: str | None = None) -> None:
-        """Send a message that nobody answers."""
-        ...
-
-    def report(self) -> SocietyReport:
-        """How the actors are."""
-        ...
-
-    def replay(self) -> int:
-        """Send dead letters again; returns how many."""
-        ...
-
-    def release(self) -> list[str]:
-        """Make quarantined actors anew; returns which."""
-        ...
-
-    def stop(self) -> None:
-        """Let go of them; those of this process end."""
-        ...
-
-
 class Mind:
     """One memory, open. Close it, or use it in a ``with`` block."""
 
     def __init__(
-        self, society: Society, home: Path, name: str, process: Callable[[], dict[str, Any] | None] = lambda: None
+        self, society: SocietyPort, home: Path, name: str, process: Callable[[], dict[str, Any] | None] = lambda: None
     ) -> None:
         """Speak to a society; `Mind.open` and `Mind.served` are the ways in.
 

@@ -26,7 +26,7 @@ from mnemic.runtime.mcp_face import make_server
 from mnemic.runtime.mcp_http import McpHttp
 from mnemic.runtime.mcp_stream import McpStream
 from mnemic.runtime.meeting import PROTOCOL, Card, Meeting
-from mnemic.runtime.metrics import Metrics
+from mnemic.runtime.metrics import CONTENT_TYPE, Metrics
 from mnemic.runtime.parent import ENGINE_LOST
 from mnemic.runtime.requests import Requests
 from mnemic.runtime.settings import load_settings
@@ -229,6 +229,8 @@ class Process:
     def _faces(self, sockets: Sequence[socket.socket], options: Options) -> Faces:
         http, mcp, *more = sockets
         server = make_server(self._minds, self, self._clock, __version__)
-        app = make_app(self._minds, self, metrics=self._metrics.exposition, mcp=McpHttp(server))
+        app = make_app(
+            self._minds, self, metrics=lambda: (CONTENT_TYPE, self._metrics.exposition()), mcp=McpHttp(server)
+        )
         tcp = Tcp(listening=more[0], **tcp_options(self._home, options)) if more else None
         return Faces(app, McpStream(server, self, __version__), http, mcp, tcp)

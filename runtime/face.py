@@ -17,48 +17,14 @@ import anyio.to_thread
 from mnemic.actors.changes import Place
 from mnemic.actors.events import DEFAULT_KINDS, Kind, Role
 from mnemic.actors.messages import Forgotten, Memory, Recalled, TextCaptured
+from mnemic.runtime.reports import Progress, SocietyPort
 
-__all__ = ["VERBS_AT_ONCE", "Door", "MindPort", "Minds", "Progress", "SocietyPort", "work"]
+__all__ = ["VERBS_AT_ONCE", "Door", "MindPort", "Minds", "work"]
 
 VERBS_AT_ONCE = 128
 """So many verbs run at a time; more wait for their turn."""
 
-Progress = Callable[[int, int | None], None]
-"""Told, in any thread, how much is done and how much there is."""
-
 T = TypeVar("T")
-
-
-class SocietyPort(Protocol):
-    """The actors of a mind; see `mnemic.runtime.supervisor.Supervisor`."""
-
-    def ask(
-        self,
-        message: Any,
-        timeout_s: float | None = None,
-        progress: Progress | None = None,
-        trace: str | None = None,
-        *,
-        idle: bool = False,
-    ) -> Any:
-        """Send a message and wait for its answer; an idle one is nobody's wish, and keeps nobody awake."""
-        ...
-
-    def tell(self, message: Any, trace: str | None = None) -> None:
-        """Send a message to all who take it."""
-        ...
-
-    def report(self) -> Any:
-        """How the actors are."""
-        ...
-
-    def replay(self) -> int:
-        """Send dead letters again; returns how many."""
-        ...
-
-    def release(self) -> list[str]:
-        """Make quarantined actors anew; returns which."""
-        ...
 
 
 class MindPort(Protocol):

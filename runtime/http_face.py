@@ -38,17 +38,14 @@ from mnemic.actors.errors import (
 )
 from mnemic.actors.messages import Take
 from mnemic.runtime.engine import cause_of
-from mnemic.runtime.face import Door, MindPort, Minds, Progress, SocietyPort, work
+from mnemic.runtime.face import Door, Minds, work
 from mnemic.runtime.meeting import PROTOCOL
+from mnemic.runtime.reports import Progress, SocietyPort
 from mnemic.runtime.wire import ASKED, TOLD, decode_message, encode, encode_error
 
 __all__ = [
     "BODY_BYTES",
-    "Door",
     "McpApp",
-    "MindPort",
-    "Minds",
-    "SocietyPort",
     "check_protocol",
     "draining",
     "make_app",
@@ -107,11 +104,11 @@ class _Asked(msgspec.Struct, frozen=True):
         )
 
 
-def make_app(minds: Minds, door: Door, *, metrics: Callable[[], bytes], mcp: McpApp) -> ASGIApp:
+def make_app(minds: Minds, door: Door, *, metrics: Callable[[], tuple[str, bytes]], mcp: McpApp) -> ASGIApp:
     """The application: ``/api/…``, ``/mcp``, ``/healthz`` and ``/metrics``.
 
     Args:
-        metrics: gives the text of ``/metrics``, in Prometheus' format.
+        metrics: gives the content type and the text of ``/metrics``.
     """
 
     async def ask(request: Request) -> Response:
@@ -171,8 +168,8 @@ def make_app(minds: Minds, door: Door, *, metrics: Callable[[], bytes], mcp: Mcp
         return _json(card) if refusal is None else _json(refusal | card, 503, {"Retry-After": "1"})
 
     async def show_metrics(_: Request) -> Response:
-        text = await work(lambda _: metrics())
-        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+        kind, text = await work(lambda _: metrics())
+        return Response(text, headers={"Content-Type": kind})
 
     app = Router(  # and no `Starlette`: that one has an answer of its own to an error
         routes=[

@@ -23,9 +23,10 @@ from mnemic.actors.errors import BadInput, InvalidValue, MnemicError
 from mnemic.actors.events import DEFAULT_KINDS
 from mnemic.actors.messages import Memory
 from mnemic.actors.times import parse_time, to_iso
-from mnemic.runtime.face import Door, MindPort, Minds, Progress, work
+from mnemic.runtime.face import Door, MindPort, Minds, work
 from mnemic.runtime.mcp_tools import ADDS, HIDES, READS, sentences, tool
 from mnemic.runtime.projects import NO_PLACE
+from mnemic.runtime.reports import Progress
 from mnemic.runtime.views import memory_view, parse_id, recalled_view, retirement_view, show_id
 
 __all__ = ["CALLER", "INSTRUCTIONS", "PAGE_BYTES", "Caller", "make_server"]

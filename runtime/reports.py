@@ -5,13 +5,26 @@ Above stand the supervisor, which fills them in, its client in another process, 
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from collections.abc import Callable
+from typing import Any, Literal, Protocol
 
 import msgspec
 
 from mnemic.actors.messages import NightReport
 
-__all__ = ["ActorHealth", "ActorState", "DeadLetter", "Observer", "SocietyReport", "Unobserved"]
+__all__ = [
+    "ActorHealth",
+    "ActorState",
+    "DeadLetter",
+    "Observer",
+    "Progress",
+    "SocietyPort",
+    "SocietyReport",
+    "Unobserved",
+]
+
+Progress = Callable[[int, int | None], None]
+"""Told, in any thread, how much is done and how much there is."""
 
 ActorState = Literal["running", "resting", "quarantined"]
 
@@ -71,6 +84,42 @@ class SocietyReport(msgspec.Struct, frozen=True, kw_only=True):
     """For how long nobody has wanted anything."""
     requests: int
     """How many times somebody did, since the process started."""
+
+
+class SocietyPort(Protocol):
+    """The actors of one mind, wherever they run: `mnemic.runtime.supervisor.Supervisor`, or its client."""
+
+    def ask(
+        self,
+        message: Any,
+        timeout_s: float | None = None,
+        progress: Progress | None = None,
+        trace: str | None = None,
+        *,
+        idle: bool = False,
+    ) -> Any:
+        """Send a message and wait for its answer; an idle one is nobody's wish, and keeps nobody awake."""
+        ...
+
+    def tell(self, message: Any, trace: str | None = None) -> None:
+        """Send a message to all who take it."""
+        ...
+
+    def report(self) -> SocietyReport:
+        """How the actors are."""
+        ...
+
+    def replay(self) -> int:
+        """Send dead letters again; returns how many."""
+        ...
+
+    def release(self) -> list[str]:
+        """Make quarantined actors anew; returns which."""
+        ...
+
+    def stop(self) -> None:
+        """Let go of them; those of this process end."""
+        ...
 
 
 class Observer(Protocol):

@@ -105,7 +105,9 @@ class Hosted:
         self.mcp = folder / "mcp.sock"
         self.tcp = None if tcp is None else tcp.listening.getsockname()
         self.server = make_server(minds, door, clock, mnemic.__version__)
-        app = make_app(minds, door, metrics=lambda: b"mnemic_up 1\n", mcp=McpHttp(self.server))
+        app = make_app(
+            minds, door, metrics=lambda: ("text/plain; version=9", b"mnemic_up 1\n"), mcp=McpHttp(self.server)
+        )
         self.stream = McpStream(self.server, door, mnemic.__version__)
         self.faces = Faces(app, self.stream, bound(self.http), bound(self.mcp), tcp)
         self.thread = threading.Thread(target=self.faces.run, name="faces")

@@ -23,6 +23,7 @@ from mnemic.mind import Mind
 from mnemic.runtime.client import RemoteSociety, reach
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.meeting import PROTOCOL, Card, Meeting
+from mnemic.runtime.metrics import CONTENT_TYPE
 from mnemic.runtime.tcp_face import bind_tcp
 from mnemic.runtime.tokens import check, new_token
 from tests.faces import finish, git_project, run, start, until
@@ -329,7 +330,9 @@ def metrics_of(home: Path) -> str:
     connection = UnixConnection(Path(ready(home).http))
     try:
         connection.request("GET", "/metrics")
-        return connection.getresponse().read().decode()
+        response = connection.getresponse()
+        assert response.getheader("Content-Type") == CONTENT_TYPE
+        return response.read().decode()
     finally:
         connection.close()
 
