@@ -230,8 +230,9 @@ class _Lines(logging.Handler):
                 if own
                 else Logged(_STRANGERS, record.levelno, discreetly(record), {})
             )
-        except Exception:  # as every handler of `logging` does: a line that cannot be written fails nobody
-            self.handleError(record)
+        except Exception as error:  # a line that cannot be written fails nobody, but is missed: stderr goes nowhere
+            lost = f"a line of {record.name} at {record.funcName} could not be written: {kind_of(error)}"
+            self._lines.append(Logged(_STRANGERS, logging.ERROR, lost, {}))
 
 
 def _fields(record: logging.LogRecord) -> dict[str, Any]:
