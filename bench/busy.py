@@ -6,13 +6,13 @@ of its time in Python, which holds the interpreter's lock, and half in NumPy, wh
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
 
-from mnemic.actors.contract import CONTRACT, Context, Setting
+from mnemic.actors.consolidator import ConsolidatorActor
+from mnemic.actors.contract import Context
 from mnemic.actors.messages import NightReport, Preempt, Sleep
-from mnemic.actors.ports import Ports
 
 __all__ = ["BusyConsolidator"]
 
@@ -20,17 +20,8 @@ _SIZE = 192
 _ROUNDS = 20_000
 
 
-class BusyConsolidator:
+class BusyConsolidator(ConsolidatorActor):
     """Computes nothing of use, for as long as the night's budget is."""
-
-    contract: ClassVar[int] = CONTRACT
-    takes: ClassVar[tuple[type, ...]] = (Sleep, Preempt)
-    settings: ClassVar[tuple[Setting, ...]] = ()
-
-    @classmethod
-    def make(cls, ports: Ports) -> Self:
-        """Take nothing."""
-        return cls()
 
     def handle(self, message: Any, context: Context) -> NightReport | None:
         """Burn until the budget is used up."""

@@ -69,6 +69,18 @@ def used(minds: Minds, name: str = "default", *, create: bool = False) -> Mind:
         return mind
 
 
+def slow(closing: threading.Event, go: threading.Event) -> type[Opened]:
+    """Minds that say when they are being closed, and wait for leave to be."""
+
+    class Slow(Opened):
+        def close(self) -> None:
+            closing.set()
+            assert go.wait(BOUND_S)
+            super().close()
+
+    return Slow
+
+
 def test_a_mind_is_opened_once_for_all_who_ask() -> None:
     opener = Opener()
     minds = Minds(opener)
@@ -158,13 +170,7 @@ def test_whoever_comes_while_all_are_reopened_waits_and_gets_a_new_one() -> None
     minds = Minds(opener)
     closing, go = threading.Event(), threading.Event()
 
-    class Slow(Opened):
-        def close(self) -> None:
-            closing.set()
-            assert go.wait(BOUND_S)
-            super().close()
-
-    opener.make = Slow
+    opener.make = slow(closing, go)
     used(minds)
     reopening, ended = in_thread(lambda: minds.reopen(BOUND_S))
     assert closing.wait(BOUND_S)
@@ -183,14 +189,8 @@ def test_a_mind_that_nobody_uses_is_closed_alone_and_opened_anew_for_who_comes_m
     closed: list[str] = []
     minds = Minds(opener, closed.append)
 
-    class Slow(Opened):
-        def close(self) -> None:
-            closing.set()
-            assert go.wait(BOUND_S)
-            super().close()
-
     other = used(minds, "other")
-    opener.make = Slow
+    opener.make = slow(closing, go)
     mind = used(minds)
     leaving, ended = in_thread(lambda: minds.close_unused("default", mind, lambda: True))
     assert closing.wait(BOUND_S)
@@ -228,13 +228,7 @@ def test_who_closes_all_is_told_of_each_and_waits_for_one_that_is_being_closed()
     closed: list[str] = []
     minds = Minds(opener, closed.append)
 
-    class Slow(Opened):
-        def close(self) -> None:
-            closing.set()
-            assert go.wait(BOUND_S)
-            super().close()
-
-    opener.make = Slow
+    opener.make = slow(closing, go)
     mind = used(minds)
     opener.make = lambda: Opened(OSError("no"))
     used(minds, "other")
