@@ -16,7 +16,7 @@ STUB = Path(__file__).parents[2] / "mnemic" / "_native.pyi"
 
 
 def test_the_stub_lists_exactly_what_is_there() -> None:
-    promised = {node.name for node in ast.parse(STUB.read_text()).body if isinstance(node, ast.FunctionDef)}
+    promised = {node.name for node in ast.parse(STUB.read_text()).body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     assert promised == {name for name in vars(native) if not name.startswith("__")}
 
 

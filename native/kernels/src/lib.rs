@@ -1,8 +1,10 @@
 //! The numeric kernels of Mnemic.
 //!
 //! This crate knows no Python: `mnemic-python` stands above it and hands it slices. Each kernel has a portable path and
-//! faster ones chosen at run time, and a NumPy twin in `tests/oracle.py`.
+//! faster ones chosen at run time ([`instructions`]), and a NumPy twin in `tests/oracle.py`.
 
 #![deny(missing_docs)]
 
+pub mod encoder;
+pub mod instructions;
 pub mod scan;

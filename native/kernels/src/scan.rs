@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use crate::instructions::InstructionSet;
+
 /// Why a scan could not be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanError {
@@ -38,49 +40,6 @@ impl fmt::Display for ScanError {
 
 impl std::error::Error for ScanError {}
 
-/// A way to compute, by the instructions it needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InstructionSet {
-    /// AVX-512F: sixteen floats at a time.
-    Avx512,
-    /// AVX2 with fused multiply-add: eight floats at a time.
-    Avx2,
-    /// Plain Rust, on every processor.
-    Portable,
-}
-
-impl InstructionSet {
-    /// All of them, the fastest first.
-    pub const ALL: [Self; 3] = [Self::Avx512, Self::Avx2, Self::Portable];
-
-    /// The fastest that this processor has.
-    pub fn detect() -> Self {
-        Self::ALL.into_iter().find(|set| set.is_available()).unwrap_or(Self::Portable)
-    }
-
-    /// Whether this processor has it.
-    pub fn is_available(self) -> bool {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => std::is_x86_feature_detected!("avx512f"),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma"),
-            #[cfg(not(target_arch = "x86_64"))]
-            Self::Avx512 | Self::Avx2 => false,
-            Self::Portable => true,
-        }
-    }
-
-    /// Its name, as `mnemic status` shows it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Avx512 => "avx512",
-            Self::Avx2 => "avx2",
-            Self::Portable => "portable",
-        }
-    }
-}
-
 /// Write the inner product of each row of `vectors` with `query` into `products`.
 ///
 /// `vectors` is row-major and holds `products.len()` rows of `query.len()` values. No rows is no work; rows without
@@ -90,16 +49,7 @@ impl InstructionSet {
 ///
 /// [`ScanError::ShapeMismatch`] before anything is written; [`ScanError::NotFinite`] where an input was not finite or
 /// a product overflowed, with `products` written but not to be used.
-pub fn inner_products(vectors: &[f32], query: &[f32], products: &mut [f32]) -> Result<(), ScanError> {
-    inner_products_with(InstructionSet::detect(), vectors, query, products)
-}
-
-/// [`inner_products`] by a named instruction set; the portable path where this processor has not got it.
-///
-/// # Errors
-///
-/// As [`inner_products`].
-pub fn inner_products_with(
+pub fn inner_products(
     set: InstructionSet,
     vectors: &[f32],
     query: &[f32],
@@ -123,7 +73,7 @@ pub fn inner_products_with(
             }
         }
         #[cfg(target_arch = "x86_64")]
-        InstructionSet::Avx2 if set.is_available() => {
+        InstructionSet::Avx2 | InstructionSet::AvxVnni if set.is_available() => {
             for (row, product) in rows_of.zip(products.iter_mut()) {
                 // SAFETY: the processor has AVX2 and FMA, as just asked, and both slices are `dimensions` long.
                 *product = unsafe { x86::product_avx2(row, query) };
@@ -226,7 +176,8 @@ mod x86 {
 
 #[cfg(test)]
 mod tests {
-    use super::{inner_products, inner_products_with, InstructionSet, ScanError};
+    use super::{inner_products, ScanError};
+    use crate::instructions::InstructionSet;
 
     /// Values in [-1, 1) from a linear congruential generator, the same on every machine.
     fn values(count: usize, seed: u64) -> Vec<f32> {
@@ -243,9 +194,9 @@ mod tests {
     fn every_instruction_set_agrees_with_double_precision() {
         for dimensions in (1..=70).chain([383, 384, 385, 1024]) {
             let (vectors, query) = (values(5 * dimensions, 7), values(dimensions, 11));
-            for set in InstructionSet::ALL {
+            for set in InstructionSet::available() {
                 let mut products = [0.0; 5];
-                assert_eq!(inner_products_with(set, &vectors, &query, &mut products), Ok(()));
+                assert_eq!(inner_products(set, &vectors, &query, &mut products), Ok(()));
                 for (row, product) in vectors.chunks_exact(dimensions).zip(products) {
                     let terms = || row.iter().zip(&query).map(|(a, b)| f64::from(*a) * f64::from(*b));
                     let bound = dimensions as f64 * f64::from(f32::EPSILON) * terms().map(f64::abs).sum::<f64>();
@@ -258,12 +209,12 @@ mod tests {
     #[test]
     fn a_row_has_the_same_product_whatever_lies_beside_it() {
         let (vectors, query) = (values(9 * 384, 3), values(384, 5));
-        for set in InstructionSet::ALL {
+        for set in InstructionSet::available() {
             let mut all = [0.0; 9];
-            assert_eq!(inner_products_with(set, &vectors, &query, &mut all), Ok(()));
+            assert_eq!(inner_products(set, &vectors, &query, &mut all), Ok(()));
             for (row, product) in vectors.chunks_exact(384).zip(all) {
                 let mut alone = [0.0];
-                assert_eq!(inner_products_with(set, row, &query, &mut alone), Ok(()));
+                assert_eq!(inner_products(set, row, &query, &mut alone), Ok(()));
                 assert_eq!(alone[0].to_bits(), product.to_bits());
             }
         }
@@ -271,9 +222,9 @@ mod tests {
 
     #[test]
     fn nothing_to_scan_is_no_error() {
-        assert_eq!(inner_products(&[], &[1.0, 2.0], &mut []), Ok(()));
+        assert_eq!(inner_products(InstructionSet::Portable, &[], &[1.0, 2.0], &mut []), Ok(()));
         let mut products = [5.0; 3];
-        assert_eq!(inner_products(&[], &[], &mut products), Ok(()));
+        assert_eq!(inner_products(InstructionSet::Portable, &[], &[], &mut products), Ok(()));
         assert_eq!(products, [0.0; 3]);
     }
 
@@ -281,7 +232,7 @@ mod tests {
     fn a_matrix_of_another_shape_is_refused_and_nothing_is_written() {
         let mut products = [5.0; 2];
         let error = ScanError::ShapeMismatch { rows: 2, dimensions: 2, values: 5 };
-        assert_eq!(inner_products(&[0.0; 5], &[1.0, 2.0], &mut products), Err(error));
+        assert_eq!(inner_products(InstructionSet::Portable, &[0.0; 5], &[1.0, 2.0], &mut products), Err(error));
         assert_eq!(products, [5.0; 2]);
         assert_eq!(error.to_string(), "5 values are not 2 rows of 2");
     }
@@ -289,21 +240,14 @@ mod tests {
     #[test]
     fn the_first_row_that_is_not_finite_is_named() {
         for bad in [f32::NAN, f32::INFINITY, f32::MAX] {
-            for set in InstructionSet::ALL {
+            for set in InstructionSet::available() {
                 let mut vectors = values(4 * 33, 1);
                 vectors[2 * 33 + 32] = bad;
                 let query = [2.0; 33];
-                let outcome = inner_products_with(set, &vectors, &query, &mut [0.0; 4]);
+                let outcome = inner_products(set, &vectors, &query, &mut [0.0; 4]);
                 assert_eq!(outcome, Err(ScanError::NotFinite { row: 2 }), "{set:?} {bad}");
             }
         }
         assert_eq!(ScanError::NotFinite { row: 2 }.to_string(), "the inner product of row 2 is not finite");
-    }
-
-    #[test]
-    fn the_chosen_instruction_set_is_one_this_processor_has() {
-        assert!(InstructionSet::detect().is_available());
-        assert!(InstructionSet::Portable.is_available());
-        assert!(["avx512", "avx2", "portable"].contains(&InstructionSet::detect().name()));
     }
 }

@@ -5,39 +5,38 @@
 
 #![deny(missing_docs)]
 
-use mnemic_kernels::scan::{self, InstructionSet};
-use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use std::fmt::Display;
+
+use mnemic_kernels::instructions::InstructionSet;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+
+mod encoder;
+mod scan;
 
 /// The native extension of Mnemic.
 #[pymodule]
 mod _native {
-    use super::*;
+    #[pymodule_export]
+    use super::encoder::Encoder;
+    #[pymodule_export]
+    use super::instruction_set;
+    #[pymodule_export]
+    use super::scan::inner_products;
+}
 
-    /// Take the inner product of each row with the query, the GIL released.
-    #[pyfunction]
-    fn inner_products<'py>(
-        py: Python<'py>,
-        vectors: PyReadonlyArray2<'py, f32>,
-        query: PyReadonlyArray1<'py, f32>,
-    ) -> PyResult<Bound<'py, PyArray1<f32>>> {
-        let (rows, width) = (vectors.shape()[0], vectors.shape()[1]);
-        let matrix = vectors.as_slice().map_err(|_| PyValueError::new_err("vectors are not C-contiguous"))?;
-        let probe = query.as_slice().map_err(|_| PyValueError::new_err("the query is not contiguous"))?;
-        if width != probe.len() {
-            let length = probe.len();
-            return Err(PyValueError::new_err(format!("vectors have {width} columns and the query {length}")));
-        }
-        let mut products = vec![0.0; rows];
-        py.detach(|| scan::inner_products(matrix, probe, &mut products))
-            .map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(PyArray1::from_vec(py, products))
-    }
+/// Name the code path chosen on this machine.
+#[pyfunction]
+fn instruction_set() -> PyResult<&'static str> {
+    Ok(chosen()?.name())
+}
 
-    /// Name the code path chosen on this machine.
-    #[pyfunction]
-    fn instruction_set() -> &'static str {
-        InstructionSet::detect().name()
-    }
+/// The instruction set in force; a ValueError where the environment names one that cannot be.
+fn chosen() -> PyResult<InstructionSet> {
+    InstructionSet::chosen().map_err(refused)
+}
+
+/// A kernel's typed error as Python's.
+fn refused(error: impl Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
 }

@@ -1,0 +1,142 @@
+//! A model's weights, checked and laid out.
+
+use super::dense::Dense;
+use super::elementwise::{quantise, sum};
+use super::{Config, EncoderError};
+
+/// Layer normalisation's weights.
+pub(super) struct Norm {
+    pub gain: Vec<f32>,
+    pub bias: Vec<f32>,
+}
+
+/// One encoder layer, post-norm.
+pub(super) struct Layer {
+    pub qkv: Dense,
+    pub mix: Dense,
+    pub mix_norm: Norm,
+    pub widen: Dense,
+    pub narrow: Dense,
+    pub narrow_norm: Norm,
+}
+
+/// The word embeddings: as bytes with what one is worth in each row, or as floats.
+enum Words {
+    Bytes(Vec<i8>, Vec<f32>),
+    Floats(Vec<f32>),
+}
+
+/// All of a model.
+pub(super) struct Model {
+    pub config: Config,
+    words: Words,
+    /// A window is one segment: the embedding of segment 0, the same for every token, is added to the positions.
+    positions: Vec<f32>,
+    pub norm: Norm,
+    pub layers: Vec<Layer>,
+}
+
+impl Model {
+    pub(super) fn new<'a>(
+        config: Config,
+        in_bytes: bool,
+        tensors: impl Fn(&str) -> Option<&'a [f32]>,
+    ) -> Result<Self, EncoderError> {
+        let Config { vocabulary, hidden, layers, heads, intermediate, positions, .. } = config;
+        if [vocabulary, hidden, layers, heads, intermediate, positions].contains(&0) || hidden % heads != 0 {
+            return Err(EncoderError::NoShape);
+        }
+        let tensor = |name: String, rows: usize, columns: usize| {
+            let values = tensors(&name).ok_or_else(|| EncoderError::Absent { name: name.clone() })?;
+            match rows.checked_mul(columns) {
+                Some(expected) if expected == values.len() => {}
+                expected => {
+                    let expected = expected.unwrap_or(usize::MAX);
+                    return Err(EncoderError::WrongSize { name, found: values.len(), expected });
+                }
+            }
+            if sum(values, |value| value * 0.0) != 0.0 {
+                // only what is not finite gives something else than zero
+                return Err(EncoderError::NotFinite { name });
+            }
+            Ok(values)
+        };
+        let row = |name: String| tensor(name, 1, hidden).map(<[f32]>::to_vec);
+        let norm = |name: String| Ok(Norm { gain: row(format!("{name}.weight"))?, bias: row(format!("{name}.bias"))? });
+        let dense = |name: String, outputs: usize, inputs: usize| {
+            let weights = tensor(format!("{name}.weight"), outputs, inputs)?;
+            let bias = tensor(format!("{name}.bias"), 1, outputs)?.to_vec();
+            Ok(Dense::new(weights, bias, inputs, in_bytes))
+        };
+        let layer = |number: usize| {
+            let prefix = format!("encoder.layer.{number}");
+            let attention = |part: &str| format!("{prefix}.attention.{part}");
+            let (mut weights, mut bias) = (Vec::with_capacity(3 * hidden * hidden), Vec::with_capacity(3 * hidden));
+            let scale = 1.0 / ((hidden / heads) as f32).sqrt(); // queries come out scaled
+            for (part, scale) in [("self.query", scale), ("self.key", 1.0), ("self.value", 1.0)] {
+                let scaled = |value: &f32| value * scale;
+                weights.extend(tensor(attention(&format!("{part}.weight")), hidden, hidden)?.iter().map(scaled));
+                bias.extend(tensor(attention(&format!("{part}.bias")), 1, hidden)?.iter().map(scaled));
+            }
+            Ok(Layer {
+                qkv: Dense::new(&weights, bias, hidden, in_bytes),
+                mix: dense(attention("output.dense"), hidden, hidden)?,
+                mix_norm: norm(attention("output.LayerNorm"))?,
+                widen: dense(format!("{prefix}.intermediate.dense"), intermediate, hidden)?,
+                narrow: dense(format!("{prefix}.output.dense"), hidden, intermediate)?,
+                narrow_norm: norm(format!("{prefix}.output.LayerNorm"))?,
+            })
+        };
+        let embedding = |part: &str| format!("embeddings.{part}.weight");
+        let words = tensor(embedding("word_embeddings"), vocabulary, hidden)?;
+        let mut places = tensor(embedding("position_embeddings"), positions, hidden)?.to_vec();
+        let segment = &tensor(embedding("token_type_embeddings"), 2, hidden)?[..hidden];
+        for place in places.chunks_exact_mut(hidden) {
+            for (value, more) in place.iter_mut().zip(segment) {
+                *value += more;
+            }
+        }
+        Ok(Self {
+            config,
+            words: Words::new(words, hidden, in_bytes),
+            positions: places,
+            norm: norm("embeddings.LayerNorm".to_owned())?,
+            layers: (0..layers).map(layer).collect::<Result<_, EncoderError>>()?,
+        })
+    }
+
+    /// Write what a token is before the first layer, not normalised yet. The token was checked.
+    #[inline(always)]
+    pub(super) fn embed(&self, token: usize, position: usize, out: &mut [f32]) {
+        let hidden = out.len();
+        let place = &self.positions[position * hidden..][..hidden];
+        match &self.words {
+            Words::Floats(words) => {
+                for ((value, word), place) in out.iter_mut().zip(&words[token * hidden..][..hidden]).zip(place) {
+                    *value = word + place;
+                }
+            }
+            Words::Bytes(words, worth) => {
+                let worth = worth[token];
+                for ((value, word), place) in out.iter_mut().zip(&words[token * hidden..][..hidden]).zip(place) {
+                    *value = f32::from(*word) * worth + place;
+                }
+            }
+        }
+    }
+}
+
+impl Words {
+    fn new(words: &[f32], hidden: usize, in_bytes: bool) -> Self {
+        if !in_bytes {
+            return Self::Floats(words.to_vec());
+        }
+        let mut row = vec![0_u8; hidden];
+        let (mut bytes, mut worth) = (Vec::with_capacity(words.len()), Vec::with_capacity(words.len() / hidden));
+        for word in words.chunks_exact(hidden) {
+            worth.push(quantise(word, 0, &mut row));
+            bytes.extend(row.iter().map(|byte| *byte as i8));
+        }
+        Self::Bytes(bytes, worth)
+    }
+}
