@@ -1,14 +1,14 @@
 //! Self-attention of one window (Vaswani et al. 2017, arXiv:1706.03762), head by head, in floats.
 
-use super::elementwise::exponentials;
-use super::tiles::{Floats, Products, Rows, Tiles, LANES, TILE_COLUMNS, TILE_ROWS};
+use super::elementwise::{exponentials, put};
+use super::tiles::{Cells, Floats, Rows, Tiles, LANES, TILE_PANELS, TILE_ROWS};
 
 /// Room for one head's keys and values, laid out for the products, and for the weights of a few rows.
 #[derive(Default)]
 pub(super) struct Room {
     keys: Vec<Floats>,
     values: Vec<Floats>,
-    weights: Vec<f32>,
+    weights: Vec<[f32; LANES]>,
 }
 
 /// Write what each token takes from all into `context`, `(tokens, hidden)`.
@@ -23,50 +23,53 @@ pub(super) unsafe fn attend<T: Tiles>(qkv: &[f32], heads: usize, hidden: usize, 
     let (stride, size) = (3 * hidden, hidden / heads);
     let tokens = qkv.len() / stride;
     let (blocks, parts) = (tokens.div_ceil(LANES), size.div_ceil(LANES));
-    let width = blocks * LANES;
     room.keys.resize(blocks * size, Floats([0.0; LANES]));
     room.values.resize(parts * tokens, Floats([0.0; LANES]));
-    room.weights.resize(T::ROWS * width, 0.0);
-    let mut products: Products = [[0.0; TILE_COLUMNS]; TILE_ROWS];
+    room.weights.resize(T::ROWS * blocks, [0.0; LANES]);
+    let mut cells: Cells<f32> = [[[0.0; LANES]; TILE_PANELS]; TILE_ROWS];
     for head in 0..heads {
         lay_out(qkv, stride, hidden + head * size, size, room);
         for row in (0..tokens).step_by(T::ROWS) {
             let rows = T::ROWS.min(tokens - row);
             let queries = Rows { values: &qkv[row * stride + head * size..], stride };
-            let mut block = 0;
-            while block < blocks {
-                let panels = if block + T::PANELS <= blocks { T::PANELS } else { 1 };
+            for (block, panels) in stretches::<T>(blocks) {
                 // SAFETY: the caller's.
-                unsafe { T::floats::<false>(rows, panels, queries, &room.keys[block * size..], size, &mut products) };
-                for (weights, products) in room.weights.chunks_exact_mut(width).zip(&products[..rows]) {
-                    weights[block * LANES..][..panels * LANES].copy_from_slice(&products[..panels * LANES]);
+                unsafe { T::floats::<true>(rows, panels, queries, &room.keys[block * size..], size, &mut cells) };
+                for (weights, cells) in room.weights.chunks_exact_mut(blocks).zip(&cells[..rows]) {
+                    weights[block..block + panels].copy_from_slice(&cells[..panels]);
                 }
-                block += panels;
             }
             let mut shares = [0.0_f32; TILE_ROWS];
-            for (weights, share) in room.weights.chunks_exact_mut(width).zip(&mut shares[..rows]) {
-                *share = 1.0 / exponentials(&mut weights[..tokens]);
+            for (weights, share) in room.weights.chunks_exact_mut(blocks).zip(&mut shares[..rows]) {
+                if let Some(last) = weights.last_mut() {
+                    last[tokens - (blocks - 1) * LANES..].fill(f32::NEG_INFINITY);
+                    // no tokens any more
+                }
+                *share = 1.0 / exponentials(weights);
             }
-            let weights = Rows { values: &room.weights, stride: width };
-            let mut part = 0;
-            while part < parts {
-                let panels = if part + T::PANELS <= parts { T::PANELS } else { 1 };
+            let weights = Rows { values: room.weights.as_flattened(), stride: blocks * LANES };
+            for (part, panels) in stretches::<T>(parts) {
                 // SAFETY: the caller's.
-                unsafe {
-                    T::floats::<false>(rows, panels, weights, &room.values[part * tokens..], tokens, &mut products)
-                };
-                let columns = part * LANES..size.min((part + panels) * LANES);
-                for index in 0..rows {
-                    let at = (row + index) * hidden + head * size;
-                    let out = &mut context[at + columns.start..at + columns.end];
-                    for (value, product) in out.iter_mut().zip(&products[index]) {
-                        *value = product * shares[index];
+                unsafe { T::floats::<true>(rows, panels, weights, &room.values[part * tokens..], tokens, &mut cells) };
+                for (index, (cells, share)) in cells.iter().zip(&shares[..rows]).enumerate() {
+                    for (panel, products) in cells[..panels].iter().enumerate() {
+                        let column = (part + panel) * LANES;
+                        let at = (row + index) * hidden + head * size + column;
+                        let values = products.map(|product| product * share);
+                        put(&values, &mut context[at..at + LANES.min(size - column)]);
                     }
                 }
-                part += panels;
             }
         }
     }
+}
+
+/// The first panel of each tile, and how many it has.
+#[inline(always)]
+fn stretches<T: Tiles>(panels: usize) -> impl Iterator<Item = (usize, usize)> {
+    let many = panels / T::PANELS;
+    let whole = (0..many).map(|tile| (tile * T::PANELS, T::PANELS));
+    whole.chain((many * T::PANELS..panels).map(|panel| (panel, 1)))
 }
 
 /// Lay out a head's keys, sixteen tokens a panel and a line for each dimension, and its values, sixteen dimensions a
@@ -80,7 +83,16 @@ fn lay_out(qkv: &[f32], stride: usize, from: usize, size: usize, room: &mut Room
             line.0[token % LANES] = *key;
         }
         for (part, values) in row[from + hidden..from + hidden + size].chunks(LANES).enumerate() {
-            room.values[part * tokens + token].0[..values.len()].copy_from_slice(values);
+            put_line(&mut room.values[part * tokens + token], values);
         }
+    }
+}
+
+/// The first values of a line.
+#[inline(always)]
+fn put_line(line: &mut Floats, values: &[f32]) {
+    match values.first_chunk::<LANES>() {
+        Some(whole) => line.0 = *whole,
+        None => line.0[..values.len()].copy_from_slice(values),
     }
 }

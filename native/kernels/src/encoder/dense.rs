@@ -1,13 +1,13 @@
 //! Matrix products with weights that were laid out beforehand, in bytes or in floats.
 
-use super::elementwise::quantise;
-use super::tiles::{Bytes, Floats, Integers, Products, Rows, Tiles, LANES, STEP, TILE_COLUMNS, TILE_ROWS};
+use super::elementwise::{quantise, quantise_evenly, Scale};
+use super::tiles::{Bytes, Cells, Floats, Rows, Tiles, LANES, STEP, TILE_PANELS, TILE_ROWS};
 
 /// A dense layer: `x W^T + b`.
 pub(super) struct Dense {
     inputs: usize,
     outputs: usize,
-    bias: Vec<f32>,
+    bias: Vec<[f32; LANES]>,
     weights: Weights,
 }
 
@@ -20,28 +20,30 @@ enum Weights {
 struct ByteWeights {
     panels: Vec<Bytes>,
     /// What one is worth, for each output.
-    worth: Vec<f32>,
+    worth: Vec<[f32; LANES]>,
+    /// The sum of its bytes, for each output: what 1 added to every input's byte would add.
+    sums: Vec<[i32; LANES]>,
     /// The sum of its weights, for each output: what 1 added to every input would add.
-    sums: Vec<i32>,
+    totals: Vec<[f32; LANES]>,
 }
 
-/// What becomes of the outputs: a stretch of one row at a time.
+/// What becomes of the outputs, `(rows, outputs)`: sixteen of one row at a time.
 pub(super) trait Sink {
-    /// Take the values of row `row` from column `column` on.
-    fn take(&mut self, row: usize, column: usize, values: &mut [f32]);
+    /// Take the values of a row from column `column` on; of the row's last ones, those beyond its end mean nothing.
+    fn take(&mut self, row: usize, column: usize, values: &mut [f32; LANES]);
 }
 
 /// Room for what a product needs on the way; grows to what was asked of it.
 #[derive(Default)]
 pub(super) struct Room {
     bytes: Vec<u8>,
-    worth: Vec<f32>,
+    scales: Vec<Scale>,
 }
 
 impl Dense {
     /// Lay out weights `(outputs, inputs)`, row-major, as bytes or as floats.
-    pub(super) fn new(weights: &[f32], bias: Vec<f32>, inputs: usize, in_bytes: bool) -> Self {
-        let outputs = bias.len();
+    pub(super) fn new(weights: &[f32], bias: &[f32], inputs: usize, in_bytes: bool) -> Self {
+        let (outputs, bias) = (bias.len(), in_lanes(bias));
         let weights = if in_bytes {
             Weights::Bytes(ByteWeights::new(weights, inputs, outputs))
         } else {
@@ -84,48 +86,47 @@ impl Dense {
         let steps = self.inputs.div_ceil(STEP);
         let stride = steps * STEP;
         room.bytes.resize(rows * stride, 0);
-        room.worth.resize(rows, 0.0);
+        room.scales.resize(rows, Scale::default());
         let lines = x.chunks_exact(self.inputs).zip(room.bytes.chunks_exact_mut(stride));
-        for ((row, bytes), worth) in lines.zip(&mut room.worth) {
-            *worth = quantise(row, T::OFFSET, bytes);
+        for ((row, bytes), scale) in lines.zip(&mut room.scales) {
+            *scale = quantise(row, T::SHIFT, bytes);
         }
-        let mut sums: Integers = [[0; TILE_COLUMNS]; TILE_ROWS];
-        let mut values = [0.0_f32; TILE_COLUMNS];
+        let mut cells: Cells<i32> = [[[0; LANES]; TILE_PANELS]; TILE_ROWS];
         for tile in tiles::<T>(rows, self.outputs) {
             let left = Rows { values: &room.bytes[tile.row * stride..], stride };
-            let right = &weights.panels[tile.column / LANES * steps..];
+            let right = &weights.panels[tile.panel * steps..];
             // SAFETY: the caller's.
-            unsafe { T::bytes(tile.rows, tile.panels, left, right, steps, &mut sums) };
-            let columns = tile.column..self.outputs.min(tile.column + tile.panels * LANES);
-            let (scales, offsets) = (&weights.worth[columns.clone()], &weights.sums[columns.clone()]);
-            let (bias, values) = (&self.bias[columns.clone()], &mut values[..columns.len()]);
-            for (row, sums) in sums[..tile.rows].iter().enumerate() {
-                let worth = room.worth[tile.row + row];
-                for (index, value) in values.iter_mut().enumerate() {
-                    let whole = sums[index] - T::OFFSET * offsets[index];
-                    *value = whole as f32 * (worth * scales[index]) + bias[index];
+            unsafe { T::bytes(tile.rows, tile.panels, left, right, steps, &mut cells) };
+            for (row, cells) in cells[..tile.rows].iter().enumerate() {
+                let scale = room.scales[tile.row + row];
+                for (panel, sums) in cells[..tile.panels].iter().enumerate() {
+                    let number = tile.panel + panel;
+                    let (worth, totals) = (&weights.worth[number], &weights.totals[number]);
+                    let (shifts, bias) = (&weights.sums[number], &self.bias[number]);
+                    let mut values = std::array::from_fn(|lane| {
+                        let whole = sums[lane] + T::SHIFT * shifts[lane];
+                        whole as f32 * (scale.worth * worth[lane]) + (scale.least * totals[lane] + bias[lane])
+                    });
+                    sink.take(tile.row + row, number * LANES, &mut values);
                 }
-                sink.take(tile.row + row, tile.column, values);
             }
         }
     }
 
     #[inline(always)]
     unsafe fn apply_floats<T: Tiles>(&self, weights: &[Floats], x: &[f32], rows: usize, sink: &mut impl Sink) {
-        let mut sums: Products = [[0.0; TILE_COLUMNS]; TILE_ROWS];
+        let mut cells: Cells<f32> = [[[0.0; LANES]; TILE_PANELS]; TILE_ROWS];
         for tile in tiles::<T>(rows, self.outputs) {
             let left = Rows { values: &x[tile.row * self.inputs..], stride: self.inputs };
-            let right = &weights[tile.column / LANES * self.inputs..];
+            let right = &weights[tile.panel * self.inputs..];
             // SAFETY: the caller's.
-            unsafe { T::floats::<true>(tile.rows, tile.panels, left, right, self.inputs, &mut sums) };
-            let columns = tile.column..self.outputs.min(tile.column + tile.panels * LANES);
-            let bias = &self.bias[columns.clone()];
-            for (row, sums) in sums[..tile.rows].iter_mut().enumerate() {
-                let values = &mut sums[..columns.len()];
-                for (value, bias) in values.iter_mut().zip(bias) {
-                    *value += bias;
+            unsafe { T::floats::<false>(tile.rows, tile.panels, left, right, self.inputs, &mut cells) };
+            for (row, cells) in cells[..tile.rows].iter().enumerate() {
+                for (panel, sums) in cells[..tile.panels].iter().enumerate() {
+                    let bias = &self.bias[tile.panel + panel];
+                    let mut values = std::array::from_fn(|lane| sums[lane] + bias[lane]);
+                    sink.take(tile.row + row, (tile.panel + panel) * LANES, &mut values);
                 }
-                sink.take(tile.row + row, tile.column, values);
             }
         }
     }
@@ -135,28 +136,33 @@ impl ByteWeights {
     fn new(weights: &[f32], inputs: usize, outputs: usize) -> Self {
         let steps = inputs.div_ceil(STEP);
         let mut panels = vec![Bytes([0; LANES * STEP]); outputs.div_ceil(LANES) * steps];
-        let mut bytes = vec![0_u8; steps * STEP];
+        let mut bytes = vec![0; steps * STEP];
         let (mut worth, mut sums) = (Vec::with_capacity(outputs), Vec::with_capacity(outputs));
         for (output, row) in weights.chunks_exact(inputs).enumerate() {
-            worth.push(quantise(row, 0, &mut bytes));
-            sums.push(bytes.iter().map(|byte| i32::from(*byte as i8)).sum());
+            worth.push(quantise_evenly(row, &mut bytes));
+            sums.push(bytes.iter().map(|byte| i32::from(*byte)).sum());
             let panel = &mut panels[output / LANES * steps..][..steps];
             let lane = output % LANES * STEP;
             for (line, four) in panel.iter_mut().zip(bytes.chunks_exact(STEP)) {
-                for (weight, byte) in line.0[lane..lane + STEP].iter_mut().zip(four) {
-                    *weight = *byte as i8;
-                }
+                line.0[lane..lane + STEP].copy_from_slice(four);
             }
         }
-        Self { panels, worth, sums }
+        let totals: Vec<f32> = sums.iter().zip(&worth).map(|(sum, worth): (&i32, &f32)| *sum as f32 * worth).collect();
+        Self { panels, worth: in_lanes(&worth), sums: in_lanes(&sums), totals: in_lanes(&totals) }
     }
+}
+
+/// Sixteen values at a time, zeros after the last.
+fn in_lanes<T: Copy + Default>(values: &[T]) -> Vec<[T; LANES]> {
+    let lanes = |chunk: &[T]| std::array::from_fn(|lane| chunk.get(lane).copied().unwrap_or_default());
+    values.chunks(LANES).map(lanes).collect()
 }
 
 /// A part of the outputs that is computed at once.
 struct Tile {
     row: usize,
     rows: usize,
-    column: usize,
+    panel: usize,
     panels: usize,
 }
 
@@ -172,6 +178,6 @@ fn tiles<T: Tiles>(rows: usize, outputs: usize) -> impl Iterator<Item = Tile> {
         let (panel, width) =
             if stretch < many { (stretch * T::PANELS, T::PANELS) } else { (many * T::PANELS + stretch - many, 1) };
         let row = height * T::ROWS;
-        Tile { row, rows: T::ROWS.min(rows - row), column: panel * LANES, panels: width }
+        Tile { row, rows: T::ROWS.min(rows - row), panel, panels: width }
     })
 }

@@ -2,10 +2,10 @@
 
 use super::attention::{attend, Room as AttentionRoom};
 use super::dense::{Room as DenseRoom, Sink};
-use super::elementwise::{gelu, normalise, relu, to_unit};
+use super::elementwise::{gelu, normalise, put, relu, to_unit};
 #[cfg(target_arch = "x86_64")]
 use super::tiles::{Avx2, Avx512, AvxVnni};
-use super::tiles::{Portable, Tiles};
+use super::tiles::{Portable, Tiles, LANES};
 use super::weights::Model;
 use super::{Activation, Pooling};
 use crate::instructions::InstructionSet;
@@ -159,6 +159,12 @@ impl<'a> Pass<'a> {
     }
 }
 
+/// Sixteen values of a row from a column on, fewer at its end; rows are `width` long.
+#[inline(always)]
+fn stretch(out: &mut [f32], width: usize, row: usize, column: usize) -> &mut [f32] {
+    &mut out[row * width + column..][..LANES.min(width - column)]
+}
+
 /// Puts the outputs where they belong.
 struct Store<'a> {
     out: &'a mut [f32],
@@ -167,8 +173,8 @@ struct Store<'a> {
 
 impl Sink for Store<'_> {
     #[inline(always)]
-    fn take(&mut self, row: usize, column: usize, values: &mut [f32]) {
-        self.out[row * self.width + column..][..values.len()].copy_from_slice(values);
+    fn take(&mut self, row: usize, column: usize, values: &mut [f32; LANES]) {
+        put(values, stretch(self.out, self.width, row, column));
     }
 }
 
@@ -180,9 +186,11 @@ struct Add<'a> {
 
 impl Sink for Add<'_> {
     #[inline(always)]
-    fn take(&mut self, row: usize, column: usize, values: &mut [f32]) {
-        for (sum, value) in self.out[row * self.width + column..].iter_mut().zip(values) {
-            *sum += *value;
+    fn take(&mut self, row: usize, column: usize, values: &mut [f32; LANES]) {
+        let out = stretch(self.out, self.width, row, column);
+        match out.first_chunk_mut::<LANES>() {
+            Some(whole) => (0..LANES).for_each(|lane| whole[lane] += values[lane]),
+            None => out.iter_mut().zip(values).for_each(|(sum, value)| *sum += *value),
         }
     }
 }
@@ -196,11 +204,11 @@ struct Activate<'a> {
 
 impl Sink for Activate<'_> {
     #[inline(always)]
-    fn take(&mut self, row: usize, column: usize, values: &mut [f32]) {
+    fn take(&mut self, row: usize, column: usize, values: &mut [f32; LANES]) {
         match self.activation {
             Activation::Gelu => gelu(values),
             Activation::Relu => relu(values),
         }
-        self.out[row * self.width + column..][..values.len()].copy_from_slice(values);
+        put(values, stretch(self.out, self.width, row, column));
     }
 }

@@ -10,6 +10,8 @@ mod attention;
 mod dense;
 mod elementwise;
 mod forward;
+#[cfg(test)]
+mod tests;
 mod tiles;
 mod weights;
 

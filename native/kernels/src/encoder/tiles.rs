@@ -2,15 +2,16 @@
 //!
 //! A tile is a few rows of the left side times a few panels of the right side; a panel is sixteen columns, laid out so
 //! that what one step needs is one cache line. Byte products are summed as integers and are the same on every set.
-//! Float products are summed in the order of the inner dimension, one sum for each cell; `FUSED` lets a set round once
-//! for a multiplication and an addition where it can, and without it every set gives the same bits.
+//! Float products are summed in the order of the inner dimension, one sum for each cell, and each multiplication is
+//! rounded together with its addition. Plain Rust does so only where it is asked for the same bits (`EXACT`) or the
+//! processor has an instruction for it: else it is a function call.
 
 /// Columns of a panel.
 pub(super) const LANES: usize = 16;
 /// The most rows of any set's tile.
 pub(super) const TILE_ROWS: usize = 6;
-/// The most columns of any set's tile.
-pub(super) const TILE_COLUMNS: usize = 4 * LANES;
+/// The most panels of any set's tile.
+pub(super) const TILE_PANELS: usize = 4;
 /// Bytes of the inner dimension that one step takes in.
 pub(super) const STEP: usize = 4;
 
@@ -24,10 +25,8 @@ pub(super) struct Floats(pub [f32; LANES]);
 #[repr(C, align(64))]
 pub(super) struct Bytes(pub [i8; LANES * STEP]);
 
-/// What a tile of bytes gives, row by row.
-pub(super) type Integers = [[i32; TILE_COLUMNS]; TILE_ROWS];
-/// What a tile of floats gives, row by row.
-pub(super) type Products = [[f32; TILE_COLUMNS]; TILE_ROWS];
+/// What a tile gives, row by row and panel by panel.
+pub(super) type Cells<T> = [[[T; LANES]; TILE_PANELS]; TILE_ROWS];
 
 /// The left side of a product: rows that lie `stride` apart.
 #[derive(Clone, Copy)]
@@ -51,28 +50,29 @@ pub(super) trait Tiles {
     const ROWS: usize;
     /// The most panels of a tile of several; a tile has this many or one.
     const PANELS: usize;
-    /// What the left side's bytes are stored with: 128 where the instructions take unsigned ones, else 0.
-    const OFFSET: i32;
+    /// What is taken from the left side's bytes before they are stored: 128 where the instructions take signed ones, and
+    /// 0 where they take unsigned ones.
+    const SHIFT: i32;
 
     /// Integer products of `rows` rows with `panels` panels of `steps` lines each, which stand one behind the other.
     ///
     /// # Safety
     ///
     /// The processor has the instruction set.
-    unsafe fn bytes(rows: usize, panels: usize, left: Rows<u8>, right: &[Bytes], steps: usize, out: &mut Integers);
+    unsafe fn bytes(rows: usize, panels: usize, left: Rows<u8>, right: &[Bytes], steps: usize, out: &mut Cells<i32>);
 
     /// The same for floats; a panel has `steps` lines, one for each value of a row.
     ///
     /// # Safety
     ///
     /// The processor has the instruction set.
-    unsafe fn floats<const FUSED: bool>(
+    unsafe fn floats<const EXACT: bool>(
         rows: usize,
         panels: usize,
         left: Rows<f32>,
         right: &[Floats],
         steps: usize,
-        out: &mut Products,
+        out: &mut Cells<f32>,
     );
 }
 
@@ -80,39 +80,48 @@ pub(super) trait Tiles {
 pub(super) struct Portable;
 
 impl Portable {
+    /// Two sums for each lane, each of two products: what a compiler has an instruction for, on most processors.
     #[inline(always)]
-    fn bytes_of<const R: usize>(left: Rows<u8>, right: &[Bytes], steps: usize, out: &mut Integers) {
-        let mut sums = [[0_i32; LANES]; R];
+    fn bytes_of<const R: usize>(left: Rows<u8>, right: &[Bytes], steps: usize, out: &mut Cells<i32>) {
+        let mut sums = [[0_i32; 2 * LANES]; R];
         for (step, line) in right[..steps].iter().enumerate() {
+            let weights = line.0.map(i16::from);
             for (row, sums) in sums.iter_mut().enumerate() {
                 let at = row * left.stride + step * STEP;
-                let four = [0, 1, 2, 3].map(|byte| i32::from(left.values[at + byte] as i8));
-                for (lane, sum) in sums.iter_mut().enumerate() {
-                    let weights = &line.0[lane * STEP..][..STEP];
-                    for (value, weight) in four.iter().zip(weights) {
-                        *sum += value * i32::from(*weight);
-                    }
+                let four = [0, 1, 2, 3].map(|byte| i16::from(left.values[at + byte] as i8));
+                for (pair, sum) in sums.iter_mut().enumerate() {
+                    let (first, second) = if pair % 2 == 0 { (four[0], four[1]) } else { (four[2], four[3]) };
+                    *sum += i32::from(first) * i32::from(weights[2 * pair])
+                        + i32::from(second) * i32::from(weights[2 * pair + 1]);
                 }
             }
         }
-        for (row, sums) in sums.iter().enumerate() {
-            out[row][..LANES].copy_from_slice(sums);
+        for (sums, out) in sums.iter().zip(out.iter_mut()) {
+            for (pair, sum) in sums.chunks_exact(2).zip(&mut out[0]) {
+                *sum = pair[0] + pair[1];
+            }
         }
     }
 
     #[inline(always)]
-    fn floats_of<const R: usize>(left: Rows<f32>, right: &[Floats], steps: usize, out: &mut Products) {
+    fn floats_of<const R: usize, const EXACT: bool>(
+        left: Rows<f32>,
+        right: &[Floats],
+        steps: usize,
+        out: &mut Cells<f32>,
+    ) {
         let mut sums = [[0.0_f32; LANES]; R];
         for (step, line) in right[..steps].iter().enumerate() {
             for (row, sums) in sums.iter_mut().enumerate() {
                 let value = left.values[row * left.stride + step];
                 for (sum, weight) in sums.iter_mut().zip(line.0) {
-                    *sum += value * weight;
+                    let fused = EXACT || cfg!(target_arch = "aarch64");
+                    *sum = if fused { value.mul_add(weight, *sum) } else { *sum + value * weight };
                 }
             }
         }
         for (row, sums) in sums.iter().enumerate() {
-            out[row][..LANES].copy_from_slice(sums);
+            out[row][0] = *sums;
         }
     }
 }
@@ -120,10 +129,10 @@ impl Portable {
 impl Tiles for Portable {
     const ROWS: usize = 4;
     const PANELS: usize = 1;
-    const OFFSET: i32 = 0;
+    const SHIFT: i32 = 128;
 
     #[inline(always)]
-    unsafe fn bytes(rows: usize, _panels: usize, left: Rows<u8>, right: &[Bytes], steps: usize, out: &mut Integers) {
+    unsafe fn bytes(rows: usize, _panels: usize, left: Rows<u8>, right: &[Bytes], steps: usize, out: &mut Cells<i32>) {
         left.check(rows, steps * STEP);
         match rows {
             1 => Self::bytes_of::<1>(left, right, steps, out),
@@ -134,20 +143,20 @@ impl Tiles for Portable {
     }
 
     #[inline(always)]
-    unsafe fn floats<const FUSED: bool>(
+    unsafe fn floats<const EXACT: bool>(
         rows: usize,
         _panels: usize,
         left: Rows<f32>,
         right: &[Floats],
         steps: usize,
-        out: &mut Products,
+        out: &mut Cells<f32>,
     ) {
         left.check(rows, steps);
         match rows {
-            1 => Self::floats_of::<1>(left, right, steps, out),
-            2 => Self::floats_of::<2>(left, right, steps, out),
-            3 => Self::floats_of::<3>(left, right, steps, out),
-            _ => Self::floats_of::<4>(left, right, steps, out),
+            1 => Self::floats_of::<1, EXACT>(left, right, steps, out),
+            2 => Self::floats_of::<2, EXACT>(left, right, steps, out),
+            3 => Self::floats_of::<3, EXACT>(left, right, steps, out),
+            _ => Self::floats_of::<4, EXACT>(left, right, steps, out),
         }
     }
 }
@@ -157,14 +166,14 @@ pub(super) use x86::{Avx2, Avx512, AvxVnni};
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{Bytes, Floats, Integers, Products, Rows, Tiles, LANES, STEP};
+    use super::{Bytes, Cells, Floats, Rows, Tiles, LANES, STEP};
     use std::arch::x86_64::{
-        __m256, __m256i, __m512, __m512i, _mm256_abs_epi8, _mm256_add_epi32, _mm256_add_ps, _mm256_dpbusd_avx_epi32,
-        _mm256_fmadd_ps, _mm256_load_ps, _mm256_load_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_mul_ps,
-        _mm256_set1_epi16, _mm256_set1_epi32, _mm256_set1_ps, _mm256_setzero_ps, _mm256_setzero_si256,
-        _mm256_sign_epi8, _mm256_storeu_ps, _mm256_storeu_si256, _mm512_add_ps, _mm512_dpbusd_epi32, _mm512_fmadd_ps,
-        _mm512_load_ps, _mm512_load_si512, _mm512_mul_ps, _mm512_set1_epi32, _mm512_set1_ps, _mm512_setzero_ps,
-        _mm512_setzero_si512, _mm512_storeu_ps, _mm512_storeu_si512,
+        __m256, __m256i, __m512, __m512i, _mm256_abs_epi8, _mm256_add_epi32, _mm256_dpbusd_avx_epi32, _mm256_fmadd_ps,
+        _mm256_load_ps, _mm256_load_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_set1_epi16,
+        _mm256_set1_epi32, _mm256_set1_ps, _mm256_setzero_ps, _mm256_setzero_si256, _mm256_sign_epi8, _mm256_storeu_ps,
+        _mm256_storeu_si256, _mm512_dpbusd_epi32, _mm512_fmadd_ps, _mm512_load_ps, _mm512_load_si512,
+        _mm512_set1_epi32, _mm512_set1_ps, _mm512_setzero_ps, _mm512_setzero_si512, _mm512_storeu_ps,
+        _mm512_storeu_si512,
     };
 
     /// Sixteen lanes at a time.
@@ -194,7 +203,7 @@ mod x86 {
         left: Rows<u8>,
         right: &[Bytes],
         steps: usize,
-        out: &mut Integers,
+        out: &mut Cells<i32>,
     ) {
         let (a, b) = (left.values.as_ptr(), right.as_ptr().cast::<__m512i>());
         let mut sums = [[_mm512_setzero_si512(); P]; R];
@@ -213,7 +222,7 @@ mod x86 {
             }
         }
         for (sums, out) in sums.iter().zip(out.iter_mut()) {
-            for (sum, part) in sums.iter().zip(out.chunks_exact_mut(LANES)) {
+            for (sum, part) in sums.iter().zip(out) {
                 // SAFETY: the part holds sixteen integers.
                 unsafe { _mm512_storeu_si512(part.as_mut_ptr().cast(), *sum) };
             }
@@ -225,11 +234,11 @@ mod x86 {
     /// The processor has AVX-512F; `R` rows of `steps` floats and `P` panels of `steps` lines are there.
     #[target_feature(enable = "avx512f")]
     #[inline]
-    unsafe fn floats_avx512<const R: usize, const P: usize, const FUSED: bool>(
+    unsafe fn floats_avx512<const R: usize, const P: usize>(
         left: Rows<f32>,
         right: &[Floats],
         steps: usize,
-        out: &mut Products,
+        out: &mut Cells<f32>,
     ) {
         let (a, b) = (left.values.as_ptr(), right.as_ptr().cast::<f32>());
         let mut sums: [[__m512; P]; R] = [[_mm512_setzero_ps(); P]; R];
@@ -243,16 +252,12 @@ mod x86 {
                 // SAFETY: the row has `steps` floats.
                 let value = _mm512_set1_ps(unsafe { *a.add(row * left.stride + step) });
                 for (sum, line) in sums.iter_mut().zip(weights) {
-                    *sum = if FUSED {
-                        _mm512_fmadd_ps(value, line, *sum)
-                    } else {
-                        _mm512_add_ps(*sum, _mm512_mul_ps(value, line))
-                    };
+                    *sum = _mm512_fmadd_ps(value, line, *sum);
                 }
             }
         }
         for (sums, out) in sums.iter().zip(out.iter_mut()) {
-            for (sum, part) in sums.iter().zip(out.chunks_exact_mut(LANES)) {
+            for (sum, part) in sums.iter().zip(out) {
                 // SAFETY: the part holds sixteen floats.
                 unsafe { _mm512_storeu_ps(part.as_mut_ptr(), *sum) };
             }
@@ -266,7 +271,7 @@ mod x86 {
     /// The processor has AVX2 and AVX-VNNI; `R` rows of `steps` fours and a panel of `steps` lines are there.
     #[target_feature(enable = "avx2,avxvnni")]
     #[inline]
-    unsafe fn bytes_avxvnni<const R: usize>(left: Rows<u8>, right: &[Bytes], steps: usize, out: &mut Integers) {
+    unsafe fn bytes_avxvnni<const R: usize>(left: Rows<u8>, right: &[Bytes], steps: usize, out: &mut Cells<i32>) {
         let (a, b) = (left.values.as_ptr(), right.as_ptr().cast::<__m256i>());
         let mut sums = [[_mm256_setzero_si256(); 2]; R];
         for step in 0..steps {
@@ -284,14 +289,14 @@ mod x86 {
     }
 
     /// One panel, which is two registers wide. AVX2 multiplies unsigned bytes with signed ones only, and sums two
-    /// products into sixteen bits: the sign goes over to the weight, and 2 * 127 * 127 fits.
+    /// products into sixteen bits: the sign goes over to the weight, and 2 * 128 * 127 fits.
     ///
     /// # Safety
     ///
-    /// The processor has AVX2; `R` rows of `steps` fours and a panel of `steps` lines are there, no byte -128.
+    /// The processor has AVX2; `R` rows of `steps` fours and a panel of `steps` lines are there, no weight -128.
     #[target_feature(enable = "avx2")]
     #[inline]
-    unsafe fn bytes_avx2<const R: usize>(left: Rows<u8>, right: &[Bytes], steps: usize, out: &mut Integers) {
+    unsafe fn bytes_avx2<const R: usize>(left: Rows<u8>, right: &[Bytes], steps: usize, out: &mut Cells<i32>) {
         let (a, b) = (left.values.as_ptr(), right.as_ptr().cast::<__m256i>());
         let ones = _mm256_set1_epi16(1);
         let mut sums = [[_mm256_setzero_si256(); 2]; R];
@@ -313,9 +318,9 @@ mod x86 {
 
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn store_integers<const R: usize>(sums: &[[__m256i; 2]; R], out: &mut Integers) {
+    fn store_integers<const R: usize>(sums: &[[__m256i; 2]; R], out: &mut Cells<i32>) {
         for (sums, out) in sums.iter().zip(out.iter_mut()) {
-            for (sum, part) in sums.iter().zip(out.chunks_exact_mut(LANES / 2)) {
+            for (sum, part) in sums.iter().zip(out[0].chunks_exact_mut(LANES / 2)) {
                 // SAFETY: the part holds eight integers.
                 unsafe { _mm256_storeu_si256(part.as_mut_ptr().cast(), *sum) };
             }
@@ -329,12 +334,7 @@ mod x86 {
     /// The processor has AVX2 and FMA; `R` rows of `steps` floats and a panel of `steps` lines are there.
     #[target_feature(enable = "avx2,fma")]
     #[inline]
-    unsafe fn floats_avx2<const R: usize, const FUSED: bool>(
-        left: Rows<f32>,
-        right: &[Floats],
-        steps: usize,
-        out: &mut Products,
-    ) {
+    unsafe fn floats_avx2<const R: usize>(left: Rows<f32>, right: &[Floats], steps: usize, out: &mut Cells<f32>) {
         let (a, b) = (left.values.as_ptr(), right.as_ptr().cast::<f32>());
         let mut sums: [[__m256; 2]; R] = [[_mm256_setzero_ps(); 2]; R];
         for step in 0..steps {
@@ -344,16 +344,12 @@ mod x86 {
                 // SAFETY: the row has `steps` floats.
                 let value = _mm256_set1_ps(unsafe { *a.add(row * left.stride + step) });
                 for (sum, half) in sums.iter_mut().zip(weights) {
-                    *sum = if FUSED {
-                        _mm256_fmadd_ps(value, half, *sum)
-                    } else {
-                        _mm256_add_ps(*sum, _mm256_mul_ps(value, half))
-                    };
+                    *sum = _mm256_fmadd_ps(value, half, *sum);
                 }
             }
         }
         for (sums, out) in sums.iter().zip(out.iter_mut()) {
-            for (sum, part) in sums.iter().zip(out.chunks_exact_mut(LANES / 2)) {
+            for (sum, part) in sums.iter().zip(out[0].chunks_exact_mut(LANES / 2)) {
                 // SAFETY: the part holds eight floats.
                 unsafe { _mm256_storeu_ps(part.as_mut_ptr(), *sum) };
             }
@@ -377,10 +373,17 @@ mod x86 {
     impl Tiles for Avx512 {
         const ROWS: usize = 6; // 24 sums, 4 lines of weights and a value: 29 of 32 registers
         const PANELS: usize = 4;
-        const OFFSET: i32 = 128;
+        const SHIFT: i32 = 0;
 
         #[inline(always)]
-        unsafe fn bytes(rows: usize, panels: usize, left: Rows<u8>, right: &[Bytes], steps: usize, out: &mut Integers) {
+        unsafe fn bytes(
+            rows: usize,
+            panels: usize,
+            left: Rows<u8>,
+            right: &[Bytes],
+            steps: usize,
+            out: &mut Cells<i32>,
+        ) {
             left.check(rows, steps * STEP);
             assert!(panels * steps <= right.len());
             // SAFETY: the processor is the caller's, the sizes were just checked.
@@ -394,22 +397,22 @@ mod x86 {
         }
 
         #[inline(always)]
-        unsafe fn floats<const FUSED: bool>(
+        unsafe fn floats<const EXACT: bool>(
             rows: usize,
             panels: usize,
             left: Rows<f32>,
             right: &[Floats],
             steps: usize,
-            out: &mut Products,
+            out: &mut Cells<f32>,
         ) {
             left.check(rows, steps);
             assert!(panels * steps <= right.len());
             // SAFETY: the processor is the caller's, the sizes were just checked.
             unsafe {
                 if panels == 4 {
-                    by_rows!(rows, floats_avx512[, 4, FUSED](left, right, steps, out));
+                    by_rows!(rows, floats_avx512[, 4](left, right, steps, out));
                 } else {
-                    by_rows!(rows, floats_avx512[, 1, FUSED](left, right, steps, out));
+                    by_rows!(rows, floats_avx512[, 1](left, right, steps, out));
                 }
             }
         }
@@ -417,11 +420,11 @@ mod x86 {
 
     /// The two sets of 256 bits differ in one instruction.
     macro_rules! tiles_256 {
-        ($set:ident, $bytes:ident, $rows:expr, $offset:expr) => {
+        ($set:ident, $bytes:ident, $rows:expr, $shift:expr) => {
             impl Tiles for $set {
                 const ROWS: usize = $rows;
                 const PANELS: usize = 1;
-                const OFFSET: i32 = $offset;
+                const SHIFT: i32 = $shift;
 
                 #[inline(always)]
                 unsafe fn bytes(
@@ -430,7 +433,7 @@ mod x86 {
                     left: Rows<u8>,
                     right: &[Bytes],
                     steps: usize,
-                    out: &mut Integers,
+                    out: &mut Cells<i32>,
                 ) {
                     left.check(rows, steps * STEP);
                     assert!(steps <= right.len());
@@ -439,23 +442,23 @@ mod x86 {
                 }
 
                 #[inline(always)]
-                unsafe fn floats<const FUSED: bool>(
+                unsafe fn floats<const EXACT: bool>(
                     rows: usize,
                     _panels: usize,
                     left: Rows<f32>,
                     right: &[Floats],
                     steps: usize,
-                    out: &mut Products,
+                    out: &mut Cells<f32>,
                 ) {
                     left.check(rows, steps);
                     assert!(steps <= right.len());
                     // SAFETY: the processor is the caller's, the sizes were just checked.
-                    unsafe { by_rows!(rows, floats_avx2[, FUSED](left, right, steps, out)) };
+                    unsafe { by_rows!(rows, floats_avx2[](left, right, steps, out)) };
                 }
             }
         };
     }
 
-    tiles_256!(AvxVnni, bytes_avxvnni, 6, 128); // 12 sums, 2 halves of a line and a value: 15 of 16 registers
-    tiles_256!(Avx2, bytes_avx2, 4, 0); // 8 sums, 2 halves, a value and its size, the ones, 2 between: 15
+    tiles_256!(AvxVnni, bytes_avxvnni, 6, 0); // 12 sums, 2 halves of a line and a value: 15 of 16 registers
+    tiles_256!(Avx2, bytes_avx2, 4, 128); // 8 sums, 2 halves, a value and its size, the ones, 2 between: 15
 }

@@ -1,7 +1,7 @@
 //! A model's weights, checked and laid out.
 
 use super::dense::Dense;
-use super::elementwise::{quantise, sum};
+use super::elementwise::{quantise_evenly, sum};
 use super::{Config, EncoderError};
 
 /// Layer normalisation's weights.
@@ -65,7 +65,7 @@ impl Model {
         let norm = |name: String| Ok(Norm { gain: row(format!("{name}.weight"))?, bias: row(format!("{name}.bias"))? });
         let dense = |name: String, outputs: usize, inputs: usize| {
             let weights = tensor(format!("{name}.weight"), outputs, inputs)?;
-            let bias = tensor(format!("{name}.bias"), 1, outputs)?.to_vec();
+            let bias = tensor(format!("{name}.bias"), 1, outputs)?;
             Ok(Dense::new(weights, bias, inputs, in_bytes))
         };
         let layer = |number: usize| {
@@ -79,7 +79,7 @@ impl Model {
                 bias.extend(tensor(attention(&format!("{part}.bias")), 1, hidden)?.iter().map(scaled));
             }
             Ok(Layer {
-                qkv: Dense::new(&weights, bias, hidden, in_bytes),
+                qkv: Dense::new(&weights, &bias, hidden, in_bytes),
                 mix: dense(attention("output.dense"), hidden, hidden)?,
                 mix_norm: norm(attention("output.LayerNorm"))?,
                 widen: dense(format!("{prefix}.intermediate.dense"), intermediate, hidden)?,
@@ -131,12 +131,9 @@ impl Words {
         if !in_bytes {
             return Self::Floats(words.to_vec());
         }
-        let mut row = vec![0_u8; hidden];
-        let (mut bytes, mut worth) = (Vec::with_capacity(words.len()), Vec::with_capacity(words.len() / hidden));
-        for word in words.chunks_exact(hidden) {
-            worth.push(quantise(word, 0, &mut row));
-            bytes.extend(row.iter().map(|byte| *byte as i8));
-        }
+        let mut bytes = vec![0; words.len()];
+        let rows = words.chunks_exact(hidden).zip(bytes.chunks_exact_mut(hidden));
+        let worth = rows.map(|(word, row)| quantise_evenly(word, row)).collect();
         Self::Bytes(bytes, worth)
     }
 }
