@@ -1,4 +1,7 @@
-"""What the Retriever holds in memory: the columns of all memories and their vectors, grown as the log grows."""
+"""What the Retriever holds in memory: the columns of all memories and their vectors, grown as the log grows.
+
+Beside each vector of float32 lie its codes (`mnemic.algorithms.scan`), a quarter of its size, made as it comes.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from numpy.typing import NDArray
 
 from mnemic.actors.changes import EncoderName
 from mnemic.actors.snapshot import Columns, Postings, Retired, Snapshot, Superseded
+from mnemic.algorithms.scan import Coded
 
 __all__ = ["Recollection"]
 
@@ -80,9 +84,10 @@ class Recollection:
         self._seq = snapshot.seq
         loaded(2, 2)
 
-    def windows(self) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.int64]]:
-        """The vectors ``(w, dimensions) float32``, the position of each one's memory, and where its window starts."""
-        return self._vectors.view(), self._memory_of_window.view(), self._start_of_window.view()
+    def windows(self) -> tuple[Coded, NDArray[np.int64], NDArray[np.int64]]:
+        """The vectors of `w` windows, the position of each one's memory, and where its window starts."""
+        coded = Coded(self._vectors.view(), self._codes.view(), self._scales.view())
+        return coded, self._memory_of_window.view(), self._start_of_window.view()
 
     def located(self, postings: Postings) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Postings with positions in the columns instead of rows."""
@@ -121,7 +126,10 @@ class Recollection:
         if len(block.window):
             if not self._last_window:
                 self._clear_windows(block.vectors.shape[1])
-            self._vectors.append(block.vectors)
+            coded = Coded.of(block.vectors)
+            self._vectors.append(coded.vectors)
+            self._codes.append(coded.codes)
+            self._scales.append(coded.scales)
             self._memory_of_window.append(np.searchsorted(self.columns.row, block.row))
             self._start_of_window.append(block.start)
             self._last_window = int(block.window[-1])
@@ -139,5 +147,7 @@ class Recollection:
         self._last_window = 0
         self._seq_of_windows = -1
         self._vectors = _Growing(np.empty((0, dimensions), np.float32))
+        self._codes = _Growing(np.empty((0, dimensions), np.int8))
+        self._scales = _Growing(np.empty(0, np.float32))
         self._memory_of_window = _Growing(_EMPTY)
         self._start_of_window = _Growing(_EMPTY)

@@ -1,8 +1,10 @@
 """The Retriever actor: finds the memories that matter.
 
 It keeps the columns and vectors of all memories in memory and follows the log by `seq`; words come from the word
-index of its snapshot. Ranking itself is `mnemic.algorithms`: BM25 over turns and over whole sessions, inner products,
-fusion. A question is embedded by the Embedder, before anything that is only pending; without a model, words answer.
+index of its snapshot. Ranking itself is `mnemic.algorithms`: BM25 over turns and over whole sessions, cosines, fusion.
+The cosines are exact for the windows that fit best, and off by 0.0005 or so for the others, which are scored by their
+codes of one byte a value (`mnemic.algorithms.scan`); windows that are not looked through are not read.
+A question is embedded by the Embedder, before anything that is only pending; without a model, words answer.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ from mnemic.actors.recollection import Recollection
 from mnemic.actors.snapshot import Snapshot, SnapshotSource
 from mnemic.algorithms.bm25 import bm25, bm25_grouped
 from mnemic.algorithms.fusion import Fused, Signal, fuse, rank
-from mnemic.algorithms.scan import NATIVE, backend, inner_products
+from mnemic.algorithms.scan import NATIVE, RESCORE, backend, pack, scores
 from mnemic.algorithms.stopwords import STOP_WORDS, content_words
 
 __all__ = ["NOT_NATIVE", "RetrieverActor"]
@@ -51,6 +53,7 @@ _ABOVE = 1e-3  # a correction stands this much above what it replaces
 _CANDIDATES_TRACED = 200
 _LEAST_EXCERPT_BYTES = 256  # a shorter stretch of a longer text tells too little: that text is left out
 _MOST_WORDS = 512  # of a question; each is looked up by itself
+_NOWHERE = np.iinfo(np.int64).max
 _EMBED_TIMEOUT_S = 10.0  # an Embedder that hangs must leave time for the words to answer
 
 Floats = NDArray[np.float64]
@@ -115,7 +118,7 @@ class RetrieverActor:
             self._memory.follow(snapshot, asked.encoder if asked else None, loaded)
             visible = self._visible(recall, snapshot)
             terms = _terms(recall.query, snapshot, degraded)
-            signals, windows = self._signals(recall, snapshot, terms, visible, asked, degraded)
+            signals, windows = self._signals(recall, k, snapshot, terms, visible, asked, degraded)
             fused = fuse(signals, visible)
             speaking = visible & (fused.scores > 0)
             if windows is not None:
@@ -169,6 +172,7 @@ class RetrieverActor:
     def _signals(
         self,
         recall: Recall,
+        k: int,
         snapshot: Snapshot,
         terms: list[str],
         visible: NDArray[np.bool_],
@@ -180,7 +184,7 @@ class RetrieverActor:
         signals: list[Signal] = []
         windows = None
         if asked is not None:
-            dense, windows = self._dense(asked)
+            dense, windows = self._dense(asked, visible, max(RESCORE, 4 * k))
             signals.append(Signal("dense", dense))
             pending = int(np.count_nonzero(visible & np.isnan(dense)))
             if pending:
@@ -198,17 +202,25 @@ class RetrieverActor:
                 signals.append(Signal("session", scores, floor=0.0))
         return signals, windows
 
-    def _dense(self, asked: QueryEmbedded) -> tuple[Floats, NDArray[np.int64]]:
-        """For each memory the cosine of its best window, NaN where it has none, and where that window starts."""
-        vectors, memory, start = self._memory.windows()
-        best = np.full(len(self._memory.columns.row), np.nan)
-        where = np.full(len(best), -1, np.int64)
-        if len(memory):
-            cosines = inner_products(vectors, np.frombuffer(asked.vector, np.float32))
-            order = np.lexsort((-start, cosines))  # ascending, so that the best window is written last
-            best[memory[order]] = cosines[order]
-            where[memory[order]] = start[order]
-        return best, where
+    def _dense(self, asked: QueryEmbedded, visible: NDArray[np.bool_], exact: int) -> tuple[Floats, NDArray[np.int64]]:
+        """For each visible memory the cosine of its best window, NaN where it has none, and where that window starts.
+
+        Args:
+            exact: how many of the best windows have exact cosines.
+        """
+        coded, memory, start = self._memory.windows()
+        best = np.full(len(visible), -np.inf, np.float32)
+        where = np.full(len(best), _NOWHERE)
+        seen = np.flatnonzero(visible[memory])
+        if len(seen):
+            query = np.frombuffer(asked.vector, np.float32)
+            cosines = scores(coded, query, allowed=pack(visible[memory]), exact=exact)[seen]
+            of, start = memory[seen], start[seen]
+            np.maximum.at(best, of, cosines)
+            first = cosines == best[of]  # of equal windows of one memory the earliest
+            np.minimum.at(where, of[first], start[first])
+        none = where == _NOWHERE
+        return np.where(none, np.nan, best.astype(np.float64)), np.where(none, -1, where)
 
     def _corrected(self, recall: Recall, scores: Floats, speaking: NDArray[np.bool_]) -> Floats:
         """The scores, each correction lifted above what it replaces; `speaking` then holds those that were lifted too.

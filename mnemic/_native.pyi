@@ -59,6 +59,77 @@ class Encoder:
                 is outside the vocabulary.
         """
 
+def bind_bits(vectors: NDArray[np.uint64], others: NDArray[np.uint64], out: NDArray[np.uint64]) -> None:
+    """Write the exclusive or of hypervectors with as many others, or of each with one, the GIL released.
+
+    This and the other functions for bits take their arrays C-contiguous; `mnemic.hd.bits` says what they mean.
+
+    Args:
+        vectors: ``(n, w) uint64``.
+        others: ``(n, w)`` or ``(1, w) uint64``.
+        out: ``(n, w) uint64``.
+
+    Raises:
+        TypeError: The arrays have another type or number of dimensions, or `out` is one of the others.
+        ValueError: The shapes disagree, w is 0, or an array is not C-contiguous.
+    """
+
+def bundle_bits(vectors: NDArray[np.uint64], tie: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Take the bits that most rows of ``(n, w) uint64`` have; where it is half of them, those of `tie`.
+
+    Args:
+        vectors: ``(n, w) uint64``.
+        tie: ``(w,) uint64``.
+
+    Returns:
+        ``(w,) uint64``.
+
+    Raises:
+        TypeError, ValueError: As for `bind_bits`.
+    """
+
+def count_bits(vectors: NDArray[np.uint64], weight: int, counters: NDArray[np.int32]) -> None:
+    """Add to each counter in how many rows its bit is set, times the weight, the GIL released.
+
+    Args:
+        vectors: ``(n, w) uint64``.
+        weight: in int32.
+        counters: ``(64 w,) int32``, changed in place.
+
+    Raises:
+        TypeError, ValueError: As for `bind_bits`; ValueError too where a counter might leave int32.
+        OverflowError: The weight is beyond int32.
+    """
+
+def hamming_distances(vectors: NDArray[np.uint64], query: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Measure the Hamming distance of each row of ``(n, w) uint64`` from ``(w,) uint64``, the GIL released.
+
+    Returns:
+        ``(n,) int64``.
+
+    Raises:
+        TypeError, ValueError: As for `bind_bits`.
+    """
+
+def hamming_nearest(
+    vectors: NDArray[np.uint64], query: NDArray[np.uint64], k: int, allowed: NDArray[np.uint64] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find the `k` rows nearest to the query, the GIL released.
+
+    Args:
+        vectors: ``(n, w) uint64``.
+        query: ``(w,) uint64``.
+        k: from 0.
+        allowed: ``(ceil(n / 64),) uint64``, a bit for each row that may be found.
+
+    Returns:
+        Rows and distances, ``(m,) int64`` each, by distance, then by row.
+
+    Raises:
+        TypeError, ValueError: As for `bind_bits`.
+        OverflowError: `k` is negative or beyond 64 bits.
+    """
+
 def inner_products(vectors: NDArray[np.float32], query: NDArray[np.float32]) -> NDArray[np.float32]:
     """Take the inner product of each row with the query, the GIL released.
 
@@ -76,3 +147,98 @@ def inner_products(vectors: NDArray[np.float32], query: NDArray[np.float32]) -> 
 
 def instruction_set() -> str:
     """Name the code path in use: ``avx512``, ``avxvnni``, ``avx2`` or ``portable``."""
+
+def quantise(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Make each row's codes and scale, the GIL released.
+
+    Args:
+        vectors: ``(n, d) float32``, C-contiguous.
+
+    Returns:
+        Codes ``(n, d) int8``, -127 to 127, and scales ``(n,) float32``; the same bits on every instruction set.
+
+    Raises:
+        TypeError: The array has another type or number of dimensions.
+        ValueError: It is not contiguous, or a value is not finite.
+    """
+
+def score_vectors(
+    vectors: NDArray[np.float32],
+    codes: NDArray[np.int8],
+    scales: NDArray[np.float32],
+    query: NDArray[np.float32],
+    allowed: NDArray[np.uint64] | None,
+    exact: int,
+) -> NDArray[np.float32]:
+    """Score each allowed row by the inner product of the codes, and the best of them exactly, the GIL released.
+
+    Args:
+        vectors: ``(n, d) float32``, C-contiguous, as are all arrays.
+        codes: ``(n, d) int8``, and
+        scales: ``(n,) float32``, as `quantise` gives them.
+        query: ``(d,) float32``.
+        allowed: ``(ceil(n / 64),) uint64``: bit ``row % 64`` of word ``row // 64``; ``None`` allows all rows.
+        exact: how many of the best are scored exactly, with the bits of `inner_products`.
+
+    Returns:
+        ``(n,) float32``, NaN for rows that are not allowed; but for the exact ones, the same bits on every instruction
+        set.
+
+    Raises:
+        TypeError: The arrays have another type or number of dimensions.
+        ValueError: Shapes disagree, an array is not contiguous, there are more than 65,536 dimensions, or the query
+            or a score is not finite.
+        OverflowError: `exact` is negative.
+    """
+
+def search_vectors(
+    vectors: NDArray[np.float32],
+    codes: NDArray[np.int8],
+    scales: NDArray[np.float32],
+    query: NDArray[np.float32],
+    allowed: NDArray[np.uint64] | None,
+    rescore: int,
+    k: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Find the best allowed rows by exact inner product among the best by their codes, the GIL released.
+
+    Args:
+        vectors, codes, scales, query, allowed: as in `score_vectors`.
+        rescore: how many of the best by the codes are scored exactly; at least `k` are.
+        k: the most rows to find.
+
+    Returns:
+        Rows ``(m,) int64``, the best first, of equal scores the lower row, and their exact scores ``(m,) float32``.
+
+    Raises:
+        TypeError, ValueError, OverflowError: as `score_vectors`.
+    """
+
+def majority_bits(counters: NDArray[np.int32], total: int, tie: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Take the bits whose counters are over half of `total`, and where they are half of it those of `tie`.
+
+    Args:
+        counters: ``(64 w,) int32``.
+        total: in int32.
+        tie: ``(w,) uint64``.
+
+    Returns:
+        ``(w,) uint64``.
+
+    Raises:
+        TypeError, ValueError: As for `bind_bits`.
+        OverflowError: The total is beyond int32.
+    """
+
+def rotate_bits(vectors: NDArray[np.uint64], shift: int, out: NDArray[np.uint64]) -> None:
+    """Write the rows of ``(n, w) uint64`` with bit i moved to bit ``(i + shift) % (64 w)``, the GIL released.
+
+    Args:
+        vectors: ``(n, w) uint64``.
+        shift: in int64.
+        out: ``(n, w) uint64``.
+
+    Raises:
+        TypeError, ValueError: As for `bind_bits`.
+        OverflowError: The shift is beyond int64.
+    """

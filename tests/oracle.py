@@ -18,3 +18,47 @@ def inner_products(
     limits = np.finfo(np.float32)
     bound = len(probe) * (float(limits.eps) * (np.abs(rows) @ np.abs(probe)) + float(limits.tiny))
     return rows @ probe, bound
+
+
+def quantised(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Return each row's codes and scale; float32 on purpose: the codes of the kernel are these to the bit."""
+    codes = np.zeros(vectors.shape, np.int8)
+    scales = np.zeros(len(vectors), np.float32)
+    for row, vector in enumerate(vectors):
+        largest = np.abs(vector).max(initial=np.float32(0))
+        with np.errstate(divide="ignore", over="ignore"):
+            steps = np.float32(127) / largest
+        if np.isfinite(steps):
+            codes[row] = np.rint(vector * steps)
+            scales[row] = largest / np.float32(127)
+    return codes, scales
+
+
+def code_products(
+    codes: NDArray[np.int8], scales: NDArray[np.float32], query: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return the inner product of each row's codes with the query's, ``(n,) float32``, to the bit."""
+    (factors,), (factor,) = quantised(query[None])
+    sums = codes.astype(np.int64) @ factors.astype(np.int64)
+    return sums.astype(np.int32).astype(np.float32) * scales * factor
+
+
+def bits_of(vectors: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Take words ``(..., w)`` apart into bits ``(..., 64 w)``, the lowest of each word first."""
+    single = vectors[..., None] >> np.arange(64, dtype=np.uint64) & np.uint64(1)
+    return single.astype(np.bool_).reshape(*vectors.shape[:-1], 64 * vectors.shape[-1])
+
+
+def nearest_by_hamming(
+    vectors: NDArray[np.uint64], query: NDArray[np.uint64], allowed: NDArray[np.bool_], k: int
+) -> list[tuple[int, int]]:
+    """Return row and distance of the `k` nearest of the rows that are allowed, nearest first, then the lower row."""
+    distances = (bits_of(vectors) != bits_of(query)).sum(axis=1)
+    found = sorted((int(distances[row]), int(row)) for row in np.flatnonzero(allowed))
+    return [(row, distance) for distance, row in found[:k]]
+
+
+def bundled(vectors: NDArray[np.uint64], tie: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Return the bits that most rows have, ``(64 w,) bool``, where it is half of them those of `tie`."""
+    twice = 2 * bits_of(vectors).sum(axis=0)
+    return np.where(twice == len(vectors), bits_of(tie), twice > len(vectors))

@@ -530,7 +530,7 @@ def test_a_hanging_embedder_does_not_keep_the_words_from_answering(
     society.embed()
     society.encoder = BagEncoder()
     hang = threading.Event()
-    monkeypatch.setattr(BagEncoder, "encode", lambda self, window: hang.wait(30) or (_ for _ in ()).throw(ValueError()))
+    monkeypatch.setattr(BagEncoder, "encode", lambda *_: hang.wait(30) or (_ for _ in ()).throw(ValueError()))
     recalled = society.recall("kettle")
     hang.set()
     assert said(recalled) == ["the kettle is on"]

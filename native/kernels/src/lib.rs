@@ -5,6 +5,8 @@
 
 #![deny(missing_docs)]
 
+pub mod bits;
+pub mod codes;
 pub mod encoder;
 pub mod instructions;
 pub mod scan;

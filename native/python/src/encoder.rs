@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use mnemic_kernels::encoder::{self, Activation, Config, Pooling};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArrayDyn};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -51,9 +51,10 @@ impl Encoder {
             Config { vocabulary, hidden, layers, heads, intermediate, positions, epsilon, activation, pooling };
         let mut slices = HashMap::with_capacity(tensors.len());
         for (name, tensor) in &tensors {
-            let values = tensor.as_slice();
-            let values = values.map_err(|_| PyValueError::new_err(format!("the tensor {name} is not C-contiguous")))?;
-            slices.insert(name.as_str(), values);
+            // `as_slice` alone takes Fortran's order too, and reads it as C's.
+            let values = tensor.as_slice().ok().filter(|_| tensor.is_c_contiguous());
+            let refusal = || PyValueError::new_err(format!("the tensor {name} is not C-contiguous"));
+            slices.insert(name.as_str(), values.ok_or_else(refusal)?);
         }
         let encoder = py.detach(|| encoder::Encoder::new(config, int8, |name| slices.get(name).copied()));
         Ok(Self { encoder: encoder.map_err(refused)? })

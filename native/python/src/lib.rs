@@ -11,6 +11,7 @@ use mnemic_kernels::instructions::InstructionSet;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+mod bits;
 mod encoder;
 mod scan;
 
@@ -18,11 +19,15 @@ mod scan;
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use super::bits::{
+        bind_bits, bundle_bits, count_bits, hamming_distances, hamming_nearest, majority_bits, rotate_bits,
+    };
+    #[pymodule_export]
     use super::encoder::Encoder;
     #[pymodule_export]
     use super::instruction_set;
     #[pymodule_export]
-    use super::scan::inner_products;
+    use super::scan::{inner_products, quantise, score_vectors, search_vectors};
 }
 
 /// Name the code path chosen on this machine.

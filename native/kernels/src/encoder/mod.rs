@@ -179,7 +179,7 @@ impl Encoder {
             return Err(EncoderError::Lengths);
         }
         let windows = cut(ids, lengths, config)?;
-        let packs = packs(&windows);
+        let packs = packs(&windows, threads);
         let next = AtomicUsize::new(0);
         let work = || {
             let mut pass = Pass::new(&self.model);
@@ -238,16 +238,19 @@ fn cut<'a>(ids: &'a [i64], lengths: &[usize], config: &Config) -> Result<Vec<&'a
     }
 }
 
-/// Which windows are computed together: the longest first, so that threads end at about the same time.
-fn packs(windows: &[&[i64]]) -> Vec<Vec<usize>> {
+/// Which windows are computed together: the longest first, so that threads end at about the same time, and few enough
+/// that every thread has some.
+fn packs(windows: &[&[i64]], threads: usize) -> Vec<Vec<usize>> {
+    let all: usize = windows.iter().map(|window| window.len()).sum();
+    let most = PACK_TOKENS.min(all.div_ceil(threads.max(1)));
     let mut order: Vec<usize> = (0..windows.len()).collect();
     order.sort_by_key(|window| std::cmp::Reverse(windows[*window].len()));
     let mut packs: Vec<Vec<usize>> = Vec::new();
-    let mut tokens = PACK_TOKENS;
+    let mut tokens = most;
     for window in order {
         tokens += windows[window].len();
         match packs.last_mut() {
-            Some(pack) if tokens <= PACK_TOKENS => pack.push(window),
+            Some(pack) if tokens <= most => pack.push(window),
             _ => {
                 packs.push(vec![window]);
                 tokens = windows[window].len();

@@ -1,0 +1,276 @@
+"""The algebra of packed bits keeps its laws, natively and in NumPy, and is torchhd's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from mnemic.hd import bits
+from tests import oracle
+
+Words = NDArray[np.uint64]
+
+NO_TORCHHD = "torchhd is the reference; install mnemic[torch] for this test"
+SHIFTS = st.integers(-1000, 1000) | st.sampled_from([0, 64, -64, 10_240, 2**63, -(2**70)])
+
+
+@pytest.fixture(params=["native", "numpy"], autouse=True, scope="module")
+def _backend(request: pytest.FixtureRequest) -> object:
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "numpy":
+            patch.setattr(bits, "NATIVE", False)
+        elif not bits.NATIVE:
+            pytest.skip("the native extension is not built")
+        yield
+
+
+def random(seed: int, *shape: int) -> Words:
+    return np.random.default_rng(seed).integers(0, 2**64, shape, np.uint64)
+
+
+@st.composite
+def hypervectors(draw: st.DrawFn, most: int = 40, others: int = 1) -> tuple[Words, ...]:
+    """0 to `most` hypervectors ``(n, w)`` and `others` single ones ``(w,)``, of 1 to 20 words.
+
+    Of random words; or of very few different ones, all-zero and all-one among them, so that there are ties.
+    """
+    rows, words = draw(st.integers(0, most)), draw(st.integers(1, 20))
+    values = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    table = values.integers(0, 2**64, (rows + others, words), np.uint64)
+    kind = draw(st.sampled_from(["random", "few", "zero"]))
+    if kind == "few":
+        table[:] = np.array([0, 2**64 - 1, 5], np.uint64)[values.integers(0, 3, (rows + others, 1))]
+    elif kind == "zero":
+        table[:] = 0
+    return table[:rows], *table[rows:]
+
+
+@given(hypervectors(others=0))
+def test_what_is_unpacked_is_packed_again(problem: tuple[Words, ...]) -> None:
+    (vectors,) = problem
+    unpacked = bits.unpack(vectors)
+    assert np.array_equal(unpacked, oracle.bits_of(vectors))
+    assert np.array_equal(bits.pack(unpacked), vectors)
+    assert bits.pack(unpacked).dtype == np.uint64
+
+
+@given(hypervectors(others=3))
+def test_binding_is_its_own_inverse_commutes_and_associates(problem: tuple[Words, ...]) -> None:
+    vectors, a, b, c = problem
+    assert np.array_equal(bits.bind(bits.bind(vectors, a), a), vectors)
+    assert np.array_equal(bits.bind(bits.bind(a, b), c), bits.bind(a, bits.bind(b, c)))
+    assert np.array_equal(bits.bind(a, b), bits.bind(b, a))
+    assert np.array_equal(bits.bind(vectors, vectors), np.zeros_like(vectors))
+    one_by_one = [bits.bind(vector, a) for vector in vectors]
+    assert np.array_equal(bits.bind(vectors, a), np.array(one_by_one, np.uint64).reshape(vectors.shape))
+    assert np.array_equal(bits.unpack(bits.bind(vectors, a)), oracle.bits_of(vectors) ^ oracle.bits_of(a))
+
+
+@given(hypervectors(others=2), SHIFTS, SHIFTS)
+def test_rotations_add_up_come_round_and_distribute_over_binding(
+    problem: tuple[Words, ...], shift: int, further: int
+) -> None:
+    vectors, a, b = problem
+    size = 64 * len(a)
+    rotated = bits.rotate(vectors, shift)
+    assert np.array_equal(oracle.bits_of(rotated), np.roll(oracle.bits_of(vectors), shift % size, axis=-1))
+    assert np.array_equal(bits.rotate(rotated, further), bits.rotate(vectors, shift + further))
+    assert np.array_equal(bits.rotate(rotated, -shift), vectors)
+    assert np.array_equal(bits.rotate(vectors, size), vectors)
+    assert np.array_equal(bits.rotate(vectors), bits.rotate(vectors, 1))
+    assert np.array_equal(bits.rotate(bits.bind(a, b), shift), bits.bind(bits.rotate(a, shift), bits.rotate(b, shift)))
+
+
+@given(hypervectors(most=300))
+def test_a_bundle_has_the_bits_that_most_have_and_ties_are_the_ties(problem: tuple[Words, ...]) -> None:
+    vectors, tie = problem
+    bundle = bits.bundle(vectors, tie)
+    assert np.array_equal(oracle.bits_of(bundle), oracle.bundled(vectors, tie))
+    assert np.array_equal(bits.bundle(vectors[::-1], tie), bundle)
+    assert np.array_equal(bits.bundle(vectors[:0], tie), tie)
+    assert np.array_equal(bits.bundle(bits.bind(vectors, tie), np.zeros_like(tie)), bits.bind(bundle, tie))
+    for vector in vectors[:1]:
+        assert np.array_equal(bits.bundle(vector[None], tie), vector)
+        assert np.array_equal(bits.bundle(np.stack([vector, ~vector]), tie), tie)
+
+
+@given(hypervectors(most=300), st.integers(0, 300), st.integers(-3, 3))
+def test_a_bundle_that_grows_is_the_one_that_was_made_at_once(
+    problem: tuple[Words, ...], split: int, weight: int
+) -> None:
+    vectors, tie = problem
+    counters = np.zeros(64 * len(tie), np.int32)
+    bits.count(vectors[:split], counters)
+    for vector in vectors[split:][:5]:
+        bits.count(vector, counters)
+    bits.count(vectors[split:][5:], counters)
+    assert np.array_equal(counters, oracle.bits_of(vectors).sum(axis=0))
+    assert np.array_equal(bits.majority(counters, len(vectors), tie), bits.bundle(vectors, tie))
+    bits.count(vectors, counters, weight)
+    bits.count(vectors, counters, -weight)
+    bits.count(vectors[split:], counters, -1)
+    assert np.array_equal(bits.majority(counters, len(vectors[:split]), tie), bits.bundle(vectors[:split], tie))
+
+
+@given(hypervectors(others=3))
+def test_the_distance_is_a_metric(problem: tuple[Words, ...]) -> None:
+    vectors, a, b, c = problem
+
+    def distance(left: Words, right: Words) -> int:
+        return int(bits.distances(left[None], right)[0])
+
+    assert distance(a, a) == 0
+    assert distance(a, b) == distance(b, a)
+    assert (distance(a, b) == 0) == np.array_equal(a, b)
+    assert distance(a, c) <= distance(a, b) + distance(b, c)
+    assert distance(a, b) == distance(bits.bind(a, c), bits.bind(b, c))
+    assert distance(a, b) == distance(bits.rotate(a, 77), bits.rotate(b, 77))
+    measured = bits.distances(vectors, a)
+    assert measured.dtype == np.int64
+    assert np.array_equal(measured, (oracle.bits_of(vectors) != oracle.bits_of(a)).sum(axis=1))
+
+
+@given(hypervectors(most=150), st.integers(0, 200), st.integers(0, 2**150 - 1) | st.just(0))
+def test_the_nearest_are_the_first_of_the_sorted(problem: tuple[Words, ...], k: int, drawn: int) -> None:
+    vectors, query = problem
+    every = np.ones(len(vectors), np.bool_)
+    some = np.array([drawn >> row & 1 for row in range(len(vectors))], np.bool_)
+    beyond = bits.mask(some)
+    if len(vectors) % 64:
+        beyond[-1] |= np.uint64(2**64 - 2 ** (len(vectors) % 64))  # bits that belong to no row
+    for allowed, given_mask in ((every, None), (every, bits.mask(every)), (some, bits.mask(some)), (some, beyond)):
+        rows, distances = bits.nearest(vectors, query, k, given_mask)
+        assert rows.dtype == distances.dtype == np.int64
+        assert list(zip(rows, distances, strict=True)) == oracle.nearest_by_hamming(vectors, query, allowed, k)
+
+
+def test_hypervectors_of_full_size_are_found_counted_and_bundled() -> None:
+    vectors, tie = random(1, 3000, 160), random(2, 160)
+    noise = bits.pack(np.random.default_rng(3).random(10_240) < 0.3)
+    rows, distances = bits.nearest(vectors, bits.bind(vectors[1234], noise), 3)
+    assert (rows[0], distances[0]) == (1234, np.bitwise_count(noise).sum())
+    assert np.all(np.abs(distances[1:] - 5120) < 300)  # of 3,000 that are random; one deviation is 51
+    assert np.array_equal(oracle.bits_of(bits.bundle(vectors, tie)), oracle.bundled(vectors, tie))
+    few = bits.bundle(vectors[:15], tie)
+    assert set(bits.nearest(vectors, few, 15)[0]) == set(range(15))
+
+
+def test_it_is_torchhd() -> None:
+    torch = pytest.importorskip("torch", reason=NO_TORCHHD)
+    torchhd: Any = pytest.importorskip("torchhd", reason=NO_TORCHHD)
+
+    def tensor(vectors: Words) -> Any:
+        return torch.from_numpy(bits.unpack(vectors)).as_subclass(torchhd.BSCTensor)
+
+    for words in (1, 3, 160):
+        vectors, a, tie = random(4, 31, words), random(5, words), random(6, words)
+        assert torch.equal(tensor(bits.bind(vectors, a)), tensor(vectors).bind(tensor(a)))
+        for shift in (0, 1, -1, 63, 64, 65, 64 * words - 1, 5000):
+            assert torch.equal(tensor(bits.rotate(vectors, shift)), tensor(vectors).permute(shift))
+        for number in (1, 3, 15, 31):
+            assert torch.equal(tensor(bits.bundle(vectors[:number], tie)), tensor(vectors[:number]).multibundle())
+        agreed = tensor(vectors[0]) == tensor(vectors[1])
+        both = bits.bundle(vectors[:2], tie)
+        assert torch.equal(tensor(both)[agreed], tensor(vectors[0]).bundle(tensor(vectors[1]))[agreed])
+        assert torch.equal(tensor(both)[~agreed], tensor(tie)[~agreed])
+        similar = torchhd.hamming_similarity(tensor(a), tensor(vectors))
+        assert np.array_equal(64 * words - bits.distances(vectors, a), similar.numpy())
+
+
+def test_arrays_that_are_strided_turned_unaligned_or_read_only_are_taken_too() -> None:
+    wide = random(7, 20, 12)
+    shifted = np.frombuffer(b"?" + wide.tobytes(), np.uint64, offset=1).reshape(wide.shape)
+    assert not shifted.flags.aligned
+    wide.setflags(write=False)
+    for vectors in (wide[::2, ::-2], np.asfortranarray(wide), shifted, wide):
+        query, tidy = vectors[1], np.ascontiguousarray(vectors).copy()
+        assert np.array_equal(bits.distances(vectors, query), bits.distances(tidy, tidy[1]))
+        assert np.array_equal(bits.nearest(vectors, query, 9)[0], bits.nearest(tidy, tidy[1], 9)[0])
+        assert np.array_equal(bits.bind(vectors, query), tidy ^ tidy[1])
+        assert np.array_equal(bits.bind(vectors, vectors[::-1]), tidy ^ tidy[::-1])
+        assert np.array_equal(bits.rotate(vectors, 9), bits.rotate(tidy, 9))
+        assert np.array_equal(bits.bundle(vectors, query), bits.bundle(tidy, tidy[1]))
+        assert np.array_equal(bits.unpack(vectors), bits.unpack(tidy))
+        counters = np.zeros((64 * len(query), 2), np.int32)[:, 0]
+        assert np.array_equal(bits.majority(counters, 0, query), query)
+
+
+def test_other_types_and_shapes_are_refused() -> None:
+    vectors, one, counters = random(8, 5, 3), random(9, 3), np.zeros(192, np.int32)
+    for wrong in (vectors.astype(np.int64), vectors.astype(">u8"), random(1, 5, 3, 3), random(1, 5, 0)):
+        for call in (
+            lambda wrong=wrong: bits.distances(wrong, one),
+            lambda wrong=wrong: bits.nearest(wrong, one, 1),
+            lambda wrong=wrong: bits.bundle(wrong, one),
+            lambda wrong=wrong: bits.bind(wrong, one),
+            lambda wrong=wrong: bits.bind(vectors, wrong),
+            lambda wrong=wrong: bits.rotate(wrong),
+            lambda wrong=wrong: bits.count(wrong, counters),
+        ):
+            with pytest.raises(ValueError, match=r"must be uint64 \(.*\), not .* \("):
+                call()
+    for single in (random(1, 4), random(1, 1, 3), one.view(np.float64)):
+        with pytest.raises(ValueError, match=r"the query must be uint64 \(3,\), not"):
+            bits.distances(vectors, single)
+        with pytest.raises(ValueError, match=r"the query must be uint64 \(3,\), not"):
+            bits.nearest(vectors, single, 1)
+        with pytest.raises(ValueError, match=r"tie must be uint64 \(3,\), not"):
+            bits.bundle(vectors, single)
+    with pytest.raises(ValueError, match=r"others must be \(5, 3\) or \(3,\), not \(4, 3\)"):
+        bits.bind(vectors, vectors[:4])
+    with pytest.raises(ValueError, match=r"others must be \(3,\) or \(3,\), not \(1, 3\)"):
+        bits.bind(one, vectors[:1])
+    with pytest.raises(ValueError, match="k must not be negative, and is -1"):
+        bits.nearest(vectors, one, -1)
+    for words in (np.zeros(0, np.uint64), np.zeros(2, np.uint64), np.zeros(1, np.int64), np.ones(5, np.bool_)):
+        with pytest.raises(ValueError, match=r"the mask must be uint64 \(1,\), not"):
+            bits.nearest(vectors, one, 1, words)
+    for wrong_bits in (np.zeros(63, np.bool_), np.zeros(0, np.bool_), np.zeros(64, np.uint8), np.zeros((), np.bool_)):
+        with pytest.raises(ValueError, match="bits must be bool, their number a multiple of 64, not"):
+            bits.pack(wrong_bits)
+    for wrong_words in (np.zeros((2, 0), np.uint64), np.zeros(2, np.uint8), np.uint64(3)[()]):
+        with pytest.raises(ValueError, match="vectors must be uint64 of at least one word, not"):
+            bits.unpack(np.asarray(wrong_words))
+    with pytest.raises(ValueError, match=r"allowed must be \(n,\) bool, not uint8 \(5,\)"):
+        bits.mask(np.zeros(5, np.uint8))
+
+
+def test_counters_that_cannot_be_counted_in_are_refused_and_left_alone() -> None:
+    vectors, tie = random(10, 5, 3), random(11, 3)
+    frozen = np.zeros(192, np.int32)
+    frozen.setflags(write=False)
+    for wrong in (np.zeros(192, np.int64), np.zeros(191, np.int32), np.zeros((3, 64), np.int32)):
+        with pytest.raises(ValueError, match=r"counters must be int32 \(192,\), not"):
+            bits.count(vectors, wrong)
+        with pytest.raises(ValueError, match=r"counters must be int32 \(192,\), not"):
+            bits.majority(wrong, 5, tie)
+    for wrong in (frozen, np.zeros(384, np.int32)[::2]):
+        with pytest.raises(ValueError, match="counters must be C-contiguous and writeable"):
+            bits.count(vectors, wrong)
+    full = np.full(192, 2**31 - 6, np.int32)
+    for weight in (2, -2, 2**31, -(2**31), 2**80):
+        with pytest.raises(ValueError, match="a counter would leave the range of 32 bits"):
+            bits.count(vectors, full, weight)
+    assert np.all(full == 2**31 - 6)
+    bits.count(vectors, full)
+    assert np.array_equal(full, 2**31 - 6 + oracle.bits_of(vectors).sum(axis=0))
+    with pytest.raises(ValueError, match="a counter would leave the range of 32 bits"):
+        bits.count(vectors[:1], np.full(192, -(2**31), np.int32))
+    for total in (-1, 2**31, 2**80):
+        with pytest.raises(ValueError, match="the total must be from 0 to 2147483647, not"):
+            bits.majority(np.zeros(192, np.int32), total, tie)
+
+
+def test_the_empty_ones_are_empty() -> None:
+    none = np.zeros((0, 2), np.uint64)
+    one = random(12, 2)
+    assert bits.distances(none, one).shape == (0,)
+    assert [found.shape for found in bits.nearest(none, one, 5, np.zeros(0, np.uint64))] == [(0,), (0,)]
+    assert bits.bind(none, one).shape == bits.rotate(none, 5).shape == (0, 2)
+    assert bits.unpack(none).shape == (0, 128)
+    assert bits.mask(np.zeros(0, np.bool_)).shape == (0,)

@@ -1,0 +1,153 @@
+"""The functions for packed bits at the extension's own boundary: no array crashes them, every set gives the same."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+native = pytest.importorskip("mnemic._native", reason="the native extension is not built")
+
+NUMBERS = st.sampled_from([-(2**70), -(2**63), -(2**31), -1, 0, 1, 2, 77, 2**31, 2**63 - 1, 2**64, 2**70])
+
+
+@st.composite
+def anything(draw: st.DrawFn) -> Any:
+    """An array that a function may take or not: of the right type mostly, of any small shape, in any order."""
+    kind = draw(st.sampled_from(["<u8", "<u8", "<u8", "<i4", "<i4", ">u8", "<i8", "?"]))
+    shape = draw(arrays.array_shapes(min_dims=1, max_dims=2, min_side=0, max_side=4))
+    if kind == "<i4":
+        shape = (*shape[:-1], shape[-1] * 64 + draw(st.sampled_from([0, 0, 0, 1])))
+    array = np.random.default_rng(draw(st.integers(0, 99))).integers(0, 2, shape).astype(kind)
+    layout = draw(st.sampled_from(["plain", "plain", "plain", "turned", "strided", "frozen", "unaligned"]))
+    if layout == "turned":
+        array = np.asfortranarray(array)
+    elif layout == "strided":
+        array = np.repeat(array, 2, axis=-1)[..., ::2]
+    elif layout == "frozen":
+        array.setflags(write=False)
+    elif layout == "unaligned":
+        array = np.frombuffer(bytearray(b"?" + array.tobytes()), array.dtype, offset=1).reshape(shape)
+    return array
+
+
+@given(st.lists(anything(), min_size=3, max_size=3), NUMBERS, st.booleans())
+def test_whatever_comes_there_is_an_answer_or_an_error_that_can_be_caught(
+    given_arrays: list[Any], number: int, same: bool
+) -> None:
+    a, b, c = given_arrays
+    if same:
+        c = a
+    for call in (
+        lambda: native.hamming_distances(a, b),
+        lambda: native.hamming_nearest(a, b, number),
+        lambda: native.hamming_nearest(a, b, number, c),
+        lambda: native.bind_bits(a, b, c),
+        lambda: native.rotate_bits(a, number, c),
+        lambda: native.bundle_bits(a, b),
+        lambda: native.count_bits(a, number, c),
+        lambda: native.majority_bits(a, number, b),
+    ):
+        before = [array.copy() for array in given_arrays]
+        try:
+            call()
+        except (TypeError, ValueError, OverflowError):
+            assert all(np.array_equal(was, array) for was, array in zip(before, given_arrays, strict=True))
+
+
+def test_arrays_in_the_order_of_columns_are_refused_not_misread() -> None:
+    vectors = np.arange(6, dtype=np.uint64).reshape(2, 3)
+    turned, one = np.asfortranarray(vectors), np.zeros(3, np.uint64)
+    for call in (
+        lambda: native.hamming_distances(turned, one),
+        lambda: native.hamming_nearest(turned, one, 1),
+        lambda: native.bundle_bits(turned, one),
+        lambda: native.count_bits(turned, 1, np.zeros(192, np.int32)),
+        lambda: native.rotate_bits(turned, 1, vectors),
+        lambda: native.bind_bits(turned, vectors, np.zeros_like(vectors)),
+    ):
+        with pytest.raises(ValueError, match="vectors: not C-contiguous and aligned"):
+            call()
+    with pytest.raises(ValueError, match="out: not C-contiguous and aligned"):
+        native.rotate_bits(vectors, 1, turned)
+    with pytest.raises(ValueError, match="others: not C-contiguous and aligned"):
+        native.bind_bits(vectors, turned, np.zeros_like(vectors))
+
+
+def test_what_is_written_may_not_be_what_is_read() -> None:
+    vectors = np.zeros((2, 3), np.uint64)
+    with pytest.raises(TypeError, match="borrowed"):
+        native.rotate_bits(vectors, 1, vectors)
+    with pytest.raises(TypeError, match="borrowed"):
+        native.bind_bits(vectors, vectors[:1], vectors)
+    with pytest.raises(TypeError, match="not writeable"):
+        native.rotate_bits(vectors, 1, np.broadcast_to(np.uint64(0), (2, 3)))
+
+
+def test_every_instruction_set_gives_the_same_bits() -> None:
+    program = """if True:
+        import hashlib, numpy as np, mnemic._native as native
+        from mnemic.hd import bits
+        digest = hashlib.sha256()
+        for rows, words in ((0, 1), (1, 1), (7, 3), (64, 9), (249, 17), (1000, 160)):
+            random = np.random.default_rng(rows)
+            vectors, tie = (random.integers(0, 2**64, shape, np.uint64) for shape in ((rows, words), words))
+            vectors[rows // 2 :] &= vectors[: rows - rows // 2]
+            counters = np.zeros(64 * words, np.int32)
+            bits.count(vectors, counters, 3)
+            parts = [bits.bind(vectors, tie), bits.rotate(vectors, 77), bits.majority(counters, 3 * rows, tie)]
+            parts += [counters, bits.bundle(vectors, tie), bits.bundle(vectors[:100], tie)]
+            allowed = bits.mask(random.random(rows) < 0.5)
+            parts += [bits.distances(vectors, tie), *bits.nearest(vectors, tie, 50)]
+            parts += bits.nearest(vectors, tie, 50, allowed)
+            for part in parts:
+                digest.update(part.tobytes())
+        print(native.instruction_set(), digest.hexdigest())
+    """
+    answers = {}
+    for name in ("avx512", "avxvnni", "avx2", "portable"):
+        environment = {**os.environ, "MNEMIC_INSTRUCTIONS": name}
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+        if done.returncode:
+            assert f'MNEMIC_INSTRUCTIONS is "{name}", which is not what this processor has' in done.stderr
+        else:
+            used, answers[name] = done.stdout.split()
+            assert used == name
+    assert "portable" in answers
+    assert len(set(answers.values())) == 1, answers
+
+
+def test_other_threads_run_while_it_searches() -> None:
+    # With a switch interval longer than the test, this thread gives way only where the extension lets go of the GIL.
+    vectors = np.zeros((20_000, 160), np.uint64)
+    searching, seen = False, []
+    go = threading.Event()
+
+    def look() -> None:
+        go.wait(timeout=30)
+        seen.append(searching)
+
+    other = threading.Thread(target=look)
+    other.start()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(60)
+    try:
+        go.set()
+        for _ in range(2_000):
+            searching = True
+            native.hamming_nearest(vectors, vectors[0], 3)
+            searching = False
+            if seen:
+                break
+    finally:
+        sys.setswitchinterval(interval)
+        other.join(timeout=30)
+    assert seen == [True]
