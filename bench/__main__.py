@@ -16,10 +16,13 @@ from typing import Any
 from mnemic.actors.errors import MnemicError
 
 BENCHES = {
+    "bits": "hypervectors of packed bits: search, bundle, bind, rotate, beside NumPy and torchhd; one thread",
     "contract": "somebody's own actor, named by its class: whether it keeps the contract (exits with 1 if not)",
+    "embed": "each encoder beside onnxruntime and torch with the same weights: speed, loading, agreement",
     "engine": "a home on each engine: recall by MCP, beside a heavy job, from a start; resident memory",
     "kill": "random kill -9 under load: what was acknowledged, and how long until it is back (exits with 1 on a loss)",
     "locomo": "LoCoMo's conversations, captured and asked: quality, speed, size, plaintext (needs --data)",
+    "scan": "the best ten of very many vectors: the native scan beside NumPy, sqlite-vec and usearch; one thread",
     "soak": "very many mixed requests to one process: resident memory and descriptors over time",
 }
 """Name and what it measures; module `mnemic.bench.NAME_bench` holds ``run(arguments) -> list of rows``."""
@@ -40,6 +43,15 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=200, metavar="N", help="kill: how many, on all engines together")
     parser.add_argument("--seed", type=int, default=0, help="kill, soak: of what is drawn")
     parser.add_argument("--requests", type=int, default=100_000, metavar="N", help="soak: how many")
+    parser.add_argument("--hypervectors", type=int, default=100_000, metavar="N", help="bits: how many are searched")
+    parser.add_argument("--model", type=Path, metavar="FOLDER", help="embed: another model than the default one")
+    parser.add_argument("--texts", type=int, default=2000, metavar="N", help="embed: how many are compared")
+    parser.add_argument(
+        "--rounds", type=int, default=15, metavar="N", help="bits, embed: how often all take their turn"
+    )
+    parser.add_argument(
+        "--vectors", type=int, nargs="+", default=[100_000, 1_000_000], metavar="N", help="scan: how many, in turn"
+    )
     arguments = parser.parse_args()
     if arguments.engine is None:
         arguments.engine = "both" if arguments.name in ("engine", "kill") else "embedded"
