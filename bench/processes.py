@@ -19,8 +19,8 @@ from pathlib import Path
 import psutil
 
 from mnemic.actors.errors import NotServed
-from mnemic.runtime.client import call
 from mnemic.runtime.meeting import Card, Meeting
+from mnemic.runtime.unix_http import call
 
 __all__ = [
     "COMMAND",

@@ -17,9 +17,9 @@ from pathlib import Path
 from mnemic.actors.contract import Clock
 from mnemic.actors.errors import NotServed
 from mnemic.runtime.checks import Check, counted
-from mnemic.runtime.client import Leaving, call
 from mnemic.runtime.meeting import PROTOCOL, Card, Meeting
 from mnemic.runtime.ray_local import left_behind, sweep_dead, sweep_home
+from mnemic.runtime.unix_http import Leaving, call
 
 __all__ = ["clear", "end_ray", "engine", "process"]
 

@@ -15,9 +15,9 @@ import msgspec
 
 from mnemic.actors.errors import MnemicError
 from mnemic.runtime.checks import Check, counted
-from mnemic.runtime.client import call
 from mnemic.runtime.meeting import PROTOCOL, Card, Meeting
 from mnemic.runtime.reports import ActorHealth, SocietyReport
+from mnemic.runtime.unix_http import call
 
 __all__ = ["Served", "meaning", "serving", "society"]
 

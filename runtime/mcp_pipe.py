@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mnemic.actors.errors import MnemicError, NotServed, OlderProcess
-from mnemic.runtime.client import drain, reach, wait_dead, wait_gone
 from mnemic.runtime.meeting import LINE_BYTES, PROTOCOL, Card
+from mnemic.runtime.starting import drain, reach, wait_dead, wait_gone
 from mnemic.runtime.wire import decode_error
 
 if TYPE_CHECKING:

@@ -26,9 +26,9 @@ from mnemic.actors.errors import MnemicError
 from mnemic.actors.messages import CaptureText, GetMemories, Memories, Recall, TextCaptured
 from mnemic.bench.homes import PLACE, STILL
 from mnemic.bench.processes import family, kill, served, until
-from mnemic.runtime.client import call
 from mnemic.runtime.meeting import Card
 from mnemic.runtime.ray_local import sweep
+from mnemic.runtime.unix_http import call
 from mnemic.runtime.wire import decode, encode, path_of
 
 UNIT_BYTES = 10

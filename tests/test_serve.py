@@ -20,10 +20,11 @@ import mnemic
 from mnemic.actors.changes import Place
 from mnemic.actors.messages import CaptureText, Take
 from mnemic.mind import Mind
-from mnemic.runtime.client import RemoteSociety, reach
+from mnemic.runtime.client import RemoteSociety
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.meeting import PROTOCOL, Card, Meeting
 from mnemic.runtime.metrics import CONTENT_TYPE
+from mnemic.runtime.starting import reach
 from mnemic.runtime.tcp_face import bind_tcp
 from mnemic.runtime.tokens import check, new_token
 from tests.faces import finish, git_project, run, start, until

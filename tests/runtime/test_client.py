@@ -30,9 +30,10 @@ from mnemic.actors.errors import (
 )
 from mnemic.actors.messages import Count
 from mnemic.mind import Mind
-from mnemic.runtime.client import RemoteSociety, drain, reach
+from mnemic.runtime.client import RemoteSociety
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.meeting import PROTOCOL, Card, Meeting
+from mnemic.runtime.starting import drain, reach
 from tests.faces import COMMAND, lines, turn, until
 from tests.hosted import together
 from tests.serving import card_of, end, gone, ready, serving

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from mnemic.actors.errors import NewerProcess
-from mnemic.runtime import client, mcp_pipe
+from mnemic.runtime import mcp_pipe, starting
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.mcp_pipe import Pipe
 from mnemic.runtime.meeting import PROTOCOL, Card, Meeting
@@ -511,4 +511,4 @@ def test_an_assistant_that_has_gone_ends_the_pipe(begin: Any) -> None:
 
 
 def test_nothing_waits_longer_than_the_process_takes_to_leave() -> None:
-    assert client._LEAVES_S < BOUND_S
+    assert starting._LEAVES_S < BOUND_S
