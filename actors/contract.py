@@ -35,6 +35,8 @@ class Setting(msgspec.Struct, frozen=True):
     """One sentence."""
     minimum: float | None = None
     """Smallest value that is taken."""
+    choices: tuple[str, ...] = ()
+    """The values that are taken, where only some are."""
 
 
 class Clock(Protocol):

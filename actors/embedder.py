@@ -1,8 +1,8 @@
 """The Embedder actor: gives memories their meaning, window by window, and embeds questions.
 
-It follows the log: whatever is committed is embedded later, in steps of one window, so that a question never waits
-behind more than one. Every window is embedded alone, so its vector does not depend on what else is embedded. What was
-embedded is kept in bundles; a kill costs at most one bundle's work and loses nothing.
+It follows the log: whatever is committed is embedded later, in steps of as many windows as the encoder takes at once
+with profit, and a question waits behind one step at most. What was embedded is kept in bundles; a kill costs at most
+one bundle's work and loses nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -32,7 +33,7 @@ from mnemic.actors.messages import (
     NameEncoder,
     QueryEmbedded,
 )
-from mnemic.actors.ports import Encoder, Ports, Window
+from mnemic.actors.ports import IMPLEMENTATIONS, Encoder, Ports, Window
 from mnemic.actors.snapshot import Pending, SnapshotSource
 
 __all__ = ["EmbedderActor"]
@@ -49,6 +50,14 @@ class EmbedderActor:
     contract: ClassVar[int] = CONTRACT
     takes: ClassVar[tuple[type, ...]] = (EmbedQuery, NameEncoder, EmbedPending, Committed, EmbedMore)
     settings: ClassVar[tuple[Setting, ...]] = (
+        Setting(
+            "embedder.implementation",
+            "",
+            "-",
+            f"Who computes: {', '.join(IMPLEMENTATIONS)}; empty means the best that is there.",
+            choices=("", *IMPLEMENTATIONS),
+        ),
+        Setting("embedder.threads", 0, "threads", "The most that native code embeds with; 0 is half of the cores.", 0),
         Setting("embedder.model", "", "path", "Folder of another BERT-family model; empty means the default one."),
         Setting("embedder.max_windows", 16, "windows", "A longer text is embedded so far; its words find the rest.", 1),
         Setting("embedder.bulk_windows", 2, "windows", "The same for tool output and other bulk.", 1),
@@ -68,7 +77,7 @@ class EmbedderActor:
         self._driven = False  # whether somebody asks for step after step: two who do would be in a question's way
         self._queue: deque[Pending] = deque()
         self._cursor = {False: 0, True: 0}  # by bulk or not: the last row fetched
-        self._current: _Current | None = None
+        self._begun: deque[_Current] = deque()
         self._finished: list[_Current] = []
         self._looked: Counts | None = None  # what there is; to count it at each window would cost as much as a window
 
@@ -130,7 +139,9 @@ class EmbedderActor:
     def _embed_query(self, query: EmbedQuery) -> QueryEmbedded:
         encoder = self._ready()
         try:
-            vector = _encode(encoder, encoder.windows(query.text, 1)[0][0])
+            (vector,) = _encode(encoder, encoder.windows(query.text, 1)[0])
+            if vector is None:
+                raise ValueError("the vector is not finite")
         except ValueError as error:
             raise NotEmbeddable(cause=type(error).__name__) from None
         return QueryEmbedded(vector=vector.tobytes(), encoder=self._name)
@@ -143,37 +154,48 @@ class EmbedderActor:
     # --- steps -------------------------------------------------------------------------------------------------------
 
     def _step(self, context: Context) -> bool:
-        """Embed one window; returns whether there may be more."""
+        """Embed as many windows as the encoder takes at once; returns whether there may be more."""
         encoder = self._ready()
         if context.cancelled():
             self._keep(context)
             return False
         if sum(max(1, len(one.windows)) for one in self._finished) >= _BUNDLE_WINDOWS:
             self._keep(context)
-        if self._current is None:
-            if not self._queue:
-                self._fetch()
-            if not self._queue:
-                self._keep(context)
-                self._cursor = {False: 0, True: 0}  # after a rebuild, or a drop by another process, some wait behind it
-                self._fetch()
-            if not self._queue:
+        if not self._fill(encoder):
+            self._keep(context)
+            self._cursor = {False: 0, True: 0}  # after a rebuild, or a drop by another process, some wait behind it
+            if not self._fill(encoder):
                 self._looked = None  # what waited when it was counted may have been forgotten since
                 self._retire_others(context)
                 return False
-            self._current = self._begin(encoder, self._queue.popleft())
-        current = self._current
-        try:
-            if current.windows:
-                current.vectors.append(_encode(encoder, current.windows[len(current.vectors)]))
-        except ValueError as error:
-            current = _without_meaning(current.pending, error)
-        if len(current.vectors) == len(current.windows):
-            self._finished.append(current)
-            self._current = None
+        self._embed(encoder)
+        while self._begun and len(self._begun[0].vectors) == len(self._begun[0].windows):
+            self._finished.append(self._begun.popleft())
         if context.cancelled():  # no step may come after this one
             self._keep(context)
         return True
+
+    def _fill(self, encoder: Encoder) -> bool:
+        """Begin memories until there are windows enough for a step; returns whether there is anything to do."""
+        waiting = sum(len(one.windows) - len(one.vectors) for one in self._begun)
+        while waiting < encoder.batch:
+            if not self._queue:
+                self._fetch()
+            if not self._queue:
+                break
+            self._begun.append(self._begin(encoder, self._queue.popleft()))
+            waiting += max(1, len(self._begun[-1].windows))
+        return bool(self._begun)
+
+    def _embed(self, encoder: Encoder) -> None:
+        """Embed the next windows of what is begun; a memory with one that cannot be has no meaning."""
+        following = ((one, window) for one in self._begun for window in one.windows[len(one.vectors) :])
+        taken = list(islice(following, encoder.batch))
+        for (one, _), vector in zip(taken, _encode_each(encoder, [window for _, window in taken]), strict=True):
+            if one.windows and vector is not None:
+                one.vectors.append(vector)
+            elif one.windows:
+                one.give_up()
 
     def _begin(self, encoder: Encoder, pending: Pending) -> _Current:
         limit = self._max_windows if pending.kind in DEFAULT_KINDS else self._bulk_windows
@@ -181,8 +203,10 @@ class EmbedderActor:
         name = f"{pending.speaker}: " if pending.speaker else ""
         try:
             windows, covered = encoder.windows(name + text, limit)
-        except ValueError as error:
-            return _without_meaning(pending, error)
+        except ValueError:
+            unreadable = _Current(pending, [], 0, 0, len(text))
+            unreadable.give_up()
+            return unreadable
         return _Current(pending, windows, len(name), max(0, covered - len(name)), len(text))
 
     def _fetch(self) -> None:
@@ -260,21 +284,31 @@ class _Current:
         self.total = total
         self.vectors: list[NDArray[np.float32]] = []
 
+    def give_up(self) -> None:
+        """A text that the model fails on is kept with no windows, as partly embedded, so that it holds up no other."""
+        _log.warning("memory %s is found by its words only: the model fails on it", self.pending.id.hex())
+        self.windows, self.vectors = [], []
+        self.covered, self.total = 0, max(1, self.total)
+
     def meaning(self) -> Meaning:
         """Where its windows lie in its own text."""
         spans = tuple((max(0, w.start - self.shift), max(0, w.end - self.shift)) for w in self.windows)
         return Meaning(memory=self.pending.id, spans=spans, covered=self.covered, total=self.total)
 
 
-def _encode(encoder: Encoder, window: Window) -> NDArray[np.float32]:
-    """A window's vector. Raises ValueError where the encoder fails on it, or gives what is no vector."""
-    vector = encoder.encode(window).astype("<f4")
-    if not np.isfinite(vector).all():
-        raise ValueError("the vector is not finite")
-    return vector
+def _encode(encoder: Encoder, windows: Sequence[Window]) -> list[NDArray[np.float32] | None]:
+    """The vector of each window, ``None`` where what came is none.
+
+    Raises:
+        ValueError: the encoder fails on one of them.
+    """
+    vectors = encoder.encode(windows).astype("<f4")
+    return [vector if np.isfinite(vector).all() else None for vector in vectors]
 
 
-def _without_meaning(pending: Pending, error: ValueError) -> _Current:
-    """A text that the model fails on is kept with no windows, as partly embedded, so that it holds up no other."""
-    _log.warning("memory %s is found by its words only: %s", pending.id.hex(), type(error).__name__)
-    return _Current(pending, [], 0, 0, max(1, len(to_text(pending.text))))
+def _encode_each(encoder: Encoder, windows: Sequence[Window]) -> list[NDArray[np.float32] | None]:
+    """The same, and ``None`` for a window that the encoder fails on: which of several it was, each alone tells."""
+    try:
+        return _encode(encoder, windows) if windows else []
+    except ValueError:
+        return [None] if len(windows) == 1 else [vector for one in windows for vector in _encode_each(encoder, [one])]

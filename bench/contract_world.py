@@ -8,7 +8,7 @@ from __future__ import annotations
 import pickle
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,7 @@ class _Letters:
     implementation = "contract-letters"
     model = "0" * 64
     dimensions = 32
+    batch = 1
 
     def windows(self, text: str, limit: int) -> tuple[list[Window], int]:
         """One window of at most 200 characters after the other."""
@@ -74,10 +75,13 @@ class _Letters:
         cut = [Window(n, min(len(text), n + 200), tuple(map(ord, text[n : n + 200]))) for n in starts]
         return cut, cut[-1].end
 
-    def encode(self, window: Window) -> NDArray[np.float32]:
-        """How often each letter stands in a window."""
-        vector = np.bincount(np.array(window.token_ids, int) % 32, minlength=32).astype(np.float32) + np.float32(0.01)
-        return np.asarray(vector / np.float32(np.linalg.norm(vector)), np.float32)
+    def encode(self, windows: Sequence[Window]) -> NDArray[np.float32]:
+        """How often each letter stands in each window."""
+        vectors = np.full((len(windows), 32), 0.01, np.float32)
+        for row, window in zip(vectors, windows, strict=True):
+            row += np.bincount(np.array(window.token_ids, int) % 32, minlength=32).astype(np.float32)
+            row /= np.float32(np.linalg.norm(row))
+        return vectors
 
 
 class _Ticking:

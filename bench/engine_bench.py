@@ -33,9 +33,9 @@ from mnemic.bench.homes import MIND, STILL, Corpus, fill_home, no_model
 from mnemic.bench.processes import COMMAND, END_S, family, pss_bytes, role_of, served, until
 from mnemic.runtime.client import RemoteSociety
 from mnemic.runtime.clock import SystemClock
+from mnemic.runtime.encoders import load_encoder
 from mnemic.runtime.homes import open_mind
 from mnemic.runtime.meeting import Card, Meeting
-from mnemic.runtime.models import load_encoder
 from mnemic.runtime.schema import connect
 from mnemic.runtime.settings import load_settings
 from mnemic.runtime.society import start_society

@@ -7,7 +7,7 @@ repository came from sentence-transformers 6.2.0, transformers 5.23.0 and torch 
     golden-env/bin/pip install sentence-transformers && golden-env/bin/pip install -e .
     golden-env/bin/python bench/golden.py tests/golden/minilm.json
 
-A text is cut where `mnemic.runtime.models` cuts it, and each stretch is handed to the judge as a text of its own: so
+A text is cut where `mnemic.runtime.encoders` cuts it, and each stretch is handed to the judge as a text of its own: so
 its tokenizer, its limit of 256 tokens and its arithmetic are all its own.
 """
 
@@ -20,7 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mnemic.runtime.models import default_folder, load_encoder
+from mnemic.runtime.encoders import load_encoder
+from mnemic.runtime.models import default_folder
 
 __all__ = ["LIMIT", "TEXTS", "main"]
 

@@ -23,8 +23,8 @@ from mnemic.bench.callers import McpPost, McpWire, UnixHttp
 from mnemic.bench.engine_bench import ENGINES
 from mnemic.bench.homes import PLACE, STILL, Corpus, fill_home, no_model
 from mnemic.bench.processes import open_files, pss_bytes, role_of, rss_bytes, served
+from mnemic.runtime.encoders import load_encoder
 from mnemic.runtime.meeting import Card
-from mnemic.runtime.models import load_encoder
 
 __all__ = ["Sample", "run", "slope"]
 

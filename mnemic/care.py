@@ -13,7 +13,7 @@ from mnemic.actors.contract import Clock
 from mnemic.mind import Mind, Progress
 from mnemic.runtime.checks import Check
 from mnemic.runtime.doctor import Mended, examine, repair
-from mnemic.runtime.models import load_encoder
+from mnemic.runtime.encoders import encoder_from
 
 __all__ = ["Findings", "care_for"]
 
@@ -73,8 +73,8 @@ def care_for(
         with opened() as whole:
             whole.rebuild(progress=lambda done, total: progress("log", done, total))
 
-    checks = examine(home, mind, clock, load_encoder)
+    checks = examine(home, mind, clock, encoder_from)
     if not mend:
         return Findings(checks, None)
     mended = repair(home, mind, clock, checks, rebuild)
-    return Findings(examine(home, mind, clock, load_encoder) if mended else checks, mended)
+    return Findings(examine(home, mind, clock, encoder_from) if mended else checks, mended)

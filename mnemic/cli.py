@@ -68,6 +68,10 @@ class Chosen:
         """
         from mnemic.mind import Mind
 
+        if os.environ.get("MNEMIC_INSTRUCTIONS"):  # a process that serves has its own, and says nothing of it
+            from mnemic.runtime.settings import check_instructions
+
+            check_instructions()
         if not alone:
             served = Mind.served(self.home, self.mind, _CLOCK, create=create)
             if served is not None:
@@ -113,7 +117,9 @@ def cli(context: click.Context) -> None:
 def init(chosen: Chosen) -> None:
     """Make a mind: its folder, its key, its store."""
     from mnemic.runtime.homes import make_mind
+    from mnemic.runtime.settings import load_settings
 
+    load_settings(chosen.home / "mnemic.toml")  # what no later command could work with is said before there is a mind
     folder = make_mind(chosen.home, chosen.mind, _CLOCK)
     view = {"mind": chosen.mind, "folder": str(folder.path), "key": str(folder.key)}
 
@@ -303,7 +309,7 @@ def status(chosen: Chosen) -> None:
         for scope in counts["scopes"]:
             yield f"  {scope['path'] or '(no scope)'}: {scope['memories']} ({scope['found']})"
         yield f"kinds: {', '.join(f'{kind} {count}' for kind, count in counts['kinds'].items()) or 'none yet'}"
-        yield f"vectors compared by {counts['scan']}"
+        yield f"embedded by {view['encoder'] or 'nobody'}, vectors compared by {counts['scan']}"
         yield from actor_lines(society)
         yield from (f"degraded: {line}" for line in view["degraded"] or ["nothing"])
 
@@ -354,9 +360,13 @@ def serve(chosen: Chosen, **options: Any) -> None:
     Nobody has to: an assistant's `mnemic mcp` starts a process in the background where none runs. This one takes over
     from it, on the engine you name.
     """
-    from mnemic.serve import Options, serve_home
+    from mnemic.serve import Options, serve_home, stray_option
 
-    sys.exit(serve_home(chosen.home, Options(**options), _CLOCK, say=lambda line: click.echo(line, err=True)))
+    told = Options(**options)
+    wrong = stray_option(told)
+    if wrong is not None:
+        raise click.UsageError(f"{wrong}.")
+    sys.exit(serve_home(chosen.home, told, _CLOCK, say=lambda line: click.echo(line, err=True)))
 
 
 @cli.command()

@@ -47,6 +47,7 @@ from mnemic.actors.messages import (
     TextCaptured,
 )
 from mnemic.reports import Captured, Status
+from mnemic.runtime.meeting import edited
 from mnemic.runtime.paths import expanded
 from mnemic.runtime.projects import Locator, clean_scope
 from mnemic.runtime.reports import SocietyPort
@@ -61,6 +62,7 @@ Progress = Callable[[str, int, int | None], None]
 
 _MALFORMED_NAMED = 20  # all are counted
 _NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
+_EDITED = "settings: mnemic.toml was edited, and process {0} works on with what it read before; kill -HUP {0} ends that"
 
 
 class Mind:
@@ -103,7 +105,8 @@ class Mind:
     @classmethod
     def served(cls, home: Path, mind: str, clock: Clock, *, create: bool) -> Mind | None:
         """The mind in the process that serves its home; ``None`` where no process does."""
-        from mnemic.runtime.client import RemoteSociety, reach
+        from mnemic.runtime.client import RemoteSociety
+        from mnemic.runtime.starting import reach
 
         try:
             reach(home, clock, start=False)
@@ -368,6 +371,8 @@ class Mind:
         process = self._process()
         if process is not None:
             degraded += process["degraded"]
+            if not process["degraded"] and edited(process.get("settings", ""), self._home):
+                degraded.append(_EDITED.format(process["pid"]))
         files = (self._home / "minds" / self._name).glob("store.db*")
         return Status(
             home=str(self._home),
@@ -376,6 +381,7 @@ class Mind:
             counts=counts,
             store_bytes=sum(file.stat().st_size for file in files),
             encoder=encoder,
+            instructions=None if counts.scan == "numpy" else counts.scan.removeprefix("native-"),
             society=report,
             process=process,
             degraded=degraded,

@@ -60,6 +60,8 @@ class Status(msgspec.Struct, kw_only=True):
     """The store's files on disk."""
     encoder: str | None
     """Which code and weights embed, where the model can be used."""
+    instructions: str | None
+    """The instruction set that native code uses; ``None`` where NumPy computes."""
     society: SocietyReport
     """How the actors are, and where they run."""
     process: dict[str, Any] | None

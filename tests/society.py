@@ -39,11 +39,11 @@ class BagEncoder:
     """Embeds a window as the hashed bag of its words. Every window is one text of `window_chars` characters."""
 
     dimensions = 64
-    window_tokens = 256
 
-    def __init__(self, name: str = "bag", window_chars: int = 200) -> None:
+    def __init__(self, name: str = "bag", window_chars: int = 200, batch: int = 1) -> None:
         self.implementation = name
         self.model = f"{crc32(name.encode()):08x}" * 8
+        self.batch = batch
         self._window_chars = window_chars
         self._texts: dict[int, str] = {}
         self.encoded: list[str] = []
@@ -65,19 +65,21 @@ class BagEncoder:
             windows.append(Window(start, end, (number,)))
         return windows, windows[-1].end
 
-    def encode(self, window: Window) -> NDArray[np.float32]:
-        text = self._texts[window.token_ids[0]]
-        self.entered.release()
-        if self.gate is not None:
-            assert self.gate.acquire(timeout=BOUND_S)
-        error = self.chokes_on(text)
-        if error is not None:
-            raise error
-        self.encoded.append(text)
-        vector = np.full(self.dimensions, 0.01, np.float32)
-        for word in re.findall(r"\w+", text.lower()):
-            vector[crc32(word.encode("utf-8", "surrogatepass")) % self.dimensions] += 1
-        return vector / np.float32(np.linalg.norm(vector))
+    def encode(self, windows: Sequence[Window]) -> NDArray[np.float32]:
+        vectors = np.full((len(windows), self.dimensions), 0.01, np.float32)
+        for vector, window in zip(vectors, windows, strict=True):
+            text = self._texts[window.token_ids[0]]
+            self.entered.release()
+            if self.gate is not None:
+                assert self.gate.acquire(timeout=BOUND_S)
+            error = self.chokes_on(text)
+            if error is not None:
+                raise error
+            self.encoded.append(text)
+            for word in re.findall(r"\w+", text.lower()):
+                vector[crc32(word.encode("utf-8", "surrogatepass")) % self.dimensions] += 1
+            vector /= np.float32(np.linalg.norm(vector))
+        return vectors
 
 
 class ListSource:

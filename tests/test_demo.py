@@ -7,8 +7,9 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,10 +66,10 @@ def test_every_answer_comes_first_from_an_installation_that_nobody_can_write(scr
 def test_without_a_model_it_goes_on_by_words_and_says_so(
     command: Callable[..., Outcome], scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def missing(folder: Path | None = None) -> None:
+    def missing(settings: Mapping[str, Any]) -> None:
         raise ModelMissing(path="/nowhere", why="there is no such folder")
 
-    monkeypatch.setattr(society, "load_encoder", missing)
+    monkeypatch.setattr(society, "encoder_from", missing)
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
     shown = command("demo")
     assert (shown.code, shown.err) == (0, "")

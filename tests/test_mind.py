@@ -82,7 +82,7 @@ def real(kept_home: Path, tmp_path: Path) -> Iterator[Mind]:
 def bag(monkeypatch: pytest.MonkeyPatch) -> BagEncoder:
     """The small encoder in place of the model."""
     encoder = BagEncoder()
-    monkeypatch.setattr(society, "load_encoder", lambda folder: encoder)
+    monkeypatch.setattr(society, "encoder_from", lambda settings: encoder)
     return encoder
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from mnemic.actors.changes import EncoderName
 from mnemic.actors.embedder import EmbedderActor
-from mnemic.actors.errors import ActorFailed, ModelMissing, NotEmbeddable, StoreBusy
+from mnemic.actors.errors import ActorFailed, DeviceExhausted, ModelMissing, NotEmbeddable, StoreBusy
 from mnemic.actors.messages import (
     Apply,
     Committed,
@@ -25,6 +27,7 @@ from mnemic.actors.messages import (
     Rebuild,
     Recover,
 )
+from mnemic.actors.ports import Window
 from mnemic.runtime.store import Store
 from mnemic.runtime.supervision import Policy
 from tests.runtime.building import apply, id_of, memory
@@ -210,6 +213,92 @@ def test_whoever_stops_asking_for_steps_leaves_the_rest_to_the_next_commit(tmp_p
         society.keep("one more")
         idle(society)
         assert len(windows(society)) == 101
+
+
+# --- several at once -------------------------------------------------------------------------------------------------
+
+
+class Batches(BagEncoder):
+    """Notes how many windows it is given at once."""
+
+    def __init__(self, batch: int) -> None:
+        super().__init__(batch=batch)
+        self.sizes: list[int] = []
+
+    def encode(self, windows: Sequence[Window]) -> NDArray[np.float32]:
+        self.sizes.append(len(windows))
+        return super().encode(windows)
+
+
+@pytest.mark.parametrize("batch", [1, 2, 7, 64, 1000])
+def test_a_step_embeds_as_many_windows_as_the_encoder_takes_at_once(tmp_path: Path, batch: int) -> None:
+    texts = [f"text {n} " + "x" * (300 * (n % 3)) for n in range(90)]
+    encoder = Batches(batch)
+    with Society(tmp_path, encoder=encoder, sources={"a": turns(texts)}) as society:
+        society.take_quietly("a")
+        assert society.embed().done == 90
+        expected = [(row, start) for row, text in enumerate(texts, 1) for start in range(0, len(text), 200)]
+        assert windows(society) == expected
+        assert sum(encoder.sizes) == len(expected)
+        assert set(encoder.sizes[:-1]) <= {batch}
+        assert encoder.sizes[-1] <= batch
+
+
+def test_vectors_are_the_same_whatever_is_embedded_at_once(tmp_path: Path) -> None:
+    kept = []
+    for batch in (1, 5):
+        texts = [f"otter {n} " * (n % 90 + 1) for n in range(60)]
+        with Society(tmp_path / str(batch), encoder=BagEncoder(batch=batch), sources={"a": turns(texts)}) as society:
+            society.take_quietly("a")
+            society.embed()
+            name = EncoderName(society.encoder.implementation, society.encoder.model)
+            block = society.look(lambda snapshot, name=name: snapshot.vectors(name, 0))
+            kept.append((block.row.tolist(), block.start.tolist(), block.vectors.tobytes()))
+    assert kept[0] == kept[1]
+
+
+def test_a_question_waits_for_one_step_and_no_other(tmp_path: Path) -> None:
+    encoder = Held()
+    encoder.batch = 4
+    with Society(tmp_path, encoder=encoder, sources={"a": turns([f"text {n}" for n in range(100)])}) as society:
+        society.take("a")
+        with ThreadPoolExecutor(1) as pool:
+            assert encoder.entered.acquire(timeout=BOUND_S)  # a step has begun
+            question = pool.submit(society.ask, EmbedQuery(text="question"))
+            until_asked(society)
+            encoder.gate.release(5)
+            question.result(BOUND_S)
+            assert encoder.encoded[:5] == ["text 0", "text 1", "text 2", "text 3", "question"]
+        encoder.gate.release(10_000)
+
+
+@pytest.mark.parametrize("how", ["raises", "no number"])
+def test_among_several_the_one_that_the_model_fails_on_is_singled_out(tmp_path: Path, how: str) -> None:
+    texts = ["one", "two", "fine " * 100 + "poison", "three", "poison", "fine " * 100 + "poison " * 50, "four"]
+    with Society(tmp_path, encoder=BagEncoder(batch=8), sources={"a": turns(texts)}) as society:
+        if how == "no number":
+            society.encoder.encode = bad_vector(society.encoder)  # type: ignore[method-assign]
+        else:
+            society.encoder.chokes_on = choke_on_poison
+        society.take_quietly("a")
+        answer = society.embed()
+        assert (answer.done, answer.pending, answer.partly) == (7, 0, 3)
+        assert windows(society) == [(1, 0), (2, 0), (4, 0), (7, 0)]
+        assert all(one.failures == 0 for one in society.supervisor.report().actors)
+
+
+def test_a_device_that_is_full_loses_nothing_and_the_next_step_goes_on(tmp_path: Path) -> None:
+    full = [DeviceExhausted(implementation="bag", why="there is no room")] * 2
+    with Society(
+        tmp_path, encoder=BagEncoder(batch=3), sources={"a": turns([f"text {n}" for n in range(10)])}
+    ) as society:
+        society.encoder.chokes_on = lambda text: full.pop() if text == "text 4" and full else None
+        society.take_quietly("a")
+        for _ in range(2):
+            with pytest.raises(DeviceExhausted):
+                society.embed()
+        assert society.embed().done == 10
+        assert windows(society) == [(row, 0) for row in range(1, 11)]
 
 
 # --- nothing lost, nothing doubled -----------------------------------------------------------------------------------
@@ -422,9 +511,11 @@ def choke_on_poison(text: str) -> BaseException | None:
 def bad_vector(encoder: BagEncoder) -> Callable[[Any], Any]:
     encode = encoder.encode
 
-    def encoded(window: Any) -> Any:
-        vector = encode(window)
-        return np.full_like(vector, np.nan) if "poison" in encoder.encoded[-1] else vector
+    def encoded(windows: Any) -> Any:
+        vectors = encode(windows)
+        for vector, text in zip(vectors, encoder.encoded[-len(windows) :], strict=True):
+            vector[:] = np.nan if "poison" in text else vector
+        return vectors
 
     return encoded
 

@@ -21,7 +21,6 @@ from mnemic.runtime import examine_home, examine_machine, examine_mind, schema
 from mnemic.runtime.checks import guarded
 from mnemic.runtime.clock import ManualClock, SystemClock
 from mnemic.runtime.doctor import Check, Mended, examine, repair
-from mnemic.runtime.examine_machine import accelerator
 from mnemic.runtime.homes import MindFolder, make_mind, open_mind
 from mnemic.runtime.keys import Keys
 from mnemic.runtime.schema import MIGRATIONS, connect
@@ -48,7 +47,7 @@ class Home:
             apply(store, memory(1), memory(2, b"another", speaker="Ada"), add_encoder(), vectors(1, 2))
 
     def examine(self) -> dict[str, Check]:
-        checks = examine(self.path, "default", self.clock, lambda folder: self.model())
+        checks = examine(self.path, "default", self.clock, lambda settings: self.model())
         found = {check.name: check for check in checks}
         assert len(found) == len(checks), "a check is made once"
         for check in checks:
@@ -103,7 +102,7 @@ def test_a_check_that_fails_itself_is_said_and_hides_nothing(home: Home, monkeyp
     assert [check.state for check in crashed] == ["wrong"]
     assert "ZeroDivisionError at" in crashed[0].detail
     assert "with a text" not in crashed[0].detail
-    checks = examine(home.path, "default", home.clock, lambda folder: home.model())
+    checks = examine(home.path, "default", home.clock, lambda settings: home.model())
     assert {check.name for check in checks} == ALL
 
 
@@ -378,24 +377,13 @@ def test_a_device_without_torch_is_advice(home: Home, monkeypatch: pytest.Monkey
     assert "device" not in home.states()
 
 
-def test_a_device_is_seen_by_its_file_or_its_platform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(examine_machine.platform, "system", lambda: "Linux")
-    (tmp_path / "nvidiactl").touch()
-    assert accelerator(tmp_path) is None
-    (tmp_path / "nvidia0").touch()
-    assert accelerator(tmp_path) == "an NVIDIA GPU"
-    monkeypatch.setattr(examine_machine.platform, "system", lambda: "Darwin")
-    monkeypatch.setattr(examine_machine.platform, "machine", lambda: "arm64")
-    assert accelerator(tmp_path / "none") == "Apple silicon"
-
-
 def test_a_disk_that_is_nearly_full_is_wrong(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(examine_home.shutil, "disk_usage", lambda path: SimpleNamespace(free=1_000_000))
     assert home.states()["disk"] == "wrong"
 
 
 def test_a_home_that_is_not_there_is_looked_at_too(tmp_path: Path, home: Home) -> None:
-    checks = examine(tmp_path / "no" / "home", "default", home.clock, lambda folder: home.model())
+    checks = examine(tmp_path / "no" / "home", "default", home.clock, lambda settings: home.model())
     states = {check.name: check.state for check in checks}
     assert states == {"mind": "wrong", **dict.fromkeys(OF_THE_HOME | OF_THE_MACHINE, "ok")}
     assert not (tmp_path / "no").exists()

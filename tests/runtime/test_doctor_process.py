@@ -38,7 +38,7 @@ from tests.runtime.building import add_encoder, apply, memory, vectors
 
 def look(home: Path) -> dict[str, Check]:
     """The checks by name."""
-    checks = examine(home, "default", SystemClock(), lambda folder: SimpleNamespace(implementation="test", model="0"))
+    checks = examine(home, "default", SystemClock(), lambda settings: SimpleNamespace(implementation="test", model="0"))
     for check in checks:
         assert bool(check.remedy) == (check.state != "ok"), "what is not well has a remedy"
         assert "\n" not in check.detail

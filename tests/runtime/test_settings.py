@@ -29,6 +29,8 @@ def test_every_setting_can_be_set(tmp_path: Path) -> None:
         if section == "actors":
             continue  # tests/runtime/test_plugins.py names some
         value = "a folder" if isinstance(setting.default, str) else setting.default + 1
+        if setting.choices:
+            value = setting.choices[-1]
         written = f'"{value}"' if isinstance(value, str) else str(value)
         settings = load(tmp_path, f"[{section}]\n{key} = {written}\n")
         assert settings[setting.name] == value
@@ -61,6 +63,8 @@ def test_settings_are_named_by_their_values() -> None:
         ("[runtime]\nask_timeout_s = nan", "it is not 0.1 or more"),
         ("[runtime]\nask_timeout_s = -inf", "it is not 0.1 or more"),
         ("[embedder]\nmodel = 1", "it is no str"),
+        ("[embedder]\nimplementation = 'jax'", "there is no such one"),
+        ("[embedder]\nthreads = -1", "it is not 0 or more"),
     ],
 )
 def test_what_is_not_in_the_table_is_refused(tmp_path: Path, text: str, what: str) -> None:

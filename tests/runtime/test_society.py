@@ -84,7 +84,8 @@ def test_the_slots_start_in_order_with_their_built_in_actors_on_the_embedded_eng
 def test_who_needs_the_homes_files_is_pinned_and_only_the_embedder_asks_for_gpus(
     mind: tuple[MindFolder, Keys], specs: list[ActorSpec]
 ) -> None:
-    started(mind, Settings({"embedder.gpus": 0.5, "embedder.model": "/nowhere"})).stop()
+    torch = {"embedder.implementation": "torch-float16", "embedder.model": "/nowhere"}
+    started(mind, Settings({"embedder.gpus": 0.5, **torch})).stop()
     assert {spec.name: (spec.placement.pinned, spec.placement.gpus) for spec in specs} == {
         "store": (True, 0.0),
         "embedder": (True, 0.5),
@@ -92,6 +93,12 @@ def test_who_needs_the_homes_files_is_pinned_and_only_the_embedder_asks_for_gpus
         "capture": (True, 0.0),
         "consolidator": (False, 0.0),
     }
+
+
+def test_no_gpu_is_asked_for_where_torch_does_not_embed(mind: tuple[MindFolder, Keys], specs: list[ActorSpec]) -> None:
+    named = {"embedder.implementation": "numpy-float32", "embedder.model": "/nowhere"}
+    started(mind, Settings({"embedder.gpus": 0.5, **named})).stop()
+    assert {spec.placement.gpus for spec in specs} == {0.0}
 
 
 def test_a_recipe_makes_every_actor_in_another_process_and_carries_neither_key_nor_memory(
