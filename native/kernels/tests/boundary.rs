@@ -1,0 +1,131 @@
+//! Whatever is handed in, of any lengths and values: no kernel panics, and all instruction sets say the same.
+
+use std::fmt::Debug;
+
+use mnemic_kernels::bits;
+use mnemic_kernels::codes::{self, Coded};
+use mnemic_kernels::encoder::{Activation, Config, Encoder, Pooling};
+use mnemic_kernels::instructions::InstructionSet;
+use mnemic_kernels::scan;
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// Lengths around those that fill registers, tiles and words.
+fn length() -> impl Strategy<Value = usize> {
+    prop_oneof![0_usize..6, 14_usize..18, 62_usize..67]
+}
+
+/// Any float, most of them ordinary.
+fn float() -> impl Strategy<Value = f32> {
+    prop_oneof![8 => -2.0_f32..2.0, 1 => any::<f32>(), 1 => Just(0.0)]
+}
+
+/// Windows that can be: none empty, none too long, as many tokens as they have.
+fn whole(ids: &[i64], lengths: &[usize]) -> (Vec<i64>, Vec<usize>) {
+    let lengths: Vec<usize> = lengths.iter().map(|length| length.clamp(&1, &7)).copied().collect();
+    let known = ids.iter().map(|id| id.rem_euclid(10)).chain(std::iter::repeat(3));
+    (known.take(lengths.iter().sum()).collect(), lengths)
+}
+
+/// What each set makes of it, held against plain Rust.
+fn alike<T: PartialEq + Debug>(compute: impl Fn(InstructionSet) -> T) -> Result<(), TestCaseError> {
+    let expected = compute(InstructionSet::Portable);
+    for set in InstructionSet::available() {
+        prop_assert_eq!(&compute(set), &expected, "{:?}", set);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn inner_products_take_anything(vectors in vec(float(), 0..300), query in vec(float(), 0..40), rows in length()) {
+        for set in InstructionSet::available() {
+            let done = |set| scan::inner_products(set, &vectors, &query, &mut vec![0.0; rows]).is_ok();
+            prop_assert_eq!(done(set), done(InstructionSet::Portable));
+        }
+    }
+
+    #[test]
+    fn codes_take_anything(
+        vectors in vec(float(), 0..400), dimensions in length(), rows in length(), fitting: bool,
+        query in vec(-1.0_f32..1.0, 0..70), allowed in proptest::option::of(vec(any::<u64>(), 0..3)),
+        k in length(), rescore in length(),
+    ) {
+        let rows = if fitting && dimensions > 0 { vectors.len() / dimensions } else { rows };
+        let vectors = if fitting { &vectors[..rows * dimensions] } else { &vectors[..] };
+        let query: Vec<f32> = if fitting { query.iter().copied().cycle().take(dimensions).collect() } else { query };
+        alike(|set| {
+            let (mut codes, mut scales) = (vec![0; vectors.len()], vec![0.0; rows]);
+            let made = codes::quantise(set, vectors, dimensions, &mut codes, &mut scales);
+            let coded = Coded { vectors, codes: &codes, scales: &scales };
+            let found = codes::search(set, coded, &query, allowed.as_deref(), 0, k).map(|found| found.len());
+            let exact = codes::search(set, coded, &query, allowed.as_deref(), rescore, k).map(|found| found.len());
+            let mut scores = vec![0.0; rows];
+            let scored = codes::scores(set, coded, &query, allowed.as_deref(), 0, &mut scores);
+            let bits: Vec<u32> = scores.iter().map(|score| score.to_bits()).collect();
+            (made, codes.clone(), found, exact, scored.map(|()| bits))
+        })?;
+    }
+
+    #[test]
+    fn bits_take_anything(
+        vectors in vec(any::<u64>(), 0..120), others in vec(any::<u64>(), 0..120), words in length(), fitting: bool,
+        shift: i64, weight: i32, counters in vec(any::<i32>(), 0..200), total: i32,
+        allowed in proptest::option::of(vec(any::<u64>(), 0..3)), k in length(),
+    ) {
+        let rows = vectors.len().checked_div(words).unwrap_or(0);
+        let vectors = if fitting { &vectors[..rows * words] } else { &vectors[..] };
+        let query = &others[..words.min(others.len())];
+        alike(|set| {
+            let (mut bound, mut rotated) = (vec![0; vectors.len()], vec![0; vectors.len()]);
+            let (mut bundled, mut voted) = (vec![0; query.len()], vec![0; query.len()]);
+            let (mut distances, mut counted) = (vec![0; rows], counters.clone());
+            let done = (
+                bits::bind(set, vectors, query, words, &mut bound).is_ok(),
+                bits::rotate(set, vectors, words, shift, &mut rotated).is_ok(),
+                bits::bundle(set, vectors, query, &mut bundled).is_ok(),
+                bits::count(set, vectors, weight, &mut counted).is_ok(),
+                bits::majority(set, &counters, total, query, &mut voted).is_ok(),
+                bits::distances(set, vectors, query, &mut distances).is_ok(),
+                bits::nearest(set, vectors, query, allowed.as_deref(), k),
+            );
+            (done, bound, rotated, bundled, counted, voted, distances)
+        })?;
+    }
+
+    #[test]
+    fn an_encoder_takes_any_windows(
+        ids in vec(-2_i64..12, 0..60), lengths in vec(0_usize..9, 0..12), fitting: bool, room in 0_usize..100,
+        threads: usize,
+    ) {
+        let config = Config {
+            vocabulary: 10, hidden: 6, layers: 1, heads: 2, intermediate: 5, positions: 7, epsilon: 1e-12,
+            activation: Activation::Gelu, pooling: Pooling::Mean,
+        };
+        let values: Vec<f32> = (0..60).map(|step| ((step * 37) % 19) as f32 / 19.0 - 0.4).collect();
+        let size = |name: &str| match name {
+            "embeddings.word_embeddings.weight" => 60,
+            "embeddings.position_embeddings.weight" => 42,
+            "embeddings.token_type_embeddings.weight" => 12,
+            name if name.ends_with("LayerNorm.weight") || name.ends_with("LayerNorm.bias") => 6,
+            name if name.ends_with("intermediate.dense.weight") => 30,
+            name if name.ends_with("intermediate.dense.bias") => 5,
+            name if name.ends_with("layer.0.output.dense.weight") => 30,
+            name if name.ends_with(".bias") => 6,
+            _ => 36,
+        };
+        let encoder = Encoder::new(config, true, |name| values.get(..size(name)));
+        prop_assert!(encoder.is_ok());
+        let room = if fitting { lengths.len() * 6 } else { room };
+        let (ids, lengths) = if fitting { whole(&ids, &lengths) } else { (ids, lengths) };
+        if let Ok(encoder) = encoder {
+            alike(|set| {
+                let mut vectors = vec![0.0; room];
+                let done = encoder.encode(set, &ids, &lengths, threads, &mut vectors);
+                (done, vectors.iter().map(|value| value.to_bits()).collect::<Vec<_>>())
+            })?;
+        }
+    }
+}
