@@ -9,9 +9,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
-CARGO := $(shell command -v cargo)
+# Why no native code can be built; empty where it can.
+NO_CARGO := $(shell $(PYTHON) setup.py --no-cargo)
 # A cargo that came or went since the last install makes another stamp, and so another install.
-BUILD := $(if $(CARGO),native,numpy)
+BUILD := $(if $(NO_CARGO),numpy,native)
 BASE := $(VENV)/.base-$(BUILD)
 DEV := $(VENV)/.dev-$(BUILD)
 FULL := $(VENV)/.full-$(BUILD)
@@ -38,7 +39,7 @@ ifeq ($(BUILD),native)
 	cd native && PYO3_PYTHON=$(CURDIR)/$(BIN)/python cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
 	cd native && cargo test --quiet --locked --workspace --exclude mnemic-python
 else
-	@echo "cargo was not found: the Rust code is not checked."
+	@echo "$(NO_CARGO): the Rust code is not checked."
 endif
 
 # Node of its own: the conformance suite needs version 22.
@@ -70,7 +71,7 @@ $(BASE): $(VENV)/.made $(RUST)
 ifeq ($(BUILD),native)
 	@echo "Installing Mnemic and its model, and building the native code (about a minute) ..."
 else
-	@echo "cargo was not found: no native code, NumPy does its work, slower. Installing Mnemic and its model ..."
+	@echo "$(NO_CARGO): no native code, NumPy does its work, slower. Installing Mnemic and its model ..."
 	@rm -f mnemic/_native*.so
 endif
 	@$(INSTALL) --no-build-isolation --editable .

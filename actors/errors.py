@@ -6,7 +6,8 @@ It stands here, at the bottom of what can fail for a user, so that actors and th
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import uuid
+from typing import Any, ClassVar, Self
 
 __all__ = [
     "ActorFailed",
@@ -25,6 +26,7 @@ __all__ = [
     "EngineLost",
     "EngineMissing",
     "Fenced",
+    "HomeUnreadable",
     "ImplementationMissing",
     "InboxFull",
     "InvalidValue",
@@ -111,6 +113,14 @@ class BadSettings(BadInput):
     remedy = "Mend the file, or move it away."
 
 
+class HomeUnreadable(BadInput):
+    """Not the settings in a home, but the home itself."""
+
+    code = "home_unreadable"
+    sentence = "The home {home} cannot be read: {why}."
+    remedy = "Make it readable for you, or name another home with --home."
+
+
 class BadInstructions(BadInput):
     """The environment names an instruction set that cannot be used."""
 
@@ -147,6 +157,11 @@ class NoSuchMemory(BadInput):
     code = "no_such_memory"
     sentence = "There is no memory {id!r}."
     remedy = "Take the id from a hit of `mnemic recall --json`."
+
+    @classmethod
+    def of(cls, memory: bytes) -> Self:
+        """The error for an id as it is kept, written as answers write ids."""
+        return cls(id=str(uuid.UUID(bytes=memory)) if len(memory) == 16 else memory.hex())
 
 
 class ActorRefused(BadInput):

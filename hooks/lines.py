@@ -128,7 +128,8 @@ def parse(raw: bytes, first: bool = False) -> Json | None:
     except UnicodeDecodeError:
         raise Bad(f"not UTF-8{torn}") from None
     except json.JSONDecodeError as error:
-        raise Bad(f"not JSON: {error.msg} at character {error.pos}{torn}") from None
+        what = error.msg.rstrip(": ").removesuffix(" at")  # some of its messages end in a preposition of their own
+        raise Bad(f"not JSON: {what} at character {error.pos}{torn}") from None
     except RecursionError:
         raise Bad("not JSON that can be read: nested too deeply") from None
     except ValueError:  # a number of more digits than Python converts

@@ -146,8 +146,12 @@ def init(chosen: Chosen) -> None:
 @_options
 def capture(chosen: Chosen, sources: tuple[str, ...], format_: str, scope: str | None, no_meaning: bool) -> None:
     """Take in transcripts: files, folders of *.jsonl, or - for standard input. Twice is once."""
+    from mnemic.runtime.projects import clean_scope
+
     started = _CLOCK.monotonic_s()
     _need_one(sources)
+    if scope is not None:
+        clean_scope(scope)  # before a mind is made for it
     stdin = breakable_stdin() if "-" in sources else nullcontext()
     # Only this command has its standard input, and nobody else is to wait until that ends.
     with stdin, chosen.open(create=True, alone="-" in sources) as mind, progress_bars(chosen.as_json) as progress:
@@ -169,7 +173,9 @@ def capture(chosen: Chosen, sources: tuple[str, ...], format_: str, scope: str |
             yield f"{report.retired} known already were forgotten, and stay so"
         if report.files and not (report.new or report.known or report.malformed):
             yield "there is nothing in it to remember; if that is wrong, name another --format"
-        yield f"found by words: {report.embedded + report.pending} in all, by meaning too: {report.embedded}"
+        yield f"the whole mind: {report.embedded + report.pending} found by words, {report.embedded} by meaning too"
+        if report.pending and not report.meaning_error:
+            yield f"{counted(report.pending, 'memory waits', 'memories wait')} for the meaning"
         if report.partly:
             yield f"of {counted(report.partly, 'long memory', 'long memories')} only the start is found by meaning"
         if report.meaning_error:
@@ -180,7 +186,7 @@ def capture(chosen: Chosen, sources: tuple[str, ...], format_: str, scope: str |
             yield f"{counted(report.malformed, 'line')} could not be read:"
             yield from (f"  {path}:{line}: {why}" for path, line, why in report.malformed_lines)
         for path, why in report.failed:
-            yield f"not read: {path}: {why}"
+            yield f"not read: {why}" if os.path.abspath(path) in why else f"not read: {path}: {why}"
 
     chosen.say(view, lines)
     nothing_read = report.malformed and not (report.new or report.known)

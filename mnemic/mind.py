@@ -46,6 +46,7 @@ from mnemic.actors.messages import (
     Taken,
     TextCaptured,
 )
+from mnemic.actors.times import to_iso
 from mnemic.reports import Captured, Status
 from mnemic.runtime.meeting import edited
 from mnemic.runtime.paths import expanded
@@ -143,16 +144,19 @@ class Mind:
         Args:
             format: ``auto``, ``claude-code``, ``codex``, ``jsonl`` or ``text``.
             scope: the scope they belong to; where absent, each event's own or its folder's project.
-            embed: whether to wait until everything is found by meaning too.
+            embed: whether to wait until everything is found by meaning too; where nothing is new, a home's process is
+                left to it.
 
         Returns the counts. A transcript that cannot be read is in `failed`, unless it is the only one.
 
         Raises:
-            BadInput: the only source cannot be read.
+            BadInput: the scope is none, or the only source cannot be read.
             StoreError: what was committed before is kept.
         """
         from mnemic.hooks.formats import find_transcripts  # here: it loads NumPy
 
+        if scope is not None:
+            clean_scope(scope)  # one that is none is said once, not of every file
         given = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
         paths = [path for source in given for path in find_transcripts(os.fspath(source))]
         report = Captured(malformed_lines=[], failed=[], scopes=[])
@@ -250,6 +254,13 @@ class Mind:
         Raises:
             UnknownScope, InvalidValue: what was asked for cannot be.
         """
+        if since is not None and until is not None and until <= since:
+            raise InvalidValue(
+                name="until",
+                value=to_iso(until),
+                why=f"nothing is said at or after {to_iso(since)} and before this",
+                expected="a time after the one of since",
+            )
         answer = self.society.ask(
             Recall(
                 query=query,
@@ -436,6 +447,8 @@ class Mind:
         report.embedded, report.pending, report.partly = counts.embedded, counts.pending, counts.partly
         if not embed or not counts.pending:
             return
+        if not report.new and self._process() is not None:
+            return  # what waits is somebody else's, and the process embeds it
         try:
             answer = self.embed(progress)
         except (ModelError, RuntimeFault) as error:

@@ -17,7 +17,7 @@ import msgspec
 
 from mnemic import __version__
 from mnemic.actors.contract import Clock
-from mnemic.actors.errors import AlreadyServed, MnemicError
+from mnemic.actors.errors import AlreadyServed, MnemicError, StoreReadOnly
 from mnemic.local import MakeEngine, ray_engine
 from mnemic.runtime.embedded import EmbeddedEngine
 from mnemic.runtime.hosting import Faces
@@ -25,7 +25,7 @@ from mnemic.runtime.http_face import make_app
 from mnemic.runtime.mcp_face import make_server
 from mnemic.runtime.mcp_http import McpHttp
 from mnemic.runtime.mcp_stream import McpStream
-from mnemic.runtime.meeting import PROTOCOL, Card, Meeting
+from mnemic.runtime.meeting import PROTOCOL, Card, Meeting, settings_file
 from mnemic.runtime.metrics import CONTENT_TYPE, Metrics
 from mnemic.runtime.parent import ENGINE_LOST
 from mnemic.runtime.requests import Requests
@@ -99,7 +99,7 @@ class Process:
             lost: says why the engines are gone, if they are.
         """
         self._home = home
-        self._card = card
+        self._card = msgspec.structs.replace(card, settings=settings_file(home))  # an edit from now on is one
         self._clock = clock
         self._meeting = meeting
         self._lost = lost
@@ -205,6 +205,7 @@ class Process:
 
     def _reload(self) -> None:
         """Read the settings again, and open all minds anew with them; bad ones change nothing, and are shown."""
+        read = settings_file(self._home)
         try:
             self._societies.settings = load_settings(self._home / "mnemic.toml")
         except MnemicError as error:
@@ -212,6 +213,11 @@ class Process:
             _log.error("the settings were not reloaded: %s", error.code)
             return
         self._settings_error = ""
+        self._card = msgspec.structs.replace(self._card, settings=read)
+        try:
+            self._meeting.write(self._card)
+        except StoreReadOnly as error:  # it serves on: only `doctor` does not see yet that they are in force
+            _log.warning("the card was not written: %s", error.code)
         until = self._clock.monotonic_s() + _RELOAD_S
         while not self._minds.reopen(_TICK_S):  # by and by, so that nobody waits long, and SIGTERM is heard
             if self._clock.monotonic_s() > until or not self._events.empty():

@@ -22,16 +22,16 @@ import msgspec
 
 from mnemic import __version__
 from mnemic.actors.errors import AlreadyServed, EngineMissing, InvalidValue, NotServed
-from mnemic.runtime.client import drain
 from mnemic.runtime.logs import log_to
 from mnemic.runtime.meeting import PROTOCOL, Card, Meeting, process_start
 from mnemic.runtime.parent import Parent, kill_session
 from mnemic.runtime.settings import load_settings
+from mnemic.runtime.starting import drain
 
 if TYPE_CHECKING:
     from mnemic.actors.contract import Clock
 
-__all__ = ["Options", "hold_home", "serve_home", "tcp_options"]
+__all__ = ["Options", "hold_home", "serve_home", "stray_option", "tcp_options"]
 
 _log = logging.getLogger("mnemic.serve")
 
@@ -103,15 +103,17 @@ def serve_home(home: Path, options: Options, clock: Clock, say: Callable[[str], 
             tcp=_address(tcp[0]) if tcp else None,
         )
         meeting.write(card)
-        say(f"serving {home} on the {engine} engine, process {card.pid}; Ctrl-C ends it")
+        serving = f"serving {home} on the {engine} engine, process {card.pid}; Ctrl-C ends it"
         if engine == "ray":
+            say(f"starting Ray to serve {home}, process {card.pid}; it takes seconds, and whoever asks meanwhile waits")
             with log_to(home / "serve.log", rotate=False):
                 try:
-                    return Parent(meeting, card, clock, card.pid).run(
+                    return Parent(meeting, card, clock, card.pid, ready=lambda: _tell(say, serving)).run(
                         lambda numbers: _command(home, options, numbers), sockets
                     )
                 finally:
                     _sweep(home)  # a child that was killed has left it
+        say(serving)
         with log_to(home / "serve.log"):
             from mnemic.process import serve_here  # here: it loads all there is, and clients may knock by now
 
@@ -151,6 +153,19 @@ def hold_home(home: Path, clock: Clock, *, foreground: bool) -> Meeting | None:
     return meeting
 
 
+def stray_option(options: Options) -> str | None:
+    """What is wrong where an option was given that nothing would come of; ``None`` where nothing is."""
+    if options.http is None:
+        for name in ("tls_cert", "tls_key", "new_token", "token"):
+            if getattr(options, name):
+                return (
+                    f"--{name.replace('_', '-')} goes with --http HOST:PORT: the home's own sockets have no use for it"
+                )
+    elif options.new_token and tcp_options(Path(), options)["token"] is None:
+        return "--new-token goes with --token here: on loopback no token is demanded without it"
+    return None
+
+
 def tcp_options(home: Path, options: Options) -> dict[str, Any]:
     """What is demanded of callers over TCP, as `mnemic.runtime.tcp_face.Tcp` names it."""
     host = str(options.http).rpartition(":")[0].strip("[]")
@@ -161,6 +176,14 @@ def tcp_options(home: Path, options: Options) -> dict[str, Any]:
         "certificate": None if options.tls_cert is None else Path(options.tls_cert),
         "key": None if options.tls_key is None else Path(options.tls_key),
     }
+
+
+def _tell(say: Callable[[str], None], line: str) -> None:
+    """Say one thing more to whoever started it, who may have closed the pipe since: it serves on all the same."""
+    try:
+        say(line)
+    except OSError as error:
+        _log.warning("nobody hears any more that it serves: %s", type(error).__name__)
 
 
 def _tcp(home: Path, options: Options, say: Callable[[str], None]) -> list[socket.socket]:

@@ -6,6 +6,7 @@ Below `mnemic.runtime.store`, which gives the transaction and keeps the log.
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -146,7 +147,7 @@ class Carrier:
         if older[-1] == newer[-1]:
             raise InvalidValue(
                 name="supersedes",
-                value=change.old.hex(),
+                value=str(uuid.UUID(bytes=change.old)),
                 why="the memory would replace itself",
                 expected="the id of another memory",
             )
@@ -197,7 +198,7 @@ class Carrier:
     def _row(self, memory: bytes) -> int:
         row = self._db.execute("SELECT id FROM memories WHERE uuid = ?", (memory,)).get
         if row is None:
-            raise NoSuchMemory(id=memory.hex())
+            raise NoSuchMemory.of(memory)
         return int(row)
 
     def _session(self, assistant: str, name: str) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mnemic.actors.contract import Clock
 from mnemic.runtime.checks import Check, counted, sized
-from mnemic.runtime.meeting import Meeting
+from mnemic.runtime.meeting import Meeting, edited
 from mnemic.runtime.schema import remove_file
 from mnemic.runtime.settings import load_settings, unknown_names
 
@@ -24,7 +24,7 @@ _ABANDONED_S = 3600.0
 
 
 def settings(home: Path) -> Iterator[Check]:
-    """Whether the file can be read, and every name in it is one."""
+    """Whether the file can be read, every name in it is one, and a process that serves works with what it holds."""
     path = home / "mnemic.toml"
     unknown = unknown_names(path)
     if unknown:
@@ -32,6 +32,11 @@ def settings(home: Path) -> Iterator[Check]:
         yield Check("settings", "wrong", told, "Take it out, or look up its name in docs/settings.md.")
         return
     load_settings(path)
+    card = Meeting(home).card()
+    if card is not None and card.alive() and edited(card.settings, home):
+        told = f"{path} was edited, and process {card.pid} works on with what it read before"
+        yield Check("settings", "advice", told, f"kill -HUP {card.pid}; else its next start takes it up.")
+        return
     yield Check("settings", "ok", f"{path} can be read" if path.exists() else "there is no file: all have defaults")
 
 

@@ -191,12 +191,12 @@ def make_server(minds: Minds, door: Door, clock: Clock, version: str) -> MCPServ
         wanted = [parse_id(one) for one in ids]
         return await answer("memory_get", lambda mind, *_: _Got(memories=_pages(mind.get(wanted), offset, limit)))
 
-    async def memory_forget(context: Context[Any, Any], id: str, reason: str) -> _Forgotten:
+    async def memory_forget(context: Context[Any, Any], id: str, reason: str | None = None) -> _Forgotten:
         """Hide a memory that the user wants forgotten. The command in undo brings it back."""
         wanted = [parse_id(id)]
 
         def forget(mind: MindPort, *_: Any) -> _Forgotten:
-            (one,) = mind.forget(wanted, reason).memories
+            (one,) = mind.forget(wanted, reason or "").memories
             return _Forgotten(retired=retirement_view(one, strict=True), undo=mind.undoing(wanted))
 
         return await answer("memory_forget", forget)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import ValidationError
 
-from mnemic.actors.errors import InvalidValue, MnemicError
+from mnemic.actors.errors import BadInput, InvalidValue, MissingArgument, MnemicError, UnknownArgument
 
 __all__ = ["ADDS", "HIDES", "READS", "sentences", "tool"]
 
@@ -27,23 +28,27 @@ class _Tool(Tool):
     """A tool whose errors carry code, sentence and remedy, as in every face."""
 
     async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:
+        known = list(self.parameters["properties"])
+        stray = next((name for name in arguments if name not in known), None)
+        if stray is not None:  # the SDK drops it, and an answer without the filter that was meant looks like one with
+            near = difflib.get_close_matches(stray, known, n=1)
+            hint = f"Did you mean {near[0]!r}? " if near else ""
+            return _failed(UnknownArgument(tool=self.name, name=stray, near=hint, known=", ".join(known) or "nothing"))
         try:
             return await super().run(arguments, context, convert_result)
         except ToolError as error:
             cause = error.__cause__
             if isinstance(cause, ValidationError):
-                cause = _misfit(cause)
+                cause = _misfit(cause, self.name, known)
             if not isinstance(cause, MnemicError):
                 raise
-            # As text alone: the TypeScript SDK (Gemini CLI, OpenCode) holds even an error's structured content against
-            # the tool's output schema, and tells its model of that instead.
-            return CallToolResult(content=[TextContent(type="text", text=sentences(cause))], is_error=True)
+            return _failed(cause)
 
 
 def tool(verb: Callable[..., Awaitable[Any]], annotations: ToolAnnotations) -> Tool:
     """A tool of the function's name; its docstring is the description."""
     made = _Tool.from_function(verb, description=" ".join((verb.__doc__ or "").split()), annotations=annotations)
-    made.parameters = _slim(made.parameters)
+    made.parameters = {**_slim(made.parameters), "additionalProperties": False}
     made.fn_metadata.output_schema = _slim(made.fn_metadata.output_schema)
     return made
 
@@ -70,14 +75,21 @@ def _slim(schema: Any) -> Any:
     return slim | kinds[0] if len(kinds) == 1 else slim | ({"anyOf": kinds} if kinds else {})
 
 
-def _misfit(error: ValidationError) -> InvalidValue:
+def _failed(error: MnemicError) -> CallToolResult:
+    # As text alone: the TypeScript SDK (Gemini CLI, OpenCode) holds even an error's structured content against the
+    # tool's output schema, and tells its model of that instead.
+    return CallToolResult(content=[TextContent(type="text", text=sentences(error))], is_error=True)
+
+
+def _misfit(error: ValidationError, tool: str, known: list[str]) -> BadInput:
     """What is wrong with the first argument that is none the tool takes."""
     first = error.errors(include_url=False)[0]
     name = ".".join(map(str, first["loc"]))
-    missing = first["type"] == "missing"
+    if first["type"] == "missing":
+        return MissingArgument(tool=tool, name=name, known=", ".join(known))
     return InvalidValue(
         name=name,
-        value=None if missing else type(first["input"]).__name__,
-        why="it is missing" if missing else first["msg"][:1].lower() + first["msg"][1:],
+        value=type(first["input"]).__name__,
+        why=first["msg"][:1].lower() + first["msg"][1:],
         expected="the arguments that the tool's schema names",
     )

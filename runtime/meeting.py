@@ -24,7 +24,7 @@ import msgspec
 
 from mnemic.actors.errors import StoreReadOnly
 
-__all__ = ["LINE_BYTES", "PROTOCOL", "Card", "Meeting", "process_start"]
+__all__ = ["LINE_BYTES", "PROTOCOL", "Card", "Meeting", "edited", "process_start", "settings_file"]
 
 PROTOCOL = 1
 """Version of what command, hook and process say to each other."""
@@ -61,6 +61,8 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     """How often the engine was brought back."""
     tcp: str | None = None
     """The address it listens on beside its sockets."""
+    settings: str = ""
+    """Which `settings_file` it works with; empty before it has read one, and where an older version wrote the card."""
 
     @property
     def http(self) -> str:
@@ -75,6 +77,25 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     def alive(self) -> bool:
         """Whether the process that wrote the card is still there."""
         return bool(self.started) and process_start(self.pid) == self.started
+
+
+def settings_file(home: Path) -> str:
+    """A name for what stands in a home's ``mnemic.toml``, 16 hexadecimal digits; none is as good as an empty one.
+
+    Not `mnemic.runtime.settings.Settings.hash`: to have that, a command would have to load every actor.
+    """
+    try:
+        content = (home / "mnemic.toml").read_bytes()
+    except FileNotFoundError:
+        content = b""
+    except OSError as error:  # whoever reads it as settings says so
+        content = repr(error).encode()
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def edited(since: str, home: Path) -> bool:
+    """Whether a home's settings were edited since a process read them, as its card says; not where it does not."""
+    return bool(since) and since != settings_file(home)
 
 
 def process_start(pid: int) -> str:

@@ -39,17 +39,21 @@ _POLL_S = 0.05
 class Parent:
     """Keeps a child alive that does the work."""
 
-    def __init__(self, meeting: Meeting, card: Card, clock: Clock, seed: int) -> None:
+    def __init__(
+        self, meeting: Meeting, card: Card, clock: Clock, seed: int, ready: Callable[[], None] = lambda: None
+    ) -> None:
         """Take charge of a home whose lock is held.
 
         Args:
             card: what it shall say.
             seed: what the rests before restarts are drawn from.
+            ready: called once, as soon as a child answers.
         """
         self._meeting = meeting
         self._card = card
         self._clock = clock
         self._generator = random.Random(seed)
+        self._ready: Callable[[], None] | None = ready  # gone once it was called
         self._health = Health()
         self._ended = threading.Event()  # set by a signal
         self._child: subprocess.Popen[bytes] | None = None
@@ -110,6 +114,11 @@ class Parent:
 
     def _watch(self, child: subprocess.Popen[bytes]) -> None:
         """Wait a moment; a child that was told to end is given the time for it."""
+        if self._ready is not None:
+            said = self._meeting.card()
+            if said is not None and said.state == "ready":
+                self._ready()
+                self._ready = None
         if not self._ended.wait(_POLL_S):
             return
         try:

@@ -155,7 +155,7 @@ class StoreSnapshot:
         for memory in ids:
             row = self._db.execute("SELECT id FROM memories WHERE uuid = ?", (memory,)).get
             if row is None:
-                raise NoSuchMemory(id=memory.hex())
+                raise NoSuchMemory.of(memory)
             rows.append(int(row))
         return rows
 

@@ -5,6 +5,7 @@ Documentation (`as_markdown`) and the hash that the log carries are made from th
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 import tomllib
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mnemic.actors.contract import Actor, Setting
-from mnemic.actors.errors import BadInstructions, BadSettings, InvalidValue
+from mnemic.actors.errors import BadInstructions, BadSettings, HomeUnreadable, InvalidValue
 from mnemic.algorithms.scan import backend
 from mnemic.runtime import idleness
 from mnemic.runtime.plugins import BUILT_IN, SLOTS, load_actors
@@ -74,7 +75,7 @@ def load_settings(path: Path) -> Settings:
 
     Raises:
         BadInstructions: the environment names an instruction set that cannot be used.
-        BadSettings: the file cannot be read, or is no TOML.
+        HomeUnreadable, BadSettings: the home or the file cannot be read, or it is no TOML.
         InvalidValue: it holds an unknown name, or a value of another type or size.
         ActorRefused: an actor that it names cannot be used.
     """
@@ -83,9 +84,9 @@ def load_settings(path: Path) -> Settings:
     values = {}
     for name, value in given.items():
         if name not in known:
-            raise InvalidValue(
-                name=f"{name} in {path}", value=value, why="there is no such setting", expected=", ".join(known)
-            )
+            near = difflib.get_close_matches(name, known, n=1)
+            expected = f"{near[0] if near else 'a name'}, as docs/settings.md has it"
+            raise InvalidValue(name=f"{name} in {path}", value=value, why="there is no such setting", expected=expected)
         values[name] = _checked(known[name], value, path)
     return Settings(values)
 
@@ -132,6 +133,10 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Setting]]:
     except FileNotFoundError:
         document = {}
     except OSError as error:
+        try:
+            path.stat()
+        except OSError as whole:  # the file may be there or not: nobody gets as far
+            raise HomeUnreadable(home=str(path.parent), why=whole.strerror or type(whole).__name__) from error
         raise BadSettings(path=str(path), why=error.strerror or type(error).__name__) from error
     except ValueError as error:
         raise BadSettings(path=str(path), why=f"it is no TOML: {error}") from error

@@ -145,10 +145,16 @@ def _split(address: str) -> tuple[str, int]:
 
 
 def _check_certificate(address: str, certificate: Path, key: Path) -> None:
+    for path in (certificate, key):  # of what cannot be read, what loads them does not say which it was
+        try:
+            path.read_bytes()
+        except OSError as error:
+            why = f"{path} cannot be read ({str(error.strerror).lower()})"
+            raise _refused(address, why, "a certificate and its key, as PEM") from error
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
     except (OSError, ssl.SSLError) as error:
-        why = f"its certificate cannot be used ({type(error).__name__})"
+        why = f"{certificate} and {key} cannot be used ({getattr(error, 'reason', None) or type(error).__name__})"
         raise _refused(address, why, "a certificate and its key, as PEM") from error
 
 

@@ -18,8 +18,11 @@ import pytest
 
 import mnemic
 from mnemic.actors.events import DEFAULT_KINDS
+from mnemic.algorithms.scan import NATIVE, backend
 from mnemic.cli import cli
 from mnemic.hooks.formats import FORMATS
+from mnemic.runtime.encoders import load_encoder
+from mnemic.runtime.models import DEFAULT_SHA256
 from tests.faces import EXAMPLE, Outcome, claude_turn, git_project, lines, turn
 
 Command = Callable[..., Outcome]
@@ -156,7 +159,7 @@ def test_a_second_capture_stores_nothing_new(command: Command, example_home: Pat
     again = command("capture", EXAMPLE, "--home", example_home)
     assert again.code == 0
     assert "0 new memories from 12 transcripts, 270 known already" in again.out
-    assert "found by words: 270 in all, by meaning too: 270" in again.out
+    assert "the whole mind: 270 found by words, 270 by meaning too" in again.out
     assert re.search(r"1 line could not be read:\n  \S+\.jsonl:18: not JSON", again.out)
     after = command("status", "--home", example_home, "--json").json["counts"]
     assert after == before
@@ -173,7 +176,8 @@ def test_one_transcript_that_cannot_be_read_does_not_keep_the_rest_out(
     captured = command("capture", folder, "--home", home)
     assert captured.code == 2
     assert "2 new memories from 2 transcripts" in captured.out
-    assert f"not read: {folder / 'b.jsonl'}: " in captured.out
+    assert f"not read: {folder / 'b.jsonl'} cannot be read: No such file" in captured.out
+    assert captured.out.count("b.jsonl") == 1
     assert captured.err == ""
 
 
@@ -181,6 +185,8 @@ def test_words_alone_are_kept_where_meaning_is_to_wait(command: Command, tmp_pat
     home, source = tmp_path / "home", lines(tmp_path / "a.jsonl", turn("an otter asleep"), turn("a heron awake"))
     captured = command("capture", source, "--home", home, "--no-meaning", "--json").json
     assert (captured["new"], captured["embedded"], captured["pending"]) == (2, 0, 2)
+    said = command("capture", source, "--home", home, "--no-meaning").out
+    assert "the whole mind: 2 found by words, 0 by meaning too\n2 memories wait for the meaning" in said
     asked = command("recall", "otter", "--home", home, "--json").json
     assert asked["hits"][0]["text"] == "an otter asleep"
     assert asked["degraded"] == ["meaning: 2 of the memories looked through are found by their words only so far"]
@@ -210,6 +216,12 @@ def test_the_scope_given_stands_above_the_folders(command: Command, home: Path, 
         "work/books"
     ]
     assert texts(command("recall", "books", "--home", home, "--scope", "work", "--json")) == ["nine books"]
+
+
+def test_a_scope_that_is_none_is_said_once_and_no_mind_is_made_for_it(command: Command, home: Path) -> None:
+    refused = command("capture", EXAMPLE, "--home", home, "--scope", "../x")
+    assert (refused.code, refused.out, refused.err.count("it is no path")) == (2, "", 1)
+    assert not (home / "minds").exists()
 
 
 def test_an_empty_folder_is_said_to_be_empty(command: Command, home: Path, tmp_path: Path) -> None:
@@ -407,6 +419,9 @@ def test_status_counts_what_is_there(command: Command, example_home: Path) -> No
     shown = command("status", "--home", example_home).out
     assert "270 memories in 12 sessions, 270 found by meaning" in shown
     assert "slipway: 255 (folder)" in shown
+    assert view["encoder"].split() == [load_encoder().implementation, DEFAULT_SHA256[:12]]
+    assert view["instructions"] == (backend().removeprefix("native-") if NATIVE else None)
+    assert f"embedded by {view['encoder']}, vectors compared by {backend()}\n" in shown
 
 
 def test_doctor_finds_nothing_wrong_with_a_sound_mind(command: Command, example_home: Path) -> None:
@@ -455,7 +470,10 @@ WRONG: list[tuple[list[str], int, str]] = [
     (["recall", "x", "--mind", "../other"], 2, "a mind's name cannot be"),
     (["recall", "x", "--mind", "nobody"], 3, "There is no mind 'nobody'"),
     (["recall", "x", "--home", "~no-such-user/x"], 2, "there is no such user"),
-    (["status", "--home", "/dev/null/x"], 2, "cannot be read"),
+    (["recall", "x", "--since", "2027-01-01", "--until", "2026-01-01"], 2, "until cannot be '2026-01-01T00:00:00Z'"),
+    (["recall", "x", "--since", "2026-11-21", "--until", "2026-11-21"], 2, "a time after the one of since"),
+    (["forget", "0" * 32], 2, "There is no memory '00000000-0000-0000-0000-000000000000'"),
+    (["status", "--home", "/dev/null/x"], 2, "The home /dev/null/x cannot be read: Not a directory"),
     (["init", "--home", "/dev/null"], 2, "it is a file"),
     (["capture", "/nowhere/a.jsonl"], 2, "cannot be read: No such file"),
     (["capture", "/nowhere\udcff/a.jsonl"], 2, "cannot be read: No such file"),
@@ -481,7 +499,7 @@ def sentence(outcome: Outcome) -> str:
 def test_wrong_input_is_told_in_one_sentence(
     command: Command, home: Path, arguments: list[str], code: int, said: str
 ) -> None:
-    if arguments[0] == "recall" and "nobody" not in arguments:
+    if arguments[0] in ("recall", "forget") and "nobody" not in arguments:
         command("init", "--home", home)
     where = [] if "--home" in arguments else ["--home", home]
     told = command(*arguments, *where)
@@ -504,7 +522,7 @@ SETTINGS = [
 
 
 @pytest.mark.parametrize(("content", "said"), SETTINGS)
-@pytest.mark.parametrize("name", ["status", "capture", "recall", "serve"])
+@pytest.mark.parametrize("name", ["init", "status", "capture", "recall", "serve"])
 def test_wrong_settings_are_told_by_every_command_that_reads_them(
     command: Command, tmp_path: Path, name: str, content: str, said: str
 ) -> None:

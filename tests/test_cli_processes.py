@@ -14,6 +14,7 @@ import pytest
 
 import mnemic
 from mnemic.actors.messages import Counts
+from mnemic.algorithms.scan import NATIVE
 from tests.faces import COMMAND, EXAMPLE, Outcome, finish, lines, run, start, turn, until
 
 TURNS = 1000
@@ -213,3 +214,16 @@ def test_two_processes_capture_into_one_home_while_a_third_recalls(home: Path, t
     assert seen == sorted(seen)
     assert len(run("recall", "otter", "-k", 1000, "--home", home, "--json").json["hits"]) == 600
     assert counts(home).memories == 1200
+
+
+@pytest.mark.skipif(not NATIVE, reason="the native extension is not built")
+@pytest.mark.parametrize("name", ["init", "status", "capture", "recall", "forget", "doctor", "demo", "serve"])
+def test_an_instruction_set_that_cannot_be_is_one_sentence_from_every_command(tmp_path: Path, name: str) -> None:
+    given = {"capture": [EXAMPLE], "recall": ["otter"], "forget": ["01a201d1-bc92-7222-ab36-f8a5fbca201c"]}
+    home = [] if name == "demo" else ["--home", tmp_path / "home"]
+    ended = run(name, *given.get(name, []), *home, env=os.environ | {"MNEMIC_INSTRUCTIONS": "sse9"})
+    assert ended.code == (1 if name == "doctor" else 2)
+    said = ended.out if name == "doctor" else ended.err
+    assert 'MNEMIC_INSTRUCTIONS is "sse9", which is no instruction set. ' in said.replace(" -> ", " ")
+    assert "Unset it, or name one of " in said
+    assert not (tmp_path / "home" / "minds").exists()

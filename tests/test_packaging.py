@@ -119,6 +119,56 @@ def test_without_cargo_make_says_so_in_one_line_although_pip_hides_it(checkout: 
     assert plan.stdout.count("cargo was not found: no native code, NumPy does its work, slower.") == 1
 
 
+UNUSABLE = [
+    ("echo no toolchain >&2; exit 1", "cargo does not work; see what 'cargo --version' says"),
+    ("echo cargo 1.63.0 '(Debian)'", "cargo is 1.63.0, and 1.89 is needed; try 'rustup update'"),
+    ("echo a wrapper of somebody", "cargo is of unknown version, and 1.89 is needed"),
+]
+USABLE = ["echo cargo 1.89.0", "echo cargo 1.100.0-nightly", "echo cargo 2.0"]
+
+
+def with_fake_cargo(folder: Path, script: str) -> dict[str, str]:
+    """Return an environment whose cargo does so."""
+    folder.mkdir()
+    (folder / "cargo").write_text(f"#!/bin/sh\n{script}\n")
+    (folder / "cargo").chmod(0o755)
+    return {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+
+
+def plan_of(checkout: Path, environment: dict[str, str]) -> str:
+    """Return what `make run` would do."""
+    return subprocess.run(
+        ["make", "-n", "run"], cwd=checkout, env=environment, capture_output=True, text=True, check=True
+    ).stdout
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+@pytest.mark.parametrize(("script", "said"), UNUSABLE)
+def test_a_cargo_that_cannot_build_the_code_is_as_good_as_none_and_make_says_why(
+    checkout: Path, tmp_path: Path, script: str, said: str
+) -> None:
+    plan = plan_of(checkout, with_fake_cargo(tmp_path / "commands", script))
+    assert said in plan
+    assert plan.count("no native code, NumPy does its work, slower.") == 1
+    assert ".venv/.base-numpy" in plan
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+@pytest.mark.parametrize("script", USABLE)
+def test_a_cargo_that_is_new_enough_is_used(checkout: Path, tmp_path: Path, script: str) -> None:
+    plan = plan_of(checkout, with_fake_cargo(tmp_path / "commands", script))
+    assert "slower" not in plan
+    assert ".venv/.base-native" in plan
+
+
+@pytest.mark.slow
+def test_where_cargo_does_not_work_the_build_says_so_and_goes_on(checkout: Path, tmp_path: Path) -> None:
+    built = build(checkout, "wheel", with_fake_cargo(tmp_path / "commands", "exit 1")["PATH"])
+    assert built.returncode == 0, built.stderr
+    assert "mnemic: cargo does not work; see what 'cargo --version' says" in built.stderr
+    assert [path.name for path in (checkout / "dist").iterdir() if path.name.endswith("-py3-none-any.whl")]
+
+
 @pytest.mark.slow
 @needs_cargo
 def test_with_cargo_a_failed_build_fails_the_install(checkout: Path) -> None:

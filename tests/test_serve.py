@@ -27,7 +27,7 @@ from mnemic.runtime.metrics import CONTENT_TYPE
 from mnemic.runtime.starting import reach
 from mnemic.runtime.tcp_face import bind_tcp
 from mnemic.runtime.tokens import check, new_token
-from tests.faces import finish, git_project, run, start, until
+from tests.faces import finish, git_project, lines, run, start, turn, until
 from tests.hosted import HELLO, UnixConnection, message, tool_call
 from tests.serving import Assistant, card_of, end, gone, ready, serving
 
@@ -394,6 +394,55 @@ def test_settings_are_read_again_and_bad_ones_change_nothing(home: Path) -> None
         assert not served(home).status().process["degraded"]  # type: ignore[index]
 
 
+def test_an_edit_of_the_settings_is_said_to_have_no_effect_until_they_are_read_again(home: Path) -> None:
+    def said() -> tuple[str, list[str]]:
+        (check,) = (one for one in run("doctor", "--home", home, "--json").json["checks"] if one["name"] == "settings")
+        assert (check["state"] == "ok") is (f"kill -HUP {process.pid}" not in check["remedy"])
+        return check["state"], [line for line in served(home).status().degraded if line.startswith("settings: ")]
+
+    with serving(home, "--engine", "embedded") as process:
+        served(home).remember("an otter")
+        assert said() == ("ok", [])
+        setting(home, "[recall]\nk = 3")
+        state, (line,) = said()
+        assert state == "advice"
+        assert line.endswith(f"kill -HUP {process.pid} ends that")
+        process.send_signal(signal.SIGHUP)
+        until(lambda: said() == ("ok", []))
+        (home / "mnemic.toml").unlink()
+        assert said()[0] == "advice"
+
+
+def test_a_capture_of_which_nothing_is_new_leaves_what_waits_to_the_process(home: Path, tmp_path: Path) -> None:
+    source = lines(tmp_path / "a.jsonl", turn("an otter"))
+    with serving(home, "--engine", "embedded"):
+        new = run("capture", source, "--home", home, "--json").json
+        assert (new["new"], new["pending"]) == (1, 1)
+        assert new["meaning_error"], "it asked for the meaning, and there is no model"
+        again = run("capture", source, "--home", home, "--json").json
+        assert (again["new"], again["known"], again["pending"], again["meaning_error"]) == (0, 1, 1, None)
+    alone = run("capture", source, "--home", home, "--json").json
+    assert (alone["new"], alone["pending"]) == (0, 1)
+    assert alone["meaning_error"], "nobody else would embed what waits"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--token",), "--token goes with --http"),
+        (("--new-token",), "--new-token goes with --http"),
+        (("--tls-cert", "a.pem", "--tls-key", "b.pem"), "--tls-cert goes with --http"),
+        (("--http", "127.0.0.1:0", "--new-token"), "--new-token goes with --token here"),
+        (("--http", "localhost:0", "--new-token"), "--new-token goes with --token here"),
+    ],
+)
+def test_an_option_that_nothing_would_come_of_is_refused_before_anything_starts(
+    tmp_path: Path, options: tuple[str, ...], said: str
+) -> None:
+    assert said in refused(tmp_path / "home", *options)
+    assert not (tmp_path / "home").exists()
+
+
 def test_killed_it_leaves_nothing_that_hinders_the_next_one(home: Path) -> None:
     with serving(home, "--engine", "embedded") as process:
         process.kill()
@@ -525,6 +574,12 @@ def test_told_to_leave_ray_leaves_nothing(ray_home: tuple[Path, subprocess.Popen
     before = family(process.pid)
     process.terminate()
     assert process.wait(2 * STOP_S) == 0
+    assert process.stderr is not None
+    told = process.stderr.read().decode().splitlines()
+    assert [line.partition(", process ")[0] for line in told if line.startswith(("starting ", "serving "))] == [
+        f"starting Ray to serve {home}",
+        f"serving {home} on the ray engine",
+    ]
     assert [one for one in before.values() if one.is_running()] == []
     assert sorted(path.name for path in (home / "run").iterdir() if not path.name.startswith("serve.err")) in (
         ["ray", "serve.lock"],

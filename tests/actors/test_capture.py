@@ -425,7 +425,7 @@ def test_what_would_replace_a_memory_that_is_not_there_is_refused_and_not_kept(t
     with Society(tmp_path) as society:
         with pytest.raises(NoSuchMemory) as caught:
             society.keep("ten minutes", supersedes=bytes(16))
-        assert caught.value.operands == {"id": bytes(16).hex()}
+        assert caught.value.operands == {"id": str(uuid.UUID(int=0))}
         assert society.texts() == []
 
 

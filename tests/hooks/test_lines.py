@@ -112,6 +112,7 @@ def test_damaged_lines_are_counted_by_number_and_the_rest_goes_on() -> None:
             b"\xff\xfe",
             b'"text"',
             b"[" * 200_000,
+            b'{"session": "a\x01"}',
             b'{"n":' + b"9" * 5000 + b"}",
             told("b"),
             told("c")[:-3],
@@ -123,9 +124,10 @@ def test_damaged_lines_are_counted_by_number_and_the_rest_goes_on() -> None:
         "3: not UTF-8",
         "4: not a JSON object",
         "5: not JSON that can be read: nested too deeply",
-        "6: not JSON that can be read: a number is too long",
+        "6: not JSON: Invalid control character at character 14",
+        "7: not JSON that can be read: a number is too long",
         "b",
-        f"8: not JSON: Unterminated string starting at at character {len(told('c')) - 4}"
+        f"9: not JSON: Unterminated string starting at character {len(told('c')) - 4}"
         " (the last line, perhaps still being written)",
     ]
 

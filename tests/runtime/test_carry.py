@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -139,7 +140,7 @@ def test_all_are_retired_or_none(store: Store, path: Path) -> None:
     for change in (Retire(memory=id_of(9), reason=""), Restore(memory=id_of(9))):
         with pytest.raises(NoSuchMemory) as caught:
             apply(store, Retire(memory=id_of(1), reason=""), Restore(memory=id_of(2)), change)
-        assert id_of(9).hex() in said(caught.value)
+        assert str(uuid.UUID(bytes=id_of(9))) in said(caught.value)
     assert held(path) == before
 
 

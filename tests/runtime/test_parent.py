@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -33,7 +34,8 @@ PARENT = """
     parent._POLICY = parent.Policy(failures=4, first_delay_s=0.0, longest_delay_s=0.0)
     parent._STOP_S = float(sys.argv[3])
     try:
-        code = parent.Parent(meeting, card, SystemClock(), 1).run(
+        told = lambda: print("a child answers", flush=True)
+        code = parent.Parent(meeting, card, SystemClock(), 1, told).run(
             lambda numbers: [sys.executable, "-c", sys.argv[2], sys.argv[1], ",".join(map(str, numbers))], [http, mcp]
         )
     except MnemicError as error:
@@ -93,6 +95,27 @@ def ready(home: Path, life: int) -> Card:
 
     until(there)
     return found[0]
+
+
+def test_it_says_once_that_a_child_answers_and_not_before(tmp_path: Path) -> None:
+    child = """
+        until = lambda path: [time.sleep(0.01) for _ in iter(lambda: path.exists(), True)]
+        if life == 1:
+            until(home / "go")
+        say("ready")
+        signal.pause()
+    """
+    with parent_of(tmp_path, child) as parent:
+        assert parent.stdout is not None
+        until(lambda: len(lives(tmp_path)) == 1)
+        assert not select.select([parent.stdout], [], [], 0.2)[0]
+        (tmp_path / "go").touch()
+        ready(tmp_path, 1)
+        assert parent.stdout.readline() == "a child answers\n"
+        os.kill(lives(tmp_path)[-1], signal.SIGKILL)
+        ready(tmp_path, 2)
+        parent.terminate()
+        assert parent.communicate(timeout=20)[0] == ""
 
 
 def test_a_child_that_is_killed_comes_back_and_the_card_says_how_often_and_why(tmp_path: Path) -> None:

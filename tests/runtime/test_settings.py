@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
-from mnemic.actors.errors import BadSettings, InvalidValue
+from mnemic.actors.errors import BadSettings, HomeUnreadable, InvalidValue
 from mnemic.runtime.settings import TABLE, Settings, as_markdown, load_settings
 from tests.runtime.building import ROOT, said
 
@@ -71,6 +72,33 @@ def test_what_is_not_in_the_table_is_refused(tmp_path: Path, text: str, what: st
     with pytest.raises(InvalidValue, match=what) as caught:
         load(tmp_path, text)
     assert str(tmp_path / "mnemic.toml") in said(caught.value)
+
+
+def test_a_name_that_is_none_is_told_with_the_nearest_that_is_one(tmp_path: Path) -> None:
+    for text, near in (
+        ("[recall]\nkk = 1", "recall.k"),
+        ("[embedder]\nthread = 2", "embedder.threads"),
+        ("x = 1", "a name"),
+    ):
+        with pytest.raises(InvalidValue) as caught:
+            load(tmp_path, text)
+        assert caught.value.remedy_text == f"Give {near}, as docs/settings.md has it."
+
+
+def test_of_a_home_that_cannot_be_read_the_home_is_named_and_not_a_file_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, *_: object, **__: object) -> NoReturn:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    (tmp_path / "mnemic.toml").touch()
+    with pytest.raises(BadSettings, match=re.escape(f"The settings in {tmp_path / 'mnemic.toml'} cannot be read")):
+        load_settings(tmp_path / "mnemic.toml")
+    monkeypatch.setattr(Path, "stat", refuse)
+    with pytest.raises(HomeUnreadable) as caught:
+        load_settings(tmp_path / "mnemic.toml")
+    assert said(caught.value).startswith(f"The home {tmp_path} cannot be read: Permission denied.")
 
 
 @pytest.mark.parametrize("text", ["[recall", "recall.hit_bytes", "a = 1\na = 2", b"\xff\xfe"])

@@ -7,6 +7,7 @@ import datetime
 import http.client
 import ipaddress
 import json
+import re
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -190,6 +191,17 @@ def test_nothing_reaches_beyond_loopback_in_clear_or_without_a_token(
         bind_tcp(address, token=None, certificate=certificate[0], key=certificate[1])
 
 
+def test_a_certificate_that_cannot_be_used_is_named(tmp_path: Path, certificate: tuple[Path, Path]) -> None:
+    (tmp_path / "no.pem").write_text("no certificate", "utf-8")
+    for path, key, said in (
+        (tmp_path / "gone.pem", certificate[1], f"{tmp_path / 'gone.pem'} cannot be read (no such file or directory)"),
+        (certificate[0], tmp_path / "gone.pem", f"{tmp_path / 'gone.pem'} cannot be read (no such file or directory)"),
+        (tmp_path / "no.pem", certificate[1], f"{tmp_path / 'no.pem'} and {certificate[1]} cannot be used"),
+    ):
+        with pytest.raises(InvalidValue, match=re.escape(said)):
+            bind_tcp("127.0.0.1:0", token=None, certificate=path, key=key)
+
+
 def test_half_of_what_tls_needs_is_refused_on_loopback_too(certificate: tuple[Path, Path]) -> None:
     for half in ({"certificate": certificate[0], "key": None}, {"certificate": None, "key": certificate[1]}):
         with pytest.raises(InvalidValue, match="go together"):
@@ -234,7 +246,7 @@ def test_a_port_that_is_taken_and_a_certificate_that_is_none_are_refused(tmp_pat
         with pytest.raises(InvalidValue, match="in use"):
             bind_tcp(f"localhost:{port}", token=None, certificate=None, key=None)
     (tmp_path / "x.pem").write_text("none")
-    with pytest.raises(InvalidValue, match="certificate cannot be used"):
+    with pytest.raises(InvalidValue, match="cannot be used"):
         bind_tcp("127.0.0.1:0", token=None, certificate=tmp_path / "x.pem", key=tmp_path / "x.pem")
 
 
