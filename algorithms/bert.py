@@ -71,6 +71,10 @@ POOLINGS: tuple[str, ...] = ("mean", "cls")
 """How the vectors of the tokens become one: their mean, or that of the first token."""
 
 
+_MOST_LAYERS = 1000
+"""BERT-large has 24; a file that says millions would be given a name for each of their tensors."""
+
+
 @dataclass(frozen=True, slots=True)
 class BertConfig:
     """The shape of a model. Raises ValueError where it is no shape this code can compute."""
@@ -98,6 +102,8 @@ class BertConfig:
         for name in ("vocabulary", "hidden", "layers", "heads", "intermediate", "positions"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, and at least 1 is needed")
+        if self.layers > _MOST_LAYERS:
+            raise ValueError(f"layers is {self.layers}, and at most {_MOST_LAYERS} can be read")
         if self.hidden % self.heads:
             raise ValueError(f"{self.heads} attention heads do not divide a hidden size of {self.hidden}")
         if self.activation not in ACTIVATIONS:

@@ -85,6 +85,7 @@ class TestConfig:
             ({"heads": 5}, "5 attention heads do not divide a hidden size of 12"),
             ({"heads": 0}, "heads is 0"),
             ({"layers": 0}, "layers is 0"),
+            ({"layers": 1001}, "layers is 1001, and at most 1000"),
             ({"vocabulary": -1}, "vocabulary is -1"),
             ({"activation": "silu"}, "'silu' is not one of gelu, relu"),
             ({"pooling": "max"}, "'max' is not one of mean, cls"),

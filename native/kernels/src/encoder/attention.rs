@@ -42,7 +42,7 @@ pub(super) unsafe fn attend<T: Tiles>(qkv: &[f32], heads: usize, hidden: usize, 
             let mut shares = [0.0_f32; TILE_ROWS];
             for (weights, share) in room.weights.chunks_exact_mut(blocks).zip(&mut shares[..rows]) {
                 if let Some(last) = weights.last_mut() {
-                    last[tokens - (blocks - 1) * LANES..].fill(f32::NEG_INFINITY);
+                    last[tokens - (blocks - 1) * LANES..].fill(f32::MIN);
                     // no tokens any more
                 }
                 *share = 1.0 / exponentials(weights);

@@ -64,10 +64,23 @@ pub(super) fn normalise(row: &mut [f32], gain: &[f32], bias: &[f32], epsilon: f3
 /// Divide a row by its length; one of zeros stays as it is.
 #[inline(always)]
 pub(super) fn to_unit(row: &mut [f32]) {
-    let length = sum(row, |value| value * value).sqrt().max(1e-12);
+    let length = sum(row, |value| value * value).sqrt();
+    let length = if length < 1e-12 { 1e-12 } else { length }; // what is not a number stays none
     for value in row {
         *value /= length;
     }
+}
+
+/// The greater of a value and zero; what is not a number stays none, other than by `f32::max`.
+#[inline(always)]
+fn positive(value: f32) -> f32 {
+    0.5 * (value + value.abs())
+}
+
+/// Whether all values are finite: only what is not gives something else than zero.
+#[inline(always)]
+pub(super) fn all_finite(values: &[f32]) -> bool {
+    sum(values, |value| value * 0.0) == 0.0
 }
 
 /// The exact (erf) Gaussian error linear unit (Hendrycks and Gimpel 2016, arXiv:1606.08415), in place, to 8e-7.
@@ -92,7 +105,7 @@ pub(super) fn gelu(values: &mut [f32; LANES]) {
         tail *= tail;
         tail *= tail;
         tail *= tail;
-        *value = value.max(0.0) - size / tail;
+        *value = positive(*value) - size / tail;
     }
 }
 
@@ -100,7 +113,7 @@ pub(super) fn gelu(values: &mut [f32; LANES]) {
 #[inline(always)]
 pub(super) fn relu(values: &mut [f32; LANES]) {
     for value in values {
-        *value = value.max(0.0);
+        *value = positive(*value);
     }
 }
 
@@ -122,14 +135,20 @@ fn exponential(x: f32) -> f32 {
     power * f32::from_bits((shifted.to_bits() << 23).wrapping_add(0x3f80_0000))
 }
 
-/// `e^(x - max)` of a row in place, without dividing by their sum, which is returned. Minus infinity adds nothing to it.
+/// `e^(x - max)` of a row in place, without dividing by their sum, which is returned. The least float adds nothing to
+/// it; where a value is not finite, it is not a number.
 #[inline(always)]
 pub(super) fn exponentials(row: &mut [[f32; LANES]]) -> f32 {
+    let finite = all_finite(row.as_flattened());
     let most = greatest(row.as_flattened(), |value| value);
     for value in row.as_flattened_mut() {
         *value = exponential((*value - most).max(-87.0));
     }
-    sum(row.as_flattened(), |value| value)
+    if finite {
+        sum(row.as_flattened(), |value| value)
+    } else {
+        f32::NAN
+    }
 }
 
 /// A row as bytes from -127 to 127, and what one is worth. `bytes` may be longer than the row: what is over becomes
@@ -158,6 +177,7 @@ pub(super) struct Scale {
 /// A row as bytes from 0 to 255, its least value to its greatest, each stored with `shift` taken away. For activations,
 /// which are lopsided: against bytes around zero this halves the error (cosine to floats, worst of 350 short texts,
 /// 0.994 for 0.983). `bytes` may be longer than the row; what is over means nothing.
+/// A row that is not finite is worth what is not a number.
 #[inline(always)]
 pub(super) fn quantise(row: &[f32], shift: i32, bytes: &mut [u8]) -> Scale {
     let (least, most) = (-greatest(row, |value| -value), greatest(row, |value| value));
@@ -166,13 +186,13 @@ pub(super) fn quantise(row: &[f32], shift: i32, bytes: &mut [u8]) -> Scale {
     for (byte, value) in bytes.iter_mut().zip(row) {
         *byte = ((value - least) * per_unit + ROUNDER).to_bits().wrapping_sub(shift as u32) as u8;
     }
-    Scale { worth: range / 255.0, least }
+    Scale { worth: if all_finite(row) { range / 255.0 } else { f32::NAN }, least }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::tiles::LANES;
-    use super::{exponential, exponentials, gelu, normalise, quantise, quantise_evenly, to_unit};
+    use super::{exponential, exponentials, gelu, normalise, quantise, quantise_evenly, relu, to_unit};
 
     /// The normal distribution function by its series and continued fraction, in double precision.
     fn phi(x: f64) -> f64 {
@@ -220,7 +240,8 @@ mod tests {
 
     #[test]
     fn exponentials_of_a_row_are_relative_to_its_greatest() {
-        let mut rows = [[f32::NEG_INFINITY; LANES]];
+        let mut rows = [[0.0; LANES]];
+        rows[0].fill(f32::MIN);
         rows[0][..3].copy_from_slice(&[1.0, 3.0, -500.0]);
         let sum = exponentials(&mut rows);
         let row = rows[0];
@@ -275,8 +296,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finite_makes_a_row_that_is_not() {
-        let scale = quantise(&[1.0, f32::INFINITY], 0, &mut [0; 2]);
-        assert!(!scale.worth.is_finite());
+    fn what_is_not_finite_makes_what_is_not_a_number() {
+        for bad in [f32::INFINITY, f32::NEG_INFINITY, f32::NAN] {
+            assert!(quantise(&[1.0, bad, 2.0], 0, &mut [0; 4]).worth.is_nan());
+            let mut rows = [[0.5; LANES]];
+            rows[0][3] = bad;
+            assert!(exponentials(&mut rows).is_nan());
+            let mut row = [1.0, bad, 2.0];
+            to_unit(&mut row);
+            assert!(row.iter().any(|value| value.is_nan()));
+        }
+        let mut values = [f32::NAN; LANES];
+        gelu(&mut values);
+        assert!(values[0].is_nan());
+        relu(&mut values);
+        assert!(values[0].is_nan());
     }
 }

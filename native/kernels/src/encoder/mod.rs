@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::instructions::InstructionSet;
 use forward::Pass;
-use weights::Model;
+use weights::{Model, MOST_INPUTS};
 
 /// Tokens that are carried through all layers together, about: their values stay in the second-level cache, and each
 /// weight that is read serves all of them.
@@ -72,6 +72,11 @@ pub struct Config {
 pub enum EncoderError {
     /// The numbers are the shape of no model.
     NoShape,
+    /// In bytes, a sum over so many inputs could overflow.
+    TooWide {
+        /// How many inputs.
+        inputs: usize,
+    },
     /// A tensor is not there.
     Absent {
         /// Its name.
@@ -113,6 +118,9 @@ impl fmt::Display for EncoderError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoShape => write!(out, "sizes must be at least 1, and the attention heads divide the hidden size"),
+            Self::TooWide { inputs } => {
+                write!(out, "a matrix of {inputs} inputs cannot be computed in bytes, only up to {MOST_INPUTS}")
+            }
             Self::Absent { name } => write!(out, "the tensor {name} is absent"),
             Self::WrongSize { name, found, expected } => {
                 write!(out, "the tensor {name} has {found} values, expected {expected}")
@@ -203,7 +211,9 @@ impl Encoder {
             return Ok(());
         }
         std::thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            // Where the system gives no more threads, those that are there do all of it.
+            let spawn = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
+            let others: Vec<_> = (1..threads).map_while(spawn).collect();
             keep(work());
             for other in others {
                 match other.join() {

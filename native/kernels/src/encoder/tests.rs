@@ -186,3 +186,32 @@ fn a_model_that_is_not_whole_is_refused_by_the_tensor() {
         assert_eq!(Encoder::new(config, true, |_| None).err(), Some(EncoderError::NoShape));
     }
 }
+
+#[test]
+fn in_bytes_a_matrix_that_could_overflow_is_refused() {
+    let config = config((8, 2, 66_312, 4), Activation::Gelu, Pooling::Mean);
+    assert_eq!(Encoder::new(config, true, |_| None).err(), Some(EncoderError::TooWide { inputs: 66_312 }));
+    let absent = Encoder::new(config, false, |_| None).err();
+    assert!(matches!(absent, Some(EncoderError::Absent { .. })));
+}
+
+#[test]
+fn what_overflows_on_the_way_gives_no_plausible_vector() -> Result<(), EncoderError> {
+    let config = config(SHAPES[1], Activation::Gelu, Pooling::Mean);
+    for part in ["attention.self.query", "attention.self.value", "intermediate.dense", "output.dense"] {
+        for in_bytes in [true, false] {
+            let mut tensors = tensors(&config);
+            for (name, tensor) in &mut tensors {
+                if name.contains(part) && name.ends_with("weight") {
+                    tensor.iter_mut().for_each(|value| *value *= 3e38);
+                }
+            }
+            let encoder = Encoder::new(config, in_bytes, |name| tensors.get(name).map(Vec::as_slice))?;
+            for set in InstructionSet::available() {
+                let vector = encode(&encoder, set, &[vec![1, 2, 3]], 1)?;
+                assert!(vector.iter().any(|value| value.is_nan()), "{part} {set:?}");
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,8 +1,11 @@
 //! A model's weights, checked and laid out.
 
 use super::dense::Dense;
-use super::elementwise::{quantise_evenly, sum};
+use super::elementwise::{all_finite, quantise_evenly};
 use super::{Config, EncoderError};
+
+/// The most inputs whose products, of bytes up to 255 and 127, add up in 32 bits.
+pub(super) const MOST_INPUTS: usize = i32::MAX as usize / (255 * 127);
 
 /// Layer normalisation's weights.
 pub(super) struct Norm {
@@ -46,6 +49,9 @@ impl Model {
         if [vocabulary, hidden, layers, heads, intermediate, positions].contains(&0) || hidden % heads != 0 {
             return Err(EncoderError::NoShape);
         }
+        if in_bytes && hidden.max(intermediate) > MOST_INPUTS {
+            return Err(EncoderError::TooWide { inputs: hidden.max(intermediate) });
+        }
         let tensor = |name: String, rows: usize, columns: usize| {
             let values = tensors(&name).ok_or_else(|| EncoderError::Absent { name: name.clone() })?;
             match rows.checked_mul(columns) {
@@ -55,8 +61,7 @@ impl Model {
                     return Err(EncoderError::WrongSize { name, found: values.len(), expected });
                 }
             }
-            if sum(values, |value| value * 0.0) != 0.0 {
-                // only what is not finite gives something else than zero
+            if !all_finite(values) {
                 return Err(EncoderError::NotFinite { name });
             }
             Ok(values)
@@ -71,11 +76,13 @@ impl Model {
         let layer = |number: usize| {
             let prefix = format!("encoder.layer.{number}");
             let attention = |part: &str| format!("{prefix}.attention.{part}");
-            let (mut weights, mut bias) = (Vec::with_capacity(3 * hidden * hidden), Vec::with_capacity(3 * hidden));
             let scale = 1.0 / ((hidden / heads) as f32).sqrt(); // queries come out scaled
+            let (mut weights, mut bias) = (Vec::new(), Vec::new());
             for (part, scale) in [("self.query", scale), ("self.key", 1.0), ("self.value", 1.0)] {
                 let scaled = |value: &f32| value * scale;
-                weights.extend(tensor(attention(&format!("{part}.weight")), hidden, hidden)?.iter().map(scaled));
+                let matrix = tensor(attention(&format!("{part}.weight")), hidden, hidden)?;
+                weights.reserve_exact(3 * matrix.len() - weights.len()); // as much as is there, and no more
+                weights.extend(matrix.iter().map(scaled));
                 bias.extend(tensor(attention(&format!("{part}.bias")), 1, hidden)?.iter().map(scaled));
             }
             Ok(Layer {
