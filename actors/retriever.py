@@ -3,7 +3,8 @@
 It keeps the columns and vectors of all memories in memory and follows the log by `seq`; words come from the word
 index of its snapshot. Ranking itself is `mnemic.algorithms`: BM25 over turns and over whole sessions, cosines, fusion.
 The cosines are exact for the windows that fit best, and off by 0.0005 or so for the others, which are scored by their
-codes of one byte a value (`mnemic.algorithms.scan`); windows that are not looked through are not read.
+codes of one byte a value (`mnemic.algorithms.scan`). Windows of one text have one cosine, however many they are, so the
+newest of them come first. Windows that are not looked through are not read.
 A question is embedded by the Embedder, before anything that is only pending; without a model, words answer.
 """
 
@@ -206,7 +207,7 @@ class RetrieverActor:
         """For each visible memory the cosine of its best window, NaN where it has none, and where that window starts.
 
         Args:
-            exact: how many of the best windows have exact cosines.
+            exact: how many of the best windows have exact cosines, besides those that tie.
         """
         coded, memory, start = self._memory.windows()
         best = np.full(len(visible), -np.inf, np.float32)

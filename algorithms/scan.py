@@ -4,7 +4,9 @@ Below it stands the native extension, where it was built; without it NumPy does 
 that knows which of the two is there. Above it stands recall, which standardises the products.
 
 The native scan reads one byte a value, codes, and scores only the best rows by them exactly: a quarter of the memory
-that float32 vectors take up, at the memory's speed. NumPy scores all rows exactly and does not look at the codes.
+that float32 vectors take up, at the memory's speed. NumPy scores all rows exactly and does not look at the codes. Exact
+products of both agree with exact arithmetic within ``d * eps * sum(abs(row * query))``, ``eps`` that of float32, but
+not with each other to the last bit; equal rows have equal ones, wherever they lie.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ except ModuleNotFoundError as missing:
 else:
     NATIVE = True
 
-__all__ = ["NATIVE", "RESCORE", "Coded", "backend", "inner_products", "pack", "quantise", "scores", "search"]
+__all__ = ["NATIVE", "RESCORE", "Coded", "backend", "pack", "quantise", "scores", "search"]
 
 RESCORE = 512
 """Of 100,000 random unit vectors the best ten are among the best sixteen by their codes; 512 cost a tenth of a
@@ -59,33 +61,6 @@ def backend() -> str:
     return f"native-{_native.instruction_set()}" if NATIVE else "numpy"
 
 
-def inner_products(vectors: Floats, query: Floats) -> Floats:
-    """Take the inner product of each row with the query.
-
-    Both backends agree with exact arithmetic within ``d * eps * sum(abs(row * query))``, ``eps`` that of float32, but
-    not with each other to the last bit. The native one gives a row the same bits whatever other rows are there.
-
-    Args:
-        vectors: ``(n, d) float32``; taken as it lies where it is C-contiguous, copied where it isn't.
-        query: ``(d,) float32``.
-
-    Returns:
-        ``(n,) float32``, all finite; for unit vectors the cosines.
-
-    Raises:
-        ValueError: The dtypes or shapes are others, an input is not finite, or a product overflows.
-    """
-    _check(vectors, query)
-    if NATIVE:
-        return _native.inner_products(np.ascontiguousarray(vectors), np.ascontiguousarray(query))
-    with np.errstate(over="ignore", invalid="ignore"):
-        products = vectors @ query
-    wrong = np.flatnonzero(~np.isfinite(products))
-    if wrong.size:
-        raise ValueError(f"the inner product of row {wrong[0]} is not finite")
-    return products
-
-
 def quantise(vectors: Floats) -> tuple[NDArray[np.int8], Floats]:
     """Make a row's codes and scale: ``codes * scale`` is the row, to half a scale in each value.
 
@@ -100,6 +75,7 @@ def quantise(vectors: Floats) -> tuple[NDArray[np.int8], Floats]:
 
     Raises:
         ValueError: The dtype or shape is another, or a value is not finite.
+        MemoryError: There is no room for the codes.
     """
     if vectors.dtype != np.float32 or vectors.ndim != 2:
         raise ValueError(f"vectors must be (n, d) float32, not {vectors.shape} {vectors.dtype}")
@@ -138,8 +114,10 @@ def search(
 ) -> tuple[NDArray[np.int64], Floats]:
     """Find the best `k` rows by inner product with the query.
 
-    Natively the best `rescore` rows by their codes (at least `k`) are scored again exactly; a row that is not among
-    them is missed. Which they are is the same on every instruction set. NumPy misses none.
+    Natively the best `rescore` rows by their codes (at least `k`), and all that tie with the last of these, are scored
+    again exactly; a row that is not among them is missed. Which they are is the same on every instruction set. NumPy
+    misses none. Recall does not come here, because fusion wants a score of every window (`scores`); ``bench scan``
+    does, to be held against what else gives the best few.
 
     Args:
         coded: the rows; arrays that are not C-contiguous are copied.
@@ -157,7 +135,8 @@ def search(
     """
     _check_all(coded, query, allowed, k=k, rescore=rescore)
     if NATIVE:
-        return _native.search_vectors(*_contiguous(coded, query, allowed), rescore, k)
+        rows_there = len(coded.vectors)
+        return _native.search_vectors(*_contiguous(coded, query, allowed), min(rescore, rows_there), min(k, rows_there))
     rows, products = _exact(coded, query, allowed)
     order = np.lexsort((rows, -products))[:k]
     return rows[order], products[order]
@@ -166,8 +145,10 @@ def search(
 def scores(coded: Coded, query: Floats, *, allowed: Mask | None = None, exact: int = RESCORE) -> Floats:
     """Score each allowed row by its inner product with the query.
 
-    Natively the best `exact` rows by their codes get the exact product, the others that of the codes, which for unit
-    vectors of 384 dimensions is off by 0.0005 (one standard deviation). NumPy gives the exact product to all.
+    Natively the best `exact` rows by their codes, and all that tie with the last of these, get the exact product, so
+    that equal rows have equal scores however many they are. The others get that of the codes, which for unit vectors
+    of 384 dimensions is off by 0.0005 (one standard deviation), but no more than the least of the exact ones. NumPy
+    gives the exact product to all.
 
     Args:
         coded, query, allowed: as in `search`.
@@ -181,7 +162,7 @@ def scores(coded: Coded, query: Floats, *, allowed: Mask | None = None, exact: i
     """
     _check_all(coded, query, allowed, exact=exact)
     if NATIVE:
-        return _native.score_vectors(*_contiguous(coded, query, allowed), exact)
+        return _native.score_vectors(*_contiguous(coded, query, allowed), min(exact, len(coded.vectors)))
     found = np.full(len(coded.vectors), np.nan, np.float32)
     rows, products = _exact(coded, query, allowed)
     found[rows] = products
@@ -196,7 +177,8 @@ def _exact(coded: Coded, query: Floats, allowed: Mask | None) -> tuple[NDArray[n
     if not np.isfinite(query).all():
         raise ValueError("the query is not finite")
     with np.errstate(over="ignore", invalid="ignore"):
-        products = coded.vectors[rows] @ query
+        # Not `@`: a BLAS adds up the last few rows in another order, and equal rows are to have equal products.
+        products = np.einsum("ij,j->i", coded.vectors if allowed is None else coded.vectors[rows], query)
     wrong = np.flatnonzero(~np.isfinite(products))
     if wrong.size:
         raise ValueError(f"row {rows[wrong[0]]}, or its product with the query, is not finite")

@@ -4,7 +4,9 @@ Vectors are drawn, 384 dimensions, a hundred around each centre, as memories abo
 questions. Rows: how long each instruction set takes (in a process of its own, since the set is chosen once a process),
 with all rows allowed and with a tenth and a hundredth of them, and how many of the exact best ten it finds; the same of
 NumPy, sqlite-vec and usearch; and how long it takes to read as many bytes and do next to nothing with them, which no
-scan of all rows beats. Everything on one thread. Each is asked many questions in turn, so that what fits a cache lies
+scan of all rows beats. What is timed is `search`, which
+gives the best few as the others do; a recall makes the same pass, but keeps the score of every row. Everything on one
+thread. Each is asked many questions in turn, so that what fits a cache lies
 in it.
 """
 

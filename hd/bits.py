@@ -134,6 +134,8 @@ def count(vectors: NDArray[np.uint64], counters: NDArray[np.int32], weight: int 
 
     Raises:
         ValueError: The dtypes or shapes are others, or a counter might leave int32; nothing is changed then.
+        TypeError: Natively, another thread is counting in the same counters ("already borrowed"); nothing is changed.
+            NumPy does not notice, and counts are lost: threads that share counters must take turns.
     """
     _check("vectors", vectors)
     _check_counters(counters, 64 * vectors.shape[-1])

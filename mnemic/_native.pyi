@@ -97,7 +97,8 @@ def count_bits(vectors: NDArray[np.uint64], weight: int, counters: NDArray[np.in
         counters: ``(64 w,) int32``, changed in place.
 
     Raises:
-        TypeError, ValueError: As for `bind_bits`; ValueError too where a counter might leave int32.
+        TypeError: As for `bind_bits`, or another call is counting in these counters.
+        ValueError: As for `bind_bits`, or a counter might leave int32.
         OverflowError: The weight is beyond int32.
     """
 
@@ -130,21 +131,6 @@ def hamming_nearest(
         OverflowError: `k` is negative or beyond 64 bits.
     """
 
-def inner_products(vectors: NDArray[np.float32], query: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Take the inner product of each row with the query, the GIL released.
-
-    Args:
-        vectors: ``(n, d) float32``, C-contiguous.
-        query: ``(d,) float32``, C-contiguous.
-
-    Returns:
-        ``(n,) float32``.
-
-    Raises:
-        TypeError: The arrays have another type or number of dimensions.
-        ValueError: The lengths disagree, an array is not contiguous, or a product is not finite.
-    """
-
 def instruction_set() -> str:
     """Name the code path in use: ``avx512``, ``avxvnni``, ``avx2`` or ``portable``."""
 
@@ -160,6 +146,7 @@ def quantise(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np
     Raises:
         TypeError: The array has another type or number of dimensions.
         ValueError: It is not contiguous, or a value is not finite.
+        MemoryError: There is no room for the codes.
     """
 
 def score_vectors(
@@ -178,11 +165,11 @@ def score_vectors(
         scales: ``(n,) float32``, as `quantise` gives them.
         query: ``(d,) float32``.
         allowed: ``(ceil(n / 64),) uint64``: bit ``row % 64`` of word ``row // 64``; ``None`` allows all rows.
-        exact: how many of the best are scored exactly, with the bits of `inner_products`.
+        exact: how many of the best are scored exactly; all that tie with the last of them by the codes are, too.
 
     Returns:
-        ``(n,) float32``, NaN for rows that are not allowed; but for the exact ones, the same bits on every instruction
-        set.
+        ``(n,) float32``, NaN for rows that are not allowed. What the codes give is never above the least exact score,
+        and else the same bits on every instruction set; an exact score depends on its row and the query alone.
 
     Raises:
         TypeError: The arrays have another type or number of dimensions.
@@ -204,7 +191,7 @@ def search_vectors(
 
     Args:
         vectors, codes, scales, query, allowed: as in `score_vectors`.
-        rescore: how many of the best by the codes are scored exactly; at least `k` are.
+        rescore: how many of the best by the codes are scored exactly; at least `k` are, and all that tie.
         k: the most rows to find.
 
     Returns:

@@ -40,7 +40,7 @@ def code_products(
     """Return the inner product of each row's codes with the query's, ``(n,) float32``, to the bit."""
     (factors,), (factor,) = quantised(query[None])
     sums = codes.astype(np.int64) @ factors.astype(np.int64)
-    return sums.astype(np.int32).astype(np.float32) * scales * factor
+    return (sums.astype(np.float64) * scales * factor).astype(np.float32)
 
 
 def bits_of(vectors: NDArray[np.uint64]) -> NDArray[np.bool_]:

@@ -404,6 +404,19 @@ def test_an_answer_as_of_then_is_the_answer_that_was_given_then(
         assert answer(society, given_then[0][0] - 1) == [{"searched": 0}]
 
 
+@pytest.mark.parametrize("signals", [("dense",), ("dense", "lexical", "session")])
+def test_of_very_many_memories_of_one_text_the_newest_are_given(tmp_path: Path, signals: tuple[str, ...]) -> None:
+    texts = ["yes, do that" if number % 8 else f"the tide at {number}" for number in range(800)]
+    said_at = [START_US + number * 1_000_000 for number in range(len(texts))]
+    items = [turns([text], said_at=at)[0] for text, at in zip(texts, said_at, strict=True)]
+    with Society(tmp_path, sources={"a": items}) as society:
+        society.take("a")
+        society.embed()
+        hits = society.recall("yes do it", signals=signals, k=5).hits
+        assert [hit.said_at for hit in hits] == [START_US + number * 1_000_000 for number in (799, 798, 797, 796, 795)]
+        assert len({hit.score for hit in hits}) == 1
+
+
 # --- traces it leaves ------------------------------------------------------------------------------------------------
 
 

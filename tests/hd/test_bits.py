@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -274,3 +275,21 @@ def test_the_empty_ones_are_empty() -> None:
     assert bits.bind(none, one).shape == bits.rotate(none, 5).shape == (0, 2)
     assert bits.unpack(none).shape == (0, 128)
     assert bits.mask(np.zeros(0, np.bool_)).shape == (0,)
+
+
+@pytest.mark.skipif(not bits.NATIVE, reason="the native extension is not built")
+def test_no_count_is_lost_or_halved_natively_where_threads_share_the_counters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bits, "NATIVE", True)
+    vectors, counters = np.full((4_000, 160), 2**64 - 1, np.uint64), np.zeros(10_240, np.int32)
+
+    def add(_: int) -> int:
+        try:
+            bits.count(vectors, counters)
+        except TypeError:
+            return 0
+        return 4_000
+
+    with ThreadPoolExecutor(3) as pool:
+        counted = sum(pool.map(add, range(60)))
+    assert counted >= 4_000
+    assert set(counters.tolist()) == {counted}

@@ -28,37 +28,23 @@ def test_the_stub_lists_exactly_what_is_there() -> None:
     assert promised == {name for name in vars(native) if not name.startswith("__")}
 
 
-def test_other_types_and_dimensions_are_a_type_error() -> None:
-    with pytest.raises(TypeError):
-        native.inner_products(np.zeros((2, 3)), np.zeros(3, np.float32))
-    with pytest.raises(TypeError):
-        native.inner_products(np.zeros(3, np.float32), np.zeros(3, np.float32))
-
-
-def test_arrays_that_do_not_fit_or_are_strided_are_a_value_error() -> None:
-    square = np.zeros((4, 4), np.float32)
-    with pytest.raises(ValueError, match="4 columns and the query 3"):
-        native.inner_products(square, square[0, :3])
-    with pytest.raises(ValueError, match="vectors are not C-contiguous"):
-        native.inner_products(square[:, :2], square[0, :2])
-    with pytest.raises(ValueError, match="vectors are not C-contiguous"):
-        native.inner_products(np.asfortranarray(square), square[0])
-    with pytest.raises(ValueError, match="the query is not contiguous"):
-        native.inner_products(square, np.zeros(8, np.float32)[::2])
-
-
 def test_a_row_has_the_same_bits_whatever_lies_beside_it() -> None:
-    random = np.random.default_rng(3)
-    vectors = random.standard_normal((50, 384)).astype(np.float32)
-    query = random.standard_normal(384).astype(np.float32)
-    together = native.inner_products(vectors, query)
-    alone = [native.inner_products(vectors[row : row + 1], query)[0] for row in range(50)]
+    *rows, query = coded(50, 384, seed=3)
+    together = native.score_vectors(*rows, query, None, 50)
+    alone = [native.score_vectors(*(part[row : row + 1] for part in rows), query, None, 1)[0] for row in range(50)]
     assert together.tobytes() == np.array(alone).tobytes()
+
+
+def test_rows_that_no_memory_holds_are_an_error_that_can_be_caught() -> None:
+    with pytest.raises(MemoryError):
+        native.quantise(np.empty((1 << 50, 0), np.float32))
+    with pytest.raises(ValueError, match="a hypervector has at least one word"):
+        native.hamming_distances(np.empty((1 << 50, 0), np.uint64), np.empty(0, np.uint64))
 
 
 def test_other_threads_run_while_it_scans() -> None:
     # With a switch interval longer than the test, this thread gives way only where the extension lets go of the GIL.
-    vectors, query = np.ones((5_000, 384), np.float32), np.ones(384, np.float32)
+    arrays_of_rows = coded(5_000, 384)
     scanning, seen = False, []
     go = threading.Event()
 
@@ -74,7 +60,7 @@ def test_other_threads_run_while_it_scans() -> None:
         go.set()
         for _ in range(2_000):
             scanning = True
-            native.inner_products(vectors, query)
+            native.score_vectors(*arrays_of_rows, None, 5_000)
             scanning = False
             if seen:
                 break
@@ -141,7 +127,6 @@ def test_whatever_numbers_come_there_is_an_answer_or_a_value_error(
     query = vectors[0] if len(vectors) and seed % 2 else random.standard_normal(vectors.shape[1]).astype(np.float32)
     for look in (
         lambda: native.quantise(vectors)[1],
-        lambda: native.inner_products(vectors, query),
         lambda: native.search_vectors(vectors, codes, scales, query, words, *numbers)[1],
         lambda: native.score_vectors(vectors, codes, scales, query, words, numbers[0]),
     ):

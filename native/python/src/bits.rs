@@ -3,13 +3,13 @@
 use mnemic_kernels::bits;
 use numpy::ndarray::Dimension;
 use numpy::{
-    Element, PyArray1, PyReadonlyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray, PyReadwriteArray1,
-    PyReadwriteArray2, PyUntypedArrayMethods,
+    Element, PyArray1, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray,
+    PyReadwriteArray1, PyReadwriteArray2, PyUntypedArrayMethods,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::{chosen, refused};
+use crate::{chosen, refused, zeros};
 
 /// Distances, or rows and their distances.
 type Found<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
@@ -24,9 +24,13 @@ pub fn hamming_distances<'py>(
     let set = chosen()?;
     alike(vectors.shape()[1], query.len())?;
     let (rows, probe) = (values(&vectors, "vectors")?, values(&query, "query")?);
-    let mut distances = vec![0; vectors.shape()[0]];
-    py.detach(|| bits::distances(set, rows, probe, &mut distances)).map_err(refused)?;
-    Ok(PyArray1::from_vec(py, distances))
+    let distances: Bound<'_, PyArray1<i64>> = zeros(py, [vectors.shape()[0]])?;
+    {
+        let mut distances = distances.readwrite();
+        let written = values_mut(&mut distances, "distances")?;
+        py.detach(|| bits::distances(set, rows, probe, written)).map_err(refused)?;
+    }
+    Ok(distances)
 }
 
 /// The rows nearest to the query, and their distances, the GIL released.
@@ -126,9 +130,11 @@ pub fn bind_bits<'py>(
     py.detach(|| bits::bind(set, rows, others, words, bound)).map_err(refused)
 }
 
-/// That rows have as many words as are expected.
+/// That rows have as many words as are expected, and any: without words any number of rows takes up nothing.
 fn alike(given: usize, expected: usize) -> PyResult<()> {
-    if given == expected {
+    if given == 0 {
+        Err(refused(bits::BitsError::NoWords))
+    } else if given == expected {
         Ok(())
     } else {
         Err(PyValueError::new_err(format!("rows of {given} words, where {expected} are expected")))

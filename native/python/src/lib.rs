@@ -8,6 +8,8 @@
 use std::fmt::Display;
 
 use mnemic_kernels::instructions::InstructionSet;
+use numpy::ndarray::Dimension;
+use numpy::{Element, PyArray};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -27,7 +29,7 @@ mod _native {
     #[pymodule_export]
     use super::instruction_set;
     #[pymodule_export]
-    use super::scan::{inner_products, quantise, score_vectors, search_vectors};
+    use super::scan::{quantise, score_vectors, search_vectors};
 }
 
 /// Name the code path chosen on this machine.
@@ -39,6 +41,15 @@ fn instruction_set() -> PyResult<&'static str> {
 /// The instruction set in force; a ValueError where the environment names one that cannot be.
 fn chosen() -> PyResult<InstructionSet> {
     InstructionSet::chosen().map_err(refused)
+}
+
+/// Zeros in NumPy's own memory; a MemoryError where there is not enough, at which Rust's would abort.
+fn zeros<'py, T: Element, D: Dimension, const N: usize>(
+    py: Python<'py>,
+    shape: [usize; N],
+) -> PyResult<Bound<'py, PyArray<T, D>>> {
+    let made = py.import("numpy")?.call_method1("zeros", (shape, T::get_dtype(py)))?;
+    Ok(made.cast_into()?)
 }
 
 /// A kernel's typed error as Python's.

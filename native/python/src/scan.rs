@@ -1,34 +1,16 @@
 //! Scans over float32 vectors and over their codes; `mnemic/_native.pyi` documents what Python sees.
 
 use mnemic_kernels::codes::{self, Coded};
-use mnemic_kernels::scan;
 use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::{chosen, refused};
+use crate::{chosen, refused, zeros};
 
 /// Codes and scales, as `quantise` gives them.
 type Quantised<'py> = (Bound<'py, PyArray2<i8>>, Bound<'py, PyArray1<f32>>);
 /// Rows and scores, as `search_vectors` gives them.
 type Found<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f32>>);
-
-/// Take the inner product of each row with the query, the GIL released.
-#[pyfunction]
-pub fn inner_products<'py>(
-    py: Python<'py>,
-    vectors: PyReadonlyArray2<'py, f32>,
-    query: PyReadonlyArray1<'py, f32>,
-) -> PyResult<Bound<'py, PyArray1<f32>>> {
-    let set = chosen()?;
-    let (rows, width) = (vectors.shape()[0], vectors.shape()[1]);
-    let matrix = row_major(&vectors, "vectors")?;
-    let probe = query.as_slice().map_err(|_| PyValueError::new_err("the query is not contiguous"))?;
-    same_width(width, probe.len())?;
-    let mut products = vec![0.0; rows];
-    py.detach(|| scan::inner_products(set, matrix, probe, &mut products)).map_err(refused)?;
-    Ok(PyArray1::from_vec(py, products))
-}
 
 /// Make each row's codes and scale, the GIL released.
 #[pyfunction]
@@ -37,7 +19,8 @@ pub fn quantise<'py>(py: Python<'py>, vectors: PyReadonlyArray2<'py, f32>) -> Py
     let (rows, width) = (vectors.shape()[0], vectors.shape()[1]);
     let matrix = row_major(&vectors, "vectors")?;
     // NumPy's own memory: it asks for huge pages, without which a scan of it takes half as long again.
-    let (codes, scales) = (PyArray2::zeros(py, [rows, width], false), PyArray1::zeros(py, rows, false));
+    let codes: Bound<'_, PyArray2<i8>> = zeros(py, [rows, width])?;
+    let scales: Bound<'_, PyArray1<f32>> = zeros(py, [rows])?;
     {
         let (mut codes, mut scales) = (codes.readwrite(), scales.readwrite());
         let written = codes.as_slice_mut().map_err(refused)?;
@@ -87,9 +70,13 @@ pub fn score_vectors<'py>(
     let coded = coded(&vectors, &codes, &scales, query.len())?;
     let probe = query.as_slice().map_err(|_| PyValueError::new_err("the query is not contiguous"))?;
     let mask = words(allowed.as_ref())?;
-    let mut scores = vec![0.0; coded.scales.len()];
-    py.detach(|| codes::scores(set, coded, probe, mask, exact, &mut scores)).map_err(refused)?;
-    Ok(PyArray1::from_vec(py, scores))
+    let scores: Bound<'_, PyArray1<f32>> = zeros(py, [coded.scales.len()])?;
+    {
+        let mut scores = scores.readwrite();
+        let written = scores.as_slice_mut().map_err(refused)?;
+        py.detach(|| codes::scores(set, coded, probe, mask, exact, written)).map_err(refused)?;
+    }
+    Ok(scores)
 }
 
 /// The three arrays as the kernels take them.

@@ -1,7 +1,8 @@
 //! Search among vectors by codes of one byte a value, a quarter of what float32 would have to be read.
 //!
 //! A first pass takes the inner product of the query's codes with each row's; the best few hundred rows by it are
-//! scored again in float32, and their order is the answer. Rows that a bitmask leaves out are not read. The sums of
+//! scored again in float32, and so are those that tie with the last of these: equal rows get equal scores, however many
+//! they are. The order of the exact scores is the answer. Rows that a bitmask leaves out are not read. The sums of
 //! the first pass are integers, so all instruction sets choose the same rows, and an exact score has the bits that
 //! [`crate::scan::inner_products`] gives.
 //!

@@ -15,7 +15,7 @@ const AHEAD_EXACT: usize = 4;
 
 /// Find the best `k` allowed rows by inner product with the query: rows and exact scores, the best first.
 ///
-/// The best `rescore` rows by the codes (at least `k`) are scored exactly. Of equal scores the lower row comes first.
+/// The best `rescore` rows by the codes (at least `k`), and all that tie with the last, are scored exactly. Of equal scores the lower row comes first.
 /// Bit `row % 64` of word `row / 64` of `allowed` says whether a row may be found; without words all may.
 ///
 /// # Errors
@@ -36,7 +36,8 @@ pub fn search(
     Ok(found)
 }
 
-/// Write a score for each allowed row, NaN for the others: exact for the best `exact` rows, by the codes for the rest.
+/// Write a score for each allowed row, NaN for the others: exact for the best `exact` rows and all that tie with the
+/// last of them by the codes, by the codes for the rest, but none above the least exact score.
 ///
 /// # Errors
 ///
@@ -51,13 +52,19 @@ pub fn scores(
 ) -> Result<(), CodesError> {
     fits("scores", scores.len(), coded.scales.len(), 1)?;
     scores.fill(f32::NAN);
-    for (row, score) in scan(set, coded, query, allowed, exact, |row, score| scores[row] = score)? {
+    let chosen = scan(set, coded, query, allowed, exact, |row, score| scores[row] = score)?;
+    let least = chosen.iter().fold(f32::INFINITY, |least, (_, score)| least.min(*score));
+    for score in scores.iter_mut() {
+        *score = if *score > least { least } else { *score }; // NaN stays; without a branch it takes a quarter as long
+    }
+    for (row, score) in chosen {
         scores[row] = score;
     }
     Ok(())
 }
 
-/// Tell each allowed row's approximate score; return the best `rescore` rows by it, with their exact scores.
+/// Tell each allowed row's approximate score; return the best `rescore` rows by it and all that tie with the last of
+/// them, with their exact scores.
 fn scan(
     set: InstructionSet,
     coded: Coded<'_>,
@@ -79,6 +86,7 @@ fn scan(
     let (mut factors, mut factor) = (vec![0; dimensions], [0.0]);
     quantise(set, query, dimensions, &mut factors, &mut factor).map_err(|_| CodesError::QueryNotFinite)?;
     let (four, factors) = (sums::four(set), Factors::new(factors));
+    let factor = f64::from(factor[0]);
     let row_of = |row: usize| &coded.codes[row * dimensions..(row + 1) * dimensions];
     let ahead = (AHEAD_BYTES / dimensions.max(1)).clamp(4, 64);
 
@@ -98,9 +106,10 @@ fn scan(
             let rows_of = |list: &[usize]| std::array::from_fn(|one| row_of(list[one.min(list.len() - 1)]));
             let products = four(rows_of(here), rows_of(behind), &factors);
             for (row, product) in here.iter().zip(products) {
-                let score = product as f32 * coded.scales[*row] * factor[0];
+                // In float64, where no part of it overflows: 2^31 and two scales of up to 2^121.
+                let mut score = (f64::from(product) * f64::from(coded.scales[*row]) * factor) as f32;
                 if !score.is_finite() {
-                    return Err(CodesError::NotFinite { row: *row });
+                    score = finite(&coded, *row, query)?;
                 }
                 told(*row, score);
                 best.offer(*row, score);
@@ -109,6 +118,16 @@ fn scan(
         listed.drain(..ready);
     }
     exactly(set, coded.vectors, query, best.chosen())
+}
+
+/// What stands for an approximate score that is not finite: near the largest float32 the exact one may be.
+#[cold]
+fn finite(coded: &Coded<'_>, row: usize, query: &[f32]) -> Result<f32, CodesError> {
+    let vector = &coded.vectors[row * query.len()..(row + 1) * query.len()];
+    let exact: f64 = vector.iter().zip(query).map(|(value, factor)| f64::from(*value) * f64::from(*factor)).sum();
+    Some(exact as f32)
+        .filter(|score| score.is_finite() && coded.scales[row].is_finite())
+        .ok_or(CodesError::NotFinite { row })
 }
 
 /// Append the rows of one word of the mask.
@@ -250,13 +269,18 @@ mod tests {
                 let mut best: Vec<_> = rough.into_iter().enumerate().filter(|(_, score)| !score.is_nan()).collect();
                 best.sort_by(better);
                 assert!(best.iter().all(|(row, _)| is_in(mask.as_deref(), *row)));
-                for (place, (row, score)) in best.iter().enumerate() {
+                let last = best.get(39).map_or(f32::NEG_INFINITY, |(_, score)| *score);
+                let mut least = f32::INFINITY;
+                for (row, score) in &best {
                     let mut exact = [0.0];
                     let vector = &made.vectors[row * 70..][..70];
                     assert_eq!(inner_products(set, vector, &made.query, &mut exact), Ok(()));
                     assert!((exact[0] - score).abs() < 0.05, "{} {score}", exact[0]);
-                    let expected = if place < 40 { exact[0] } else { *score };
-                    assert_eq!(mixed[*row].to_bits(), expected.to_bits(), "{set:?} {place}");
+                    if *score >= last {
+                        least = least.min(exact[0]);
+                    }
+                    let expected = if *score >= last { exact[0] } else { score.min(least) };
+                    assert_eq!(mixed[*row].to_bits(), expected.to_bits(), "{set:?} {row}");
                 }
                 assert_eq!(mixed.iter().filter(|score| !score.is_nan()).count(), best.len());
             }
@@ -271,6 +295,53 @@ mod tests {
         assert_eq!(found, Ok(exact[..10].to_vec()));
         let again = search(InstructionSet::Portable, made.coded(), &made.query, None, 3, 10);
         assert_eq!(again.map(|found| found.len()), Ok(10), "at least k are scored exactly");
+    }
+
+    #[test]
+    fn equal_rows_have_one_score_and_are_found_from_the_lowest_however_many_they_are() {
+        let mut made = Rows::new(900, 70);
+        let (first, rest) = made.vectors.split_at_mut(70);
+        first.copy_from_slice(&made.query);
+        first[0] += 0.5;
+        for row in rest.chunks_exact_mut(70).step_by(2) {
+            row.copy_from_slice(first);
+        }
+        let (mut codes, mut scales) = (vec![0; 900 * 70], vec![0.0; 900]);
+        assert_eq!(quantise(InstructionSet::Portable, &made.vectors, 70, &mut codes, &mut scales), Ok(()));
+        (made.codes, made.scales) = (codes, scales);
+        for set in InstructionSet::ALL {
+            let exact = made.in_order(set, None);
+            for count in [1, 5, 450, 451, 600] {
+                let mut mixed = vec![0.0; 900];
+                assert_eq!(scores(set, made.coded(), &made.query, None, count, &mut mixed), Ok(()));
+                assert!(exact[..451].iter().all(|(row, score)| mixed[*row].to_bits() == score.to_bits()));
+                assert!(exact[451..].iter().all(|(row, _)| mixed[*row] <= exact[0].1));
+                let found = search(set, made.coded(), &made.query, None, count, count.min(451));
+                assert_eq!(found, Ok(exact[..count.min(451)].to_vec()), "{set:?} {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_finite_is_scored_whatever_lies_between() {
+        for (vector, query, expected) in [
+            (vec![3e38; 384], vec![1e-30; 384], 1.152e11),
+            (vec![1e-30; 384], vec![3e38; 384], 1.152e11),
+            (vec![f32::MAX, 0.0], vec![0.0, f32::MAX], 0.0),
+            (vec![f32::MAX, f32::MAX * 0.4986], vec![0.5, 1.0], f32::MAX * 0.9986),
+            (vec![-f32::MAX, -f32::MAX * 0.4986], vec![0.5, 1.0], -f32::MAX * 0.9986),
+        ] {
+            let (mut codes, mut scales) = (vec![0; vector.len()], [0.0]);
+            assert_eq!(quantise(InstructionSet::Portable, &vector, vector.len(), &mut codes, &mut scales), Ok(()));
+            let coded = Coded { vectors: &vector, codes: &codes, scales: &scales };
+            for set in InstructionSet::ALL {
+                for exact in [0, 1] {
+                    let mut found = [0.0_f32];
+                    assert_eq!(scores(set, coded, &query, None, exact, &mut found), Ok(()));
+                    assert!((found[0] - expected).abs() <= 0.01 * expected.abs(), "{set:?} {} {expected}", found[0]);
+                }
+            }
+        }
     }
 
     #[test]
