@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mnemic.actors.changes import AddEncoder, AddVectors, Change, DropEncoder, EncoderName, Meaning
 from mnemic.actors.contract import CONTRACT, Context, Setting
-from mnemic.actors.errors import MnemicError, NotEmbeddable
+from mnemic.actors.errors import DeviceExhausted, MnemicError, NotEmbeddable
 from mnemic.actors.events import DEFAULT_KINDS, to_text
 from mnemic.actors.messages import (
     Apply,
@@ -40,6 +40,7 @@ __all__ = ["EmbedderActor"]
 
 _FETCH = 8  # memories read at once: a text may be as long as it likes
 _BUNDLE_WINDOWS = 64  # windows kept by one transaction
+_PLAIN = "a"  # what every encoder can embed that can embed anything
 
 _log = logging.getLogger("mnemic.embedder")
 
@@ -57,7 +58,14 @@ class EmbedderActor:
             f"Who computes: {', '.join(IMPLEMENTATIONS)}; empty means the best that is there.",
             choices=("", *IMPLEMENTATIONS),
         ),
-        Setting("embedder.threads", 0, "threads", "The most that native code embeds with; 0 is half of the cores.", 0),
+        Setting(
+            "embedder.threads",
+            0,
+            "threads",
+            "The most that native code embeds with, up to the cores there are; 0 is half of them, and 16 windows are a "
+            "step at most, so that no question waits for long.",
+            0,
+        ),
         Setting("embedder.model", "", "path", "Folder of another BERT-family model; empty means the default one."),
         Setting("embedder.max_windows", 16, "windows", "A longer text is embedded so far; its words find the rest.", 1),
         Setting("embedder.bulk_windows", 2, "windows", "The same for tool output and other bulk.", 1),
@@ -139,7 +147,7 @@ class EmbedderActor:
     def _embed_query(self, query: EmbedQuery) -> QueryEmbedded:
         encoder = self._ready()
         try:
-            (vector,) = _encode(encoder, encoder.windows(query.text, 1)[0])
+            vector = _encode_alone(encoder, encoder.windows(query.text, 1)[0][0])
             if vector is None:
                 raise ValueError("the vector is not finite")
         except ValueError as error:
@@ -297,18 +305,44 @@ class _Current:
 
 
 def _encode(encoder: Encoder, windows: Sequence[Window]) -> list[NDArray[np.float32] | None]:
-    """The vector of each window, ``None`` where what came is none.
-
-    Raises:
-        ValueError: the encoder fails on one of them.
-    """
+    """The vector of each window, ``None`` where what came is none. Raises as `Encoder.encode`."""
     vectors = encoder.encode(windows).astype("<f4")
     return [vector if np.isfinite(vector).all() else None for vector in vectors]
 
 
-def _encode_each(encoder: Encoder, windows: Sequence[Window]) -> list[NDArray[np.float32] | None]:
-    """The same, and ``None`` for a window that the encoder fails on: which of several it was, each alone tells."""
+def _encode_alone(encoder: Encoder, window: Window) -> NDArray[np.float32] | None:
+    """The same of one window, where a RuntimeError is the window's fault or the encoder's: a plain window tells.
+
+    Raises:
+        ValueError: the encoder fails on this window, and not on a plain one.
+        RuntimeError: it fails on a plain one as well.
+    """
     try:
+        return _encode(encoder, [window])[0]
+    except RuntimeError:
+        _encode(encoder, encoder.windows(_PLAIN, 1)[0])
+    try:  # it works again or still: what is given up is not tried another time, so a passing fault must not count
+        return _encode(encoder, [window])[0]
+    except RuntimeError as error:
+        raise ValueError(f"{type(error).__name__} on this window alone") from error
+
+
+def _encode_each(encoder: Encoder, windows: Sequence[Window]) -> list[NDArray[np.float32] | None]:
+    """The same of several, and ``None`` for each that the encoder fails on: halves, and halves of these, tell which.
+
+    Raises:
+        DeviceExhausted: there is no room for one of them alone.
+        RuntimeError: the encoder fails on a plain window as well.
+    """
+    try:
+        if len(windows) == 1:
+            return [_encode_alone(encoder, windows[0])]
         return _encode(encoder, windows) if windows else []
     except ValueError:
-        return [None] if len(windows) == 1 else [vector for one in windows for vector in _encode_each(encoder, [one])]
+        if len(windows) == 1:
+            return [None]
+    except (DeviceExhausted, RuntimeError):
+        if len(windows) == 1:
+            raise
+    middle = len(windows) // 2
+    return [*_encode_each(encoder, windows[:middle]), *_encode_each(encoder, windows[middle:])]

@@ -45,6 +45,7 @@ __all__ = [
     "NoSuchMemory",
     "NotEmbeddable",
     "NotServed",
+    "NotStarted",
     "OlderProcess",
     "Quarantined",
     "RuntimeFault",
@@ -340,6 +341,14 @@ class NotServed(RuntimeFault):
     code = "not_served"
     sentence = "The process of {home} does not answer: {why}."
     remedy = "Try again; `mnemic doctor` and {log} say more."
+
+
+class NotStarted(NotServed):
+    """It was started, and said why it cannot run and what to do."""
+
+    code = "not_started"
+    sentence = "The process of {home} does not start: {said}."
+    remedy = "Then try again."
 
 
 class OlderProcess(RuntimeFault):

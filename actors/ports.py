@@ -84,7 +84,9 @@ class Encoder(Protocol):
 
         Raises:
             ValueError: A window cannot be embedded; which one, trying each alone tells.
+            DeviceExhausted: There is no room for so many; where there was one alone, not even for that.
             ModelError: None can be.
+            RuntimeError: What computes failed, on a window or altogether.
         """
         ...
 

@@ -27,6 +27,8 @@ BUCKET_TOKENS = 16_384
 
 _BATCHES = {"cuda": 64, "mps": 16}
 
+_FULL = ("out of memory", "can't allocate memory")  # MPS, and CUDA where no memory can be pinned; the CPU
+
 Pair = tuple[torch.Tensor, torch.Tensor]
 
 
@@ -103,7 +105,9 @@ class TorchBert:
                 )
                 for prefix in (f"encoder.layer.{index}." for index in range(config.layers))
             ]
-        except torch.OutOfMemoryError as error:
+        except RuntimeError as error:
+            if not _is_full(error):
+                raise
             raise DeviceFull(f"{device} has no room for the model") from error
 
     def encode(self, windows: Sequence[Sequence[int]]) -> Floats:
@@ -153,11 +157,16 @@ class TorchBert:
         """Vectors of windows, on the device; ``None`` where that has too little memory for several at once."""
         try:
             return self._forward(ids, starts, lengths)
-        except torch.OutOfMemoryError as error:
+        except RuntimeError as error:
+            if not _is_full(error):
+                raise
             if len(lengths) == 1:
                 raise DeviceFull(f"{self.device} has no room for a window of {lengths[0]} tokens") from error
+        # Pieces of the failed attempt's size would be of no use.
         if self.device.type == "cuda":
-            torch.cuda.empty_cache()  # pieces of the failed attempt's size would be of no use
+            torch.cuda.empty_cache()
+        elif self.device.type == "mps":
+            torch.mps.empty_cache()
         return None
 
     def _forward(self, ids: NDArray[np.int64], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> torch.Tensor:
@@ -194,6 +203,11 @@ class TorchBert:
         if self.device.type == "cuda":
             return tensor.pin_memory().to(self.device, non_blocking=True)
         return tensor.to(self.device)
+
+
+def _is_full(error: RuntimeError) -> bool:
+    """Whether memory lacked: CUDA alone has an exception for it, the others say so in words."""
+    return isinstance(error, torch.OutOfMemoryError) or any(words in str(error) for words in _FULL)
 
 
 def _buckets(lengths: NDArray[np.int64]) -> Iterator[slice]:

@@ -37,6 +37,9 @@ OVERLAP_TOKENS = 16
 _WINDOWS_A_THREAD = 2
 """With bytes: two windows of 128 tokens are computed together, in 18 ms."""
 
+_MOST_WINDOWS = 16
+"""The most that native code is given at once: a question waits for it. Two cores take 0.1 s, 0.25 s in floats."""
+
 
 class _Compute(Protocol):
     """Embeds windows of token ids."""
@@ -65,7 +68,7 @@ class ModelEncoder:
     ) -> None:
         """Take what computes, the tokenizer (without padding and truncation), the weights' hash, the window's tokens.
 
-        Raises ValueError where the special tokens leave no room in a window, or the tokenizer tokenizes nothing.
+        Raises ValueError where the special tokens leave no room in a window, or the tokenizer fails on a letter.
         """
         self.implementation = implementation
         self.model = model
@@ -74,7 +77,7 @@ class ModelEncoder:
         self.window_tokens = window
         self._encode = computing.encode
         self._tokenizer = tokenizer
-        probe = tokenizer.encode("a", add_special_tokens=True)
+        probe = self._encoding("a", special=True)
         inside = [index for index, special in enumerate(probe.special_tokens_mask) if not special]
         if not inside:
             raise ValueError("its tokenizer makes no token of the letter a")
@@ -96,8 +99,14 @@ class ModelEncoder:
         return self._encode([window.token_ids for window in windows])
 
     def _tokenize(self, text: str) -> Tokens:
-        encoding: Encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        encoding = self._encoding(text, special=False)
         return Tokens(encoding.ids, [start for start, _ in encoding.offsets], encoding.word_ids)
+
+    def _encoding(self, text: str, *, special: bool) -> Encoding:
+        try:
+            return self._tokenizer.encode(text, add_special_tokens=special)
+        except Exception as error:  # tokenizers raises nothing narrower where it has no token for a word, say
+            raise ValueError(f"its tokenizer fails: {error}") from error
 
 
 def load_encoder(folder: Path | None = None, implementation: str = "", threads: int = 0) -> Encoder:
@@ -106,7 +115,7 @@ def load_encoder(folder: Path | None = None, implementation: str = "", threads: 
     Args:
         implementation: one of `IMPLEMENTATIONS`; where empty, torch where it is installed and sees a device, else
             native bytes, else NumPy.
-        threads: the most that native code computes with; 0 is half of the cores.
+        threads: the most that native code computes with, up to the cores there are; 0 is half of them.
 
     Raises:
         InvalidValue: There is no such implementation.
@@ -114,7 +123,8 @@ def load_encoder(folder: Path | None = None, implementation: str = "", threads: 
         BadInstructions: The environment names an instruction set that cannot be used.
         ModelError: The model's files cannot be used; see `mnemic.runtime.models.read_model`.
     """
-    name, build = _builder(implementation, threads or max(1, _cores() // 2))
+    cores = _cores()
+    name, build = _builder(implementation, min(threads, cores) or max(1, cores // 2))
     model = read_model(folder, build)
     try:
         return ModelEncoder(name, model.built, model.config.hidden, model.tokenizer, model.sha256, model.window_tokens)
@@ -188,7 +198,7 @@ def _native(threads: int, *, int8: bool) -> _Build:
     def build(config: BertConfig, tensors: Tensors) -> _Computing:
         bert = NativeBert(config, tensors, int8=int8)
         batch = threads * _WINDOWS_A_THREAD if int8 else threads
-        return _Computing(lambda windows: bert.encode(windows, threads), batch)
+        return _Computing(lambda windows: bert.encode(windows, threads), min(batch, _MOST_WINDOWS))
 
     return build
 
@@ -232,6 +242,11 @@ def _absent(error: ImportError | OSError) -> bool:
     return isinstance(error, ModuleNotFoundError) and error.name == "torch"
 
 
-def _cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
+    """Cores that this process may use: those it may run on, or as many as a container's share of time makes."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        share_us, period_us = quota.read_text("ascii").split()
+        return max(1, min(cores, int(share_us) // int(period_us)))
+    except (OSError, ValueError):  # there is no such file, or its share is "max"
+        return cores

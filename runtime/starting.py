@@ -17,7 +17,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mnemic.actors.errors import NotServed, StoreReadOnly
+from mnemic.actors.errors import NotServed, NotStarted, StoreReadOnly
 from mnemic.runtime.meeting import PROTOCOL, Card, Meeting
 from mnemic.runtime.unix_http import LOST, Unreadable, call
 
@@ -32,6 +32,7 @@ _START_TIMEOUT_S = 60.0
 _DIES_S = 0.3
 _LEAVES_S = 12.0  # a process that was told to leave is gone within 10
 _POLL_S = 0.02
+_TOLD = "mnemic: "  # so the command begins an error of its own, which says what to do
 _COMMAND = (sys.executable, "-P", "-m", "mnemic", "serve", "--on-demand")  # -P: no module of a folder one is in
 
 
@@ -43,7 +44,7 @@ def reach(home: Path, clock: Clock, *, start: bool = True, ready: bool = False) 
         ready: whether to wait until it answers; else it may still be getting ready, and takes requests all the same.
 
     Raises:
-        NotServed: there is none, or none could be started.
+        NotServed: there is none, or none could be started; `NotStarted` where it said why.
     """
     meeting = Meeting(home)
     card = _listening(meeting)
@@ -93,6 +94,8 @@ def _start(meeting: Meeting, clock: Clock) -> Card:
         if not ended:
             process.kill()
         said = last_words(meeting)
+        if _last_line(meeting).startswith(_TOLD):
+            raise NotStarted(home=str(meeting.home), said=said)
         why = f"it was started and said: {said}" if said else "it was started and did not come up"
         raise NotServed(home=str(meeting.home), why=why, log=log_of(meeting.home))
 
@@ -114,12 +117,17 @@ def _spawn(meeting: Meeting) -> subprocess.Popen[bytes]:
 
 
 def last_words(meeting: Meeting) -> str:
-    """What a process that was started on demand said last of what went wrong."""
+    """What a process that was started on demand said last of what went wrong, without the full stop."""
+    said = _last_line(meeting)
+    return "" if said.startswith("serving ") else said.removeprefix(_TOLD).removesuffix(".")
+
+
+def _last_line(meeting: Meeting) -> str:
     try:
         said = meeting.errors_path.read_text("utf-8", "replace").strip().splitlines()
     except OSError:
         return ""
-    return said[-1].removeprefix("mnemic: ") if said and not said[-1].startswith("serving ") else ""
+    return said[-1] if said else ""
 
 
 @contextmanager

@@ -288,17 +288,41 @@ def test_among_several_the_one_that_the_model_fails_on_is_singled_out(tmp_path: 
 
 
 def test_a_device_that_is_full_loses_nothing_and_the_next_step_goes_on(tmp_path: Path) -> None:
-    full = [DeviceExhausted(implementation="bag", why="there is no room")] * 2
+    full = DeviceExhausted(implementation="bag", why="there is no room")
     with Society(
         tmp_path, encoder=BagEncoder(batch=3), sources={"a": turns([f"text {n}" for n in range(10)])}
     ) as society:
-        society.encoder.chokes_on = lambda text: full.pop() if text == "text 4" and full else None
-        society.take_quietly("a")
-        for _ in range(2):
+        society.encoder.chokes_on = lambda text: full if text == "text 4" else None
+        society.take("a")
+        for _ in range(10):  # more often than a failure may be
             with pytest.raises(DeviceExhausted):
                 society.embed()
+        assert society.supervisor.report().actors[1].failures == 0
+        society.encoder.chokes_on = lambda text: None
         assert society.embed().done == 10
         assert windows(society) == [(row, 0) for row in range(1, 11)]
+
+
+@pytest.mark.parametrize("room", [1, 2, 3, 7])
+@pytest.mark.parametrize(
+    "error", [DeviceExhausted(implementation="bag", why="there is no room"), RuntimeError("too many at once")]
+)
+def test_what_there_is_no_room_for_at_once_is_embedded_in_smaller_parts(
+    tmp_path: Path, room: int, error: Exception
+) -> None:
+    class Small(Batches):
+        def encode(self, windows: Sequence[Window]) -> NDArray[np.float32]:
+            if len(windows) > room:
+                raise error
+            return super().encode(windows)
+
+    encoder = Small(8)
+    with Society(tmp_path, encoder=encoder, sources={"a": turns([f"text {n}" for n in range(50)])}) as society:
+        society.take("a")
+        idle(society)
+        assert windows(society) == [(row, 0) for row in range(1, 51)]
+        assert encoder.encoded == [f"text {n}" for n in range(50)]
+        assert society.supervisor.report().actors[1].failures == 0
 
 
 # --- nothing lost, nothing doubled -----------------------------------------------------------------------------------
@@ -331,7 +355,7 @@ def test_what_is_embedded_when_everything_stops_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dies_at", [1, 63, 64, 65, 100])
 def test_an_embedder_that_dies_goes_on_by_itself_and_no_window_is_lost_or_doubled(tmp_path: Path, dies_at: int) -> None:
-    deaths = [RuntimeError("the device went away")]
+    deaths = [RuntimeError("the device went away")] * 2  # for a plain window as well
 
     def die(text: str) -> BaseException | None:
         return deaths.pop() if deaths and len(society.encoder.encoded) >= dies_at else None
@@ -508,6 +532,10 @@ def choke_on_poison(text: str) -> BaseException | None:
     return ValueError("the tea is in the blue tin") if "poison" in text else None
 
 
+def break_on_poison(text: str) -> BaseException | None:
+    return RuntimeError("the tea is in the blue tin") if "poison" in text else None
+
+
 def bad_vector(encoder: BagEncoder) -> Callable[[Any], Any]:
     encode = encoder.encode
 
@@ -520,16 +548,18 @@ def bad_vector(encoder: BagEncoder) -> Callable[[Any], Any]:
     return encoded
 
 
-@pytest.mark.parametrize("how", ["raises", "raises later", "no number"])
+@pytest.mark.parametrize("batch", [1, 2, 3, 16])
+@pytest.mark.parametrize("how", ["raises", "raises later", "breaks", "no number"])
 def test_a_text_that_the_model_fails_on_holds_up_no_other_and_is_counted_and_logged_without_its_words(
-    tmp_path: Path, how: str, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, how: str, batch: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     poison = "fine " * 50 + "poison" if how == "raises later" else "poison"
-    with Society(tmp_path, sources={"a": turns(["one", poison, "two", poison + "!"])}) as society:
+    sources = {"a": turns(["one", poison, "two", poison + "!"])}
+    with Society(tmp_path, encoder=BagEncoder(batch=batch), sources=sources) as society:
         if how == "no number":
             society.encoder.encode = bad_vector(society.encoder)  # type: ignore[method-assign]
         else:
-            society.encoder.chokes_on = choke_on_poison
+            society.encoder.chokes_on = break_on_poison if how == "breaks" else choke_on_poison
         society.take("a")
         answer = society.embed()
         assert (answer.done, answer.pending, answer.partly) == (4, 0, 2)
@@ -543,6 +573,18 @@ def test_a_text_that_the_model_fails_on_holds_up_no_other_and_is_counted_and_log
         assert society.encoder.encoded == []
 
 
+@pytest.mark.parametrize("batch", [1, 4])
+def test_a_fault_that_passes_costs_no_text_its_meaning(tmp_path: Path, batch: int) -> None:
+    faults = [RuntimeError("a cosmic ray")]
+    sources = {"a": turns([f"text {n}" for n in range(10)])}
+    with Society(tmp_path, encoder=BagEncoder(batch=batch), sources=sources) as society:
+        society.encoder.chokes_on = lambda text: faults.pop() if text == "text 6" and faults else None
+        society.take("a")
+        assert society.embed().partly == 0
+        assert windows(society) == [(row, 0) for row in range(1, 11)]
+        assert society.supervisor.report().actors[1].failures == 0
+
+
 def test_where_nothing_at_all_can_be_embedded_it_comes_to_an_end(tmp_path: Path) -> None:
     with Society(tmp_path, sources={"a": turns([f"poison {n}" for n in range(200)])}) as society:
         society.encoder.chokes_on = choke_on_poison
@@ -551,11 +593,14 @@ def test_where_nothing_at_all_can_be_embedded_it_comes_to_an_end(tmp_path: Path)
         assert (answer.done, answer.pending, answer.partly) == (200, 0, 200)
 
 
-def test_a_question_that_the_model_fails_on_is_answered_by_words_and_is_no_failure(tmp_path: Path) -> None:
+@pytest.mark.parametrize("choke", [choke_on_poison, break_on_poison])
+def test_a_question_that_the_model_fails_on_is_answered_by_words_and_is_no_failure(
+    tmp_path: Path, choke: Callable[[str], BaseException | None]
+) -> None:
     with Society(tmp_path, sources={"a": turns(["one poison"])}) as society:
         society.take("a")
         society.embed()
-        society.encoder.chokes_on = choke_on_poison
+        society.encoder.chokes_on = choke
         with pytest.raises(NotEmbeddable):
             society.ask(EmbedQuery(text="poison"))
         for _ in range(10):

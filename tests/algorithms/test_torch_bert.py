@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -87,10 +88,30 @@ class TestRefusals:
             TorchBert(SMALL, tensors, device="cpu", dtype="float32")
 
 
+def cpu_full() -> None:
+    torch.empty(1 << 50)
+
+
+def cuda_full() -> None:
+    raise torch.OutOfMemoryError("17 GiB are asked for")
+
+
+def pinned_full() -> None:
+    raise RuntimeError("CUDA error: out of memory")
+
+
+def mps_full() -> None:
+    raise RuntimeError("MPS backend out of memory (MPS allocated: 17.00 GB, max allowed: 18.13 GB)")
+
+
+FULL = pytest.mark.parametrize("full", [cpu_full, cuda_full, pinned_full, mps_full])
+
+
 class TestMemory:
+    @FULL
     @pytest.mark.parametrize("room", [1, 2, 5, 100])
     def test_what_there_is_no_room_for_is_halved_until_there_is(
-        self, monkeypatch: pytest.MonkeyPatch, room: int
+        self, monkeypatch: pytest.MonkeyPatch, room: int, full: Callable[[], None]
     ) -> None:
         bert = on_the_cpu()
         rng = np.random.default_rng(4)
@@ -101,7 +122,7 @@ class TestMemory:
         def forward(self: TorchBert, ids: Any, starts: Any, lengths: Any) -> Any:
             tried.append(len(lengths))
             if len(lengths) > room:
-                raise torch.OutOfMemoryError("17 GiB are asked for")
+                full()
             return real(self, ids, starts, lengths)
 
         monkeypatch.setattr(TorchBert, "_forward", forward)
@@ -109,14 +130,41 @@ class TestMemory:
         assert sum(count for count in tried if count <= room) == 37
         assert max(tried) <= 37
 
-    def test_one_window_that_there_is_no_room_for_is_an_error_of_its_own(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def full(*given: Any) -> None:
-            raise torch.OutOfMemoryError("17 GiB are asked for")
-
+    @FULL
+    def test_one_window_that_there_is_no_room_for_is_an_error_of_its_own(
+        self, monkeypatch: pytest.MonkeyPatch, full: Callable[[], None]
+    ) -> None:
         bert = on_the_cpu()
-        monkeypatch.setattr(TorchBert, "_forward", full)
+        monkeypatch.setattr(TorchBert, "_forward", lambda *given: full())
         with pytest.raises(DeviceFull, match="cpu has no room for a window of 3 tokens"):
             bert.encode([[1], [1, 2, 3], [2]])
+
+    @FULL
+    def test_a_model_that_there_is_no_room_for_is_one_too(
+        self, monkeypatch: pytest.MonkeyPatch, full: Callable[[], None]
+    ) -> None:
+        monkeypatch.setattr(torch, "tensor", lambda *given: full())
+        with pytest.raises(DeviceFull, match="cpu has no room for the model"):
+            on_the_cpu()
+
+    @pytest.mark.parametrize("name", ["cuda", "mps"])
+    def test_what_a_device_keeps_of_a_failed_attempt_is_let_go(
+        self, monkeypatch: pytest.MonkeyPatch, name: str
+    ) -> None:
+        let_go: list[str] = []
+        for module in (torch.cuda, torch.mps):
+            monkeypatch.setattr(module, "empty_cache", lambda module=module: let_go.append(module.__name__))
+
+        def forward(self: TorchBert, ids: Any, starts: Any, lengths: Any) -> Any:
+            if len(lengths) > 1:
+                mps_full()
+            return torch.zeros(len(lengths), SMALL.hidden)
+
+        bert = on_the_cpu()
+        bert.device = torch.device(name)
+        monkeypatch.setattr(TorchBert, "_forward", forward)
+        assert bert.encode([[1], [2]]).shape == (2, SMALL.hidden)
+        assert let_go == [f"torch.{name}"]
 
     def test_no_other_failure_of_a_device_is_taken_for_that(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def broken(*given: Any) -> None:
@@ -126,6 +174,9 @@ class TestMemory:
         monkeypatch.setattr(TorchBert, "_forward", broken)
         with pytest.raises(RuntimeError, match="the device went away"):
             bert.encode([[1], [2]])
+        monkeypatch.setattr(torch, "tensor", broken)
+        with pytest.raises(RuntimeError, match="the device went away"):
+            on_the_cpu()
 
 
 class TestDevice:

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import logging
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from mnemic.actors.errors import BadInstructions, DeviceExhausted, ImplementationMissing, InvalidValue, ModelError
+from mnemic.actors.errors import (
+    BadInstructions,
+    DeviceExhausted,
+    ImplementationMissing,
+    InvalidValue,
+    ModelError,
+    ModelUnusable,
+)
 from mnemic.actors.ports import IMPLEMENTATIONS, Window
-from mnemic.algorithms.native_bert import NATIVE
+from mnemic.algorithms.native_bert import NATIVE, NativeBert
 from mnemic.runtime import encoders
 from mnemic.runtime.encoders import accelerator, encoder_from, load_encoder, may_be_torch
 from mnemic.runtime.settings import Settings
@@ -209,7 +219,10 @@ class TestChoice:
 
 class TestBatches:
     @needs_native
-    def test_native_code_takes_more_at_once_the_more_threads_it_has(self, folder: Path) -> None:
+    def test_native_code_takes_more_at_once_the_more_threads_it_has(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(encoders, "_cores", lambda: 8)
         for threads in (1, 2, 7):
             assert load_encoder(folder, "native-int8", threads).batch == 2 * threads
             assert load_encoder(folder, "native-float32", threads).batch == threads
@@ -222,8 +235,73 @@ class TestBatches:
         monkeypatch.setattr(encoders, "_cores", lambda: cores)
         assert load_encoder(folder, "native-float32").batch == threads
 
+    @needs_native
+    @pytest.mark.parametrize("threads", [0, 1000, 10**9, 2**63 - 1])
+    @pytest.mark.parametrize("name", ["native-int8", "native-float32"])
+    def test_a_question_waits_for_16_windows_at_most_however_many_threads_and_cores(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, threads: int
+    ) -> None:
+        monkeypatch.setattr(encoders, "_cores", lambda: 96)
+        assert load_encoder(folder, name, threads).batch == 16
+
+    @needs_native
+    def test_there_are_no_more_threads_than_cores(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        given: list[int] = []
+
+        class Noting(NativeBert):
+            def encode(self, windows: Sequence[Sequence[int]], threads: int = 1) -> NDArray[np.float32]:
+                given.append(threads)
+                return super().encode(windows, threads)
+
+        monkeypatch.setattr(encoders, "NativeBert", Noting)
+        monkeypatch.setattr(encoders, "_cores", lambda: 3)
+        for threads in (0, 2, 3, 4, 2**63 - 1):
+            load_encoder(folder, "native-int8", threads).encode([Window(0, 0, (2, 4, 3))])
+        assert given == [1, 2, 3, 3, 3]
+
+    @pytest.mark.parametrize(
+        ("share", "cores"),
+        [
+            ("max 100000", 8),
+            ("200000 100000", 2),
+            ("250000 100000", 2),
+            ("50000 100000", 1),
+            ("6400000 100000", 8),
+            ("", 8),
+            (None, 8),
+        ],
+    )
+    def test_a_containers_share_of_time_counts_as_so_many_cores(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: str | None, cores: int
+    ) -> None:
+        monkeypatch.setattr(encoders.os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
+        if share is not None:
+            (tmp_path / "cpu.max").write_text(f"{share}\n", "ascii")
+        assert encoders._cores(tmp_path / "cpu.max") == cores
+
     def test_numpy_takes_one_at_a_time(self, folder: Path) -> None:
         assert load_encoder(folder, "numpy-float32").batch == 1
+
+
+class TestTokenizer:
+    def without_unknown(self, folder: Path, known: str) -> Path:
+        """A model whose tokenizer has one more word and no token for all others."""
+        path = folder / "tokenizer.json"
+        tokenizer = json.loads(path.read_text("utf-8"))
+        tokenizer["model"]["unk_token"] = "[NONE]"
+        tokenizer["model"]["vocab"][known] = tokenizer["model"]["vocab"].pop("tea")
+        path.write_text(json.dumps(tokenizer), "utf-8")
+        return folder
+
+    def test_a_word_that_it_has_no_token_for_is_a_value_error_of_its_text_alone(self, folder: Path) -> None:
+        encoder = load_encoder(self.without_unknown(folder, known="a"), "numpy-float32")
+        with pytest.raises(ValueError, match="its tokenizer fails"):
+            encoder.windows("zebra", 1)
+        assert encoder.windows("a cup", 1)[1] == 5
+
+    def test_one_without_a_token_for_a_letter_is_one_sentence(self, folder: Path) -> None:
+        with pytest.raises(ModelUnusable, match="its tokenizer fails"):
+            load_encoder(self.without_unknown(folder, known="tee"), "numpy-float32")
 
 
 class TestDevice:
