@@ -12,6 +12,7 @@ pub const MOST_DIMENSIONS: usize = 65_536;
 pub struct Factors {
     codes: Vec<i8>,
     /// What the sums hold too much where a row's codes are taken as `code + 128`: one instruction wants them so.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     offset: i32,
 }
 
