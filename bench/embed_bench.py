@@ -41,8 +41,11 @@ def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     """Time a query on one thread, a batch on two, loading, and compare the vectors.
 
     Raises:
+        ValueError: no rounds, or no texts, are asked for.
         ModelError: the model cannot be used.
     """
+    if min(arguments.rounds, arguments.texts) < 1:
+        raise ValueError("there must be 1 round and 1 text or more")
     folder: Path | None = arguments.model
     rows: list[dict[str, Any]] = [{"what": "instructions", "scan": backend()}]
     ours = [name for name in _OURS if NATIVE or not name.startswith("native")]

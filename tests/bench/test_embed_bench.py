@@ -46,3 +46,9 @@ def test_there_are_two_thousand_real_texts() -> None:
     texts = paragraphs(2000)
     assert len(texts) == len(set(texts)) == 2000
     assert min(len(text) for text in texts) >= 10
+
+
+@pytest.mark.parametrize("wrong", [{"rounds": 0}, {"texts": 0}])
+def test_nothing_to_measure_is_refused_before_anything_is_loaded(wrong: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="1 round and 1 text or more"):
+        run(argparse.Namespace(**({"model": None, "rounds": 1, "seed": 0, "texts": 5} | wrong)))
