@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mnemic.actors import retriever
 from mnemic.actors.changes import Place, RecordRecall
 from mnemic.actors.errors import InvalidValue, NoSuchMemory, UnknownScope
 from mnemic.actors.events import DEFAULT_KINDS, KINDS, to_bytes, to_text
@@ -29,6 +31,7 @@ from mnemic.actors.messages import (
     Recover,
 )
 from mnemic.actors.retriever import RetrieverActor
+from mnemic.algorithms import scan
 from tests.society import START_US, BagEncoder, Society, turns
 
 
@@ -415,6 +418,27 @@ def test_of_very_many_memories_of_one_text_the_newest_are_given(tmp_path: Path, 
         hits = society.recall("yes do it", signals=signals, k=5).hits
         assert [hit.said_at for hit in hits] == [START_US + number * 1_000_000 for number in (799, 798, 797, 796, 795)]
         assert len({hit.score for hit in hits}) == 1
+
+
+def test_meaning_is_looked_for_by_codes_in_what_is_visible_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int, int, int]] = []
+
+    def spy(coded: scan.Coded, query: Any, *, allowed: Any, exact: int) -> Any:
+        assert coded.codes.dtype == np.int8
+        asked.append((len(coded.codes), int(np.bitwise_count(allowed).sum()), exact))
+        return scan.scores(coded, query, allowed=allowed, exact=exact)
+
+    monkeypatch.setattr(retriever, "scores", spy)
+    items = {"a": turns(["the tide", "the kettle"], session="s1"), "b": turns(["the kettle again"], session="s2")}
+    with Society(tmp_path, sources=items) as society:
+        society.take("a")
+        society.take("b")
+        society.embed()
+        society.recall("kettle", signals=("dense",))
+        society.recall("kettle", signals=("dense",), session="s2", k=200)
+    assert asked == [(3, 3, 512), (3, 1, 800)]
 
 
 # --- traces it leaves ------------------------------------------------------------------------------------------------
