@@ -1,7 +1,8 @@
-"""What pyproject.toml cannot say: the native extension is built where a cargo is that can build it, and only there.
+"""What pyproject.toml cannot say: the native code is built where a cargo is that can build it, and only there.
 
+That is the extension `mnemic._native`, and the executable `mnemic-hook`, which is installed beside `mnemic`.
 setuptools-rust's own `optional` would turn a compile error into a silent success, so it stays off: without cargo there
-is no extension to build, with cargo a failed build fails the install. A cargo that does not run, or is too old, is as
+is nothing to build, with cargo a failed build fails the install. A cargo that does not run, or is too old, is as
 good as none. `python setup.py --no-cargo` prints why there is none, or nothing; the Makefile asks it, by a Python that
 need not have anything installed, or be new enough to run Mnemic.
 """
@@ -39,7 +40,7 @@ def _numbers(version):
 
 def _set_up():
     from setuptools import setup
-    from setuptools_rust import Binding, RustExtension
+    from setuptools_rust import Binding, RustBin, RustExtension
 
     why = no_cargo()
     if why:
@@ -55,7 +56,8 @@ def _set_up():
                 debug=False,
                 args=["--locked"],
                 py_limited_api=True,
-            )
+            ),
+            RustBin("mnemic-hook", path="native/hook/Cargo.toml", debug=False, args=["--locked", "--profile", "hook"]),
         ],
         options={"bdist_wheel": {"py_limited_api": "cp311"}},
     )

@@ -1,31 +1,41 @@
 """Homes and minds on disk: which folder is meant, and a mind made whole or not at all.
 
-``HOME/minds/NAME/`` holds ``key``, ``mind.json`` (versions and the key's check value) and ``store.db``.
+``HOME/minds/NAME/`` holds ``key``, ``mind.json`` (versions and the key's check value), ``store.db``, and what hooks
+need: the folder ``spool``, which they write to, and ``spool.json``, which says what they seal to.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from mnemic.actors.contract import Clock
 from mnemic.actors.errors import DamagedStore, InvalidValue, MindExists, MindMissing, NewerSchema
-from mnemic.runtime.keys import Keys, load_keys, make_key, write_private
+from mnemic.runtime.keys import Keys, load_keys, make_key, run_name, write_private
 from mnemic.runtime.schema import cannot_write
-from mnemic.runtime.store import Store
+
+if TYPE_CHECKING:
+    from mnemic.runtime.store import Store
 
 __all__ = ["MindFolder", "folder_of", "fork_mind", "make_mind", "open_mind", "write_card"]
+
+_log = logging.getLogger("mnemic.homes")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _CARD = 1
 """Version of ``mind.json``."""
+_SPOOL_CARD = 1
+"""Version of ``spool.json``."""
+_LOSSES_BYTES = 64
 
 
 class MindFolder(msgspec.Struct, frozen=True):
@@ -48,6 +58,21 @@ class MindFolder(msgspec.Struct, frozen=True):
     def store(self) -> Path:
         """The database."""
         return self.path / "store.db"
+
+    @property
+    def spool(self) -> Path:
+        """The folder that hooks write to."""
+        return self.path / "spool"
+
+    @property
+    def spool_card(self) -> Path:
+        """What hooks seal to and name files by: all that they read."""
+        return self.path / "spool.json"
+
+    @property
+    def losses(self) -> Path:
+        """Where hooks count what they could not write."""
+        return self.spool / "losses"
 
 
 def folder_of(home: Path, mind: str) -> MindFolder:
@@ -73,6 +98,7 @@ def make_mind(home: Path, mind: str, clock: Clock) -> MindFolder:
         MindExists: it is there already.
         StoreReadOnly, DiskFull: the home cannot be written.
     """
+    from mnemic.runtime.store import Store  # here: who only reads need not load NumPy
 
     def fill(draft: MindFolder) -> None:
         root = make_key()
@@ -80,6 +106,7 @@ def make_mind(home: Path, mind: str, clock: Clock) -> MindFolder:
         write_private(draft.key, root)
         write_card(draft, keys, clock.now_us())
         Store.create(draft.store, keys).close()
+        _make_spool(draft, keys)
 
     return _make_whole(home, mind, fill)
 
@@ -97,12 +124,13 @@ def fork_mind(store: Store, source: MindFolder, home: Path, mind: str, at_seq: i
         write_private(draft.key, source.key.read_bytes())
         write_private(draft.card, source.card.read_bytes())
         store.fork(draft.store, at_seq)
+        _make_spool(draft, Keys(draft.key.read_bytes()))
 
     return _make_whole(home, mind, fill)
 
 
 def open_mind(home: Path, mind: str) -> tuple[MindFolder, Keys]:
-    """Find a mind and its keys.
+    """Find a mind and its keys; what its hooks need is made again where it is missing, or another key's.
 
     Raises:
         MindMissing: there is no such mind.
@@ -120,7 +148,12 @@ def open_mind(home: Path, mind: str) -> tuple[MindFolder, Keys]:
         raise DamagedStore(path=str(folder.card), why=f"it cannot be read ({type(error).__name__})") from error
     if version > _CARD:
         raise NewerSchema(path=str(folder.card), found=version, known=_CARD)
-    return folder, load_keys(folder.key, check)
+    keys = load_keys(folder.key, check)
+    try:
+        _make_spool(folder, keys)
+    except OSError as error:  # whoever only asks need not write; the examination says that hooks cannot
+        _log.warning("what the hooks of %s need cannot be made: %s", mind, error)
+    return folder, keys
 
 
 def write_card(folder: MindFolder, keys: Keys, made_at_us: int) -> None:
@@ -130,6 +163,29 @@ def write_card(folder: MindFolder, keys: Keys, made_at_us: int) -> None:
     draft.unlink(missing_ok=True)  # of a try that was killed
     write_private(draft, json.dumps(card, indent=1).encode())
     os.replace(draft, folder.card)
+
+
+def _make_spool(folder: MindFolder, keys: Keys) -> None:
+    """Make what hooks need, as far as it is not there."""
+    folder.spool.mkdir(mode=0o700, exist_ok=True)
+    if not folder.losses.exists():  # its bytes are there before a disk is full: hooks change them in place
+        _put(folder.losses, bytes(_LOSSES_BYTES), os.link)
+    card = {"version": _SPOOL_CARD, "public": keys.spool_public().hex(), "names": keys.spool_names.hex()}
+    written = json.dumps(card).encode()
+    if not folder.spool_card.exists() or folder.spool_card.read_bytes() != written:
+        _put(folder.spool_card, written, os.replace)
+
+
+def _put(path: Path, data: bytes, place: Callable[[Path, Path], None]) -> None:
+    """Have a private file appear whole, however many do so at once."""
+    draft = path.with_name(f".{path.name}-{run_name()}")
+    write_private(draft, data)
+    try:
+        place(draft, path)
+    except FileExistsError:  # another process was faster, and it says the same
+        _log.debug("%s was made meanwhile", path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _make_whole(home: Path, mind: str, fill: Callable[[MindFolder], None]) -> MindFolder:

@@ -30,7 +30,17 @@ class Keys:
         """Seeds every generator of the mind, 32 bytes."""
         self.check = self._derive(b"check").hex()
         """Kept in clear beside the key: tells whether a key belongs to a mind."""
+        self.spool = self._derive(b"spool")
+        """Opens what hooks seal: an X25519 private key, 32 bytes."""
+        self.spool_names = self._derive(b"spool-names")
+        """Names the spool's files, 32 bytes; no secret from whoever may write there."""
         self._identities = self._derive(b"identities")
+
+    def spool_public(self) -> bytes:
+        """What hooks seal to: the X25519 public key of `spool`, 32 bytes."""
+        from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+        return X25519PrivateKey.from_private_bytes(self.spool).public_key().public_bytes_raw()
 
     def _derive(self, use: bytes) -> bytes:
         from cryptography.hazmat.primitives.hashes import SHA256  # here: who only needs a run's name need not load it

@@ -38,7 +38,8 @@ def opened(home: Path, mind: str = "default") -> Store:
 
 def test_a_mind_is_a_folder_with_its_key_its_card_and_its_store(tmp_path: Path) -> None:
     made = make_mind(tmp_path / "home", "default", CLOCK)
-    assert sorted(files_of(tmp_path)) == [f"home/minds/default/{name}" for name in ("key", "mind.json", "store.db")]
+    names = ("key", "mind.json", "spool.json", "spool/losses", "store.db")
+    assert sorted(files_of(tmp_path)) == [f"home/minds/default/{name}" for name in names]
     folder, keys = open_mind(tmp_path / "home", "default")
     assert folder == made
     assert Keys(made.key.read_bytes()).store == keys.store
@@ -122,7 +123,7 @@ def crash_half_way(home: str, where: str) -> None:
         os._exit(9)
 
     if where == "store":
-        homes.Store.create = stop  # type: ignore[method-assign, assignment]
+        Store.create = stop  # type: ignore[method-assign, assignment]
     else:
         os.rename = stop  # type: ignore[assignment]
     make_mind(Path(home), "default", CLOCK)
@@ -207,5 +208,61 @@ def test_a_fork_is_a_mind_of_its_own_with_the_same_key(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "lab" / "minds").iterdir()] == ["trial"]
     keys = open_mind(tmp_path, "default")[1]
     assert len(held(source.store, keys)["memories"]) == 2
-    for path in fork.path.iterdir():
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    for path in fork.path.rglob("*"):
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
+    assert fork.spool_card.read_bytes() == source.spool_card.read_bytes()
+    assert fork.losses.read_bytes() == bytes(64)
+
+
+def test_what_hooks_need_says_what_they_seal_to_and_nothing_that_reads(tmp_path: Path) -> None:
+    made = make_mind(tmp_path, "default", CLOCK)
+    keys = open_mind(tmp_path, "default")[1]
+    card = json.loads(made.spool_card.read_bytes())
+    assert card == {"version": 1, "public": keys.spool_public().hex(), "names": keys.spool_names.hex()}
+    assert keys.spool.hex() not in made.spool_card.read_text()
+    assert made.losses.read_bytes() == bytes(64)
+
+
+def _forget(mind: MindFolder) -> None:
+    mind.spool_card.unlink()
+    mind.losses.unlink()
+    mind.spool.rmdir()
+
+
+WITHOUT_SPOOL: dict[str, Callable[[MindFolder], object]] = {
+    "of a version without hooks": _forget,
+    "without the card": lambda mind: mind.spool_card.unlink(),
+    "with half a card": lambda mind: mind.spool_card.write_bytes(mind.spool_card.read_bytes()[:40]),
+    "with another key's card": lambda mind: mind.spool_card.write_bytes(
+        json.dumps({"version": 1, "public": "00" * 32, "names": "00" * 32}).encode()
+    ),
+    "without the count of losses": lambda mind: mind.losses.unlink(),
+}
+
+
+@pytest.mark.parametrize("what", WITHOUT_SPOOL)
+def test_what_hooks_need_is_made_again_when_a_mind_is_opened(tmp_path: Path, what: str) -> None:
+    made = make_mind(tmp_path, "default", CLOCK)
+    before = files_of(tmp_path)
+    WITHOUT_SPOOL[what](made)
+    open_mind(tmp_path, "default")
+    assert files_of(tmp_path) == before
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (made.spool_card, made.losses)} == {0o600}
+    assert stat.S_IMODE(made.spool.stat().st_mode) == 0o700
+
+
+def test_what_hooks_could_not_write_stays_counted_when_a_mind_is_opened(tmp_path: Path) -> None:
+    made = make_mind(tmp_path, "default", CLOCK)
+    made.losses.write_bytes(bytes([3]) + bytes(63))
+    open_mind(tmp_path, "default")
+    assert made.losses.read_bytes()[0] == 3
+
+
+def test_a_mind_opens_though_what_its_hooks_need_cannot_be_made(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = make_mind(tmp_path, "default", CLOCK)
+    _forget(made)
+    made.spool.write_bytes(b"a file where the folder should be")
+    open_mind(tmp_path, "default")
+    assert "hooks of default" in caplog.text

@@ -31,6 +31,8 @@ def test_keys_are_derived_as_the_rfc_says(root: bytes) -> None:
     assert keys.store == hkdf(root, b"mnemic/1/store")
     assert keys.seed == hkdf(root, b"mnemic/1/seed")
     assert keys.check == hkdf(root, b"mnemic/1/check").hex()
+    assert keys.spool == hkdf(root, b"mnemic/1/spool")
+    assert keys.spool_names == hkdf(root, b"mnemic/1/spool-names")
     hashed = hashlib.blake2b(key=hkdf(root, b"mnemic/1/identities"), digest_size=32)
     hashed.update((2).to_bytes(8, "little") + b"ab")
     assert keys.identity()(b"ab") == hashed.digest()
@@ -48,7 +50,8 @@ def test_keys_stay_what_they_were_in_every_release() -> None:
 
 def test_each_use_has_a_key_of_its_own() -> None:
     keys = Keys(ROOT_KEY)
-    assert len({ROOT_KEY, keys.store, keys.seed, bytes.fromhex(keys.check), keys.identity()()}) == 5
+    uses = {keys.store, keys.seed, bytes.fromhex(keys.check), keys.identity()(), keys.spool, keys.spool_names}
+    assert len({ROOT_KEY, keys.spool_public()} | uses) == 8
 
 
 parts = st.lists(st.binary(max_size=4), max_size=4)

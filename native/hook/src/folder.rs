@@ -1,0 +1,48 @@
+//! What a working folder says: whether nothing is to be kept there, and which branch is checked out. No git is run.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+const SILENCE: &str = ".mnemicignore";
+const LINE_BYTES: u64 = 4096;
+
+/// Whether a folder, or any folder above it, holds a `.mnemicignore`.
+pub fn silenced(folder: &Path) -> bool {
+    folder.ancestors().any(|place| fs::symlink_metadata(place.join(SILENCE)).is_ok())
+}
+
+/// The branch that is checked out in a folder, as its bytes; none outside of a repository, and where no branch is.
+///
+/// Worktrees and submodules have a `.git` that is a file and names the folder which holds their own `HEAD`.
+pub fn branch(folder: &Path) -> Option<Vec<u8>> {
+    let head = folder.ancestors().find_map(|place| read(&git_folder(place)?.join("HEAD")))?;
+    let name = head.strip_prefix(b"ref:")?.trim_ascii_start().strip_prefix(b"refs/heads/")?;
+    // Where git keeps its references in tables, HEAD holds this name, which no branch can have.
+    (!name.is_empty() && name != b".invalid").then(|| name.to_vec())
+}
+
+fn git_folder(place: &Path) -> Option<PathBuf> {
+    let git = place.join(".git");
+    let kind = fs::metadata(&git).ok()?;
+    if kind.is_dir() {
+        return Some(git);
+    }
+    let line = read(&git)?;
+    Some(place.join(OsStr::from_bytes(line.strip_prefix(b"gitdir:")?.trim_ascii_start())))
+}
+
+/// What a short file says, without the white space at its end. A pipe that somebody named so is not waited for.
+fn read(path: &Path) -> Option<Vec<u8>> {
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path).ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut text = Vec::new();
+    file.take(LINE_BYTES).read_to_end(&mut text).ok()?;
+    text.truncate(text.trim_ascii_end().len());
+    Some(text)
+}

@@ -1,0 +1,77 @@
+//! What a working folder says, read as git writes it.
+
+mod common;
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use common::Folder;
+use mnemic_hook::folder::{branch, silenced};
+
+#[test]
+fn a_branch_is_the_one_of_the_repository_around_a_folder() -> io::Result<()> {
+    let folder = Folder::new()?;
+    folder.write("repo/.git/HEAD", "ref: refs/heads/feature/one\n")?;
+    folder.write("repo/a/b/file", "")?;
+    assert_eq!(branch(&folder.0.join("repo/a/b")), Some(b"feature/one".to_vec()));
+    assert_eq!(branch(&folder.0.join("repo/a/gone/by/now")), Some(b"feature/one".to_vec()));
+    assert_eq!(branch(&folder.0), None);
+    Ok(())
+}
+
+#[test]
+fn where_no_branch_is_checked_out_there_is_none() -> io::Result<()> {
+    let folder = Folder::new()?;
+    for head in
+        ["9fceb02d0ae598e95dc970b74767f19372d61af8\n", "ref: refs/heads/.invalid\n", "ref: refs/heads/", "", "ref: x"]
+    {
+        folder.write(".git/HEAD", head)?;
+        assert_eq!(branch(&folder.0), None, "{head}");
+    }
+    Ok(())
+}
+
+#[test]
+fn worktrees_and_submodules_have_their_own_branch() -> io::Result<()> {
+    let folder = Folder::new()?;
+    folder.write("repo/.git/HEAD", "ref: refs/heads/main\n")?;
+    folder.write("repo/.git/worktrees/w/HEAD", "ref: refs/heads/other\n")?;
+    folder.write("repo/.git/modules/sub/HEAD", "ref: refs/heads/caf\u{e9}\n")?;
+    folder.write("w/.git", format!("gitdir: {}\n", folder.0.join("repo/.git/worktrees/w").display()))?;
+    folder.write("repo/sub/.git", "gitdir: ../.git/modules/sub\n")?;
+    assert_eq!(branch(&folder.0.join("w")), Some(b"other".to_vec()));
+    assert_eq!(branch(&folder.0.join("repo/sub")), Some("caf\u{e9}".as_bytes().to_vec()));
+    Ok(())
+}
+
+#[test]
+fn what_only_looks_like_a_repository_is_passed_over() -> io::Result<()> {
+    let folder = Folder::new()?;
+    folder.write(".git/HEAD", "ref: refs/heads/main\n")?;
+    folder.write("empty/.git/x", "")?;
+    folder.write("odd/.git", "\u{0}\u{0}")?;
+    fs::create_dir_all(folder.0.join("pipe/.git"))?;
+    let made = Command::new("mkfifo").arg(folder.0.join("pipe/.git/HEAD")).status()?;
+    assert!(made.success());
+    for name in ["empty", "odd", "pipe"] {
+        assert_eq!(branch(&folder.0.join(name)), Some(b"main".to_vec()), "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_mark_silences_its_folder_and_all_below() -> io::Result<()> {
+    let folder = Folder::new()?;
+    folder.write("quiet/.mnemicignore", "")?;
+    folder.write("quiet/a/b/file", "")?;
+    folder.write("heard/file", "")?;
+    fs::create_dir(folder.0.join("linked"))?;
+    symlink("nowhere", folder.0.join("linked/.mnemicignore"))?;
+    for (name, expected) in [("quiet", true), ("quiet/a/b", true), ("linked", true), ("heard", false), ("gone", false)]
+    {
+        assert_eq!(silenced(&folder.0.join(name)), expected, "{name}");
+    }
+    Ok(())
+}

@@ -1,0 +1,24 @@
+"""Each hook keeps the hooks' contract: the executable that a cargo built, and the file that stands in for it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.runtime.building import ROOT
+from tests.runtime.hook_contract import HookContract
+
+EXECUTABLE = Path(sys.executable).with_name("mnemic-hook")
+
+
+@pytest.mark.skipif(not EXECUTABLE.exists(), reason=f"{EXECUTABLE} is not built")
+class TestExecutable(HookContract):
+    command = (str(EXECUTABLE),)
+    runs = 60
+
+
+class TestPython(HookContract):
+    command = (sys.executable, "-I", "-S", str(ROOT / "runtime" / "python_hook.py"))
+    runs = 20
