@@ -1,0 +1,171 @@
+"""Rules that tell secrets, from data to three expressions. Above: `mnemic.algorithms.scrub`, which runs them.
+
+All rules of a kind become one expression, so that a text is gone through three times however many rules there are: for
+what has a shape of its own (an issuer's prefix), for what is known by its place (the password in an address), and for
+what stands behind a name (``token = …``). The syntax is RE2's, on single bytes: no looking ahead, no going back, and so
+no text that takes longer than its length.
+
+In each of them the first alternative is a mark that stands for a secret already. It is stepped over as a whole wherever
+it is met; it ends nothing and begins nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+__all__ = [
+    "FIRST_GROUP",
+    "NAME_GROUPS",
+    "UNQUOTED_GROUP",
+    "Compile",
+    "Expression",
+    "Match",
+    "Rule",
+    "Rules",
+    "compile_rules",
+]
+
+DEFAULT_ENTROPY = 2.5
+"""Bits a character that a shape must have. Random hexadecimal digits have 3.2 and more, ``0123012301230123`` has 2."""
+
+
+class Match(Protocol):
+    """What an expression found, as Python's own `re` has it."""
+
+    @property
+    def lastindex(self) -> int | None:
+        """The group that closed last."""
+        ...
+
+    def span(self, group: int = 0) -> tuple[int, int]:
+        """From where to where a group matched; ``(-1, -1)`` where it did not."""
+        ...
+
+
+class Expression(Protocol):
+    """A compiled expression. It takes time in proportion to the text, whatever the text is."""
+
+    def search(self, text: bytes, pos: int = 0) -> Match | None:
+        """The leftmost match from a place on; what stands before the place still counts as context."""
+        ...
+
+
+Compile = Callable[[bytes], Expression]
+"""Compiles an expression in RE2's syntax on single bytes."""
+
+
+class Rule(NamedTuple):
+    """What is asked of a value that an expression found."""
+
+    id: str
+    """The type of secret."""
+    rank: int
+    """How specific it is; less is more specific."""
+    judge: str
+    """Which question: ``password``, ``key``, ``basic``, ``url`` or ``entropy``."""
+    entropy: float
+    """Bits a character that it has at least."""
+    words: re.Pattern[bytes] | None = None
+    """What the word of its name must be."""
+    names: re.Pattern[bytes] | None = None
+    """What must be in its whole name."""
+    value: re.Pattern[bytes] | None = None
+    """What it must be itself."""
+
+
+class Rules(NamedTuple):
+    """Rules, compiled. Each alternative of `shaped` and `placed` is a group: the secret, from `FIRST_GROUP` on."""
+
+    shaped: Expression
+    shaped_rules: Sequence[Rule]
+    placed: Expression
+    placed_rules: Sequence[Rule]
+    named: Expression
+    named_rules: Sequence[Rule]
+
+
+FIRST_GROUP = 2
+"""The group of the first rule; what comes before it is the mark."""
+NAME_GROUPS = 2, 3
+"""In `Rules.named`: the word, and what of the name follows it."""
+UNQUOTED_GROUP = 7
+"""In `Rules.named`: a value without quotes; the groups before and after it hold what is quoted."""
+
+
+def compile_rules(data: Mapping[str, Any], compile: Compile) -> Rules:
+    """Make rules of their data: lists of tables ``shaped``, ``placed`` and ``named``, as secrets.toml explains them.
+
+    Raises:
+        KeyError: a rule lacks a part that it must have.
+    """
+    shaped, placed, named = data["shaped"], data["placed"], data["named"]
+    words = "|".join(word for rule in named for word in rule["words"]).encode()
+    return Rules(
+        compile(_either(map(_alone, shaped))),
+        [_rule(rule, 1 if rule.get("generic") else 0) for rule in shaped],
+        compile(_either(rule["pattern"].encode() for rule in placed)),
+        [_rule(rule, 2) for rule in placed],
+        compile(_either([_behind_a_name(words)])),
+        [_rule(rule, 3 + rank) for rank, rule in enumerate(named)],
+    )
+
+
+def _other_than(word: bytes) -> bytes:
+    """An expression for anything that does not begin with a word."""
+    first, rest = re.escape(word[:1]), word[1:]
+    return b"(?:$|[^" + first + b"]" + (b"|" + first + _other_than(rest) if rest else b"") + b")"
+
+
+_MARK = rb"\[secret: [a-z0-9-]{1,60}\]"
+_LEAD = rb"(?:^|[^A-Za-z0-9_]|\\[nrtfv]|\x1b\[[0-9;]{0,12}m|%[0-9A-Fa-f]{2})"
+"""What may stand before a secret: no part of a word, unless that is an escape sequence of a string, a terminal or an
+address."""
+_TRAIL = rb"(?:$|[^A-Za-z0-9_\[]|\[" + _other_than(b"secret: ") + rb")"
+"""What may stand after it: no part of a word, and no mark."""
+_CLOSE = rb"""(?:\\{0,3}["'`])?\]?"""
+_SEPARATOR = (
+    rb"(?:[ \t]{0,8}(?::[ \t]{0,2}[A-Za-z_.&'|?]{1,24}[ \t]{0,2}=|=>|:=|\?=|={1,3}|:|>)[ \t]{0,8}"
+    rb"|[ \t](?:is|was)[ \t]{1,2})"
+)
+"""What stands between a name and its value; a type may be among it."""
+_SCHEME = rb"(?:(?i:bearer|basic|token|bot|apikey)[ \t]{1,4})?"
+_QUOTED = b"|".join(
+    rb"\\{0,3}Q((?:[^Q\\\s]|\\[^Q\\\snrt]){6,})\\{0,3}Q".replace(b"Q", quote) for quote in (b'"', b"'", b"`")
+)
+_UNQUOTED = rb"([A-Za-z0-9_.~!@#%^*+/:?$-]{6,}={0,2})(?:$|[^A-Za-z0-9_.~!@#%^*+/:?$=\[({-])"
+"""It ends where no more of it can follow; before a bracket it would be a call or an index."""
+_ARGUMENT = rb"""["'][ \t]{0,4},[ \t]{0,4}["']([^"'\s\\]{6,})["']"""
+"""The next argument of a call: ``setenv("TOKEN", "…")``."""
+
+
+def _alone(rule: Mapping[str, Any]) -> bytes:
+    secret: bytes = b"(" + rule["pattern"].encode() + b")"
+    return secret if rule.get("anywhere") else _LEAD + secret + _TRAIL
+
+
+def _behind_a_name(words: bytes) -> bytes:
+    name = rb"((?i:" + words + rb"))([0-9]{0,3}(?:[_.-][A-Za-z0-9_.-]{0,24}|[A-Z][A-Za-z0-9]{0,24})?)"
+    value = _CLOSE + _SEPARATOR + _SCHEME + b"(?:" + _QUOTED + b"|" + _UNQUOTED + b")"
+    return name + b"(?:" + value + b"|" + _ARGUMENT + b")"
+
+
+def _either(patterns: Iterable[bytes]) -> bytes:
+    return b"|".join([b"(" + _MARK + b")", *patterns])
+
+
+def _rule(data: Mapping[str, Any], rank: int) -> Rule:
+    def compiled(pattern: str | None) -> re.Pattern[bytes] | None:
+        return None if pattern is None else re.compile(pattern.encode())
+
+    words = data.get("words")
+    return Rule(
+        id=data["id"],
+        rank=rank,
+        judge=data.get("judge", "entropy"),
+        entropy=float(data.get("entropy", DEFAULT_ENTROPY)),
+        words=None if words is None else re.compile(f"(?i:{'|'.join(words)})".encode()),
+        names=compiled(data.get("names")),
+        value=compiled(data.get("value")),
+    )
