@@ -18,18 +18,36 @@ __all__ = [
     "AddEncoder",
     "AddMemory",
     "AddVectors",
+    "AdvanceSpool",
     "Change",
+    "CountOccurrences",
+    "DropAside",
     "DropEncoder",
+    "DropGiven",
     "DropMemory",
+    "DropOriginal",
     "DropVectors",
     "EncoderName",
+    "FinishTranscript",
     "Inverse",
+    "KeepOriginal",
     "Meaning",
     "Place",
+    "PutBackCheck",
+    "PutBackTranscript",
+    "QueueTranscript",
+    "Readmit",
+    "RecordCheck",
+    "RecordGiven",
     "RecordRecall",
+    "Recount",
     "Restore",
     "Retire",
+    "RewindSpool",
+    "SetAside",
     "Supersede",
+    "TranscriptState",
+    "Unreadmit",
     "Unsupersede",
     "named_once",
 ]
@@ -67,6 +85,23 @@ class Meaning(msgspec.Struct, frozen=True):
     """How many characters the windows cover, from the start."""
     total: int
     """How many there are; what is beyond `covered` is found by its words only."""
+
+
+class TranscriptState(msgspec.Struct, frozen=True):
+    """What the store knows of a transcript."""
+
+    format: str
+    """The name it is read by."""
+    due_at: int | None
+    """System time, microseconds, from which it may be taken in; ``None`` where it waits for nothing."""
+    changed_at: int
+    """World time it was last written, as far as is known, microseconds."""
+    size_bytes: int | None
+    """How long it was when it was last taken in."""
+    taken_at: int | None
+    """System time of that, microseconds."""
+    why: str
+    """Why it could not be read then; empty where it was."""
 
 
 class _Change(msgspec.Struct, frozen=True, kw_only=True, tag_field="change", omit_defaults=True):
@@ -109,6 +144,8 @@ class AddMemory(_Change, frozen=True, kw_only=True, tag="add_memory"):
     """How the tool call ended."""
     files: tuple[str, ...] = ()
     """Files touched."""
+    scrubbed: tuple[tuple[str, int], ...] = ()
+    """What was taken out of the text before it was kept: the type of each secret and how many of it."""
 
 
 class DropMemory(_Change, frozen=True, kw_only=True, tag="drop_memory"):
@@ -208,12 +245,219 @@ class RecordRecall(_Change, frozen=True, kw_only=True, tag="record_recall"):
     """Ids of the hits, best first."""
 
 
+class AdvanceSpool(_Change, frozen=True, kw_only=True, tag="advance_spool"):
+    """Say how far a spool file is taken in; in the same transaction as what was in it, so that it is taken once."""
+
+    file: bytes
+    """The file's own id, 16 bytes."""
+    offset: int
+    """Bytes from its start that need not be read again."""
+    records: int = 0
+    """How many records that is, beyond those before."""
+    torn: int = 0
+    """How many places of it could not be read, beyond those before."""
+
+
+class RewindSpool(_Change, frozen=True, kw_only=True, tag="rewind_spool"):
+    """Take back an `AdvanceSpool`."""
+
+    file: bytes
+    """The file's own id."""
+    offset: int
+    """How far it was taken in; with nothing in it either, it was not known."""
+    records: int
+    """How many records that was."""
+    torn: int
+    """How many places of it could not be read."""
+
+
+class CountOccurrences(_Change, frozen=True, kw_only=True, tag="count_occurrences"):
+    """Say how often texts without a host's id were reported by the hooks of their sessions, so far."""
+
+    counts: tuple[tuple[bytes, int], ...]
+    """The identity of the first occurrence, and how often it has occurred by now."""
+
+
+class Recount(_Change, frozen=True, kw_only=True, tag="recount"):
+    """Take back a `CountOccurrences`."""
+
+    counts: tuple[tuple[bytes, int], ...]
+    """How often each had occurred; 0 where it had not."""
+
+
+class SetAside(_Change, frozen=True, kw_only=True, tag="set_aside"):
+    """Keep a record that could not be understood, whole and out of the way."""
+
+    bulk = ("text",)
+
+    record: bytes
+    """Its id; one that is aside already stays as it is."""
+    assistant: str
+    """The host it comes from."""
+    event: str
+    """What the adapter calls it."""
+    why: str
+    """What is wrong with it, without its text."""
+    text: bytes
+    """Its payload."""
+    at: int = 0
+    """World time it was written, microseconds, where that is known; with `cwd` and `branch` as in `Record`."""
+    cwd: str | None = None
+    """The folder the host worked in."""
+    branch: str | None = None
+    """The git branch."""
+
+
+class DropAside(_Change, frozen=True, kw_only=True, tag="drop_aside"):
+    """Take back a `SetAside`."""
+
+    record: bytes
+    """The record."""
+
+
+class Readmit(_Change, frozen=True, kw_only=True, tag="readmit"):
+    """Say that a record that was set aside has been understood after all; goes with the memories that were in it."""
+
+    record: bytes
+    """Its id; one that is not aside, or was readmitted before, stays as it is."""
+
+
+class Unreadmit(_Change, frozen=True, kw_only=True, tag="unreadmit"):
+    """Take back a `Readmit`."""
+
+    record: bytes
+    """The record."""
+
+
+class QueueTranscript(_Change, frozen=True, kw_only=True, tag="queue_transcript"):
+    """Have a transcript taken in once it is due; one that is queued already is due anew."""
+
+    path: str
+    """The file, with lone surrogates escaped."""
+    format: str
+    """The name it is read by."""
+    due_at: int
+    """System time, microseconds, from which it may be taken."""
+    changed_at: int
+    """World time it was last written, microseconds; the newest of those that are due comes first."""
+
+
+class FinishTranscript(_Change, frozen=True, kw_only=True, tag="finish_transcript"):
+    """Say that a transcript was taken in, to its end or as far as it could be read."""
+
+    path: str
+    """The file."""
+    size_bytes: int
+    """Its length then."""
+    why: str = ""
+    """Why it could not be read; empty where it was."""
+
+
+class PutBackTranscript(_Change, frozen=True, kw_only=True, tag="put_back_transcript"):
+    """Take back a `QueueTranscript` or a `FinishTranscript`."""
+
+    path: str
+    """The file."""
+    state: TranscriptState | None
+    """What was known of it before; ``None`` where nothing was."""
+
+
+class KeepOriginal(_Change, frozen=True, kw_only=True, tag="keep_original"):
+    """Keep the words of a memory as they were before secrets were taken out, where no recall looks."""
+
+    bulk = ("text",)
+
+    memory: bytes
+    """The memory."""
+    text: bytes
+    """Its whole text."""
+
+
+class DropOriginal(_Change, frozen=True, kw_only=True, tag="drop_original"):
+    """Take back a `KeepOriginal`."""
+
+    memory: bytes
+    """The memory."""
+
+
+class RecordCheck(_Change, frozen=True, kw_only=True, tag="record_check"):
+    """Say that a host's trial event arrived; the last one of each host is known."""
+
+    assistant: str
+    """The host."""
+    nonce: str
+    """Which trial."""
+
+
+class PutBackCheck(_Change, frozen=True, kw_only=True, tag="put_back_check"):
+    """Take back a `RecordCheck`."""
+
+    assistant: str
+    """The host."""
+    nonce: str | None
+    """The trial before; ``None`` where there was none."""
+    at: int
+    """System time at which that one was recorded, microseconds."""
+
+
+class RecordGiven(_Change, frozen=True, kw_only=True, tag="record_given"):
+    """Say which memories an assistant was given unasked, so that the same session is not given them again."""
+
+    assistant: str
+    """The host."""
+    session: str
+    """The conversation."""
+    occasion: str
+    """``session-start`` or ``prompt``."""
+    memories: tuple[bytes, ...]
+    """Their ids, in the order in which they were given."""
+    tokens: int
+    """How long what was given is."""
+
+
+class DropGiven(_Change, frozen=True, kw_only=True, tag="drop_given"):
+    """Take back the last `RecordGiven` that is not taken back yet."""
+
+    count: int
+    """How many memories it names."""
+
+
 Change = Union[  # noqa: UP007 - msgspec's
-    AddMemory, Supersede, Retire, Restore, AddEncoder, DropEncoder, AddVectors, RecordRecall
+    AddMemory,
+    Supersede,
+    Retire,
+    Restore,
+    AddEncoder,
+    DropEncoder,
+    AddVectors,
+    RecordRecall,
+    AdvanceSpool,
+    CountOccurrences,
+    SetAside,
+    Readmit,
+    QueueTranscript,
+    FinishTranscript,
+    KeepOriginal,
+    RecordCheck,
+    RecordGiven,
 ]
 """What an actor may ask for."""
 Inverse = Union[  # noqa: UP007 - decoders need unions
-    DropMemory, Unsupersede, Retire, Restore, AddEncoder, DropEncoder, DropVectors
+    DropMemory,
+    Unsupersede,
+    Retire,
+    Restore,
+    AddEncoder,
+    DropEncoder,
+    DropVectors,
+    RewindSpool,
+    Recount,
+    DropAside,
+    Unreadmit,
+    PutBackTranscript,
+    DropOriginal,
+    PutBackCheck,
+    DropGiven,
 ]
 """What takes a change back."""
 

@@ -15,6 +15,7 @@ __all__ = [
     "ActorStopped",
     "AlreadyServed",
     "AmbiguousFormat",
+    "BadConfiguration",
     "BadInput",
     "BadInstructions",
     "BadSettings",
@@ -55,6 +56,7 @@ __all__ = [
     "StoreReadOnly",
     "UnknownArgument",
     "UnknownScope",
+    "UnreadableRecord",
 ]
 
 
@@ -114,6 +116,14 @@ class BadSettings(BadInput):
     remedy = "Mend the file, or move it away."
 
 
+class BadConfiguration(BadInput):
+    """A file of an assistant's configuration is not what its program reads, or changed while it was being edited."""
+
+    code = "bad_configuration"
+    sentence = "{path} was not changed: {why}."
+    remedy = "See to the file, and run it again."
+
+
 class HomeUnreadable(BadInput):
     """Not the settings in a home, but the home itself."""
 
@@ -140,6 +150,12 @@ class SourceUnreadable(BadInput):
     code = "source_unreadable"
     sentence = "{path} cannot be read: {why}."
     remedy = "Check the path and its permissions."
+
+
+class UnreadableRecord(BadInput):
+    code = "unreadable_record"
+    sentence = "What a hook of {assistant} kept ({event}) cannot be understood: {why}."
+    remedy = "It is kept aside, whole; a newer version of Mnemic may understand it."
 
 
 class AmbiguousFormat(BadInput):

@@ -14,11 +14,15 @@ __all__ = [
     "DEFAULT_KINDS",
     "KINDS",
     "ROLES",
+    "Check",
     "Event",
+    "Happening",
     "Kind",
     "Malformed",
     "Outcome",
+    "Record",
     "Role",
+    "TranscriptAt",
     "printable",
     "to_bytes",
     "to_text",
@@ -80,6 +84,49 @@ class Malformed(msgspec.Struct, frozen=True):
     """Number of the line, from 1."""
     why: str
     """What is wrong with it, without its text."""
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """What one run of a hook kept: the bytes that the host gave it, as they came, and what it saw itself."""
+
+    id: bytes
+    """Of this record alone, 16 bytes."""
+    assistant: str
+    """The host whose adapter wired the hook."""
+    event: str
+    """What the adapter calls this event (``session-start``, ``prompt``, ``reply``, ``tool``, …)."""
+    at: int
+    """World time, microseconds since 1970 UTC, by the clock of the machine at that moment."""
+    cwd: str | None
+    """The folder the host worked in: what it says itself, else the hook's own."""
+    branch: str | None
+    """The git branch checked out there then; ``None`` outside of a repository, and where no branch is."""
+    payload: bytes
+    """What the host wrote on the hook's standard input, byte for byte."""
+
+
+class TranscriptAt(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the host keeps the transcript of a session: the safety net for what its hooks miss."""
+
+    path: str
+    """The file."""
+    format: str
+    """The name it is read by, as in `mnemic.hooks.formats`."""
+    ended: bool
+    """Whether the session is over: taken at once; else only when the session has been silent for long."""
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """A trial event: somebody looks whether what this host's hooks keep arrives."""
+
+    assistant: str
+    """The host."""
+    nonce: str
+    """What tells this trial from others."""
+
+
+Happening = Event | TranscriptAt | Check
+"""What a record stands for."""
 
 
 def to_bytes(text: str) -> bytes:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from mnemic.actors.events import to_bytes, to_text
 
-__all__ = ["BYTES_A_TOKEN", "excerpt", "tokens_of"]
+__all__ = ["BYTES_A_TOKEN", "densest", "excerpt", "tokens_of"]
 
 BYTES_A_TOKEN = 4
 """A token is counted as four bytes of UTF-8: English prose has 4 to 5, code about 3.5 a token of today's models."""
@@ -41,6 +42,39 @@ def excerpt(text: bytes, limit: int, start: int, terms: Sequence[str]) -> tuple[
     first = place if back and not line else line
     first = _character_start(text, min(first, len(text) - limit), 1)  # a stretch at the end is as long as any
     return text[first : _character_start(text, min(first + limit, len(text)), -1)], first
+
+
+def densest(text: bytes, limit: int, weights: Mapping[str, float]) -> bytes:
+    """The whole of a short text; of a long one, the first verbatim stretch that holds the most weight of terms.
+
+    Args:
+        text: UTF-8 with ``surrogatepass``.
+        limit: the most bytes to give, 8 or more.
+        weights: terms and how much each counts, once.
+    """
+    if len(text) <= limit:
+        return text
+    lowered = text.lower()  # of bytes: as long as the text
+    places = sorted(
+        (found.start(), term) for term in weights for found in re.finditer(re.escape(to_bytes(term)), lowered)
+    )
+    best, start, span, first = 0.0, 0, limit, 0
+    held: dict[str, int] = {}
+    for place, term in places:
+        held[term] = held.get(term, 0) + 1
+        while place + len(to_bytes(term)) - places[first][0] > limit:
+            left = places[first][1]
+            held[left] -= 1
+            first += 1
+        weight = math.fsum(weights[one] for one, count in held.items() if count)
+        if weight > best:
+            best, start = weight, places[first][0]
+            span = place + len(to_bytes(term)) - start
+    back = max(0, start - (limit - span) // 2)  # what stands before it tells what it is about, from a word on
+    space = text.find(b" ", back, start)
+    start = back if not back else start if space < 0 else space + 1
+    start = _character_start(text, min(start, len(text) - limit), 1)
+    return text[start : _character_start(text, min(start + limit, len(text)), -1)]
 
 
 def _character_start(text: bytes, at: int, step: int) -> int:

@@ -6,26 +6,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from mnemic.actors.changes import Change, Place
-from mnemic.actors.events import Event, Malformed
+from mnemic.actors.events import Event, Happening, Malformed, Record
 from mnemic.actors.messages import Applied
 from mnemic.actors.snapshot import SnapshotSource
+
+if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = [
     "IMPLEMENTATIONS",
     "Digest",
     "Encoder",
+    "Extent",
     "Locate",
+    "Measure",
     "Ports",
+    "RecordReader",
+    "Scrub",
+    "Scrubbed",
     "Source",
+    "SpoolPart",
+    "SpoolPort",
     "StorePort",
     "TranscriptOpener",
+    "Unreadable",
     "Window",
 ]
 
@@ -116,6 +126,84 @@ class TranscriptOpener(Protocol):
         ...
 
 
+class Extent(msgspec.Struct, frozen=True):
+    """How long a file is, and when it was written."""
+
+    size_bytes: int
+    """Its length."""
+    changed_at: int
+    """World time it was last written, microseconds since 1970 UTC."""
+
+
+Measure = Callable[[str], Extent | None]
+"""Looks at a file by its path; ``None`` where there is none that can be looked at."""
+
+
+class RecordReader(Protocol):
+    """Tells what a hook's record stands for."""
+
+    def __call__(self, record: Record) -> list[Happening]:
+        """In order; empty where it is nothing to keep.
+
+        Raises:
+            UnreadableRecord: it cannot be understood.
+        """
+        ...
+
+
+class Unreadable(msgspec.Struct, frozen=True):
+    """A record that was opened, and holds no event that this version can take apart."""
+
+    id: bytes
+    """Of the record, 16 bytes."""
+    why: str
+    """What is wrong with it, without its text."""
+    body: bytes
+    """All of it, opened."""
+
+
+class SpoolPart(msgspec.Struct, frozen=True, kw_only=True):
+    """The next records of one spool file."""
+
+    file: bytes
+    """The file's id, 16 bytes."""
+    records: tuple[Record | Unreadable, ...]
+    """In the order in which they were written."""
+    offset: int
+    """Where the next part starts."""
+    torn: int
+    """Places on the way that hold no whole record: what a killed hook, a full disk or a damaged disk left."""
+
+
+class SpoolPort(Protocol):
+    """A mind's spool; see `mnemic.runtime.spool`."""
+
+    def read(self, offsets: Mapping[bytes, int], limit_records: int, limit_bytes: int) -> SpoolPart | None:
+        """The next part of the file whose oldest unread byte is oldest; ``None`` where nothing waits.
+
+        Args:
+            offsets: how far each file is taken in, by its id; a file that is not named is read from its start.
+        """
+        ...
+
+    def clear(self, offsets: Mapping[bytes, int]) -> list[bytes]:
+        """Remove files that are taken in to their end and have been silent for a while; returns their ids."""
+        ...
+
+
+class Scrubbed(msgspec.Struct, frozen=True):
+    """A text without what must not be kept."""
+
+    text: bytes
+    """What is left, each secret replaced by a mark of its type; empty where nothing is left to keep."""
+    found: tuple[tuple[str, int], ...]
+    """The types of secrets found, by name, and how many of each; ``private`` for what its author marked so."""
+
+
+Scrub = Callable[[bytes], Scrubbed]
+"""Takes secrets out of a text, and what stands between ``<private>`` and ``</private>``."""
+
+
 class StorePort(Protocol):
     """The store itself; see `mnemic.runtime.store.Store`."""
 
@@ -150,5 +238,15 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     """Opens transcripts."""
     locate: Locate
     """Finds scopes."""
+    measure: Measure
+    """Looks at files."""
+    open_spool: Callable[[], SpoolPort]
+    """Opens what the hooks of this mind have kept."""
+    read_record: RecordReader
+    """Tells what a hook's record stands for."""
+    scrub: Scrub
+    """Takes out of texts what must not be kept."""
+    silenced: Callable[[str | None], bool]
+    """Whether the project of a folder has asked that nothing of it be remembered by itself."""
     identity: Digest
     """The mind's keyed hash: what makes capturing twice store once."""

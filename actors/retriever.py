@@ -10,16 +10,17 @@ A question is embedded by the Embedder, before anything that is only pending; wi
 
 from __future__ import annotations
 
-import difflib
 from typing import Any, ClassVar, Self
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.actors.ambient import Brief, Briefed
+from mnemic.actors.briefing import BUDGET_TOKENS
 from mnemic.actors.changes import RecordRecall, named_once
 from mnemic.actors.contract import CONTRACT, Context, Setting
-from mnemic.actors.errors import InvalidValue, ModelError, RuntimeFault, UnknownScope
+from mnemic.actors.errors import InvalidValue, ModelError, RuntimeFault
 from mnemic.actors.events import KINDS, printable
 from mnemic.actors.excerpts import BYTES_A_TOKEN, excerpt, tokens_of
 from mnemic.actors.messages import (
@@ -40,11 +41,13 @@ from mnemic.actors.messages import (
 )
 from mnemic.actors.ports import Ports
 from mnemic.actors.recollection import Recollection
+from mnemic.actors.scopes import existing_scope, scopes_below
 from mnemic.actors.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.terms import terms_of
+from mnemic.actors.unasked import Telling, tell_unasked
 from mnemic.algorithms.bm25 import bm25, bm25_grouped
 from mnemic.algorithms.fusion import Fused, Signal, fuse, rank
 from mnemic.algorithms.scan import NATIVE, RESCORE, backend, pack, scores
-from mnemic.algorithms.stopwords import STOP_WORDS, content_words
 
 __all__ = ["NOT_NATIVE", "RetrieverActor"]
 
@@ -53,7 +56,6 @@ SIGNALS = ("dense", "lexical", "session")
 _ABOVE = 1e-3  # a correction stands this much above what it replaces
 _CANDIDATES_TRACED = 200
 _LEAST_EXCERPT_BYTES = 256  # a shorter stretch of a longer text tells too little: that text is left out
-_MOST_WORDS = 512  # of a question; each is looked up by itself
 _NOWHERE = np.iinfo(np.int64).max
 _EMBED_TIMEOUT_S = 10.0  # an Embedder that hangs must leave time for the words to answer
 
@@ -64,15 +66,24 @@ class RetrieverActor:
     """Answers recalls."""
 
     contract: ClassVar[int] = CONTRACT
-    takes: ClassVar[tuple[type, ...]] = (Recall, GetMemories, FindScope, Count)
+    takes: ClassVar[tuple[type, ...]] = (Recall, GetMemories, FindScope, Count, Brief)
     settings: ClassVar[tuple[Setting, ...]] = (
         Setting("recall.k", 10, "memories", "How many hits a recall gives unless it says.", 1),
         Setting("recall.hit_bytes", 8192, "bytes", "Of a longer memory the best stretch is given, with its place.", 64),
+        Setting(
+            "brief.budget_tokens",
+            BUDGET_TOKENS,
+            "tokens",
+            "An assistant is told at most so much unasked, at the start of a session; 0 is nothing.",
+            0,
+        ),
+        Setting("brief.subagents", False, "-", "Whether the subagents of an assistant are told anything, too."),
     )
     pinned: ClassVar[bool] = True
 
-    def __init__(self, source: SnapshotSource, hit_bytes: int, k: int = 10) -> None:
+    def __init__(self, source: SnapshotSource, hit_bytes: int, k: int = 10, telling: Telling | None = None) -> None:
         self._source = source
+        self._telling = telling or Telling()
         self._k = k
         self._hit_bytes = hit_bytes
         self._memory = Recollection()
@@ -80,35 +91,50 @@ class RetrieverActor:
     @classmethod
     def make(cls, ports: Ports) -> Self:
         """Open the store for reading."""
-        return cls(ports.open_snapshots(), ports.settings["recall.hit_bytes"], ports.settings["recall.k"])
+        settings = ports.settings
+        telling = Telling(settings["brief.budget_tokens"], settings["brief.subagents"])
+        return cls(ports.open_snapshots(), settings["recall.hit_bytes"], settings["recall.k"], telling)
 
     @staticmethod
     def foresees(message: Any) -> tuple[Any, ...]:
-        """A recall by meaning will ask for its question's vector."""
+        """A recall by meaning will ask for its question's vector, and what is told beside a prompt for the prompt's."""
         if isinstance(message, Recall) and "dense" in message.signals:
             return (EmbedQuery(text=message.query),)
+        if isinstance(message, Brief) and message.occasion == "prompt":
+            return (EmbedQuery(text=message.prompt),)
         return ()
 
-    def handle(self, message: Any, context: Context) -> Recalled | Memories | ScopeFound | Counts:
-        """Answer a recall, give memories whole, find a scope, or count.
+    def handle(self, message: Any, context: Context) -> Recalled | Memories | ScopeFound | Counts | Briefed:
+        """Answer a recall, give memories whole, find a scope, count, or say what an assistant should know unasked.
 
         Raises:
             UnknownScope, InvalidValue, NoSuchMemory: what was asked for cannot be.
         """
         if isinstance(message, Recall):
-            return self._recall(message, context)
+            return self.recall(message, context)
+        if isinstance(message, Brief):
+            return tell_unasked(message, self._telling, self._source, self, context)
         with self._source.snapshot() as snapshot:
             if isinstance(message, GetMemories):
                 return Memories(memories=tuple(snapshot.records(snapshot.rows_of(message.ids))))
             if isinstance(message, FindScope):
-                return ScopeFound(path=_existing(snapshot, message))
+                return ScopeFound(path=existing_scope(snapshot, message.place))
             return msgspec.structs.replace(snapshot.counts(None), scan=backend())
 
     def close(self) -> None:
         """Let go of the store."""
         self._source.close()
 
-    def _recall(self, recall: Recall, context: Context) -> Recalled:
+    def memories(self) -> int:
+        """How many memories there are, as of the last recall."""
+        return len(self._memory.columns.row)
+
+    def recall(self, recall: Recall, context: Context) -> Recalled:
+        """Find the memories that matter.
+
+        Raises:
+            UnknownScope, InvalidValue: what was asked for cannot be.
+        """
         _check(recall)
         k = self._k if recall.k is None else recall.k
         degraded: list[str] = []
@@ -118,7 +144,7 @@ class RetrieverActor:
         with self._source.snapshot() as snapshot:
             self._memory.follow(snapshot, asked.encoder if asked else None, loaded)
             visible = self._visible(recall, snapshot)
-            terms = _terms(recall.query, snapshot, degraded)
+            terms = terms_of(recall.query, snapshot, degraded)
             signals, windows = self._signals(recall, k, snapshot, terms, visible, asked, degraded)
             fused = fuse(signals, visible)
             speaking = visible & (fused.scores > 0)
@@ -159,7 +185,7 @@ class RetrieverActor:
         numbers = [KINDS.index(kind) for kind in recall.kinds]
         visible = np.isin(columns.kind, numbers) & ~self._memory.retired(recall.as_of)
         if recall.scope != "*":
-            visible &= np.isin(columns.scope, _scopes_below(snapshot, recall.scope))
+            visible &= np.isin(columns.scope, scopes_below(snapshot, recall.scope))
         if recall.session is not None:
             visible &= np.isin(columns.session, snapshot.session_numbers(printable(recall.session)))
         if recall.since is not None:
@@ -276,10 +302,10 @@ class RetrieverActor:
 
     def _candidates(self, snapshot: Snapshot, signals: list[Signal], order: NDArray[np.int64]) -> tuple[Trace, ...]:
         columns = self._memory.columns
-        found = snapshot.records([int(columns.row[index]) for index in order])
+        found = snapshot.ids_of([int(columns.row[index]) for index in order])
         return tuple(
             Trace(
-                id=memory.id,
+                id=memory,
                 raw={one.name: float(one.scores[index]) for one in signals if not np.isnan(one.scores[index])},
             )
             for index, memory in zip(order, found, strict=True)
@@ -308,32 +334,6 @@ def _hit(memory: Memory, part: bytes, offset: int, why: dict[str, float], supers
         why=why,
         superseded_by=superseded_by,
     )
-
-
-def _terms(query: str, snapshot: Snapshot, degraded: list[str]) -> list[str]:
-    """The stems of a question's words, each once; none that a stop word shares, such as ``us`` of "use"."""
-    words = list(dict.fromkeys(content_words(snapshot.words(query))))
-    if len(words) > _MOST_WORDS:
-        degraded.append(f"words: of the question's {len(words)} different words the first {_MOST_WORDS} were looked up")
-    stems = list(dict.fromkeys(snapshot.stems(words[:_MOST_WORDS])))
-    telling = set(stems).difference(snapshot.stems(sorted(STOP_WORDS)))
-    return [stem for stem in stems if stem in telling] or stems
-
-
-def _existing(snapshot: Snapshot, message: FindScope) -> str | None:
-    if message.place.project is not None:
-        return snapshot.scope_of(printable(message.place.project))
-    return message.place.path if message.place.path in snapshot.scopes().values() else None
-
-
-def _scopes_below(snapshot: Snapshot, scope: str) -> list[int]:
-    paths = snapshot.scopes()
-    found = [number for number, path in paths.items() if path == scope or (scope and path.startswith(f"{scope}/"))]
-    if not found:
-        # Near misses only: to an assistant in one project, the names of all others are none of its business.
-        near = difflib.get_close_matches(scope, paths.values(), n=1, cutoff=0.75)
-        raise UnknownScope(scope=scope, near=f"Did you mean {near[0]!r}? " if near else "")
-    return found
 
 
 def _check(recall: Recall) -> None:

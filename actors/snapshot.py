@@ -8,16 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
-from mnemic.actors.changes import EncoderName
+from mnemic.actors.ambient import Brief
+from mnemic.actors.changes import EncoderName, TranscriptState
+from mnemic.actors.material import Material
 from mnemic.actors.messages import Counts, Memory
 
-__all__ = ["Columns", "Pending", "Postings", "Retired", "Snapshot", "SnapshotSource", "Superseded", "VectorBlock"]
+if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = [
+    "Aside",
+    "CaptureCounts",
+    "Columns",
+    "Pending",
+    "Postings",
+    "Retired",
+    "Snapshot",
+    "SnapshotSource",
+    "Superseded",
+    "VectorBlock",
+]
 
 
 class Columns(NamedTuple):
@@ -96,6 +111,50 @@ class Pending(msgspec.Struct, frozen=True):
     """Its text."""
 
 
+class Aside(msgspec.Struct, frozen=True):
+    """A record that could not be understood, and is kept aside; see `mnemic.actors.changes.SetAside`."""
+
+    row: int
+    """Its row."""
+    record: bytes
+    """Its id."""
+    assistant: str
+    """The host it comes from."""
+    event: str
+    """What the adapter calls it."""
+    at: int
+    """World time it was written, microseconds; 0 where that is not known."""
+    cwd: str | None
+    """The folder the host worked in."""
+    branch: str | None
+    """The git branch."""
+    payload: bytes
+    """What the host wrote; of a record that could not even be taken apart, all of it."""
+
+
+class CaptureCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of what was captured by itself; see `mnemic.actors.ambient.WaitingCounts`."""
+
+    records: int
+    """Records of hooks taken in so far."""
+    torn: int
+    """Places of the spool that held no whole record, so far."""
+    set_aside: tuple[tuple[str, str, str], ...]
+    """The last records that could not be understood, newest first: host, event and why. At most 20."""
+    set_aside_count: int
+    """How many there are."""
+    scrubbed: dict[str, int]
+    """Secrets taken out of texts, by type."""
+    transcripts: int
+    """Transcripts that are due."""
+    transcripts_later: int
+    """Transcripts that will be."""
+    transcripts_failed: tuple[tuple[str, str], ...]
+    """Transcripts that could not be read, and why, newest first. At most 20."""
+    checks: dict[str, str]
+    """The last trial event of each host that arrived."""
+
+
 class Snapshot(Protocol):
     """The state as of one `seq`."""
 
@@ -152,6 +211,10 @@ class Snapshot(Protocol):
         """Whole memories, in the order asked for."""
         ...
 
+    def ids_of(self, rows: Sequence[int]) -> list[bytes]:
+        """Ids of rows, in the order asked for."""
+        ...
+
     def rows_of(self, ids: Sequence[bytes]) -> list[int]:
         """Rows of ids.
 
@@ -166,6 +229,54 @@ class Snapshot(Protocol):
 
     def counts(self, encoder: EncoderName | None) -> Counts:
         """What is there; embedded by `encoder`, or by the newest where it is ``None``."""
+        ...
+
+    def spool_offsets(self) -> dict[bytes, int]:
+        """How far each spool file is taken in, by its id."""
+        ...
+
+    def spool_tears(self) -> dict[bytes, int]:
+        """How many places of each spool file could not be read, where there are any."""
+        ...
+
+    def occurrences(self, identities: Sequence[bytes]) -> dict[bytes, int]:
+        """How often hooks reported the texts of these first identities so far; those they never did are left out."""
+        ...
+
+    def transcript(self, path: str) -> TranscriptState | None:
+        """What is known of a transcript, if anything is."""
+        ...
+
+    def due_transcript(self, now: int) -> tuple[str, str] | None:
+        """Path and format of the transcript that was written last of those that are due, if any is."""
+        ...
+
+    def next_due_at(self) -> int | None:
+        """System time from which a transcript is due; ``None`` where none waits."""
+        ...
+
+    def waiting_transcripts(self, now: int) -> list[str]:
+        """Paths of the transcripts that are due."""
+        ...
+
+    def failed_transcripts(self) -> list[tuple[str, str]]:
+        """Paths and formats of the transcripts that could not be read the last time."""
+        ...
+
+    def aside(self, after_row: int, limit: int) -> list[Aside]:
+        """Records that are set aside, of rows after one."""
+        ...
+
+    def capture_counts(self, now: int) -> CaptureCounts:
+        """What became of what was captured by itself; `now` is system time, microseconds."""
+        ...
+
+    def start_material(self, asked: Brief) -> Material:
+        """What there is to tell an assistant at the start of a session."""
+        ...
+
+    def given(self, assistant: str, session: str) -> frozenset[bytes]:
+        """Ids of the memories that a session was given unasked."""
         ...
 
 

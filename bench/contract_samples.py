@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from mnemic.actors.ambient import Brief, Briefed
 from mnemic.actors.changes import AddMemory, Change, Place, RecordRecall, Supersede
 from mnemic.actors.errors import MnemicError
 from mnemic.actors.messages import (
@@ -62,6 +63,7 @@ ANSWERS: dict[type, type] = {
     GetMemories: Memories,
     FindScope: ScopeFound,
     Count: Counts,
+    Brief: Briefed,
     Sleep: NightReport,
 }
 """What each message is answered with."""
@@ -93,6 +95,8 @@ def samples(takes: tuple[type, ...], lines: str, ids: tuple[bytes, ...]) -> list
         GetMemories(ids=ids[:2]),
         FindScope(place=_SHELF),
         Count(),
+        Brief(occasion="session-start", place=_SHELF, assistant="contract", session="new"),
+        Brief(occasion="prompt", place=_SHELF, assistant="contract", session="new", prompt="where is the tide table?"),
         Sleep(run="night-1", seed=bytes(32), budget_s=BUDGET_S),
         Preempt(run="night-1"),
         Sleep(run="night-2", seed=bytes([1]) * 32, budget_s=BUDGET_S),
@@ -124,6 +128,9 @@ def mistakes(takes: tuple[type, ...]) -> list[Any]:
         GetMemories(ids=(bytes(16),)),
         GetMemories(ids=()),
         FindScope(place=Place(path="no/such", project="/no/such", found="git")),
+        Brief(
+            occasion="prompt", place=_SHELF, assistant="\udc80", session="\udc80", prompt=" \udc80", budget_tokens=-1
+        ),
         Sleep(run="night-0", seed=bytes(32), budget_s=0.0),
         Preempt(run="a night that never was"),
     ]

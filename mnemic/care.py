@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,12 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.contract import Clock
+from mnemic.hooks.examine_hooks import wiring_checks
 from mnemic.mind import Mind, Progress
 from mnemic.runtime.checks import Check
 from mnemic.runtime.doctor import Mended, examine, repair
 from mnemic.runtime.encoders import encoder_from
+from mnemic.runtime.examine_capture import arrived
 
 __all__ = ["Findings", "care_for"]
 
@@ -57,6 +59,7 @@ def care_for(
     home: Path,
     mind: str,
     clock: Clock,
+    environment: Mapping[str, str],
     *,
     mend: bool,
     opened: Callable[[], AbstractContextManager[Mind]],
@@ -65,6 +68,7 @@ def care_for(
     """Look, mend where that is asked for, and look again.
 
     Args:
+        environment: where the assistants keep their settings follows from it.
         opened: the mind, by way of the home's process where it runs.
         progress: told how far a repair is.
     """
@@ -73,8 +77,18 @@ def care_for(
         with opened() as whole:
             whole.rebuild(progress=lambda done, total: progress("log", done, total))
 
-    checks = examine(home, mind, clock, encoder_from)
+    def read_again() -> str:
+        with opened() as whole:
+            again = whole.read_again()
+            whole.drain()
+        return f"understood {again.readmitted} of the records now, and read {again.queued} transcripts again"
+
+    def look() -> list[Check]:
+        wiring = lambda: wiring_checks(home, environment, clock, arrived(home, mind, clock))  # noqa: E731 - a name
+        return examine(home, mind, clock, encoder_from, {"wiring": wiring})
+
+    checks = look()
     if not mend:
         return Findings(checks, None)
-    mended = repair(home, mind, clock, checks, rebuild)
-    return Findings(examine(home, mind, clock, encoder_from) if mended else checks, mended)
+    mended = repair(home, mind, clock, checks, rebuild, read_again)
+    return Findings(look() if mended else checks, mended)

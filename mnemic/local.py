@@ -12,6 +12,7 @@ from mnemic import __version__
 from mnemic.actors.contract import Clock
 from mnemic.actors.errors import InvalidValue, MindExists, MindMissing
 from mnemic.hooks.formats import open_transcript
+from mnemic.hooks.records import read_record
 from mnemic.runtime.embedded import EmbeddedEngine
 from mnemic.runtime.engine import Engine
 from mnemic.runtime.homes import MindFolder, fork_mind, make_mind, open_mind
@@ -64,6 +65,7 @@ def open_society(
             settings,
             clock,
             opener=open_transcript,
+            reader=read_record,
             code=__version__,
             seed=seed,
             engine=engine,

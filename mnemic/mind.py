@@ -6,6 +6,7 @@ home's process, found by `mnemic.runtime.client`. Nothing heavy is imported here
 
 from __future__ import annotations
 
+import logging
 import os
 import shlex
 import uuid
@@ -17,8 +18,21 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from mnemic import __version__
+from mnemic.actors.ambient import (
+    Brief,
+    Briefed,
+    Drained,
+    DrainSpool,
+    Occasion,
+    Queued,
+    QueueTranscripts,
+    ReadAgain,
+    Reread,
+    Waiting,
+    WaitingCounts,
+)
 from mnemic.actors.changes import Place
-from mnemic.actors.errors import BadInput, InvalidValue, ModelError, NotServed, RuntimeFault
+from mnemic.actors.errors import BadInput, InvalidValue, MnemicError, ModelError, NotServed, RuntimeFault, StoreError
 from mnemic.actors.events import DEFAULT_KINDS, Kind, Role, to_bytes
 from mnemic.actors.messages import (
     CaptureText,
@@ -48,7 +62,7 @@ from mnemic.actors.messages import (
 )
 from mnemic.actors.times import to_iso
 from mnemic.reports import Captured, Status
-from mnemic.runtime.meeting import edited
+from mnemic.runtime.meeting import Meeting, edited
 from mnemic.runtime.paths import expanded
 from mnemic.runtime.projects import Locator, clean_scope
 from mnemic.runtime.reports import SocietyPort
@@ -56,11 +70,20 @@ from mnemic.runtime.reports import SocietyPort
 if TYPE_CHECKING:
     from mnemic.actors.contract import Clock
 
-__all__ = ["Mind"]
+__all__ = ["DRAIN_LOCK", "DRAIN_TIMEOUT_S", "Mind"]
+
+_log = logging.getLogger("mnemic.mind")
+
+DRAIN_LOCK = "drain.lock"
+"""Held, in the folder where a home's processes meet, by the one that takes in what its hooks kept: two at once would
+each count how often a text occurred, and not see what the other counts."""
+DRAIN_TIMEOUT_S = 600.0
+"""How long one part may take: it may be a single result of a tool, as long as there are any."""
 
 Progress = Callable[[str, int, int | None], None]
 """Told what is being done (``words`` or ``meaning``), how much of it is done, and how much there is."""
 
+_DRAIN_S = 0.25  # a hook waits a second in all
 _MALFORMED_NAMED = 20  # all are counted
 _NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
 _EDITED = "settings: mnemic.toml was edited, and process {0} works on with what it read before; kill -HUP {0} ends that"
@@ -83,6 +106,7 @@ class Mind:
         self._home = home
         self._name = name
         self._locate = Locator()
+        self._behind: list[str] = []  # why what hooks kept could not be taken in before the question
 
     @classmethod
     def open(
@@ -177,6 +201,81 @@ class Mind:
         report.scopes = sorted(set(report.scopes))
         self._count_meaning(report, embed, progress)
         return report
+
+    def drain(
+        self, more: Callable[[], bool] = lambda: True, *, transcripts: bool = True, idle: bool = False
+    ) -> Drained:
+        """Take in what hooks kept, and transcripts that are due, until nothing is left. Twice is once.
+
+        Args:
+            more: asked before each bounded part, at most some hundred records long, whether there is time for it.
+            transcripts: whether transcripts are taken too.
+            idle: whether it is nobody's wish, as long as nothing comes.
+
+        Returns the counts of all parts; `more` in it says whether something is left. Where another process takes in
+        what this home's hooks kept at this moment, nothing is done.
+
+        Raises:
+            StoreError, RuntimeFault: what was taken in before is kept, and the rest comes again.
+        """
+        held = None
+        if self._process() is None:
+            meeting = Meeting(self._home)
+            meeting.prepare()
+            held = meeting.hold(DRAIN_LOCK)
+            if held is None:
+                return Drained()
+        try:
+            total = Drained(more=True)
+            while total.more and more():
+                part = self.society.ask(DrainSpool(transcripts=transcripts), DRAIN_TIMEOUT_S, idle=idle)
+                assert isinstance(part, Drained)
+                counted = ("records", "new", "known", "set_aside", "torn")
+                sums = {name: getattr(total, name) + getattr(part, name) for name in counted}
+                total = msgspec.structs.replace(part, **sums)
+                idle = idle and not part.more
+            return total
+        finally:
+            if held is not None:
+                os.close(held)
+
+    def catch_up(self, more: Callable[[], bool]) -> None:
+        """Take in what hooks kept before a question is asked, where no process does; a trouble with it keeps no
+        question from being answered, and is said in the answer.
+
+        Args:
+            more: as in `drain`.
+        """
+        try:
+            self.drain(more, transcripts=False)
+        except MnemicError as error:
+            self._behind = [f"what hooks kept could not be taken in: {error} {error.remedy_text}"]
+
+    def queue(self, transcripts: Iterable[tuple[str | os.PathLike[str], str]]) -> Queued:
+        """Have transcripts taken in, in the background, the newest first; those that were, and did not change, are not.
+
+        Args:
+            transcripts: each with the name of its format, as in `capture`.
+        """
+        paths = tuple((os.path.abspath(path), format) for path, format in transcripts)
+        answer = self._ask(QueueTranscripts(paths=paths))
+        assert isinstance(answer, Queued)
+        return answer
+
+    def waiting(self) -> WaitingCounts:
+        """What hooks kept: what of it was taken in, what could not be understood, which transcripts wait."""
+        answer = self.society.ask(Waiting(), idle=True)
+        assert isinstance(answer, WaitingCounts)
+        return answer
+
+    def read_again(self) -> Reread:
+        """Try again what could not be understood, and queue the transcripts that could not be read."""
+        total = Reread(readmitted=0, after=0, queued=0, more=True)
+        while total.more:
+            part = self._ask(ReadAgain(after=total.after))
+            assert isinstance(part, Reread)
+            total = msgspec.structs.replace(part, readmitted=total.readmitted + part.readmitted)
+        return total
 
     def remember(
         self,
@@ -279,7 +378,7 @@ class Mind:
             progress=progress,
         )
         assert isinstance(answer, Recalled)
-        return answer
+        return msgspec.structs.replace(answer, degraded=(*answer.degraded, *self._behind)) if self._behind else answer
 
     def get(self, ids: Sequence[bytes]) -> tuple[Memory, ...]:
         """Give memories whole, in the order asked for.
@@ -327,6 +426,52 @@ class Mind:
         place = self._locate(None, folder)
         return self._path_of(place), place
 
+    def brief(
+        self,
+        occasion: Occasion = "session-start",
+        *,
+        scope: Place | str,
+        assistant: str = "direct",
+        session: str = "",
+        prompt: str = "",
+        budget_tokens: int | None = None,
+        again: bool = False,
+    ) -> Briefed:
+        """Say what an assistant should know unasked; see `mnemic.actors.ambient.Brief` for what each argument means.
+
+        Args:
+            scope: where it works; a project that is not known has nothing to tell.
+
+        Raises:
+            InvalidValue: the scope is none.
+        """
+        return self._told(
+            Brief(
+                occasion=occasion,
+                place=scope if isinstance(scope, Place) else self._locate(scope, None),
+                assistant=assistant,
+                session=session,
+                prompt=prompt,
+                budget_tokens=budget_tokens,
+                again=again,
+            )
+        )
+
+    def hook_answer(self, assistant: str, event: str, cwd: str | None, payload: bytes) -> bytes:
+        """What a hook is to print: what the assistant should know now, as its host takes it.
+
+        What hooks have kept by now is taken in first, as far as that is quick: a session may have ended just now.
+
+        Args:
+            assistant: the host, as its hooks are wired.
+            event: what its adapter calls the event.
+            cwd: the folder it works in.
+            payload: what the host gave the hook, byte for byte.
+        """
+        from mnemic.answering import hook_answer  # here: it loads what reads the hosts' payloads
+
+        return hook_answer(assistant, event, cwd, payload, self._locate, self._told_newest)
+
     def embed(self, progress: Progress | None = None) -> Embedded:
         """Wait until every memory is found by its meaning.
 
@@ -365,6 +510,10 @@ class Mind:
 
     def status(self) -> Status:
         """What there is, and how it is."""
+        from mnemic.capture_status import capture_status  # here: only this needs it, and it loads ciphers
+        from mnemic.runtime.clock import SystemClock
+        from mnemic.runtime.homes import open_mind
+
         counts = self.society.ask(Count(), idle=True)
         assert isinstance(counts, Counts)
         encoder = None
@@ -384,7 +533,16 @@ class Mind:
             degraded += process["degraded"]
             if not process["degraded"] and edited(process.get("settings", ""), self._home):
                 degraded.append(_EDITED.format(process["pid"]))
-        files = (self._home / "minds" / self._name).glob("store.db*")
+        folder = self._home / "minds" / self._name
+        try:
+            private = open_mind(self._home, self._name)[1].spool
+        except MnemicError as error:  # the process has the key, and works on
+            private = None
+            degraded.append(f"hooks: {error} {error.remedy_text}")
+        now = SystemClock().now_us()  # hooks have no other clock
+        capture = capture_status(folder / "spool", self.waiting(), now, private)
+        degraded += [*self._behind, *capture.complaints()]
+        files = folder.glob("store.db*")
         return Status(
             home=str(self._home),
             mind=self._name,
@@ -393,6 +551,7 @@ class Mind:
             store_bytes=sum(file.stat().st_size for file in files),
             encoder=encoder,
             instructions=None if counts.scan == "numpy" else counts.scan.removeprefix("native-"),
+            capture=capture,
             society=report,
             process=process,
             degraded=degraded,
@@ -414,6 +573,22 @@ class Mind:
         answer = self._ask(FindScope(place=place))
         assert isinstance(answer, ScopeFound)
         return answer.path
+
+    def _told_newest(self, message: Brief) -> Briefed:
+        from mnemic.runtime.clock import SystemClock
+
+        clock = SystemClock()
+        until_s = clock.monotonic_s() + _DRAIN_S
+        try:
+            self.drain(lambda: clock.monotonic_s() < until_s, transcripts=False)
+        except (StoreError, RuntimeFault) as error:  # it comes again; an assistant waits for what is known so far
+            _log.warning("what hooks kept was not taken in: %s", error.code, extra={"code": error.code})
+        return self._told(message)
+
+    def _told(self, message: Brief) -> Briefed:
+        answer = self._ask(message)
+        assert isinstance(answer, Briefed)
+        return answer
 
     def _ask(self, message: object, progress: Callable[[int, int | None], None] | None = None) -> object:
         return self.society.ask(message, progress=progress)

@@ -18,6 +18,7 @@ import msgspec
 from mnemic import __version__
 from mnemic.actors.contract import Clock
 from mnemic.actors.errors import AlreadyServed, MnemicError, StoreReadOnly
+from mnemic.draining import Drainer
 from mnemic.local import MakeEngine, ray_engine
 from mnemic.runtime.embedded import EmbeddedEngine
 from mnemic.runtime.hosting import Faces
@@ -42,6 +43,7 @@ _TICK_S = 0.5
 _EXIT_S = 9.0  # from being told to leave to the end, whatever hangs
 _FACES_STOP_S = 3.0
 _USERS_STOP_S = 1.0
+_DRAINER_STOP_S = 0.5
 _ACTOR_STOP_S = 1.5
 _RELOAD_S = 30.0
 
@@ -108,6 +110,7 @@ class Process:
         self._requests = Requests(clock, self._metrics)
         self._societies = Societies(home, clock, make_engine, self._metrics, self.card)
         self._minds = self._societies.minds
+        self._drainer = Drainer(home, self._minds, self.serving, clock)
         self._events: queue.SimpleQueue[str] = queue.SimpleQueue()  # one that a signal handler may put into
 
     # --- the door ----------------------------------------------------------------------------------------------------
@@ -115,6 +118,7 @@ class Process:
     def card(self) -> dict[str, Any]:
         """What the process says of itself."""
         degraded = [self._settings_error] if self._settings_error else []
+        degraded += self._drainer.troubles()
         return msgspec.structs.asdict(self._card) | {"degraded": degraded}
 
     def serving(self, verb: str, trace: str | None = None, *, idle: bool = False) -> AbstractContextManager[None]:
@@ -147,6 +151,7 @@ class Process:
         faces = self._faces(sockets, options)
         steward = threading.Thread(target=self._see_to_it, args=(faces, vanish), daemon=True, name="mnemic-steward")
         steward.start()
+        self._drainer.start()
         self._say("ready")
         _log.info("serving %s: Mnemic %s, %s engine", self._home, __version__, self._card.engine)
         faces.run()
@@ -165,6 +170,7 @@ class Process:
             vanish()  # whoever comes from now on waits for the next process
             self._card = msgspec.structs.replace(self._card, state="draining")
             faces.stop(_FACES_STOP_S)
+            self._drainer.stop(_DRAINER_STOP_S)
             self._minds.close(_USERS_STOP_S)
 
     def _wait_for_the_end(self) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from mnemic.actors.messages import Counts
 from mnemic.runtime.reports import SocietyReport
+
+if TYPE_CHECKING:  # whoever only captures need not load it
+    from mnemic.capture_status import CaptureStatus
 
 __all__ = ["Captured", "Status"]
 
@@ -62,6 +65,8 @@ class Status(msgspec.Struct, kw_only=True):
     """Which code and weights embed, where the model can be used."""
     instructions: str | None
     """The instruction set that native code uses; ``None`` where NumPy computes."""
+    capture: CaptureStatus
+    """What hooks kept: what waits, and what became of it."""
     society: SocietyReport
     """How the actors are, and where they run."""
     process: dict[str, Any] | None

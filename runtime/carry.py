@@ -32,6 +32,7 @@ from mnemic.actors.changes import (
 )
 from mnemic.actors.errors import InvalidValue, NoSuchMemory
 from mnemic.actors.messages import Kept
+from mnemic.runtime.carry_capture import CaptureCarrier
 from mnemic.runtime.standing import replacement
 from mnemic.runtime.texts import drop_text_if_unused, keep_text, searchable
 
@@ -60,6 +61,7 @@ class Carrier:
             AddVectors: self._add_vectors,
             DropVectors: self._drop_vectors,
             RecordRecall: lambda change, at: (None, None, True, None),
+            **CaptureCarrier(connection, identity, self._row).hands,
         }
 
     def carry_out(self, change: Change | Inverse, at: int) -> Carried:
@@ -121,6 +123,8 @@ class Carrier:
         self._db.execute("INSERT INTO words(rowid, text, speaker) VALUES(?, ?, ?)", (row, body, speaker))
         sizes = self._db.execute("SELECT sz FROM words_docsize WHERE id = ?", (row,)).get
         self._db.execute("UPDATE memories SET words = ? WHERE id = ?", (_sum_of_varints(sizes), row))
+        for type, count in change.scrubbed:
+            self._db.execute("INSERT INTO scrubbed(memory, type, count) VALUES(?, ?, ?)", (row, type, count))
         return Kept(id=change.id, created=True, same_text=True, scope=path), DropMemory(id=change.id), True, text
 
     def _drop_memory(self, change: DropMemory, at: int) -> Carried:
@@ -130,6 +134,7 @@ class Carrier:
             self._drop_windows(encoder, row)
         session, scope, text = next(self._db.execute("SELECT session, scope, text FROM memories WHERE id = ?", (row,)))
         self._db.execute("DELETE FROM words WHERE rowid = ?", (row,))
+        self._db.execute("DELETE FROM scrubbed WHERE memory = ?", (row,))
         self._db.execute("DELETE FROM memories WHERE id = ?", (row,))
         drop_text_if_unused(self._db, text)
         self._db.execute(

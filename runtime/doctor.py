@@ -5,15 +5,23 @@ Below stand the modules that look; above, the command that prints what they saw.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
 from mnemic.actors.contract import Clock
 from mnemic.actors.errors import MnemicError
-from mnemic.runtime import examine_home, examine_machine, examine_mind, examine_process, examine_society
+from mnemic.runtime import (
+    examine_capture,
+    examine_home,
+    examine_machine,
+    examine_mind,
+    examine_process,
+    examine_society,
+)
 from mnemic.runtime.checks import Check, guarded
 from mnemic.runtime.examine_machine import LoadEncoder
 
@@ -31,8 +39,18 @@ class Mended(msgspec.Struct, frozen=True):
     """What was done, or why not."""
 
 
-def examine(home: Path, mind: str, clock: Clock, load_encoder: LoadEncoder) -> list[Check]:
-    """Look at everything; no check hides another. Nothing is changed, started or kept waiting."""
+def examine(
+    home: Path,
+    mind: str,
+    clock: Clock,
+    load_encoder: LoadEncoder,
+    looks: Mapping[str, Callable[[], Iterable[Check]]] = MappingProxyType({}),
+) -> list[Check]:
+    """Look at everything; no check hides another. Nothing is changed, started or kept waiting.
+
+    Args:
+        looks: what stands above looks at besides, by name, such as how the assistants are wired.
+    """
     checks: list[Check] = []
 
     def look(name: str, looks: Callable[..., Iterable[Check]], *given: Any, **more: Any) -> bool:
@@ -64,15 +82,26 @@ def examine(home: Path, mind: str, clock: Clock, load_encoder: LoadEncoder) -> l
         folder, keys = unlocked
         waiting = lambda: examine_mind.waiting(folder, keys)  # noqa: E731 - a name for what is asked again and again
         look("meaning", examine_society.meaning, waiting, served is not None, able)
+        look("capture", examine_capture.capture, folder, keys, clock, serving=served is not None)
+    for name, one in looks.items():
+        look(name, one)
     return checks
 
 
-def repair(home: Path, mind: str, clock: Clock, checks: Iterable[Check], rebuild: Callable[[], object]) -> list[Mended]:
+def repair(
+    home: Path,
+    mind: str,
+    clock: Clock,
+    checks: Iterable[Check],
+    rebuild: Callable[[], object],
+    read_again: Callable[[], str],
+) -> list[Mended]:
     """Mend what can be mended without losing anything; one repair that fails keeps no other from being tried.
 
     Args:
         checks: what was seen.
         rebuild: makes the word index again from the log, by way of the home's process where one serves.
+        read_again: tries again what could not be understood, in the same way; says what came of it.
     """
 
     def words() -> str:
@@ -90,6 +119,8 @@ def repair(home: Path, mind: str, clock: Clock, checks: Iterable[Check], rebuild
         "engine": lambda: examine_process.end_ray(home),
         "process": lambda: examine_process.clear(home),
         "words": words,
+        "records": read_again,
+        "transcripts": read_again,
         "wal": lambda: examine_mind.checkpoint(home, mind),
         "actors": lambda: asked("release"),
         "letters": lambda: asked("replay"),

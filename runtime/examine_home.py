@@ -82,9 +82,9 @@ def _files(home: Path) -> Iterator[Path]:
     meeting = Meeting(home)
     card = meeting.card()
     yield home
-    for pattern in ("mnemic.toml", "*.log", "*.log.[0-9]", "http-token*"):
+    for pattern in ("mnemic.toml", "hooks.json", "*.log", "*.log.[0-9]", "http-token*"):
         yield from sorted(home.glob(pattern))
-    folders = [meeting.folder, meeting.folder / "ray"]
+    folders = [meeting.folder, meeting.folder / "ray", home / "bin", home / "backups"]
     if card is not None and Path(card.folder) != meeting.folder:  # the home is too deep for a socket's path
         folders.append(Path(card.folder))
     for folder in folders:

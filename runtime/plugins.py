@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from mnemic.actors.ambient import Brief, DrainSpool, QueueTranscripts, ReadAgain, Waiting
 from mnemic.actors.capture import CaptureActor
 from mnemic.actors.consolidator import ConsolidatorActor
 from mnemic.actors.contract import CONTRACT, Actor, Setting
@@ -46,8 +47,8 @@ GROUP = "mnemic.actors"
 SLOTS: dict[str, tuple[type, ...]] = {
     "store": (Apply, Rebuild),
     "embedder": (EmbedQuery, NameEncoder, EmbedPending),
-    "retriever": (Recall, GetMemories, FindScope, Count),
-    "capture": (Take, CaptureText, Forget, Recover),
+    "retriever": (Recall, GetMemories, FindScope, Count, Brief),
+    "capture": (Take, CaptureText, Forget, Recover, DrainSpool, QueueTranscripts, Waiting, ReadAgain),
     "consolidator": (Sleep, Preempt),
 }
 """The slots, in the order in which they start, and what each is asked for."""

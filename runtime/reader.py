@@ -17,6 +17,8 @@ from mnemic.actors.errors import NoSuchMemory
 from mnemic.actors.events import DEFAULT_KINDS, KINDS
 from mnemic.actors.messages import Counts, Memory, ScopeCount
 from mnemic.actors.snapshot import Columns, Pending, Postings, Retired, Superseded, VectorBlock
+from mnemic.runtime.brief_reader import BriefReading
+from mnemic.runtime.capture_reader import CaptureReading
 from mnemic.runtime.carry import encoder_row
 from mnemic.runtime.keys import Keys
 from mnemic.runtime.schema import STEMMER, WORDS, check_schema, connect, translated
@@ -69,7 +71,7 @@ def open_reader(path: Path, keys: Keys) -> Reader:
     return Reader(path, connect(path, keys))
 
 
-class StoreSnapshot:
+class StoreSnapshot(CaptureReading, BriefReading):
     """One state of the store; see `mnemic.actors.snapshot.Snapshot` for what its methods give."""
 
     def __init__(self, connection: apsw.Connection, stem: apsw.FTS5Tokenizer, split: apsw.FTS5Tokenizer) -> None:
@@ -149,6 +151,9 @@ class StoreSnapshot:
 
     def records(self, rows: Sequence[int]) -> list[Memory]:
         return [self._record(row) for row in rows]
+
+    def ids_of(self, rows: Sequence[int]) -> list[bytes]:
+        return [bytes(self._db.execute("SELECT uuid FROM memories WHERE id = ?", (row,)).get) for row in rows]
 
     def rows_of(self, ids: Sequence[bytes]) -> list[int]:
         rows = []

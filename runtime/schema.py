@@ -13,7 +13,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import apsw
-import sqlite_vec
 
 from mnemic.actors.errors import DamagedStore, DiskFull, MindExists, NewerSchema, StoreBusy, StoreReadOnly
 from mnemic.runtime.keys import Keys
@@ -94,7 +93,39 @@ ALTER TABLE memories ADD COLUMN retired_reason TEXT;
 CREATE INDEX memories_retired ON memories(retired_at) WHERE retired_at IS NOT NULL;
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND)
+_THIRD = """
+CREATE TABLE spool(
+  file BLOB PRIMARY KEY, offset INTEGER NOT NULL, records INTEGER NOT NULL, torn INTEGER NOT NULL)
+  STRICT, WITHOUT ROWID;
+CREATE TABLE occurrences(identity BLOB PRIMARY KEY, count INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE aside(
+  id INTEGER PRIMARY KEY, record BLOB NOT NULL UNIQUE, assistant TEXT NOT NULL, event TEXT NOT NULL, why TEXT NOT NULL,
+  text INTEGER NOT NULL REFERENCES texts(id), at INTEGER NOT NULL, cwd TEXT, branch TEXT, recorded_at INTEGER NOT NULL,
+  readmitted_at INTEGER) STRICT;
+CREATE INDEX aside_text ON aside(text);
+CREATE TABLE transcripts(
+  path TEXT PRIMARY KEY, format TEXT NOT NULL, due_at INTEGER, changed_at INTEGER NOT NULL, size INTEGER,
+  taken_at INTEGER, why TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE INDEX transcripts_due ON transcripts(due_at) WHERE due_at IS NOT NULL;
+CREATE TABLE originals(
+  memory INTEGER PRIMARY KEY REFERENCES memories(id), text INTEGER NOT NULL REFERENCES texts(id)) STRICT;
+CREATE INDEX originals_text ON originals(text);
+CREATE TABLE checks(
+  assistant TEXT PRIMARY KEY, nonce TEXT NOT NULL, recorded_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE scrubbed(
+  memory INTEGER NOT NULL REFERENCES memories(id), type TEXT NOT NULL, count INTEGER NOT NULL,
+  PRIMARY KEY(memory, type)) STRICT, WITHOUT ROWID;
+CREATE TABLE given(
+  id INTEGER PRIMARY KEY, session TEXT NOT NULL, assistant TEXT NOT NULL, occasion TEXT NOT NULL,
+  memory INTEGER NOT NULL REFERENCES memories(id), at INTEGER NOT NULL) STRICT;
+CREATE INDEX given_session ON given(session, assistant);
+CREATE INDEX given_memory ON given(memory);
+CREATE INDEX memories_turns ON memories(scope, session, coalesce(said_at, recorded_at))
+  WHERE kind = 'turn' AND retired_at IS NULL;
+CREATE INDEX memories_kept ON memories(scope, kind) WHERE kind IN ('decision', 'note');
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD)
 """Migration n takes a store from schema n to schema n + 1; the schema's number is SQLite's ``user_version``."""
 
 
@@ -163,8 +194,11 @@ def cannot_write(path: Path, error: OSError) -> DiskFull | StoreReadOnly:
     return StoreReadOnly(path=str(error.filename or path), why=error.strerror or type(error).__name__)
 
 
-def connect(path: Path, keys: Keys, *, new: bool = False) -> apsw.Connection:
+def connect(path: Path, keys: Keys, *, new: bool = False, words_only: bool = False) -> apsw.Connection:
     """Open the sealed database; the file must be there, and hold something unless it is new.
+
+    Args:
+        words_only: whether nothing will be written, and no vector read: what gives those takes 0.2 s to load.
 
     Raises:
         DamagedStore: it is no database that this (proven) key opens.
@@ -175,7 +209,8 @@ def connect(path: Path, keys: Keys, *, new: bool = False) -> apsw.Connection:
     if not new and path.stat().st_size < _SMALLEST_BYTES:
         raise DamagedStore(path=str(path), why="the file is empty")
     with translated(path):
-        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        mode = apsw.SQLITE_OPEN_READONLY if words_only else apsw.SQLITE_OPEN_READWRITE
+        connection = apsw.Connection(str(path), flags=mode)
         try:
             connection.execute("PRAGMA cipher = 'aegis'")
             connection.execute(f"PRAGMA key = 'raw:{keys.store.hex()}'")
@@ -185,9 +220,12 @@ def connect(path: Path, keys: Keys, *, new: bool = False) -> apsw.Connection:
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA temp_store = MEMORY")
             connection.execute(f"PRAGMA journal_size_limit = {_WAL_LIMIT_BYTES}")
-            connection.enable_load_extension(True)
-            connection.load_extension(sqlite_vec.loadable_path())
-            connection.enable_load_extension(False)
+            if not words_only:
+                import sqlite_vec  # here: what an assistant is told at its start is read without it
+
+                connection.enable_load_extension(True)
+                connection.load_extension(sqlite_vec.loadable_path())
+                connection.enable_load_extension(False)
         except BaseException:
             connection.close()
             raise

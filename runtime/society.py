@@ -14,11 +14,14 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.contract import Actor, Clock
-from mnemic.actors.errors import ActorRefused, MnemicError, StoreError
-from mnemic.actors.ports import Ports, TranscriptOpener
+from mnemic.actors.errors import ActorRefused, MnemicError, StoreError, UnreadableRecord
+from mnemic.actors.events import Happening, Record
+from mnemic.actors.ports import Ports, RecordReader, TranscriptOpener
+from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.embedded import EmbeddedEngine
 from mnemic.runtime.encoders import encoder_from, may_be_torch
 from mnemic.runtime.engine import Engine, Placement, cause_of
+from mnemic.runtime.extents import measure
 from mnemic.runtime.homes import MindFolder
 from mnemic.runtime.idleness import Habits, habits_from
 from mnemic.runtime.keys import Keys, load_keys, run_name
@@ -26,11 +29,19 @@ from mnemic.runtime.plugins import BUILT_IN, load_actor, path_of
 from mnemic.runtime.projects import Locator
 from mnemic.runtime.reader import open_reader
 from mnemic.runtime.reports import Observer
+from mnemic.runtime.secrets import drop_private, load_scrub
 from mnemic.runtime.settings import Settings
+from mnemic.runtime.silence import Silence
+from mnemic.runtime.spool import Spool
 from mnemic.runtime.store import Stamp, Store
 from mnemic.runtime.supervisor import ActorSpec, Supervisor
 
 __all__ = ["Recipe", "start_society"]
+
+
+def no_records(record: Record) -> list[Happening]:
+    """Understand none: for a society that no assistant's hooks write to."""
+    raise UnreadableRecord(assistant=record.assistant, event=record.event, why="nobody reads records here")
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,6 +59,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     """What the writer marks its transactions with."""
     opener: TranscriptOpener | str
     """Reads transcripts: a function of a module, or ``module:function``."""
+    reader: RecordReader | str = no_records
+    """Understands what hooks kept: a function of a module, or ``module:function``."""
     fence: str | None = None
     """Slot of the writer's fence; ``None`` where nothing is fenced."""
 
@@ -84,6 +97,11 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
             load_encoder=lambda: encoder_from(self.settings),
             open_transcript=_function(self.opener) if isinstance(self.opener, str) else self.opener,
             locate=Locator(),
+            silenced=Silence(),
+            measure=measure,
+            open_spool=lambda: Spool(self.folder.spool, keys.spool, SystemClock()),
+            read_record=_function(self.reader) if isinstance(self.reader, str) else self.reader,
+            scrub=load_scrub() if self.settings["capture.scrub"] else drop_private,
             identity=keys.identity(),
         )
 
@@ -96,6 +114,7 @@ def start_society(
     *,
     opener: TranscriptOpener | str,
     code: str,
+    reader: RecordReader | str = no_records,
     seed: bytes | None = None,
     engine: Engine | None = None,
     observer: Observer | None = None,
@@ -107,6 +126,7 @@ def start_society(
     Args:
         opener: reads transcripts; a function of a module, or ``module:function``, where the engine has processes.
         code: version of Mnemic, for the log.
+        reader: understands what hooks kept; given as `opener` is.
         seed: what chance depends on; the mind's own where absent.
         engine: where they run; threads of this process where absent.
         observer: told what the actors do.
@@ -125,6 +145,7 @@ def start_society(
         settings=settings.values(),
         stamp=Stamp(machine=platform.node(), code=code, settings=settings.hash()),
         opener=opener,
+        reader=reader,
         fence=fence,
     )
     return Supervisor(

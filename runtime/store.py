@@ -26,12 +26,14 @@ from mnemic.actors.changes import (
     Change,
     DropEncoder,
     Inverse,
+    KeepOriginal,
     Supersede,
     without_bulk,
 )
 from mnemic.actors.errors import Fenced, InvalidValue
 from mnemic.actors.messages import Applied, Kept
 from mnemic.runtime.carry import Carrier
+from mnemic.runtime.carry_capture import CAPTURE_TABLES
 from mnemic.runtime.keys import Keys
 from mnemic.runtime.schema import (
     backup,
@@ -156,6 +158,8 @@ class Store:
                     raise ValueError(f"{type(change).__name__} takes something back, which only the store may do")
                 if isinstance(change, Supersede):  # what was captured before goes by its first id
                     change = Supersede(old=known.get(change.old, change.old), new=known.get(change.new, change.new))
+                elif isinstance(change, KeepOriginal):
+                    change = KeepOriginal(memory=known.get(change.memory, change.memory), text=change.text)
                 became, inverse, changed, text = self._carrier.carry_out(change, at)
                 if isinstance(change, AddMemory) and became is not None:
                     kept.append(became)
@@ -188,7 +192,7 @@ class Store:
                 for table in ("windows", "meanings", "encoders"):
                     self._db.execute(f"DELETE FROM {table}")
             self._db.execute("INSERT INTO words(words) VALUES('delete-all')")
-            for table in ("memories", "sessions", "scopes"):
+            for table in (*CAPTURE_TABLES, "scrubbed", "memories", "sessions", "scopes"):
                 self._db.execute(f"DELETE FROM {table}")
             done = seq = 0
             while rows := self._log_after(seq):

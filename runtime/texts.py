@@ -36,9 +36,11 @@ def load_text(connection: apsw.Connection, row: int) -> bytes:
 
 
 def drop_text_if_unused(connection: apsw.Connection, row: int) -> None:
-    """Delete a text that no memory and no log row has any more."""
+    """Delete a text that nothing has any more: no memory, no record set aside, no original and no log row."""
     connection.execute(
         "DELETE FROM texts WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM memories WHERE text = ?1)"
+        " AND NOT EXISTS (SELECT 1 FROM aside WHERE text = ?1)"
+        " AND NOT EXISTS (SELECT 1 FROM originals WHERE text = ?1)"
         " AND NOT EXISTS (SELECT 1 FROM log WHERE text = ?1)",
         (row,),
     )

@@ -15,6 +15,18 @@ from typing import Any
 import msgspec
 
 from mnemic.actors import errors
+from mnemic.actors.ambient import (
+    Brief,
+    Briefed,
+    Drained,
+    DrainSpool,
+    Queued,
+    QueueTranscripts,
+    ReadAgain,
+    Reread,
+    Waiting,
+    WaitingCounts,
+)
 from mnemic.actors.errors import BadInput, InvalidValue, MnemicError, ModelError, RuntimeFault, StoreError
 from mnemic.actors.messages import (
     CaptureText,
@@ -67,7 +79,12 @@ ASKED: dict[str, type[msgspec.Struct]] = {
         GetMemories,
         FindScope,
         Count,
+        Brief,
         Sleep,
+        DrainSpool,
+        QueueTranscripts,
+        Waiting,
+        ReadAgain,
     )
 }
 """What a face may ask, by path."""
@@ -86,7 +103,12 @@ _ANSWERS: dict[str, type[msgspec.Struct]] = {
         Memories,
         ScopeFound,
         Counts,
+        Briefed,
         NightReport,
+        Drained,
+        Queued,
+        WaitingCounts,
+        Reread,
     )
 }
 _ERRORS: dict[str, type[MnemicError]] = {getattr(errors, name).code: getattr(errors, name) for name in errors.__all__}

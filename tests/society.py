@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from mnemic.actors.changes import Place
 from mnemic.actors.errors import ModelMissing
-from mnemic.actors.events import Event, Malformed, to_bytes
+from mnemic.actors.events import Event, Happening, Malformed, Record, to_bytes
 from mnemic.actors.messages import CaptureText, Embedded, EmbedPending, Recall, Recalled, Take, Taken, TextCaptured
-from mnemic.actors.ports import Ports, Source, Window
+from mnemic.actors.ports import Extent, Ports, Scrubbed, Source, SpoolPart, Unreadable, Window
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.embedded import EmbeddedEngine
 from mnemic.runtime.homes import make_mind, open_mind
@@ -26,6 +26,7 @@ from mnemic.runtime.plugins import BUILT_IN
 from mnemic.runtime.projects import Locator
 from mnemic.runtime.reader import open_reader
 from mnemic.runtime.settings import Settings
+from mnemic.runtime.silence import Silence
 from mnemic.runtime.store import Store
 from mnemic.runtime.supervision import Policy
 from mnemic.runtime.supervisor import ActorSpec, Supervisor
@@ -102,6 +103,38 @@ class ListSource:
         self.closed = True
 
 
+class ListSpool:
+    """A spool in memory: files of records, by name, each as long as it has records."""
+
+    def __init__(self) -> None:
+        self.files: dict[bytes, list[Record | Unreadable]] = {}
+        self.torn: dict[bytes, int] = {}
+        """Where in a file nothing whole is: before the record of that number."""
+        self.cleared: list[bytes] = []
+        self.limits: list[int] = []
+        """How many records were asked for, each time."""
+
+    def write(self, *records: Record | Unreadable, file: bytes = b"a file of a hook") -> None:
+        self.files.setdefault(file, []).extend(records)
+
+    def read(self, offsets: Any, limit_records: int, limit_bytes: int) -> SpoolPart | None:
+        self.limits.append(limit_records)
+        for file, records in self.files.items():
+            start = offsets.get(file, 0)
+            part = tuple(records[start : start + limit_records])
+            if part:
+                torn = int(self.torn.get(file, -1) in range(start, start + len(part)))
+                return SpoolPart(file=file, records=part, offset=start + len(part), torn=torn)
+        return None
+
+    def clear(self, offsets: Any) -> list[bytes]:
+        gone = [file for file, records in self.files.items() if offsets.get(file, 0) == len(records)]
+        self.cleared += gone
+        for file in gone:
+            del self.files[file]
+        return gone
+
+
 class Society:
     """The actors of one mind, wired as the program wires them, with ports that a test may replace."""
 
@@ -117,6 +150,7 @@ class Society:
         hit_bytes: int = 8192,
         seed: bytes | None = None,
         policy: Policy | None = None,
+        **more: Any,
     ) -> None:
         self.home = home
         self.clock = clock or ManualClock(START_US)
@@ -133,15 +167,24 @@ class Society:
             return self.opened[-1]
 
         self.open_source: Callable[[str, str], Source] = open_source
+        self.spool = ListSpool()
+        self.read_record: Callable[[Record], list[Happening]] = lambda record: []
+        self.scrub: Callable[[bytes], Scrubbed] = lambda text: Scrubbed(text, ())
+        self.extents: dict[str, Extent] = {}
 
         settings = {"capture.batch_events": batch_events, "capture.batch_bytes": 1 << 20, "recall.hit_bytes": hit_bytes}
         self.ports = Ports(
-            settings=Settings(settings | {"embedder.max_windows": max_windows}).values(),
+            settings=Settings(settings | {"embedder.max_windows": max_windows} | more).values(),
             open_store=lambda: Store.open(self.folder.store, self.keys),
             open_snapshots=self.reader,
             load_encoder=lambda: self.load(),
             open_transcript=lambda path, format: self.open_source(path, format),
             locate=Locator(),
+            silenced=Silence(),
+            measure=lambda path: self.extents.get(path),
+            open_spool=lambda: self.spool,
+            read_record=lambda record: self.read_record(record),
+            scrub=lambda text: self.scrub(text),
             identity=self.keys.identity(),
         )
         self.supervisor = Supervisor(

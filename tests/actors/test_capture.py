@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import tempfile
 import uuid
 from collections.abc import Callable
@@ -13,18 +14,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.capture import CaptureActor, identity_of, new_id
+from mnemic.actors.capture import identity_of, new_id
 from mnemic.actors.changes import AddMemory, Place
 from mnemic.actors.contract import Context
 from mnemic.actors.errors import ActorFailed, InvalidValue, NoSuchMemory, SourceUnreadable
 from mnemic.actors.events import Event, Malformed, to_bytes
+from mnemic.actors.keeping import Keeping
 from mnemic.actors.messages import Applied, Apply, Forget, Kept, Take, Taken
+from mnemic.actors.ports import Scrubbed
+from mnemic.actors.transcribing import Transcribing
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.keys import Keys
 from mnemic.runtime.projects import Locator
 from tests.society import START_US, ListSource, Society, turns
 
 HASH = Keys(bytes(32)).identity()
+KEEPING = Keeping(Locator(), HASH, lambda text: Scrubbed(text, ()), originals=False)
 
 
 def event(**fields: Any) -> Event:
@@ -203,9 +208,7 @@ def test_two_minds_of_one_key_seed_and_clock_give_the_same_ids_for_the_same_log(
     homes = [tmp_path / "one", tmp_path / "two"]
     with Society(homes[0]):
         pass
-    (homes[1] / "minds" / "default").mkdir(parents=True)
-    for file in (homes[0] / "minds" / "default").iterdir():
-        (homes[1] / "minds" / "default" / file.name).write_bytes(file.read_bytes())
+    shutil.copytree(homes[0] / "minds", homes[1] / "minds")
     ids = []
     for home in homes:
         with Society(home, clock=ManualClock(START_US), sources={"a": turns(["yes", "no", "yes"])}) as society:
@@ -377,13 +380,13 @@ def test_a_source_that_cannot_be_read_to_its_end_is_closed_and_what_was_kept_sta
 
 def test_where_the_store_refuses_the_part_is_not_counted_as_taken() -> None:
     source = ListSource(turns(["one"]))
-    actor = CaptureActor(lambda path, format: source, Locator(), HASH, 256, 1 << 20)
+    actor = Transcribing(lambda path, format: source, KEEPING, 256, 1 << 20)
 
     def refuse(message: Any, timeout_s: float) -> Any:
         raise NoSuchMemory(id="x")
 
     with pytest.raises(NoSuchMemory):
-        actor.handle(Take(path="a", format="auto", scope=None, skip=0), context(0, ask=refuse))
+        actor.take(Take(path="a", format="auto", scope=None, skip=0), context(0, ask=refuse))
     assert source.closed
 
 
@@ -396,8 +399,8 @@ def test_what_is_asked_of_the_store_is_the_same_however_often_it_is_asked() -> N
         return Applied(seq=1, kept=tuple(kept))
 
     for _ in range(2):
-        actor = CaptureActor(lambda path, format: ListSource(turns(["a", "b"])), Locator(), HASH, 256, 1 << 20)
-        actor.handle(Take(path="a", format="auto", scope=None, skip=0), context(START_US, ask=keep))
+        actor = Transcribing(lambda path, format: ListSource(turns(["a", "b"])), KEEPING, 256, 1 << 20)
+        actor.take(Take(path="a", format="auto", scope=None, skip=0), context(START_US, ask=keep))
     assert asked[0] == asked[1]
     assert all(isinstance(change, AddMemory) for change in asked[0].changes)
 

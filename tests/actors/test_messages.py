@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemic.actors import changes, events, messages, snapshot
+from mnemic.actors import ambient, changes, events, messages, snapshot
 from mnemic.actors.capture import CaptureActor
 from mnemic.actors.changes import AddMemory, AddVectors, Place, without_bulk
 from mnemic.actors.consolidator import ConsolidatorActor
@@ -49,13 +49,13 @@ def undocumented(path: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("name", ["messages", "changes", "events", "ports", "snapshot", "contract"])
+@pytest.mark.parametrize("name", ["messages", "ambient", "changes", "events", "ports", "snapshot", "contract"])
 def test_every_struct_and_every_field_is_documented(name: str) -> None:
     exempt = {f"{actor.__name__}" for actor in ACTORS}
     assert [one for one in undocumented(FOLDER / f"{name}.py") if one.partition(".")[0] not in exempt] == []
 
 
-@pytest.mark.parametrize("module", [messages, changes, events, snapshot])
+@pytest.mark.parametrize("module", [messages, ambient, changes, events, snapshot])
 def test_every_public_struct_is_promised_and_frozen(module: Any) -> None:
     for struct in structs(module):
         if not struct.__name__.startswith("_"):
@@ -76,7 +76,8 @@ def sent_and_answered() -> set[str]:
 
 def test_every_message_is_sent_by_somebody_and_taken_by_an_actor_or_it_is_an_answer_or_a_part_of_one() -> None:
     made = sent_and_answered()
-    assert [struct.__name__ for struct in structs(messages) if struct.__name__ not in made | {"_Message"}] == []
+    both = [*structs(messages), *structs(ambient)]
+    assert [struct.__name__ for struct in both if struct.__name__ not in made | {"_Message"}] == []
     taken = {message for actor in ACTORS for message in actor.takes}
     source = "".join(
         ast.unparse(node.returns)
@@ -84,10 +85,10 @@ def test_every_message_is_sent_by_somebody_and_taken_by_an_actor_or_it_is_an_ans
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.FunctionDef) and node.name == "handle" and node.returns
     )
-    answers = {struct for struct in structs(messages) if struct.__name__ in source}
+    answers = {struct for struct in both if struct.__name__ in source}
     parts = {messages.Envelope, messages.Kept, messages.Hit, messages.Trace, messages.Memory, messages.ScopeCount}
     parts |= {messages.Retirement}
-    dead = set(structs(messages)) - taken - answers - parts
+    dead = set(both) - taken - answers - parts
     assert {struct.__name__ for struct in dead} <= {"_Message"}
 
 
@@ -103,7 +104,7 @@ def test_what_is_asked_for_has_one_taker_and_only_events_may_have_more() -> None
 PLACE = Place(path="a/b", project=None, found="named")
 
 
-@pytest.mark.parametrize("kind", [one for one in structs(messages) if not one.__name__.startswith("_")])
+@pytest.mark.parametrize("kind", [one for one in (*structs(messages), *structs(ambient)) if one.__name__[0] != "_"])
 def test_messages_with_defaults_alone_can_be_made_and_payloads_carry_no_deadline_and_no_trace_id(kind: Any) -> None:
     if kind is not messages.Envelope:
         fields = set(kind.__struct_fields__)

@@ -73,6 +73,7 @@ def held(path: Path, keys: Keys = KEYS) -> dict[str, list[Any]]:
     """What a store holds, table by table; the word index by its vocabulary. The generation is left out."""
     with closing(connect(path, keys)) as db:
         tables = ["applies", "log", "texts", "scopes", "sessions", "memories", "encoders", "meanings", "windows"]
+        tables += ["spool", "occurrences", "aside", "transcripts", "originals", "checks", "scrubbed", "given"]
         encoders = [row for (row,) in db.execute("SELECT id FROM encoders ORDER BY id").fetchall()]
         found = {table: db.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in tables}
         found["words"] = db.execute("SELECT * FROM word_instances ORDER BY term, doc, col, offset").fetchall()
@@ -108,6 +109,9 @@ def answers(reader: Reader, words: Sequence[str] = ("shelf", "book", "nine", "ab
             "rows": now.rows_of([record.id for record in records]) == rows,
             "pending": [[now.pending(e, 0, bulk, 1000) for bulk in (False, True)] for e in now.encoders()],
             "counts": now.counts(None),
+            "capture": now.capture_counts(1 << 60),
+            "spool": [now.spool_offsets(), now.spool_tears()],
+            "aside": now.aside(0, 1000),
         }
 
 

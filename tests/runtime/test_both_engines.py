@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -19,10 +20,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mnemic.actors.ambient import Drained, DrainSpool, Waiting
 from mnemic.actors.changes import Place
 from mnemic.actors.errors import Fenced, NoSuchMemory, RuntimeFault
 from mnemic.actors.messages import CaptureText, Count, Forget, GetMemories, Recall, Sleep, Take
 from mnemic.hooks.formats import open_transcript
+from mnemic.hooks.records import read_record
 from mnemic.local import ray_engine
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.embedded import EmbeddedEngine
@@ -34,6 +37,7 @@ from mnemic.runtime.settings import load_settings
 from mnemic.runtime.society import start_society
 from mnemic.runtime.supervisor import Supervisor
 from tests.faces import BOUND_S, EXAMPLE, lines, turn, until
+from tests.runtime import spooling
 from tests.society import START_US
 
 SEED = b"s" * 32
@@ -196,6 +200,50 @@ def test_whatever_process_is_killed_under_load_nothing_acknowledged_is_lost_and_
     assert take(society, source) == (0, 600)
     failed = {actor.actor: actor.failures for actor in society.report().actors}
     assert sum(failed.values()) >= len(victims)
+
+
+@both()
+def test_what_hooks_kept_is_taken_in_once_whatever_process_is_killed_meanwhile(
+    home: Path, make_engine: MakeEngine
+) -> None:
+    settings = home / "mnemic.toml"
+    settings.write_text(f"{settings.read_text('utf-8')}[capture]\nbatch_events = 7\n", "utf-8")
+    society = start(home, make_engine, reader=read_record)
+    try:
+        folder, keys = open_mind(home, "default")
+        public, count = keys.spool_public(), 400
+        said = [
+            {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": f"otter {n % 9}"} for n in range(count)
+        ]
+        records = [
+            spooling.record(n, json.dumps(one).encode(), assistant="claude-code", event="prompt")
+            for n, one in enumerate(said)
+        ]
+        frames = [frame for one in records for frame in spooling.frames(one, public=public)]
+        (folder.spool / "a.spool").write_bytes(b"".join([spooling.file_header(1, public), *frames]))
+        parts: list[Drained] = []
+
+        def drain() -> None:
+            while not parts or parts[-1].more:
+                try:
+                    parts.append(society.ask(DrainSpool()))
+                except RuntimeFault:
+                    continue  # its process was killed, or rests: who drains tries again
+
+        with ThreadPoolExecutor(1) as pool:
+            draining = pool.submit(drain)
+            if society.report().engine == "ray":
+                store, _, _, capture, _ = processes()
+                for number, victim in enumerate((capture, store), start=1):
+                    until(lambda number=number: len(parts) >= 8 * number)  # type: ignore[misc]
+                    os.kill(victim, signal.SIGKILL)
+            draining.result()
+        told = society.ask(Waiting())
+        assert (told.records, told.set_aside_count, told.torn) == (count, 0, 0)
+        assert society.ask(Count()).memories == count
+        assert society.ask(DrainSpool()).records == 0
+    finally:
+        society.stop()
 
 
 def processes() -> list[int]:

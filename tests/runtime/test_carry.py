@@ -14,14 +14,23 @@ from mnemic.actors.changes import (
     AddEncoder,
     AddMemory,
     AddVectors,
+    AdvanceSpool,
     Change,
+    CountOccurrences,
     DropEncoder,
     EncoderName,
+    FinishTranscript,
     Inverse,
+    KeepOriginal,
     Place,
+    QueueTranscript,
+    Readmit,
+    RecordCheck,
+    RecordGiven,
     RecordRecall,
     Restore,
     Retire,
+    SetAside,
     Supersede,
 )
 from mnemic.actors.errors import InvalidValue, NoSuchMemory
@@ -157,7 +166,13 @@ def test_what_is_captured_again_stays_retired_and_says_so(store: Store, path: Pa
 # --- taken back ---------------------------------------------------------------------------------------------------
 
 SAMPLES: dict[type, Change] = {
-    AddMemory: memory(3, b"brought, and a speaker", speaker="Ada", place=Place(path="x", project="/x", found="git")),
+    AddMemory: memory(
+        3,
+        b"brought, and a speaker",
+        speaker="Ada",
+        place=Place(path="x", project="/x", found="git"),
+        scrubbed=(("aws-key", 2), ("private", 1)),
+    ),
     Supersede: Supersede(old=id_of(1), new=id_of(2)),
     Retire: Retire(memory=id_of(1), reason="it was wrong"),
     Restore: Restore(memory=id_of(4)),
@@ -165,6 +180,15 @@ SAMPLES: dict[type, Change] = {
     DropEncoder: DropEncoder(encoder=ENCODER),
     AddVectors: vectors(2, windows=3),
     RecordRecall: RecordRecall(query="how many?", scope="*", returned=(id_of(1),)),
+    AdvanceSpool: AdvanceSpool(file=b"f" * 16, offset=900, records=3, torn=1),
+    CountOccurrences: CountOccurrences(counts=((b"1" * 32, 3), (b"2" * 32, 1))),
+    SetAside: SetAside(record=b"r" * 16, assistant="t", event="prompt", why="odd", text=b"\xff" * 999, at=5, cwd="/x"),
+    Readmit: Readmit(record=b"q" * 16),
+    QueueTranscript: QueueTranscript(path="/a", format="codex", due_at=70, changed_at=60),
+    FinishTranscript: FinishTranscript(path="/a", size_bytes=12),
+    KeepOriginal: KeepOriginal(memory=id_of(1), text=b"the key is hunter2"),
+    RecordCheck: RecordCheck(assistant="t", nonce="second"),
+    RecordGiven: RecordGiven(assistant="t", session="s", occasion="prompt", memories=(id_of(1), id_of(2)), tokens=9),
 }
 
 
@@ -178,6 +202,12 @@ def test_every_change_has_a_sample_and_every_inverse_is_one_of_some_change(store
 def test_a_change_is_taken_back_whole_and_can_be_done_again(store: Store, path: Path, change: Change) -> None:
     apply(store, memory(1), memory(2), add_encoder(), add_encoder(THIRD), vectors(1), vectors(1, encoder=THIRD))
     apply(store, memory(4), Retire(memory=id_of(4), reason="it was retired before"), at=40)
+    apply(store, AdvanceSpool(file=b"f" * 16, offset=500, records=2), CountOccurrences(counts=((b"1" * 32, 2),)))
+    apply(store, SetAside(record=b"q" * 16, assistant="t", event="prompt", why="odd", text=b"1"))
+    apply(
+        store, QueueTranscript(path="/a", format="text", due_at=1, changed_at=1), RecordCheck(assistant="t", nonce="1")
+    )
+    apply(store, RecordGiven(assistant="t", session="s", occasion="prompt", memories=(id_of(1),), tokens=9))
     carrier = Carrier(store._db, KEYS.identity())
     before = held(path)
     _, inverse, changed, _ = carrier.carry_out(change, 50)

@@ -30,7 +30,8 @@ from tests.runtime.building import add_encoder, apply, files_of, held, memory, v
 
 OF_THE_MACHINE = {"model", "native", "disk", "engine", "process"}
 OF_THE_HOME = {"settings", "permissions", "leftovers"}
-ALL = {"key", "store", "words", "meaning", "clock", "wal", *OF_THE_HOME, *OF_THE_MACHINE}
+OF_THE_CAPTURE = {"hooks", "spool", "losses", "strange", "records", "transcripts"}
+ALL = {"key", "store", "words", "meaning", "clock", "wal", *OF_THE_HOME, *OF_THE_MACHINE, *OF_THE_CAPTURE}
 DAY_S = 86_400
 
 
@@ -65,7 +66,7 @@ class Home:
             with closing(Store.open(self.folder.store, self.keys)) as store:
                 store.rebuild(lambda done, total: None, meaning=False)
 
-        mended = repair(self.path, "default", self.clock, self.examine().values(), rebuild)
+        mended = repair(self.path, "default", self.clock, self.examine().values(), rebuild, lambda: "tried again")
         return {one.name: one for one in mended}
 
     def change(self, sql: str) -> None:
@@ -260,7 +261,7 @@ def test_a_copy_from_before_a_migration_is_named_and_never_removed(home: Home) -
     old(copy)
     check = home.examine()["leftovers"]
     assert (check.state, check.repairable) == ("advice", False)
-    assert "1 copy from before a migration (default/store.schema-1.db, 0.2 MB)" in check.detail
+    assert "1 copy from before a migration (default/store.schema-1.db, 0.3 MB)" in check.detail
     assert home.repair() == {}
     assert copy.exists()
 

@@ -154,7 +154,17 @@ def test_the_store_of_an_earlier_schema_opens_and_says_what_it_said_then(fixture
         if fixture.name == "schema-1":
             assert (told["seq"], retired) == (8, [(None, None)] * 4)
         else:
-            assert (told["seq"], retired) == (11, [(None, None)] * 3 + [(1_795_000_000_000_006, "it was a test")])
+            rows = {"schema-2": 11, "schema-3": 22}[fixture.name]
+            assert (told["seq"], retired) == (rows, [(None, None)] * 3 + [(1_795_000_000_000_006, "it was a test")])
+        if fixture.name == "schema-3":
+            assert told["spool"] == [{bytes(range(16)): 4096}, {bytes(range(16)): 2}]
+            assert [one.payload for one in told["aside"]] == [b'{"odd": true}']
+            capture = told["capture"]
+            assert (capture.records, capture.torn, capture.transcripts) == (7, 2, 1)
+            assert capture.set_aside == (("codex", "prompt", "it has no prompt"),)
+            assert capture.transcripts_failed == (("/t/two", "it went"),)
+            assert capture.checks == {"codex": "a nonce"}
+            assert held(path, keys)["given"] == [(1, "a session", "codex", "session-start", 2, 1_795_000_000_000_107)]
         assert store.rebuild(lambda done, total: None, meaning=False) == told["seq"]
         assert answers(reader) == told
         assert apply(store, memory(9)).seq == told["seq"] + 1

@@ -30,9 +30,11 @@ def test_every_setting_can_be_set(tmp_path: Path) -> None:
         if section == "actors":
             continue  # tests/runtime/test_plugins.py names some
         value = "a folder" if isinstance(setting.default, str) else setting.default + 1
+        if isinstance(setting.default, bool):
+            value = not setting.default
         if setting.choices:
             value = setting.choices[-1]
-        written = f'"{value}"' if isinstance(value, str) else str(value)
+        written = f'"{value}"' if isinstance(value, str) else str(value).lower()
         settings = load(tmp_path, f"[{section}]\n{key} = {written}\n")
         assert settings[setting.name] == value
         assert type(settings[setting.name]) is type(setting.default)

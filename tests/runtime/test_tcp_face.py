@@ -101,7 +101,16 @@ def test_over_tcp_just_what_is_listed_is_answered_and_nothing_new_by_itself(
 ) -> None:
     monkeypatch.setitem(ASKED, "a-new-verb", Count)
     assert ALLOWED == ANSWERED
-    others = {"/api/replay", "/api/release", "/api/drain", "/api/tell/committed", "/nowhere", "/", "/api/count/"}
+    others = {
+        "/api/replay",
+        "/api/release",
+        "/api/drain",
+        "/api/hook",
+        "/api/tell/committed",
+        "/nowhere",
+        "/",
+        "/api/count/",
+    }
     paths = ANSWERED | others | {f"/api/{name}" for name in ASKED} | {f"/api/tell/{name}" for name in TOLD}
     assert {"/api/take", "/api/rebuild", "/api/sleep", "/api/embed-pending", "/api/a-new-verb"} <= paths
     with listening(home) as faces:

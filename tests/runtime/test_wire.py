@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemic.actors import ambient, messages
 from mnemic.actors import errors as tree
-from mnemic.actors import messages
 from mnemic.actors.errors import InvalidValue, MnemicError, StoreError
 from mnemic.actors.messages import Apply, CaptureText, Recall
 from mnemic.mind import Mind
@@ -85,14 +85,14 @@ def test_every_message_is_either_a_faces_or_the_actors_own() -> None:
     inside = {"Apply", "EmbedMore", "EmbedQuery"}
     asked = {kind.__name__ for kind in (*ASKED.values(), *TOLD.values(), *ANSWERS)}
     parts = {"Envelope", "Hit", "Kept", "Memory", "Applied", "QueryEmbedded", "ScopeCount", "Signal", "Trace"}
-    parts |= {"Retirement"}
-    assert asked | inside | parts == set(messages.__all__)
+    parts |= {"Retirement", "Occasion"}
+    assert asked | inside | parts == {*messages.__all__, *ambient.__all__}
 
 
 def test_all_that_a_mind_asks_can_be_asked_from_outside() -> None:
     named = {name for verb in vars(Mind).values() if callable(verb) for name in verb.__code__.co_names}
     crossing = {kind.__name__ for kind in (*ASKED.values(), *TOLD.values(), *ANSWERS)}
-    assert named & set(messages.__all__) <= crossing | {"Signal", "Memory"}
+    assert named & {*messages.__all__, *ambient.__all__} <= crossing | {"Signal", "Memory"}
 
 
 def test_names_in_paths_are_lower_case_with_dashes() -> None:

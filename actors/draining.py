@@ -1,0 +1,244 @@
+"""Draining: from what hooks kept in the spool to memories, exactly once.
+
+What the Capture actor does for `DrainSpool` and `ReadAgain`. All that follows from a part of a spool file goes to the
+Store in one transaction with how far the file is taken in, under a key that follows from the file and the place: whoever is
+killed when, the part is taken in once. What cannot be understood is set aside, whole, and the rest goes on.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from mnemic.actors.ambient import Drained, DrainSpool, ReadAgain, Reread
+from mnemic.actors.changes import (
+    AdvanceSpool,
+    Change,
+    CountOccurrences,
+    Place,
+    Readmit,
+    RecordCheck,
+    SetAside,
+    named_once,
+)
+from mnemic.actors.contract import Context
+from mnemic.actors.errors import ActorFailed, BadInput, MnemicError, UnreadableRecord
+from mnemic.actors.events import Check, Event, Record, TranscriptAt, printable
+from mnemic.actors.keeping import Keeping, flaw, keep
+from mnemic.actors.ports import RecordReader, SpoolPart, SpoolPort, Unreadable
+from mnemic.actors.queueing import Queueing
+from mnemic.actors.snapshot import Snapshot
+
+__all__ = ["Draining"]
+
+_log = logging.getLogger("mnemic.capture")
+
+_WHY_CHARS = 400
+_REREAD_RECORDS = 64
+_REFUSED = (BadInput, ActorFailed)
+"""What the Store answers where it is a record's fault, or may be."""
+
+
+class Draining:
+    """Takes in what hooks kept."""
+
+    def __init__(
+        self,
+        open_spool: Callable[[], SpoolPort],
+        read_record: RecordReader,
+        keeping: Keeping,
+        queueing: Queueing,
+        batch_records: int,
+        batch_bytes: int,
+    ) -> None:
+        self._open_spool = open_spool
+        self._spool: SpoolPort | None = None
+        self._read_record = read_record
+        self._keeping = keeping
+        self._queueing = queueing
+        self._batch_records = batch_records
+        self._batch_bytes = batch_bytes
+        self._singly = 0  # so many records are taken one by one: the Store has refused them together
+
+    def drain(self, message: DrainSpool, context: Context) -> Drained:
+        """Take in the next part of the spool, or, where nothing is left of it, of a transcript that is due.
+
+        Raises:
+            StoreError, RuntimeFault: nothing of this part was kept; it comes again.
+        """
+        if self._spool is None:
+            self._spool = self._open_spool()
+        with self._queueing.source.snapshot() as snapshot:
+            offsets, tears = snapshot.spool_offsets(), snapshot.spool_tears()
+        part = self._spool.read(offsets, 1 if self._singly else self._batch_records, self._batch_bytes)
+        if part is not None:
+            return self._take_in(part, offsets.get(part.file, 0), tears.get(part.file, 0), context)
+        self._singly = 0
+        self._spool.clear(offsets)
+        return self._queueing.take_due(context) if message.transcripts else Drained()
+
+    def read_again(self, message: ReadAgain, context: Context) -> Reread:
+        """Try again what was set aside: the next few records, each for itself; then transcripts that failed."""
+        with self._queueing.source.snapshot() as snapshot:
+            waiting = snapshot.aside(message.after, _REREAD_RECORDS)
+        readmitted = 0
+        for one in waiting:
+            record = Record(
+                id=one.record,
+                assistant=one.assistant,
+                event=one.event,
+                at=one.at,
+                cwd=one.cwd,
+                branch=one.branch,
+                payload=one.payload,
+            )
+            understood = self._understood(record) if one.at else "it could not be taken apart"
+            if isinstance(understood, str):
+                continue
+            with self._queueing.source.snapshot() as snapshot:
+                changes = self._changes([understood], snapshot, context)
+            try:
+                keep([*changes, Readmit(record=one.record)], named_once("readmit", "spool", one.record), context)
+            except _REFUSED as error:
+                _log.warning("a record that was set aside was refused again: %s", error.code)
+            else:
+                readmitted += 1
+        if len(waiting) == _REREAD_RECORDS:
+            return Reread(readmitted=readmitted, after=waiting[-1].row, queued=0, more=True)
+        with self._queueing.source.snapshot() as snapshot:
+            again = self._queueing.retried(snapshot, context)
+        if again:
+            keep(again, named_once("retry", context.trace), context)
+        return Reread(
+            readmitted=readmitted, after=waiting[-1].row if waiting else message.after, queued=len(again), more=False
+        )
+
+    # --- a part ------------------------------------------------------------------------------------------------------
+
+    def _take_in(self, part: SpoolPart, start: int, tears: int, context: Context) -> Drained:
+        understood: list[_Understood] = []
+        aside: list[Change] = []
+        for record in part.records:
+            found = _not_opened(record) if isinstance(record, Unreadable) else self._understood(record)
+            if isinstance(found, _Understood):
+                understood.append(found)
+            else:
+                aside.append(found if isinstance(found, SetAside) else _set_aside(record, found))
+        with self._queueing.source.snapshot() as snapshot:
+            changes = self._changes(understood, snapshot, context)
+        advance = AdvanceSpool(file=part.file, offset=part.offset, records=len(part.records), torn=part.torn)
+        # A power cut may take back what was read; what comes then at the same place is another part, one tear later.
+        key = named_once("drain", "spool", part.file, b"%d" % start, b"%d" % tears)
+        try:
+            kept = keep([*changes, *aside, advance], key, context).kept
+        except _REFUSED as error:
+            if not part.records:
+                raise
+            if len(part.records) > 1:  # one of them is at fault: they come again, each for itself
+                self._singly = len(part.records)
+                return Drained(more=True)
+            _log.error("the store refused a record of %s: %s", _assistant(part.records[0]), error.code)
+            kept, aside = (), [_set_aside(part.records[0], f"the store refused it ({error.code})")]
+            keep([*aside, advance], key, context)
+        self._singly = max(0, self._singly - len(part.records))
+        return Drained(
+            records=len(part.records),
+            new=sum(one.created for one in kept),
+            known=sum(not one.created for one in kept),
+            set_aside=len(aside),
+            torn=part.torn,
+            more=bool(part.records) or part.offset != start,
+        )
+
+    def _understood(self, record: Record) -> _Understood | str:
+        """What a record stands for; or why that cannot be told, or cannot be kept."""
+        try:
+            happenings = self._read_record(record)
+        except UnreadableRecord as error:
+            return str(error.operands.get("why", error.code))
+        except MnemicError as error:
+            return str(error)
+        except Exception as error:  # an adapter's defect must not stop what others keep: logged, and doctor shows it
+            _log.error("a record of %s (%s) failed: %s", record.assistant, record.event, type(error).__name__)
+            return f"reading it failed ({type(error).__name__})"
+        events: list[tuple[Event, Place]] = []
+        for one in happenings:
+            if not isinstance(one, Event):
+                continue
+            event = _completed(one, record)
+            why = flaw(event)
+            if why is not None:
+                return why
+            place = self._keeping.place(event, None)
+            if isinstance(place, str):
+                return place
+            events.append((event, place))
+        transcripts = [(one, record.at) for one in happenings if isinstance(one, TranscriptAt)]
+        return _Understood(events, transcripts, [one for one in happenings if isinstance(one, Check)])
+
+    def _changes(self, understood: Sequence[_Understood], snapshot: Snapshot, context: Context) -> list[Change]:
+        """What keeps all of it, in order."""
+        changes: list[Change] = []
+        counts: Counter[bytes] = Counter()
+        for event, place in (pair for one in understood for pair in one.events):
+            identity = first = self._keeping.identity(event, 1)
+            if event.host_id is None:
+                if first not in counts:
+                    counts[first] = snapshot.occurrences([first]).get(first, 0)
+                counts[first] += 1
+                identity = first if counts[first] == 1 else self._keeping.identity(event, counts[first])
+            changes += self._keeping.changes(event, identity, place, context)
+        if counts:
+            changes.append(CountOccurrences(counts=tuple(counts.items())))
+        transcripts = [one for each in understood for one in each.transcripts]
+        changes += self._queueing.announced(transcripts, snapshot, context)
+        checks = {one.assistant: one for each in understood for one in each.checks}
+        changes += [
+            RecordCheck(assistant=str(printable(one.assistant)), nonce=str(printable(one.nonce)))
+            for one in checks.values()
+        ]
+        return changes
+
+
+class _Understood(msgspec.Struct, frozen=True):
+    """What one record stands for: what is kept of it, and where."""
+
+    events: list[tuple[Event, Place]]
+    transcripts: list[tuple[TranscriptAt, int]]
+    checks: list[Check]
+
+
+def _completed(event: Event, record: Record) -> Event:
+    """An event with what its adapter left to the record."""
+    return msgspec.structs.replace(
+        event,
+        cwd=record.cwd if event.cwd is None else event.cwd,
+        branch=record.branch if event.branch is None else event.branch,
+        said_at=record.at if event.said_at is None else event.said_at,
+    )
+
+
+def _not_opened(record: Unreadable) -> SetAside:
+    return SetAside(record=record.id, assistant="", event="", why=record.why[:_WHY_CHARS], text=record.body)
+
+
+def _set_aside(record: Record | Unreadable, why: str) -> SetAside:
+    if isinstance(record, Unreadable):
+        return _not_opened(record)
+    return SetAside(
+        record=record.id,
+        assistant=str(printable(record.assistant)),
+        event=str(printable(record.event)),
+        why=str(printable(why))[:_WHY_CHARS],
+        text=record.payload,
+        at=record.at,
+        cwd=printable(record.cwd),
+        branch=printable(record.branch),
+    )
+
+
+def _assistant(record: Record | Unreadable) -> str:
+    return record.assistant if isinstance(record, Record) else "a hook"

@@ -1,0 +1,119 @@
+"""From an event to the changes that keep it: where it belongs, what is taken out of it, and what cannot be kept.
+
+Transcripts (`mnemic.actors.transcribing`), hooks (`mnemic.actors.draining`) and single texts (`mnemic.actors.capture`)
+all come through here, so that none of them keeps a secret that the others would not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from mnemic.actors.changes import AddMemory, Change, KeepOriginal, Place
+from mnemic.actors.contract import Context
+from mnemic.actors.errors import BadInput
+from mnemic.actors.events import Event, printable, to_text
+from mnemic.actors.identities import identity_of, new_id
+from mnemic.actors.messages import Applied, Apply
+from mnemic.actors.ports import Digest, Locate, Scrub
+from mnemic.algorithms import private
+
+__all__ = ["Keeping", "flaw", "keep"]
+
+_PATIENCE_S = 600.0  # to index a text of 100 MB takes half a minute; whoever asked may be less patient
+_FARTHEST_US = 1 << 62
+"""No calendar holds a time beyond this, before or after 1970."""
+
+
+class Keeping:
+    """Turns events into changes."""
+
+    def __init__(self, locate: Locate, identity: Digest, scrub: Scrub, *, originals: bool) -> None:
+        """Keep nothing yet.
+
+        Args:
+            locate: finds scopes.
+            identity: the mind's keyed hash.
+            scrub: takes out of a text what must not be kept.
+            originals: whether the words from which secrets were taken are kept too, where no recall looks.
+        """
+        self._locate = locate
+        self.digest = identity
+        """The mind's keyed hash."""
+        self._scrub = scrub
+        self._originals = originals
+
+    def identity(self, event: Event, occurrence: int) -> bytes:
+        """The key of an event; see `mnemic.actors.identities.identity_of`."""
+        return identity_of(event, occurrence, self.digest)
+
+    def place(self, event: Event, scope: str | None) -> Place | str:
+        """Where an event belongs; or why that cannot be told.
+
+        Args:
+            scope: where somebody says that it belongs; ``None`` leaves it to the event and its folder.
+
+        Raises:
+            BadInput: the scope that somebody names is none.
+        """
+        try:
+            return self._locate(printable(event.scope if scope is None else scope), event.cwd)
+        except BadInput as error:
+            if scope is not None:
+                raise
+            return str(error)
+
+    def changes(self, event: Event, identity: bytes, place: Place, context: Context) -> tuple[Change, ...]:
+        """What keeps an event: a memory, first; nothing where nothing of its text may be kept."""
+        scrubbed = self._scrub(event.text)
+        if not scrubbed.text.strip() and scrubbed.found:
+            return ()
+        memory = AddMemory(
+            id=new_id(context, identity),
+            identity=identity,
+            assistant=printable(event.assistant),
+            session=printable(event.session),
+            place=Place(path=printable(place.path), project=printable(place.project), found=place.found),
+            kind=event.kind,
+            role=event.role,
+            text=scrubbed.text,
+            source_id=printable(event.source_id),
+            speaker=printable(event.speaker),
+            said_at=event.said_at,
+            branch=printable(event.branch),
+            tool=printable(event.tool),
+            outcome=event.outcome,
+            files=tuple(printable(file) for file in event.files),
+            scrubbed=scrubbed.found,
+        )
+        if not self._originals or {kind for kind, _ in scrubbed.found} <= {"private"}:
+            return (memory,)
+        return (memory, KeepOriginal(memory=memory.id, text=private.drop(event.text)[0]))  # that is kept nowhere
+
+
+def flaw(event: Event) -> str | None:
+    """Why no store can keep an event, in a clause that does not quote it; ``None`` where one can.
+
+    A store that meets such a thing fails; whoever makes events out of what strangers wrote makes one now and then.
+    """
+    try:
+        msgspec.convert(msgspec.structs.asdict(event), Event)
+        to_text(event.text)
+    except UnicodeDecodeError as error:
+        return f"its text is no UTF-8 at byte {error.start}"
+    except msgspec.ValidationError as error:
+        return f"it is no event ({error})"
+    if event.said_at is not None and abs(event.said_at) >= _FARTHEST_US:
+        return "no calendar holds its time"
+    return None
+
+
+def keep(changes: Sequence[Change], key: bytes, context: Context) -> Applied:
+    """Have the Store carry out changes, on behalf of Capture.
+
+    Raises: what the Store answers with; nothing was changed then.
+    """
+    answer = context.ask(Apply(changes=tuple(changes), key=key, author="capture", run=context.trace), _PATIENCE_S)
+    assert isinstance(answer, Applied)
+    return answer

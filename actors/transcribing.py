@@ -1,0 +1,145 @@
+"""Taking in a transcript: in parts, so that nobody waits for a whole one and a kill loses nothing acknowledged.
+
+What the Capture actor does for `Take`, and for a transcript that is due (`mnemic.actors.queueing`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from mnemic.actors.changes import AddMemory, Change, named_once
+from mnemic.actors.contract import Context
+from mnemic.actors.errors import SourceUnreadable
+from mnemic.actors.events import Event, Malformed
+from mnemic.actors.keeping import Keeping, flaw, keep
+from mnemic.actors.messages import Kept, Take, Taken
+from mnemic.actors.ports import Source, TranscriptOpener
+
+__all__ = ["UNKEPT", "Transcribing"]
+
+UNKEPT = "item not kept: "
+"""What the reason starts with where a line was understood, and could not be kept all the same."""
+
+
+class Transcribing:
+    """Takes in transcripts, and remembers those that are half read."""
+
+    def __init__(self, opener: TranscriptOpener, keeping: Keeping, batch_events: int, batch_bytes: int) -> None:
+        self._open = opener
+        self._keeping = keeping
+        self._batch_events = batch_events
+        self._batch_bytes = batch_bytes
+        self._readings: dict[tuple[str, str, str | None], _Reading] = {}
+
+    def take(
+        self, message: Take, context: Context, silenced: Callable[[str | None], bool] = lambda folder: False
+    ) -> Taken:
+        """Take in the next part.
+
+        Args:
+            silenced: whether what was said in a folder is passed over.
+
+        Raises:
+            SourceUnreadable, AmbiguousFormat: nothing of this part was kept; earlier parts are.
+            StoreError: this part was not kept; earlier ones are.
+        """
+        name = (message.path, message.format, message.scope)
+        reading = self._readings.pop(name, None)
+        if reading is None or reading.taken != message.skip:
+            if reading is not None:
+                reading.source.close()
+            reading = _Reading(self._open(message.path, message.format), self._keeping)
+            if message.skip and reading.source.size_bytes is None:
+                reading.source.close()
+                raise SourceUnreadable(path=message.path, why="the reading broke off, and a pipe cannot be read again")
+        try:
+            for _ in reading.items(message.skip):
+                pass  # counts what earlier parts have taken; their memories are kept
+            taken = self._part(reading, message, context, silenced)
+        except BaseException:
+            reading.source.close()
+            raise
+        if taken.done:
+            reading.source.close()
+        else:
+            self._readings[name] = reading
+        return taken
+
+    def close(self) -> None:
+        """Let go of the transcripts that are half read."""
+        for reading in self._readings.values():
+            reading.source.close()
+        self._readings.clear()
+
+    def _part(
+        self, reading: _Reading, message: Take, context: Context, silenced: Callable[[str | None], bool]
+    ) -> Taken:
+        changes: list[Change] = []
+        named: list[str] = []
+        by_id: list[bool] = []  # whether the host gave the event an id
+        malformed: list[tuple[int, str]] = []
+        size, done = 0, True
+        for count, (item, identity) in enumerate(reading.items(None), start=1):
+            if isinstance(item, Malformed):
+                malformed.append((item.line, item.why))
+            elif silenced(item.cwd):
+                pass  # counted as read, and by no word besides
+            elif isinstance(place := self._keeping.place(item, message.scope), str):
+                malformed.append((reading.taken, f"{UNKEPT}{place}"))
+            elif kept_by := self._keeping.changes(item, identity, place, context):
+                changes += kept_by
+                by_id.append(item.host_id is not None)
+                named.append(place.path)
+                size += len(item.text)
+            if count >= self._batch_events or size >= self._batch_bytes:
+                done = False
+                break
+        kept: tuple[Kept, ...] = ()
+        if changes:
+            identities = (change.identity for change in changes if isinstance(change, AddMemory))
+            kept = keep(changes, named_once("take", context.trace, *identities), context).kept
+        return Taken(
+            format=reading.source.format,
+            taken=reading.taken,
+            done=done,
+            position_bytes=reading.source.position_bytes,
+            size_bytes=reading.source.size_bytes,
+            new=sum(one.created for one in kept),
+            known=sum(not one.created for one in kept),
+            differing=sum(named and not one.same_text for named, one in zip(by_id, kept, strict=True)),
+            elsewhere=0
+            if message.scope is None
+            else sum(not one.created and one.scope != asked for one, asked in zip(kept, named, strict=True)),
+            retired=sum(one.retired_at is not None for one in kept),
+            malformed=tuple(malformed),
+            scopes=tuple(sorted({one.scope for one in kept if one.created})),
+        )
+
+
+class _Reading:
+    """A transcript that is being read, and how often each text occurred in it."""
+
+    def __init__(self, source: Source, keeping: Keeping) -> None:
+        self.source = source
+        self.taken = 0
+        self._items = iter(source)
+        self._keeping = keeping
+        self._occurred: Counter[bytes] = Counter()
+
+    def items(self, up_to: int | None) -> Iterator[tuple[Event | Malformed, bytes]]:
+        """The next items with their identities: up to the item of that number, or to the end."""
+        while up_to is None or self.taken < up_to:
+            item = next(self._items, None)
+            if item is None:
+                return
+            self.taken += 1
+            identity = b""
+            if isinstance(item, Event) and (why := flaw(item)) is not None:
+                item = Malformed(line=self.taken, why=f"{UNKEPT}{why}")
+            if isinstance(item, Event):
+                first = self._keeping.identity(item, 1)
+                self._occurred[first] += item.host_id is None
+                occurred = self._occurred[first]
+                identity = first if occurred <= 1 else self._keeping.identity(item, occurred)
+            yield item, identity

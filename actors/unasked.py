@@ -1,0 +1,136 @@
+"""Telling unasked: what the Retriever does with a `Brief`. Snapshots read, and `mnemic.actors.briefing` words.
+
+At the start of a session everything that is known of the project is composed. For one prompt the memories that a recall
+finds are told only where they are surely about it (`mnemic.actors.sureness`), and each to a session once.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from mnemic.actors.ambient import Brief, Briefed
+from mnemic.actors.briefing import BUDGET_TOKENS, compose_prompt, compose_start, inline
+from mnemic.actors.changes import RecordGiven, named_once
+from mnemic.actors.contract import Context
+from mnemic.actors.errors import RuntimeFault, StoreError
+from mnemic.actors.events import printable, to_bytes, to_text
+from mnemic.actors.excerpts import densest, tokens_of
+from mnemic.actors.material import Quote
+from mnemic.actors.messages import Apply, Recall, Recalled
+from mnemic.actors.scopes import existing_scope
+from mnemic.actors.snapshot import SnapshotSource
+from mnemic.actors.sureness import rarity, sure
+from mnemic.actors.terms import terms_of
+
+__all__ = ["MOST_RECALLED", "RECALLED_BYTES", "tell_unasked"]
+
+MOST_RECALLED = 3
+"""So many memories at most are told beside a prompt."""
+RECALLED_BYTES = 600
+"""Of a longer memory the best stretch; only what it holds counts for whether it is told."""
+_CANDIDATES = 12
+_MOST_TERMS = 96  # no stretch of so few bytes covers half of more
+_RECORD_TIMEOUT_S = 0.5  # an assistant waits for the answer, and it has one already
+
+
+class Telling(NamedTuple):
+    """What the settings say of telling unasked."""
+
+    budget_tokens: int = BUDGET_TOKENS
+    """How long it may be."""
+    subagents: bool = False
+    """Whether subagents are told anything."""
+
+    def budget(self, asked: Brief) -> int:
+        """How long the answer to a brief may be: as it asks itself, else as the settings say; 0 where none is told."""
+        if "/" in asked.session and not self.subagents:  # `<session>/<agent>`, as it is captured
+            return 0
+        return max(0, self.budget_tokens if asked.budget_tokens is None else asked.budget_tokens)
+
+
+class Recalling(Protocol):
+    """What the Retriever has for this beside its snapshots."""
+
+    def recall(self, recall: Recall, context: Context) -> Recalled:
+        """Carry out a recall."""
+        ...
+
+    def memories(self) -> int:
+        """How many memories there are, as of the last recall."""
+        ...
+
+
+def tell_unasked(
+    asked: Brief, habits: Telling, source: SnapshotSource, retriever: Recalling, context: Context
+) -> Briefed:
+    """Compose what an assistant should know, and keep in the log what that was."""
+    budget = habits.budget(asked)
+    if not budget:
+        return Briefed(text="", memories=(), tokens=0)
+    degraded: list[str] = []
+    if asked.occasion == "session-start":
+        with source.snapshot() as snapshot:
+            text, memories = compose_start(snapshot.start_material(asked), budget)
+    else:
+        quotes, degraded = _surely_about(asked, source, retriever, context)
+        text, memories = compose_prompt(quotes, budget)
+    tokens = tokens_of(text.encode())
+    if memories:
+        degraded += _record(asked, memories, tokens, context)
+    return Briefed(text=text, memories=memories, tokens=tokens, degraded=tuple(degraded))
+
+
+def _surely_about(
+    asked: Brief, source: SnapshotSource, retriever: Recalling, context: Context
+) -> tuple[list[Quote], list[str]]:
+    """The memories that are surely about a prompt and not known to its session, best first; and what took no part."""
+    degraded: list[str] = []
+    with source.snapshot() as snapshot:
+        scope = existing_scope(snapshot, asked.place) if asked.place.path else None
+        terms = terms_of(asked.prompt, snapshot, degraded) if scope else []
+        if scope is None or not 0 < len(terms) <= _MOST_TERMS:
+            return [], degraded
+        given = snapshot.given(asked.assistant, asked.session)
+    found = retriever.recall(Recall(query=asked.prompt, k=_CANDIDATES, scope=scope, observe=False, trace=True), context)
+    cosines = {one.id: one.raw.get("dense") for one in found.candidates}
+    own, prompt = printable(asked.session), inline(to_bytes(asked.prompt))
+    quotes: list[Quote] = []
+    with source.snapshot() as snapshot:
+        memories = retriever.memories()
+        rarities = {term: rarity(memories, len(snapshot.postings(term).row)) for term in terms}
+        for hit in found.hits:
+            if len(quotes) == MOST_RECALLED:
+                break
+            if hit.id in given or hit.superseded_by is not None or hit.session.partition("/")[0] == own:
+                continue
+            if inline(hit.text) in prompt:
+                continue
+            part = densest(hit.text, RECALLED_BYTES, rarities)
+            held = set(snapshot.stems(snapshot.words(f"{hit.speaker or ''} {to_text(part)}")))
+            if sure(cosines.get(hit.id), rarities, held):
+                quotes.append(
+                    Quote(
+                        id=hit.id,
+                        text=part,
+                        size_bytes=hit.size_bytes,
+                        at=hit.said_at,
+                        role=hit.role,
+                        kind=hit.kind,
+                    )
+                )
+    return quotes, [*degraded, *found.degraded]
+
+
+def _record(asked: Brief, memories: tuple[bytes, ...], tokens: int, context: Context) -> list[str]:
+    """Keep in the log what was given, before it is: it is then never given twice. Says what went wrong, if it did."""
+    assistant, session = printable(asked.assistant), printable(asked.session)
+    change = RecordGiven(
+        assistant=assistant, session=session, occasion=asked.occasion, memories=memories, tokens=tokens
+    )
+    key = named_once("given", context.trace, assistant.encode(), session.encode(), *memories)
+    apply = Apply(changes=(change,), key=key, author="retriever", run=context.trace)
+    try:
+        context.ask(apply, _RECORD_TIMEOUT_S)
+    except (StoreError, RuntimeFault) as error:
+        return [f"what was given is not in the log: {error}"]
+    return []

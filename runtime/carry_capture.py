@@ -1,0 +1,259 @@
+"""Carrying out the changes of what is captured by itself: how far the spool is taken in, and what became of it.
+
+Beside `mnemic.runtime.carry`, which carries out the changes of memories and their meaning, and hands the others on
+to here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import apsw
+
+from mnemic.actors.changes import (
+    AdvanceSpool,
+    CountOccurrences,
+    DropAside,
+    DropGiven,
+    DropOriginal,
+    FinishTranscript,
+    Inverse,
+    KeepOriginal,
+    PutBackCheck,
+    PutBackTranscript,
+    QueueTranscript,
+    Readmit,
+    RecordCheck,
+    RecordGiven,
+    Recount,
+    RewindSpool,
+    SetAside,
+    TranscriptState,
+    Unreadmit,
+)
+from mnemic.actors.messages import Kept
+from mnemic.runtime.capture_reader import transcript_state
+from mnemic.runtime.texts import drop_text_if_unused, keep_text
+
+__all__ = ["CAPTURE_TABLES", "CaptureCarrier"]
+
+Carried = tuple[Kept | None, Inverse | None, bool, int | None]
+"""As in `mnemic.runtime.carry`."""
+_UNCHANGED: Carried = (None, None, False, None)
+
+CAPTURE_TABLES = ("spool", "occurrences", "aside", "transcripts", "originals", "checks", "given")
+"""What is written here alone; all of it can be made again from the log."""
+
+
+class CaptureCarrier:
+    """Carries out changes on a connection, within a transaction that the caller holds."""
+
+    def __init__(
+        self, connection: apsw.Connection, identity: Callable[..., bytes], row_of: Callable[[bytes], int]
+    ) -> None:
+        """Write by a connection.
+
+        Args:
+            identity: the mind's keyed hash.
+            row_of: finds the row of a memory's id, or raises `NoSuchMemory`.
+        """
+        self._db = connection
+        self._identity = identity
+        self._row_of = row_of
+        self.hands: dict[type, Callable[[Any, int], Carried]] = {
+            AdvanceSpool: self._advance_spool,
+            RewindSpool: self._rewind_spool,
+            CountOccurrences: self._count_occurrences,
+            Recount: self._recount,
+            SetAside: self._set_aside,
+            DropAside: self._drop_aside,
+            Readmit: self._readmit,
+            Unreadmit: self._unreadmit,
+            QueueTranscript: self._queue_transcript,
+            FinishTranscript: self._finish_transcript,
+            PutBackTranscript: self._put_back_transcript,
+            KeepOriginal: self._keep_original,
+            DropOriginal: self._drop_original,
+            RecordCheck: self._record_check,
+            PutBackCheck: self._put_back_check,
+            RecordGiven: self._record_given,
+            DropGiven: self._drop_given,
+        }
+
+    # --- the spool ---------------------------------------------------------------------------------------------------
+
+    def _advance_spool(self, change: AdvanceSpool, at: int) -> Carried:
+        found = self._db.execute("SELECT offset, records, torn FROM spool WHERE file = ?", (change.file,)).fetchone()
+        offset, records, torn = found or (0, 0, 0)
+        if change.offset == offset and not change.records and not change.torn:
+            return _UNCHANGED
+        self._db.execute(
+            "INSERT OR REPLACE INTO spool(file, offset, records, torn) VALUES(?, ?, ?, ?)",
+            (change.file, change.offset, records + change.records, torn + change.torn),
+        )
+        return None, RewindSpool(file=change.file, offset=offset, records=records, torn=torn), True, None
+
+    def _rewind_spool(self, change: RewindSpool, at: int) -> Carried:
+        if change.offset or change.records or change.torn:
+            self._db.execute(
+                "UPDATE spool SET offset = ?, records = ?, torn = ? WHERE file = ?",
+                (change.offset, change.records, change.torn, change.file),
+            )
+        else:
+            self._db.execute("DELETE FROM spool WHERE file = ?", (change.file,))
+        return None, None, True, None
+
+    def _count_occurrences(self, change: CountOccurrences, at: int) -> Carried:
+        before: list[tuple[bytes, int]] = []
+        for identity, count in change.counts:
+            known = self._db.execute("SELECT count FROM occurrences WHERE identity = ?", (identity,)).get or 0
+            if count > known:
+                before.append((identity, int(known)))
+                self._db.execute("INSERT OR REPLACE INTO occurrences VALUES(?, ?)", (identity, count))
+        if not before:
+            return _UNCHANGED
+        return None, Recount(counts=tuple(reversed(before))), True, None
+
+    def _recount(self, change: Recount, at: int) -> Carried:
+        for identity, count in change.counts:
+            if count:
+                self._db.execute("UPDATE occurrences SET count = ? WHERE identity = ?", (count, identity))
+            else:
+                self._db.execute("DELETE FROM occurrences WHERE identity = ?", (identity,))
+        return None, None, True, None
+
+    # --- set aside ---------------------------------------------------------------------------------------------------
+
+    def _set_aside(self, change: SetAside, at: int) -> Carried:
+        if self._db.execute("SELECT 1 FROM aside WHERE record = ?", (change.record,)).get is not None:
+            return _UNCHANGED
+        text = keep_text(self._db, change.text, self._identity)
+        self._db.execute(
+            "INSERT INTO aside(record, assistant, event, why, text, at, cwd, branch, recorded_at)"
+            " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                change.record,
+                change.assistant,
+                change.event,
+                change.why,
+                text,
+                change.at,
+                change.cwd,
+                change.branch,
+                at,
+            ),
+        )
+        return None, DropAside(record=change.record), True, text
+
+    def _drop_aside(self, change: DropAside, at: int) -> Carried:
+        text = self._db.execute("SELECT text FROM aside WHERE record = ?", (change.record,)).get
+        self._db.execute("DELETE FROM aside WHERE record = ?", (change.record,))
+        drop_text_if_unused(self._db, text)
+        return None, None, True, None
+
+    def _readmit(self, change: Readmit, at: int) -> Carried:
+        waits = self._db.execute("SELECT 1 FROM aside WHERE record = ? AND readmitted_at IS NULL", (change.record,)).get
+        if waits is None:
+            return _UNCHANGED
+        self._db.execute("UPDATE aside SET readmitted_at = ? WHERE record = ?", (at, change.record))
+        return None, Unreadmit(record=change.record), True, None
+
+    def _unreadmit(self, change: Unreadmit, at: int) -> Carried:
+        self._db.execute("UPDATE aside SET readmitted_at = NULL WHERE record = ?", (change.record,))
+        return None, None, True, None
+
+    # --- transcripts -------------------------------------------------------------------------------------------------
+
+    def _queue_transcript(self, change: QueueTranscript, at: int) -> Carried:
+        known = transcript_state(self._db, change.path)
+        state = TranscriptState(
+            format=change.format,
+            due_at=change.due_at,
+            changed_at=change.changed_at,
+            size_bytes=None if known is None else known.size_bytes,
+            taken_at=None if known is None else known.taken_at,
+            why="" if known is None else known.why,
+        )
+        return self._put_transcript(change.path, known, state)
+
+    def _finish_transcript(self, change: FinishTranscript, at: int) -> Carried:
+        known = transcript_state(self._db, change.path)
+        if known is None:
+            return _UNCHANGED
+        # One that was put off meanwhile, because its session went on, comes again then.
+        due_at = known.due_at if known.due_at is not None and known.due_at > at else None
+        state = TranscriptState(
+            format=known.format,
+            due_at=due_at,
+            changed_at=known.changed_at,
+            size_bytes=change.size_bytes,
+            taken_at=at,
+            why=change.why,
+        )
+        return self._put_transcript(change.path, known, state)
+
+    def _put_transcript(self, path: str, known: TranscriptState | None, state: TranscriptState) -> Carried:
+        if state == known:
+            return _UNCHANGED
+        self._db.execute(
+            "INSERT OR REPLACE INTO transcripts(path, format, due_at, changed_at, size, taken_at, why)"
+            " VALUES(?, ?, ?, ?, ?, ?, ?)",
+            (path, state.format, state.due_at, state.changed_at, state.size_bytes, state.taken_at, state.why),
+        )
+        return None, PutBackTranscript(path=path, state=known), True, None
+
+    def _put_back_transcript(self, change: PutBackTranscript, at: int) -> Carried:
+        if change.state is None:
+            self._db.execute("DELETE FROM transcripts WHERE path = ?", (change.path,))
+        else:
+            self._put_transcript(change.path, None, change.state)
+        return None, None, True, None
+
+    # --- beside memories ---------------------------------------------------------------------------------------------
+
+    def _keep_original(self, change: KeepOriginal, at: int) -> Carried:
+        row = self._row_of(change.memory)
+        if self._db.execute("SELECT 1 FROM originals WHERE memory = ?", (row,)).get is not None:
+            return _UNCHANGED
+        text = keep_text(self._db, change.text, self._identity)
+        self._db.execute("INSERT INTO originals(memory, text) VALUES(?, ?)", (row, text))
+        return None, DropOriginal(memory=change.memory), True, text
+
+    def _drop_original(self, change: DropOriginal, at: int) -> Carried:
+        row = self._row_of(change.memory)
+        text = self._db.execute("SELECT text FROM originals WHERE memory = ?", (row,)).get
+        self._db.execute("DELETE FROM originals WHERE memory = ?", (row,))
+        drop_text_if_unused(self._db, text)
+        return None, None, True, None
+
+    def _record_check(self, change: RecordCheck, at: int) -> Carried:
+        found = self._db.execute(
+            "SELECT nonce, recorded_at FROM checks WHERE assistant = ?", (change.assistant,)
+        ).fetchone()
+        nonce, recorded_at = found or (None, 0)
+        self._db.execute("INSERT OR REPLACE INTO checks VALUES(?, ?, ?)", (change.assistant, change.nonce, at))
+        return None, PutBackCheck(assistant=change.assistant, nonce=nonce, at=recorded_at), True, None
+
+    def _put_back_check(self, change: PutBackCheck, at: int) -> Carried:
+        if change.nonce is None:
+            self._db.execute("DELETE FROM checks WHERE assistant = ?", (change.assistant,))
+        else:
+            self._db.execute(
+                "INSERT OR REPLACE INTO checks VALUES(?, ?, ?)", (change.assistant, change.nonce, change.at)
+            )
+        return None, None, True, None
+
+    def _record_given(self, change: RecordGiven, at: int) -> Carried:
+        for memory in change.memories:
+            self._db.execute(
+                "INSERT INTO given(session, assistant, occasion, memory, at) VALUES(?, ?, ?, ?, ?)",
+                (change.session, change.assistant, change.occasion, self._row_of(memory), at),
+            )
+        return None, DropGiven(count=len(change.memories)), True, None
+
+    def _drop_given(self, change: DropGiven, at: int) -> Carried:
+        self._db.execute(
+            "DELETE FROM given WHERE id IN (SELECT id FROM given ORDER BY id DESC LIMIT ?)", (change.count,)
+        )
+        return None, None, True, None
