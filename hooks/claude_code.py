@@ -2,7 +2,8 @@
 
 Written against Claude Code 2.1.197 (real sessions in the tests) and lenient towards others: hosts add line types every
 week. A line with a ``message`` of the user or the assistant is taken whatever its type; an attachment is taken where it
-holds a user's words or text that a hook gave the model; every other line is bookkeeping and skipped.
+holds a user's words or text that a hook gave the model; every other line is bookkeeping and skipped. What is this
+memory's own, its tools and what it told, is not taken at all.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from mnemic.actors.events import Event, Kind, Role, to_bytes
-from mnemic.hooks.lines import Bad, Json, is_own_tool, microseconds, render_call, text_of
+from mnemic.hooks.lines import Bad, Json, MakeEvent, is_own_tool, microseconds, render_call, text_of
+from mnemic.hooks.own import without_own
 
-__all__ = ["ASSISTANT", "ClaudeReader", "is_claude"]
+__all__ = ["ASSISTANT", "ClaudeReader", "blocks_text", "files_in", "injected", "is_claude", "typed_or_injected"]
 
 ASSISTANT = "claude-code"
 
@@ -78,58 +80,47 @@ class ClaudeReader:
         if line.get("isCompactSummary"):
             yield from (make("summary", "system", text) for text in _texts(blocks))
         elif line.get("isMeta") or line.get("isApiErrorMessage") or message.get("model") == "<synthetic>":
-            yield from (make("injected", "system", text) for text in _texts(blocks))
+            yield from injected(make, _texts(blocks))
         elif message["role"] == "user":
-            yield from self._user(make, blocks)
+            yield from typed_or_injected(make, _texts(blocks))
         else:
             yield from self._assistant(make, blocks)
         yield from self._tools(make, blocks)
 
-    def _user(self, make: _Maker, blocks: list[Json]) -> Iterator[Event]:
-        typed = []
-        for text in _texts(blocks):
-            command = COMMAND.fullmatch(text)
-            if command:
-                typed.append(" ".join(part for part in command.groups() if part))
-            elif WRAPPED.fullmatch(text) or text.strip() in INTERRUPTED or text.startswith(CAVEAT):
-                yield make("injected", "system", text)
-            else:
-                typed.append(text)
-        if typed:  # one message is one turn: the hook joins its texts the same way
-            yield make("turn", "user", "\n".join(typed))
-
-    def _assistant(self, make: _Maker, blocks: list[Json]) -> Iterator[Event]:
+    def _assistant(self, make: MakeEvent, blocks: list[Json]) -> Iterator[Event]:
         for block in blocks:
             if block.get("type") == "text" and (text := text_of(block.get("text"))):
                 yield make("turn", "assistant", text)
             elif block.get("type") == "thinking" and (text := text_of(block.get("thinking"))):
                 yield make("thinking", "assistant", text)
 
-    def _tools(self, make: _Maker, blocks: list[Json]) -> Iterator[Event]:
+    def _tools(self, make: MakeEvent, blocks: list[Json]) -> Iterator[Event]:
         for block in blocks:
             kind = str(block.get("type"))
             if kind.endswith("tool_use"):
                 tool, arguments = block.get("name"), block.get("input")
                 if not isinstance(tool, str):
                     raise Bad("a tool call without its name")
-                files = _files(arguments)
+                files = files_in(arguments)
                 call = _id(block, "id")
                 self._calls[call] = tool, files
-                text = render_call(tool, arguments)
-                own: Kind = "injected" if is_own_tool(tool) else "tool_call"
-                yield make(own, "assistant", text, host_id=call, tool=tool, files=files)
+                if not is_own_tool(tool):
+                    yield make(
+                        "tool_call", "assistant", render_call(tool, arguments), host_id=call, tool=tool, files=files
+                    )
             elif kind.endswith("tool_result"):
                 call = _id(block, "tool_use_id")
                 known, files = self._calls.get(call, (None, ()))
-                yield make(
-                    "injected" if known and is_own_tool(known) else "tool_result",
-                    "tool",
-                    _result(block.get("content")),
-                    host_id=call,
-                    tool=known,
-                    outcome="failed" if block.get("is_error") else "ok",
-                    files=files,
-                )
+                if known is None or not is_own_tool(known):
+                    yield make(
+                        "tool_result",
+                        "tool",
+                        blocks_text(block.get("content")),
+                        host_id=call,
+                        tool=known,
+                        outcome="failed" if block.get("is_error") else "ok",
+                        files=files,
+                    )
 
     def _attachment(self, line: Json) -> Iterator[Event]:
         attachment = line.get("attachment")
@@ -140,16 +131,14 @@ class ClaudeReader:
         told = kind == "hook_success" and attachment.get("hookEvent") in TELLING_HOOKS
         if told or kind == "hook_additional_context":
             content = attachment.get("content")
-            for part in content if isinstance(content, list) else [content]:
-                if text := text_of(part):
-                    yield make("injected", "system", text)
+            yield from injected(make, content if isinstance(content, list) else [content])
         elif kind == "queued_command":  # typed while the assistant worked: it is nowhere else, and no hook tells it
             prompt = attachment.get("prompt")
             blocks = prompt if isinstance(prompt, list) else [{"type": "text", "text": prompt}]
             if attachment.get("commandMode", "prompt") == "prompt":
-                yield from self._user(make, [block for block in blocks if isinstance(block, dict)])
+                yield from typed_or_injected(make, _texts(blocks))
             else:
-                yield from (make("injected", "system", text) for text in _texts(blocks))
+                yield from injected(make, _texts(blocks))
 
     def _maker(self, line: Json) -> _Maker:
         origin = line.get("forkedFrom")  # a copied line belongs to the session it was said in
@@ -185,6 +174,31 @@ class _Maker:
         return Event(kind=kind, role=role, text=to_bytes(text), **self._common, **more)
 
 
+def typed_or_injected(make: MakeEvent, texts: Iterable[str]) -> Iterator[Event]:
+    """What stands in the user's place of one message: what the host wrote there, then what the user typed, as one turn.
+
+    A hook is given the same texts joined the same way.
+    """
+    typed = []
+    for text in texts:
+        command = COMMAND.fullmatch(text)
+        if command:
+            typed.append(" ".join(part for part in command.groups() if part))
+        elif WRAPPED.fullmatch(text) or text.strip() in INTERRUPTED or text.startswith(CAVEAT):
+            yield from injected(make, [text])
+        else:
+            typed.append(text)
+    if typed:
+        yield make("turn", "user", "\n".join(typed))
+
+
+def injected(make: MakeEvent, texts: Iterable[object]) -> Iterator[Event]:
+    """Texts of the host's own making, without what this memory had it tell."""
+    for text in map(text_of, texts):
+        if text and text_of(rest := without_own(text)):
+            yield make("injected", "system", rest)
+
+
 def _id(block: Json, name: str) -> str:
     value = text_of(block.get(name))
     if value is None:
@@ -198,13 +212,14 @@ def _texts(blocks: Iterable[object]) -> Iterator[str]:
             yield text
 
 
-def _files(arguments: object) -> tuple[str, ...]:
+def files_in(arguments: object) -> tuple[str, ...]:
+    """The files that a call's arguments name."""
     if not isinstance(arguments, dict):
         return ()
     return tuple(value for name in FILE_ARGUMENTS if (value := text_of(arguments.get(name))))
 
 
-def _result(content: object) -> str:
+def blocks_text(content: object) -> str:
     """What a tool answered, as text; what is no text (an image) is named by its type."""
     if content is None or isinstance(content, str):
         return content or ""

@@ -3,19 +3,28 @@
 A rollout tells most things twice: as what the model reads (``response_item``) and as what the program shows
 (``event_msg``). Calls, results, reasoning and the host's own texts are taken from the first, turns from the second,
 because only there a compaction's inner messages are missing; `mnemic.hooks.codex_turns` decides for rollouts that lack
-it. Written against Codex 0.169.0 (real rollouts in the tests); older shapes are read too.
+it. What is this memory's own, its tools and what it told, is not taken at all. Written against Codex 0.169.0 (real
+rollouts in the tests); older shapes are read too.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from mnemic.actors.events import Event, Kind, Outcome, Role, to_bytes
-from mnemic.hooks.codex_shapes import IMAGE_MARK, is_host_text, is_listing, outcome_of, output_of, patched_files, texts
+from mnemic.hooks.codex_shapes import (
+    IMAGE_MARK,
+    call_of,
+    is_host_text,
+    is_listing,
+    outcome_of,
+    output_of,
+    texts,
+)
 from mnemic.hooks.codex_turns import Telling, Turns
-from mnemic.hooks.lines import Bad, Json, is_own_tool, microseconds, render_call, text_of
+from mnemic.hooks.lines import Bad, Json, is_own_tool, microseconds, text_of
+from mnemic.hooks.own import without_own
 
 __all__ = ["ASSISTANT", "CodexReader", "is_codex"]
 
@@ -138,9 +147,9 @@ class CodexReader:
                 return ()
             return self._turns.other([self._event(said_at, "thinking", "assistant", text, payload.get("id"))])
         if kind.endswith("_call_output"):
-            return self._turns.other([self._result(payload, said_at)])
+            return self._turns.other(list(self._result(payload, said_at)))
         if kind.endswith("_call") and kind != "image_generation_call":
-            return self._turns.other([self._call(kind, payload, said_at)])
+            return self._turns.other(list(self._call(kind, payload, said_at)))
         return ()
 
     def _message(self, payload: Json, said_at: int | None) -> Iterator[Event]:
@@ -156,7 +165,9 @@ class CodexReader:
                     continue
                 known = kinds[number] if isinstance(kinds, list) and number < len(kinds) else None
                 if role in ("developer", "system") or (role == "user" and is_host_text(known, text)):
-                    yield from self._turns.other([self._event(said_at, "injected", "system", text, payload.get("id"))])
+                    if rest := text_of(without_own(text)):
+                        event = self._event(said_at, "injected", "system", rest, payload.get("id"))
+                        yield from self._turns.other([event])
                 elif not IMAGE_MARK.fullmatch(text):
                     said.append(text)
         if role in ("user", "assistant"):
@@ -168,44 +179,37 @@ class CodexReader:
             return ()
         return self._turns.told(telling, self._event(said_at, "turn", role, str(text), own_id))
 
-    def _call(self, kind: str, payload: Json, said_at: int | None) -> Event:
+    def _call(self, kind: str, payload: Json, said_at: int | None) -> Iterator[Event]:
         tool = text_of(payload.get("name")) or kind.removesuffix("_call")
         if space := text_of(payload.get("namespace")):
             tool = f"{space.removesuffix('__')}__{tool}"
-        arguments = payload.get("arguments", payload.get("input", payload.get("action")))
-        if isinstance(arguments, str):
-            try:
-                parsed = json.loads(arguments)
-            except (ValueError, RecursionError):  # free-form input, such as a patch
-                parsed = None
-            arguments = parsed if isinstance(parsed, dict) else arguments
-        text = render_call(tool, arguments)
-        files = patched_files(text)
-        if isinstance(arguments, dict) and (path := text_of(arguments.get("path"))):
-            files = (*files, path)
+        text, files = call_of(tool, payload.get("arguments", payload.get("input", payload.get("action"))))
         call = text_of(payload.get("call_id"))
         if call:
             self._calls[call] = tool, files
-        own: Kind = "injected" if is_own_tool(tool) else "tool_call"
-        return self._event(said_at, own, "assistant", text, payload.get("id"), host_id=call, tool=tool, files=files)
+        if not is_own_tool(tool):
+            own_id = payload.get("id")
+            yield self._event(said_at, "tool_call", "assistant", text, own_id, host_id=call, tool=tool, files=files)
 
-    def _result(self, payload: Json, said_at: int | None) -> Event:
+    def _result(self, payload: Json, said_at: int | None) -> Iterator[Event]:
         call = text_of(payload.get("call_id"))
         if call is None:
             raise Bad("a tool's result without its call's id")
         tool, files = self._calls.get(call, (None, ()))
         text, outcome = output_of(payload.get("output"))
-        return self._event(
-            said_at,
-            "injected" if tool and is_own_tool(tool) else "tool_result",
-            "tool",
-            text,
-            payload.get("id"),
-            host_id=call,
-            tool=tool,
-            outcome=self._ends.pop(call, outcome),
-            files=files,
-        )
+        ended = self._ends.pop(call, outcome)
+        if tool is None or not is_own_tool(tool):
+            yield self._event(
+                said_at,
+                "tool_result",
+                "tool",
+                text,
+                payload.get("id"),
+                host_id=call,
+                tool=tool,
+                outcome=ended,
+                files=files,
+            )
 
     def _event(
         self, said_at: int | None, kind: Kind, role: Role, text: str, own_id: object = None, **more: Any

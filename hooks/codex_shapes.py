@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 
 from mnemic.actors.events import Outcome
-from mnemic.hooks.lines import Json, render_call
+from mnemic.hooks.lines import Json, render_call, text_of
 
-__all__ = ["IMAGE_MARK", "is_host_text", "is_listing", "outcome_of", "output_of", "patched_files", "texts"]
+__all__ = ["IMAGE_MARK", "call_of", "is_host_text", "is_listing", "outcome_of", "output_of", "texts"]
 
 # What Codex writes into the user's place. New rollouts say so (`content_item_kinds`), older ones show it.
 HOST_TEXT = re.compile(
@@ -44,9 +44,19 @@ def is_listing(text: str) -> bool:
     return LISTING.match(text) is not None
 
 
-def patched_files(text: str) -> tuple[str, ...]:
-    """The files that a patch names, in order, each once."""
-    return tuple(dict.fromkeys(PATCHED_FILE.findall(text)))
+def call_of(tool: str, arguments: object) -> tuple[str, tuple[str, ...]]:
+    """A call as text, and the files it names."""
+    if isinstance(arguments, str):
+        try:
+            parsed = json.loads(arguments)
+        except (ValueError, RecursionError):  # free-form input, such as a patch
+            parsed = None
+        arguments = parsed if isinstance(parsed, dict) else arguments
+    text = render_call(tool, arguments)
+    files = _patched_files(text)
+    if isinstance(arguments, dict) and (path := text_of(arguments.get("path"))):
+        files = (*files, path)
+    return text, files
 
 
 def outcome_of(end: Json) -> Outcome | None:
@@ -74,6 +84,11 @@ def output_of(output: object) -> tuple[str, Outcome | None]:
     if not isinstance(output, str):
         return render_call("", output).strip(), None
     return output, _outcome_in(output)
+
+
+def _patched_files(text: str) -> tuple[str, ...]:
+    """The files that a patch names, in order, each once."""
+    return tuple(dict.fromkeys(PATCHED_FILE.findall(text)))
 
 
 def _block(block: object) -> str:

@@ -11,8 +11,13 @@ from mnemic.actors.errors import AmbiguousFormat, InvalidValue, SourceUnreadable
 from mnemic.actors.ports import Source
 from mnemic.hooks.claude_code import ClaudeReader, is_claude
 from mnemic.hooks.codex import CodexReader, is_codex
+from mnemic.hooks.documents import DocumentSource, document_in
+from mnemic.hooks.gemini_cli import is_gemini
+from mnemic.hooks.gemini_cli_files import GeminiSource
 from mnemic.hooks.jsonl import GenericReader, is_generic
 from mnemic.hooks.lines import BOM, Bad, Json, LineReader, LineSource, Raw, parse
+from mnemic.hooks.opencode import export_events, is_export
+from mnemic.hooks.opencode_database import DATABASE, DatabaseSource, database_at
 from mnemic.hooks.plain_text import TextSource
 
 __all__ = ["FORMATS", "find_transcripts", "open_transcript"]
@@ -20,17 +25,27 @@ __all__ = ["FORMATS", "find_transcripts", "open_transcript"]
 HEAD_BYTES = 1 << 20
 """How far ``auto`` looks for a line it knows. Host lines of 100 KB are common, and the first may be torn."""
 
-READERS: dict[str, tuple[Callable[[Json], bool], Callable[[], LineReader]]] = {
-    "claude-code": (is_claude, ClaudeReader),
-    "codex": (is_codex, CodexReader),
-    "jsonl": (is_generic, GenericReader),
+
+def _lines(name: str, reader: Callable[[], LineReader]) -> Callable[[Raw], Source]:
+    return lambda raw: LineSource(name, raw, reader())
+
+
+READERS: dict[str, tuple[Callable[[Json], bool], Callable[[Raw], Source]]] = {
+    "claude-code": (is_claude, _lines("claude-code", ClaudeReader)),
+    "codex": (is_codex, _lines("codex", CodexReader)),
+    "gemini-cli": (is_gemini, GeminiSource),
+    "opencode": (is_export, lambda raw: DocumentSource("opencode", raw, is_export, export_events)),
+    "jsonl": (is_generic, _lines("jsonl", GenericReader)),
 }
+"""Of each format, whether a line (or a whole document) is one of its, and what reads it."""
 FORMATS: tuple[str, ...] = ("auto", *READERS, "text")
 """What `open_transcript` takes."""
 
 
 def open_transcript(path: str, format: str) -> Source:
     """Open a transcript by path (``-`` is standard input) and format (``auto`` looks at its first lines).
+
+    Of OpenCode's database, a path may name one session: ``opencode.db#ses_…``.
 
     Raises:
         InvalidValue: the format is not one of `FORMATS`.
@@ -40,6 +55,8 @@ def open_transcript(path: str, format: str) -> Source:
     if format not in FORMATS:
         known = f"one of {', '.join(FORMATS)}"
         raise InvalidValue(name="format", value=format, why="no transcript is read by that name", expected=known)
+    if format in ("auto", "opencode") and (database := database_at(path)):
+        return DatabaseSource(*database)
     raw = _open(path)
     try:
         name = _detect(raw) if format == "auto" else format
@@ -48,11 +65,16 @@ def open_transcript(path: str, format: str) -> Source:
         raise
     if name == "text":
         return TextSource(None if path == "-" else os.path.abspath(path), raw)
-    return LineSource(name, raw, READERS[name][1]())
+    try:
+        return READERS[name][1](raw)
+    except SourceUnreadable:
+        raw.close()
+        raise
 
 
 def find_transcripts(path: str) -> list[str]:
-    """The transcripts a path stands for: a folder's ``*.jsonl`` at any depth, sorted; anything else is itself.
+    """The transcripts a path stands for: a folder's ``*.jsonl`` and ``opencode.db`` at any depth, sorted; anything else
+    is itself.
 
     Links to folders are followed, each folder once. Raises `SourceUnreadable` where a folder on the way cannot be
     listed.
@@ -66,7 +88,7 @@ def find_transcripts(path: str) -> list[str]:
             below.clear()
             continue
         seen.add(os.path.realpath(folder))
-        found += [os.path.join(folder, name) for name in names if name.endswith(".jsonl")]
+        found += [os.path.join(folder, name) for name in names if name.endswith(".jsonl") or name == DATABASE]
     return sorted(found)
 
 
@@ -93,7 +115,20 @@ def _detect(raw: Raw) -> str:
         blank = False
     if blank:
         return "jsonl" if lines_expected else "text"
+    if raw.ahead[0].removeprefix(BOM).strip() == b"{" and (document := _of_document(raw)):
+        return document
     raise _ambiguous(raw, "none of its first lines is a line of one")
+
+
+def _of_document(raw: Raw) -> str | None:
+    """The format of a file that is one JSON object over many lines."""
+    for _ in raw.peek(sys.maxsize):
+        pass
+    try:
+        document = document_in(b"".join(raw.ahead))
+    except Bad:
+        return None
+    return "opencode" if is_export(document) else None
 
 
 def _text_or_nothing(raw: Raw) -> str:

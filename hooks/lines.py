@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, BinaryIO, Protocol
 
 from mnemic.actors.errors import SourceUnreadable
-from mnemic.actors.events import Event, Malformed
+from mnemic.actors.events import Event, Kind, Malformed, Role
 
 __all__ = [
     "BOM",
@@ -20,6 +20,7 @@ __all__ = [
     "Json",
     "LineReader",
     "LineSource",
+    "MakeEvent",
     "Raw",
     "is_own_tool",
     "microseconds",
@@ -48,6 +49,14 @@ class LineReader(Protocol):
 
     def finish(self) -> Iterable[Event]:
         """Events held back until the end is known."""
+        ...
+
+
+class MakeEvent(Protocol):
+    """Makes the events of one line, or of one record of a hook: what they share is given to it once."""
+
+    def __call__(self, kind: Kind, role: Role, text: str, **more: Any) -> Event:
+        """One event; `more` are further fields of it."""
         ...
 
 
@@ -174,6 +183,6 @@ def _plain(value: object) -> str:
 def is_own_tool(tool: str) -> bool:
     """Whether a tool is this memory's own (``mcp__mnemic__memory_recall``, also from a plugin).
 
-    What it was asked and what it answered is kept apart, or recall would find its own echo.
+    What it was asked and what it answered is not taken in, or recall would find its own echo.
     """
     return any(part == "mnemic" or part.endswith("_mnemic") for part in tool.split("__")[:-1])

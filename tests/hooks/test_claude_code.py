@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from mnemic.actors.events import Event, to_text
+from mnemic.hooks.lines import is_own_tool
 
 SESSION = "5e55101e-0000-4000-8000-0000000000f1"
 AGENT = "aec622a038c235cdc"
 
-# A real session of nine runs: thinking, parallel calls, this memory's own tool, a subagent, a command, a compaction, an
-# error of the model's host, an image, a message typed while the assistant worked, an interruption.
+# A real session of nine runs: thinking, parallel calls, this memory's own tool (which is not taken), a subagent, a
+# command, a compaction, an error of the model's host, an image, a message typed while the assistant worked, an
+# interruption.
 MAIN = r"""
 injected system | MARK-PLAIN-SessionStart
 turn user | When is a book due back? @@THINK The rule is
@@ -34,10 +36,8 @@ turn user | Check it. @@TOGETHER@@ @@CALL Bash {"command
 injected system | MARK-JSON-UserPromptSubmit
 tool_call assistant Bash | Bash⏎command: cat loans.py⏎grep -c 28 loans.
 tool_call assistant Bash | Bash⏎command: python3 -m pytest -q nowhere.p
-injected assistant mcp__mnemic__memory_recall | mcp__mnemic__memory_recall⏎query: loan rule
 tool_result tool Bash ok | def due(book):⏎    return book.lent_on + 28⏎
 tool_result tool Bash failed | Exit code 1⏎/usr/bin/python3: No module name
-injected tool mcp__mnemic__memory_recall ok | {"result":"PROBE-MEMORY-ANSWER for loan rule
 turn assistant | pytest is not installed.
 turn user | Send a helper. @@CALL Agent {"description":"
 injected system | MARK-JSON-UserPromptSubmit
@@ -145,7 +145,7 @@ def test_hooks_and_transcript_tell_the_same_prompts_calls_and_answers(read: Any,
         for hook in (hook for hook in hooks if hook["hook_event_name"] == hook_name):
             session = "/".join(filter(None, (hook["session_id"], hook.get("agent_id"))))
             matching = [e for e in events if (e.host_id, e.role, e.session) == (hook["tool_use_id"], role, session)]
-            assert len(matching) == 1
+            assert len(matching) == (0 if is_own_tool(hook["tool_name"]) else 1)
 
     answers = {to_text(e.text).strip() for e in events if (e.kind, e.role) == ("turn", "assistant")}
     assert {hook["last_assistant_message"] for hook in hooks if hook["hook_event_name"] == "Stop"} <= answers
@@ -275,11 +275,37 @@ def test_what_is_no_text_in_a_result_is_named(table: Any, write: Any) -> None:
     ]
 
 
-def test_own_tools_are_known_however_they_are_installed(table: Any, write: Any) -> None:
-    def call(tool: str) -> dict[str, Any]:
-        return line("assistant", [{"type": "tool_use", "id": tool, "name": tool, "input": {"query": "q"}}])
+def test_own_tools_are_known_however_they_are_installed_and_not_taken(table: Any, write: Any) -> None:
+    def call(tool: str) -> list[dict[str, Any]]:
+        called = {"type": "tool_use", "id": tool, "name": tool, "input": {"query": "q"}}
+        answered = {"type": "tool_result", "tool_use_id": tool, "content": "a"}
+        return [line("assistant", [called]), line("user", [answered])]
 
     path = write(
-        call("mcp__mnemic__memory_recall"), call("mcp__plugin_mnemic_mnemic__memory_get"), call("mcp__other__mnemic")
+        *call("mcp__mnemic__memory_recall"), *call("mcp__plugin_mnemic_mnemic__memory_get"), *call("mcp__other__mnemic")
     )
-    assert [row.split()[0] for row in table(path)] == ["injected", "injected", "tool_call"]
+    assert table(path) == [
+        "tool_call assistant mcp__other__mnemic | mcp__other__mnemic⏎query: q",
+        "tool_result tool mcp__other__mnemic ok | a",
+    ]
+
+
+def test_what_this_memory_told_is_not_taken_and_a_users_own_words_never_cut(table: Any, write: Any) -> None:
+    told = "<mnemic-memory>\nlast time\n</mnemic-memory>"
+
+    def hook(content: object) -> dict[str, Any]:
+        attachment = {"type": "hook_additional_context", "hookEvent": "SessionStart", "content": content}
+        return {"type": "attachment", "sessionId": "s", "uuid": "u", "attachment": attachment}
+
+    path = write(
+        hook([told]),
+        hook([f"before\n{told}\nafter", "other"]),
+        line("user", f"<system-reminder>{told}and theirs</system-reminder>", isMeta=True),
+        line("user", f"why did you say {told}"),
+    )
+    assert table(path) == [
+        "injected system | before⏎after",
+        "injected system | other",
+        "injected system | <system-reminder>and theirs</system-reminder",
+        "turn user | why did you say <mnemic-memory>⏎last time⏎</",
+    ]

@@ -11,14 +11,15 @@ import pytest
 
 from mnemic.actors.events import to_text
 from mnemic.hooks.codex_turns import HELD_EVENTS
+from mnemic.hooks.lines import is_own_tool
 
 MAIN = "rollout-2026-11-21T23-39-06-01a2007a-543b-7ce0-a412-b59ce53ae4fd.jsonl"
 SUBAGENT = "rollout-2026-11-21T23-39-22-01a2007a-9106-7550-b662-ccc1b7dfc47f.jsonl"
 FORK = "rollout-2026-11-21T23-39-53-01a2007b-0c9d-70c0-88d1-3bd06a7b4f93.jsonl"
 THREAD, AGENT, FORKED = (name[28:-6] for name in (MAIN, SUBAGENT, FORK))
 
-# A real thread of six runs: shell calls that end well and badly, this memory's own tool, a patch applied and one
-# refused, an image, a subagent that was given the history, a compaction.
+# A real thread of six runs: shell calls that end well and badly, this memory's own tool (which is not taken), a patch
+# applied and one refused, an image, a subagent that was given the history, a compaction.
 MAIN_TABLE = r"""
 injected system | <permissions instructions>…</permissions ins
 injected system | # AGENTS.md instructions for /home/ana/shelf
@@ -33,8 +34,6 @@ thinking assistant | Read the rule first.
 tool_call assistant exec_command | exec_command⏎cmd: python3 -m pytest -q nowhe
 tool_result tool exec_command failed | Chunk ID: f25be6⏎Wall time: 0.0000 seconds⏎P
 thinking assistant | Read the rule first.
-injected assistant mcp__mnemic__memory_recall | mcp__mnemic__memory_recall⏎query: loan rule
-injected tool mcp__mnemic__memory_recall ok | Wall time: 0.0060 seconds⏎Output:⏎{"result":
 thinking assistant | Read the rule first.
 turn assistant |  After 21 days.⏎
 injected system | MARK-PLAIN-SessionStart
@@ -172,7 +171,8 @@ def test_hooks_and_rollouts_tell_the_same_prompts_calls_and_answers(read: Any, t
     for hook_name, role in (("PreToolUse", "assistant"), ("PostToolUse", "tool")):
         for hook in (hook for hook in hooks if hook["hook_event_name"] == hook_name):
             key = (hook["tool_use_id"], role, session(hook))
-            assert len([e for e in events if (e.host_id, e.role, e.session) == key]) == 1
+            matching = [e for e in events if (e.host_id, e.role, e.session) == key]
+            assert len(matching) == (0 if is_own_tool(hook["tool_name"]) else 1)
 
     answers = {(e.session, to_text(e.text)) for e in turns if e.role == "assistant"}
     told = {(session(h), h["last_assistant_message"]) for h in hooks if h.get("last_assistant_message")}
@@ -285,6 +285,24 @@ def test_calls_of_every_type_are_rendered_with_their_names_and_files(read: Any, 
     ]
     assert to_text(calls[0].text) == f"apply_patch\n{patch}"
     assert to_text(calls[4].text) == "f\ntorn {"
+
+
+def test_what_this_memory_told_is_not_taken_and_a_users_own_words_never_cut(table: Any, write: Any) -> None:
+    told = "<mnemic-memory>\nlast time\n</mnemic-memory>"
+    rules = "# AGENTS.md instructions for /work\nTabs.\n\n<!-- mnemic: begin -->\nAsk.\n<!-- mnemic: end -->\nNo more."
+    path = write(
+        META,
+        message("developer", told),
+        message("user", rules),
+        message("developer", f"{told}\nother"),
+        message("developer", "<mnemic-memory>\nand cut off by the ho"),
+        shown("user_message", f"why did you say {told}"),
+    )
+    assert table(path) == [
+        "injected system | # AGENTS.md instructions for /work⏎Tabs.⏎No",
+        "injected system | other",
+        "turn user | why did you say <mnemic-memory>⏎last time⏎</",
+    ]
 
 
 def test_lines_that_lack_what_they_need_are_malformed_and_the_rest_goes_on(table: Any, write: Any) -> None:

@@ -20,6 +20,8 @@ from mnemic.hooks import FORMATS, find_transcripts, open_transcript
 GENERIC = b'{"session":"s","role":"user","text":"hello"}\n'
 CLAUDE = b'{"type":"mode","mode":"normal","sessionId":"s"}\n'
 CODEX = b'{"type":"session_meta","payload":{"id":"t"}}\n'
+GEMINI = b'{"sessionId":"s","projectHash":"p","kind":"main"}\n'
+OPENCODE = b'{\n  "info": {\n    "id": "ses_1"\n  },\n  "messages": []\n}\n'
 UNKNOWN = b'{"from":"somewhere else"}\n'
 
 
@@ -41,6 +43,11 @@ def standard_input(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
         ([b'{"type":"summary","summary":"title","leafUuid":"u"}\n'], "a.jsonl", "claude-code"),
         ([CODEX], "a.jsonl", "codex"),
         ([b'{"id":"t","timestamp":"2025-05-01","instructions":null}\n'], "a.jsonl", "codex"),
+        ([GEMINI], "a.jsonl", "gemini-cli"),
+        ([b'{"torn\n', b'{"$set":{"lastUpdated":"now"}}\n'], "a.jsonl", "gemini-cli"),
+        ([OPENCODE], "a.json", "opencode"),
+        ([b"\xef\xbb\xbf", OPENCODE], "a", "opencode"),
+        ([b'{"info":{"id":"ses_1"},"messages":[]}\n'], "a", "opencode"),
         ([b"\xef\xbb\xbf", GENERIC], "a", "jsonl"),
         ([b"\r\n", GENERIC], "a", "jsonl"),
         ([UNKNOWN, CODEX], "a", "codex"),
@@ -66,6 +73,7 @@ def test_the_first_line_that_belongs_to_a_format_decides(
     [
         (UNKNOWN, "a.json", "none of its first lines is a line of one"),
         (b"words\n", "a.jsonl", "none of its first lines is a line of one"),
+        (b'{\n "info": {}\n}\n', "a.json", "none of its first lines is a line of one"),
         (b"\x89PNG\xff\n", "a.png", "it is neither JSON Lines nor UTF-8 text"),
     ],
 )
@@ -74,7 +82,10 @@ def test_a_file_of_no_known_format_says_so_and_names_the_known(write: Any, data:
     with pytest.raises(AmbiguousFormat) as caught:
         open_transcript(path, "auto")
     assert str(caught.value) == f"{path} is no transcript of a known format: {why}."
-    assert caught.value.remedy_text == "Name its format with --format (claude-code, codex, jsonl, text)."
+    assert (
+        caught.value.remedy_text
+        == "Name its format with --format (claude-code, codex, gemini-cli, opencode, jsonl, text)."
+    )
 
 
 def test_looking_ahead_loses_no_line(write: Any, read: Any) -> None:
@@ -91,7 +102,7 @@ def test_an_unknown_format_names_the_known(write: Any) -> None:
         open_transcript(write(GENERIC), "yaml")
     assert str(caught.value) == "format cannot be 'yaml': no transcript is read by that name."
     assert caught.value.remedy_text == f"Give one of {', '.join(FORMATS)}."
-    assert FORMATS == ("auto", "claude-code", "codex", "jsonl", "text")
+    assert FORMATS == ("auto", "claude-code", "codex", "gemini-cli", "opencode", "jsonl", "text")
 
 
 def test_sizes_are_known_of_files_and_not_of_pipes(write: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -152,7 +163,7 @@ def test_a_file_without_permission_says_so(write: Any, monkeypatch: pytest.Monke
 
 @given(
     data=st.binary(max_size=80)
-    | st.lists(st.sampled_from([GENERIC, CLAUDE, CODEX, UNKNOWN, b"\n", b"x\n"])).map(b"".join)
+    | st.lists(st.sampled_from([GENERIC, CLAUDE, CODEX, GEMINI, OPENCODE, UNKNOWN, b"\n", b"x\n"])).map(b"".join)
 )
 def test_telling_a_format_depends_on_the_bytes_alone(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     def told(path: str) -> object:

@@ -1,45 +1,31 @@
-"""The real Claude Code and Codex, end to end: what their script says is exactly what is read.
+"""Transcripts of the real Claude Code and Codex: what their script says is exactly what is read.
 
-They talk to a scripted model on loopback, in a network namespace of their own; the prompt is the script. Where the
-programs and the scripts that run them are not there, these tests are skipped.
+They talk to a scripted model on loopback. Where the programs are not there, these tests are skipped.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mnemic.hooks import find_transcripts
+from tests.assistants.programs import ASSISTANTS, World, programs
 
-SCRIPTS = Path(__file__).parents[3] / "shared" / "assistants"
-PORT = "19077"
-CALLS = '@@CALL {0} {{"{1}":"echo one"}}@@ @@CALL {0} {{"{1}":"exit 3"}}@@ @@SAY Both were tried.@@'
-
-
-@pytest.fixture(scope="module")
-def programs() -> Path:
-    """The folder of the programs; skips where something is missing."""
-    folder = os.environ.get("ASSISTANTS_BIN")
-    if not folder:
-        pytest.skip("ASSISTANTS_BIN does not name the folder of the real assistants")
-    if not SCRIPTS.is_dir():
-        pytest.skip(f"{SCRIPTS}, which runs the real assistants, is not there")
-    unshare = shutil.which("unshare")
-    if unshare is None or subprocess.run([unshare, "-n", "true"], capture_output=True, check=False).returncode:
-        pytest.skip("no network namespace can be made here")
-    return Path(folder)
+pytestmark = pytest.mark.slow
 
 
-def run(script: str, work: Path, *arguments: str) -> None:
-    """Run one assistant once, offline."""
-    (work / "proj").mkdir(exist_ok=True)
-    command = [SCRIPTS / "offline.sh", PORT, work / "requests.jsonl", SCRIPTS / script, work, *arguments]
-    subprocess.run(command, check=True, capture_output=True, timeout=180)
+def two_sessions(name: str, folder: Path) -> World:
+    """A session with two calls, of which one fails, and another one that goes on with it."""
+    programs()
+    world = World(folder / "world", ASSISTANTS[name])
+    tool, argument = world.assistant.shell
+    calls = [f"[[do {tool} {json.dumps({argument: command})}]]" for command in ("echo one", "exit 3")]
+    world.say(f"Try it. {' '.join(calls)} [[say Both were tried.]]")
+    world.say("yes", resume=True)
+    return world
 
 
 def said_and_done(read: Any, table: Any, folder: Path) -> list[str]:
@@ -50,15 +36,10 @@ def said_and_done(read: Any, table: Any, folder: Path) -> list[str]:
     return [row for row in table(path) if not row.startswith("injected")]
 
 
-def test_a_scripted_session_of_claude_code_is_read_exactly(
-    programs: Path, tmp_path: Path, read: Any, table: Any
-) -> None:
-    session = "5e55101e-0000-4000-8000-00000000e2e0"
-    prompt = "Try it. " + CALLS.format("Bash", "command")
-    run("run_claude.sh", tmp_path, PORT, "-p", "--session-id", session, "--allowedTools", "Bash", "--", prompt)
-    run("run_claude.sh", tmp_path, PORT, "-p", "--resume", session, "--", "yes")
-    assert said_and_done(read, table, tmp_path / "home" / ".claude" / "projects") == [
-        'turn user | Try it. @@CALL Bash {"command":"echo one"}@@',
+def test_a_scripted_session_of_claude_code_is_read_exactly(tmp_path: Path, read: Any, table: Any) -> None:
+    world = two_sessions("claude-code", tmp_path)
+    assert said_and_done(read, table, world.home / ".claude" / "projects") == [
+        'turn user | Try it. [[do Bash {"command": "echo one"}]]',
         "tool_call assistant Bash | Bash⏎command: echo one",
         "tool_result tool Bash ok | one",
         "tool_call assistant Bash | Bash⏎command: exit 3",
@@ -69,19 +50,13 @@ def test_a_scripted_session_of_claude_code_is_read_exactly(
     ]
 
 
-def test_a_scripted_session_of_codex_is_read_exactly(programs: Path, tmp_path: Path, read: Any, table: Any) -> None:
-    settings = (SCRIPTS / "conf" / "codex.config.toml").read_text("utf-8").split("[mcp_servers")[0]
-    settings = "\n".join(line for line in settings.splitlines() if not line.startswith("notify"))
-    (tmp_path / "codex").mkdir()
-    (tmp_path / "codex" / "config.toml").write_text(settings.replace("@PORT@", PORT), "utf-8")
-    prompt = "Try it. " + CALLS.format("exec_command", "cmd")
-    run("run_codex.sh", tmp_path, "exec", "--json", "--skip-git-repo-check", prompt)
-    run("run_codex.sh", tmp_path, "exec", "--json", "--skip-git-repo-check", "resume", "--last", "yes")
-    rows = said_and_done(read, table, tmp_path / "codex" / "sessions")
+def test_a_scripted_session_of_codex_is_read_exactly(tmp_path: Path, read: Any, table: Any) -> None:
+    world = two_sessions("codex", tmp_path)
+    rows = said_and_done(read, table, world.home / ".codex" / "sessions")
     results = [row.split(" | ")[0] for row in rows if row.startswith("tool_result")]
     assert results == ["tool_result tool exec_command ok", "tool_result tool exec_command failed"]
     assert [row for row in rows if not row.startswith("tool_result")] == [
-        'turn user | Try it. @@CALL exec_command {"cmd":"echo one',
+        'turn user | Try it. [[do exec_command {"cmd": "echo one"',
         "tool_call assistant exec_command | exec_command⏎cmd: echo one",
         "tool_call assistant exec_command | exec_command⏎cmd: exit 3",
         "turn assistant | Both were tried.",

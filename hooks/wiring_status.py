@@ -1,0 +1,199 @@
+"""How a host is wired: what its configuration says, whether its hooks would run, and a trial event to prove it.
+
+Nothing here changes a configuration. The trial goes through the command as it stands in the host's own file; whoever
+asks for it looks in the store whether it arrived.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+
+import msgspec
+
+from mnemic.actors.contract import Clock
+from mnemic.actors.errors import BadConfiguration
+from mnemic.hooks.codex_trust import hooks_seen
+from mnemic.hooks.commands import Wiring
+from mnemic.hooks.edits import Block, FileEdits, Hook, Member, Table, Whole
+from mnemic.hooks.file_edits import hook_commands, there
+from mnemic.hooks.hosts import missing
+from mnemic.hooks.json_tree import Broken
+from mnemic.hooks.opencode_wiring import called_by_plugin
+from mnemic.hooks.wiring import read_text
+from mnemic.hooks.wiring_host import Host
+from mnemic.hooks.wiring_record import HostTrace
+
+__all__ = ["HostStatus", "fire", "look_at", "wired_as"]
+
+_TRIAL_S = 20.0
+
+
+class HostStatus(msgspec.Struct, kw_only=True):
+    """How one host is wired."""
+
+    name: str
+    """The host."""
+    here: bool
+    """Whether it seems to be on this machine at all."""
+    events: dict[str, str]
+    """Each event: ``wired``, ``differs`` (another home's, or older) or ``missing``."""
+    mcp: str
+    """The same of the MCP server."""
+    instructions: str
+    """The same of the instructions; empty where it has no file for them."""
+    wrong: list[str]
+    """What keeps it from working, a sentence each."""
+    trial: str = ""
+    """``arrived``, why it did not, or nothing where none was made."""
+    notes: list[str] = msgspec.field(default_factory=list)
+    """What can be known and is no fault."""
+    remedy: str = ""
+    """The command that wires it as it was wired."""
+
+    @property
+    def wired(self) -> bool:
+        """Whether any of its events is, if only by another home or an older Mnemic."""
+        return set(self.events.values()) != {"missing"}
+
+    @property
+    def lacking(self) -> list[str]:
+        """What is not as an install would have it."""
+        parts = {**self.events, "MCP": self.mcp, "instructions": self.instructions or "wired"}
+        return [part for part, state in parts.items() if state != "wired"]
+
+
+def wired_as(wiring: Wiring, known: HostTrace | None) -> Wiring:
+    """What a host was wired to be, where that was recorded; else what it would be."""
+    if known is None:
+        return wiring
+    return msgspec.structs.replace(
+        wiring,
+        mind=known.mind,
+        recall_prompts=known.recall_prompts,
+        environment={**wiring.environment, **known.places},
+    )
+
+
+def look_at(host: Host, wiring: Wiring, clock: Clock) -> HostStatus:
+    """Look at a host's configuration, at what its hooks call, and whether it lets them run."""
+    status = HostStatus(
+        name=host.name,
+        here=not missing(host, wiring.environment),
+        events={one.event: "missing" for one in host.events},
+        mcp="missing",
+        instructions="",
+        wrong=[],
+        remedy=_install_command(host, wiring),
+    )
+    for file in host.files(wiring):
+        try:
+            _look_in(file, host, status)
+        except BadConfiguration as error:
+            status.wrong.append(f"{file.path} cannot be read: {error.operands['why']}")
+    if status.wired:
+        _look_around(host, wiring, clock, status)
+    return status
+
+
+def _install_command(host: Host, wiring: Wiring) -> str:
+    words = ["mnemic", "hooks", "install", "--assistant", host.name, "--apply"]
+    words += ["--recall-prompts"] if wiring.recall_prompts else []
+    return " ".join(words if wiring.mind == "default" else [*words, "--mind", wiring.mind])
+
+
+def _look_in(file: FileEdits, host: Host, status: HostStatus) -> None:
+    text = read_text(file)
+    if any(isinstance(edit, Block) for edit in file.edits):
+        status.instructions = "missing"
+    if text is None:
+        return
+    try:
+        present = list(there(text, file, host.name))
+        written = {event for event, _ in hook_commands(text, file, host.name)}
+    except Broken as error:
+        raise BadConfiguration(path=str(file.path), why=str(error)) from error
+    names = {one.name: one.event for one in host.events}
+    for edit, same in present:
+        if isinstance(edit, Hook):
+            event = names[edit.path[-1]]
+            status.events[event] = "wired" if same else "differs" if event in written else "missing"
+        elif isinstance(edit, Whole) and file.path.suffix == ".js":
+            state = "wired" if same else "differs" if called_by_plugin(text) else "missing"
+            status.events = dict.fromkeys(status.events, state)
+        elif isinstance(edit, Block):
+            status.instructions = "wired" if same else "differs" if "mnemic: begin" in text else "missing"
+        elif isinstance(edit, Member) or (isinstance(edit, Table) and edit.name[0] == "mcp_servers"):
+            status.mcp = "wired" if same else "missing"
+
+
+def _look_around(host: Host, wiring: Wiring, clock: Clock, status: HostStatus) -> None:
+    if not os.access(wiring.executable, os.X_OK):
+        status.wrong.append(f"{wiring.executable} is missing: the hooks are silent, and keep nothing")
+    blocked = host.blocked(wiring.environment)
+    if blocked:
+        status.wrong.append(f"its own settings keep hooks from running: {blocked}")
+    if wiring.environment.get("MNEMIC_OFF", "") not in ("", "0"):
+        status.wrong.append("MNEMIC_OFF is set here: hooks that see it keep nothing")
+    if host.name == "codex":
+        seen = hooks_seen(wiring.environment, clock)
+        if seen is None:
+            status.notes.append(
+                "whether Codex trusts its hooks is not known: it could not be asked (no codex in $PATH?)"
+            )
+        unseen = {one.event for one in host.events} - {hook.event for hook in seen or ()}
+        if seen is not None and unseen:
+            status.wrong.append(f"Codex does not see: {', '.join(sorted(unseen))}")
+        untrusted = sorted(hook.event for hook in seen or () if not hook.trusted)
+        off = sorted(hook.event for hook in seen or () if hook.trusted and not hook.enabled)
+        if untrusted:
+            status.wrong.append(f"Codex does not trust, and so does not run: {', '.join(untrusted)}")
+        if off:
+            status.wrong.append(f"switched off in Codex (/hooks): {', '.join(off)}")
+
+
+# --- the trial -------------------------------------------------------------------------------------------------------
+
+
+def fire(host: Host, wiring: Wiring, nonce: str) -> str:
+    """Run the command that stands in a host's configuration for a prompt, on a trial event; returns why it could not.
+
+    Args:
+        nonce: tells this trial from others.
+    """
+    command = next(_prompt_commands(host, wiring), None)
+    if command is None:
+        return "no command for a prompt is in its configuration"
+    payload = {**host.trial("mnemic-check", str(wiring.home)), "mnemic_check": nonce}
+    try:
+        ended = subprocess.run(
+            command,
+            input=json.dumps(payload).encode(),
+            env=dict(wiring.environment),
+            cwd=wiring.home,
+            capture_output=True,
+            timeout=_TRIAL_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"the command did not end within {_TRIAL_S:g} s"
+    except OSError as error:
+        return f"the command could not be run ({error.strerror or type(error).__name__})"
+    return f"the command ended with {ended.returncode}" if ended.returncode else ""
+
+
+def _prompt_commands(host: Host, wiring: Wiring) -> Iterator[list[str]]:
+    for file in host.files(wiring):
+        text = read_text(file)
+        if text is None:
+            continue
+        if file.format == "whole":
+            words = called_by_plugin(text)
+            if words is not None:
+                yield words
+        elif file.format.startswith("json"):
+            yield from (
+                ["/bin/sh", "-c", told] for event, told in hook_commands(text, file, host.name) if event == "prompt"
+            )
