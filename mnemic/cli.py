@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from mnemic import __version__
 from mnemic.actors.errors import InvalidValue, MnemicError, SourceUnreadable
 from mnemic.actors.events import DEFAULT_KINDS, KINDS
 from mnemic.actors.times import parse_time
 from mnemic.errors import exit_code
+from mnemic.hooks_cli import add_hook_commands
 from mnemic.interrupts import Terminated, breakable_stdin, heed_sigterm, need_stdin
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.hardening import leave_no_core
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["cli", "main"]
 
 _CLOCK = SystemClock()
+_CATCH_UP_S = 3.0  # some thousand records
 
 
 class Chosen:
@@ -60,11 +63,13 @@ class Chosen:
         self.as_json = as_json
 
     @contextmanager
-    def open(self, *, create: bool, alone: bool = False) -> Iterator[Mind]:
+    def open(self, *, create: bool, alone: bool = False, asking: bool = False) -> Iterator[Mind]:
         """The mind, by way of the home's process where it runs, else opened here; let go of at the end.
 
         Args:
             alone: whether to open it here in any case.
+            asking: whether to take in first what hooks kept, as far as that takes no longer than a moment; a process
+                does so by itself.
         """
         from mnemic.mind import Mind
 
@@ -79,6 +84,9 @@ class Chosen:
                     yield served
                 return
         with log_to(self.home / "mnemic.log"), Mind.open(self.home, self.mind, create=create) as mind:
+            if asking:
+                until_s = _CLOCK.monotonic_s() + _CATCH_UP_S
+                mind.catch_up(lambda: _CLOCK.monotonic_s() < until_s)
             yield mind
 
     def say(self, view: Any, lines: Callable[[], Iterator[str]]) -> None:
@@ -139,7 +147,7 @@ def init(chosen: Chosen) -> None:
     show_default=True,
     metavar="FORMAT",
     callback=lambda context, option, value: _known_format(value),
-    help="auto, claude-code, codex, jsonl or text.",
+    help="auto, claude-code, codex, gemini-cli, opencode, jsonl or text.",
 )
 @click.option("--scope", metavar="W/P", help="Scope they belong to; else each one's own, or its folder's project.")
 @click.option("--no-meaning", is_flag=True, help="Do not wait for the meaning; the next capture adds what is missing.")
@@ -235,7 +243,7 @@ def recall(
 
     as_of_us, since_us, until_us = (None if text is None else parse_time(text) for text in (as_of, since, until))
     started = _CLOCK.monotonic_s()
-    with chosen.open(create=False) as mind:
+    with chosen.open(create=False, asking=True) as mind:
         scope, found = _scope(mind, scope)
         recalled = mind.recall(
             query,
@@ -295,8 +303,9 @@ def forget(chosen: Chosen, ids: tuple[str, ...], reason: str, undo: bool) -> Non
 @_options
 def status(chosen: Chosen) -> None:
     """What is there, and what is degraded."""
-    with chosen.open(create=False) as mind:
-        view = mind.status_view()
+    with chosen.open(create=False, asking=True) as mind:
+        status = mind.status()
+        view = msgspec.to_builtins(status)
 
     def lines() -> Iterator[str]:
         counts = view["counts"]
@@ -316,6 +325,7 @@ def status(chosen: Chosen) -> None:
             yield f"  {scope['path'] or '(no scope)'}: {scope['memories']} ({scope['found']})"
         yield f"kinds: {', '.join(f'{kind} {count}' for kind, count in counts['kinds'].items()) or 'none yet'}"
         yield f"embedded by {view['encoder'] or 'nobody'}, vectors compared by {counts['scan']}"
+        yield from status.capture.lines()
         yield from actor_lines(society)
         yield from (f"degraded: {line}" for line in view["degraded"] or ["nothing"])
 
@@ -334,6 +344,7 @@ def doctor(chosen: Chosen, repair: bool) -> None:
             chosen.home,
             chosen.mind,
             _CLOCK,
+            os.environ,
             mend=repair,
             opened=lambda: chosen.open(create=False),
             progress=progress,
@@ -398,6 +409,9 @@ def demo(chosen: Chosen) -> None:
     chosen.say(view, lambda: iter(lines))
 
 
+add_hook_commands(cli, _options, _CLOCK)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command; every error ends as one sentence, a remedy and an exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
@@ -454,7 +468,9 @@ def _scope(mind: Mind, named: str | None) -> tuple[str, str]:
 
 def _need_one(sources: Sequence[str]) -> None:
     """Refuse sources of which none is there, before a mind is made for them."""
-    if any(source == "-" or os.path.exists(source) for source in sources):
+    from mnemic.hooks.opencode_database import database_at
+
+    if any(source == "-" or os.path.exists(source) or database_at(source) for source in sources):
         return
     try:
         os.stat(sources[0])

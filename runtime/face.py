@@ -83,6 +83,10 @@ class MindPort(Protocol):
         """Find the scope of a folder."""
         ...
 
+    def hook_answer(self, assistant: str, event: str, cwd: str | None, payload: bytes) -> bytes:
+        """What a hook is to print: the exact bytes."""
+        ...
+
     def status_view(self) -> dict[str, Any]:
         """What there is, as JSON."""
         ...

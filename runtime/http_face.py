@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
+from urllib.parse import unquote_to_bytes
 
 import msgspec
 from starlette.datastructures import Headers
@@ -156,6 +157,9 @@ def make_app(minds: Minds, door: Door, *, metrics: Callable[[], tuple[str, bytes
 
         return endpoint
 
+    async def hook(request: Request) -> Response:
+        return Response(await _hook_answer(request, minds, door), media_type=_JSON)
+
     async def drain(request: Request) -> Response:
         given = _drain_request(await read_body(request))
         await work(lambda _: door.drain(*given))
@@ -178,6 +182,7 @@ def make_app(minds: Minds, door: Door, *, metrics: Callable[[], tuple[str, bytes
             Route("/api/replay", about("replay", lambda society: {"replayed": society.replay()}), methods=["POST"]),
             Route("/api/release", about("release", lambda society: {"released": society.release()}), methods=["POST"]),
             Route("/api/drain", drain, methods=["POST"]),
+            Route("/api/hook", hook, methods=["POST"]),
             Route("/api/{message}", ask, methods=["POST"]),
             Route("/healthz", healthz, methods=["GET"]),
             Route("/metrics", show_metrics, methods=["GET"]),
@@ -321,6 +326,26 @@ def _unknown(path: str, known: Mapping[str, Any]) -> Response:
 
 def _json(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     return Response(json.dumps(value, separators=(",", ":")), status, headers, _JSON)
+
+
+# --- hooks -----------------------------------------------------------------------------------------------------------
+
+
+async def _hook_answer(request: Request, minds: Minds, door: Door) -> bytes:
+    """What a hook prints. Whatever is wrong is logged, and the hook told nothing: an assistant must never see it."""
+    said = {name: request.headers.get(f"mnemic-{name}") for name in ("assistant", "event", "cwd")}
+    assistant, event, cwd = (None if value is None else os.fsdecode(unquote_to_bytes(value)) for value in said.values())
+    try:
+        asked, payload = _Asked.of(request.headers), await read_body(request)
+
+        def verb(_: Progress | None) -> bytes:
+            with door.serving("hook", asked.trace), minds.use(asked.mind, create=False) as mind:
+                return mind.hook_answer(assistant or "", event or "", cwd, payload)
+
+        return await work(verb)
+    except MnemicError as error:
+        _log.warning("a hook was told nothing: %s", error.code, extra={"code": error.code})
+        return b""
 
 
 # --- requests --------------------------------------------------------------------------------------------------------

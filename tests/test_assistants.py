@@ -1,165 +1,164 @@
-"""The real assistants, wired by their own commands to the real `mnemic mcp`, offline, with a scripted model.
+"""The real Claude Code, Codex, Gemini CLI and OpenCode, wired by one command, with a scripted model on loopback.
 
-They run in a network namespace of their own; the prompt is the script. Where the programs or the scripts that run them
-are not there, these tests are skipped.
+Each has two sessions: in the first a decision, a tool call that fails, one that succeeds and an answer; in the second
+the model asks the memory itself. Then what reached the model, what the store holds, and what uninstalling leaves.
+Where the programs are not there, these tests are skipped.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
-import sys
-from collections.abc import Callable
+import re
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
-from mnemic.hooks import find_transcripts
-from tests.faces import git_project, run
+from mnemic.actors.events import to_text
+from mnemic.actors.messages import Memory
+from mnemic.runtime.homes import open_mind
+from mnemic.runtime.reader import open_reader
+from tests.assistants.programs import ASSISTANTS, SENT, World, programs
+from tests.faces import until
 
-SCRIPTS = Path(__file__).parents[2] / "shared" / "assistants"
-PORT = "19078"
-ANSWER = "The pier is 38 m long since the storm."
-KEEP = '@@CALL {0}memory_capture {{"text":"The pier is 38 m long since the storm.","kind":"decision"}}@@'
-ASK = '@@CALL {0}memory_recall {{"query":"length of the pier"}}@@ @@SAY It is 38 m.@@'
-MISS = '@@CALL {0}memory_get {{"ids":["nothing"]}}@@'
-PROMPT = f"Remember the pier. {KEEP} {ASK} {MISS}"
+pytestmark = pytest.mark.slow
 
-Make = Callable[[Path], list[Any]]
-
-
-def programs() -> Path:
-    """The folder of the programs; skips where something is missing."""
-    folder = os.environ.get("ASSISTANTS_BIN")
-    if not folder:
-        pytest.skip("ASSISTANTS_BIN does not name the folder of the real assistants")
-    if not SCRIPTS.is_dir():
-        pytest.skip(f"{SCRIPTS}, which runs the real assistants, is not there")
-    unshare = shutil.which("unshare")
-    if unshare is None or subprocess.run([unshare, "-n", "true"], capture_output=True, check=False).returncode:
-        pytest.skip("no network namespace can be made here")
-    return Path(folder)
+DECISION = "We decided: the pier lamp has 38 lumen from now on."
+QUESTION = "How bright is the lamp?"
+ANSWER = "It has 38 lumen, as you decided."
+AGAIN = "And which lamp is it?"
+TOLD = "Where we left off"
+ECHO, LAMP = re.compile("echo (?:dark|lit)"), re.compile(r"\b(?:dark|lit)\b")
 
 
-def mnemic_command() -> str:
-    """The command as it is installed."""
-    return str(Path(sys.executable).parent / "mnemic")
+class Story(NamedTuple):
+    """What an assistant went through, and what came of it."""
+
+    world: World
+    before: dict[Path, bytes]
+    """Its settings before anything was installed."""
+    untouched: dict[Path, bytes]
+    """The same after a preview."""
+    second: list[Any]
+    """Bodies of the requests of the second session."""
+    compacted: list[Any]
+    """Bodies of the requests of its compaction, and of a prompt after it."""
 
 
-def alone(command: list[Any], **environment: str) -> None:
-    """Run a program once without a network."""
-    clean = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
-    subprocess.run(
-        ["unshare", "-n", *command], env=clean | environment, check=True, capture_output=True, timeout=120, input=b""
-    )
+def settings_of(world: World) -> dict[Path, bytes]:
+    """The assistant's own settings, those that somebody else makes meanwhile included."""
+    return {path: path.read_bytes() for path in world.assistant.settings(world.home, world.project)}
 
 
-def wire_claude(work: Path) -> None:
-    add = ["mcp", "add", "mnemic", "--scope", "user", "-e", f"MNEMIC_HOME={work / 'memory'}"]
-    (work / "home").mkdir()
-    alone([programs() / "claude", *add, "--", mnemic_command(), "mcp"], HOME=str(work / "home"))
+def settled(world: World) -> None:
+    """Wait until all that hooks kept, and every transcript of a session that is over, is in the store."""
+
+    def quiet() -> bool:
+        said = world.mnemic("status", "--json")
+        assert said.returncode == 0, said.stderr
+        capture = json.loads(said.stdout)["capture"]
+        return not capture["backlog"]["size_bytes"] and not capture["transcripts"]
+
+    until(quiet)
 
 
-def ask_claude(work: Path, prompt: str) -> list[Any]:
-    tools = "mcp__mnemic__memory_capture,mcp__mnemic__memory_recall,mcp__mnemic__memory_get"
-    return [SCRIPTS / "run_claude.sh", work, PORT, "-p", "--allowedTools", tools, "--", prompt]
+def kept(world: World) -> list[Memory]:
+    """Everything that the store holds."""
+    folder, keys = open_mind(world.memory, "default")
+    reader = open_reader(folder.store, keys)
+    try:
+        with reader.snapshot() as snapshot:
+            return snapshot.records([int(row) for row in snapshot.memories(0).row])
+    finally:
+        reader.close()
 
 
-def wire_codex(work: Path) -> None:
-    settings = (SCRIPTS / "conf" / "codex.config.toml").read_text("utf-8").split("[mcp_servers")[0]
-    settings = "\n".join(line for line in settings.splitlines() if not line.startswith("notify"))
-    config = work / "codex" / "config.toml"
-    config.parent.mkdir()
-    config.write_text(settings.replace("@PORT@", PORT), "utf-8")
-    add = ["mcp", "add", "mnemic", "--env", f"MNEMIC_HOME={work / 'memory'}"]
-    alone([programs() / "codex", *add, "--", mnemic_command(), "mcp"], CODEX_HOME=str(work / "codex"))
-    written = config.read_text("utf-8")
-    # Required, or on a busy machine the first turn begins before the server is there.
-    approve = '[mcp_servers.mnemic]\ndefault_tools_approval_mode = "approve"\nrequired = true\nstartup_timeout_sec = 60'
-    config.write_text(written.replace("[mcp_servers.mnemic]", approve, 1), "utf-8")
-
-
-def ask_codex(work: Path, prompt: str) -> list[Any]:
-    return [SCRIPTS / "run_codex.sh", work, "exec", "--json", prompt]
-
-
-def wire_gemini(work: Path) -> None:
-    settings = json.loads((SCRIPTS / "conf" / "gemini.settings.json").read_text("utf-8"))
-    del settings["hooks"]
-    server = {"command": mnemic_command(), "args": ["mcp", "--home", str(work / "memory")], "trust": True}
-    path = work / "home" / ".gemini" / "settings.json"
-    path.parent.mkdir(parents=True)
-    path.write_text(json.dumps(settings | {"mcpServers": {"mnemic": server}}), "utf-8")
-
-
-def ask_gemini(work: Path, prompt: str) -> list[Any]:
-    return [SCRIPTS / "run_gemini.sh", work, PORT, "-p", prompt, "--output-format", "json"]
-
-
-def wire_opencode(work: Path) -> None:
-    settings = json.loads((SCRIPTS / "conf" / "opencode.json").read_text("utf-8").replace("@PORT@", PORT))
-    command = [mnemic_command(), "mcp", "--home", str(work / "memory")]
-    settings["mcp"] = {"mnemic": {"type": "local", "command": command, "enabled": True}}
-    (work / "proj" / "opencode.json").write_text(json.dumps(settings), "utf-8")
-
-
-def ask_opencode(work: Path, prompt: str) -> list[Any]:
-    return ["env", f"PROMPT={prompt}", SCRIPTS / "run_opencode.sh", work, "run", "--format", "json"]
-
-
-ASSISTANTS = {
-    "claude": (wire_claude, ask_claude, "mcp__mnemic__"),
-    "codex": (wire_codex, ask_codex, "mcp__mnemic__"),
-    "gemini": (wire_gemini, ask_gemini, "mcp_mnemic_"),
-    "opencode": (wire_opencode, ask_opencode, "mnemic_"),
-}
-
-
-def converse(name: str, work: Path, prompt: str = PROMPT) -> list[dict[str, Any]]:
-    """Wire an assistant, let it hold the scripted conversation; returns what reached its model."""
+@pytest.fixture(scope="module", params=ASSISTANTS)
+def story(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+    """The two sessions of one assistant."""
     programs()
-    wire, ask, prefix = ASSISTANTS[name]
-    git_project(work / "proj")
-    wire(work)
-    requests = work / "requests.jsonl"
-    subprocess.run(
-        [SCRIPTS / "offline.sh", PORT, requests, *ask(work, prompt.format(prefix))],
-        check=True,
-        capture_output=True,
-        timeout=240,
-    )
-    return [json.loads(line) for line in requests.read_text("utf-8").splitlines()]
+    world = World(tmp_path_factory.mktemp(request.param) / "world", ASSISTANTS[request.param])
+    before = settings_of(world)
+    install = ("hooks", "install", "--assistant", world.assistant.name, "--no-backfill")
+    assert world.mnemic(*install).returncode == 0
+    untouched = settings_of(world)
+    applied = world.mnemic(*install, "--apply")
+    assert applied.returncode == 0, applied.stderr
+    tool, argument = world.assistant.shell
+    fails, works = ({argument: command} for command in ("echo dark; exit 3", "echo lit"))
+    try:
+        world.say(f"{DECISION} [[do {tool} {json.dumps(fails)}]] [[do {tool} {json.dumps(works)}]] [[say It is lit.]]")
+        settled(world)
+        asks = f'[[do {world.assistant.tools}memory_recall {{"query": "how bright is the lamp of the pier"}}]]'
+        second = world.say(f"{QUESTION} {asks} [[say {ANSWER}]]")
+        if world.assistant.subagent:
+            world.say(world.assistant.subagent, resume=True)
+        compacted = world.say(world.assistant.compact, resume=True) + world.say(AGAIN, resume=True)
+        settled(world)
+        yield Story(world, before, untouched, *([one["body"] for one in part] for part in (second, compacted)))
+    finally:
+        world.mnemic("uninstall", "--yes")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ASSISTANTS)
-def test_an_assistant_keeps_a_memory_and_its_model_gets_it_back(name: str, tmp_path: Path) -> None:
-    requests = converse(name, tmp_path)
-    bodies = [json.dumps(request["body"]) for request in requests]
-    assert any("scope_found" in body and body.count(ANSWER) > 1 for body in bodies), "recall's answer reached no model"
-    assert any("no_such_memory" in body for body in bodies), "the error reached no model"
-    home = tmp_path / "memory"
-    kept = run("recall", "length of the pier", "--home", home, "--scope", "proj", "--json").json["hits"]
-    assert [(hit["text"], hit["kind"], hit["scope"]) for hit in kept] == [(ANSWER, "decision", "proj")]
+def test_a_preview_changes_nothing(story: Story) -> None:
+    assert story.untouched == story.before
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "transcripts"), [("claude", "home/.claude/projects"), ("codex", "codex/sessions")])
-def test_the_transcript_of_it_is_captured_without_the_memorys_own_echo(
-    name: str, transcripts: str, tmp_path: Path
-) -> None:
-    converse(name, tmp_path)
-    home = tmp_path / "memory"
-    assert len(find_transcripts(str(tmp_path / transcripts))) == 1
-    captured = run("capture", tmp_path / transcripts, "--home", home, "--json")
-    assert (captured.code, captured.json["malformed"], captured.json["scopes"]) == (0, 0, ["proj"])
-    hits = run("recall", "length of the pier since the storm", "--home", home, "--scope", "proj", "--json").json["hits"]
-    turns = [hit["text"] for hit in hits if hit["kind"] == "turn"]
-    assert [text for text in turns if text.startswith("Remember the pier.")]
-    assert "It is 38 m." in turns
-    assert ANSWER in [hit["text"] for hit in hits], "the memory that the assistant kept itself"
-    echo = [hit for hit in hits if hit["kind"] != "turn" and hit["text"] != ANSWER]
-    assert echo == [], "what the memory was asked, or what it answered, is recalled"
+def test_the_decision_is_before_the_model_when_the_second_session_starts(story: Story) -> None:
+    (first, *_) = [body for body in map(json.dumps, story.second) if QUESTION in body]
+    assert "38 lumen" in first
+    assert TOLD in first
+
+
+def test_what_the_model_asks_the_memory_is_answered(story: Story) -> None:
+    answered = [body for body in map(json.dumps, story.second) if "scope_found" in body]
+    assert answered
+    assert "38 lumen" in answered[-1].partition("scope_found")[0] + answered[-1].partition("scope_found")[2]
+
+
+def test_the_store_holds_each_prompt_reply_call_and_result_once(story: Story) -> None:
+    found = Counter((one.kind, one.role, to_text(one.text).partition(" [[")[0]) for one in kept(story.world))
+    assert found["turn", "user", DECISION] == 1
+    assert found["turn", "user", QUESTION] == 1
+    assert found["turn", "assistant", "It is lit."] == 1
+    assert found["turn", "assistant", ANSWER] == 1
+    memories = kept(story.world)
+    calls = [one for one in memories if one.kind == "tool_call" and ECHO.search(to_text(one.text))]
+    results = [one for one in memories if one.kind == "tool_result" and LAMP.search(to_text(one.text))]
+    assert [("exit 3" in to_text(one.text), "echo lit" in to_text(one.text)) for one in calls] == [
+        (True, False),
+        (False, True),
+    ]
+    assert [("dark" in to_text(one.text), one.outcome) for one in results] == [(True, "failed"), (False, "ok")]
+    assert {(one.scope, one.branch) for one in memories if one.kind == "turn"} == {("pier", "jetty")}
+
+
+def test_what_the_memory_was_asked_or_gave_is_not_in_it(story: Story) -> None:
+    texts = [to_text(one.text) for one in kept(story.world)]
+    assert [text for text in texts if TOLD in text] == []
+    assert [text for text in texts if "scope_found" in text] == []
+    assert sum(DECISION in text for text in texts) == 1
+
+
+def test_a_subagents_words_are_kept_in_a_session_of_its_own(story: Story) -> None:
+    if not story.world.assistant.subagent:
+        pytest.skip(f"{story.world.assistant.name} sends no subagent by a script of one step")
+    memories = kept(story.world)
+    (sent,) = [one for one in memories if to_text(one.text) == SENT and one.role == "assistant" and one.kind == "turn"]
+    parents = {one.session for one in memories if to_text(one.text) == QUESTION or to_text(one.text).startswith("Have")}
+    assert sent.session.partition("/")[0] in parents
+    assert sent.session not in parents
+
+
+def test_after_a_compaction_the_model_is_told_again_and_the_session_goes_on_once(story: Story) -> None:
+    assert any(TOLD in body and AGAIN in body for body in map(json.dumps, story.compacted))
+    found = Counter(to_text(one.text) for one in kept(story.world) if one.kind == "turn" and one.role == "user")
+    assert found[AGAIN] == 1
+
+
+def test_uninstalling_leaves_the_settings_as_they_were(story: Story) -> None:
+    undone = story.world.mnemic("hooks", "uninstall", "--assistant", story.world.assistant.name, "--apply")
+    assert undone.returncode == 0, undone.stderr
+    assert settings_of(story.world) == story.before

@@ -18,7 +18,7 @@ RANKS = {"_native": 0, "hd": 1, "algorithms": 1, "actors": 2, "runtime": 3, "hoo
 """A module imports its own folder and what stands lower; the root of the package, ``""``, stands above everything."""
 
 FOLDERS = sorted(RANKS.keys() - {"", "_native"})
-HEAVY = {"torch", "torchhd", "ray", "leidenalg", "networkx", "mcp", "prometheus_client", "uvicorn"}
+HEAVY = {"torch", "torchhd", "ray", "leidenalg", "networkx", "mcp", "prometheus_client", "re2", "uvicorn"}
 TOGETHER = {"mcp": {f"runtime/mcp_{part}.py" for part in ("face", "http", "stream", "tools")}}
 """Modules that share a heavy package, since none of them is ever loaded without the others."""
 PURE = {"hd", "algorithms"}
