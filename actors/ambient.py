@@ -111,6 +111,8 @@ class WaitingCounts(_Message, frozen=True, kw_only=True):
 
     offsets: dict[bytes, int]
     """How far each spool file is taken in, by its id."""
+    oldest_at: int | None = None
+    """World time of the oldest event in the spool that is not taken in, microseconds."""
     records: int
     """Records of hooks taken in so far."""
     torn: int

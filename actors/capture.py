@@ -109,7 +109,8 @@ class CaptureActor:
             case QueueTranscripts():
                 return self._queueing.queue(message, context)
             case Waiting():
-                return self._queueing.waiting(context)
+                counts = self._queueing.waiting(context)
+                return msgspec.structs.replace(counts, oldest_at=self._draining.oldest_at(counts.offsets))
             case ReadAgain():
                 return self._draining.read_again(message, context)
             case _:

@@ -1,15 +1,15 @@
 """Draining: from what hooks kept in the spool to memories, exactly once.
 
 What the Capture actor does for `DrainSpool` and `ReadAgain`. All that follows from a part of a spool file goes to the
-Store in one transaction with how far the file is taken in, under a key that follows from the file and the place: whoever is
-killed when, the part is taken in once. What cannot be understood is set aside, whole, and the rest goes on.
+Store in one transaction with how far the file is taken in, under a key that follows from the file and the place:
+whoever is killed when, the part is taken in once. What cannot be understood is set aside, whole; the rest goes on.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -69,16 +69,24 @@ class Draining:
         Raises:
             StoreError, RuntimeFault: nothing of this part was kept; it comes again.
         """
-        if self._spool is None:
-            self._spool = self._open_spool()
+        spool = self._opened()
         with self._queueing.source.snapshot() as snapshot:
             offsets, tears = snapshot.spool_offsets(), snapshot.spool_tears()
-        part = self._spool.read(offsets, 1 if self._singly else self._batch_records, self._batch_bytes)
+        part = spool.read(offsets, 1 if self._singly else self._batch_records, self._batch_bytes)
         if part is not None:
             return self._take_in(part, offsets.get(part.file, 0), tears.get(part.file, 0), context)
         self._singly = 0
-        self._spool.clear(offsets)
+        spool.clear(offsets)
         return self._queueing.take_due(context) if message.transcripts else Drained()
+
+    def oldest_at(self, offsets: Mapping[bytes, int]) -> int | None:
+        """World time of the oldest event that is not taken in, microseconds."""
+        return self._opened().oldest_at(offsets)
+
+    def _opened(self) -> SpoolPort:
+        if self._spool is None:
+            self._spool = self._open_spool()
+        return self._spool
 
     def read_again(self, message: ReadAgain, context: Context) -> Reread:
         """Try again what was set aside: the next few records, each for itself; then transcripts that failed."""

@@ -190,6 +190,10 @@ class SpoolPort(Protocol):
         """Remove files that are taken in to their end and have been silent for a while; returns their ids."""
         ...
 
+    def oldest_at(self, offsets: Mapping[bytes, int]) -> int | None:
+        """World time of the oldest event that is not taken in, microseconds; ``None`` where nothing waits."""
+        ...
+
 
 class Scrubbed(msgspec.Struct, frozen=True):
     """A text without what must not be kept."""

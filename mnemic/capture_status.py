@@ -81,17 +81,17 @@ class CaptureStatus(msgspec.Struct, kw_only=True):
             yield f"transcripts: {self.transcripts_failed} could not be read; `mnemic doctor` shows them"
 
 
-def capture_status(spool: Path, waiting: WaitingCounts, now: int, private: bytes | None) -> CaptureStatus:
+def capture_status(spool: Path, waiting: WaitingCounts, now: int) -> CaptureStatus:
     """Look at a mind's spool, beside what its store knows.
 
     Args:
         now: world time, microseconds.
-        private: opens what waits, so that its age is exact; else it is that of the file.
     """
-    found = backlog(spool, waiting.offsets, private)
+    found = backlog(spool, waiting.offsets)
+    oldest_at = found.oldest_at if waiting.oldest_at is None or found.oldest_at is None else waiting.oldest_at
     return CaptureStatus(
         backlog=found,
-        waits_s=None if found.oldest_at is None else max(0.0, (now - found.oldest_at) / 1e6),
+        waits_s=None if oldest_at is None else max(0.0, (now - oldest_at) / 1e6),
         losses=losses(spool),
         records=waiting.records,
         torn=waiting.torn,

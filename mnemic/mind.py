@@ -510,9 +510,8 @@ class Mind:
 
     def status(self) -> Status:
         """What there is, and how it is."""
-        from mnemic.capture_status import capture_status  # here: only this needs it, and it loads ciphers
+        from mnemic.capture_status import capture_status  # here: only this needs it
         from mnemic.runtime.clock import SystemClock
-        from mnemic.runtime.homes import open_mind
 
         counts = self.society.ask(Count(), idle=True)
         assert isinstance(counts, Counts)
@@ -534,13 +533,7 @@ class Mind:
             if not process["degraded"] and edited(process.get("settings", ""), self._home):
                 degraded.append(_EDITED.format(process["pid"]))
         folder = self._home / "minds" / self._name
-        try:
-            private = open_mind(self._home, self._name)[1].spool
-        except MnemicError as error:  # the process has the key, and works on
-            private = None
-            degraded.append(f"hooks: {error} {error.remedy_text}")
-        now = SystemClock().now_us()  # hooks have no other clock
-        capture = capture_status(folder / "spool", self.waiting(), now, private)
+        capture = capture_status(folder / "spool", self.waiting(), SystemClock().now_us())  # hooks have no other clock
         degraded += [*self._behind, *capture.complaints()]
         files = folder.glob("store.db*")
         return Status(

@@ -11,11 +11,15 @@ import os
 import struct
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from mnemic.runtime.frames import FILE_HEADER_BYTES, HEADER_BYTES, Opener, frame_header, key_id, told_at
+from mnemic.runtime.frames import FILE_HEADER_BYTES, HEADER_BYTES, frame_header, key_id, told_at
 from mnemic.runtime.spool_files import ASIDE, SpoolFile, opened, spool_files
+
+if TYPE_CHECKING:
+    from mnemic.runtime.opener import Opener
 
 __all__ = ["Backlog", "Losses", "backlog", "losses"]
 
@@ -62,7 +66,11 @@ def backlog(folder: Path, offsets: Mapping[bytes, int], private: bytes | None = 
         offsets: how far each file is taken in, by its id.
         private: the mind's X25519 private key; with it, the age of what waits is exact.
     """
-    opener = None if private is None else Opener(private)
+    opener = None
+    if private is not None:
+        from mnemic.runtime.opener import Opener  # here: who only looks loads no cipher
+
+        opener = Opener(private)
     own = _own_key(folder)
     files, size_bytes = 0, 0
     since: list[int] = []

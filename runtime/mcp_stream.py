@@ -271,7 +271,7 @@ def _caller(line: bytes, door: Door) -> Caller:
         name="the first line",
         value="this",
         why="it does not say who calls",
-        expected='{"protocol": 1, "mind": "default", "folder": "/a/folder", "session": null} and a newline',
+        expected='{"protocol": 2, "mind": "default", "folder": "/a/folder", "session": null} and a newline',
     )
 
 

@@ -488,7 +488,7 @@ def ask(command: Command, cwd: bytes, payload: bytes) -> bytes | None:
     headers = b"".join(b"Mnemic-%s: %s\r\n" % (name, percent_encoded(value)) for name, value in fields.items())
     request = (
         b"POST /api/hook HTTP/1.1\r\nHost: mnemic\r\nConnection: close\r\nContent-Type: application/json\r\n"
-        b"Content-Length: %d\r\nMnemic-Protocol: 1\r\nMnemic-Mind: %s\r\nMnemic-Create: 0\r\n%s\r\n"
+        b"Content-Length: %d\r\nMnemic-Mind: %s\r\nMnemic-Create: 0\r\n%s\r\n"
     ) % (len(payload), command.mind, headers)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(ASK_S)

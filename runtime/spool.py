@@ -20,7 +20,9 @@ from pathlib import Path
 from mnemic.actors.contract import Clock
 from mnemic.actors.events import Record
 from mnemic.actors.ports import SpoolPart
-from mnemic.runtime.frames import FILE_HEADER_BYTES, Opener
+from mnemic.runtime.backlog import backlog
+from mnemic.runtime.frames import FILE_HEADER_BYTES
+from mnemic.runtime.opener import Opener
 from mnemic.runtime.spool_files import ASIDE, SUFFIX, SpoolFile, held, opened, read_at, spool_files
 from mnemic.runtime.spool_walk import walk
 
@@ -40,6 +42,7 @@ class Spool:
     def __init__(self, folder: Path, private: bytes, clock: Clock) -> None:
         """Take the spool's folder and the mind's X25519 private key. No file stays open from call to call."""
         self._folder = folder
+        self._private = private
         self._opener = Opener(private)
         self._clock = clock
         self._queue: list[tuple[int, str]] = []
@@ -47,6 +50,10 @@ class Spool:
         self._quiet: dict[str, tuple[int, int, int, float]] = {}  # what was seen of a file, and since when
         self._quiet_before = self._quiet
         self._complained: dict[str, int | None] = {}
+
+    def oldest_at(self, offsets: Mapping[bytes, int]) -> int | None:
+        """World time of the oldest event that is not taken in, microseconds; ``None`` where nothing waits."""
+        return backlog(self._folder, offsets, self._private).oldest_at
 
     def read(self, offsets: Mapping[bytes, int], limit_records: int, limit_bytes: int) -> SpoolPart | None:
         """The next part of the file whose oldest unread byte is oldest; ``None`` where nothing waits.

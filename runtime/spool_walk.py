@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from mnemic.actors.events import Record
 from mnemic.actors.ports import Unreadable
-from mnemic.runtime.frames import HEADER_BYTES, MARK, Frame, Opener, frame_header, record_of
+from mnemic.runtime.frames import HEADER_BYTES, MARK, Frame, frame_header, record_of
+from mnemic.runtime.opener import Opener
 
 __all__ = ["LONGEST_BYTES", "Bytes", "Walked", "walk"]
 

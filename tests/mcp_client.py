@@ -18,6 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from mcp.types import InitializeResult, ListToolsResult, jsonrpc_message_adapter
 
+from mnemic.runtime.meeting import PROTOCOL
 from tests.hosted import BOUND_S, Hosted
 
 
@@ -59,7 +60,12 @@ class Client:
 async def over_stream(faces: Hosted, folder: Path | None) -> AsyncIterator[tuple[Any, Any]]:
     """The client's streams on the raw socket; what is read is what the SDK itself would read from a process."""
     reader, writer = await asyncio.open_unix_connection(str(faces.mcp), limit=64 << 20)
-    preface = {"protocol": 1, "mind": "default", "folder": None if folder is None else str(folder), "session": None}
+    preface = {
+        "protocol": PROTOCOL,
+        "mind": "default",
+        "folder": None if folder is None else str(folder),
+        "session": None,
+    }
     writer.write(json.dumps(preface).encode() + b"\n")
     assert json.loads(await reader.readline())["session"].startswith("mcp-")
     heard, to_read = anyio.create_memory_object_stream[Any](0)

@@ -127,6 +127,10 @@ class ListSpool:
                 return SpoolPart(file=file, records=part, offset=start + len(part), torn=torn)
         return None
 
+    def oldest_at(self, offsets: Any) -> int | None:
+        waiting = [one for file, records in self.files.items() for one in records[offsets.get(file, 0) :]]
+        return min((one.at for one in waiting if isinstance(one, Record)), default=None)
+
     def clear(self, offsets: Any) -> list[bytes]:
         gone = [file for file, records in self.files.items() if offsets.get(file, 0) == len(records)]
         self.cleared += gone

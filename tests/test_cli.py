@@ -478,7 +478,11 @@ WRONG: list[tuple[list[str], int, str]] = [
     (["capture", "/nowhere/a.jsonl"], 2, "cannot be read: No such file"),
     (["capture", "/nowhere\udcff/a.jsonl"], 2, "cannot be read: No such file"),
     (["capture", "/dev/null/a.jsonl"], 2, "cannot be read: Not a directory"),
-    (["capture", "--format", "word", "/dev/null"], 2, "one of auto, claude-code, codex, jsonl, text"),
+    (
+        ["capture", "--format", "word", "/dev/null"],
+        2,
+        "one of auto, claude-code, codex, gemini-cli, opencode, jsonl, text",
+    ),
     (["capture", "--scope", "a/*", str(EXAMPLE / "call.jsonl")], 2, "it is no path"),
     (["capture", __file__, "--mind", "\udcff"], 2, "a mind's name cannot be"),
 ]

@@ -132,6 +132,7 @@ def nodes(folder: Path) -> None:
     os.environ.update(RAY_health_check_initial_delay_ms="500", RAY_health_check_period_ms="500")
     from ray.cluster_utils import Cluster as Nodes
 
+    Path("/tmp/ray").mkdir(exist_ok=True)  # where the test cluster notes its address, and does not make the folder
     size = {"num_cpus": 1, "object_store_memory": 80 << 20}
     two = Nodes(initialize_head=True, head_node_args={**size, "temp_dir": str(folder)})
     second = two.add_node(**size, num_gpus=1)

@@ -248,7 +248,11 @@ def test_what_hooks_kept_is_taken_in_once_whatever_process_is_killed_meanwhile(
 
 def processes() -> list[int]:
     """Process ids of all actors that this process has under Ray, in the order in which they were started."""
-    found = [one for one in psutil.Process().children(recursive=True) if "ray::Worker" in one.cmdline()[:1]]
+    found = [
+        one
+        for one in psutil.Process().children(recursive=True)
+        if one.cmdline()[0:1] and one.cmdline()[0].startswith("ray::Worker")
+    ]
     return [one.pid for one in sorted(found, key=lambda one: one.create_time())]
 
 

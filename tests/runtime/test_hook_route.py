@@ -35,7 +35,7 @@ def project(faces: Hosted, tmp_path: Path) -> Path:
 
 def ask(faces: Hosted, folder: Path | None, payload: Any = None, **headers: str) -> Answer:
     body = json.dumps({"session_id": "new", "source": "startup"} if payload is None else payload).encode()
-    said = {"Mnemic-Protocol": "1", "Mnemic-Mind": "default", "Mnemic-Create": "0"}
+    said = {"Mnemic-Mind": "default", "Mnemic-Create": "0"}
     said |= {"Mnemic-Assistant": "claude-code", "Mnemic-Event": "session-start"}
     if folder is not None:
         said["Mnemic-Cwd"] = "".join(f"%{byte:02X}" for byte in str(folder).encode())

@@ -241,7 +241,7 @@ def test_a_reason_of_somebodys_own_is_not_passed_on(faces: Hosted) -> None:
 def test_a_foreground_process_refuses_to_leave(faces: Hosted) -> None:
     faces.door.mode = "foreground"
     try:
-        refused(faces.post("/api/drain", {"reason": "x", "protocol": 1}), 409, AlreadyServed)
+        refused(faces.post("/api/drain", {"reason": "x", "protocol": PROTOCOL}), 409, AlreadyServed)
     finally:
         faces.door.mode = "on-demand"
 

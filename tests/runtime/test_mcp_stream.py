@@ -71,8 +71,8 @@ def test_a_caller_is_greeted_and_named(faces: Hosted) -> None:
         b"[" * 50_000,
         b"\xff\xfe",
         b"x" * (1 << 17),
-        b'{"protocol": 1, "mind": 7}',
-        b'{"protocol": 1, "folder": []}',
+        b'{"protocol": 2, "mind": 7}',
+        b'{"protocol": 2, "folder": []}',
         b'{"protocol": "one"}',
     ],
 )
@@ -335,7 +335,7 @@ def test_where_the_process_stays_after_all_such_a_call_is_refused(home: Path, mo
 
 @pytest.mark.parametrize("left", [b"", b"{", HELLO + tool_call(2, "memory_status")[:20]])
 def test_half_a_word_holds_nobody_up(shared: Hosted, left: bytes) -> None:
-    for said in (left, json.dumps({"protocol": 1}).encode() + b"\n" + left):
+    for said in (left, json.dumps({"protocol": PROTOCOL}).encode() + b"\n" + left):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
             client.connect(str(shared.mcp))
             client.sendall(said)

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from mnemic.actors.events import Record
 from mnemic.runtime import python_hook
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.frames import FRAME_BYTES, Opener, frame_header, record_of
+from mnemic.runtime.frames import FRAME_BYTES, frame_header, record_of
 from mnemic.runtime.homes import make_mind, open_mind
+from mnemic.runtime.opener import Opener
 from mnemic.runtime.python_hook import (
     CONTENT_BYTES,
     body_of,

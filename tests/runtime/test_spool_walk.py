@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from mnemic.actors.events import Record
 from mnemic.actors.ports import Unreadable
 from mnemic.runtime import spool_walk
-from mnemic.runtime.frames import MARK, Opener
+from mnemic.runtime.frames import MARK
+from mnemic.runtime.opener import Opener
 from mnemic.runtime.spool_walk import Walked, walk
 from tests.runtime import spooling
 from tests.runtime.spooling import PRIVATE, frames, plain, record, sealed

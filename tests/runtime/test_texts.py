@@ -18,6 +18,8 @@ TABLES = """
 CREATE TABLE texts(id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, size INTEGER, packed INTEGER, body BLOB);
 CREATE TABLE memories(text INTEGER);
 CREATE TABLE log(text INTEGER);
+CREATE TABLE aside(text INTEGER);
+CREATE TABLE originals(text INTEGER);
 """
 any_text = st.text(st.characters(codec=None, exclude_categories=()), max_size=200)
 

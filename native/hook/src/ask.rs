@@ -16,7 +16,6 @@ use crate::json;
 pub const PATIENCE: Duration = Duration::from_secs(1);
 /// So long it is looked whether anybody is there.
 pub const GLANCE: Duration = Duration::from_millis(100);
-const PROTOCOL: &str = "1";
 const ANSWER_BYTES: u64 = 16 << 20;
 const HEADERS_BYTES: u64 = 64 << 10;
 const OK: u16 = 200;
@@ -60,7 +59,7 @@ impl Question<'_> {
         let [assistant, event, cwd] = [self.assistant, self.event, self.cwd].map(percent_encoded);
         format!(
             "POST /api/hook HTTP/1.1\r\nHost: mnemic\r\nConnection: close\r\nContent-Type: application/json\r\n\
-             Content-Length: {body_bytes}\r\nMnemic-Protocol: {PROTOCOL}\r\nMnemic-Mind: {mind}\r\nMnemic-Create: 0\r\n\
+             Content-Length: {body_bytes}\r\nMnemic-Mind: {mind}\r\nMnemic-Create: 0\r\n\
              Mnemic-Assistant: {assistant}\r\nMnemic-Event: {event}\r\nMnemic-Cwd: {cwd}\r\n\r\n",
             mind = self.mind,
         )
