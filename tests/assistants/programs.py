@@ -107,6 +107,9 @@ class Assistant(NamedTuple):
     """The prompt that has it send a subagent, which says `SENT`; empty where the program has none."""
     compact: str
     """The prompt that has it compact the session."""
+    told_again: bool
+    """Whether a session that was compacted in one run is told again what it lost: Gemini CLI has no event for that, and
+    OpenCode's next run cannot tell it from any other session that goes on."""
 
 
 def programs() -> Path:
@@ -284,6 +287,7 @@ ASSISTANTS: dict[str, Assistant] = {
             command=_claude,
             subagent=_sends("Agent", "general-purpose"),
             compact="/compact",
+            told_again=True,
         ),
         Assistant(
             name="codex",
@@ -294,6 +298,7 @@ ASSISTANTS: dict[str, Assistant] = {
             command=_codex,
             subagent="",
             compact='Fill up. [[claim 250000]] [[do exec_command {"cmd": "echo full"}]] [[say Full.]]',
+            told_again=True,
         ),
         Assistant(
             name="gemini-cli",
@@ -304,6 +309,7 @@ ASSISTANTS: dict[str, Assistant] = {
             command=_gemini,
             subagent="",
             compact="/compress",
+            told_again=False,
         ),
         Assistant(
             name="opencode",
@@ -314,6 +320,7 @@ ASSISTANTS: dict[str, Assistant] = {
             command=_opencode,
             subagent=_sends("task", "general"),
             compact='Fill up. [[claim 99000]] [[do bash {"command": "echo full", "description": "x"}]] [[say Full.]]',
+            told_again=False,
         ),
     )
 }
