@@ -155,6 +155,8 @@ class Brief(_Message, frozen=True, kw_only=True):
     """At most so much text, a token counted as four bytes of UTF-8; as much as the setting says where absent."""
     again: bool = False
     """Whether the session has lost what it was told: all of it is told once more."""
+    tracked: bool = False
+    """Whether a file that came with the project's repository says where that is: its author may name any scope."""
 
 
 class Briefed(_Message, frozen=True, kw_only=True):

@@ -41,7 +41,8 @@ _HELD_BYTES = 400
 _RECALLED_BYTES = 600
 _LEAST_BYTES = 48  # a shorter stretch of a longer text says too little
 _ENDS = 2  # sentences that say what is still to be done
-_FRAMES = re.compile(r"<\s*(/?)\s*(mnemic-memory|system-reminder|hook_context)(\s[^<>]*)?>", re.IGNORECASE)
+_QUOTED = str.maketrans({"<": "‹", ">": "›", '"': "”"})
+_ENTITY = re.compile(r"&(?=#?\w+;)")  # Gemini CLI writes < and > so, and leaves & as it is
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -71,10 +72,10 @@ def compose_prompt(quotes: Iterable[Quote], budget_tokens: int) -> tuple[str, tu
 
 
 def inline(text: bytes) -> str:
-    """A text as it is quoted: on one line, in clean Unicode, with nothing in it that ends a frame."""
+    """A text as it is quoted: on one line, in clean Unicode, without what could be a tag or end its quotation."""
     decoded = text.decode("utf-8", "surrogatepass").encode("utf-8", "replace").decode("utf-8")
     visible = "".join(letter if letter.isprintable() else " " for letter in decoded)
-    return _FRAMES.sub(r"[\1\2]", " ".join(visible.split()))
+    return _ENTITY.sub("＆", " ".join(visible.split())).translate(_QUOTED)
 
 
 class _Page:
@@ -118,8 +119,7 @@ class _Page:
         room = min(limit_bytes, self.room - taken)
         if room < _LEAST_BYTES:
             return False
-        part, _ = excerpt(quote.text, room, quote.start, ())
-        return self.say(f'{lead}"{inline(part)}{more}', quote.id)
+        return self.say(f'{lead}"{_stretch(quote.text, room, quote.start)}{more}', quote.id)
 
     def finish(self) -> tuple[str, tuple[bytes, ...]]:
         """The text and the ids of what it quotes; both empty where it quotes nothing."""
@@ -174,12 +174,21 @@ def _tell_failure(page: _Page, failure: Failure) -> None:
 def _cut(sentence: str) -> str:
     """A sentence in quotes, its first stretch where it is long."""
     text = sentence.encode("utf-8", "surrogatepass")
-    part, _ = excerpt(text, _END_BYTES, 0, ())
-    return f'"{inline(part)}"' + (" …" if len(part) < len(text) else "")
+    part = _stretch(text, _END_BYTES, 0)
+    return f'"{part}"' + ("" if part == inline(text) else " …")
+
+
+def _stretch(text: bytes, limit_bytes: int, start: int) -> str:
+    """A stretch of a text as it is quoted, no longer than that: quoting makes some letters longer."""
+    part, _ = excerpt(text, limit_bytes, start, ())
+    if (size_bytes := len(inline(part).encode())) > limit_bytes:
+        part, _ = excerpt(text, max(8, limit_bytes * limit_bytes // size_bytes), start, ())
+    return inline(part).encode()[:limit_bytes].decode("utf-8", "ignore")
 
 
 def _name(name: str) -> str:
-    return inline(name.encode("utf-8", "surrogatepass"))[:64]
+    """The name of a tool or a host as it stands outside of quotes: one word."""
+    return "".join(letter if letter.isalnum() or letter in "_.:/@-" else "-" for letter in name[:64])
 
 
 def _who(quote: Quote) -> str:

@@ -31,6 +31,7 @@ from mnemic.actors.keeping import Keeping, keep
 from mnemic.actors.messages import CaptureText, Forget, Forgotten, Recover, Take, Taken, TextCaptured
 from mnemic.actors.ports import Ports
 from mnemic.actors.queueing import Queueing
+from mnemic.actors.snapshot import Snapshots
 from mnemic.actors.transcribing import Transcribing
 
 __all__ = ["CaptureActor", "identity_of", "new_id"]
@@ -62,7 +63,7 @@ class CaptureActor:
         ),
         Setting(
             "capture.silence_s",
-            1800.0,
+            600.0,
             "seconds",
             "A session that says nothing for so long is over: its transcript is taken in.",
             0.0,
@@ -70,11 +71,19 @@ class CaptureActor:
     )
     pinned: ClassVar[bool] = True
 
-    def __init__(self, keeping: Keeping, transcribing: Transcribing, queueing: Queueing, draining: Draining) -> None:
+    def __init__(
+        self,
+        keeping: Keeping,
+        transcribing: Transcribing,
+        queueing: Queueing,
+        draining: Draining,
+        snapshots: Snapshots,
+    ) -> None:
         self._keeping = keeping
         self._transcribing = transcribing
         self._queueing = queueing
         self._draining = draining
+        self._snapshots = snapshots
 
     @classmethod
     def make(cls, ports: Ports) -> Self:
@@ -82,12 +91,11 @@ class CaptureActor:
         settings = ports.settings
         batch = settings["capture.batch_events"], settings["capture.batch_bytes"]
         keeping = Keeping(ports.locate, ports.identity, ports.scrub, originals=settings["capture.keep_originals"])
-        transcribing = Transcribing(ports.open_transcript, keeping, *batch)
-        queueing = Queueing(
-            ports.open_snapshots, ports.measure, transcribing, ports.silenced, settings["capture.silence_s"]
-        )
-        draining = Draining(ports.open_spool, ports.read_record, keeping, queueing, *batch)
-        return cls(keeping, transcribing, queueing, draining)
+        snapshots = Snapshots(ports.open_snapshots)
+        transcribing = Transcribing(ports.open_transcript, keeping, snapshots, *batch)
+        queueing = Queueing(snapshots, ports.measure, transcribing, ports.silenced, settings["capture.silence_s"])
+        draining = Draining(ports.open_spool, ports.read_record, keeping, queueing, snapshots, *batch)
+        return cls(keeping, transcribing, queueing, draining, snapshots)
 
     def handle(
         self, message: Any, context: Context
@@ -99,6 +107,7 @@ class CaptureActor:
             StoreError: this part was not kept; earlier ones are.
             NoSuchMemory, InvalidValue: nothing was changed.
         """
+        self._keeping.begin()
         match message:
             case Forget() | Recover():
                 return forget(message, context)
@@ -119,7 +128,7 @@ class CaptureActor:
     def close(self) -> None:
         """Let go of the transcripts that are half read, and of the store."""
         self._transcribing.close()
-        self._queueing.close()
+        self._snapshots.close()
 
     def _capture_text(self, message: CaptureText, context: Context) -> TextCaptured:
         _check(message)

@@ -21,6 +21,7 @@ __all__ = [
     "AdvanceSpool",
     "Change",
     "CountOccurrences",
+    "Counted",
     "DropAside",
     "DropEncoder",
     "DropGiven",
@@ -29,6 +30,7 @@ __all__ = [
     "DropVectors",
     "EncoderName",
     "FinishTranscript",
+    "ForgetSpoolFile",
     "Inverse",
     "KeepOriginal",
     "Meaning",
@@ -41,6 +43,7 @@ __all__ = [
     "RecordGiven",
     "RecordRecall",
     "Recount",
+    "RememberSpoolFile",
     "Restore",
     "Retire",
     "RewindSpool",
@@ -85,6 +88,19 @@ class Meaning(msgspec.Struct, frozen=True):
     """How many characters the windows cover, from the start."""
     total: int
     """How many there are; what is beyond `covered` is found by its words only."""
+
+
+class Counted(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """How often a text without a host's id has occurred in its session; see `mnemic.actors.counting`."""
+
+    identity: bytes
+    """Of the first occurrence."""
+    hooks: int = 0
+    """So often hooks reported it."""
+    missed: int = 0
+    """So much more often its transcript told it, less those that hooks reported late."""
+    read_at: int = 0
+    """World time, microseconds, at which the transcript was read that told more."""
 
 
 class TranscriptState(msgspec.Struct, frozen=True):
@@ -271,22 +287,45 @@ class RewindSpool(_Change, frozen=True, kw_only=True, tag="rewind_spool"):
     """How many places of it could not be read."""
 
 
-class CountOccurrences(_Change, frozen=True, kw_only=True, tag="count_occurrences"):
-    """Say how often texts without a host's id were reported by the hooks of their sessions, so far."""
+class ForgetSpoolFile(_Change, frozen=True, kw_only=True, tag="forget_spool_file"):
+    """Say that a spool file is gone for good; what came of it stays in the sums. One that is not known stays so."""
 
-    counts: tuple[tuple[bytes, int], ...]
-    """The identity of the first occurrence, and how often it has occurred by now."""
+    file: bytes
+    """The file's own id."""
+
+
+class RememberSpoolFile(_Change, frozen=True, kw_only=True, tag="remember_spool_file"):
+    """Take back a `ForgetSpoolFile`."""
+
+    file: bytes
+    """The file's own id."""
+    offset: int
+    """How far it was taken in."""
+    records: int
+    """How many records that was."""
+    torn: int
+    """How many places of it could not be read."""
+
+
+class CountOccurrences(_Change, frozen=True, kw_only=True, tag="count_occurrences"):
+    """Say how often texts without a host's id have occurred in their sessions, so far.
+
+    What hooks reported is never counted down.
+    """
+
+    counts: tuple[Counted, ...]
+    """Text by text."""
 
 
 class Recount(_Change, frozen=True, kw_only=True, tag="recount"):
     """Take back a `CountOccurrences`."""
 
-    counts: tuple[tuple[bytes, int], ...]
-    """How often each had occurred; 0 where it had not."""
+    counts: tuple[Counted, ...]
+    """How often each had occurred; nothing but its identity where it had not."""
 
 
 class SetAside(_Change, frozen=True, kw_only=True, tag="set_aside"):
-    """Keep a record that could not be understood, whole and out of the way."""
+    """Keep a record that could not be understood, out of the way."""
 
     bulk = ("text",)
 
@@ -299,7 +338,7 @@ class SetAside(_Change, frozen=True, kw_only=True, tag="set_aside"):
     why: str
     """What is wrong with it, without its text."""
     text: bytes
-    """Its payload."""
+    """Its payload, without what must not be kept."""
     at: int = 0
     """World time it was written, microseconds, where that is known; with `cwd` and `branch` as in `Record`."""
     cwd: str | None = None
@@ -316,14 +355,17 @@ class DropAside(_Change, frozen=True, kw_only=True, tag="drop_aside"):
 
 
 class Readmit(_Change, frozen=True, kw_only=True, tag="readmit"):
-    """Say that a record that was set aside has been understood after all; goes with the memories that were in it."""
+    """Say that a record that was set aside has been understood after all; goes with the memories that were in it.
+
+    Its payload is let go of, here and in the log.
+    """
 
     record: bytes
     """Its id; one that is not aside, or was readmitted before, stays as it is."""
 
 
 class Unreadmit(_Change, frozen=True, kw_only=True, tag="unreadmit"):
-    """Take back a `Readmit`."""
+    """Take back a `Readmit`: the record waits again, and its payload is gone."""
 
     record: bytes
     """The record."""
@@ -432,6 +474,7 @@ Change = Union[  # noqa: UP007 - msgspec's
     AddVectors,
     RecordRecall,
     AdvanceSpool,
+    ForgetSpoolFile,
     CountOccurrences,
     SetAside,
     Readmit,
@@ -451,6 +494,7 @@ Inverse = Union[  # noqa: UP007 - decoders need unions
     DropEncoder,
     DropVectors,
     RewindSpool,
+    RememberSpoolFile,
     Recount,
     DropAside,
     Unreadmit,

@@ -39,6 +39,7 @@ _STANDING = re.compile(
     | \bhouse\s+rules?\b(?!\s*\.md)(?=.*:)
     | \b(?:I|we)(?:\s+have|['’]ve)?(?:\s+(?:now|just|already|finally))?
       \s+(?:decided|agreed)\s+(?:that|to|on|against|not)\b
+    | {_CLAUSE}we(?:\s+have|['’]ve)?(?:\s+(?:now|just|already|finally))?\s+(?:decided|agreed)\s*[:,]
     | {_CLAUSE}(?:put|write|note|record)\s+(?:it|them|that|this)\s+down\s+as\b
     | \b(?:our|my|the)\s+(?:house\s+|team\s+)?(?:convention|policy|rule|standard|default)(?:\s+here)?\s+is\b
     | {_CLAUSE}stop\s+(?:using|adding|writing|putting|calling)\b

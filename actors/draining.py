@@ -8,35 +8,34 @@ whoever is killed when, the part is taken in once. What cannot be understood is 
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from mnemic.actors.ambient import Drained, DrainSpool, ReadAgain, Reread
+from mnemic.actors.asides import set_aside
 from mnemic.actors.changes import (
     AdvanceSpool,
     Change,
-    CountOccurrences,
+    ForgetSpoolFile,
     Place,
     Readmit,
     RecordCheck,
-    SetAside,
     named_once,
 )
 from mnemic.actors.contract import Context
+from mnemic.actors.counting import Counting
 from mnemic.actors.errors import ActorFailed, BadInput, MnemicError, UnreadableRecord
 from mnemic.actors.events import Check, Event, Record, TranscriptAt, printable
 from mnemic.actors.keeping import Keeping, flaw, keep
 from mnemic.actors.ports import RecordReader, SpoolPart, SpoolPort, Unreadable
 from mnemic.actors.queueing import Queueing
-from mnemic.actors.snapshot import Snapshot
+from mnemic.actors.snapshot import Snapshot, Snapshots
 
 __all__ = ["Draining"]
 
 _log = logging.getLogger("mnemic.capture")
 
-_WHY_CHARS = 400
 _REREAD_RECORDS = 64
 _REFUSED = (BadInput, ActorFailed)
 """What the Store answers where it is a record's fault, or may be."""
@@ -51,6 +50,7 @@ class Draining:
         read_record: RecordReader,
         keeping: Keeping,
         queueing: Queueing,
+        snapshots: Snapshots,
         batch_records: int,
         batch_bytes: int,
     ) -> None:
@@ -59,8 +59,10 @@ class Draining:
         self._read_record = read_record
         self._keeping = keeping
         self._queueing = queueing
+        self._snapshots = snapshots
         self._batch_records = batch_records
         self._batch_bytes = batch_bytes
+        self._last_key = b""  # of the part that was taken in last
         self._singly = 0  # so many records are taken one by one: the Store has refused them together
 
     def drain(self, message: DrainSpool, context: Context) -> Drained:
@@ -70,13 +72,15 @@ class Draining:
             StoreError, RuntimeFault: nothing of this part was kept; it comes again.
         """
         spool = self._opened()
-        with self._queueing.source.snapshot() as snapshot:
+        with self._snapshots.snapshot() as snapshot:
             offsets, tears = snapshot.spool_offsets(), snapshot.spool_tears()
         part = spool.read(offsets, 1 if self._singly else self._batch_records, self._batch_bytes)
         if part is not None:
             return self._take_in(part, offsets.get(part.file, 0), tears.get(part.file, 0), context)
-        self._singly = 0
-        spool.clear(offsets)
+        self._singly, self._last_key = 0, b""
+        gone = spool.clear(offsets)
+        if gone:  # who dies before this is kept finds them gone the next time
+            keep([ForgetSpoolFile(file=file) for file in gone], named_once("forget", context.trace, *gone), context)
         return self._queueing.take_due(context) if message.transcripts else Drained()
 
     def oldest_at(self, offsets: Mapping[bytes, int]) -> int | None:
@@ -90,7 +94,7 @@ class Draining:
 
     def read_again(self, message: ReadAgain, context: Context) -> Reread:
         """Try again what was set aside: the next few records, each for itself; then transcripts that failed."""
-        with self._queueing.source.snapshot() as snapshot:
+        with self._snapshots.snapshot() as snapshot:
             waiting = snapshot.aside(message.after, _REREAD_RECORDS)
         readmitted = 0
         for one in waiting:
@@ -106,7 +110,7 @@ class Draining:
             understood = self._understood(record) if one.at else "it could not be taken apart"
             if isinstance(understood, str):
                 continue
-            with self._queueing.source.snapshot() as snapshot:
+            with self._snapshots.snapshot() as snapshot:
                 changes = self._changes([understood], snapshot, context)
             try:
                 keep([*changes, Readmit(record=one.record)], named_once("readmit", "spool", one.record), context)
@@ -116,7 +120,7 @@ class Draining:
                 readmitted += 1
         if len(waiting) == _REREAD_RECORDS:
             return Reread(readmitted=readmitted, after=waiting[-1].row, queued=0, more=True)
-        with self._queueing.source.snapshot() as snapshot:
+        with self._snapshots.snapshot() as snapshot:
             again = self._queueing.retried(snapshot, context)
         if again:
             keep(again, named_once("retry", context.trace), context)
@@ -130,16 +134,18 @@ class Draining:
         understood: list[_Understood] = []
         aside: list[Change] = []
         for record in part.records:
-            found = _not_opened(record) if isinstance(record, Unreadable) else self._understood(record)
+            found = record.why if isinstance(record, Unreadable) else self._understood(record)
             if isinstance(found, _Understood):
                 understood.append(found)
             else:
-                aside.append(found if isinstance(found, SetAside) else _set_aside(record, found))
-        with self._queueing.source.snapshot() as snapshot:
+                aside.append(set_aside(record, found, self._keeping.scrub))
+        with self._snapshots.snapshot() as snapshot:
             changes = self._changes(understood, snapshot, context)
         advance = AdvanceSpool(file=part.file, offset=part.offset, records=len(part.records), torn=part.torn)
         # A power cut may take back what was read; what comes then at the same place is another part, one tear later.
         key = named_once("drain", "spool", part.file, b"%d" % start, b"%d" % tears)
+        if key == self._last_key:  # it was forgotten, and is here again: a copy was put back
+            key = named_once("again", context.trace, key)
         try:
             kept = keep([*changes, *aside, advance], key, context).kept
         except _REFUSED as error:
@@ -149,8 +155,10 @@ class Draining:
                 self._singly = len(part.records)
                 return Drained(more=True)
             _log.error("the store refused a record of %s: %s", _assistant(part.records[0]), error.code)
-            kept, aside = (), [_set_aside(part.records[0], f"the store refused it ({error.code})")]
+            why = f"the store refused it ({error.code})"
+            kept, aside = (), [set_aside(part.records[0], why, self._keeping.scrub)]
             keep([*aside, advance], key, context)
+        self._last_key = key
         self._singly = max(0, self._singly - len(part.records))
         return Drained(
             records=len(part.records),
@@ -172,7 +180,7 @@ class Draining:
         except Exception as error:  # an adapter's defect must not stop what others keep: logged, and doctor shows it
             _log.error("a record of %s (%s) failed: %s", record.assistant, record.event, type(error).__name__)
             return f"reading it failed ({type(error).__name__})"
-        events: list[tuple[Event, Place]] = []
+        events: list[tuple[Event, Place, int]] = []
         for one in happenings:
             if not isinstance(one, Event):
                 continue
@@ -183,24 +191,20 @@ class Draining:
             place = self._keeping.place(event, None)
             if isinstance(place, str):
                 return place
-            events.append((event, place))
+            events.append((event, place, record.at))
         transcripts = [(one, record.at) for one in happenings if isinstance(one, TranscriptAt)]
         return _Understood(events, transcripts, [one for one in happenings if isinstance(one, Check)])
 
     def _changes(self, understood: Sequence[_Understood], snapshot: Snapshot, context: Context) -> list[Change]:
         """What keeps all of it, in order."""
         changes: list[Change] = []
-        counts: Counter[bytes] = Counter()
-        for event, place in (pair for one in understood for pair in one.events):
-            identity = first = self._keeping.identity(event, 1)
+        counting = Counting(snapshot)
+        for event, place, at in (found for one in understood for found in one.events):
+            identity = self._keeping.identity(event, 1)
             if event.host_id is None:
-                if first not in counts:
-                    counts[first] = snapshot.occurrences([first]).get(first, 0)
-                counts[first] += 1
-                identity = first if counts[first] == 1 else self._keeping.identity(event, counts[first])
+                identity = self._keeping.identity(event, counting.reported(identity, at))
             changes += self._keeping.changes(event, identity, place, context)
-        if counts:
-            changes.append(CountOccurrences(counts=tuple(counts.items())))
+        changes += counting.changes()
         transcripts = [one for each in understood for one in each.transcripts]
         changes += self._queueing.announced(transcripts, snapshot, context)
         checks = {one.assistant: one for each in understood for one in each.checks}
@@ -214,7 +218,8 @@ class Draining:
 class _Understood(msgspec.Struct, frozen=True):
     """What one record stands for: what is kept of it, and where."""
 
-    events: list[tuple[Event, Place]]
+    events: list[tuple[Event, Place, int]]
+    """With the world time of the record."""
     transcripts: list[tuple[TranscriptAt, int]]
     checks: list[Check]
 
@@ -226,25 +231,6 @@ def _completed(event: Event, record: Record) -> Event:
         cwd=record.cwd if event.cwd is None else event.cwd,
         branch=record.branch if event.branch is None else event.branch,
         said_at=record.at if event.said_at is None else event.said_at,
-    )
-
-
-def _not_opened(record: Unreadable) -> SetAside:
-    return SetAside(record=record.id, assistant="", event="", why=record.why[:_WHY_CHARS], text=record.body)
-
-
-def _set_aside(record: Record | Unreadable, why: str) -> SetAside:
-    if isinstance(record, Unreadable):
-        return _not_opened(record)
-    return SetAside(
-        record=record.id,
-        assistant=str(printable(record.assistant)),
-        event=str(printable(record.event)),
-        why=str(printable(why))[:_WHY_CHARS],
-        text=record.payload,
-        at=record.at,
-        cwd=printable(record.cwd),
-        branch=printable(record.branch),
     )
 
 

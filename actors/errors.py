@@ -20,6 +20,8 @@ __all__ = [
     "BadInstructions",
     "BadSettings",
     "BadTime",
+    "BrokenRecord",
+    "ConfigurationReadOnly",
     "DamagedStore",
     "DeadlineExceeded",
     "DeviceExhausted",
@@ -121,7 +123,21 @@ class BadConfiguration(BadInput):
 
     code = "bad_configuration"
     sentence = "{path} was not changed: {why}."
-    remedy = "See to the file, and run it again."
+    remedy = "Correct the file, then run the command again."
+
+
+class ConfigurationReadOnly(BadConfiguration):
+    code = "configuration_read_only"
+    sentence = "{path} was not changed: it cannot be written ({why})."
+    remedy = "Make it and its folder writable for you, then run the command again."
+
+
+class BrokenRecord(BadConfiguration):
+    """What says what was wired, so that it can be taken back."""
+
+    code = "broken_record"
+    sentence = "{path}, which says what was wired, cannot be used: {why}."
+    remedy = "{remedy}."
 
 
 class HomeUnreadable(BadInput):

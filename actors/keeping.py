@@ -6,6 +6,7 @@ all come through here, so that none of them keeps a secret that the others would
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 import msgspec
@@ -20,6 +21,8 @@ from mnemic.actors.ports import Digest, Locate, Scrub
 from mnemic.algorithms import private
 
 __all__ = ["Keeping", "flaw", "keep"]
+
+_log = logging.getLogger("mnemic.capture")
 
 _PATIENCE_S = 600.0  # to index a text of 100 MB takes half a minute; whoever asked may be less patient
 _FARTHEST_US = 1 << 62
@@ -39,10 +42,16 @@ class Keeping:
             originals: whether the words from which secrets were taken are kept too, where no recall looks.
         """
         self._locate = locate
+        self._places: dict[tuple[str | None, str | None], Place] = {}
         self.digest = identity
         """The mind's keyed hash."""
-        self._scrub = scrub
+        self.scrub = scrub
+        """Takes out of a text what must not be kept."""
         self._originals = originals
+
+    def begin(self) -> None:
+        """Forget where folders belong, at the start of each message: a repository may have been made since."""
+        self._places.clear()
 
     def identity(self, event: Event, occurrence: int) -> bytes:
         """The key of an event; see `mnemic.actors.identities.identity_of`."""
@@ -57,16 +66,26 @@ class Keeping:
         Raises:
             BadInput: the scope that somebody names is none.
         """
+        named = printable(event.scope if scope is None else scope)
+        place = self._places.get((named, event.cwd))
+        if place is not None:
+            return place
         try:
-            return self._locate(printable(event.scope if scope is None else scope), event.cwd)
+            place = self._locate(named, event.cwd)
         except BadInput as error:
             if scope is not None:
                 raise
-            return str(error)
+            if named is not None:
+                return str(error)
+            # A file that is half written must keep nobody's words back: they go where the folder itself belongs.
+            place = self._locate(None, event.cwd, anyway=True)
+            _log.warning("kept in the scope of the folder itself: %s", error)
+        self._places[named, event.cwd] = place
+        return place
 
     def changes(self, event: Event, identity: bytes, place: Place, context: Context) -> tuple[Change, ...]:
         """What keeps an event: a memory, first; nothing where nothing of its text may be kept."""
-        scrubbed = self._scrub(event.text)
+        scrubbed = self.scrub(event.text)
         if not scrubbed.text.strip() and scrubbed.found:
             return ()
         memory = AddMemory(

@@ -41,8 +41,14 @@ __all__ = [
 
 Digest = Callable[..., bytes]
 """A keyed hash of a sequence of byte strings, 32 bytes."""
-Locate = Callable[[str | None, str | None], Place]
-"""Takes the scope that is named, or finds the one of a folder."""
+
+
+class Locate(Protocol):
+    """Takes the scope that is named, or finds the one of a folder, as it is now."""
+
+    def __call__(self, scope: str | None, folder: str | None, *, anyway: bool = False) -> Place:
+        """Raises `BadInput`: it is no scope. With `anyway`, a folder belongs somewhere whatever a file in it says."""
+        ...
 
 
 IMPLEMENTATIONS = (
@@ -187,7 +193,10 @@ class SpoolPort(Protocol):
         ...
 
     def clear(self, offsets: Mapping[bytes, int]) -> list[bytes]:
-        """Remove files that are taken in to their end and have been silent for a while; returns their ids."""
+        """Remove files that are taken in to their end and have been silent for a while.
+
+        Returns the ids of those, and of files among `offsets` that were gone before, as far as that can be told.
+        """
         ...
 
     def oldest_at(self, offsets: Mapping[bytes, int]) -> int | None:

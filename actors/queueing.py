@@ -18,7 +18,7 @@ from mnemic.actors.events import TranscriptAt, printable
 from mnemic.actors.keeping import keep
 from mnemic.actors.messages import Take, Taken
 from mnemic.actors.ports import Extent, Measure
-from mnemic.actors.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.snapshot import Snapshot, Snapshots
 from mnemic.actors.transcribing import UNKEPT, Transcribing
 
 __all__ = ["Queueing"]
@@ -34,31 +34,18 @@ class Queueing:
 
     def __init__(
         self,
-        open_snapshots: Callable[[], SnapshotSource],
+        snapshots: Snapshots,
         measure: Measure,
         transcribing: Transcribing,
         silenced: Callable[[str | None], bool],
         silence_s: float,
     ) -> None:
-        self._open_snapshots = open_snapshots
-        self._opened: SnapshotSource | None = None
+        self._snapshots = snapshots
         self._measure = measure
         self._transcribing = transcribing
         self._silenced = silenced
         self._silence_us = round(silence_s * 1e6)
         self._taken: dict[str, tuple[int, str]] = {}  # of those half read: items, and what could not be kept
-
-    @property
-    def source(self) -> SnapshotSource:
-        """Snapshots of the store, opened when they are first needed: who only takes in transcripts needs none."""
-        if self._opened is None:
-            self._opened = self._open_snapshots()
-        return self._opened
-
-    def close(self) -> None:
-        """Let go of the store."""
-        if self._opened is not None:
-            self._opened.close()
 
     def queue(self, message: QueueTranscripts, context: Context) -> Queued:
         """Have transcripts taken in, those that were not, or have changed since.
@@ -71,7 +58,7 @@ class Queueing:
                 raise InvalidValue(name="path", value=path, why="it is relative", expected="an absolute path")
         now, known = context.clock.now_us(), 0
         changes: list[Change] = []
-        with self.source.snapshot() as snapshot:
+        with self._snapshots.snapshot() as snapshot:
             for path, format in dict(message.paths).items():
                 extent = self._measure(path)
                 if extent is None:  # it went meanwhile
@@ -118,7 +105,7 @@ class Queueing:
 
     def take_due(self, context: Context) -> Drained:
         """Take in the next part of the transcript that is due and was written last, if one is."""
-        with self.source.snapshot() as snapshot:
+        with self._snapshots.snapshot() as snapshot:
             due, next_due_at = snapshot.due_transcript(context.clock.now_us()), snapshot.next_due_at()
         if due is None:
             return Drained(next_due_at=next_due_at)
@@ -146,7 +133,7 @@ class Queueing:
     def waiting(self, context: Context) -> WaitingCounts:
         """What is on its way, and what became of it."""
         now = context.clock.now_us()
-        with self.source.snapshot() as snapshot:
+        with self._snapshots.snapshot() as snapshot:
             counts, offsets = snapshot.capture_counts(now), snapshot.spool_offsets()
             paths = snapshot.waiting_transcripts(now)
         extents = [self._measure(path) for path in paths]

@@ -78,6 +78,12 @@ class RetrieverActor:
             0,
         ),
         Setting("brief.subagents", False, "-", "Whether the subagents of an assistant are told anything, too."),
+        Setting(
+            "brief.tracked_scopes",
+            False,
+            "-",
+            "Whether a project is told unasked what is known of a scope that its own repository names.",
+        ),
     )
     pinned: ClassVar[bool] = True
 
@@ -92,7 +98,9 @@ class RetrieverActor:
     def make(cls, ports: Ports) -> Self:
         """Open the store for reading."""
         settings = ports.settings
-        telling = Telling(settings["brief.budget_tokens"], settings["brief.subagents"])
+        telling = Telling(
+            settings["brief.budget_tokens"], settings["brief.subagents"], settings["brief.tracked_scopes"]
+        )
         return cls(ports.open_snapshots(), settings["recall.hit_bytes"], settings["recall.k"], telling)
 
     @staticmethod

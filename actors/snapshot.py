@@ -6,14 +6,14 @@ meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
 from mnemic.actors.ambient import Brief
-from mnemic.actors.changes import EncoderName, TranscriptState
+from mnemic.actors.changes import Counted, EncoderName, TranscriptState
 from mnemic.actors.material import Material
 from mnemic.actors.messages import Counts, Memory
 
@@ -30,6 +30,7 @@ __all__ = [
     "Retired",
     "Snapshot",
     "SnapshotSource",
+    "Snapshots",
     "Superseded",
     "VectorBlock",
 ]
@@ -129,7 +130,8 @@ class Aside(msgspec.Struct, frozen=True):
     branch: str | None
     """The git branch."""
     payload: bytes
-    """What the host wrote; of a record that could not even be taken apart, all of it."""
+    """What the host wrote, without what must not be kept; of a record that could not even be taken apart, all of it.
+    Empty where it was let go of."""
 
 
 class CaptureCounts(msgspec.Struct, frozen=True, kw_only=True):
@@ -239,8 +241,8 @@ class Snapshot(Protocol):
         """How many places of each spool file could not be read, where there are any."""
         ...
 
-    def occurrences(self, identities: Sequence[bytes]) -> dict[bytes, int]:
-        """How often hooks reported the texts of these first identities so far; those they never did are left out."""
+    def occurrences(self, identities: Sequence[bytes]) -> dict[bytes, Counted]:
+        """How often the texts of these first identities have occurred so far; the unknown ones are left out."""
         ...
 
     def transcript(self, path: str) -> TranscriptState | None:
@@ -290,3 +292,22 @@ class SnapshotSource(Protocol):
     def close(self) -> None:
         """Let go of the store."""
         ...
+
+
+class Snapshots:
+    """Snapshots of a store that is opened when the first is asked for."""
+
+    def __init__(self, open_source: Callable[[], SnapshotSource]) -> None:
+        self._open = open_source
+        self._opened: SnapshotSource | None = None
+
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
+        """As `SnapshotSource.snapshot`."""
+        if self._opened is None:
+            self._opened = self._open()
+        return self._opened.snapshot()
+
+    def close(self) -> None:
+        """Let go of the store."""
+        if self._opened is not None:
+            self._opened.close()

@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator
 
 from mnemic.actors.changes import AddMemory, Change, named_once
 from mnemic.actors.contract import Context
+from mnemic.actors.counting import Counting
 from mnemic.actors.errors import SourceUnreadable
 from mnemic.actors.events import Event, Malformed
 from mnemic.actors.keeping import Keeping, flaw, keep
 from mnemic.actors.messages import Kept, Take, Taken
 from mnemic.actors.ports import Source, TranscriptOpener
+from mnemic.actors.snapshot import Snapshots
 
 __all__ = ["UNKEPT", "Transcribing"]
 
@@ -25,9 +27,12 @@ UNKEPT = "item not kept: "
 class Transcribing:
     """Takes in transcripts, and remembers those that are half read."""
 
-    def __init__(self, opener: TranscriptOpener, keeping: Keeping, batch_events: int, batch_bytes: int) -> None:
+    def __init__(
+        self, opener: TranscriptOpener, keeping: Keeping, snapshots: Snapshots, batch_events: int, batch_bytes: int
+    ) -> None:
         self._open = opener
         self._keeping = keeping
+        self._snapshots = snapshots
         self._batch_events = batch_events
         self._batch_bytes = batch_bytes
         self._readings: dict[tuple[str, str, str | None], _Reading] = {}
@@ -54,8 +59,9 @@ class Transcribing:
                 reading.source.close()
                 raise SourceUnreadable(path=message.path, why="the reading broke off, and a pipe cannot be read again")
         try:
-            for _ in reading.items(message.skip):
-                pass  # counts what earlier parts have taken; their memories are kept
+            for item, first, _ in reading.items(message.skip):  # earlier parts have taken them; their memories are kept
+                if isinstance(item, Event) and not silenced(item.cwd):
+                    reading.count(item, first)
             taken = self._part(reading, message, context, silenced)
         except BaseException:
             reading.source.close()
@@ -80,25 +86,31 @@ class Transcribing:
         by_id: list[bool] = []  # whether the host gave the event an id
         malformed: list[tuple[int, str]] = []
         size, done = 0, True
-        for count, (item, identity) in enumerate(reading.items(None), start=1):
+        for count, (item, first, identity) in enumerate(reading.items(None), start=1):
             if isinstance(item, Malformed):
                 malformed.append((item.line, item.why))
-            elif silenced(item.cwd):
-                pass  # counted as read, and by no word besides
-            elif isinstance(place := self._keeping.place(item, message.scope), str):
-                malformed.append((reading.taken, f"{UNKEPT}{place}"))
-            elif kept_by := self._keeping.changes(item, identity, place, context):
-                changes += kept_by
-                by_id.append(item.host_id is not None)
-                named.append(place.path)
-                size += len(item.text)
+            elif not silenced(item.cwd):  # else it is counted as read, and by no word besides
+                reading.count(item, first)
+                place = self._keeping.place(item, message.scope)
+                if isinstance(place, str):
+                    malformed.append((reading.taken, f"{UNKEPT}{place}"))
+                elif kept_by := self._keeping.changes(item, identity, place, context):
+                    changes += kept_by
+                    by_id.append(item.host_id is not None)
+                    named.append(place.path)
+                    size += len(item.text)
             if count >= self._batch_events or size >= self._batch_bytes:
                 done = False
                 break
+        identities = [change.identity for change in changes if isinstance(change, AddMemory)]
+        if done and reading.counts:
+            with self._snapshots.snapshot() as snapshot:
+                counting = Counting(snapshot)
+                counting.read(reading.counts, context.clock.now_us())
+            changes += counting.changes()
         kept: tuple[Kept, ...] = ()
         if changes:
-            identities = (change.identity for change in changes if isinstance(change, AddMemory))
-            kept = keep(changes, named_once("take", context.trace, *identities), context).kept
+            kept = keep(changes, named_once("take", context.trace, b"%d" % reading.taken, *identities), context).kept
         return Taken(
             format=reading.source.format,
             taken=reading.taken,
@@ -126,15 +138,17 @@ class _Reading:
         self._items = iter(source)
         self._keeping = keeping
         self._occurred: Counter[bytes] = Counter()
+        self.counts: dict[bytes, int] = {}
+        """How often the texts occurred that hooks may have reported too, by the identity of the first occurrence."""
 
-    def items(self, up_to: int | None) -> Iterator[tuple[Event | Malformed, bytes]]:
-        """The next items with their identities: up to the item of that number, or to the end."""
+    def items(self, up_to: int | None) -> Iterator[tuple[Event | Malformed, bytes, bytes]]:
+        """The next items, each with its first occurrence's identity and its own: up to that number, or to the end."""
         while up_to is None or self.taken < up_to:
             item = next(self._items, None)
             if item is None:
                 return
             self.taken += 1
-            identity = b""
+            first = identity = b""
             if isinstance(item, Event) and (why := flaw(item)) is not None:
                 item = Malformed(line=self.taken, why=f"{UNKEPT}{why}")
             if isinstance(item, Event):
@@ -142,4 +156,9 @@ class _Reading:
                 self._occurred[first] += item.host_id is None
                 occurred = self._occurred[first]
                 identity = first if occurred <= 1 else self._keeping.identity(item, occurred)
-            yield item, identity
+            yield item, first, identity
+
+    def count(self, item: Event, first: bytes) -> None:
+        """Note that hooks have to count on after the last item, if they may tell it too: not what has an occasion."""
+        if item.host_id is None and item.occasion is None:
+            self.counts[first] = self._occurred[first]

@@ -5,7 +5,9 @@
   (https://geminicli.com/docs/hooks/reference) take ``hookSpecificOutput.additionalContext`` for the model and show
   ``systemMessage`` to the user. Codex refuses members that it does not know, and Gemini CLI whatever is not JSON.
 * Cursor (https://cursor.com/docs/agent/hooks) takes ``additional_context`` at the start of a session and has no place
-  for a line to its user; beside a prompt it takes nothing. What is not JSON is an error there: it is always answered.
+  for a line to its user; beside a prompt it takes nothing. What it reads is to be JSON, so it is answered even where
+  there is nothing to tell. Where no answer comes at all, nothing is printed: the same page wires a script that prints
+  nothing (``audit.sh``) to prompts and to the ends of sessions, and the start of one does not wait for its hooks.
 * OpenCode has no hooks; the plugin that Mnemic installs takes ``context`` and ``shown``.
 """
 

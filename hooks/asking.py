@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import msgspec
@@ -13,8 +14,9 @@ from mnemic.actors.ambient import Brief, Occasion
 from mnemic.actors.changes import Place
 from mnemic.actors.errors import UnreadableRecord
 from mnemic.actors.events import Event, Record, to_text
+from mnemic.hooks.third_party import is_cursors
 
-__all__ = ["Asked", "asked_by", "brief_for"]
+__all__ = ["Asked", "answer_check", "answered_by", "asked_by", "brief_for"]
 
 _SESSION_FIELDS = ("session_id", "conversation_id")
 
@@ -30,12 +32,16 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """What the user said, where the occasion is a prompt."""
     again: bool = False
     """Whether the session was compacted, and has lost what it was told."""
+    check: str = ""
+    """What is asked where somebody only tries whether hooks are answered."""
 
 
 def asked_by(assistant: str, event: str, payload: bytes) -> Asked:
     """Read what a hook was given; a session that is only resumed asks for nothing."""
     given = _object(payload)
     if given.get("mnemic_check"):  # somebody tries whether hooks arrive: no session is there to be told anything
+        return Asked(occasion=None, check=_text(given["mnemic_check"]) if event == "session-start" else "")
+    if assistant == "claude-code" and is_cursors(given):
         return Asked(occasion=None)
     session = next((text for name in _SESSION_FIELDS if (text := _text(given.get(name)))), "")
     agent = _text(given.get("agent_id"))
@@ -47,8 +53,23 @@ def asked_by(assistant: str, event: str, payload: bytes) -> Asked:
     return Asked(occasion=None)
 
 
-def brief_for(assistant: str, asked: Asked, place: Place) -> Brief:
-    """The message that asks for what a hook asks."""
+def answer_check(check: str) -> bytes:
+    """What somebody is told who only tries whether hooks are answered: that they are, and by which process."""
+    return f"mnemic-check {check} {os.getpid()}\n".encode()
+
+
+def answered_by(said: bytes, check: str) -> int | None:
+    """The number of the process whose answer to such a trial this is; ``None`` where it is none."""
+    head, _, pid = said.decode("utf-8", "replace").strip().rpartition(" ")
+    return int(pid) if head == f"mnemic-check {check}" and pid.isascii() and pid.isdigit() else None
+
+
+def brief_for(assistant: str, asked: Asked, place: Place, *, tracked: bool = False) -> Brief:
+    """The message that asks for what a hook asks.
+
+    Args:
+        tracked: whether a file that came with the project's repository says which place it is.
+    """
     assert asked.occasion is not None
     return Brief(
         occasion=asked.occasion,
@@ -57,6 +78,7 @@ def brief_for(assistant: str, asked: Asked, place: Place) -> Brief:
         session=asked.session,
         prompt=asked.prompt,
         again=asked.again,
+        tracked=tracked,
     )
 
 
@@ -75,7 +97,7 @@ def _prompt(assistant: str, event: str, payload: bytes) -> str:
 
 def _object(payload: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(payload.decode("utf-8", "replace"))
+        value = json.loads(payload.decode("utf-8-sig", "replace"))  # Cursor on Windows writes a mark before it
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

@@ -17,6 +17,7 @@ from mnemic.hooks.claude_code import files_in, typed_or_injected
 from mnemic.hooks.claude_code_results import result_text
 from mnemic.hooks.lines import Bad, Json, is_own_tool, render_call, text_of
 from mnemic.hooks.record_events import RecordEvents, required
+from mnemic.hooks.third_party import is_cursors
 
 __all__ = ["happenings"]
 
@@ -53,6 +54,8 @@ COMMAND = re.compile(r"(/[^\s/]+) +(.*)", re.DOTALL)
 
 def happenings(record: Record, payload: Json) -> Iterator[Happening]:
     """What one payload tells, in order. Raises `Bad` where it lacks what it must have."""
+    if is_cursors(payload):
+        return
     name = required(payload, "hook_event_name")
     if name in UNWANTED:
         return

@@ -26,6 +26,8 @@ __all__ = ["HookSeen", "hooks_seen"]
 _log = logging.getLogger("mnemic.hooks")
 
 _PATIENCE_S = 20.0
+_QUIET = ("-c", "features.plugins=false")
+"""Without it Codex fetches its catalogue of plugins over the network, and leaves what it got of it in its folder."""
 _LEAVES_S = 3.0
 _PIECE_BYTES = 1 << 16
 
@@ -118,7 +120,7 @@ class _Asked:
 @contextmanager
 def _app_server(program: str, environment: Mapping[str, str], folder: str) -> Iterator[subprocess.Popen[bytes]]:
     server = subprocess.Popen(
-        [program, "app-server"],
+        [program, "app-server", *_QUIET],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

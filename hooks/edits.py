@@ -85,6 +85,8 @@ class Whole(msgspec.Struct, frozen=True):
 
     text: str
     """What it holds."""
+    shared: bool = False
+    """Whether every home writes the same: what is in it does not say whose it is."""
 
 
 Edit = Member | Default | Hook | Listed | Table | Block | Whole

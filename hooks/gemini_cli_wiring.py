@@ -59,7 +59,7 @@ def _files(wiring: Wiring) -> list[FileEdits]:
         path=folder / "settings.json", format="jsonc", edits=(*hooks, server), substituted=_SUBSTITUTED
     )
     told = FileEdits(path=folder / _context_file(settings.path), format="text", edits=(Block(INSTRUCTIONS),))
-    policy = FileEdits(path=folder / "policies" / "mnemic.toml", format="whole", edits=(Whole(_POLICY),))
+    policy = FileEdits(path=folder / "policies" / "mnemic.toml", format="whole", edits=(Whole(_POLICY, shared=True),))
     return [settings, policy, told]
 
 

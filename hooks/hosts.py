@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,8 +30,13 @@ def chosen_hosts(names: Sequence[str], environment: Mapping[str, str]) -> tuple[
     """
     unknown = next((name for name in names if name not in (*ASSISTANTS, "all")), None)
     if unknown is not None:
-        known = f"one of {', '.join(ASSISTANTS)}, or all"
-        raise InvalidValue(name="--assistant", value=unknown, why="no assistant is known by that name", expected=known)
+        near = difflib.get_close_matches(unknown, ASSISTANTS, n=1)
+        raise InvalidValue(
+            name="--assistant",
+            value=unknown,
+            why=f"no assistant is known by that name{f' (did you mean {near[0]}?)' if near else ''}",
+            expected=f"one of {', '.join(ASSISTANTS)}, or all",
+        )
     if "all" not in names:
         return [HOSTS[name] for name in dict.fromkeys(names)], {}
     absent = {name: why for name, host in HOSTS.items() if (why := missing(host, environment)) and name not in names}

@@ -66,8 +66,8 @@ def _plugin(wiring: Wiring) -> str:
     return source.replace("@HOOK@", json.dumps(executable)).replace("@ARGS@", json.dumps(given))
 
 
-def called_by_plugin(text: str) -> list[str] | None:
-    """What the installed plugin runs at a prompt, word by word; ``None`` where it is no plugin of Mnemic's."""
+def called_by_plugin(text: str, event: str = "prompt") -> list[str] | None:
+    """What the installed plugin runs at an event, word by word; ``None`` where it is no plugin of Mnemic's."""
     found = _CALLED.findall(text)
     if len(found) != 2:
         return None
@@ -77,7 +77,8 @@ def called_by_plugin(text: str) -> list[str] | None:
         return None
     if not isinstance(executable, str) or not isinstance(given, list):
         return None
-    return [executable, "opencode", "prompt", *(str(one) for one in given if one != "--ask")]
+    asks = ["--ask"] if event == "session-start" else []
+    return [executable, "opencode", event, *asks, *(str(one) for one in given if one != "--ask")]
 
 
 def _reads_claudes(wiring: Wiring) -> bool:

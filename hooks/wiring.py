@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from mnemic.actors.errors import BadConfiguration
+from mnemic.actors.errors import BadConfiguration, ConfigurationReadOnly, MnemicError, StoreReadOnly
 from mnemic.hooks.commands import Wiring
 from mnemic.hooks.edits import FileEdits, Traces, Whole
 from mnemic.hooks.file_edits import put, take
@@ -98,16 +98,28 @@ def plan_uninstall(assistant: str, files: Iterable[FileEdits], wiring: Wiring, r
 def apply(
     assistant: str, changes: Iterable[Change], wiring: Wiring, record: Record, *, install: bool
 ) -> list[tuple[Path, str]]:
-    """Carry changes out; returns the files that were written, and the name of each one's backup.
+    """Carry changes out, all or none; returns the files that were written, and the name of each one's backup.
 
     Raises:
-        BadConfiguration: a file was written by somebody else meanwhile; those before it are done, and recorded.
-        StoreReadOnly, DiskFull: it cannot be written.
+        BadConfiguration: a file was written by somebody else meanwhile, or cannot be written.
+        StoreReadOnly, DiskFull: the home or a file cannot be written.
     """
+    known = record.hosts.get(assistant)
+    done: list[Change] = []
+    try:
+        return _carried_out(assistant, changes, wiring, record, done, install=install)
+    except MnemicError:
+        _put_back(assistant, done, known, record)
+        raise
+
+
+def _carried_out(
+    assistant: str, changes: Iterable[Change], wiring: Wiring, record: Record, done: list[Change], *, install: bool
+) -> list[tuple[Path, str]]:
     host = record.hosts.get(assistant)
     places = {name: value for name, value in wiring.environment.items() if name in PLACES}
     if install:
-        host = HostTrace(wiring.mind, wiring.recall_prompts, places, {} if host is None else host.files)
+        host = HostTrace(wiring.mind, wiring.recall_prompts, places, {} if host is None else dict(host.files))
         record.hosts[assistant] = host
     written = []
     for change in changes:
@@ -119,6 +131,7 @@ def apply(
             host.files[str(change.path)] = _trace(assistant, change, backup, record, known)
             record.save()  # first: what is recorded and was not done is seen for what it is
         _write(change)
+        done.append(change)
         written.append((change.path, backup))
     if not install:
         _remove_folders(
@@ -127,6 +140,17 @@ def apply(
         record.hosts.pop(assistant, None)
     record.save()
     return written
+
+
+def _put_back(assistant: str, done: list[Change], known: HostTrace | None, record: Record) -> None:
+    """Give the files that were written what was in them. Where one cannot have it, what is recorded tells of it."""
+    for change in reversed(done):
+        _write(Change(path=change.path, before=change.after, after=change.before))
+    tried = record.hosts.pop(assistant, None)
+    if known is not None:
+        record.hosts[assistant] = known
+    _remove_folders(folder for trace in (tried.files.values() if tried is not None else ()) for folder in trace.folders)
+    record.save()
 
 
 def diff_of(change: Change) -> Iterator[str]:
@@ -173,10 +197,11 @@ def _base(
 
 
 def _without(before: bytes, file: FileEdits, wiring: Wiring, assistant: str, trace: FileTrace | None) -> bytes | None:
+    """A file without what is known to be this home's: by its record, or by a command that calls it."""
     if file.format == "whole":
-        own = trace is not None or any(edit.text.encode() == before for edit in file.edits if isinstance(edit, Whole))
-        return None if own else before
-    if not before.strip():
+        told = [edit.text.encode() for edit in file.edits if isinstance(edit, Whole) and not edit.shared]
+        return None if trace is not None or before in told else before
+    if not before.strip() or (file.format == "text" and trace is None):
         return before
     traces = Traces() if trace is None else trace.traces
     with _naming(file):
@@ -260,7 +285,7 @@ def _write(change: Change) -> None:
     """Replace a file by what it is to hold, unless it is not what it was any more.
 
     Raises:
-        BadConfiguration, StoreReadOnly, DiskFull: it is as it was.
+        BadConfiguration, DiskFull: it is as it was.
     """
     if _read(change.path) != change.before:
         raise BadConfiguration(path=str(change.path), why="somebody else wrote to it at this very moment")
@@ -283,7 +308,10 @@ def _write(change: Change) -> None:
             os.unlink(draft)
             raise
     except OSError as error:
-        raise cannot_write(target, error) from error
+        failed = cannot_write(change.path, error)
+        if isinstance(failed, StoreReadOnly):  # it is the user's own file that is named, not what is written beside it
+            raise ConfigurationReadOnly(path=str(change.path), why=failed.operands["why"]) from error
+        raise failed from error
 
 
 def _remove_folders(folders: Iterable[str]) -> None:

@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
 from mnemic.actors.contract import Clock
-from mnemic.actors.errors import BadConfiguration
+from mnemic.actors.errors import BrokenRecord
+from mnemic.hooks.commands import ASSISTANTS
 from mnemic.hooks.edits import Traces
 from mnemic.runtime.keys import write_private
 from mnemic.runtime.schema import cannot_write
 
-__all__ = ["FileTrace", "HostTrace", "Record", "digest"]
+__all__ = ["BACKUP", "FileTrace", "HostTrace", "Record", "digest"]
+
+BACKUP = re.compile(rf"\d{{8}}T\d{{6}}\.\d{{6}}Z-(\d+-)?({'|'.join(ASSISTANTS)})-.+")
+"""What the files under ``backups`` are called."""
 
 _VERSION = 1
 
@@ -63,7 +68,7 @@ class Record:
         """Read what there is.
 
         Raises:
-            BadConfiguration: it cannot be read, or a newer version wrote it.
+            BrokenRecord: it cannot be read, or a newer version wrote it.
         """
         self._home, self._clock = home, clock
         self.path = home / "hooks.json"
@@ -74,10 +79,14 @@ class Record:
             written = msgspec.json.decode(self.path.read_bytes(), type=_Written)
         except FileNotFoundError:
             return
-        except (OSError, msgspec.DecodeError) as error:
-            raise BadConfiguration(path=str(self.path), why=f"it cannot be read ({type(error).__name__})") from error
+        except OSError as error:
+            why, remedy = f"it cannot be read ({error.strerror})", "Make it readable for you"
+            raise BrokenRecord(path=str(self.path), why=why, remedy=remedy) from error
+        except msgspec.DecodeError as error:
+            remedy = "Remove it; an uninstall then takes out what it recognises, and an install writes it anew"
+            raise BrokenRecord(path=str(self.path), why="it is no record any more", remedy=remedy) from error
         if written.version > _VERSION:
-            raise BadConfiguration(path=str(self.path), why="a newer Mnemic wrote it")
+            raise BrokenRecord(path=str(self.path), why="a newer Mnemic wrote it", remedy="Update Mnemic")
         self.hosts = written.hosts
 
     def save(self) -> None:

@@ -15,20 +15,23 @@ import msgspec
 
 from mnemic.actors.contract import Clock
 from mnemic.actors.errors import BadConfiguration
+from mnemic.hooks.asking import answered_by
 from mnemic.hooks.codex_trust import hooks_seen
 from mnemic.hooks.commands import Wiring
 from mnemic.hooks.edits import Block, FileEdits, Hook, Member, Table, Whole
 from mnemic.hooks.file_edits import hook_commands, there
 from mnemic.hooks.hosts import missing
 from mnemic.hooks.json_tree import Broken
+from mnemic.hooks.marked_text import take_block
 from mnemic.hooks.opencode_wiring import called_by_plugin
 from mnemic.hooks.wiring import read_text
 from mnemic.hooks.wiring_host import Host
 from mnemic.hooks.wiring_record import HostTrace
 
-__all__ = ["HostStatus", "fire", "look_at", "wired_as"]
+__all__ = ["HostStatus", "ask", "fire", "look_at", "silenced", "wired_as"]
 
 _TRIAL_S = 20.0
+_GOOD = ("", "answered")
 
 
 class HostStatus(msgspec.Struct, kw_only=True):
@@ -48,6 +51,10 @@ class HostStatus(msgspec.Struct, kw_only=True):
     """What keeps it from working, a sentence each."""
     trial: str = ""
     """``arrived``, why it did not, or nothing where none was made."""
+    asked: str = ""
+    """``answered`` where a question as at a session's start was, why it was not, or nothing where none was asked."""
+    asked_ms: float | None = None
+    """How long the answer took."""
     notes: list[str] = msgspec.field(default_factory=list)
     """What can be known and is no fault."""
     remedy: str = ""
@@ -57,6 +64,12 @@ class HostStatus(msgspec.Struct, kw_only=True):
     def wired(self) -> bool:
         """Whether any of its events is, if only by another home or an older Mnemic."""
         return set(self.events.values()) != {"missing"}
+
+    @property
+    def works(self) -> bool:
+        """Whether nothing of it is wrong, or it is not wired at all."""
+        whole = not self.wired or not (self.lacking or self.trial not in ("", "arrived") or self.asked not in _GOOD)
+        return whole and not self.wrong
 
     @property
     def lacking(self) -> list[str]:
@@ -124,19 +137,16 @@ def _look_in(file: FileEdits, host: Host, status: HostStatus) -> None:
             state = "wired" if same else "differs" if called_by_plugin(text) else "missing"
             status.events = dict.fromkeys(status.events, state)
         elif isinstance(edit, Block):
-            status.instructions = "wired" if same else "differs" if "mnemic: begin" in text else "missing"
+            status.instructions = "wired" if same else "differs" if take_block(text) != text else "missing"
         elif isinstance(edit, Member) or (isinstance(edit, Table) and edit.name[0] == "mcp_servers"):
             status.mcp = "wired" if same else "missing"
 
 
 def _look_around(host: Host, wiring: Wiring, clock: Clock, status: HostStatus) -> None:
-    if not os.access(wiring.executable, os.X_OK):
-        status.wrong.append(f"{wiring.executable} is missing: the hooks are silent, and keep nothing")
+    status.wrong += silenced(wiring)
     blocked = host.blocked(wiring.environment)
     if blocked:
         status.wrong.append(f"its own settings keep hooks from running: {blocked}")
-    if wiring.environment.get("MNEMIC_OFF", "") not in ("", "0"):
-        status.wrong.append("MNEMIC_OFF is set here: hooks that see it keep nothing")
     if host.name == "codex":
         seen = hooks_seen(wiring.environment, clock)
         if seen is None:
@@ -157,15 +167,38 @@ def _look_around(host: Host, wiring: Wiring, clock: Clock, status: HostStatus) -
 # --- the trial -------------------------------------------------------------------------------------------------------
 
 
+def silenced(wiring: Wiring) -> list[str]:
+    """Why whatever its hooks are given would be kept nowhere, a sentence each."""
+    why = []
+    if not os.access(wiring.executable, os.X_OK):
+        why.append(f"{wiring.executable} is missing: the hooks are silent, and keep nothing")
+    if wiring.environment.get("MNEMIC_OFF", "") not in ("", "0"):
+        why.append("MNEMIC_OFF is set here: hooks that see it keep nothing")
+    return why
+
+
 def fire(host: Host, wiring: Wiring, nonce: str) -> str:
     """Run the command that stands in a host's configuration for a prompt, on a trial event; returns why it could not.
 
     Args:
         nonce: tells this trial from others.
     """
-    command = next(_prompt_commands(host, wiring), None)
+    return _run(host, wiring, "prompt", nonce)[0]
+
+
+def ask(host: Host, wiring: Wiring, nonce: str) -> tuple[str, int | None]:
+    """Run the command for a session's start; returns why nobody answered, or the number of the process that did."""
+    why, said = _run(host, wiring, "session-start", nonce)
+    if why:
+        return why, None
+    pid = answered_by(said, nonce)
+    return ("" if pid is not None else "it ran, and nobody answered it"), pid
+
+
+def _run(host: Host, wiring: Wiring, event: str, nonce: str) -> tuple[str, bytes]:
+    command = next(_commands(host, wiring, event), None)
     if command is None:
-        return "no command for a prompt is in its configuration"
+        return f"no command for a {event.replace('-', ' ')} is in its configuration", b""
     payload = {**host.trial("mnemic-check", str(wiring.home)), "mnemic_check": nonce}
     try:
         ended = subprocess.run(
@@ -178,22 +211,23 @@ def fire(host: Host, wiring: Wiring, nonce: str) -> str:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"the command did not end within {_TRIAL_S:g} s"
+        return f"the command did not end within {_TRIAL_S:g} s", b""
     except OSError as error:
-        return f"the command could not be run ({error.strerror or type(error).__name__})"
-    return f"the command ended with {ended.returncode}" if ended.returncode else ""
+        return f"the command could not be run ({error.strerror or type(error).__name__})", b""
+    return (f"the command ended with {ended.returncode}" if ended.returncode else ""), ended.stdout
 
 
-def _prompt_commands(host: Host, wiring: Wiring) -> Iterator[list[str]]:
+def _commands(host: Host, wiring: Wiring, event: str) -> Iterator[list[str]]:
+    """The commands that stand in a host's configuration for an event."""
     for file in host.files(wiring):
         text = read_text(file)
         if text is None:
             continue
         if file.format == "whole":
-            words = called_by_plugin(text)
+            words = called_by_plugin(text, event)
             if words is not None:
                 yield words
         elif file.format.startswith("json"):
             yield from (
-                ["/bin/sh", "-c", told] for event, told in hook_commands(text, file, host.name) if event == "prompt"
+                ["/bin/sh", "-c", told] for found, told in hook_commands(text, file, host.name) if found == event
             )

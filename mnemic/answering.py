@@ -11,9 +11,12 @@ from collections.abc import Callable
 from mnemic.actors.ambient import Brief, Briefed
 from mnemic.actors.ports import Locate
 from mnemic.hooks.answers import NOTHING_BRIEFED, answer, takes
-from mnemic.hooks.asking import Asked, asked_by, brief_for
+from mnemic.hooks.asking import Asked, answer_check, asked_by, brief_for
+from mnemic.runtime.git_index import nearest_is_tracked
 
 __all__ = ["hook_answer"]
+
+_SCOPE_FILE = ".mnemic.toml"
 
 
 def hook_answer(
@@ -33,6 +36,10 @@ def hook_answer(
         MnemicError: the scope cannot be told, or `tell` fails.
     """
     asked = asked_by(assistant, event, payload) if takes(assistant, event) else Asked(occasion=None)
+    if asked.check:
+        return answer_check(asked.check)
     if asked.occasion is None:
         return answer(assistant, None, NOTHING_BRIEFED)
-    return answer(assistant, asked.occasion, tell(brief_for(assistant, asked, locate(None, cwd))))
+    place = locate(None, cwd)
+    tracked = place.found == _SCOPE_FILE and nearest_is_tracked(cwd or "", _SCOPE_FILE)
+    return answer(assistant, asked.occasion, tell(brief_for(assistant, asked, place, tracked=tracked)))

@@ -22,7 +22,7 @@ from mnemic.minds import Minds
 from mnemic.runtime.engine import cause_of
 from mnemic.runtime.meeting import Meeting
 
-__all__ = ["Drainer", "Serving", "Spoolful"]
+__all__ = ["Drainer", "Serving", "Spoolful", "ring"]
 
 _log = logging.getLogger("mnemic.draining")
 
@@ -36,6 +36,21 @@ _LONGEST_DELAY_S = 300.0
 
 Spoolful = dict[str, tuple[int, int]]
 """What a spool looks like from outside: its files, and of each the length and the time of the last change."""
+
+
+def ring(home: Path, mind: str) -> None:
+    """Have the drainer of a home's process ask a mind what is due, now: somebody else has queued something.
+
+    Raises:
+        StoreError: the home cannot be written.
+    """
+    Meeting(home).prepare()
+    _bell(home, mind).touch()
+
+
+def _bell(home: Path, mind: str) -> Path:
+    """What is there once somebody has rung; the drainer takes it away."""
+    return Meeting(home).folder / f"queued-{mind}"
 
 
 class Serving(Protocol):
@@ -145,7 +160,7 @@ class Drainer:
         due = known.next_due_at is not None and self._clock.now_us() >= known.next_due_at
         if came:
             known.looks = 0
-        if came or due or known.more:
+        if came or due or known.more or _bell(self._home, name).exists():
             self._drain(name, known, seen, idle=False)
             return
         opened = self._minds.open_ones().get(name)
@@ -165,6 +180,7 @@ class Drainer:
             return
         part = Drained(more=True)
         try:
+            _bell(self._home, name).unlink(missing_ok=True)  # first: what is queued meanwhile rings again
             with self._serving("drain", idle=idle), self._minds.use(name, False) as mind:
                 for _ in range(_STEPS):
                     if not part.more or self._ended.is_set():

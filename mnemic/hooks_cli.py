@@ -7,8 +7,10 @@ They read arguments, ask the person in front of the terminal, and print; `mnemic
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,9 +39,14 @@ def add_hook_commands(cli: click.Group, options: Options, clock: Clock) -> None:
         options: gives a command the options that every command has.
     """
 
-    @cli.group(epilog="Each takes --home, --mind and --json; see `mnemic hooks COMMAND --help`.")
-    def hooks() -> None:
+    @cli.group(
+        epilog="Each takes --home, --mind and --json; see `mnemic hooks COMMAND --help`.", invoke_without_command=True
+    )
+    @click.pass_context
+    def hooks(context: click.Context) -> None:
         """Wire assistants, so that they remember by themselves: their hooks, MCP, and a word in their instructions."""
+        if context.invoked_subcommand is None:
+            click.echo(context.get_help())
 
     @hooks.command()
     @_assistant("Which to wire; may be given again. all: those that are here.")
@@ -70,14 +77,16 @@ def add_hook_commands(cli: click.Group, options: Options, clock: Clock) -> None:
         if chosen.as_json:
             taken = _backfilled(chosen, wired.kept, clock, write and backfill is True)
             chosen.say(wired_view(wired, write) | {"backfill": taken}, lambda: iter(()))
-            return
-        chosen.say({}, lambda: wired_lines(wired, write, chosen.home, "install"))
-        if not write or not wired.kept:
-            return
-        if backfill is None and sys.stdin.isatty():
-            backfill = click.confirm("Take them in now, in the background, the newest first?", default=True)
-        taken = _backfilled(chosen, wired.kept, clock, backfill is True)
-        chosen.say({}, lambda: _backfill_lines(taken, backfill))
+        else:
+            chosen.say({}, lambda: wired_lines(wired, write, chosen.home, "install"))
+            if write and wired.kept:
+                if backfill is None and sys.stdin.isatty():
+                    backfill = _confirmed("Take them in now, in the background, the newest first?", default=True)
+                taken = _backfilled(chosen, wired.kept, clock, backfill is True)
+                again = _again(chosen, [one.assistant for one in wired.kept], recall_prompts)
+                chosen.say({}, lambda: _backfill_lines(taken, again))
+        if any(one.failed for one in wired.hosts):
+            sys.exit(2)
 
     @hooks.command()
     @_assistant("Which to unwire; may be given again.", default=("all",))
@@ -98,9 +107,9 @@ def add_hook_commands(cli: click.Group, options: Options, clock: Clock) -> None:
     @click.option("--no-trial", is_flag=True, help="Only look; fire no trial event.")
     @options
     def status(chosen: Chosen, assistants: tuple[str, ...], no_trial: bool) -> None:
-        """How assistants are wired; a trial event through each one's own command proves that it reaches the store."""
+        """How assistants are wired; trials through each one's own commands prove that it works."""
         from mnemic.hooks.examine_hooks import executable_state
-        from mnemic.wiring import statuses
+        from mnemic.trials import statuses
         from mnemic.wiring_lines import status_lines, status_view
 
         def opened(mind: str) -> Any:
@@ -120,13 +129,15 @@ def add_hook_commands(cli: click.Group, options: Options, clock: Clock) -> None:
                 yield f"executable: {executable.detail}{f' -> {executable.remedy}' if executable.remedy else ''}"
 
         chosen.say(view, lines)
-        if any(one.wired and (one.wrong or one.lacking or one.trial not in ("", "arrived")) for one in found):
+        if not all(one.works for one in found):
             sys.exit(1)
 
     @cli.command("uninstall")
     @click.option("--erase-data", is_flag=True, help="Remove the home's data too, for good: minds, keys, backups.")
     @click.option(
-        "--yes", is_flag=True, help="Do it without asking; without, and without a terminal, it is only shown."
+        "--yes",
+        is_flag=True,
+        help="Do it without asking, --erase-data too; without, and without a terminal, it is only shown.",
     )
     @options
     def leave(chosen: Chosen, erase_data: bool, yes: bool) -> None:
@@ -150,7 +161,8 @@ def _assistant(help_: str, default: Sequence[str] | None = None) -> Callable[[Ca
 
 
 def _leave(chosen: Chosen, clock: Clock, erase: bool, yes: bool) -> None:
-    from mnemic.leaving import erase_data, leave, left_view, remains
+    from mnemic.belongings import check_home
+    from mnemic.leaving import erase_data, leave, left_view, remains, stays
 
     asks = not yes and sys.stdin.isatty() and not chosen.as_json
     home = chosen.home.absolute()
@@ -159,10 +171,12 @@ def _leave(chosen: Chosen, clock: Clock, erase: bool, yes: bool) -> None:
         for path, size in remains(home):
             yield f"  {path} ({sized(size)})"
 
+    if erase:
+        check_home(home)
     planned = leave(home, os.environ, clock, write=False)
     if not yes:
         if chosen.as_json:
-            chosen.say({"applied": False, "erased": []} | left_view(planned, home), lambda: iter(()))
+            chosen.say({"applied": False, "erased": [], "stays": []} | left_view(planned, home), lambda: iter(()))
             return
         chosen.say({}, lambda: _left_lines(planned.wired, planned.process, home, write=False))
         if erase:
@@ -170,23 +184,33 @@ def _leave(chosen: Chosen, clock: Clock, erase: bool, yes: bool) -> None:
         if not asks:
             chosen.say({}, lambda: iter(["nothing was done; --yes does it"]))
             return
-        if not click.confirm("Do it?", default=False):
+        wanted = _confirmed("Do it?", default=False)
+        if not wanted:
+            chosen.say(
+                {}, lambda: iter(["nothing was done" if wanted is False else "nobody answered: nothing was done"])
+            )
             return
-        if erase and click.prompt("There is no way back. Type ERASE to remove the data too", default="") != "ERASE":
+        if erase and _typed("There is no way back. Type ERASE to remove the data too") != "ERASE":
             erase = False
             chosen.say({}, lambda: iter(["the data stays"]))
     left = leave(home, os.environ, clock, write=True)
-    gone = erase_data(home) if erase and not any(one.failed for one in left.wired.hosts) else []
-    view = {"applied": True, "erased": [str(path) for path in gone]} | left_view(left, home)
+    erases = erase and not any(one.failed for one in left.wired.hosts)
+    gone = erase_data(home) if erases else []
+    still = stays(home) if erases else []
+    told = {"erased": [str(path) for path in gone], "stays": [str(path) for path in still]}
+    view = {"applied": True, **told} | left_view(left, home)
 
     def lines() -> Iterator[str]:
         yield from _left_lines(left.wired, left.process, home, write=True)
         yield from (f"removed {path}" for path in (*left.removed, *gone))
-        still = list(erased())
         if still:
+            yield "what stays is not Mnemic's:"
+            yield from (f"  {path}" for path in still)
+        remaining = [] if erases else list(erased())
+        if remaining:
             yield "what remains is yours:"
-            yield from still
-        if erase and not gone:
+            yield from remaining
+        if erase and not erases:
             yield "the data was not erased: see to the assistants above first"
 
     chosen.say(view, lines)
@@ -195,16 +219,43 @@ def _leave(chosen: Chosen, clock: Clock, erase: bool, yes: bool) -> None:
 
 
 def _left_lines(wired: Wired, process: str, home: Path, *, write: bool) -> Iterator[str]:
-    yield f"{'left' if write else 'would leave'} {home}"
+    yield f"Uninstalling from the home {home}"
     for host in wired.hosts:
         for change in host.changes:
             if change.what != "unchanged":
-                yield f"{host.name}: {change.path}: {change.what}"
+                yield f"{host.name}: {change.path}: {change.what if write else f'would be {change.what}'}"
         if host.failed:
-            yield f"{host.name}: {host.failed}"
+            yield f"{host.name}: not undone: {host.failed}"
     if not wired.hosts:
         yield "no assistant is wired"
     yield process
+
+
+# --- questions -------------------------------------------------------------------------------------------------------
+
+
+def _confirmed(question: str, *, default: bool) -> bool | None:
+    """The answer to a question; ``None`` where the input ended instead."""
+    with _ended() as answer:
+        answer.append(click.confirm(question, default=default))
+    return answer[0] if answer else None
+
+
+def _typed(question: str) -> str:
+    with _ended() as answer:
+        answer.append(click.prompt(question, default=""))
+    return answer[0] if answer else ""
+
+
+@contextmanager
+def _ended() -> Iterator[list[Any]]:
+    """Holds an answer; none where the input ended. Ctrl-C ends the command."""
+    try:
+        yield []
+    except click.Abort as ended:
+        if isinstance(ended.__context__, KeyboardInterrupt):
+            raise
+        click.echo()
 
 
 # --- transcripts from before -----------------------------------------------------------------------------------------
@@ -216,19 +267,25 @@ def _backfilled(chosen: Chosen, kept: Sequence[Kept], clock: Clock, wanted: bool
     from mnemic.wiring import backfill
 
     try:
-        queued = backfill(chosen.home, kept, clock, lambda: chosen.open(create=True))
+        queued = backfill(chosen.home, chosen.mind, kept, clock, lambda: chosen.open(create=True))
     except MnemicError as error:  # what is wired is wired: it is told beside it
         return {"queued": 0, "known": 0, "error": f"{error} {error.remedy_text}"}
     return {"queued": queued.queued, "known": queued.known, "error": None}
 
 
-def _backfill_lines(taken: dict[str, Any] | None, asked: bool | None) -> Iterator[str]:
+def _again(chosen: Chosen, names: Sequence[str], recall_prompts: bool) -> str:
+    """The command that installs the same once more, and takes transcripts in."""
+    from mnemic.runtime.paths import default_home
+
+    words = ["mnemic", "hooks", "install", *(word for name in names for word in ("--assistant", name))]
+    words += ["--apply", "--backfill", *(["--recall-prompts"] if recall_prompts else [])]
+    words += [] if chosen.mind == "default" else ["--mind", chosen.mind]
+    return shlex.join(words if chosen.home == default_home(os.environ) else [*words, "--home", str(chosen.home)])
+
+
+def _backfill_lines(taken: dict[str, Any] | None, again: str) -> Iterator[str]:
     if taken is None:
-        yield (
-            "they were left alone; --apply --backfill takes them in"
-            if asked is False
-            else "they wait: mnemic hooks install --assistant all --apply --backfill takes them in"
-        )
+        yield f"They were not taken in. To do so: {again}"
     elif taken["error"]:
         yield f"they could not be queued: {taken['error']}"
     else:

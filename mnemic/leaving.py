@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,17 +11,16 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.contract import Clock
+from mnemic.belongings import own_files, own_folders
 from mnemic.runtime.hook_files import remove_hook_files
 from mnemic.runtime.meeting import Meeting
 from mnemic.runtime.schema import cannot_write
 from mnemic.runtime.starting import drain, wait_gone
 from mnemic.wiring import Wired, uninstall
 
-__all__ = ["Left", "erase_data", "leave", "left_view", "remains"]
+__all__ = ["Left", "erase_data", "leave", "left_view", "remains", "stays"]
 
 _LEAVES_S, _STARTS_S, _POLL_S = 20.0, 5.0, 0.05
-_DATA = ("minds", "backups", "bin", "run", "models", "hooks.json", "mnemic.toml")
-_LOGS = ("*.log", "*.log.[0-9]", "http-token*")
 
 
 class Left(msgspec.Struct, kw_only=True):
@@ -93,32 +91,42 @@ def _held(meeting: Meeting) -> bool:
 
 
 def remains(home: Path) -> Iterator[tuple[Path, int]]:
-    """What of a home is still there, and how many bytes of it."""
-    for path in _own(home):
-        inside = [one for one in path.rglob("*") if one.is_file() and not one.is_symlink()] if path.is_dir() else [path]
-        yield path, sum(one.stat().st_size for one in inside)
+    """What of Mnemic's is still in a home, folder by folder, and how many bytes of it."""
+    sizes: dict[Path, int] = {}
+    for path in own_files(home):
+        place = home / path.relative_to(home).parts[0]
+        sizes[place] = sizes.get(place, 0) + path.lstat().st_size
+    yield from sorted(sizes.items())
 
 
 def erase_data(home: Path) -> list[Path]:
-    """Remove everything of a home that is Mnemic's: its minds with their keys, for good; returns what was removed.
+    """Remove every file of a home that is Mnemic's: its minds with their keys, for good; returns what is gone of it.
 
-    What somebody else put there stays, and so does the folder then.
+    What somebody else put there stays, and so do the folders that it is in.
 
     Raises:
         StoreReadOnly: not all of it could be removed.
     """
-    removed = list(_own(home))
+    before, files, folders = _entries(home), own_files(home), own_folders(home)
     try:
-        for path in removed:
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
-        if home.is_dir() and not any(home.iterdir()):
-            home.rmdir()
+        if any((home / "run").glob("ray*")) and not _held(Meeting(home)):
+            from mnemic.runtime.ray_local import sweep_home  # here: only where there was a Ray
+
+            sweep_home(home)
+        for path in files:
+            path.unlink(missing_ok=True)
+        for folder in folders:
+            if not any(folder.iterdir()):
+                folder.rmdir()
     except OSError as error:
         raise cannot_write(home, error) from error
-    return removed
+    left = _entries(home)
+    return [path for path in before if path not in left]
+
+
+def stays(home: Path) -> list[Path]:
+    """What is in a home that was erased: none of it is Mnemic's, or it was put there since."""
+    return _entries(home)
 
 
 def left_view(left: Left, home: Path) -> dict[str, Any]:
@@ -131,9 +139,5 @@ def left_view(left: Left, home: Path) -> dict[str, Any]:
     }
 
 
-def _own(home: Path) -> Iterator[Path]:
-    for name in _DATA:
-        if (home / name).exists() or (home / name).is_symlink():
-            yield home / name
-    for pattern in _LOGS:
-        yield from sorted(home.glob(pattern))
+def _entries(home: Path) -> list[Path]:
+    return sorted(home.iterdir()) if home.is_dir() else []

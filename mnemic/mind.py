@@ -64,7 +64,7 @@ from mnemic.actors.times import to_iso
 from mnemic.reports import Captured, Status
 from mnemic.runtime.meeting import Meeting, edited
 from mnemic.runtime.paths import expanded
-from mnemic.runtime.projects import Locator, clean_scope
+from mnemic.runtime.projects import clean_scope, locate
 from mnemic.runtime.reports import SocietyPort
 
 if TYPE_CHECKING:
@@ -105,7 +105,6 @@ class Mind:
         self._process = process
         self._home = home
         self._name = name
-        self._locate = Locator()
         self._behind: list[str] = []  # why what hooks kept could not be taken in before the question
 
     @classmethod
@@ -300,7 +299,7 @@ class Mind:
                 of another scope.
             NoSuchMemory: there is nothing of the id to replace.
         """
-        place = scope if isinstance(scope, Place) else self._locate(scope, None)
+        place = scope if isinstance(scope, Place) else locate(scope, None)
         if supersedes is not None:
             there = self.get([supersedes])[0].scope
             if scope is None:
@@ -423,7 +422,7 @@ class Mind:
 
     def place_of(self, folder: str) -> tuple[str | None, Place]:
         """The scope of a folder's project: its path, if anything was captured there, and how it was found."""
-        place = self._locate(None, folder)
+        place = locate(None, folder)
         return self._path_of(place), place
 
     def brief(
@@ -448,7 +447,7 @@ class Mind:
         return self._told(
             Brief(
                 occasion=occasion,
-                place=scope if isinstance(scope, Place) else self._locate(scope, None),
+                place=scope if isinstance(scope, Place) else locate(scope, None),
                 assistant=assistant,
                 session=session,
                 prompt=prompt,
@@ -470,7 +469,7 @@ class Mind:
         """
         from mnemic.answering import hook_answer  # here: it loads what reads the hosts' payloads
 
-        return hook_answer(assistant, event, cwd, payload, self._locate, self._told_newest)
+        return hook_answer(assistant, event, cwd, payload, locate, self._told_newest)
 
     def embed(self, progress: Progress | None = None) -> Embedded:
         """Wait until every memory is found by its meaning.

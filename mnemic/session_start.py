@@ -21,7 +21,7 @@ from mnemic.actors.unasked import Telling
 from mnemic.answering import hook_answer
 from mnemic.runtime.brief_reader import start_material
 from mnemic.runtime.homes import open_mind
-from mnemic.runtime.projects import Locator
+from mnemic.runtime.projects import locate
 from mnemic.runtime.schema import check_schema, connect, translated
 
 __all__ = ["main", "tell_alone"]
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
             given["--event"],
             given.get("--cwd"),
             payload,
-            Locator(),
+            locate,
             lambda asked: tell_alone(home, given.get("--mind", "default"), asked),
         )
         sys.stdout.buffer.write(told)
@@ -85,9 +85,11 @@ def _telling(home: Path) -> Telling:
     told = Telling()
     if isinstance(section, dict):
         budget, subagents = section.get("budget_tokens"), section.get("subagents")
+        tracked = section.get("tracked_scopes")
         told = Telling(
             budget if type(budget) is int and budget >= 0 else told.budget_tokens,
             subagents if isinstance(subagents, bool) else told.subagents,
+            tracked if isinstance(tracked, bool) else told.tracked_scopes,
         )
     return told
 

@@ -1,41 +1,40 @@
 """Wiring assistants: the verbs behind `mnemic hooks` and `mnemic uninstall`. They print nothing and ask nobody.
 
-Below stand `mnemic.hooks`, which knows the hosts, and `mnemic.runtime`, which knows the home.
+Below stand `mnemic.hooks`, which knows the hosts, and `mnemic.runtime`, which knows the home; beside it stands
+`mnemic.trials`, which proves that what was wired works.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from mnemic.actors.ambient import Queued
 from mnemic.actors.contract import Clock
 from mnemic.actors.errors import MnemicError
+from mnemic.draining import ring
 from mnemic.hooks.backfill import Kept, kept_by
 from mnemic.hooks.codex_trust import hooks_seen
 from mnemic.hooks.codex_wiring import trusting
 from mnemic.hooks.commands import Wiring, wiring_for
 from mnemic.hooks.hosts import HOSTS, chosen_hosts
 from mnemic.hooks.wiring import Change, apply, diff_of, plan_install, plan_uninstall
-from mnemic.hooks.wiring_host import Host
 from mnemic.hooks.wiring_record import Record
-from mnemic.hooks.wiring_status import HostStatus, fire, look_at, wired_as
+from mnemic.hooks.wiring_status import wired_as
 from mnemic.mind import Mind
+from mnemic.runtime.homes import folder_of
 from mnemic.runtime.hook_files import hook_files, install_hook_files
-from mnemic.runtime.keys import run_name
-from mnemic.runtime.meeting import Meeting
 from mnemic.runtime.starting import reach
 
-__all__ = ["HostChanges", "Wired", "backfill", "install", "statuses", "uninstall"]
+__all__ = ["HostChanges", "Wired", "backfill", "install", "uninstall"]
 
 _TRUST = (
     "Codex runs a hook only once you trust it: start `codex`, type /hooks, look at those of mnemic-hook and trust them"
 )
-_ARRIVES_S, _POLL_S = 20.0, 0.05
 _RESTART = "sessions that are open go on as they were; new ones have it"
 
 
@@ -74,10 +73,12 @@ class Wired(msgspec.Struct, kw_only=True):
     """Of each host."""
     left_out: dict[str, str]
     """Hosts that are not here, and how that was seen."""
-    executables: list[Path]
+    executables: list[Path] = msgspec.field(default_factory=list)
     """What is put into the home's ``bin``."""
-    kept: list[Kept]
+    kept: list[Kept] = msgspec.field(default_factory=list)
     """The transcripts that the hosts have kept from before."""
+    made: Path | None = None
+    """The key of the mind that is made, or was made, for what hooks keep."""
 
     @property
     def changed(self) -> bool:
@@ -97,36 +98,61 @@ def install(
 ) -> Wired:
     """Wire hosts: plan all of it, and then, where that is asked for, write it.
 
+    Of several hosts, one that cannot be wired is as it was and says why, and keeps no other from it.
+
     Raises:
         InvalidValue: there is no such host, or no configuration can hold the home's path.
-        BadConfiguration: a file is not what its host reads; nothing is written.
-        StoreError: the home or a configuration cannot be written.
+        BadConfiguration: a file of the one host that is named cannot be changed; none is.
+        StoreError: the home cannot be written.
     """
     wiring = wiring_for(home, environment, mind=mind, recall_prompts=recall_prompts)
     hosts, left_out = chosen_hosts(names, environment)
     record = Record(wiring.home, clock)
-    planned = [
-        HostChanges(
-            name=host.name,
-            changes=plan_install(host.name, host.files(wiring), wiring, record),
-            notes=host.notes(wiring),
-        )
-        for host in hosts
-    ]
-    executables = [file.path for file in hook_files(wiring.home) if not file.there] if hosts else []
-    wired = Wired(hosts=planned, left_out=left_out, executables=executables, kept=kept_by(hosts, environment))
-    if write and hosts:
+    wired = Wired(hosts=[HostChanges(name=host.name, changes=[]) for host in hosts], left_out=left_out)
+    alone = len(names) == 1 and "all" not in names
+    for one, host in zip(wired.hosts, hosts, strict=True):
+        with _told(one, alone):
+            one.changes = plan_install(one.name, host.files(wiring), wiring, record)
+            one.notes = host.notes(wiring)
+    if all(one.failed for one in wired.hosts):
+        return wired
+    wired.executables = [file.path for file in hook_files(wiring.home) if not file.there]
+    folder = folder_of(wiring.home, mind)
+    wired.made = None if folder.path.is_dir() else folder.key
+    if write:
         install_hook_files(wiring.home, mind, clock)
-    for one in planned:
-        changes = any(change.what != "unchanged" for change in one.changes)
-        if write:
-            done = apply(one.name, one.changes, wiring, record, install=True)
-            one.backups = {str(path): backup for path, backup in done if backup}
-        if one.name == "codex":
-            _trust(one, wiring, record, clock, write=write)
-        if changes:
-            one.notes.append(_RESTART)
+    for one in wired.hosts:
+        if not one.failed:
+            with _told(one, alone):
+                _wire(one, wiring, record, clock, write=write)
+    done = [host for one, host in zip(wired.hosts, hosts, strict=True) if not one.failed]
+    wired.kept = kept_by(done, environment)
     return wired
+
+
+@contextmanager
+def _told(one: HostChanges, alone: bool) -> Iterator[None]:
+    """Let one host's failure be told beside what became of the others, unless it is alone."""
+    try:
+        yield
+    except MnemicError as error:
+        if alone:
+            raise
+        one.changes, one.notes, one.failed = [], [], f"{error} {error.remedy_text}"
+
+
+def _wire(one: HostChanges, wiring: Wiring, record: Record, clock: Clock, *, write: bool) -> None:
+    changes = any(change.what != "unchanged" for change in one.changes)
+    if write:
+        done = apply(one.name, one.changes, wiring, record, install=True)
+        one.backups = {str(path): backup for path, backup in done if backup}
+    if one.name == "codex":
+        try:
+            _trust(one, wiring, record, clock, write=write)
+        except MnemicError as error:  # they are wired, and their user can still trust them
+            one.notes.append(f"{_TRUST} ({error})")
+    if changes:
+        one.notes.append(_RESTART)
 
 
 def uninstall(home: Path, names: Sequence[str], environment: Mapping[str, str], clock: Clock, *, write: bool) -> Wired:
@@ -140,7 +166,7 @@ def uninstall(home: Path, names: Sequence[str], environment: Mapping[str, str], 
     base = wiring_for(home, environment)
     record = Record(base.home, clock)
     chosen_hosts(names, environment)  # says which is unknown
-    wired = Wired(hosts=[], left_out={}, executables=[], kept=[])
+    wired = Wired(hosts=[], left_out={})
     for host in HOSTS.values() if "all" in names else [HOSTS[name] for name in dict.fromkeys(names)]:
         known = record.hosts.get(host.name)
         wiring = wired_as(base, known)
@@ -159,38 +185,9 @@ def uninstall(home: Path, names: Sequence[str], environment: Mapping[str, str], 
     return wired
 
 
-def statuses(
-    home: Path,
-    names: Sequence[str],
-    environment: Mapping[str, str],
-    clock: Clock,
-    opened: Callable[[str], AbstractContextManager[Mind]],
-    *,
-    trial: bool = True,
-) -> list[HostStatus]:
-    """How hosts are wired; each that is, is proved by a trial event through its own command.
-
-    Args:
-        opened: opens a mind by its name.
-
-    Raises:
-        InvalidValue: there is no such host.
-        BadConfiguration: what was wired is not known.
-    """
-    base = wiring_for(home, environment)
-    record = Record(base.home, clock)
-    chosen_hosts(names, environment)
-    found = []
-    for host in HOSTS.values() if "all" in names else [HOSTS[name] for name in dict.fromkeys(names)]:
-        wiring = wired_as(base, record.hosts.get(host.name))
-        status = look_at(host, wiring, clock)
-        if trial and status.wired:
-            status.trial = _tried(host, wiring, clock, opened)
-        found.append(status)
-    return found
-
-
-def backfill(home: Path, kept: Sequence[Kept], clock: Clock, opened: Callable[[], AbstractContextManager[Mind]]) -> Any:
+def backfill(
+    home: Path, mind_name: str, kept: Sequence[Kept], clock: Clock, opened: Callable[[], AbstractContextManager[Mind]]
+) -> Queued:
     """Have transcripts taken in, in the background, by the home's process, which is started for it.
 
     Raises:
@@ -198,7 +195,9 @@ def backfill(home: Path, kept: Sequence[Kept], clock: Clock, opened: Callable[[]
     """
     reach(home, clock)
     with opened() as mind:
-        return mind.queue([path for one in kept for path in one.paths])
+        queued = mind.queue([path for one in kept for path in one.paths])
+    ring(home, mind_name)
+    return queued
 
 
 def _trust(one: HostChanges, wiring: Wiring, record: Record, clock: Clock, *, write: bool) -> None:
@@ -226,27 +225,3 @@ def _trust(one: HostChanges, wiring: Wiring, record: Record, clock: Clock, *, wr
     ]
     still = [hook.event for hook in hooks_seen(wiring.environment, clock) or () if not hook.trusted]
     one.notes.append(f"{_TRUST} (not yet: {', '.join(still)})" if still else "Codex trusts these hooks now")
-
-
-def _serves(home: Path) -> bool:
-    card = Meeting(home).card()
-    return card is not None and card.alive()
-
-
-def _tried(host: Host, wiring: Wiring, clock: Clock, opened: Callable[[str], AbstractContextManager[Mind]]) -> str:
-    nonce = run_name()
-    why = fire(host, wiring, nonce)
-    if why:
-        return why
-    pause, until = threading.Event(), clock.monotonic_s() + _ARRIVES_S
-    try:
-        with opened(wiring.mind) as mind:
-            while mind.waiting().checks.get(host.name) != nonce:
-                if clock.monotonic_s() > until:
-                    return "it ran, and nothing of it reached the store"
-                if not _serves(wiring.home):  # a process that serves takes it in by itself
-                    mind.drain(transcripts=False)
-                pause.wait(_POLL_S)
-    except MnemicError as error:
-        return f"whether it arrived is not known: {error}"
-    return "arrived"

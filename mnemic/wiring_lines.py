@@ -20,6 +20,7 @@ def wired_view(wired: Wired, write: bool) -> dict[str, Any]:
         "applied": write,
         "hosts": {one.name: one.view() for one in wired.hosts},
         "left_out": wired.left_out,
+        "made": None if wired.made is None else str(wired.made),
         "executables": [str(path) for path in wired.executables],
         "transcripts": {
             one.assistant: {"files": len(one.paths), "size_bytes": one.size_bytes, "minutes": round(one.minutes, 1)}
@@ -35,16 +36,20 @@ def wired_lines(wired: Wired, write: bool, home: Path, verb: str) -> Iterator[st
         verb: ``install`` or ``uninstall``.
     """
     for host in wired.hosts:
-        yield from _host_lines(host, write, home)
+        yield from _host_lines(host, write, home, "wired" if verb == "install" else "undone")
     yield from (f"{name}: left out: {why}" for name, why in wired.left_out.items())
     if not wired.hosts:
         yield "no assistant was found" if verb == "install" else "no assistant is wired"
         return
+    if wired.made:
+        did = "made" if write else "would make"
+        yield f"{did} the mind that they fill; its key is {wired.made}: keep a copy elsewhere"
     if wired.executables:
         did = "put" if write else "would put"
         yield f"{did} into {wired.executables[0].parent}: {', '.join(path.name for path in wired.executables)}"
     if not wired.changed:
-        yield "nothing to do: it is all there already" if verb == "install" else "nothing to do"
+        if not any(host.failed for host in wired.hosts):
+            yield "nothing to do: it is all there already" if verb == "install" else "nothing to do"
     elif not write:
         yield "nothing was written; --apply does it"
     for one in wired.kept:
@@ -53,7 +58,7 @@ def wired_lines(wired: Wired, write: bool, home: Path, verb: str) -> Iterator[st
         yield f"{one.assistant} has {files} from before: {sized(one.size_bytes)}, {minutes} in the background"
 
 
-def _host_lines(host: HostChanges, write: bool, home: Path) -> Iterator[str]:
+def _host_lines(host: HostChanges, write: bool, home: Path, done: str) -> Iterator[str]:
     for change in host.changes:
         if change.what == "unchanged":
             yield f"{host.name}: {change.path}: nothing changes"
@@ -64,7 +69,7 @@ def _host_lines(host: HostChanges, write: bool, home: Path) -> Iterator[str]:
         elif str(change.path) in host.backups:
             yield f"  what was there: {home / 'backups' / host.backups[str(change.path)]}"
     if host.failed:
-        yield f"{host.name}: not undone: {host.failed}"
+        yield f"{host.name}: not {done}: {host.failed}"
     yield from (f"{host.name}: {note}" for note in host.notes)
 
 
@@ -77,6 +82,8 @@ def status_view(status: HostStatus) -> dict[str, Any]:
         "mcp": status.mcp,
         "instructions": status.instructions or None,
         "trial": status.trial or None,
+        "asked": status.asked or None,
+        "asked_ms": status.asked_ms,
         "wrong": status.wrong,
         "notes": status.notes,
     }
@@ -84,16 +91,23 @@ def status_view(status: HostStatus) -> dict[str, Any]:
 
 def status_lines(status: HostStatus) -> Iterator[str]:
     """The same for a person."""
-    if not status.wired and not status.wrong:
+    if status.wired:
+        good = ", ".join(event for event, state in status.events.items() if state == "wired")
+        number = sum(state == "wired" for state in status.events.values())
+        yield f"{status.name}: {number} of {len(status.events)} events wired{f' ({good})' if good else ''}"
+        if status.lacking:
+            yield f"  not as they were installed: {', '.join(status.lacking)} -> {status.remedy}"
+    elif status.wrong:
+        yield f"{status.name}: whether it is wired cannot be seen"
+    else:
         yield f"{status.name}: not wired{'' if status.here else ', and not here'}"
-        return
-    good = [event for event, state in status.events.items() if state == "wired"]
-    yield f"{status.name}: {len(good)} of {len(status.events)} events wired ({', '.join(good)})"
-    if status.lacking:
-        yield f"  not as they were installed: {', '.join(status.lacking)} -> {status.remedy}"
     yield from (f"  wrong: {why}" for why in status.wrong)
     yield from (f"  {note}" for note in status.notes)
     if status.trial == "arrived":
         yield "  a trial event went through its command and reached the store"
     elif status.trial:
         yield f"  wrong: the trial event: {status.trial}"
+    if status.asked == "answered":
+        yield f"  asked as at a session's start, and answered in {status.asked_ms:.0f} ms"
+    elif status.asked:
+        yield f"  wrong: asked as at a session's start: {status.asked}"

@@ -10,13 +10,15 @@ from typing import Any
 
 import apsw
 
-from mnemic.actors.changes import TranscriptState
+from mnemic.actors.changes import Counted, TranscriptState
 from mnemic.actors.snapshot import Aside, CaptureCounts
 from mnemic.runtime.texts import load_text
 
-__all__ = ["CaptureReading", "capture_counts", "spool_offsets", "transcript_state"]
+__all__ = ["SUMS", "CaptureReading", "capture_counts", "counted", "spool_offsets", "transcript_state"]
 
 _SHOWN = 20
+SUMS = b""
+"""In place of a file's id: the row of the spool files that are gone."""
 
 
 class CaptureReading:
@@ -28,15 +30,11 @@ class CaptureReading:
         return spool_offsets(self._db)
 
     def spool_tears(self) -> dict[bytes, int]:
-        return _pairs(self._db, "SELECT file, torn FROM spool WHERE torn > 0")
+        return _pairs(self._db, "SELECT file, torn FROM spool WHERE torn > 0 AND file != ?", SUMS)
 
-    def occurrences(self, identities: Sequence[bytes]) -> dict[bytes, int]:
-        found = {}
-        for identity in identities:
-            count = self._db.execute("SELECT count FROM occurrences WHERE identity = ?", (identity,)).get
-            if count is not None:
-                found[identity] = int(count)
-        return found
+    def occurrences(self, identities: Sequence[bytes]) -> dict[bytes, Counted]:
+        found = (counted(self._db, identity) for identity in identities)
+        return {one.identity: one for one in found if one is not None}
 
     def transcript(self, path: str) -> TranscriptState | None:
         return transcript_state(self._db, path)
@@ -66,7 +64,7 @@ class CaptureReading:
             (after_row, limit),
         ).fetchall()
         return [
-            Aside(row, record, assistant, event, at, cwd, branch, load_text(self._db, text))
+            Aside(row, record, assistant, event, at, cwd, branch, b"" if text is None else load_text(self._db, text))
             for row, record, assistant, event, at, cwd, branch, text in found
         ]
 
@@ -76,7 +74,15 @@ class CaptureReading:
 
 def spool_offsets(connection: apsw.Connection) -> dict[bytes, int]:
     """How far each spool file is taken in, by its id."""
-    return _pairs(connection, "SELECT file, offset FROM spool")
+    return _pairs(connection, "SELECT file, offset FROM spool WHERE file != ?", SUMS)
+
+
+def counted(connection: apsw.Connection, identity: bytes) -> Counted | None:
+    """How often a text has occurred, if that is known."""
+    found: Any = connection.execute(
+        "SELECT hooks, missed, read_at FROM occurrences WHERE identity = ?", (identity,)
+    ).fetchone()
+    return None if found is None else Counted(identity=identity, hooks=found[0], missed=found[1], read_at=found[2])
 
 
 def transcript_state(connection: apsw.Connection, path: str) -> TranscriptState | None:
@@ -113,6 +119,6 @@ def capture_counts(connection: apsw.Connection, now: int) -> CaptureCounts:
     )
 
 
-def _pairs(connection: apsw.Connection, sql: str) -> dict[Any, Any]:
-    found: list[Any] = connection.execute(sql).fetchall()
+def _pairs(connection: apsw.Connection, sql: str, *bindings: bytes) -> dict[Any, Any]:
+    found: list[Any] = connection.execute(sql, bindings).fetchall()
     return dict(found)

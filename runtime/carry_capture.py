@@ -1,7 +1,7 @@
-"""Carrying out the changes of what is captured by itself: how far the spool is taken in, and what became of it.
+"""Carrying out the changes of what is captured by itself: what was set aside, transcripts, and what is beside memories.
 
 Beside `mnemic.runtime.carry`, which carries out the changes of memories and their meaning, and hands the others on
-to here.
+to here; those of the spool are carried out by `mnemic.runtime.carry_spool`.
 """
 
 from __future__ import annotations
@@ -10,15 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 import apsw
+import msgspec
 
 from mnemic.actors.changes import (
-    AdvanceSpool,
-    CountOccurrences,
+    Change,
     DropAside,
     DropGiven,
     DropOriginal,
     FinishTranscript,
-    Inverse,
     KeepOriginal,
     PutBackCheck,
     PutBackTranscript,
@@ -26,24 +25,21 @@ from mnemic.actors.changes import (
     Readmit,
     RecordCheck,
     RecordGiven,
-    Recount,
-    RewindSpool,
     SetAside,
     TranscriptState,
     Unreadmit,
 )
-from mnemic.actors.messages import Kept
 from mnemic.runtime.capture_reader import transcript_state
+from mnemic.runtime.carry_spool import Carried, SpoolCarrier
 from mnemic.runtime.texts import drop_text_if_unused, keep_text
 
 __all__ = ["CAPTURE_TABLES", "CaptureCarrier"]
 
-Carried = tuple[Kept | None, Inverse | None, bool, int | None]
-"""As in `mnemic.runtime.carry`."""
 _UNCHANGED: Carried = (None, None, False, None)
+_decode = msgspec.msgpack.Decoder(Change).decode
 
 CAPTURE_TABLES = ("spool", "occurrences", "aside", "transcripts", "originals", "checks", "given")
-"""What is written here alone; all of it can be made again from the log."""
+"""What is written here and there alone; all of it can be made again from the log."""
 
 
 class CaptureCarrier:
@@ -62,10 +58,7 @@ class CaptureCarrier:
         self._identity = identity
         self._row_of = row_of
         self.hands: dict[type, Callable[[Any, int], Carried]] = {
-            AdvanceSpool: self._advance_spool,
-            RewindSpool: self._rewind_spool,
-            CountOccurrences: self._count_occurrences,
-            Recount: self._recount,
+            **SpoolCarrier(connection).hands,
             SetAside: self._set_aside,
             DropAside: self._drop_aside,
             Readmit: self._readmit,
@@ -81,54 +74,12 @@ class CaptureCarrier:
             DropGiven: self._drop_given,
         }
 
-    # --- the spool ---------------------------------------------------------------------------------------------------
-
-    def _advance_spool(self, change: AdvanceSpool, at: int) -> Carried:
-        found = self._db.execute("SELECT offset, records, torn FROM spool WHERE file = ?", (change.file,)).fetchone()
-        offset, records, torn = found or (0, 0, 0)
-        if change.offset == offset and not change.records and not change.torn:
-            return _UNCHANGED
-        self._db.execute(
-            "INSERT OR REPLACE INTO spool(file, offset, records, torn) VALUES(?, ?, ?, ?)",
-            (change.file, change.offset, records + change.records, torn + change.torn),
-        )
-        return None, RewindSpool(file=change.file, offset=offset, records=records, torn=torn), True, None
-
-    def _rewind_spool(self, change: RewindSpool, at: int) -> Carried:
-        if change.offset or change.records or change.torn:
-            self._db.execute(
-                "UPDATE spool SET offset = ?, records = ?, torn = ? WHERE file = ?",
-                (change.offset, change.records, change.torn, change.file),
-            )
-        else:
-            self._db.execute("DELETE FROM spool WHERE file = ?", (change.file,))
-        return None, None, True, None
-
-    def _count_occurrences(self, change: CountOccurrences, at: int) -> Carried:
-        before: list[tuple[bytes, int]] = []
-        for identity, count in change.counts:
-            known = self._db.execute("SELECT count FROM occurrences WHERE identity = ?", (identity,)).get or 0
-            if count > known:
-                before.append((identity, int(known)))
-                self._db.execute("INSERT OR REPLACE INTO occurrences VALUES(?, ?)", (identity, count))
-        if not before:
-            return _UNCHANGED
-        return None, Recount(counts=tuple(reversed(before))), True, None
-
-    def _recount(self, change: Recount, at: int) -> Carried:
-        for identity, count in change.counts:
-            if count:
-                self._db.execute("UPDATE occurrences SET count = ? WHERE identity = ?", (count, identity))
-            else:
-                self._db.execute("DELETE FROM occurrences WHERE identity = ?", (identity,))
-        return None, None, True, None
-
     # --- set aside ---------------------------------------------------------------------------------------------------
 
     def _set_aside(self, change: SetAside, at: int) -> Carried:
         if self._db.execute("SELECT 1 FROM aside WHERE record = ?", (change.record,)).get is not None:
             return _UNCHANGED
-        text = keep_text(self._db, change.text, self._identity)
+        text = keep_text(self._db, change.text, self._identity) if change.text else None
         self._db.execute(
             "INSERT INTO aside(record, assistant, event, why, text, at, cwd, branch, recorded_at)"
             " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -149,15 +100,29 @@ class CaptureCarrier:
     def _drop_aside(self, change: DropAside, at: int) -> Carried:
         text = self._db.execute("SELECT text FROM aside WHERE record = ?", (change.record,)).get
         self._db.execute("DELETE FROM aside WHERE record = ?", (change.record,))
-        drop_text_if_unused(self._db, text)
+        if text is not None:
+            drop_text_if_unused(self._db, text)
         return None, None, True, None
 
     def _readmit(self, change: Readmit, at: int) -> Carried:
-        waits = self._db.execute("SELECT 1 FROM aside WHERE record = ? AND readmitted_at IS NULL", (change.record,)).get
+        waits: Any = self._db.execute(
+            "SELECT text FROM aside WHERE record = ? AND readmitted_at IS NULL", (change.record,)
+        ).fetchone()
         if waits is None:
             return _UNCHANGED
-        self._db.execute("UPDATE aside SET readmitted_at = ? WHERE record = ?", (at, change.record))
+        self._db.execute("UPDATE aside SET readmitted_at = ?, text = NULL WHERE record = ?", (at, change.record))
+        if waits[0] is not None:
+            self._let_go(change.record, waits[0])
         return None, Unreadmit(record=change.record), True, None
+
+    def _let_go(self, record: bytes, text: int) -> None:
+        """Drop the payload of a record from the log too, where nothing else needs it: its memories are kept."""
+        rows: list[Any] = self._db.execute("SELECT seq, change FROM log WHERE text = ?", (text,)).fetchall()
+        for seq, encoded in rows:
+            change = _decode(encoded)
+            if isinstance(change, SetAside) and change.record == record:
+                self._db.execute("UPDATE log SET text = NULL WHERE seq = ?", (seq,))
+        drop_text_if_unused(self._db, text)
 
     def _unreadmit(self, change: Unreadmit, at: int) -> Carried:
         self._db.execute("UPDATE aside SET readmitted_at = NULL WHERE record = ?", (change.record,))

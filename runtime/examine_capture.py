@@ -121,7 +121,7 @@ def _records(counts: CaptureCounts) -> Check:
     if counts.set_aside_count:
         shown = "; ".join(f"{host or 'unknown'} {event}: {why}" for host, event, why in counts.set_aside[:_NAMED])
         told = f"{counted(counts.set_aside_count, 'record')} could not be understood ({' '.join(shown.split())}){torn}"
-        remedy = "They are kept whole; --repair tries them again, after an update too."
+        remedy = "They are kept aside; --repair tries them again, after an update too."
         return Check("records", "wrong", told, remedy, True)
     if torn:
         remedy = "A hook was killed, or the disk was full; transcripts hold what these would have held."

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import site
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -22,10 +23,12 @@ from mnemic.runtime import python_hook
 from mnemic.runtime.homes import folder_of, make_mind, open_mind
 from mnemic.runtime.schema import cannot_write
 
-__all__ = ["HookFile", "hook_files", "install_hook_files", "remove_hook_files"]
+__all__ = ["HookFile", "hook_files", "install_hook_files", "placed_hook_files", "remove_hook_files"]
 
 _PYTHON_HOOK = "python_hook.py"
-_NAMES = ("mnemic-hook", "mnemic", "hook.json", _PYTHON_HOOK)
+_SAYS = "hook.json"
+_NAMES = ("mnemic-hook", "mnemic", _PYTHON_HOOK, _SAYS)
+_DRAFT = ".{}.new"
 
 
 class HookFile(msgspec.Struct, frozen=True):
@@ -63,7 +66,7 @@ def hook_files(home: Path) -> list[HookFile]:
     }
     files = [
         HookFile(folder / "mnemic", _launcher("-m", "mnemic"), 0o700),
-        HookFile(folder / "hook.json", json.dumps(started, indent=1).encode() + b"\n", 0o600),
+        HookFile(folder / _SAYS, json.dumps(started, indent=1).encode() + b"\n", 0o600),
     ]
     if built is not None:
         return [*files, HookFile(folder / "mnemic-hook", built.read_bytes(), 0o700)]
@@ -94,7 +97,7 @@ def install_hook_files(home: Path, mind: str, clock: Clock) -> list[Path]:
             continue
         try:
             file.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            draft = file.path.with_name(f".{file.path.name}.new")
+            draft = file.path.with_name(_DRAFT.format(file.path.name))
             draft.unlink(missing_ok=True)
             descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, file.mode)
             with os.fdopen(descriptor, "wb") as out:
@@ -109,14 +112,24 @@ def install_hook_files(home: Path, mind: str, clock: Clock) -> list[Path]:
     return written
 
 
+def placed_hook_files(home: Path) -> list[Path]:
+    """What of it is in a home's ``bin``: an older version's too, and a draft's of a try that was killed.
+
+    A folder without the file that every install puts there is somebody else's, whatever the names in it; it comes last.
+    """
+    if not (home / "bin" / _SAYS).is_file():
+        return []
+    paths = [home / "bin" / name for known in _NAMES for name in (_DRAFT.format(known), known)]
+    return [path for path in paths if path.is_file() and not path.is_symlink()]  # a link is never made here
+
+
 def remove_hook_files(home: Path) -> list[Path]:
     """Take them away; hooks that are still wired are silent from then on. Returns what was removed.
 
     Raises:
         StoreReadOnly: they cannot be removed.
     """
-    folder = home / "bin"
-    removed = [folder / name for name in _NAMES if (folder / name).exists()]
+    folder, removed = home / "bin", placed_hook_files(home)
     try:
         for path in removed:
             path.unlink()
@@ -128,8 +141,11 @@ def remove_hook_files(home: Path) -> list[Path]:
 
 
 def _python() -> list[str]:
-    """This Python, as a command; without the modules of the folder that it is started in."""
-    return [os.path.abspath(sys.executable), "-P"]
+    """This Python, as a command; without the modules of the folder that it is started in, or of the environment."""
+    python = os.path.abspath(sys.executable)
+    if site.ENABLE_USER_SITE:  # no virtual environment: Mnemic may lie in the user's own packages, which -I leaves out
+        return [python, "-E", "-P"]
+    return [python, "-I"]
 
 
 def _launcher(*arguments: str) -> bytes:

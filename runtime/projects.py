@@ -12,10 +12,10 @@ import tomllib
 from pathlib import Path
 
 from mnemic.actors.changes import Place
-from mnemic.actors.errors import BadSettings, InvalidValue
+from mnemic.actors.errors import BadInput, BadSettings, InvalidValue
 from mnemic.actors.events import printable
 
-__all__ = ["NO_PLACE", "Locator", "clean_scope"]
+__all__ = ["NO_PLACE", "clean_scope", "locate"]
 
 NO_PLACE = Place(path="", project=None, found="none")
 """Where what belongs to no project goes."""
@@ -24,26 +24,19 @@ _PART = re.compile(r"[^\x00-\x1f/*\ud800-\udfff]+")
 _GIT_FOLDER = ("HEAD", "objects", "refs")
 
 
-class Locator:
-    """Finds scopes, and remembers what it found for as long as it lives."""
+def locate(scope: str | None, folder: str | None, *, anyway: bool = False) -> Place:
+    """The scope named, else the one of the folder as it is now, else none; fulfils `mnemic.actors.ports.Locate`.
 
-    def __init__(self) -> None:
-        self._found: dict[str, Place] = {}
+    Args:
+        anyway: whether a ``.mnemic.toml`` that says nothing that can be understood is passed over.
 
-    def __call__(self, scope: str | None, folder: str | None) -> Place:
-        """The scope named, else the one of the folder, else none.
-
-        Raises:
-            InvalidValue: the scope is no path, here or in a ``.mnemic.toml``.
-            BadSettings: a ``.mnemic.toml`` cannot be read.
-        """
-        if scope is not None:
-            return Place(path=clean_scope(scope), project=None, found="named")
-        if not folder:
-            return NO_PLACE
-        if folder not in self._found:
-            self._found[folder] = _find(folder)
-        return self._found[folder]
+    Raises:
+        InvalidValue: the scope is no path, here or in a ``.mnemic.toml``.
+        BadSettings: a ``.mnemic.toml`` cannot be read.
+    """
+    if scope is not None:
+        return Place(path=clean_scope(scope), project=None, found="named")
+    return _find(folder, anyway=anyway) if folder else NO_PLACE
 
 
 def clean_scope(scope: str, name: str = "a scope") -> str:
@@ -60,14 +53,18 @@ def clean_scope(scope: str, name: str = "a scope") -> str:
     return path
 
 
-def _find(folder: str) -> Place:
+def _find(folder: str, *, anyway: bool) -> Place:
     """The place of a folder, there or not. One that is no absolute path is of another machine, and not looked up."""
     path = Path(folder)
     if path.is_absolute():
         path = _resolved(path)
         for place in (path, *path.parents):
             if os.path.lexists(place / _SETTINGS):
-                return Place(path=_scope_in(place / _SETTINGS), project=None, found=_SETTINGS)
+                try:
+                    return Place(path=_scope_in(place / _SETTINGS), project=None, found=_SETTINGS)
+                except BadInput:
+                    if not anyway:
+                        raise
             common = _common_git_folder(place)
             if common is not None:
                 # A worktree's folder or a submodule is named for itself; .git and the like for what they lie in.

@@ -27,6 +27,7 @@ PAUSES_S = (0.02, 0.04, 0.08, 0.16)  # a disk may be full for a moment only
 LOCK_S, LOCK_PAUSE_S = 0.25, 0.002
 BESIDE, REMOVED = 64, 16
 ASK_S, GLANCE_S, ANSWER_S, AGAIN_S = 1.0, 0.1, 2.0, 60.0
+PATIENCE_S = 4.0  # so long a host may pause before what it wrote is all
 NOT_HERE = (404, 426, 503)  # it knows no hooks, it is of another version, or it is leaving
 ANSWER_BYTES = 16 << 20
 PLAIN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/"
@@ -107,11 +108,25 @@ def folder_of(command: Command) -> bytes | None:
     return os.path.join(command.home, b"minds", name) if command.home and plain else None
 
 
-def read_all() -> tuple[bytes, bool]:
-    """What the host writes, and whether that is all: what comes before an error is kept, and the loss counted."""
+def read_all(descriptor: int = 0, patience_s: float = PATIENCE_S) -> tuple[bytes, bool]:
+    """What the host writes, and whether nothing went wrong: what comes before an error is kept, and the loss counted.
+
+    A host may forget to close the pipe: where nothing has come for so long, what came is all. A pipe that does not
+    block is waited for like any other.
+    """
+    import select
+
     chunks = []
+    waiting = select.poll()
+    waiting.register(descriptor, select.POLLIN)
     try:
-        while chunk := os.read(0, FRAME_BYTES):
+        while waiting.poll(1000 * patience_s):
+            try:
+                chunk = os.read(descriptor, FRAME_BYTES)
+            except BlockingIOError:  # somebody else has read it
+                continue
+            if not chunk:
+                break
             chunks.append(chunk)
     except OSError:
         return b"".join(chunks), False
@@ -207,20 +222,26 @@ def is_there(path: bytes) -> bool:
 
 def branch_of(cwd: bytes) -> bytes | None:
     """The branch that is checked out in a folder; none outside of a repository, and where no branch is."""
-    for place in upwards(cwd):
-        git = os.path.join(place, b".git")
-        if not os.path.isdir(git):
-            line = short_file(git)  # of a worktree or submodule: it names the folder that holds its HEAD
-            if line is None or not line.startswith(b"gitdir:"):
-                continue
-            git = os.path.join(place, line[7:].lstrip())
-        head = short_file(os.path.join(git, b"HEAD"))
-        if head is not None:
-            name = head[4:].lstrip() if head.startswith(b"ref:") else b""
-            # Where git keeps its references in tables, HEAD holds that name, which no branch can have.
-            is_branch = name.startswith(b"refs/heads/") and name[11:] not in (b"", b".invalid")
-            return name[11:] if is_branch else None
-    return None
+    head = next((found for place in upwards(cwd) if (found := head_of(place)) is not None), b"")
+    name = head[4:].lstrip() if head.startswith(b"ref:") else b""
+    # Where git keeps its references in tables, HEAD holds that name, which no branch can have.
+    is_branch = name.startswith(b"refs/heads/") and name[11:] not in (b"", b".invalid")
+    return name[11:] if is_branch else None
+
+
+def head_of(place: bytes) -> bytes | None:
+    """What the repository in a folder has checked out; none where there is none, and one above may be the one."""
+    git = os.path.join(place, b".git")
+    if os.path.isfile(git):  # of a worktree or submodule; as with git, nothing above counts, wherever it leads
+        line = short_file(git) or b""
+        led = os.path.join(place, line[7:].lstrip(), b"HEAD") if line.startswith(b"gitdir:") else None
+        return (short_file(led) if led else None) or b""
+    head = short_file(os.path.join(git, b"HEAD"))
+    if head is None:
+        return None
+    # What git would not take for a HEAD makes no repository.
+    is_commit = len(head) >= 40 and all(byte in b"0123456789abcdefABCDEF" for byte in head[:40])
+    return head if is_commit or (head.startswith(b"ref:") and head[4:].lstrip().startswith(b"refs/")) else None
 
 
 def short_file(path: bytes) -> bytes | None:

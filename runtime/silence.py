@@ -7,27 +7,19 @@ A file ``.mnemicignore`` in a folder silences it and all below it. Hooks look fo
 from __future__ import annotations
 
 import os
+from pathlib import PurePath
 
-__all__ = ["IGNORE", "Silence"]
+__all__ = ["IGNORE", "silenced"]
 
 IGNORE = ".mnemicignore"
 
 
-class Silence:
-    """Looks folders up, and remembers what it found for as long as it lives."""
+def silenced(folder: str | None) -> bool:
+    """Whether a folder is silenced now, there or not: the file may have been made a moment ago.
 
-    def __init__(self) -> None:
-        self._found: dict[str, bool] = {}
-
-    def __call__(self, folder: str | None) -> bool:
-        """Whether a folder is silenced, there or not. One that is no absolute path is of another machine: it is not."""
-        if folder is None or not os.path.isabs(folder):
-            return False
-        if folder not in self._found:
-            above = os.path.dirname(folder)
-            try:
-                own = os.path.lexists(os.path.join(folder, IGNORE))
-            except ValueError:  # no file can have this name
-                own = False
-            self._found[folder] = own or (above != folder and self(above))
-        return self._found[folder]
+    A folder that is no absolute path is of another machine: it is not silenced.
+    """
+    if folder is None or not os.path.isabs(folder):
+        return False
+    path = PurePath(folder)
+    return any(os.path.lexists(place / IGNORE) for place in (path, *path.parents))

@@ -26,12 +26,12 @@ from mnemic.runtime.homes import MindFolder
 from mnemic.runtime.idleness import Habits, habits_from
 from mnemic.runtime.keys import Keys, load_keys, run_name
 from mnemic.runtime.plugins import BUILT_IN, load_actor, path_of
-from mnemic.runtime.projects import Locator
+from mnemic.runtime.projects import locate
 from mnemic.runtime.reader import open_reader
 from mnemic.runtime.reports import Observer
 from mnemic.runtime.secrets import drop_private, load_scrub
 from mnemic.runtime.settings import Settings
-from mnemic.runtime.silence import Silence
+from mnemic.runtime.silence import silenced
 from mnemic.runtime.spool import Spool
 from mnemic.runtime.store import Stamp, Store
 from mnemic.runtime.supervisor import ActorSpec, Supervisor
@@ -96,8 +96,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
             open_snapshots=lambda: open_reader(self.folder.store, keys),
             load_encoder=lambda: encoder_from(self.settings),
             open_transcript=_function(self.opener) if isinstance(self.opener, str) else self.opener,
-            locate=Locator(),
-            silenced=Silence(),
+            locate=locate,
+            silenced=silenced,
             measure=measure,
             open_spool=lambda: Spool(self.folder.spool, keys.spool, SystemClock()),
             read_record=_function(self.reader) if isinstance(self.reader, str) else self.reader,

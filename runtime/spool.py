@@ -76,22 +76,32 @@ class Spool:
         return None
 
     def clear(self, offsets: Mapping[bytes, int]) -> list[bytes]:
-        """Remove files that are taken in to their end and have been silent for a while; returns their ids.
+        """Remove files that are taken in to their end and have been silent for a while.
 
         A hook that has such a file open sees, once it gets the lock, that the name is gone, and makes a new one.
+        Returns the ids of those that no power cut brings back, and of files among `offsets` that are not there any
+        more; the latter only where all that is there could be looked at.
         """
-        removed = []
+        removed, there = [], set()
         self._quiet_before, self._quiet = self._quiet, {}
-        for name in spool_files(self._folder):
+        names = spool_files(self._folder)
+        all_seen = bool(names) or self._folder.is_dir()
+        for name in names:
             try:
                 with opened(self._folder / name, offsets) as file:
-                    if file is not None and self._is_done(name, file, offsets) and self._remove(name, file, offsets):
+                    if file is None:  # it may have another name by now
+                        all_seen = False
+                    elif self._is_done(name, file, offsets) and self._remove(name, file, offsets):
                         removed.append(file.id)
                         self._reached_us.pop(file.id, None)
+                    else:
+                        there.add(file.id)
             except OSError as error:
+                all_seen = False
                 self._complain(name, error)
         self._sweep()
-        return removed
+        gone = removed + [file for file in offsets if all_seen and file not in there and file not in removed]
+        return gone if gone and self._removals_last() else []
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
@@ -204,6 +214,19 @@ class Spool:
             if not os.path.samestat(path.lstat(), os.fstat(file.descriptor)):
                 return False
             path.unlink()
+        return True
+
+    def _removals_last(self) -> bool:
+        """Have the disk know what was removed; says whether it does."""
+        try:
+            descriptor = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            self._complain(self._folder.name, error)
+            return False
         return True
 
     def _sweep(self) -> None:

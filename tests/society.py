@@ -23,10 +23,10 @@ from mnemic.runtime.embedded import EmbeddedEngine
 from mnemic.runtime.homes import make_mind, open_mind
 from mnemic.runtime.keys import Keys
 from mnemic.runtime.plugins import BUILT_IN
-from mnemic.runtime.projects import Locator
+from mnemic.runtime.projects import locate
 from mnemic.runtime.reader import open_reader
 from mnemic.runtime.settings import Settings
-from mnemic.runtime.silence import Silence
+from mnemic.runtime.silence import silenced
 from mnemic.runtime.store import Store
 from mnemic.runtime.supervision import Policy
 from mnemic.runtime.supervisor import ActorSpec, Supervisor
@@ -132,11 +132,11 @@ class ListSpool:
         return min((one.at for one in waiting if isinstance(one, Record)), default=None)
 
     def clear(self, offsets: Any) -> list[bytes]:
-        gone = [file for file, records in self.files.items() if offsets.get(file, 0) == len(records)]
-        self.cleared += gone
-        for file in gone:
+        done = [file for file, records in self.files.items() if offsets.get(file, 0) == len(records)]
+        self.cleared += done
+        for file in done:
             del self.files[file]
-        return gone
+        return [*done, *(offsets.keys() - self.files.keys() - set(done))]
 
 
 class Society:
@@ -183,8 +183,8 @@ class Society:
             open_snapshots=self.reader,
             load_encoder=lambda: self.load(),
             open_transcript=lambda path, format: self.open_source(path, format),
-            locate=Locator(),
-            silenced=Silence(),
+            locate=locate,
+            silenced=silenced,
             measure=lambda path: self.extents.get(path),
             open_spool=lambda: self.spool,
             read_record=lambda record: self.read_record(record),

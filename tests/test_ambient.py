@@ -111,6 +111,24 @@ def test_a_command_waits_for_nobody_who_drains_at_this_moment(made: Path, projec
     assert found(made, "otter") == ["the otter is well"]
 
 
+def test_status_says_how_long_the_oldest_event_waits_and_not_for_how_long_its_file_lay_still(
+    made: Path, project: Path
+) -> None:
+    prompt(made, "the otter is well", project)
+    assert found(made, "otter") == ["the otter is well"]
+    prompt(made, "the otter sleeps", project)
+    (file,) = (made / "minds" / "default" / "spool").glob("*.spool")
+    os.utime(file, (0, 0))
+    held = Meeting(made).hold("drain.lock")  # nobody takes it in while it is looked at
+    assert held is not None
+    try:
+        told = run("status", "--home", made, "--json").json
+    finally:
+        os.close(held)
+    assert told["capture"]["waits_s"] is not None
+    assert not any("have waited" in line for line in told["degraded"])
+
+
 def test_transcripts_that_lay_there_are_queued_counted_and_taken_once(made: Path, tmp_path: Path) -> None:
     paths = [lines(tmp_path / f"{name}.jsonl", turn(f"otter number {name}", session=name)) for name in "ab"]
     with mnemic.open(made) as mind:

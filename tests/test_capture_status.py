@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from mnemic.actors.ambient import WaitingCounts
@@ -54,6 +56,17 @@ def test_what_waits_is_told_with_its_age_and_is_a_complaint_once_it_is_old(tmp_p
     assert (done.waits_s, list(done.complaints())) == (None, [])
 
 
+def test_what_waits_is_as_old_as_the_mind_says_and_a_file_only_where_it_does_not(tmp_path: Path) -> None:
+    first = b"".join(spooling.frames(spooling.record(1)))
+    path = spooling.write(tmp_path, "a", first, *spooling.frames(spooling.record(2)))
+    os.utime(path, (0, 0))
+    half_read = {spooling.file_id(): 48 + len(first)}
+    assert seen(tmp_path, offsets=half_read, oldest_at=NOW_US - 5_000_000).waits_s == 5
+    assert seen(tmp_path, offsets=half_read).waits_s == NOW_US / 1e6
+    all_read = {spooling.file_id(): path.stat().st_size}
+    assert seen(tmp_path, offsets=all_read, oldest_at=NOW_US - 5_000_000).waits_s is None, "it came in meanwhile"
+
+
 @pytest.mark.parametrize(
     ("fields", "complaint"),
     [
@@ -80,3 +93,9 @@ def test_the_rest_is_told_where_there_is_something_to_tell(tmp_path: Path) -> No
         "  secrets taken out: a 2, b 1",
         "  transcripts to take in: 3 now (4.0 MB), 0 later",
     ]
+
+
+def test_transcripts_that_wait_for_later_are_told_to_people_and_programs(tmp_path: Path) -> None:
+    status = seen(tmp_path, transcripts_later=2)
+    assert list(status.lines())[1:] == ["  transcripts to take in: 0 now (0.0 kB), 2 later"]
+    assert msgspec.json.decode(msgspec.json.encode(status))["transcripts_later"] == 2

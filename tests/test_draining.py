@@ -12,7 +12,8 @@ import pytest
 
 from mnemic.actors.ambient import Drained, DrainSpool
 from mnemic.actors.errors import DiskFull, MindMissing
-from mnemic.draining import _AGAIN_S, _STEPS, Drainer
+from mnemic.belongings import own_files
+from mnemic.draining import _AGAIN_S, _STEPS, Drainer, ring
 from mnemic.mind import DRAIN_LOCK
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.meeting import Meeting
@@ -135,6 +136,15 @@ def test_a_transcript_is_asked_for_when_it_is_due(home: Home) -> None:
     home.minds.open.clear()
     home.clock.advance(1)
     assert home.look() == [("default", False)], "it is opened for that"
+    assert home.look() == []
+
+
+def test_whoever_rings_has_a_mind_asked_at_once_and_once(home: Home) -> None:
+    (home.path / "minds" / "m" / "spool").mkdir(parents=True)
+    assert home.look() == []
+    ring(home.path, "m")
+    assert [path.name for path in own_files(home.path)] == ["queued-m"]  # and so it goes when the home's data does
+    assert home.look() == [("m", False)]
     assert home.look() == []
 
 

@@ -17,7 +17,7 @@ from mnemic.mind import Mind
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.homes import open_mind
 from mnemic.runtime.ray_local import LocalRay
-from tests.faces import BOUND_S, EXAMPLE, Outcome, run
+from tests.faces import BOUND_S, EXAMPLE, Outcome, git_project, run
 
 SLIPWAY = "/home/ines/slipway"
 PAYLOAD = json.dumps({"session_id": "new", "source": "startup", "hook_event_name": "SessionStart"}).encode()
@@ -131,6 +131,27 @@ def test_the_settings_say_how_long_it_may_be(example: Path, section: str, most: 
     if most == 200:
         with mnemic.open(example) as mind:
             assert mind.hook_answer("claude-code", "session-start", SLIPWAY, PAYLOAD).decode() == told
+
+
+def test_a_scope_that_a_clone_names_is_told_of_only_if_the_settings_say_so(example: Path, tmp_path: Path) -> None:
+    folder = git_project(tmp_path / "clone")
+    (folder / ".mnemic.toml").write_text('scope = "slipway"\n')
+
+    def told() -> list[str]:
+        with mnemic.open(example) as mind:
+            inside = mind.hook_answer("claude-code", "session-start", str(folder / "src"), PAYLOAD).decode()
+        return [inside, alone(example, cwd=str(folder / "src")).out]
+
+    assert "Where we left off" in told()[0]
+    assert len(set(told())) == 1
+    own, entry = f"{len('.mnemic.toml'):04x}", bytes(60)
+    index = b"DIRC\0\0\0\2\0\0\0\1" + entry + bytes.fromhex(own) + b".mnemic.toml\0"
+    (folder / ".git" / "index").write_bytes(index)
+    assert told() == ["", ""]
+    with (example / "mnemic.toml").open("a", encoding="utf-8") as settings:
+        settings.write("\n[brief]\ntracked_scopes = true\n")
+    assert "Where we left off" in told()[0]
+    assert len(set(told())) == 1
 
 
 def test_settings_that_are_no_toml_are_for_others_to_complain_of(example: Path) -> None:

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +16,39 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.actors.capture import identity_of, new_id
-from mnemic.actors.changes import AddMemory, Place
+from mnemic.actors.changes import AddMemory, CountOccurrences, Place
 from mnemic.actors.contract import Context
 from mnemic.actors.errors import ActorFailed, InvalidValue, NoSuchMemory, SourceUnreadable
 from mnemic.actors.events import Event, Malformed, to_bytes
 from mnemic.actors.keeping import Keeping
 from mnemic.actors.messages import Applied, Apply, Forget, Kept, Take, Taken
 from mnemic.actors.ports import Scrubbed
+from mnemic.actors.snapshot import Snapshots
 from mnemic.actors.transcribing import Transcribing
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.keys import Keys
-from mnemic.runtime.projects import Locator
+from mnemic.runtime.projects import locate
 from tests.society import START_US, ListSource, Society, turns
 
 HASH = Keys(bytes(32)).identity()
-KEEPING = Keeping(Locator(), HASH, lambda text: Scrubbed(text, ()), originals=False)
+KEEPING = Keeping(locate, HASH, lambda text: Scrubbed(text, ()), originals=False)
+
+
+class EmptyStore:
+    """Gives snapshots in which nothing was ever counted."""
+
+    def snapshot(self) -> Any:
+        return nullcontext(self)
+
+    def occurrences(self, identities: Any) -> dict[bytes, Any]:
+        return {}
+
+    def close(self) -> None:
+        pass
+
+
+def transcribing(source: Callable[[], ListSource]) -> Transcribing:
+    return Transcribing(lambda path, format: source(), KEEPING, Snapshots(EmptyStore), 256, 1 << 20)
 
 
 def event(**fields: Any) -> Event:
@@ -380,7 +399,7 @@ def test_a_source_that_cannot_be_read_to_its_end_is_closed_and_what_was_kept_sta
 
 def test_where_the_store_refuses_the_part_is_not_counted_as_taken() -> None:
     source = ListSource(turns(["one"]))
-    actor = Transcribing(lambda path, format: source, KEEPING, 256, 1 << 20)
+    actor = transcribing(lambda: source)
 
     def refuse(message: Any, timeout_s: float) -> Any:
         raise NoSuchMemory(id="x")
@@ -395,14 +414,15 @@ def test_what_is_asked_of_the_store_is_the_same_however_often_it_is_asked() -> N
 
     def keep(message: Any, timeout_s: float) -> Applied:
         asked.append(message)
-        kept = [Kept(id=one.id, created=True, same_text=True, scope="") for one in message.changes]
+        added = (one for one in message.changes if isinstance(one, AddMemory))
+        kept = [Kept(id=one.id, created=True, same_text=True, scope="") for one in added]
         return Applied(seq=1, kept=tuple(kept))
 
     for _ in range(2):
-        actor = Transcribing(lambda path, format: ListSource(turns(["a", "b"])), KEEPING, 256, 1 << 20)
+        actor = transcribing(lambda: ListSource(turns(["a", "b"])))
         actor.take(Take(path="a", format="auto", scope=None, skip=0), context(START_US, ask=keep))
     assert asked[0] == asked[1]
-    assert all(isinstance(change, AddMemory) for change in asked[0].changes)
+    assert [type(change) for change in asked[0].changes] == [AddMemory, AddMemory, CountOccurrences]
 
 
 # --- single texts ----------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from mnemic.actors.changes import (
     AddVectors,
     AdvanceSpool,
     Change,
+    Counted,
     CountOccurrences,
     DropAside,
     DropEncoder,
@@ -25,6 +26,7 @@ from mnemic.actors.changes import (
     DropVectors,
     EncoderName,
     FinishTranscript,
+    ForgetSpoolFile,
     Inverse,
     KeepOriginal,
     Meaning,
@@ -37,6 +39,7 @@ from mnemic.actors.changes import (
     RecordGiven,
     RecordRecall,
     Recount,
+    RememberSpoolFile,
     Restore,
     Retire,
     RewindSpool,
@@ -82,8 +85,10 @@ SAMPLES: list[Any] = [
     RecordRecall(query="how many?", scope="*", returned=(b"i" * 16,)),
     AdvanceSpool(file=b"f" * 16, offset=1 << 40, records=3, torn=1),
     RewindSpool(file=b"f" * 16, offset=48, records=0, torn=0),
-    CountOccurrences(counts=((b"h" * 32, 2),)),
-    Recount(counts=((b"h" * 32, 0),)),
+    ForgetSpoolFile(file=b"f" * 16),
+    RememberSpoolFile(file=b"f" * 16, offset=48, records=3, torn=1),
+    CountOccurrences(counts=(Counted(identity=b"h" * 32, hooks=2, missed=1, read_at=1 << 50),)),
+    Recount(counts=(Counted(identity=b"h" * 32),)),
     SetAside(record=b"r" * 16, assistant="codex", event="prompt", why="it is odd", text=b"\xff", at=5, cwd="/x"),
     DropAside(record=b"r" * 16),
     Readmit(record=b"r" * 16),
@@ -124,7 +129,7 @@ def test_a_change_cannot_be_changed(change: Any) -> None:
 
 def test_no_change_takes_a_memory_away() -> None:
     backwards = {DropMemory, DropVectors, Unsupersede, RewindSpool, Recount, DropAside, Unreadmit, PutBackTranscript}
-    backwards |= {DropOriginal, PutBackCheck, DropGiven}
+    backwards |= {DropOriginal, PutBackCheck, DropGiven, RememberSpoolFile}
     assert not backwards & set(get_args(Change))
 
 

@@ -96,8 +96,19 @@ def test_what_hooks_kept_becomes_memories_and_again_it_adds_nothing(tmp_path: Pa
         assert (first.scope, first.branch, first.said_at) == ("shelf", "main", START_US)
         assert drained(society).records == 0
         assert society.texts() == [b"one", b"two", b"three"]
-        assert waiting(society).offsets == {FILE: 2}
         assert society.spool.cleared == [FILE]
+        assert (waiting(society).offsets, waiting(society).records) == ({}, 2)
+
+
+def test_who_asks_what_waits_is_told_when_the_oldest_of_it_was_written(tmp_path: Path) -> None:
+    with opened(tmp_path) as society:
+        assert waiting(society).oldest_at is None
+        society.spool.write(record(["one"], at=START_US + 5))
+        drained(society)
+        assert waiting(society).oldest_at is None
+        society.spool.write(record(["two"], at=START_US + 9), file=b"another file 123")
+        society.spool.write(record(["three"], at=START_US + 7), file=b"one more file 12")
+        assert waiting(society).oldest_at == START_US + 7
 
 
 def test_yes_said_twice_is_two_memories_and_the_transcript_adds_only_what_hooks_missed(tmp_path: Path) -> None:
@@ -175,11 +186,10 @@ def test_a_part_that_two_processes_take_at_once_is_taken_once(tmp_path: Path) ->
         def late(offsets: Any, limit_records: int, limit_bytes: int) -> Any:
             """Between the second's look at the store and at the spool, the first takes all and more comes."""
             behind.clear()
-            assert drained(first).new == 2
-            first.spool.write(*said, record(["yes"]))
+            assert first.ask(DrainSpool()).new == 2
+            first.spool.write(record(["yes"]))
             return ListSpool.read(first.spool, offsets, limit_records, limit_bytes)
 
-        said = tuple(first.spool.files[FILE])
         behind = [late]
         slow = ListSpool()
         slow.read = lambda *given: (behind[0] if behind else first.spool.read)(*given)  # type: ignore[method-assign]
@@ -218,6 +228,38 @@ def test_a_store_that_cannot_write_keeps_nothing_and_the_part_comes_again(tmp_pa
         society.spool.read = honest  # type: ignore[method-assign]
         assert drained(society).new == 1
         assert society.texts() == [b"one"]
+
+
+def test_of_hundreds_of_sessions_whose_files_are_gone_no_row_is_left_but_the_sums(tmp_path: Path) -> None:
+    with opened(tmp_path) as society:
+        for number in range(300):
+            society.spool.write(record([f"said {number}"]), file=b"%d" % number)
+        assert drained(society).new == 300
+        told = waiting(society)
+        assert (told.offsets, told.records) == ({}, 300)
+        assert society.look(lambda snapshot: snapshot._db.execute("SELECT count(*) FROM spool").get) == 1
+
+
+def test_a_file_that_went_before_anybody_could_say_so_is_forgotten_later(tmp_path: Path) -> None:
+    with opened(tmp_path) as society:
+        society.spool.write(record(["one"]))
+        society.ask(DrainSpool())
+        assert waiting(society).offsets == {FILE: 1}
+        society.spool.files.clear()  # its reader removed it, and died
+        assert drained(society).records == 0
+        assert (waiting(society).offsets, waiting(society).records) == ({}, 1)
+
+
+def test_a_copy_of_a_file_that_was_forgotten_keeps_nobody_waiting(tmp_path: Path) -> None:
+    call = {"text": "ls", "host_id": "1", "kind": "tool_call", "role": "assistant"}
+    copy = [record([call]), record([call | {"host_id": "2"}])]
+    with opened(tmp_path) as society:
+        society.spool.write(*copy)
+        drained(society)
+        society.spool.write(*copy, record(["new"]))
+        drained(society)
+        assert society.texts() == [b"ls", b"ls", b"new"]
+        assert society.spool.files == {}
 
 
 # --- set aside -------------------------------------------------------------------------------------------------------
@@ -275,20 +317,57 @@ def test_a_record_that_the_store_refuses_is_found_one_by_one_and_set_aside(tmp_p
         assert society.spool.limits[-1] == 256, "the next ones go together again"
 
 
-def test_what_cannot_be_placed_waits_aside_until_the_folder_says_where_it_belongs(tmp_path: Path) -> None:
+def test_what_was_set_aside_is_read_again_once_it_is_understood_and_then_let_go_of(tmp_path: Path) -> None:
+    with opened(tmp_path) as society:
+        society.scrub = hide
+        odd = f"the key is hunter2 {MINE}and that is all \ud800"
+        society.spool.write(record([{"raise": "unreadable", "text": odd}]), record(["no"]))
+        assert drained(society).set_aside == 1
+        assert society.ask(ReadAgain()) == Reread(readmitted=0, after=1, queued=0, more=False)
+        (aside,) = society.look(lambda snapshot: snapshot.aside(0, 9))
+        assert json.loads(aside.payload)[0]["text"] == "the key is [token] and that is all \ud800"
+        society.read_record = lambda one: turns(said["text"] for said in json.loads(one.payload))
+        assert society.ask(ReadAgain()).readmitted == 1
+        assert society.texts() == [b"no", to_bytes("the key is [token] and that is all \ud800")]
+        assert (waiting(society).set_aside_count, society.ask(ReadAgain()).readmitted) == (0, 0)
+        bodies = "SELECT count(*) FROM texts"
+        assert society.look(lambda snapshot: snapshot._db.execute(bodies).get) == 2
+
+
+def test_a_folder_whose_file_is_half_written_keeps_no_word_back_and_the_log_says_why(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     project = tmp_path / "project"
     project.mkdir()
     (project / ".mnemic.toml").write_text("scope = [", "utf-8")
-    with opened(tmp_path / "home") as society:
-        society.spool.write(record(["yes"], cwd=str(project)), record(["no"]))
-        assert drained(society).set_aside == 1
-        assert "no TOML" in waiting(society).set_aside[0][2]
-        assert society.ask(ReadAgain()) == Reread(readmitted=0, after=1, queued=0, more=False)
-        (project / ".mnemic.toml").write_text('scope = "work/shelf"', "utf-8")
-        assert society.ask(ReadAgain()).readmitted == 1
-        assert society.texts() == [b"no", b"yes"]
-        assert society.look(lambda snapshot: snapshot.records([2]))[0].scope == "work/shelf"
-        assert (waiting(society).set_aside_count, society.ask(ReadAgain()).readmitted) == (0, 0)
+    said = turns(["from the transcript"], cwd=str(project))
+    with opened(tmp_path / "home", sources={"a": said}) as society:
+        society.spool.write(record(["yes", "no"], cwd=str(project)))
+        assert drained(society).set_aside == 0
+        assert society.take("a")[0].malformed == ()
+        records = society.look(lambda snapshot: snapshot.records([1, 2, 3]))
+        assert [one.scope for one in records] == ["project"] * 3
+        told = [one.getMessage() for one in caplog.records if one.name == "mnemic.capture"]
+        assert len(told) == 2, "once for each part"
+        assert all("no TOML" in one for one in told)
+
+
+def test_a_repository_that_is_made_later_is_the_place_of_what_is_said_from_then_on(tmp_path: Path) -> None:
+    shelf = tmp_path / "shelf"
+    (shelf / "src").mkdir(parents=True)
+    with opened(tmp_path / "home", sources={"a": turns(["three"], cwd=str(shelf / "src"))}) as society:
+        society.spool.write(record(["one"], cwd=str(shelf / "src")))
+        drained(society)
+        for name in ("HEAD", "objects", "refs"):
+            (shelf / ".git" / name).mkdir(parents=True)
+        society.spool.write(record(["two"], cwd=str(shelf / "src")), file=b"2")
+        drained(society)
+        society.take("a")
+        assert [one.scope for one in society.look(lambda snapshot: snapshot.records([1, 2, 3]))] == [
+            "src",
+            "shelf",
+            "shelf",
+        ]
 
 
 # --- what must not be kept -------------------------------------------------------------------------------------------
@@ -357,10 +436,10 @@ def test_a_transcript_that_a_hook_told_of_is_taken_when_its_session_ends_or_fall
         society.spool.write(record([{"transcript": "/b", "ended": True}]))
         answer = drained(society)
         assert sorted(society.texts()) == [b"one", b"three"]
-        assert answer.next_due_at == START_US + 1_800_000_000
+        assert answer.next_due_at == START_US + 600_000_000
         told = waiting(society)
         assert (told.transcripts, told.transcripts_later) == (0, 1)
-        society.clock.advance(1801)
+        society.clock.advance(601)
         assert waiting(society).transcripts_bytes == 1000
         assert drained(society, transcripts=False).new == 0
         assert drained(society).next_due_at is None

@@ -10,6 +10,7 @@ import pytest
 from mnemic.actors.ambient import DrainSpool, Queued, QueueTranscripts, ReadAgain
 from mnemic.actors.errors import AmbiguousFormat, InvalidValue, SourceUnreadable
 from mnemic.actors.ports import Extent
+from mnemic.runtime.silence import IGNORE
 from tests.actors.test_draining import drained, opened, record, waiting
 from tests.society import START_US, ListSource, Society, turns
 
@@ -133,11 +134,11 @@ def test_a_session_that_goes_on_puts_its_transcript_off_now_and_then_and_not_at_
         later = society.clock.now_us()
         society.spool.write(record([{"transcript": "/a", "ended": False}], at=later), file=b"2")
         assert drained(society).next_due_at == due
-        assert seq() == before + 1, "only how far the spool is taken in"
+        assert seq() == before + 2, "only how far the spool is taken in, and that its file is gone"
         society.clock.advance(600)
         later = society.clock.now_us()
         society.spool.write(record([{"transcript": "/a", "ended": False}], at=later), file=b"3")
-        assert drained(society).next_due_at == later + 1_800_000_000
+        assert drained(society).next_due_at == later + 600_000_000
         society.spool.write(record([{"transcript": "/a", "ended": True}], at=later), file=b"4")
         assert drained(society).new == 1
 
@@ -170,3 +171,29 @@ def test_a_relative_path_is_refused_and_nothing_is_queued(tmp_path: Path) -> Non
         with pytest.raises(InvalidValue):
             queue(society, "/a", "a")
         assert waiting(society).transcripts == 0
+
+
+def test_what_is_silenced_between_two_takings_is_passed_over_from_then_on(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    inside, outside = turns(["one", "two"], cwd=str(project)), turns(["three"], cwd=str(tmp_path))
+    with opened(tmp_path / "home", sources={"/a": [*inside[:1], *outside]}) as society:
+        society.extents = {"/a": Extent(1000, 1)}
+        queue(society, "/a")
+        assert drained(society).new == 2
+        (project / IGNORE).touch()
+        society.sources["/a"] = [*inside, *outside, *turns(["four"], cwd=str(tmp_path))]
+        society.extents["/a"] = Extent(2000, 2)
+        queue(society, "/a")
+        assert drained(society).new == 1
+        assert society.texts() == [b"one", b"three", b"four"]
+
+
+def test_a_transcript_of_a_silent_project_is_passed_over_and_nothing_of_it_is_known(tmp_path: Path) -> None:
+    (tmp_path / IGNORE).touch()
+    with opened(tmp_path / "home", sources={"/a": turns(["one", "two"], cwd=str(tmp_path / "src"))}) as society:
+        society.extents = {"/a": Extent(1000, 1)}
+        queue(society, "/a")
+        drained(society)
+        assert (society.texts(), waiting(society).transcripts_failed) == ([], ())
+        assert society.look(lambda snapshot: snapshot._db.execute("SELECT count(*) FROM occurrences").get) == 0

@@ -184,6 +184,17 @@ def test_subagents_are_told_nothing_unless_the_settings_say_so(society: Society,
         assert started(asked_for, "new/agent").memories
 
 
+def test_a_scope_that_the_repository_names_is_told_of_only_if_the_settings_say_so(
+    society: Society, tmp_path: Path
+) -> None:
+    keep(society, LANTERN, kind="decision")
+    assert started(society, tracked=True) == Briefed(text="", memories=(), tokens=0)
+    assert prompted(society, tracked=True) == Briefed(text="", memories=(), tokens=0)
+    assert given_to(society, "new") == []
+    with Society(tmp_path, **{"brief.tracked_scopes": True}) as heeded:
+        assert started(heeded, tracked=True).memories
+
+
 def test_settings_of_nothing_are_nothing() -> None:
     brief = Brief(occasion="session-start", place=PLACE, assistant="codex", session="s")
     assert Telling(0).budget(brief) == 0

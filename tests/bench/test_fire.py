@@ -1,29 +1,31 @@
-"""Fifty rounds of fire: what a hook acknowledged is in the store once, byte for byte, whoever is killed when."""
+"""Fifty rounds of fire: what a hook acknowledged is in the store once, byte for byte, whoever is killed when.
+
+Each run fires otherwise; `MNEMIC_FIRE_SEED` repeats what one drew, though not when the system let whom run.
+"""
 
 from __future__ import annotations
 
+import os
+import secrets
+from pathlib import Path
+
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from mnemic.bench.fire_bench import Outcome, fire, hook_commands
 
+SEED = "MNEMIC_FIRE_SEED"
+
 
 @pytest.mark.slow
-@settings(max_examples=1, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.integers(0, 2**32 - 1))
-def test_what_was_acknowledged_is_kept_once_whoever_is_killed_when(
-    tmp_path_factory: pytest.TempPathFactory, seed: int
-) -> None:
-    home = tmp_path_factory.mktemp("fire") / "home"
-    outcome = fire(home, 50, seed, hook_commands())
-    assert (outcome.lost, outcome.doubled, outcome.altered) == ([], [], [])
-    assert (outcome.set_aside, outcome.left, outcome.check) == (0, [], "ok")
-    assert outcome.whole
-    assert outcome.acknowledged > 50
-    assert outcome.hooks_killed > 0
-    assert outcome.drains_killed > 0
+def test_what_was_acknowledged_is_kept_once_whoever_is_killed_when(tmp_path: Path) -> None:
+    seed = int(os.environ.get(SEED) or secrets.randbits(32))
+    outcome = fire(tmp_path / "home", 50, seed, hook_commands())
+    again = f"{SEED}={seed} fires the same again: {outcome}"
+    assert outcome.whole, again
+    assert outcome.acknowledged > 50, again
+    assert outcome.hooks_killed > 0, again
+    assert outcome.drains_killed > 0, again
 
 
 @pytest.mark.parametrize(

@@ -76,8 +76,9 @@ def test_other_events_and_a_prompt_without_words_ask_for_nothing(event: str) -> 
     assert asked("claude-code", event, **START).occasion is None
 
 
-def test_a_trial_event_asks_for_nothing() -> None:
-    assert asked("claude-code", "session-start", **START, mnemic_check="n").occasion is None
+def test_a_trial_asks_at_a_start_to_be_told_back_and_else_for_nothing() -> None:
+    assert asked("claude-code", "session-start", **START, mnemic_check="n") == Asked(occasion=None, check="n")
+    assert asked("claude-code", "prompt", **START, mnemic_check="n") == Asked(occasion=None)
 
 
 @given(

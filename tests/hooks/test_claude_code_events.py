@@ -9,9 +9,28 @@ import pytest
 
 from mnemic.actors.errors import UnreadableRecord
 from mnemic.actors.events import Event, Happening, Record, TranscriptAt, to_text
+from mnemic.hooks.asking import Asked, asked_by
 from mnemic.hooks.claude_code_events import UNWANTED
 from mnemic.hooks.records import read_record
 
+CURSORS: list[dict[str, Any]] = [
+    {"hook_event_name": "sessionStart", "session_id": "668320d2", "is_background_agent": False},
+    {"hook_event_name": "beforeSubmitPrompt", "prompt": "We decided: 28 days.", "attachments": []},
+    {"hook_event_name": "postToolUse", "tool_name": "Shell", "tool_input": {}, "tool_output": "{}", "tool_use_id": "c"},
+    {"hook_event_name": "PostToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": {}, "tool_use_id": "c"},
+    {"hook_event_name": "stop", "status": "completed", "loop_count": 0},
+    {"hook_event_name": "somethingNew"},
+]
+"""What Cursor gives to hooks that are configured for Claude Code: https://cursor.com/docs/reference/third-party-hooks.md"""
+CURSORS_COMMON = {
+    "conversation_id": "668320d2-2fd8-4888-b33c-2a466fec86e7",
+    "generation_id": "490b90b7-a2ce-4c2c-bb76-cb77b125df2f",
+    "model": "claude-sonnet-4",
+    "cursor_version": "2026.08.11-e8db854",
+    "workspace_roots": ["/home/ana/shelf"],
+    "user_email": None,
+    "transcript_path": "/home/ana/.cursor/projects/shelf/agent-transcripts/668320d2.txt",
+}
 NOTIFICATION = "<task-notification>\n<task-id>b</task-id>\n<status>completed</status>\n</task-notification>"
 
 
@@ -190,3 +209,17 @@ def test_what_lacks_what_it_needs_is_refused(event: str, fields: dict[str, Any],
     with pytest.raises(UnreadableRecord) as error:
         tell(event, **fields)
     assert error.value.operands["why"] == why
+
+
+@pytest.mark.parametrize("own", CURSORS, ids=lambda own: own["hook_event_name"])
+@pytest.mark.parametrize("absent", ["", "cursor_version", "generation_id"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_what_cursor_gives_to_claude_codes_hooks_is_nothing(own: dict[str, Any], absent: str, mark: bytes) -> None:
+    payload = (
+        mark + json.dumps({name: value for name, value in (CURSORS_COMMON | own).items() if name != absent}).encode()
+    )
+    record = Record(id=bytes(16), assistant="claude-code", event="prompt", at=7, cwd=None, branch=None, payload=payload)
+    assert read_record(record) == []
+    for event in ("session-start", "prompt"):
+        assert asked_by("claude-code", event, payload) == Asked(occasion=None)
+    assert asked_by("cursor", "session-start", payload).occasion == "session-start"  # from its own hooks it is told

@@ -93,6 +93,12 @@ def test_an_answer_without_a_hook_of_these_names_none(tmp_path: Path, data: obje
     assert hooks_seen(environment, SystemClock()) == []
 
 
+def test_it_is_asked_in_a_way_that_has_it_fetch_nothing_from_elsewhere(tmp_path: Path) -> None:
+    source = f"import sys\nopen({str(tmp_path / 'given')!r}, 'w').write(repr(sys.argv[1:]))\n"
+    hooks_seen(codex(tmp_path, source), SystemClock())
+    assert (tmp_path / "given").read_text("utf-8") == "['app-server', '-c', 'features.plugins=false']"
+
+
 def test_without_codex_nothing_is_known(tmp_path: Path) -> None:
     assert hooks_seen({"PATH": str(tmp_path), "HOME": str(tmp_path)}, SystemClock()) is None
 

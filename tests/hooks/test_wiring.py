@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import stat
 from pathlib import Path
 
 import pytest
 
-from mnemic.actors.errors import BadConfiguration
-from mnemic.hooks.commands import ASSISTANTS
+from mnemic.actors.errors import BadConfiguration, ConfigurationReadOnly
+from mnemic.hooks.commands import ASSISTANTS, wiring_for
 from mnemic.hooks.edits import Listed
 from mnemic.hooks.file_edits import there
 from mnemic.hooks.hosts import HOSTS
@@ -279,6 +278,32 @@ def test_another_homes_hooks_are_taken_over_and_not_taken_out_by_the_first(tmp_p
     assert str(other) in (first.folder / ".claude.json").read_text("utf-8")
 
 
+@pytest.mark.parametrize("host", ASSISTANTS)
+def test_a_home_that_never_wired_a_host_takes_nothing_of_another_homes(tmp_path: Path, host: str) -> None:
+    one = user(tmp_path, host)
+    one.install()
+    wired, never = one.files(), one.folder / "memory" / "another"
+    never.mkdir()
+    other = User(one.host, wiring_for(never, one.wiring.environment), Record(never, ManualClock(START_US)))
+    assert set(other.uninstall()) == {"unchanged"}
+    assert one.files() == wired
+    one.again().uninstall()
+    assert one.files() == {}
+
+
+def test_instructions_that_say_how_they_are_marked_come_back_byte_for_byte(tmp_path: Path) -> None:
+    prose = b"`<!-- mnemic: begin -->` is a mark:\n<!-- mnemic: begin -->\nNo end of it.\n"
+    one = user(tmp_path, "codex")
+    path = one.folder / ".codex" / "AGENTS.md"
+    path.parent.mkdir()
+    path.write_bytes(prose)
+    one.install()
+    path.write_bytes(path.read_bytes() + prose)
+    assert set(one.again().install()) == {"unchanged"}
+    one.again().uninstall()
+    assert path.read_bytes() == prose * 2
+
+
 def test_a_members_value_that_was_somebody_elses_comes_back(tmp_path: Path) -> None:
     one = user(tmp_path, "claude-code", "minified")
     path = one.folder / ".claude.json"
@@ -321,14 +346,45 @@ def test_a_record_of_a_newer_version_is_not_touched(tmp_path: Path) -> None:
     with pytest.raises(BadConfiguration, match="a newer Mnemic wrote it"):
         Record(tmp_path, ManualClock(START_US))
     (tmp_path / "hooks.json").write_text("{", "utf-8")
-    with pytest.raises(BadConfiguration, match="it cannot be read"):
+    with pytest.raises(BadConfiguration, match="it is no record any more") as raised:
         Record(tmp_path, ManualClock(START_US))
+    assert raised.value.remedy_text.startswith("Remove it; an uninstall then takes out what it recognises")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_configuration_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    one = user(tmp_path, "cursor", "plain")
-    (one.folder / ".cursor").chmod(0o500)
-    with pytest.raises(Exception, match="cannot be written"):
+def unwritable(path: Path) -> None:
+    """Make a file that is not there yet one that nobody, root included, can write by way of a draft beside it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(path.parent / ("n" * 250))
+
+
+@pytest.mark.parametrize("case", ["plain", "nothing"])
+def test_a_host_of_which_one_file_cannot_be_written_is_as_it_was(tmp_path: Path, case: str) -> None:
+    one = user(tmp_path, "cursor", case)
+    path = one.folder / ".cursor" / "mcp.json"
+    path.unlink(missing_ok=True)
+    unwritable(path)
+    before = one.files()
+    with pytest.raises(ConfigurationReadOnly) as raised:
         one.install()
-    (one.folder / ".cursor").chmod(0o700)
+    assert str(raised.value).startswith(f"{path} was not changed: it cannot be written")
+    assert raised.value.remedy_text.startswith("Make it and its folder writable")
+    assert one.files() == before
+    assert one.again().record.hosts == {}
+    path.unlink()
+    one.again().install()
+    one.again().uninstall()
+    assert one.files() == before
+
+
+def test_what_was_wired_before_stays_wired_where_wiring_it_anew_fails(tmp_path: Path) -> None:
+    one = user(tmp_path, "cursor")
+    one.install()
+    wired, known = one.files(), one.again().record.hosts
+    path = one.folder / ".cursor" / "mcp.json"
+    path.unlink()
+    unwritable(path)
+    with pytest.raises(ConfigurationReadOnly):
+        one.again(mind="work").install()
+    path.unlink()
+    assert one.files() == {name: content for name, content in wired.items() if not name.endswith("mcp.json")}
+    assert one.again().record.hosts == known

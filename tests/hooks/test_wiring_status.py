@@ -11,7 +11,7 @@ import pytest
 
 from mnemic.hooks.commands import ASSISTANTS, Wiring
 from mnemic.hooks.examine_hooks import executable_state, wiring_checks
-from mnemic.hooks.wiring_status import HostStatus, fire, look_at, wired_as
+from mnemic.hooks.wiring_status import HostStatus, ask, fire, look_at, wired_as
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.hook_files import hook_files
 from tests.hooks.wirings import User, user
@@ -64,6 +64,26 @@ def test_a_trial_that_cannot_be_made_says_why(tmp_path: Path) -> None:
     path = one.folder / ".claude" / "settings.json"
     path.write_text(path.read_text("utf-8").replace(" || cat >/dev/null", ""), "utf-8")
     assert fire(one.host, one.wiring, "n") == "the command ended with 1"
+
+
+@pytest.mark.parametrize("name", ASSISTANTS)
+def test_a_question_goes_through_the_command_for_a_sessions_start(tmp_path: Path, name: str) -> None:
+    one = user(tmp_path, name, home="it's $HOME")
+    path = executable(one, f"{KEEPS}printf 'mnemic-check n0nce 42\\n'\n")
+    one.again(mind="work").install()
+    assert ask(one.host, one.wiring, "n0nce") == ("", 42)
+    given = (path.parent / "given").read_text("utf-8").splitlines()
+    assert given == [name, "session-start", "--ask", "--home", str(one.wiring.home), "--mind", "work"]
+    assert json.loads((path.parent / "payload").read_bytes())["mnemic_check"] == "n0nce"
+
+
+@pytest.mark.parametrize("said", ["", "mnemic-check other 42", "mnemic-check n0nce", "mnemic-check n0nce x", "{}"])
+def test_what_is_no_answer_to_this_question_is_told_as_none(tmp_path: Path, said: str) -> None:
+    one = user(tmp_path, "cursor")
+    executable(one, f"#!/bin/sh\ncat >/dev/null\nprintf '%s' '{said}'\n")
+    assert ask(one.host, one.wiring, "n0nce")[0] == "no command for a session start is in its configuration"
+    one.install()
+    assert ask(one.host, one.wiring, "n0nce") == ("it ran, and nobody answered it", None)
 
 
 def test_a_missing_executable_and_a_silencing_variable_are_said(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -143,6 +144,11 @@ def fill(path: Path) -> None:
     """Write a file until there is no room for more."""
     with path.open("wb", buffering=0) as file, pytest.raises(OSError, match="No space left"):
         deque(map(file.write, repeat(bytes(4096))), maxlen=0)
+
+
+def unread(pipe: int) -> int:
+    """How many bytes of a pipe nobody has read."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 class Heard(NamedTuple):
@@ -347,20 +353,31 @@ class HookContract:
         place.run(b"", cwd=deep, environment={"PATH": ""})
         assert place.one().branch == expected
 
-    @pytest.mark.parametrize("between", [None, b"", b"something else", b"gitdir: /not/there"])
-    def test_what_is_no_repository_does_not_hide_the_one_above(
-        self, place: Place, tmp_path: Path, between: bytes | None
-    ) -> None:
+    @pytest.fixture
+    def below(self, tmp_path: Path) -> Path:
+        """A folder in a repository whose branch is ``main``."""
         (tmp_path / "project" / ".git").mkdir(parents=True)
         (tmp_path / "project" / ".git" / "HEAD").write_bytes(b"ref: refs/heads/main\n")
-        deep = tmp_path / "project" / "deep"
-        deep.mkdir()
-        if between is None:
-            (deep / ".git").mkdir()
-        else:
-            (deep / ".git").write_bytes(between)
-        place.run(b"", cwd=deep)
+        (tmp_path / "project" / "below").mkdir()
+        return tmp_path / "project" / "below"
+
+    @pytest.mark.parametrize("head", [None, b"", b"something else", b"ref: /etc/passwd\n", b"0123456789abcdef\n"])
+    def test_a_folder_that_is_no_repository_does_not_hide_the_one_above(
+        self, place: Place, below: Path, head: bytes | None
+    ) -> None:
+        (below / ".git").mkdir()
+        if head is not None:
+            (below / ".git" / "HEAD").write_bytes(head)
+        place.run(b"", cwd=below)
         assert place.one().branch == "main"
+
+    @pytest.mark.parametrize("line", [b"", b"something else", b"gitdir: /not/there\n"])
+    def test_a_file_that_leads_to_no_repository_hides_the_one_above_as_it_does_for_git(
+        self, place: Place, below: Path, line: bytes
+    ) -> None:
+        (below / ".git").write_bytes(line)
+        place.run(b"", cwd=below)
+        assert place.one().branch is None
 
     @pytest.mark.parametrize("relative", [False, True])
     def test_a_worktree_has_a_branch_of_its_own(self, place: Place, tmp_path: Path, relative: bool) -> None:
@@ -548,6 +565,20 @@ class HookContract:
         arguments = ["sh", "-c", line, "sh", *self.command, "codex", "tool", "--home", str(place.home)]
         assert finished(arguments, b"", place.home) == b""
 
+    def test_a_standard_input_that_does_not_block_is_waited_for(self, place: Place) -> None:
+        reader, writer = os.pipe()
+        os.set_blocking(reader, False)
+        arguments = [*self.command, "codex", "tool", "--home", str(place.home)]
+        with subprocess.Popen(arguments, stdin=reader, env=surroundings({}), cwd=place.home) as process:
+            for _ in range(10):
+                os.write(writer, b"a part\n")
+                until(lambda: unread(reader) == 0 or process.poll() is not None)
+            os.close(writer)
+            os.close(reader)
+            assert process.wait(BOUND_S) == 0
+        assert place.one().payload == b"a part\n" * 10
+        assert place.losses().lost == 0
+
     def test_a_standard_output_that_is_closed_is_no_error(self, place: Place) -> None:
         line = 'exec "$@" >&-'
         with serving(place.home, said(b"an answer")):
@@ -622,8 +653,7 @@ class HookContract:
         (request,) = heard
         assert request.line == "POST /api/hook HTTP/1.1"
         assert request.body == payload
-        expected = {"protocol": "1", "mind": "default", "create": "0", "assistant": "claude-code"}
-        expected |= {"event": "session-start"}
+        expected = {"mind": "default", "create": "0", "assistant": "claude-code", "event": "session-start"}
         assert {name: request.headers[f"mnemic-{name}"] for name in expected} == expected
         assert unquote_to_bytes(request.headers["mnemic-cwd"]) == "/a b/\u00fc%".encode()
         assert place.one().payload == payload

@@ -15,6 +15,7 @@ from mnemic.errors import InvalidValue
 from mnemic.runtime import hook_files as module
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.hook_files import built_hook, hook_files, install_hook_files, remove_hook_files
+from tests.serving import ready
 
 CLOCK = SystemClock()
 
@@ -90,9 +91,47 @@ def test_it_says_what_a_hook_starts_by_itself(place: Path) -> None:
     started = json.loads((place / "bin" / "hook.json").read_bytes())
     python = os.path.abspath(sys.executable)
     assert started == {
-        "serve": [python, "-P", "-m", "mnemic", "serve", "--on-demand", "--home", str(place)],
-        "answer": [python, "-P", "-m", "mnemic.session_start"],
+        "serve": [python, "-I", "-m", "mnemic", "serve", "--on-demand", "--home", str(place)],
+        "answer": [python, "-I", "-m", "mnemic.session_start"],
     }
+
+
+def test_where_users_have_packages_of_their_own_they_are_not_left_out(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module.site, "ENABLE_USER_SITE", True)
+    install_hook_files(place, "default", CLOCK)
+    started = json.loads((place / "bin" / "hook.json").read_bytes())
+    for command in (*started.values(), (place / "bin" / "mnemic").read_text("utf-8").split()):
+        assert {"-E", "-P"} <= set(command)
+        assert "-I" not in command
+
+
+@pytest.mark.parametrize("built", [True, False])
+def test_nothing_that_the_environment_has_python_import_is_run(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: bool
+) -> None:
+    if not built:
+        monkeypatch.setattr(module, "built_hook", lambda: None)
+    elif built_hook() is None:
+        pytest.skip("Rust built no hook here")
+    install_hook_files(home, "default", CLOCK)
+    foreign, ran = tmp_path / "foreign", tmp_path / "ran"
+    foreign.mkdir()
+    (foreign / "sitecustomize.py").write_text(f"print('foreign')\nopen({str(ran)!r}, 'a').close()\n", "utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(foreign)}
+
+    def told(*command: object, given: bytes = b"") -> bytes:
+        words = list(map(str, command))
+        return subprocess.run(words, input=given, stdout=-1, check=True, timeout=60, cwd="/", env=environment).stdout
+
+    hook = (home / "bin" / "mnemic-hook", "claude-code", "session-start", "--ask", "--home", home)
+    answer = json.loads((home / "bin" / "hook.json").read_bytes())["answer"]
+    assert b"foreign" not in told(*hook, given=b'{"session_id": "s", "source": "startup"}')
+    assert ready(home).mode == "on-demand"
+    assert told(*answer) == b""
+    assert told(home / "bin" / "mnemic", "--version").startswith(b"mnemic, version ")
+    assert not ran.exists()
 
 
 def test_the_command_for_mcp_is_this_mnemic(place: Path) -> None:
@@ -123,6 +162,7 @@ def test_a_mind_that_is_there_stays_and_one_that_is_not_is_made(place: Path) -> 
 def test_removing_takes_all_of_it_and_nothing_else(place: Path) -> None:
     install_hook_files(place, "default", CLOCK)
     (place / "bin" / "mine").write_text("", "utf-8")
+    (place / "bin" / ".mnemic-hook.new").write_bytes(b"of a try that was killed")
     removed = remove_hook_files(place)
     assert {path.name for path in removed} >= {"mnemic-hook", "mnemic", "hook.json"}
     assert [path.name for path in (place / "bin").iterdir()] == ["mine"]

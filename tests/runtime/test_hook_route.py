@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from mnemic.actors.errors import StoreBusy
+from mnemic.hooks.asking import answered_by
 from tests.faces import git_project
 from tests.hosted import Answer, Hosted, hosted
 
@@ -89,10 +91,15 @@ def test_what_a_host_would_not_take_is_not_asked_for(
     assert ask(faces, project, Assistant="somebody").body == b""
 
 
-@pytest.mark.parametrize("payload", ["", [], {"source": "resume"}, {"mnemic_check": "n"}])
+@pytest.mark.parametrize("payload", ["", [], {"source": "resume"}])
 def test_a_payload_that_asks_for_nothing_is_told_nothing(faces: Hosted, project: Path, payload: Any) -> None:
     expected = b"" if isinstance(payload, dict) else ask(faces, project, {}).body  # of no session that is known
     assert ask(faces, project, payload).body == expected
+
+
+def test_a_trial_is_told_by_which_process_it_was_answered_and_nothing_else(faces: Hosted, project: Path) -> None:
+    pid = answered_by(ask(faces, project, {"mnemic_check": "n0nce"}).body, "n0nce")
+    assert pid == os.getpid()
 
 
 def test_a_mind_that_is_not_there_is_not_made(faces: Hosted, project: Path) -> None:
@@ -135,8 +142,6 @@ def test_a_broken_scope_file_is_logged_and_the_hook_told_nothing(
     faces: Hosted, project: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (project / ".mnemic.toml").write_text("scope = 7", "utf-8")
-    with faces.minds.use("default", False) as mind:
-        mind._locate = type(mind._locate)()  # what it found before is forgotten
     told = ask(faces, project)
     assert (told.status, told.body) == (200, b"")
     assert "invalid_value" in caplog.text

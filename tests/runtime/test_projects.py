@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.changes import Place
-from mnemic.actors.errors import BadSettings, InvalidValue
-from mnemic.runtime.projects import NO_PLACE, Locator, clean_scope
+from mnemic.actors.errors import BadInput, BadSettings, InvalidValue
+from mnemic.runtime.projects import NO_PLACE, clean_scope, locate
 from tests.runtime.building import said
 
 Git = Callable[..., None]
@@ -44,7 +44,7 @@ def checkout(git: Git, folder: Path) -> Path:
 
 
 def place_of(folder: object) -> Place:
-    return Locator()(None, str(folder))
+    return locate(None, str(folder))
 
 
 def test_a_checkout_and_its_subfolders_are_one_project(git: Git, tmp_path: Path) -> None:
@@ -176,18 +176,31 @@ def test_a_file_that_cannot_be_read_is_one_clear_error(tmp_path: Path) -> None:
 
 
 def test_a_scope_that_is_named_wins_and_no_folder_is_no_place(tmp_path: Path) -> None:
-    locate = Locator()
     assert locate("work/shelf/", str(tmp_path)) == Place(path="work/shelf", project=None, found="named")
     assert locate("", str(tmp_path)) == Place(path="", project=None, found="named")
     assert locate(None, None) == locate(None, "") == NO_PLACE
 
 
-def test_what_was_found_stays_found(tmp_path: Path) -> None:
-    locate = Locator()
-    first = locate(None, str(tmp_path))
-    (tmp_path / ".mnemic.toml").write_text('scope = "named since"')
-    assert locate(None, str(tmp_path)) is first
-    assert Locator()(None, str(tmp_path)).path == "named since"
+def test_what_is_made_later_counts_from_then_on(git: Git, tmp_path: Path) -> None:
+    folder = tmp_path / "shelf"
+    folder.mkdir()
+    assert place_of(folder).found == "folder"
+    git("init", "-q", inside=folder)
+    assert place_of(folder).found == "git"
+    (folder / ".mnemic.toml").write_text('scope = "named since"')
+    assert place_of(folder).path == "named since"
+
+
+@pytest.mark.parametrize("text", ["scope = [", "", 'scope = "a//b"'])
+def test_a_file_that_says_nothing_is_passed_over_where_something_has_to_be_found(tmp_path: Path, text: str) -> None:
+    folder = tmp_path / "shelf" / "src"
+    folder.mkdir(parents=True)
+    (folder / ".mnemic.toml").write_text(text)
+    with pytest.raises(BadInput):
+        locate(None, str(folder))
+    assert locate(None, str(folder), anyway=True) == Place(path="src", project=str(folder), found="folder")
+    (tmp_path / "shelf" / ".mnemic.toml").write_text('scope = "work/shelf"')
+    assert locate(None, str(folder), anyway=True).path == "work/shelf"
 
 
 @given(st.text())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import shutil
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from mnemic.runtime.python_hook import (
     folder_of,
     parsed,
     percent_encoded,
+    read_all,
     routing,
     sealed,
     to_bytes,
@@ -81,6 +83,22 @@ runpy.run_path({str(SOURCE)!r}, run_name="__main__")
     assert (done.stdout, done.stderr) == (b"", b"")
     assert mind.losses.read_bytes()[:1] == b"\1"
     assert list(mind.spool.glob("*.spool")) == []
+
+
+def test_what_the_host_never_ends_is_what_came_of_it_in_time() -> None:
+    reader, writer = os.pipe()
+    with open(reader, "rb"), open(writer, "wb", buffering=0) as host:
+        host.write(b"an event")
+        assert read_all(reader, 0.05) == (b"an event", True)
+        assert read_all(reader, 0.05) == (b"", True)
+
+
+def test_what_breaks_off_is_not_all() -> None:
+    folder = os.open("/", os.O_RDONLY)
+    try:
+        assert read_all(folder) == (b"", False)
+    finally:
+        os.close(folder)
 
 
 @given(st.lists(st.binary(max_size=12), max_size=8))

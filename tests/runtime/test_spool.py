@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import subprocess
@@ -106,6 +107,21 @@ def test_every_record_comes_once_and_in_its_file_s_order_though_the_reader_is_ma
         offsets[part.file] = part.offset
         taken[part.file] += part.records
     assert taken == expected
+
+
+def test_the_oldest_event_that_waits_is_told_whatever_the_files_say(folder: Path, spool: Spool) -> None:
+    assert spool.oldest_at({}) is None
+    first, second = record(1_000_000), record(2_000_000)
+    path = write(folder, "one", sealed(first), sealed(second))
+    write(folder, "two", sealed(record(3_000_000)), number=1)
+    for name in ("one", "two"):
+        os.utime(folder / f"{name}.spool", (7e9, 7e9))
+    assert spool.oldest_at({}) == first.at
+    assert spool.oldest_at({file_id(): 48 + len(sealed(first))}) == second.at
+    assert spool.oldest_at({file_id(): path.stat().st_size}) == record(3_000_000).at
+    offsets: dict[bytes, int] = {}
+    drain(spool, offsets)
+    assert spool.oldest_at(offsets) is None
 
 
 def test_the_file_with_the_oldest_unread_record_comes_first(folder: Path, spool: Spool) -> None:
@@ -225,6 +241,38 @@ def test_a_file_is_removed_when_it_is_taken_in_and_has_been_silent(
         assert spool.clear(offsets) == []
     assert spool.clear(offsets) == [file_id()]
     assert list(folder.iterdir()) == []
+
+
+def test_a_file_that_went_before_is_told_of_only_where_all_that_is_there_could_be_seen(
+    folder: Path, spool: Spool, clock: ManualClock
+) -> None:
+    write(folder, "one", sealed(record(1)))
+    offsets = {b"gone" * 4: 99}
+    drain(spool, offsets)
+    assert spool.clear(offsets) == [b"gone" * 4]
+    (folder / "two.spool").symlink_to("one.spool")
+    assert spool.clear(offsets) == []
+    (folder / "two.spool").unlink()
+    assert Spool(folder / "nowhere", PRIVATE, clock).clear(offsets) == []
+    clock.advance(2 * SILENT_S)
+    assert spool.clear(offsets) == [file_id(), b"gone" * 4]
+
+
+def test_what_the_disk_may_not_know_yet_is_not_told_of(
+    folder: Path, spool: Spool, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(descriptor: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    path = write(folder, "one", sealed(record(1)))
+    offsets: dict[bytes, int] = {}
+    drain(spool, offsets)
+    clock.advance(2 * SILENT_S)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", refuse)
+        assert spool.clear(offsets) == []
+    assert not path.exists()
+    assert spool.clear(offsets) == [file_id()]
 
 
 def test_what_comes_at_the_very_moment_of_removing_keeps_the_file(

@@ -5,10 +5,11 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const SILENCE: &str = ".mnemicignore";
 const LINE_BYTES: u64 = 4096;
+const COMMIT_DIGITS: usize = 40;
 
 /// Whether a folder, or any folder above it, holds a `.mnemicignore`.
 pub fn silenced(folder: &Path) -> bool {
@@ -19,20 +20,33 @@ pub fn silenced(folder: &Path) -> bool {
 ///
 /// Worktrees and submodules have a `.git` that is a file and names the folder which holds their own `HEAD`.
 pub fn branch(folder: &Path) -> Option<Vec<u8>> {
-    let head = folder.ancestors().find_map(|place| read(&git_folder(place)?.join("HEAD")))?;
+    let head = folder.ancestors().find_map(head)?;
     let name = head.strip_prefix(b"ref:")?.trim_ascii_start().strip_prefix(b"refs/heads/")?;
     // Where git keeps its references in tables, HEAD holds this name, which no branch can have.
     (!name.is_empty() && name != b".invalid").then(|| name.to_vec())
 }
 
-fn git_folder(place: &Path) -> Option<PathBuf> {
+/// What the repository in a folder has checked out; `None` where there is none, and one above may be the one.
+fn head(place: &Path) -> Option<Vec<u8>> {
     let git = place.join(".git");
-    let kind = fs::metadata(&git).ok()?;
-    if kind.is_dir() {
-        return Some(git);
+    if git.is_file() {
+        return Some(led(place, &git).unwrap_or_default()); // as with git, nothing above counts, wherever it leads
     }
-    let line = read(&git)?;
-    Some(place.join(OsStr::from_bytes(line.strip_prefix(b"gitdir:")?.trim_ascii_start())))
+    read(&git.join("HEAD")).filter(|text| is_head(text))
+}
+
+fn led(place: &Path, git: &Path) -> Option<Vec<u8>> {
+    let line = read(git)?;
+    let folder = OsStr::from_bytes(line.strip_prefix(b"gitdir:")?.trim_ascii_start());
+    read(&place.join(folder).join("HEAD"))
+}
+
+/// Whether git would take this for what is checked out; a folder whose `HEAD` says anything else is no repository to it.
+fn is_head(text: &[u8]) -> bool {
+    match text.strip_prefix(b"ref:") {
+        Some(name) => name.trim_ascii_start().starts_with(b"refs/"),
+        None => text.len() >= COMMIT_DIGITS && text[..COMMIT_DIGITS].iter().all(u8::is_ascii_hexdigit),
+    }
 }
 
 /// What a short file says, without the white space at its end. A pipe that somebody named so is not waited for.

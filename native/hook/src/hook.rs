@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ffi::OsStr;
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -11,6 +11,7 @@ use std::time::SystemTime;
 use crate::ask::{self, Answer, Question};
 use crate::command::{Command, USAGE, VERSION};
 use crate::folder;
+use crate::input;
 use crate::losses;
 use crate::mind::{folder_of, Address};
 use crate::programs::{self, Programs};
@@ -20,8 +21,6 @@ use crate::seal::{Drawn, Frames};
 use crate::spool;
 
 const SESSION_START: &[u8] = b"session-start";
-/// What a pipe holds; nearly every event fits.
-const PAYLOAD_BYTES: usize = 64 << 10;
 
 /// Where a loss is counted, from the moment there may be one until the record is kept or the loss counted.
 static AT_STAKE: Mutex<Option<PathBuf>> = Mutex::new(None);
@@ -41,18 +40,18 @@ pub fn run(command: Command) -> io::Result<()> {
             return io::stderr().write_all(USAGE.as_bytes()); // no host, then: somebody tries what this is
         }
         // A host is not to be left writing to nobody.
-        return io::copy(&mut io::stdin(), &mut io::sink()).map(|_| ());
+        return input::read_stdin(|_| ());
     };
     stake(Some(mind.join("spool")));
-    let mut payload = Vec::with_capacity(PAYLOAD_BYTES);
-    let read = io::stdin().read_to_end(&mut payload);
+    let mut payload = Vec::with_capacity(input::PIPE_BYTES); // nearly every event fits
+    let read = input::read_stdin(|piece| payload.extend_from_slice(piece));
     let routing = Routing::of(&payload);
     let cwd = working_folder(routing.cwd.as_deref());
     if cwd.as_deref().is_some_and(folder::silenced) {
         stake(None);
         return Ok(());
     }
-    let kept = keep(&command, &mind, &routing, cwd.as_deref(), &payload).and(read.map(|_| ()));
+    let kept = keep(&command, &mind, &routing, cwd.as_deref(), &payload).and(read);
     let counted = if kept.is_err() { lost(payload.len()) } else { Ok(()) };
     stake(None);
     let done = if command.ask { answer(&command, home, cwd.as_deref(), payload) } else { wake(home) };

@@ -11,6 +11,7 @@ pub mod command;
 pub mod folder;
 pub mod frame;
 pub mod hook;
+pub mod input;
 pub mod json;
 pub mod losses;
 pub mod mind;

@@ -51,12 +51,25 @@ fn what_only_looks_like_a_repository_is_passed_over() -> io::Result<()> {
     let folder = Folder::new()?;
     folder.write(".git/HEAD", "ref: refs/heads/main\n")?;
     folder.write("empty/.git/x", "")?;
-    folder.write("odd/.git", "\u{0}\u{0}")?;
+    folder.write("blank/.git/HEAD", "")?;
+    folder.write("odd/.git/HEAD", "ref: /etc/passwd\n")?;
+    folder.write("short/.git/HEAD", "9fceb02d0ae598e95dc970b74767f19372d61af\n")?;
     fs::create_dir_all(folder.0.join("pipe/.git"))?;
     let made = Command::new("mkfifo").arg(folder.0.join("pipe/.git/HEAD")).status()?;
     assert!(made.success());
-    for name in ["empty", "odd", "pipe"] {
+    for name in ["empty", "blank", "odd", "short", "pipe"] {
         assert_eq!(branch(&folder.0.join(name)), Some(b"main".to_vec()), "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn above_a_file_that_leads_nowhere_no_branch_is_looked_for() -> io::Result<()> {
+    let folder = Folder::new()?;
+    folder.write(".git/HEAD", "ref: refs/heads/main\n")?;
+    for line in ["", "something else", "gitdir: /not/there", "\u{0}\u{0}"] {
+        folder.write("tree/.git", line)?;
+        assert_eq!(branch(&folder.0.join("tree")), None, "{line}");
     }
     Ok(())
 }
