@@ -188,7 +188,7 @@ class Draining:
             why = flaw(event)
             if why is not None:
                 return why
-            place = self._keeping.place(event, None)
+            place = self._keeping.place(event, None, anyway=True)
             if isinstance(place, str):
                 return place
             events.append((event, place, record.at))

@@ -57,11 +57,13 @@ class Keeping:
         """The key of an event; see `mnemic.actors.identities.identity_of`."""
         return identity_of(event, occurrence, self.digest)
 
-    def place(self, event: Event, scope: str | None) -> Place | str:
+    def place(self, event: Event, scope: str | None, *, anyway: bool) -> Place | str:
         """Where an event belongs; or why that cannot be told.
 
         Args:
             scope: where somebody says that it belongs; ``None`` leaves it to the event and its folder.
+            anyway: whether it belongs to the folder itself where a file there is half written: where nobody looks on
+                who could mend that, it must keep no words back.
 
         Raises:
             BadInput: the scope that somebody names is none.
@@ -75,9 +77,8 @@ class Keeping:
         except BadInput as error:
             if scope is not None:
                 raise
-            if named is not None:
+            if named is not None or not anyway:
                 return str(error)
-            # A file that is half written must keep nobody's words back: they go where the folder itself belongs.
             place = self._locate(None, event.cwd, anyway=True)
             _log.warning("kept in the scope of the folder itself: %s", error)
         self._places[named, event.cwd] = place

@@ -37,13 +37,11 @@ class Transcribing:
         self._batch_bytes = batch_bytes
         self._readings: dict[tuple[str, str, str | None], _Reading] = {}
 
-    def take(
-        self, message: Take, context: Context, silenced: Callable[[str | None], bool] = lambda folder: False
-    ) -> Taken:
+    def take(self, message: Take, context: Context, silenced: Callable[[str | None], bool] | None = None) -> Taken:
         """Take in the next part.
 
         Args:
-            silenced: whether what was said in a folder is passed over.
+            silenced: whether what was said in a folder is passed over; ``None`` where somebody asked for it.
 
         Raises:
             SourceUnreadable, AmbiguousFormat: nothing of this part was kept; earlier parts are.
@@ -60,7 +58,7 @@ class Transcribing:
                 raise SourceUnreadable(path=message.path, why="the reading broke off, and a pipe cannot be read again")
         try:
             for item, first, _ in reading.items(message.skip):  # earlier parts have taken them; their memories are kept
-                if isinstance(item, Event) and not silenced(item.cwd):
+                if isinstance(item, Event) and not (silenced and silenced(item.cwd)):
                     reading.count(item, first)
             taken = self._part(reading, message, context, silenced)
         except BaseException:
@@ -79,7 +77,7 @@ class Transcribing:
         self._readings.clear()
 
     def _part(
-        self, reading: _Reading, message: Take, context: Context, silenced: Callable[[str | None], bool]
+        self, reading: _Reading, message: Take, context: Context, silenced: Callable[[str | None], bool] | None
     ) -> Taken:
         changes: list[Change] = []
         named: list[str] = []
@@ -89,9 +87,9 @@ class Transcribing:
         for count, (item, first, identity) in enumerate(reading.items(None), start=1):
             if isinstance(item, Malformed):
                 malformed.append((item.line, item.why))
-            elif not silenced(item.cwd):  # else it is counted as read, and by no word besides
+            elif not (silenced and silenced(item.cwd)):  # else it is counted as read, and by no word besides
                 reading.count(item, first)
-                place = self._keeping.place(item, message.scope)
+                place = self._keeping.place(item, message.scope, anyway=silenced is not None)
                 if isinstance(place, str):
                     malformed.append((reading.taken, f"{UNKEPT}{place}"))
                 elif kept_by := self._keeping.changes(item, identity, place, context):

@@ -341,10 +341,11 @@ def test_a_folder_whose_file_is_half_written_keeps_no_word_back_and_the_log_says
     project.mkdir()
     (project / ".mnemic.toml").write_text("scope = [", "utf-8")
     said = turns(["from the transcript"], cwd=str(project))
-    with opened(tmp_path / "home", sources={"a": said}) as society:
-        society.spool.write(record(["yes", "no"], cwd=str(project)))
+    with opened(tmp_path / "home", sources={"/a": said}) as society:
+        society.extents = {"/a": Extent(1000, START_US)}
+        society.spool.write(record(["yes", "no", {"transcript": "/a", "ended": True}], cwd=str(project)))
         assert drained(society).set_aside == 0
-        assert society.take("a")[0].malformed == ()
+        assert waiting(society).transcripts_failed == ()
         records = society.look(lambda snapshot: snapshot.records([1, 2, 3]))
         assert [one.scope for one in records] == ["project"] * 3
         told = [one.getMessage() for one in caplog.records if one.name == "mnemic.capture"]
