@@ -137,6 +137,14 @@ def test_the_store_holds_each_prompt_reply_call_and_result_once(story: Story) ->
     }
 
 
+def test_its_transcripts_captured_once_more_add_nothing(story: Story) -> None:
+    again = story.world.mnemic("capture", story.world.home / story.world.assistant.transcripts, "--json")
+    assert again.returncode == 0, again.stderr
+    captured = json.loads(again.stdout)
+    assert captured["known"] > 0
+    assert captured["new"] == 0
+
+
 def test_what_the_memory_was_asked_or_gave_is_not_in_it(story: Story) -> None:
     texts = [to_text(one.text) for one in kept(story.world)]
     assert [text for text in texts if TOLD in text] == []

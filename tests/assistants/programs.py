@@ -103,6 +103,8 @@ class Assistant(NamedTuple):
     """What it wants of the environment."""
     command: Callable[[str, bool], tuple[list[Any], bytes]]
     """The command line for a prompt, and what it reads on standard input."""
+    transcripts: str
+    """Where it keeps its sessions, below the user's home."""
     subagent: str
     """The prompt that has it send a subagent, which says `SENT`; empty where the program has none."""
     compact: str
@@ -285,6 +287,7 @@ ASSISTANTS: dict[str, Assistant] = {
             settings=_claude_settings,
             environment=_claude_environment,
             command=_claude,
+            transcripts=".claude/projects",
             subagent=_sends("Agent", "general-purpose"),
             compact="/compact",
             told_again=True,
@@ -296,6 +299,7 @@ ASSISTANTS: dict[str, Assistant] = {
             settings=_codex_settings,
             environment=_codex_environment,
             command=_codex,
+            transcripts=".codex/sessions",
             subagent="",
             compact='Fill up. [[claim 250000]] [[do exec_command {"cmd": "echo full"}]] [[say Full.]]',
             told_again=True,
@@ -307,6 +311,7 @@ ASSISTANTS: dict[str, Assistant] = {
             settings=_gemini_settings,
             environment=_gemini_environment,
             command=_gemini,
+            transcripts=".gemini/tmp",
             subagent="",
             compact="/compress",
             told_again=False,
@@ -318,6 +323,7 @@ ASSISTANTS: dict[str, Assistant] = {
             settings=_opencode_settings,
             environment=_opencode_environment,
             command=_opencode,
+            transcripts=".local/share/opencode/opencode.db",
             subagent=_sends("task", "general"),
             compact='Fill up. [[claim 99000]] [[do bash {"command": "echo full", "description": "x"}]] [[say Full.]]',
             told_again=False,
