@@ -194,11 +194,11 @@ def test_whoever_is_killed_when_every_event_is_kept_once(made: Path, project: Pa
     draw = random.Random(6)
     with ThreadPoolExecutor(4) as pool:
         writing = [
-            pool.submit(prompt, made, f"event number {number % 7}", project, f"s{number % 3}") for number in range(60)
+            pool.submit(prompt, made, f"event number {number % 7}", project, f"s{number % 3}") for number in range(40)
         ]
-        for _ in range(4):
+        for _ in range(3):
             with serving(made, "--engine", "embedded") as process:
-                enough = min(60, sum(one.done() for one in writing) + draw.randrange(3, 15))
+                enough = min(40, sum(one.done() for one in writing) + draw.randrange(3, 15))
                 until(lambda enough=enough: sum(one.done() for one in writing) >= enough)  # type: ignore[misc]
                 os.kill(process.pid, signal.SIGKILL)
                 until(lambda: gone(process.pid))
@@ -207,8 +207,8 @@ def test_whoever_is_killed_when_every_event_is_kept_once(made: Path, project: Pa
     with mnemic.open(made) as mind:
         mind.drain()
         capture = mind.status().capture
-    assert (capture.records, capture.set_aside, capture.torn, capture.losses.lost) == (60, 0, 0, 0)
-    expected = Counter(f"event number {number % 7}" for number in range(60))
+    assert (capture.records, capture.set_aside, capture.torn, capture.losses.lost) == (40, 0, 0, 0)
+    expected = Counter(f"event number {number % 7}" for number in range(40))
     assert Counter(kept(made)) == expected
 
 

@@ -11,7 +11,9 @@ from mnemic.bench import scrub_bench
 from mnemic.bench.scrub_bench import run
 
 
-def test_ordinary_and_hostile_text_have_a_row_and_the_competitor_one_beside() -> None:
+def test_ordinary_and_hostile_text_have_a_row_and_the_competitor_one_beside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scrub_bench, "OUTPUT_BYTES", 100_000)
+    monkeypatch.setattr(scrub_bench, "HOSTILE_BYTES", 100_000)
     rows = run(argparse.Namespace(rounds=1))
     ours = {row["what"]: row for row in rows if row["of"] == "mnemic"}
     assert {"a turn of 2048 bytes", "tool output", "one letter", "base64", "marks alone"} <= ours.keys()

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 from urllib.parse import unquote_to_bytes
 
+import psutil
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -787,9 +788,8 @@ class HookContract:
 
 
 def is_running(pid: int) -> bool:
-    """Whether there is such a process."""
+    """Whether there is such a process, and not only what is left of one until somebody asks how it ended."""
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
         return False
-    return True

@@ -16,9 +16,9 @@ EXECUTABLE = Path(sys.executable).with_name("mnemic-hook")
 @pytest.mark.skipif(not EXECUTABLE.exists(), reason=f"{EXECUTABLE} is not built")
 class TestExecutable(HookContract):
     command = (str(EXECUTABLE),)
-    runs = 60
+    runs = 30
 
 
 class TestPython(HookContract):
     command = (sys.executable, "-I", "-S", str(ROOT / "runtime" / "python_hook.py"))
-    runs = 20
+    runs = 12
