@@ -173,8 +173,9 @@ def test_one_that_ends_too_often_is_given_up_in_one_sentence(tmp_path: Path) -> 
         said = parent.communicate(timeout=20)[0]
         assert parent.returncode == 5
         assert len(lives(tmp_path)) == 4
-    assert said.count("\n") == 1
-    assert "ended 4 times, at last because: exit code 9" in said
+    *before, last = said.splitlines()  # a slow machine may have seen a child answer before it ended
+    assert before in ([], ["a child answers"])
+    assert "ended 4 times, at last because: exit code 9" in last
 
 
 def test_a_child_that_leaves_by_itself_takes_the_parent_with_it(tmp_path: Path) -> None:
