@@ -90,6 +90,7 @@ class Drainer:
         self._serving = serving
         self._clock = clock
         self._known: dict[str, _Known] = {}
+        self._blind = ""  # why the folder of all minds could not be looked at
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._live, daemon=True, name="mnemic-drainer")
 
@@ -104,8 +105,9 @@ class Drainer:
             self._thread.join(timeout_s)
 
     def troubles(self) -> list[str]:
-        """Why something that hooks kept is not taken in, a sentence for each mind."""
-        return [
+        """Why something that hooks kept is not taken in, a sentence for each mind, or for all of them."""
+        blind = [f"the spools could not be looked at: {self._blind}"] if self._blind else []
+        return blind + [
             f"what hooks kept for the mind {name!r} could not be taken in ({known.failures} times): {known.why}"
             for name, known in sorted(self._known.items())
             if known.why
@@ -113,7 +115,14 @@ class Drainer:
 
     def look(self) -> bool:
         """Look at all minds once, and drain a bounded part of those that have something; says whether more is left."""
-        names = self._names()
+        try:
+            names = self._names()
+        except OSError as error:  # the folder of all minds may be out of reach for a while
+            if not self._blind:
+                _log.error("the spools could not be looked at: %s", cause_of(error))
+            self._blind = error.strerror or type(error).__name__
+            return False
+        self._blind = ""
         for gone in self._known.keys() - set(names):
             del self._known[gone]
         for name in names:
@@ -130,9 +139,7 @@ class Drainer:
                 self._failed(name, known, "its actors were just stopped", "actor_stopped")
             except MnemicError as error:
                 self._failed(name, known, str(error), error.code)
-            except (
-                Exception
-            ) as error:  # the drainer's own loop: logged, counted, shown; the other minds have their turn
+            except Exception as error:  # the drainer's own loop: logged, counted, shown; the others have their turn
                 self._failed(name, known, cause_of(error), "failure")
         return any(known.more for known in self._known.values())
 
@@ -141,11 +148,7 @@ class Drainer:
     def _live(self) -> None:
         more = False
         while not self._ended.wait(0.0 if more else TICK_S):
-            try:
-                more = self.look()
-            except Exception as error:  # the folder of all minds may be out of reach for a while
-                more = False
-                _log.error("the spools could not be looked at: %s", cause_of(error))
+            more = self.look()
 
     def _names(self) -> list[str]:
         try:
@@ -169,7 +172,7 @@ class Drainer:
             self._drain(name, known, seen, idle=True)
 
     def _drain(self, name: str, known: _Known, seen: Spoolful, *, idle: bool) -> None:
-        """DrainSpool so many parts of a mind; nobody else of this home drains meanwhile.
+        """Drain so many parts of a mind; nobody else of this home drains meanwhile.
 
         Args:
             seen: what its spool looked like before.

@@ -189,6 +189,17 @@ def test_a_defect_ends_no_drainer_and_a_mind_that_goes_is_forgotten(home: Home) 
     assert home.drainer.troubles() == []
 
 
+def test_a_folder_of_minds_that_cannot_be_listed_is_a_trouble_until_it_can(home: Home) -> None:
+    (home.path / "minds").write_bytes(b"no folder")
+    assert home.look() == []
+    (trouble,) = home.drainer.troubles()
+    assert trouble.startswith("the spools could not be looked at: ")
+    (home.path / "minds").unlink()
+    home.write("default", b"x")
+    assert home.look() != []
+    assert home.drainer.troubles() == []
+
+
 def test_a_mind_that_is_none_is_a_trouble_and_no_failure(home: Home) -> None:
     home.write("default", b"x")
 

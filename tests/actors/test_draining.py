@@ -58,7 +58,7 @@ def read(one: Record) -> list[Happening]:
 
 
 def drained(society: Society, **options: Any) -> Drained:
-    """DrainSpool until nothing is left; the counts of all of it."""
+    """Drain until nothing is left; the counts of all of it."""
     parts = []
     while not parts or parts[-1].more:
         part = society.ask(DrainSpool(**options))
