@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from mnemic.algorithms.secret_rules import FIRST_GROUP, NAME_GROUPS, UNQUOTED_GROUP, Expression, Match, Rule, Rules
@@ -22,7 +22,7 @@ from mnemic.algorithms.secret_values import (
     is_url_password,
 )
 
-__all__ = ["Finding", "find", "mark", "scrub"]
+__all__ = ["Finding", "find", "mark", "merged", "scrub"]
 
 _LOOKED_INTO = 128
 """Bytes of what turned out to be no secret that are gone through again."""
@@ -78,17 +78,21 @@ def mark(kind: str) -> bytes:
     return f"[secret: {kind}]".encode()
 
 
-def find(text: bytes, rules: Rules) -> list[Finding]:
-    """The secrets of a text, in order, none over another: those that overlap are one, of the most specific type."""
-    found = sorted([*_shaped(text, rules), *_placed(text, rules), *_named(text, rules)])
-    merged: list[Finding] = []
-    for finding in found:
-        if merged and finding.start < merged[-1].end:
-            best = min(merged[-1], finding, key=lambda either: either.rank)
-            merged[-1] = best._replace(start=merged[-1].start, end=max(merged[-1].end, finding.end))
+def find(text: bytes, rules: Rules, others: Iterable[Finding] = ()) -> list[Finding]:
+    """The secrets of a text, in order, none over another; among them those that others found."""
+    return merged([*_shaped(text, rules), *_placed(text, rules), *_named(text, rules), *others])
+
+
+def merged(findings: Iterable[Finding]) -> list[Finding]:
+    """Findings in order, none over another: those that overlap are one, of the most specific type."""
+    apart: list[Finding] = []
+    for finding in sorted(findings):
+        if apart and finding.start < apart[-1].end:
+            best = min(apart[-1], finding, key=lambda either: either.rank)
+            apart[-1] = best._replace(start=apart[-1].start, end=max(apart[-1].end, finding.end))
         else:
-            merged.append(finding)
-    return merged
+            apart.append(finding)
+    return apart
 
 
 def _shaped(text: bytes, rules: Rules) -> Iterator[Finding]:

@@ -17,7 +17,10 @@ from typing import Any, NamedTuple, Protocol
 
 __all__ = [
     "FIRST_GROUP",
+    "MARK",
     "NAME_GROUPS",
+    "OTHERS_GENERIC_RANK",
+    "OTHERS_RANK",
     "UNQUOTED_GROUP",
     "Compile",
     "Expression",
@@ -27,6 +30,11 @@ __all__ = [
     "compile_rules",
 ]
 
+MARK = rb"\[secret: [a-z0-9-]{1,60}\]"
+"""What stands for a secret that was taken out."""
+_SHAPED_RANK, OTHERS_RANK, _GENERIC_RANK, _PLACED_RANK, _NAMED_RANK, OTHERS_GENERIC_RANK = 0, 1, 2, 3, 4, 1 << 16
+"""How specific a type is, by where its rule comes from; less is more specific. Rules of others (gitleaks') stand behind
+our shapes, so that no type depends on whether there are any, and before what only says that something is a secret."""
 DEFAULT_ENTROPY = 2.5
 """Bits a character that a shape must have. Random hexadecimal digits have 3.2 and more, ``0123012301230123`` has 2."""
 
@@ -104,11 +112,11 @@ def compile_rules(data: Mapping[str, Any], compile: Compile) -> Rules:
     words = "|".join(word for rule in named for word in rule["words"]).encode()
     return Rules(
         compile(_either(map(_alone, shaped))),
-        [_rule(rule, 1 if rule.get("generic") else 0) for rule in shaped],
+        [_rule(rule, _GENERIC_RANK if rule.get("generic") else _SHAPED_RANK) for rule in shaped],
         compile(_either(rule["pattern"].encode() for rule in placed)),
-        [_rule(rule, 2) for rule in placed],
+        [_rule(rule, _PLACED_RANK) for rule in placed],
         compile(_either([_behind_a_name(words)])),
-        [_rule(rule, 3 + rank) for rank, rule in enumerate(named)],
+        [_rule(rule, _NAMED_RANK + rank) for rank, rule in enumerate(named)],
     )
 
 
@@ -118,7 +126,6 @@ def _other_than(word: bytes) -> bytes:
     return b"(?:$|[^" + first + b"]" + (b"|" + first + _other_than(rest) if rest else b"") + b")"
 
 
-_MARK = rb"\[secret: [a-z0-9-]{1,60}\]"
 _LEAD = rb"(?:^|[^A-Za-z0-9_]|\\[nrtfv]|\x1b\[[0-9;]{0,12}m|%[0-9A-Fa-f]{2})"
 """What may stand before a secret: no part of a word, unless that is an escape sequence of a string, a terminal or an
 address."""
@@ -152,7 +159,7 @@ def _behind_a_name(words: bytes) -> bytes:
 
 
 def _either(patterns: Iterable[bytes]) -> bytes:
-    return b"|".join([b"(" + _MARK + b")", *patterns])
+    return b"|".join([b"(" + MARK + b")", *patterns])
 
 
 def _rule(data: Mapping[str, Any], rank: int) -> Rule:

@@ -1,33 +1,45 @@
 """The `mnemic.actors.ports.Scrub` port: no secret reaches the store. Below: `mnemic.algorithms.scrub` and ``private``.
 
-The rules are data, secrets.toml beside this file. Nothing is read, compiled or imported before the first text comes;
-that takes about a tenth of a second. RE2 runs the rules, since its time is in proportion to the text whatever the text
-is: tool output comes from anywhere.
+Our rules are data, secrets.toml beside this file. Nothing of them is read, compiled or imported before the first text
+comes; that takes about a tenth of a second. Rules of others stand beside them where a setting names a file; that is
+read at once (`mnemic.runtime.rule_files`), so that what is wrong with it is said when the mind is opened. The rules
+are run by what takes time in proportion to the text (`mnemic.runtime.expressions`): tool output comes from anywhere.
 """
 
 from __future__ import annotations
 
 import tomllib
-from functools import cache
+from collections import Counter
+from collections.abc import Callable
+from functools import cache, partial
 from importlib.resources import files
 
 from mnemic.actors.ports import Scrub, Scrubbed
 from mnemic.algorithms import private
 from mnemic.algorithms.scrub import scrub
-from mnemic.algorithms.secret_rules import Expression, Rules, compile_rules
+from mnemic.algorithms.secret_rules import Rules, compile_rules
 
 __all__ = ["drop_private", "load_scrub"]
 
-_MEMORY_BYTES = 32 << 20
-"""What RE2 may use for the states that an expression meets; it takes only what those need.
-
-Through 20 MB of code it then makes 220 MB/s; with its own 8 MB 140, and with 4, where it gives up on states, 0.4.
-"""
+_FoundByType = tuple[tuple[str, int], ...]
 
 
-def load_scrub() -> Scrub:
-    """What takes out secrets, and what its author marked as private; safe to call from several threads."""
-    return _scrub
+def load_scrub(rules: str = "") -> Scrub:
+    """What takes out secrets, and what its author marked as private; safe to call from several threads.
+
+    Args:
+        rules: the path of a file in gitleaks' format, whose rules stand beside our own; empty for those alone.
+
+    Raises:
+        InvalidValue: the file cannot be used; says why.
+    """
+    if not rules:
+        return partial(_scrub, lambda text: scrub(text, _rules()))
+    from mnemic.algorithms.gitleaks_rules import scrub_by_both  # here: only who names a file pays for it
+    from mnemic.runtime.rule_files import load_rules
+
+    others = load_rules(rules)
+    return partial(_scrub, lambda text: scrub_by_both(text, _rules(), others))
 
 
 def drop_private(text: bytes) -> Scrubbed:
@@ -36,25 +48,24 @@ def drop_private(text: bytes) -> Scrubbed:
     return Scrubbed(left, (("private", dropped),) if dropped else ())
 
 
-def _scrub(text: bytes) -> Scrubbed:
-    """What is private goes first: no rule need look at it, and what is dropped may bring together a secret."""
-    left = drop_private(text)
-    scrubbed, found = scrub(left.text, _rules())
-    return Scrubbed(scrubbed, tuple(sorted((*left.found, *found)))) if found else left
+def _scrub(find: Callable[[bytes], tuple[bytes, _FoundByType]], text: bytes) -> Scrubbed:
+    """What is private goes first: no rule need look at it, and what is dropped may bring together a secret.
+
+    A mark may be what makes a tag: ``<private …>`` with a long secret in it is none, and one with a short mark is.
+    """
+    found: Counter[str] = Counter()
+    while True:
+        text, dropped = private.drop(text)
+        found.update({"private": dropped} if dropped else {})
+        text, by_type = find(text)
+        found.update(dict(by_type))
+        if not by_type or not private.drop(text)[1]:
+            return Scrubbed(text, tuple(sorted(found.items())))
 
 
 @cache
 def _rules() -> Rules:
-    import re2
-
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1  # one byte is one character: text may hold surrogates
-    options.max_mem = _MEMORY_BYTES
-    options.log_errors = False
-
-    def compile(pattern: bytes) -> Expression:
-        expression: Expression = re2.compile(pattern, options)
-        return expression
+    from mnemic.runtime.expressions import compile_for_bytes  # here: it loads RE2
 
     rules = files("mnemic.runtime").joinpath("secrets.toml").read_text("utf-8")
-    return compile_rules(tomllib.loads(rules), compile)
+    return compile_rules(tomllib.loads(rules), compile_for_bytes)

@@ -103,6 +103,8 @@ IN_PLACE = {
     "command-line-password": ("mysql -h db --password=", "tr0ub4dor", " x"),
     "command-line-token": ("deploy --api-key ", made(32), " --now"),
     "netrc-password": ("machine x.org login me password ", "tr0ub4dor", "\n"),
+    "npm-access-token": ("//npm.x.org/:_authToken=", "9f8a7d6c-5b4e-4321-8fed-0a1b2c3d4e5f", "\nalways-auth=true"),
+    "softlayer-api-key": ("https://api.softlayer" + ".com/soap/v3.1/", made(64, HEX), "/x"),
     "azure-account-key": ("AccountName=x;AccountKey=", made(86, BASE64) + "==", ";"),
     "azure-sas-signature": ("https://x.org/b?sv=2024&sig=", made(43) + "%3D", "&se=2026"),
     "aws-secret-access-key": ("AWS_SECRET_ACCESS_KEY=", made(40, BASE64), "\n"),
@@ -130,6 +132,8 @@ LEFT_ALONE = [
     "It starts with -----BEGIN PRIVATE KEY----- and ends with -----END PRIVATE KEY-----.",
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + made(43, BASE64) + " me@host",
     "data:image/png;base64," + made(400, BASE64),
+    "//npm.x.org/:_authToken=${NPM_TOKEN_OF_2026}",
+    "cloud_key = settings.cloud_key_number2",
     "docker run -u 1000:1000 -e HOME=/home/me1 x",
     "https://user@host.org:8080/a1b2c3",
     "[secret: aws-access-token] [secret: password]",
@@ -146,6 +150,19 @@ def scrubbed(text: str) -> tuple[str, dict[str, int]]:
 def test_a_secret_with_a_shape_of_its_own_is_found(kind: str) -> None:
     for around in ("{}", "here: {}\nand so on", r"{{\"x\": \"{}\"}}", "(`{}`)"):
         assert scrubbed(around.format(SHAPED[kind])) == (around.format(f"[secret: {kind}]"), {kind: 1})
+
+
+@pytest.mark.parametrize(
+    ("kind", "secret"),
+    [
+        ("aws-access-token", "A3" + "TX" + made(16, BASE32)),
+        ("gitlab-token", "GR13" + "48941" + made(20)),
+        ("openai-api-key", "sk-" + "my-project_1-" + made(20) + "T3" + "BlbkFJ" + made(20)),
+        ("telegram-bot-api-token", made(10, string.digits) + ":A" + "x" + made(33)),
+    ],
+)
+def test_other_forms_of_a_secret_are_found_too(kind: str, secret: str) -> None:
+    assert scrubbed(f"here: {secret}.") == (f"here: [secret: {kind}].", {kind: 1})
 
 
 @pytest.mark.parametrize("kind", IN_PLACE)
@@ -228,6 +245,13 @@ def test_what_is_private_goes_first_and_is_counted_among_the_rest() -> None:
     text = f"a <private>{SHAPED['jwt']}</private> b {SHAPED['github-pat']}".encode()
     assert SCRUB(text) == Scrubbed(b"a  b [secret: github-pat]", (("github-pat", 1), ("private", 1)))
     assert SCRUB(b" <private>a</private>\n") == Scrubbed(b"", (("private", 1),))
+
+
+def test_a_mark_that_makes_a_tag_of_what_was_too_long_for_one_leaves_nothing_to_be_dropped_later() -> None:
+    text = f"a <private {'gh' + 'p_' + made(100)}> b".encode()
+    once = SCRUB(text)
+    assert once == Scrubbed(b"a ", (("github-pat", 1), ("private", 1)))
+    assert SCRUB(once.text) == Scrubbed(b"a ", ())
 
 
 def test_without_scrubbing_only_what_is_private_goes() -> None:
