@@ -30,6 +30,8 @@ ASK_S, GLANCE_S, ANSWER_S, AGAIN_S = 1.0, 0.1, 2.0, 60.0
 PATIENCE_S = 4.0  # so long a host may pause before what it wrote is all
 NOT_HERE = (404, 426, 503)  # it knows no hooks, it is of another version, or it is leaving
 ANSWER_BYTES = 16 << 20
+SILENCED, MARKED_AT = b"silenced", (b"session-start", b"prompt", b"session-end")
+ENTRIES = {b"claude-code": b"CLAUDE_CODE_ENTRYPOINT"}  # in which a host tells its hooks how it was started
 PLAIN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/"
 
 T = TypeVar("T")
@@ -57,10 +59,11 @@ def main(arguments: list[bytes]) -> None:
         write_out(b"mnemic-hook in Python, spool format 1\n")
         return
     mind = folder_of(command)
-    if mind is None or os.environ.get("MNEMIC_OFF", "") not in ("", "0"):
+    if mind is None:
         read_all()  # the host is not to be left writing to nobody
         return
-    payload, cwd, kept = b"", None, False
+    unkept, untold = switched_off(os.environ.get("MNEMIC_OFF", ""))
+    payload, cwd, kept, quiet = b"", None, False, unkept
     try:
         payload, is_all = read_all()
         session, named = routing(payload)
@@ -68,17 +71,28 @@ def main(arguments: list[bytes]) -> None:
         if cwd is not None and any(is_there(os.path.join(place, b".mnemicignore")) for place in upwards(cwd)):
             kept = True  # as it is meant to be: not
             return
-        keep(command, mind, session, cwd, payload)
-        kept = is_all
+        quiet = unkept or paused(mind)
+        if unkept:
+            leave_mark(command, mind, session)
+        elif not quiet:
+            keep(command, mind, session, cwd, payload)
+        kept = quiet or is_all
     except Exception:  # whatever it is: there is nobody to tell, and the host still waits for its answer
         kept = False
     finally:
         if not kept:
             count_loss(os.path.join(mind, b"spool"), len(payload))
-    if command.ask:
-        answer(command, cwd or b"", payload)
-    else:
+    if command.ask and not untold:
+        answer(command, cwd or b"", payload, unkept)
+    elif not quiet:
         wake(command.home)
+
+
+def switched_off(value: str) -> tuple[bool, bool]:
+    """Whether nothing is kept, and whether nothing is told, as the variable says; what is not known is both."""
+    if value in ("", "0"):
+        return False, False
+    return value != "recall", value != "capture"
 
 
 def parsed(arguments: list[bytes]) -> Command:
@@ -264,6 +278,30 @@ def short_file(path: bytes) -> bytes | None:
 # --- keeping ----------------------------------------------------------------------------------------------------------
 
 
+def paused(mind: bytes) -> bool:
+    """Whether a mind is paused. A file that cannot be read, or says nothing that is understood, pauses too."""
+    try:
+        with open(os.path.join(mind, b"pauses"), "rb") as file:
+            lines = file.read().split(b"\n")
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    words = next((line.split() for line in reversed(lines) if line.strip()), [b"0", b"0"])
+    if len(words) != 2 or not words[0].isdigit() or not words[1].isdigit():
+        return True  # its end is a dash: until somebody resumes
+    return now_us() < int(words[1])
+
+
+def leave_mark(command: Command, mind: bytes, session: bytes) -> None:
+    """Leave the name of a session of which nothing is kept, so that its transcript is left alone later."""
+    if session and command.event in MARKED_AT:
+        import json
+
+        payload = json.dumps({"session_id": said(session)}, ensure_ascii=False, separators=(",", ":")).encode()
+        keep(command._replace(event=SILENCED), mind, session, None, payload)
+
+
 def keep(command: Command, mind: bytes, session: bytes, cwd: bytes | None, payload: bytes) -> None:
     """Seal a record into its session's file. When this returns it survives any kill, not a power cut."""
     import json
@@ -276,6 +314,8 @@ def keep(command: Command, mind: bytes, session: bytes, cwd: bytes | None, paylo
     at_us = now_us()
     told: dict[str, Any] = {"v": 1, "assistant": said(command.assistant), "event": said(command.event), "at_us": at_us}
     told |= {"cwd": said(cwd), "branch": said(branch_of(cwd) if cwd is not None else None)}
+    entry = os.environb.get(ENTRIES.get(command.assistant, b""), b"") if command.event != SILENCED else b""
+    told |= {"entry": said(entry)} if entry else {}
     meta = json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
     stem = keyed_hash(names, command.assistant + b"\0" + session)[:16].hex()
     frames = sealed(public, len(meta).to_bytes(4, "little") + meta, payload)
@@ -485,9 +525,9 @@ def count_loss(spool: bytes, payload_bytes: int) -> None:
 # --- asking -----------------------------------------------------------------------------------------------------------
 
 
-def answer(command: Command, cwd: bytes, payload: bytes) -> None:
+def answer(command: Command, cwd: bytes, payload: bytes, unkept: bool) -> None:
     """Print what the memory has to say; where no process does, one is started, and nobody waits for it."""
-    reply = ask(command, cwd, payload)
+    reply = ask(command, cwd, payload, unkept)
     if reply is not None:
         write_out(reply)
         return
@@ -496,16 +536,17 @@ def answer(command: Command, cwd: bytes, payload: bytes) -> None:
         start_process(command.home, known.get("serve"))
     finally:
         if command.event == b"session-start" and known.get("answer"):
-            write_out(slow_answer(known["answer"], command, cwd, payload))
+            write_out(slow_answer(known["answer"], command, cwd, payload, unkept))
 
 
-def ask(command: Command, cwd: bytes, payload: bytes) -> bytes | None:
+def ask(command: Command, cwd: bytes, payload: bytes, unkept: bool) -> bytes | None:
     """What the home's process answers; nothing where it has nothing to say in time, ``None`` where there is none."""
     import socket
     import time
 
     until = time.monotonic() + ASK_S
     fields = {b"Assistant": command.assistant, b"Event": command.event, b"Cwd": cwd}
+    fields |= {b"Off": b"capture"} if unkept else {}
     headers = b"".join(b"Mnemic-%s: %s\r\n" % (name, percent_encoded(value)) for name, value in fields.items())
     request = (
         b"POST /api/hook HTTP/1.1\r\nHost: mnemic\r\nConnection: close\r\nContent-Type: application/json\r\n"
@@ -666,14 +707,17 @@ def start_process(home: bytes, serve: list[str] | None) -> None:
     subprocess.Popen(serve, cwd="/", stdin=none, stdout=none, stderr=none, start_new_session=True)
 
 
-def slow_answer(program: list[str], command: Command, cwd: bytes, payload: bytes) -> bytes:
+def slow_answer(program: list[str], command: Command, cwd: bytes, payload: bytes, unkept: bool) -> bytes:
     """What a program of its own prints for a payload, if it ends well in time; it is killed else."""
     import signal
     import subprocess
 
     told = {"--assistant": command.assistant, "--event": command.event, "--home": command.home, "--mind": command.mind}
     options = [
-        word for option, value in {**told, "--cwd": cwd}.items() if value for word in (option, os.fsdecode(value))
+        word
+        for option, value in {**told, "--cwd": cwd, "--off": b"capture" if unkept else b""}.items()
+        if value
+        for word in (option, os.fsdecode(value))
     ]
     pipe, none = subprocess.PIPE, subprocess.DEVNULL
     process = subprocess.Popen([*program, *options], stdin=pipe, stdout=pipe, stderr=none, start_new_session=True)

@@ -39,6 +39,7 @@ from mnemic.runtime.backlog import Losses, losses
 from mnemic.runtime.clock import ManualClock, SystemClock
 from mnemic.runtime.homes import MindFolder, make_mind, open_mind
 from mnemic.runtime.keys import Keys
+from mnemic.runtime.pauses import pause, resume
 from mnemic.runtime.spool import Spool
 from tests.faces import until
 from tests.runtime.spooling import drain
@@ -109,8 +110,9 @@ class Place(NamedTuple):
 
 
 def surroundings(environment: Mapping[str, str] | None) -> dict[str, str]:
-    """This process's variables without those that silence a hook, and others besides."""
-    kept = {name: value for name, value in os.environ.items() if name != "MNEMIC_OFF"}
+    """This process's variables without those that a hook heeds, and others besides."""
+    heeded = ("MNEMIC_OFF", "CLAUDE_CODE_ENTRYPOINT")
+    kept = {name: value for name, value in os.environ.items() if name not in heeded}
     return kept | dict(environment or {})
 
 
@@ -121,6 +123,11 @@ def finished(command: Sequence[str], payload: bytes, cwd: Path, environment: Map
     )
     assert (done.returncode, done.stderr) == (0, b"")
     return done.stdout
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """All files below a folder, and what is in them."""
+    return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def script(body: str) -> list[str]:
@@ -621,6 +628,96 @@ class HookContract:
     def test_a_variable_that_says_no_does_not_silence_it(self, place: Place, value: str) -> None:
         place.run(b"one", environment={"MNEMIC_OFF": value})
         assert place.one().payload == b"one"
+
+    @pytest.mark.parametrize("value", ["1", "capture"])
+    @pytest.mark.parametrize("event", ["session-start", "prompt", "session-end", "tool"])
+    def test_of_a_session_that_is_not_captured_only_its_name_is_left(
+        self, place: Place, value: str, event: str
+    ) -> None:
+        told = {"session_id": 's "1" \u00fc', "cwd": str(place.home), "prompt": SECRET}
+        place.run(json.dumps(told).encode(), event=event, environment={"MNEMIC_OFF": value})
+        records = place.taken()
+        if event == "tool":  # one of the others has said so, or will
+            assert records == []
+            return
+        (record,) = records
+        assert (record.assistant, record.event, record.cwd, record.branch) == ("codex", "silenced", None, None)
+        assert json.loads(record.payload) == {"session_id": told["session_id"]}
+        assert place.losses().lost == 0
+
+    def test_a_session_that_is_not_captured_can_be_told_what_is_known(self, place: Place) -> None:
+        payload = b'{"session_id":"s"}'
+        with serving(place.home, said(b"it is known")) as heard:
+            told = place.run(payload, "--ask", event="session-start", environment={"MNEMIC_OFF": "capture"})
+        assert told == b"it is known"
+        assert (heard[-1].headers["mnemic-off"], heard[-1].body) == ("capture", payload)
+        assert place.one().event == "silenced"
+
+    def test_where_nobody_serves_what_answers_slowly_is_told_that_nothing_is_captured(self, place: Place) -> None:
+        place.programs(answer=script("import sys; print(sys.argv[1:])"))
+        told = place.run(b"{}", "--ask", event="session-start", environment={"MNEMIC_OFF": "capture"})
+        assert told.decode().strip().endswith("'--off', 'capture']")
+        assert "--off" not in place.run(b"{}", "--ask", event="session-start").decode()
+
+    def test_a_session_that_is_told_nothing_is_captured(self, place: Place) -> None:
+        with serving(place.home, said(b"it is known")) as heard:
+            told = place.run(b"one", "--ask", event="session-start", environment={"MNEMIC_OFF": "recall"})
+        assert (told, heard) == (b"", [])
+        assert (place.one().payload, place.one().event) == (b"one", "session-start")
+
+    # --- pauses ------------------------------------------------------------------------------------------------------
+
+    @pytest.mark.parametrize(
+        "line", ["1 -", "1 99999999999999999", "no pause", "5", "1 2 3", "-1 5", "99999999999999999 -"]
+    )
+    def test_in_a_pause_nothing_is_written_and_nothing_started(
+        self, place: Place, noticing: Callable[[], bool], line: str
+    ) -> None:
+        (place.mind.path / "pauses").write_text(f"1 2\n{line}\n\n")
+        before = files_of(place.home)
+        assert place.run(b"one" * 100_000) == b""
+        assert files_of(place.home) == before
+        assert not noticing()
+
+    @pytest.mark.parametrize("text", ["", "\n", "1 2\n", "1 -\n3 4\n"])
+    def test_a_pause_that_has_ended_holds_nothing_back(self, place: Place, text: str) -> None:
+        (place.mind.path / "pauses").write_text(text)
+        place.run(b"one")
+        assert place.one().payload == b"one"
+
+    def test_what_cannot_be_read_pauses(self, place: Place) -> None:
+        (place.mind.path / "pauses").mkdir()
+        place.run(b"one")
+        assert place.files() == []
+        assert place.losses().lost == 0
+
+    def test_in_a_pause_it_is_asked_so_that_the_session_hears_of_it(self, place: Place) -> None:
+        (place.mind.path / "pauses").write_text("1 -\n")
+        with serving(place.home, said(b"it is paused")) as heard:
+            told = place.run(b'{"session_id":"s"}', "--ask", event="session-start")
+        assert told == b"it is paused"
+        assert "mnemic-off" not in heard[-1].headers
+        assert place.files() == []
+
+    def test_the_commands_write_what_hooks_heed(self, place: Place) -> None:
+        now = CLOCK.now_us()
+        pause(place.home, "default", now, None)
+        place.run(b"one")
+        resume(place.home, "default", CLOCK.now_us())
+        place.run(b"two")
+        pause(place.home, "default", CLOCK.now_us(), 3_600_000_000)
+        place.run(b"three")
+        assert place.one().payload == b"two"
+
+    # --- how a session was started -----------------------------------------------------------------------------------
+
+    def test_it_passes_on_how_the_host_says_that_it_was_started(self, place: Place) -> None:
+        started = {"CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}
+        place.run(b"one", assistant="claude-code", environment=started)
+        place.run(b"two", assistant="claude-code", environment={"CLAUDE_CODE_ENTRYPOINT": ""})
+        place.run(b"three", assistant="codex", environment=started)
+        entries = {record.payload: record.entry for record in place.taken()}
+        assert entries == {b"one": "sdk-cli", b"two": None, b"three": None}
 
     @pytest.mark.parametrize("where", [".", "a", "a/b"])
     @pytest.mark.parametrize("named", [False, True])

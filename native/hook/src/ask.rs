@@ -52,15 +52,18 @@ pub struct Question<'a> {
     pub event: &'a [u8],
     /// The working folder.
     pub cwd: &'a [u8],
+    /// Whether nothing of the session is kept, because its shell says so.
+    pub unkept: bool,
 }
 
 impl Question<'_> {
     fn request(&self, body_bytes: usize) -> String {
         let [assistant, event, cwd] = [self.assistant, self.event, self.cwd].map(percent_encoded);
+        let off = if self.unkept { "Mnemic-Off: capture\r\n" } else { "" };
         format!(
             "POST /api/hook HTTP/1.1\r\nHost: mnemic\r\nConnection: close\r\nContent-Type: application/json\r\n\
              Content-Length: {body_bytes}\r\nMnemic-Mind: {mind}\r\nMnemic-Create: 0\r\n\
-             Mnemic-Assistant: {assistant}\r\nMnemic-Event: {event}\r\nMnemic-Cwd: {cwd}\r\n\r\n",
+             Mnemic-Assistant: {assistant}\r\nMnemic-Event: {event}\r\nMnemic-Cwd: {cwd}\r\n{off}\r\n",
             mind = self.mind,
         )
     }
@@ -167,8 +170,12 @@ mod tests {
 
     #[test]
     fn a_request_has_a_header_for_everything_that_is_known() {
-        let question = Question { mind: "work", assistant: b"claude-code", event: b"prompt", cwd: b"/a b/\xff\r\n%" };
+        let cwd = b"/a b/\xff\r\n%";
+        let question = Question { mind: "work", assistant: b"claude-code", event: b"prompt", cwd, unkept: false };
         let request = question.request(12);
+        assert_eq!(request.matches("Mnemic-Off").count(), 0);
+        let unkept = Question { unkept: true, ..question }.request(12);
+        assert!(unkept.ends_with("\r\nMnemic-Off: capture\r\n\r\n"));
         assert!(request.starts_with("POST /api/hook HTTP/1.1\r\nHost: "));
         assert!(request.ends_with("\r\n\r\n"));
         for header in ["Content-Length: 12", "Mnemic-Mind: work", "Mnemic-Cwd: /a%20b/%FF%0D%0A%25", "Mnemic-Create: 0"]

@@ -1,7 +1,7 @@
 //! One run of a hook, from its arguments to its end: keep what the host says, ask if that is wanted, wake who sleeps.
 
 use std::env;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -15,12 +15,15 @@ use crate::input;
 use crate::losses;
 use crate::mind::{folder_of, Address};
 use crate::programs::{self, Programs};
+use crate::quiet::{self, Off};
 use crate::record::{now_us, Seen};
 use crate::routing::Routing;
 use crate::seal::{Drawn, Frames};
 use crate::spool;
 
 const SESSION_START: &[u8] = b"session-start";
+/// The variable in which a host tells its hooks how it was started: on a terminal, or by a program.
+const ENTRIES: [(&[u8], &str); 1] = [(b"claude-code", "CLAUDE_CODE_ENTRYPOINT")];
 
 /// Where a loss is counted, from the moment there may be one until the record is kept or the loss counted.
 static AT_STAKE: Mutex<Option<PathBuf>> = Mutex::new(None);
@@ -35,7 +38,7 @@ pub fn run(command: Command) -> io::Result<()> {
         return io::stdout().write_all(VERSION.as_bytes());
     }
     let mind = command.home.as_deref().and_then(|home| folder_of(home, &command.mind));
-    let (Some(home), Some(mind), false) = (command.home.as_deref(), mind, off()) else {
+    let (Some(home), Some(mind)) = (command.home.as_deref(), mind) else {
         if io::stdin().is_terminal() {
             return io::stderr().write_all(USAGE.as_bytes()); // no host, then: somebody tries what this is
         }
@@ -51,10 +54,24 @@ pub fn run(command: Command) -> io::Result<()> {
         stake(None);
         return Ok(());
     }
-    let kept = keep(&command, &mind, &routing, cwd.as_deref(), &payload).and(read);
+    let (off, at_us) = (Off::here(), now_us());
+    let quiet = off.keeps_nothing() || quiet::paused(&mind, at_us);
+    let kept = if off.keeps_nothing() {
+        leave_mark(&command, &mind, &routing, at_us)
+    } else if quiet {
+        Ok(())
+    } else {
+        keep(&command, &mind, &routing, cwd.as_deref(), &payload, at_us).and(read)
+    };
     let counted = if kept.is_err() { lost(payload.len()) } else { Ok(()) };
     stake(None);
-    let done = if command.ask { answer(&command, home, cwd.as_deref(), payload) } else { wake(home) };
+    let done = if command.ask && !off.tells_nothing() {
+        answer(&command, home, cwd.as_deref(), off.keeps_nothing(), payload)
+    } else if quiet {
+        Ok(())
+    } else {
+        wake(home)
+    };
     counted.and(done)
 }
 
@@ -76,11 +93,6 @@ fn stake(spool: Option<PathBuf>) {
     }
 }
 
-/// Whether the user has switched hooks off, for this shell or for good.
-fn off() -> bool {
-    env::var_os("MNEMIC_OFF").is_some_and(|value| !value.is_empty() && value != "0")
-}
-
 /// The folder that the host names, else this process's own; none where that is gone.
 fn working_folder(named: Option<&[u8]>) -> Option<PathBuf> {
     let own = env::current_dir().ok();
@@ -91,21 +103,46 @@ fn working_folder(named: Option<&[u8]>) -> Option<PathBuf> {
     }
 }
 
-fn keep(command: &Command, mind: &Path, routing: &Routing, cwd: Option<&Path>, payload: &[u8]) -> io::Result<()> {
-    let address = Address::read(mind)?;
-    let at_us = now_us();
+fn keep(
+    command: &Command,
+    mind: &Path,
+    routing: &Routing,
+    cwd: Option<&Path>,
+    payload: &[u8],
+    at_us: u64,
+) -> io::Result<()> {
     let branch = cwd.and_then(folder::branch);
-    let head = Seen {
+    let entry = entry_of(&command.assistant);
+    let seen = Seen {
         assistant: &command.assistant,
         event: &command.event,
         at_us,
         cwd: cwd.map(|cwd| cwd.as_os_str().as_bytes()),
         branch: branch.as_deref(),
-    }
-    .head();
-    let stem = address.file_stem(&command.assistant, &routing.session)?;
+        entry: entry.as_deref().map(OsStr::as_bytes),
+    };
+    seal(mind, routing, &seen, payload)
+}
+
+/// Leave the name of a session of which nothing is kept, where one has to be left.
+fn leave_mark(command: &Command, mind: &Path, routing: &Routing, at_us: u64) -> io::Result<()> {
+    let Some(payload) = quiet::mark(&command.event, &routing.session) else { return Ok(()) };
+    let (assistant, event) = (&command.assistant, quiet::SILENCED);
+    seal(mind, routing, &Seen { assistant, event, at_us, cwd: None, branch: None, entry: None }, &payload)
+}
+
+fn seal(mind: &Path, routing: &Routing, seen: &Seen<'_>, payload: &[u8]) -> io::Result<()> {
+    let address = Address::read(mind)?;
+    let stem = address.file_stem(seen.assistant, &routing.session)?;
+    let head = seen.head();
     let mut frames = Frames::new(&address.public, &Drawn::new()?, &head, payload)?;
-    spool::append(&mind.join("spool"), &stem, &mut frames, at_us)
+    spool::append(&mind.join("spool"), &stem, &mut frames, seen.at_us)
+}
+
+/// How a host says that it was started; none where it does not.
+fn entry_of(assistant: &[u8]) -> Option<OsString> {
+    let (_, name) = ENTRIES.iter().find(|(host, _)| *host == assistant)?;
+    env::var_os(name).filter(|entry| !entry.is_empty())
 }
 
 /// See to it that somebody reads what was kept.
@@ -119,10 +156,10 @@ fn wake(home: &Path) -> io::Result<()> {
 }
 
 /// Print what the memory has to say. Where no process answers, one is started, and a session does not wait for it.
-fn answer(command: &Command, home: &Path, cwd: Option<&Path>, payload: Vec<u8>) -> io::Result<()> {
+fn answer(command: &Command, home: &Path, cwd: Option<&Path>, unkept: bool, payload: Vec<u8>) -> io::Result<()> {
     let payload = Arc::new(payload);
     let cwd = cwd.map_or(&b""[..], |cwd| cwd.as_os_str().as_bytes());
-    let question = Question { mind: &command.mind, assistant: &command.assistant, event: &command.event, cwd };
+    let question = Question { mind: &command.mind, assistant: &command.assistant, event: &command.event, cwd, unkept };
     let answer = match ask::socket_of(home) {
         Some(socket) => ask::ask(&socket, &question, &payload, ask::PATIENCE),
         None => Answer::Nobody,
@@ -140,6 +177,7 @@ fn answer(command: &Command, home: &Path, cwd: Option<&Path>, payload: Vec<u8>) 
                     ("--home", home.as_os_str().as_bytes()),
                     ("--mind", command.mind.as_bytes()),
                     ("--cwd", cwd),
+                    ("--off", if unkept { b"capture" } else { b"" }),
                 ];
                 options.retain(|(_, value)| !value.is_empty());
                 if let Some(said) = programs::answer(&programs.answer, &options, &payload, programs::PATIENCE)? {

@@ -16,6 +16,7 @@ pub mod json;
 pub mod losses;
 pub mod mind;
 pub mod programs;
+pub mod quiet;
 pub mod record;
 pub mod routing;
 pub mod seal;

@@ -17,6 +17,8 @@ pub struct Seen<'a> {
     pub cwd: Option<&'a [u8]>,
     /// The branch that is checked out there.
     pub branch: Option<&'a [u8]>,
+    /// How the host says that it was started, where it does.
+    pub entry: Option<&'a [u8]>,
 }
 
 impl Seen<'_> {
@@ -28,6 +30,9 @@ impl Seen<'_> {
         json.extend_from_slice(format!(",\"at_us\":{}", self.at_us).as_bytes());
         write_name("cwd", self.cwd, &mut json);
         write_name("branch", self.branch, &mut json);
+        if self.entry.is_some() {
+            write_name("entry", self.entry, &mut json);
+        }
         json.push(b'}');
         // Arguments, a path and a name in git: their lengths have bounds far below this.
         let length = u32::try_from(json.len()).unwrap_or(u32::MAX);
@@ -67,12 +72,21 @@ mod tests {
 
     #[test]
     fn the_head_is_a_length_and_json() {
-        let seen = Seen { assistant: b"codex", event: b"tool", at_us: 5, cwd: Some(b"/a \"b\"/\xff\n"), branch: None };
+        let seen = Seen {
+            assistant: b"codex",
+            event: b"tool",
+            at_us: 5,
+            cwd: Some(b"/a \"b\"/\xff\n"),
+            branch: None,
+            entry: None,
+        };
         let expected =
             br#"{"v":1,"assistant":"codex","event":"tool","at_us":5,"cwd":"/a \"b\"/\\xff\u000a","branch":null}"#;
         let head = seen.head();
         assert_eq!(&head[4..], expected);
         assert_eq!(head[..4], (expected.len() as u32).to_le_bytes());
+        let started = Seen { entry: Some(b"sdk-cli"), ..seen }.head();
+        assert!(started.ends_with(br#""branch":null,"entry":"sdk-cli"}"#));
     }
 
     #[test]
