@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
-from mnemic.actors.errors import ActorStopped
+from mnemic.actors.errors import ActorStopped, StoreBusy
 from mnemic.mind import Mind
 
 __all__ = ["Minds"]
@@ -78,6 +78,34 @@ class Minds:
                 self._leave(name)
         return True
 
+    @contextmanager
+    def let_go(self, name: str, timeout_s: float) -> Iterator[None]:
+        """Have a mind closed for as long as the context lasts; whoever wants it meanwhile waits.
+
+        Args:
+            timeout_s: how long those who use it may take.
+
+        Raises:
+            StoreBusy: they took longer.
+            ActorStopped: the process is leaving.
+        """
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._ended or self._is_free(name), timeout_s):
+                raise StoreBusy(path=name, waited_s=timeout_s)
+            if self._ended:
+                raise ActorStopped(actor="the process", message="anything more")
+            mind = self._minds.get(name)
+            self._minds[name] = None
+            self._users[name] = 1  # whoever closes all of them waits for this one too
+        try:
+            if mind is not None:
+                self._end(name, mind)
+            yield
+        finally:
+            with self._changed:
+                del self._minds[name]
+                self._leave(name)
+
     def close(self, timeout_s: float) -> None:
         """Close all; those who still use one after the time get `ActorStopped`."""
         self._close(timeout_s, for_good=True)
@@ -108,6 +136,10 @@ class Minds:
             self._leave(name)
         self._end(name, mind)  # those that were open have been closed meanwhile, and nobody else knows of this one
         raise ActorStopped(actor="the process", message="anything more")
+
+    def _is_free(self, name: str) -> bool:
+        """Whether nobody uses, opens or closes a mind; the lock is held."""
+        return not self._shut and name not in self._users and self._minds.get(name, self) is not None
 
     def _leave(self, name: str) -> None:
         """One user less; the lock is held."""

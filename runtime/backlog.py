@@ -59,19 +59,14 @@ class Losses(msgspec.Struct, frozen=True, kw_only=True):
     """How long they are together."""
 
 
-def backlog(folder: Path, offsets: Mapping[bytes, int], private: bytes | None = None) -> Backlog:
+def backlog(folder: Path, offsets: Mapping[bytes, int], opener: Opener | None = None) -> Backlog:
     """Say what waits in a spool.
 
     Args:
         offsets: how far each file is taken in, by its id.
-        private: the mind's X25519 private key; with it, the age of what waits is exact.
+        opener: of the mind's keys; with it, the age of what waits is exact.
     """
-    opener = None
-    if private is not None:
-        from mnemic.runtime.opener import Opener  # here: who only looks loads no cipher
-
-        opener = Opener(private)
-    own = _own_key(folder)
+    own = _own_keys(folder)
     files, size_bytes = 0, 0
     since: list[int] = []
     unreadable = []
@@ -93,7 +88,7 @@ def backlog(folder: Path, offsets: Mapping[bytes, int], private: bytes | None = 
 
 def losses(folder: Path) -> Losses:
     """Say what of a spool was lost, is another key's, or is kept aside."""
-    own = _own_key(folder)
+    own = _own_keys(folder)
     foreign, foreign_bytes = [], 0
     for name in spool_files(folder):
         try:
@@ -116,11 +111,12 @@ def losses(folder: Path) -> Losses:
     )
 
 
-def _own_key(folder: Path) -> bytes | None:
-    """The id of the key that hooks seal to now; ``None`` where nothing says so."""
+def _own_keys(folder: Path) -> frozenset[bytes] | None:
+    """Ids of the key that hooks seal to now, and of those from before; ``None`` where nothing says so."""
     try:
-        return key_id(bytes.fromhex(json.loads((folder.parent / "spool.json").read_bytes())["public"]))
-    except (OSError, ValueError, KeyError, TypeError):  # made again when the mind is opened
+        card = json.loads((folder.parent / "spool.json").read_bytes())
+        return frozenset([key_id(bytes.fromhex(card["public"])), *map(bytes.fromhex, card.get("earlier", ()))])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # made again when the mind is opened
         return None
 
 

@@ -6,16 +6,26 @@ who may write to this very file. `mnemic.runtime.store` writes them and `mnemic.
 
 from __future__ import annotations
 
-import errno
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import apsw
 
-from mnemic.actors.errors import DamagedStore, DiskFull, MindExists, NewerSchema, StoreBusy, StoreReadOnly
+from mnemic.actors.errors import (
+    DamagedStore,
+    DiskFull,
+    MindExists,
+    NewerSchema,
+    Rekeyed,
+    StoreBusy,
+    StoreReadOnly,
+)
+from mnemic.runtime.keyring import has_other_key
 from mnemic.runtime.keys import Keys
+from mnemic.runtime.migrating import given_from_log
+from mnemic.runtime.swapping import cannot_write, shared
 
 __all__ = [
     "MIGRATIONS",
@@ -39,7 +49,6 @@ STEMMER = ("porter", *WORDS)
 BUSY_TIMEOUT_S = 20.0
 _WAL_LIMIT_BYTES = 16 << 20
 _SMALLEST_BYTES = 512  # of a database; SQLite takes a file of 0 or 1 bytes for a new one, and writes to it
-_DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 _FIRST = f"""
 CREATE TABLE generation(number INTEGER NOT NULL) STRICT;
@@ -127,8 +136,38 @@ CREATE INDEX memories_turns ON memories(scope, session, coalesce(said_at, record
 CREATE INDEX memories_kept ON memories(scope, kind) WHERE kind IN ('decision', 'note');
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD)
+_FOURTH = """
+ALTER TABLE sessions ADD COLUMN mode TEXT NOT NULL DEFAULT '';
+CREATE TABLE erased(identity BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
+CREATE TABLE erased_rows(last INTEGER NOT NULL) STRICT;
+INSERT INTO erased_rows VALUES(0);
+CREATE TABLE silenced(
+  assistant TEXT NOT NULL, session TEXT NOT NULL, PRIMARY KEY(assistant, session)) STRICT, WITHOUT ROWID;
+CREATE TABLE backups(
+  id INTEGER PRIMARY KEY, path TEXT NOT NULL, what TEXT NOT NULL, size INTEGER NOT NULL, at INTEGER NOT NULL) STRICT;
+CREATE TABLE projects(
+  project TEXT PRIMARY KEY, scope INTEGER NOT NULL REFERENCES scopes(id)) STRICT, WITHOUT ROWID;
+CREATE INDEX projects_scope ON projects(scope);
+CREATE TABLE givings(
+  id INTEGER PRIMARY KEY, at INTEGER NOT NULL, asked INTEGER NOT NULL, occasion TEXT NOT NULL, assistant TEXT NOT NULL,
+  session TEXT NOT NULL, scope TEXT NOT NULL, query TEXT NOT NULL, tokens INTEGER NOT NULL,
+  text INTEGER REFERENCES texts(id)) STRICT;
+CREATE INDEX givings_session ON givings(session, assistant);
+CREATE INDEX givings_when ON givings(at, id, assistant, session, scope);
+CREATE INDEX givings_text ON givings(text) WHERE text IS NOT NULL;
+CREATE TABLE given_parts(
+  giving INTEGER NOT NULL REFERENCES givings(id), place INTEGER NOT NULL,
+  memory INTEGER NOT NULL REFERENCES memories(id), start INTEGER, stop INTEGER, why TEXT NOT NULL,
+  PRIMARY KEY(giving, place)) STRICT, WITHOUT ROWID;
+CREATE INDEX given_parts_memory ON given_parts(memory);
+DROP TABLE given;
+CREATE INDEX memories_when ON memories(coalesce(said_at, recorded_at), id, scope, session, kind, retired_at);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH)
 """Migration n takes a store from schema n to schema n + 1; the schema's number is SQLite's ``user_version``."""
+_BEYOND_SQL: dict[int, Callable[[apsw.Connection], None]] = {3: given_from_log}
+"""What is to do after the SQL of a migration."""
 
 
 @contextmanager
@@ -189,30 +228,58 @@ def remove_file(path: Path) -> None:
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
-def cannot_write(path: Path, error: OSError) -> DiskFull | StoreReadOnly:
-    """What a user is told where the operating system refuses to write."""
-    if error.errno in _DISK_FULL:
-        return DiskFull(path=str(path))
-    return StoreReadOnly(path=str(error.filename or path), why=error.strerror or type(error).__name__)
+class Sealed(apsw.Connection):
+    """A sealed database, open: its file is not replaced by another one before it is closed."""
+
+    lock: int | None = None
+    """What holds its folder with others; see `mnemic.runtime.swapping`."""
+
+    def close(self, force: bool = False) -> None:
+        """Let go of the file."""
+        super().close(force)
+        lock, self.lock = self.lock, None
+        if lock is not None:
+            os.close(lock)
 
 
-def connect(path: Path, keys: Keys, *, new: bool = False, words_only: bool = False) -> apsw.Connection:
+def connect(path: Path, keys: Keys, *, new: bool = False, words_only: bool = False, alone: bool = False) -> Sealed:
     """Open the sealed database; the file must be there, and hold something unless it is new.
 
     Args:
         words_only: whether nothing will be written, and no vector read: what gives those takes 0.2 s to load.
+        alone: whether the caller holds the mind alone already, or works on a draft.
 
     Raises:
         DamagedStore: it is no database that this (proven) key opens.
         StoreReadOnly: it cannot be opened for writing.
+        StoreBusy: somebody holds the mind alone.
+        Rekeyed: the mind has been given another key since this one was read.
     """
+    lock = None if alone else shared(path.parent, BUSY_TIMEOUT_S)
+    try:
+        connection = _connected(path, keys, new=new, words_only=words_only)
+    except DamagedStore:
+        if lock is not None:
+            os.close(lock)
+        if has_other_key(path.parent / "mind.json", keys):
+            raise Rekeyed(path=str(path)) from None
+        raise
+    except BaseException:
+        if lock is not None:
+            os.close(lock)
+        raise
+    connection.lock = lock
+    return connection
+
+
+def _connected(path: Path, keys: Keys, *, new: bool, words_only: bool) -> Sealed:
     if not path.exists():
         raise DamagedStore(path=str(path), why="the file is not there")
     if not new and path.stat().st_size < _SMALLEST_BYTES:
         raise DamagedStore(path=str(path), why="the file is empty")
     with translated(path):
         mode = apsw.SQLITE_OPEN_READONLY if words_only else apsw.SQLITE_OPEN_READWRITE
-        connection = apsw.Connection(str(path), flags=mode)
+        connection = Sealed(str(path), flags=mode)
         try:
             connection.execute("PRAGMA cipher = 'aegis'")
             connection.execute(f"PRAGMA key = 'raw:{keys.store.hex()}'")
@@ -255,6 +322,8 @@ def migrate(
                 _keep_copy(path, keys, found)
             for number in range(found, len(migrations)):
                 connection.execute(migrations[number])
+                if found and number in _BEYOND_SQL:
+                    _BEYOND_SQL[number](connection)
             connection.execute(f"PRAGMA user_version = {len(migrations)}")
 
 

@@ -14,7 +14,7 @@ import fcntl
 import heapq
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mnemic.actors.contract import Clock
@@ -39,11 +39,13 @@ _DRAFT_S = 3600.0  # a hook has its file in place within milliseconds, unless it
 class Spool:
     """What the hooks of one mind have kept; fulfils `mnemic.actors.ports.SpoolPort`. For one thread."""
 
-    def __init__(self, folder: Path, private: bytes, clock: Clock) -> None:
-        """Take the spool's folder and the mind's X25519 private key. No file stays open from call to call."""
+    def __init__(self, folder: Path, private: bytes, clock: Clock, earlier: Sequence[bytes] = ()) -> None:
+        """Take the spool's folder, the mind's X25519 private key, and those that were it before.
+
+        No file stays open from call to call.
+        """
         self._folder = folder
-        self._private = private
-        self._opener = Opener(private)
+        self._opener = Opener(private, earlier)
         self._clock = clock
         self._queue: list[tuple[int, str]] = []
         self._reached_us: dict[bytes, int] = {}  # world time of the last record that was read of a file
@@ -53,7 +55,7 @@ class Spool:
 
     def oldest_at(self, offsets: Mapping[bytes, int]) -> int | None:
         """World time of the oldest event that is not taken in, microseconds; ``None`` where nothing waits."""
-        return backlog(self._folder, offsets, self._private).oldest_at
+        return backlog(self._folder, offsets, self._opener).oldest_at
 
     def read(self, offsets: Mapping[bytes, int], limit_records: int, limit_bytes: int) -> SpoolPart | None:
         """The next part of the file whose oldest unread byte is oldest; ``None`` where nothing waits.
@@ -114,7 +116,7 @@ class Spool:
         for name in spool_files(self._folder):
             try:
                 with opened(self._folder / name, offsets) as file:
-                    if file is None or not file.readable(self._opener.key) or file.size() < FILE_HEADER_BYTES:
+                    if file is None or not file.readable(self._opener.keys) or file.size() < FILE_HEADER_BYTES:
                         continue
                     if file.size() != max(file.start, offsets.get(file.id, 0)):
                         since_us = self._reached_us.get(file.id, file.created_us or 0)
@@ -126,7 +128,7 @@ class Spool:
 
     def _part(self, name: str, offsets: Mapping[bytes, int], limit_records: int, limit_bytes: int) -> SpoolPart | None:
         with opened(self._folder / name, offsets) as file:
-            if file is None or not file.readable(self._opener.key):
+            if file is None or not file.readable(self._opener.keys):
                 return None
             size, settled = self._settled(file)
             start = max(file.start, offsets.get(file.id, 0))
@@ -180,7 +182,7 @@ class Spool:
 
     def _is_done(self, name: str, file: SpoolFile, offsets: Mapping[bytes, int]) -> bool:
         """Whether there is nothing more to read, and nothing has come for a while."""
-        if not file.readable(self._opener.key):
+        if not file.readable(self._opener.keys):
             return False
         seen = os.fstat(file.descriptor)
         if seen.st_size >= FILE_HEADER_BYTES and seen.st_size != max(file.start, offsets.get(file.id, 0)):

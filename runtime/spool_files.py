@@ -11,7 +11,7 @@ import fcntl
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -42,9 +42,9 @@ class SpoolFile(NamedTuple):
     created_us: int | None
     """World time at which it was made, microseconds; ``None`` where its header is gone."""
 
-    def readable(self, key: bytes) -> bool:
-        """Whether it is this key's, as far as can be seen; without its header, its frames tell."""
-        return self.known and self.key in (None, key)
+    def readable(self, keys: Collection[bytes]) -> bool:
+        """Whether it is one of these keys', as far as can be seen; without its header, its frames tell."""
+        return self.known and (self.key is None or self.key in keys)
 
     def size(self) -> int:
         """How long it is now."""

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from mnemic.actors.errors import ActorStopped, MindMissing
+from mnemic.actors.errors import ActorStopped, MindMissing, StoreBusy
 from mnemic.mind import Mind
 from mnemic.minds import Minds
 from tests.hosted import together
@@ -282,3 +282,40 @@ def test_a_name_that_was_asked_for_in_vain_is_not_kept() -> None:
 def written(minds: Minds) -> str:
     """All that it holds, but for its lock."""
     return repr({name: value for name, value in vars(minds).items() if isinstance(value, dict)})
+
+
+def test_a_mind_that_is_let_go_is_closed_and_whoever_wants_it_meanwhile_waits() -> None:
+    opener = Opener()
+    minds = Minds(opener)
+    first = used(minds)
+    with minds.let_go("default", BOUND_S):
+        assert opener.opened[0].closed
+        coming, got = in_thread(lambda: used(minds))
+        assert used(minds, "other") is not first
+        assert len(opener.opened) == 2
+        assert not minds.reopen(0.0)
+    coming.join(BOUND_S)
+    assert got == [opener.opened[2]]
+
+
+def test_a_mind_that_somebody_uses_is_not_let_go_before_they_are_done() -> None:
+    minds = Minds(Opener())
+    with minds.use("default", False):
+        with pytest.raises(StoreBusy), minds.let_go("default", 0.0):
+            pytest.fail("it is used")
+        letting, ended = in_thread(lambda: minds.let_go("default", BOUND_S).__enter__())
+    letting.join(BOUND_S)
+    assert ended == [None]
+
+
+def test_a_mind_that_is_not_open_is_let_go_too_and_a_process_that_leaves_lets_go_of_none() -> None:
+    opener = Opener()
+    minds = Minds(opener)
+    with minds.let_go("default", 0.0):
+        coming, got = in_thread(lambda: used(minds))
+        assert opener.opened == []
+    coming.join(BOUND_S)
+    assert len(got) == len(opener.opened) == 1
+    minds.close(BOUND_S)
+    with pytest.raises(ActorStopped), minds.let_go("default", BOUND_S):
+        pytest.fail("it is leaving")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+import pickle
 import stat
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.errors import KeyMismatch, KeyMissing
-from mnemic.runtime.keys import KEY_BYTES, Keys, load_keys, make_key, run_name, write_private
+from mnemic.runtime.keys import KEY_BYTES, Keys, Secrets, make_key, read_key, run_name, write_private
 from tests.runtime.building import said
 
 ROOT_KEY = bytes(range(32))
@@ -79,33 +80,59 @@ def test_a_key_of_another_length_is_none(length: int, tmp_path: Path) -> None:
         Keys(bytes(length))
     (tmp_path / "key").write_bytes(bytes(length))
     with pytest.raises(KeyMismatch) as caught:
-        load_keys(tmp_path / "key", Keys(ROOT_KEY).check)
+        read_key(tmp_path / "key")
     assert f"it holds {length} bytes, and a key has 32" in said(caught.value)
 
 
-def test_the_right_key_is_taken(tmp_path: Path) -> None:
+def test_a_key_file_is_read(tmp_path: Path) -> None:
     write_private(tmp_path / "key", ROOT_KEY)
-    assert load_keys(tmp_path / "key", Keys(ROOT_KEY).check).store == Keys(ROOT_KEY).store
+    assert read_key(tmp_path / "key") == ROOT_KEY
 
 
-@pytest.mark.parametrize("check", ["", "é", "\ud800", Keys(bytes(32)).check])
-def test_the_key_of_another_mind_is_refused(check: str, tmp_path: Path) -> None:
-    write_private(tmp_path / "key", ROOT_KEY)
-    with pytest.raises(KeyMismatch) as caught:
-        load_keys(tmp_path / "key", check)
-    assert "the mind was made with another one" in said(caught.value)
+def test_another_root_of_the_same_mind_changes_all_but_identities_and_chance() -> None:
+    keys = Keys(Secrets.new())
+    new = keys.changed()
+    assert (new.seed, new.identity()(b"a"), new.identities_id) == (keys.seed, keys.identity()(b"a"), keys.identities_id)
+    assert not {new.store, new.spool, new.spool_names, new.check} & {
+        keys.store,
+        keys.spool,
+        keys.spool_names,
+        keys.check,
+    }
+    assert new.engine("run") != keys.engine("run")
+    assert new.earlier_public() == [keys.spool_public()]
+
+
+def test_earlier_keys_of_the_spool_are_kept_as_far_as_a_hook_may_still_have_one() -> None:
+    all_of_them = [Keys(Secrets.new())]
+    for _ in range(10):
+        all_of_them.append(all_of_them[-1].changed())
+    assert all_of_them[-1].earlier_spools == tuple(keys.spool for keys in all_of_them[-9:-1])
+
+
+def test_the_first_version_s_root_gives_the_secrets_that_a_change_of_it_keeps() -> None:
+    keys = Keys(ROOT_KEY)
+    assert keys.secrets == Secrets.of_root(ROOT_KEY)
+    assert keys.changed().identity()(b"text", b"a word") == keys.identity()(b"text", b"a word")
+
+
+def test_keys_neither_travel_nor_print_themselves() -> None:
+    keys = Keys(ROOT_KEY)
+    with pytest.raises(TypeError, match="do not travel"):
+        pickle.dumps(keys)
+    assert repr(keys.secrets) == str(keys.secrets) == "Secrets(…)"
 
 
 def test_a_missing_key_is_said_to_be_missing(tmp_path: Path) -> None:
     with pytest.raises(KeyMissing) as caught:
-        load_keys(tmp_path / "key", "")
+        read_key(tmp_path / "key")
     assert str(tmp_path / "key") in said(caught.value)
 
 
 def test_a_key_that_cannot_be_read_is_said_not_to_be(tmp_path: Path) -> None:
     (tmp_path / "key").mkdir()
     with pytest.raises(KeyMismatch) as caught:
-        load_keys(tmp_path / "key", "")
+        read_key(tmp_path / "key")
     assert "it cannot be read" in said(caught.value)
 
 

@@ -1,0 +1,259 @@
+"""Locking: what opens a mind, said by whoever knows it, given to the home's process, and changed.
+
+Verbs of `mnemic.mind.Mind`, and functions for a mind that is not open. Below are `mnemic.runtime.keyring`, which knows
+what opens a mind, `mnemic.runtime.unlocking`, the process's part, and `mnemic.runtime.rekeying`, which seals one anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from mnemic.actors.contract import Clock
+from mnemic.actors.errors import InvalidValue, MindLocked, NotServed, WrongPassphrase, WrongRecoveryKey
+from mnemic.runtime.homes import MindFolder, locked_mind, open_mind, read_card
+from mnemic.runtime.keyring import check_passphrase, is_locked, is_recovery_key, recovery_text, slot_of
+from mnemic.runtime.keys import Keys, make_key
+from mnemic.verbs import Verbs
+
+if TYPE_CHECKING:
+    from mnemic.runtime.client import RemoteSociety
+
+__all__ = [
+    "Locking",
+    "Resealed",
+    "is_unlocked",
+    "keys_for",
+    "lock",
+    "opened",
+    "prompted",
+    "rekey",
+    "renew_key_file",
+    "unlock",
+]
+
+T = TypeVar("T")
+
+_TRIES = 3
+
+
+class Resealed(msgspec.Struct, frozen=True, kw_only=True):
+    """What opens a mind once it has another key."""
+
+    key: Path | None
+    """The key file; ``None`` where a passphrase locks the mind."""
+    recovery: str | None
+    """The recovery key, told this once; ``None`` where the mind has none."""
+    unlocked: bool
+    """Whether the home's process, which had the mind unlocked, has it unlocked still."""
+
+
+def keys_for(home: Path, mind: str, *, passphrase: str | None = None) -> tuple[MindFolder, Keys]:
+    """A mind's files and keys; whoever sits at the terminal is asked for a passphrase that is not given.
+
+    Args:
+        passphrase: of a mind that is locked by one; its recovery key will do.
+
+    Raises:
+        MindLocked: it is locked, no passphrase is given, and nobody is there to ask.
+        MnemicError: as `mnemic.runtime.homes.open_mind`.
+    """
+    return opened(lambda said: open_mind(home, mind, passphrase if said is None else said), mind)
+
+
+def opened(opens: Callable[[str | None], T], mind: str) -> T:
+    """What is opened without a passphrase, or else with one that whoever sits at the terminal is asked for.
+
+    Raises:
+        MindLocked: nobody is there to ask.
+        WrongPassphrase, WrongRecoveryKey: nothing that was said opens it.
+    """
+    from mnemic.terminal import at_terminal  # here: only a command has one
+
+    try:
+        return opens(None)
+    except MindLocked:
+        if not at_terminal():
+            raise
+    return prompted(opens, f"Passphrase of the mind {mind!r}")
+
+
+def prompted(opens: Callable[[str], T], prompt: str) -> T:
+    """Ask at the terminal until what is said opens something, three times at most.
+
+    Raises:
+        WrongPassphrase, WrongRecoveryKey: nothing that was said does.
+    """
+    from mnemic.terminal import ask_hidden, print_error
+
+    for _ in range(_TRIES - 1):
+        try:
+            return opens(ask_hidden(prompt))
+        except (WrongPassphrase, WrongRecoveryKey) as error:
+            print_error({"error": str(error), "remedy": "Once more."}, as_json=False)
+    return opens(ask_hidden(prompt))
+
+
+# --- in the home's process -------------------------------------------------------------------------------------------
+
+
+def unlock(home: Path, mind: str, keys: Keys, clock: Clock) -> dict[str, Any]:
+    """Give a mind's keys to the home's process, started if need be, which holds them in memory; what it says of itself.
+
+    Raises:
+        NotOnRay: its actors are elsewhere.
+        NotServed: there is no process, and none can be had.
+    """
+    return _remote(home, mind, clock).unlock(msgspec.json.encode(keys.secrets))
+
+
+def lock(home: Path, mind: str, clock: Clock) -> bool:
+    """Have the home's process forget a mind's keys; says whether it held them.
+
+    Raises:
+        InvalidValue: the mind's key file opens it whenever somebody asks.
+    """
+    if not locked_mind(home, mind):
+        why = "its key file opens it whenever somebody asks"
+        expected = "one that is locked by a passphrase, which `mnemic rekey --passphrase` makes of it"
+        raise InvalidValue(name="the mind", value=mind, why=why, expected=expected)
+    return is_unlocked(home, mind, clock) and _remote(home, mind, clock).lock()
+
+
+def is_unlocked(home: Path, mind: str, clock: Clock) -> bool:
+    """Whether the home's process holds a mind's keys; not where there is no process."""
+    from mnemic.runtime.starting import reach
+
+    try:
+        reach(home, clock, start=False)
+    except NotServed:
+        return False
+    return mind in _remote(home, mind, clock).process().get("unlocked", ())
+
+
+def _remote(home: Path, mind: str, clock: Clock) -> RemoteSociety:
+    from mnemic.runtime.client import RemoteSociety  # here: few need it
+
+    return RemoteSociety(home, mind, False, clock)
+
+
+# --- another key -----------------------------------------------------------------------------------------------------
+
+
+def rekey(
+    home: Path, mind: str, keys: Keys, clock: Clock, *, passphrase: str | None = None, recovery: bool = False
+) -> Resealed:
+    """Seal a mind anew, all of it, with another key; it never lies in clear, and is the old or the new one.
+
+    Args:
+        keys: those of now.
+        passphrase: what locks it from then on; a new key file opens it where absent.
+        recovery: whether to make a recovery key where it has none; one that it has is replaced in any case.
+
+    Raises:
+        InvalidValue: the passphrase is too short.
+        Rekeyed: somebody else changed the key meanwhile.
+        StoreError: the mind is as it was.
+    """
+    from mnemic.exclusive import exclusively
+
+    held = is_unlocked(home, mind, clock)
+    with exclusively(home, mind, clock) as folder:
+        done, new = _resealed(folder, keys, passphrase, recovery)
+    if held and passphrase is not None:
+        unlock(home, mind, new, clock)
+        return msgspec.structs.replace(done, unlocked=True)
+    return done
+
+
+def renew_key_file(home: Path, mind: str, keys: Keys, clock: Clock) -> Path:
+    """Write a new key file, for one that was lost; returns where it is.
+
+    Raises:
+        StoreError: the mind is as it was.
+    """
+    from mnemic.exclusive import exclusively
+    from mnemic.runtime.rekeying import write_key_file
+
+    with exclusively(home, mind, clock) as folder:
+        write_key_file(folder, keys)
+        return folder.key
+
+
+def _resealed(folder: MindFolder, keys: Keys, passphrase: str | None, recovery: bool) -> tuple[Resealed, Keys]:
+    from mnemic.runtime.rekeying import reseal
+
+    if passphrase is not None:
+        check_passphrase(passphrase)
+    wanted = recovery or slot_of(read_card(folder), "recovery") is not None
+    printed = make_key() if wanted else None
+    new = reseal(folder, keys, passphrase=passphrase, recovery=printed)
+    told = None if printed is None else recovery_text(printed)
+    return Resealed(key=folder.key if passphrase is None else None, recovery=told, unlocked=False), new
+
+
+class Locking(Verbs):
+    """The verbs."""
+
+    def rekey(self, *, passphrase: str | None = None, key_file: bool = False, recovery: bool = False) -> Resealed:
+        """Seal the mind anew, all of it, with another key: a new key file, or the passphrase, opens it from then on.
+
+        What opened it before opens it no more, a recovery key included. A mind that is locked keeps its passphrase
+        where none is given.
+
+        Args:
+            passphrase: what locks it from then on.
+            key_file: whether a key file is to open it from then on, where a passphrase did.
+            recovery: whether to make a recovery key where it has none.
+
+        Raises:
+            InvalidValue: passphrase and key file are both wanted, or the passphrase is too short or not known here.
+            StoreError: the mind is as it was.
+        """
+        from mnemic.runtime.clock import SystemClock
+
+        folder, keys = self._keys()
+        if passphrase is not None and key_file:
+            raise InvalidValue(name="key_file", value=True, why="a passphrase is given too", expected="one of them")
+        if passphrase is None and not key_file and is_locked(read_card(folder)):
+            passphrase = self._passphrase
+            if passphrase is None or is_recovery_key(passphrase):
+                raise InvalidValue(name="passphrase", value=None, why="it is not known here", expected="a new one")
+        clock = SystemClock()
+        held = is_unlocked(self._home, self._name, clock)
+        with self._exclusively() as folder:
+            done, new = _resealed(folder, keys, passphrase, recovery)
+            self._passphrase = passphrase
+        if held and passphrase is not None:
+            unlock(self._home, self._name, new, clock)
+        return msgspec.structs.replace(done, unlocked=held and passphrase is not None)
+
+    def unlock(self) -> None:
+        """Give the mind's keys to the home's process, started if need be: everybody is answered until `lock`.
+
+        Raises:
+            InvalidValue: its key file opens it already.
+            NotOnRay: the actors of that process are elsewhere.
+        """
+        from mnemic.runtime.clock import SystemClock
+
+        unlock(self._home, self._name, self._keys()[1], SystemClock())
+
+    def lock(self) -> bool:
+        """Have the home's process forget the mind's keys; says whether it held them. This object's own go on.
+
+        Raises:
+            InvalidValue: its key file opens it whenever somebody asks.
+        """
+        from mnemic.runtime.clock import SystemClock
+
+        return lock(self._home, self._name, SystemClock())
+
+    def is_locked(self) -> bool:
+        """Whether a passphrase is to be said before anything can be asked of the mind by way of the home's process."""
+        from mnemic.runtime.clock import SystemClock
+
+        return locked_mind(self._home, self._name) and not is_unlocked(self._home, self._name, SystemClock())
