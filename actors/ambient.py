@@ -53,6 +53,8 @@ class Drained(_Message, frozen=True, kw_only=True):
     """Events that had been captured before."""
     set_aside: int = 0
     """Records that could not be understood, and are kept aside."""
+    left_out: int = 0
+    """Events that are not kept: of a pause, or of what the settings leave out."""
     torn: int = 0
     """Places of the spool that hold no whole record."""
     transcript: str = ""
@@ -133,6 +135,8 @@ class WaitingCounts(_Message, frozen=True, kw_only=True):
     """Transcripts that could not be read, and why. At most 20."""
     checks: dict[str, str]
     """The last trial event of each host that arrived."""
+    left_out: tuple[str, ...] = ()
+    """What the settings leave out, a phrase each."""
 
 
 # --- Retriever -------------------------------------------------------------------------------------------------------
@@ -157,6 +161,8 @@ class Brief(_Message, frozen=True, kw_only=True):
     """Whether the session has lost what it was told: all of it is told once more."""
     tracked: bool = False
     """Whether a file that came with the project's repository says where that is: its author may name any scope."""
+    notices: tuple[str, ...] = ()
+    """What is to be said before anything else at the start of a session, a sentence each."""
 
 
 class Briefed(_Message, frozen=True, kw_only=True):

@@ -9,14 +9,23 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from mnemic.actors.cues import asks, left_open
-from mnemic.actors.excerpts import BYTES_A_TOKEN, excerpt
+from mnemic.actors.excerpts import BYTES_A_TOKEN, excerpt, tokens_of
 from mnemic.actors.material import Failure, LeftOff, Material, Quote
 
-__all__ = ["BUDGET_TOKENS", "FRAME_END", "FRAME_START", "compose_prompt", "compose_start", "inline"]
+__all__ = [
+    "BUDGET_TOKENS",
+    "FRAME_END",
+    "FRAME_START",
+    "compose_prompt",
+    "compose_start",
+    "day",
+    "inline",
+    "with_notices",
+]
 
 FRAME_START = "<mnemic-memory>"
 """The line before what is told."""
@@ -46,29 +55,42 @@ _ENTITY = re.compile(r"&(?=#?\w+;)")  # Gemini CLI writes < and > so, and leaves
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def compose_start(material: Material, budget_tokens: int) -> tuple[str, tuple[bytes, ...]]:
+def compose_start(material: Material, budget_tokens: int, notices: Sequence[str] = ()) -> tuple[str, tuple[bytes, ...]]:
     """What an assistant is told at the start of a session, and the ids of what it quotes; empty where that is nothing.
 
     Args:
         budget_tokens: never more than so much, a token counted as four bytes; 0 is nothing at all.
+        notices: what is said first, a sentence each, in the budget where anything is quoted and else in any case.
     """
-    page = _Page(_START_INTRO, budget_tokens)
+    page = _Page(_START_INTRO, budget_tokens - tokens_of("\n".join(["", *notices]).encode()))
     if material.left_off is not None:
         _tell_left_off(page, material.left_off, half=bool(material.holds))
     page.begin("What holds here:")
     for quote in material.holds:
         what = "corrected" if quote.corrects else {"turn": f"the {quote.role} said"}.get(quote.kind, quote.kind)
-        if not page.quote(f"- {_day(quote.at)}, {what}: ", quote, _HELD_BYTES):
+        if not page.quote(f"- {day(quote.at)}, {what}: ", quote, _HELD_BYTES):
             break
-    return page.finish()
+    text, memories = page.finish()
+    return with_notices(text, notices), memories
 
 
 def compose_prompt(quotes: Iterable[Quote], budget_tokens: int) -> tuple[str, tuple[bytes, ...]]:
     """What an assistant is told beside one prompt, and the ids of what it quotes; empty where that is nothing."""
     page = _Page(_PROMPT_INTRO, budget_tokens)
     for quote in quotes:
-        page.quote(f"- {_day(quote.at)}, {_who(quote)}: ", quote, _RECALLED_BYTES)
+        page.quote(f"- {day(quote.at)}, {_who(quote)}: ", quote, _RECALLED_BYTES)
     return page.finish()
+
+
+def with_notices(text: str, notices: Sequence[str]) -> str:
+    """What is told with notices before it, those that it does not hold yet; framed, as it is."""
+    new = [notice for notice in notices if notice not in text]
+    if not new:
+        return text
+    _, framed, rest = text.partition(f"{FRAME_START}\n")
+    if framed:
+        return "\n".join([FRAME_START, *new, "", rest])
+    return "\n".join([FRAME_START, *new, *(["", text] if text else []), FRAME_END])
 
 
 def inline(text: bytes) -> str:
@@ -133,11 +155,11 @@ def _tell_left_off(page: _Page, left: LeftOff, *, half: bool) -> None:
     """Write where a session ended and what it left open, within half of the room where more is to follow."""
     reserved = max(0, page.room // 2) if half else 0
     page.room -= reserved
-    page.begin(f"Where we left off on {_day(left.at)}, with {_name(left.assistant)}:")
+    page.begin(f"Where we left off on {day(left.at)}, with {_name(left.assistant)}:")
     if left.prompt is not None:
-        page.quote("- the user last said: ", left.prompt, _TURN_BYTES)
+        page.quote(f"- the user last said{_past(left.prompt)}: ", left.prompt, _TURN_BYTES)
     if left.replies:
-        page.quote("- the assistant last said: ", left.replies[0], _REPLY_BYTES)
+        page.quote(f"- the assistant last said{_past(left.replies[0])}: ", left.replies[0], _REPLY_BYTES)
     for line, memory in _open_ends(page, left):
         page.say(line, memory)
     if left.failure is not None:
@@ -151,7 +173,7 @@ def _open_ends(page: _Page, left: LeftOff) -> Iterator[tuple[str, bytes]]:
         yield "- open: this prompt has no reply", left.prompt.id
     last = left.replies[0] if left.answered and left.replies else None
     for quote in [*left.replies, *([] if left.prompt is None else [left.prompt])]:
-        if quote.size_bytes > len(quote.text):
+        if quote.size_bytes > len(quote.text) or quote.corrected:
             continue
         text = quote.text.decode("utf-8", "surrogatepass")
         question = asks(text) if quote is last else None
@@ -161,6 +183,10 @@ def _open_ends(page: _Page, left: LeftOff) -> Iterator[tuple[str, bytes]]:
         for sentence in left_open(text, _ENDS):
             if sentence != question and not page.says(inline(sentence.encode("utf-8", "surrogatepass"))):
                 yield f"- open: {_cut(sentence)}", quote.id
+
+
+def _past(quote: Quote) -> str:
+    return " (corrected since)" if quote.corrected else ""
 
 
 def _tell_failure(page: _Page, failure: Failure) -> None:
@@ -195,7 +221,7 @@ def _who(quote: Quote) -> str:
     return f"the {quote.role}" if quote.kind == "turn" else f"a {quote.kind.replace('_', ' ')}"
 
 
-def _day(at: int | None) -> str:
+def day(at: int | None) -> str:
     """The day of a time, as a calendar in UTC has it."""
     if at is None:
         return "some day"

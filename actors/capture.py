@@ -20,21 +20,32 @@ from mnemic.actors.ambient import (
     Waiting,
     WaitingCounts,
 )
-from mnemic.actors.changes import Change, Supersede, named_once
+from mnemic.actors.changes import Change, RecordBackup, Supersede, named_once
 from mnemic.actors.contract import CONTRACT, Context, Setting
+from mnemic.actors.copies import CopyNoted, NoteCopy
 from mnemic.actors.draining import Draining
 from mnemic.actors.errors import InvalidValue
 from mnemic.actors.events import KINDS, ROLES, Event
 from mnemic.actors.forgetting import forget
 from mnemic.actors.identities import identity_of, new_id
 from mnemic.actors.keeping import Keeping, keep
+from mnemic.actors.leaving_out import SETTINGS as LEFT_OUT
+from mnemic.actors.leaving_out import LeavingOut
 from mnemic.actors.messages import CaptureText, Forget, Forgotten, Recover, Take, Taken, TextCaptured
 from mnemic.actors.ports import Ports
 from mnemic.actors.queueing import Queueing
+from mnemic.actors.rescoping import rescope
+from mnemic.actors.scoping import Rescope, Rescoped
+from mnemic.actors.selecting import Sweep, Swept
 from mnemic.actors.snapshot import Snapshots
+from mnemic.actors.sweeping import sweep
 from mnemic.actors.transcribing import Transcribing
 
-__all__ = ["CaptureActor", "identity_of", "new_id"]
+__all__ = ["OWNER", "CaptureActor", "identity_of", "new_id"]
+
+OWNER = "direct"
+"""Who gives a text as its `CaptureText.assistant` where no assistant does, but the owner of the mind: that is always
+taken, unlike what an assistant hands over in a pause."""
 
 
 class CaptureActor:
@@ -50,11 +61,20 @@ class CaptureActor:
         QueueTranscripts,
         Waiting,
         ReadAgain,
+        Rescope,
+        Sweep,
+        NoteCopy,
     )
     settings: ClassVar[tuple[Setting, ...]] = (
         Setting("capture.batch_events", 256, "events", "How many events of a transcript one transaction keeps.", 1),
         Setting("capture.batch_bytes", 4 << 20, "bytes", "A transaction is closed once its texts are this long.", 1),
         Setting("capture.scrub", True, "-", "Whether secrets are taken out of texts; what is private always is."),
+        Setting(
+            "capture.secret_rules",
+            "",
+            "file",
+            "Rules in gitleaks' format that find secrets beside Mnemic's own; empty is those alone.",
+        ),
         Setting(
             "capture.keep_originals",
             False,
@@ -68,18 +88,21 @@ class CaptureActor:
             "A session that says nothing for so long is over: its transcript is taken in.",
             0.0,
         ),
+        *LEFT_OUT,
     )
     pinned: ClassVar[bool] = True
 
     def __init__(
         self,
         keeping: Keeping,
+        leaving_out: LeavingOut,
         transcribing: Transcribing,
         queueing: Queueing,
         draining: Draining,
         snapshots: Snapshots,
     ) -> None:
         self._keeping = keeping
+        self._leaving_out = leaving_out
         self._transcribing = transcribing
         self._queueing = queueing
         self._draining = draining
@@ -92,14 +115,15 @@ class CaptureActor:
         batch = settings["capture.batch_events"], settings["capture.batch_bytes"]
         keeping = Keeping(ports.locate, ports.identity, ports.scrub, originals=settings["capture.keep_originals"])
         snapshots = Snapshots(ports.open_snapshots)
-        transcribing = Transcribing(ports.open_transcript, keeping, snapshots, *batch)
-        queueing = Queueing(snapshots, ports.measure, transcribing, ports.silenced, settings["capture.silence_s"])
-        draining = Draining(ports.open_spool, ports.read_record, keeping, queueing, snapshots, *batch)
-        return cls(keeping, transcribing, queueing, draining, snapshots)
+        leaving_out = LeavingOut(snapshots, ports.pauses, ports.silenced, ports.admitted, settings)
+        transcribing = Transcribing(ports.open_transcript, keeping, leaving_out, snapshots, *batch)
+        queueing = Queueing(snapshots, ports.measure, transcribing, settings["capture.silence_s"])
+        draining = Draining(ports.open_spool, ports.read_record, keeping, leaving_out, queueing, snapshots, *batch)
+        return cls(keeping, leaving_out, transcribing, queueing, draining, snapshots)
 
     def handle(
         self, message: Any, context: Context
-    ) -> Taken | TextCaptured | Forgotten | Drained | Queued | WaitingCounts | Reread:
+    ) -> Taken | TextCaptured | Forgotten | Drained | Queued | WaitingCounts | Reread | Rescoped | CopyNoted | Swept:
         """Take in a part of a transcript or of the spool, or one text; forget memories, or take that back.
 
         Raises:
@@ -108,18 +132,26 @@ class CaptureActor:
             NoSuchMemory, InvalidValue: nothing was changed.
         """
         self._keeping.begin()
+        self._leaving_out.begin()
         match message:
             case Forget() | Recover():
                 return forget(message, context)
+            case Sweep():
+                return sweep(message, self._snapshots, context)
+            case NoteCopy():
+                return _note_copy(message, context)
             case CaptureText():
                 return self._capture_text(message, context)
+            case Rescope():
+                return rescope(message, context)
             case DrainSpool():
                 return self._draining.drain(message, context)
             case QueueTranscripts():
                 return self._queueing.queue(message, context)
             case Waiting():
                 counts = self._queueing.waiting(context)
-                return msgspec.structs.replace(counts, oldest_at=self._draining.oldest_at(counts.offsets))
+                oldest_at, left_out = self._draining.oldest_at(counts.offsets), self._leaving_out.rules
+                return msgspec.structs.replace(counts, oldest_at=oldest_at, left_out=left_out)
             case ReadAgain():
                 return self._draining.read_again(message, context)
             case _:
@@ -132,6 +164,8 @@ class CaptureActor:
 
     def _capture_text(self, message: CaptureText, context: Context) -> TextCaptured:
         _check(message)
+        if message.assistant != OWNER:
+            self._leaving_out.refuse(message.place, context.clock.now_us())
         event = Event(
             assistant=message.assistant,
             session=message.session,
@@ -156,7 +190,13 @@ class CaptureActor:
             scope=kept.scope,
             superseded_by=kept.superseded_by,
             retired_at=kept.retired_at,
+            erased=kept.erased,
         )
+
+
+def _note_copy(message: NoteCopy, context: Context) -> CopyNoted:
+    change = RecordBackup(path=message.path, what=message.what, size_bytes=message.size_bytes)
+    return CopyNoted(seq=keep((change,), named_once("copy", context.trace, message.path.encode()), context).seq)
 
 
 def _check(message: CaptureText) -> None:

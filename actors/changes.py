@@ -19,38 +19,53 @@ __all__ = [
     "AddMemory",
     "AddVectors",
     "AdvanceSpool",
+    "Blank",
     "Change",
     "CountOccurrences",
     "Counted",
     "DropAside",
+    "DropBackup",
     "DropEncoder",
     "DropGiven",
     "DropMemory",
     "DropOriginal",
+    "DropRecall",
     "DropVectors",
     "EncoderName",
+    "Erased",
     "FinishTranscript",
     "ForgetSpoolFile",
     "Inverse",
     "KeepOriginal",
+    "Logged",
+    "MarkSession",
     "Meaning",
+    "MergeScopes",
+    "MoveProject",
+    "Part",
     "Place",
     "PutBackCheck",
     "PutBackTranscript",
     "QueueTranscript",
     "Readmit",
+    "RecordBackup",
     "RecordCheck",
     "RecordGiven",
     "RecordRecall",
     "Recount",
     "RememberSpoolFile",
+    "RenameScope",
     "Restore",
     "Retire",
     "RewindSpool",
     "SetAside",
+    "SilenceSession",
+    "SplitScope",
     "Supersede",
     "TranscriptState",
+    "Unlink",
     "Unreadmit",
+    "UnsilenceSession",
     "Unsupersede",
     "named_once",
 ]
@@ -250,15 +265,42 @@ class DropVectors(_Change, frozen=True, kw_only=True, tag="drop_vectors"):
     """Whose they are."""
 
 
+class Part(msgspec.Struct, frozen=True, array_like=True):
+    """What was given of one memory, and why. Texts never change, so where it lies in the text is what it said."""
+
+    memory: bytes
+    """Its id."""
+    start: int
+    """The byte at which it starts."""
+    stop: int
+    """The byte after it."""
+    why: str
+    """Why it was chosen, for a person to read."""
+
+
 class RecordRecall(_Change, frozen=True, kw_only=True, tag="record_recall"):
-    """Keep what was asked and what was given, word for word; nothing is derived from it yet."""
+    """Keep what was asked and what was given, word for word."""
 
     query: str
     """The question, with lone surrogates escaped."""
     scope: str
     """The scope it was asked in; ``*`` for everything."""
     returned: tuple[bytes, ...]
-    """Ids of the hits, best first."""
+    """Ids of the hits, best first; logs from before `parts` was kept have nothing else."""
+    assistant: str = ""
+    """The assistant that asked, as it names itself; empty where its owner did."""
+    session: str = ""
+    """The conversation, where it is known."""
+    parts: tuple[Part, ...] = ()
+    """What was given of each, in that order."""
+    tokens: int = 0
+    """How long that is together."""
+    occasion: str = "recall"
+    """What was asked for: ``recall``, or memories by their ids (``get``)."""
+
+
+class DropRecall(_Change, frozen=True, kw_only=True, tag="drop_recall"):
+    """Take back the last `RecordRecall` that is not taken back yet."""
 
 
 class AdvanceSpool(_Change, frozen=True, kw_only=True, tag="advance_spool"):
@@ -443,7 +485,9 @@ class PutBackCheck(_Change, frozen=True, kw_only=True, tag="put_back_check"):
 
 
 class RecordGiven(_Change, frozen=True, kw_only=True, tag="record_given"):
-    """Say which memories an assistant was given unasked, so that the same session is not given them again."""
+    """Say what an assistant was given unasked, so that the same session is not given it again."""
+
+    bulk = ("text",)
 
     assistant: str
     """The host."""
@@ -455,6 +499,14 @@ class RecordGiven(_Change, frozen=True, kw_only=True, tag="record_given"):
     """Their ids, in the order in which they were given."""
     tokens: int
     """How long what was given is."""
+    scope: str = ""
+    """Path of the scope it was given for."""
+    why: tuple[str, ...] = ()
+    """Why each memory was chosen, for a person to read, in the order of `memories`."""
+    text: bytes = b""
+    """What was given, word for word."""
+    at: int | None = None
+    """System time it was given, microseconds; that of the change where absent."""
 
 
 class DropGiven(_Change, frozen=True, kw_only=True, tag="drop_given"):
@@ -462,6 +514,125 @@ class DropGiven(_Change, frozen=True, kw_only=True, tag="drop_given"):
 
     count: int
     """How many memories it names."""
+
+
+class Erased(_Change, frozen=True, kw_only=True, tag="erased"):
+    """What is left in the log of a memory that was erased: enough not to keep it again. No actor can ask for it."""
+
+    identity: bytes
+    """The keyed hash that tells whether it is captured again, 32 bytes."""
+    row: int = 0
+    """The row it had, which no other memory gets, since what is derived goes by rows; 0 where it never was here."""
+    place: Place | None = None
+    """The scope that it made, where later changes of the log are about that scope; else nothing is kept of it."""
+
+
+class Blank(_Change, frozen=True, kw_only=True, tag="blank"):
+    """What is left in the log of a change that was about an erased memory alone. No actor can ask for it."""
+
+    links: tuple[tuple[bytes, bytes], ...] = ()
+    """Memories that an erased one stood between, once it was replaced itself: each with what replaces it since."""
+
+
+class Unlink(_Change, frozen=True, kw_only=True, tag="unlink"):
+    """Take back the links of a `Blank`."""
+
+    memories: tuple[bytes, ...]
+    """Those that nothing replaces then."""
+
+
+class RecordBackup(_Change, frozen=True, kw_only=True, tag="record_backup"):
+    """Say that a backup or an export was made: what is erased later is still in it."""
+
+    path: str
+    """Where, absolute, with lone surrogates escaped."""
+    what: str
+    """``backup`` or ``export``."""
+    size_bytes: int
+    """How long it is."""
+
+
+class DropBackup(_Change, frozen=True, kw_only=True, tag="drop_backup"):
+    """Take back the last `RecordBackup` that is not taken back yet."""
+
+
+class SilenceSession(_Change, frozen=True, kw_only=True, tag="silence_session"):
+    """Say that a conversation was to be left alone: nothing of it is read from its transcript from now on."""
+
+    assistant: str
+    """The host."""
+    session: str
+    """The conversation."""
+
+
+class UnsilenceSession(_Change, frozen=True, kw_only=True, tag="unsilence_session"):
+    """Take back a `SilenceSession`."""
+
+    assistant: str
+    """The host."""
+    session: str
+    """The conversation."""
+
+
+class MarkSession(_Change, frozen=True, kw_only=True, tag="mark_session"):
+    """Say how a conversation is held; nothing where no memory of it is kept."""
+
+    assistant: str
+    """The host."""
+    session: str
+    """The conversation."""
+    mode: str
+    """``headless`` where nobody sits in front of it, ``subagent`` where an agent asked for it, empty otherwise."""
+
+
+class RenameScope(_Change, frozen=True, kw_only=True, tag="rename_scope"):
+    """Give a scope another path. Refused where another one has that path, or lies below it and would be mixed in."""
+
+    path: str
+    """The path it has."""
+    to: str
+    """The path it gets."""
+    below: bool = True
+    """Whether what is below it goes with it; such a path need be no scope itself."""
+
+
+class MergeScopes(_Change, frozen=True, kw_only=True, tag="merge_scopes"):
+    """Put all memories of one scope into another one, and from now on what its project brings."""
+
+    path: str
+    """The scope that goes."""
+    into: str
+    """The scope that stays."""
+
+
+class SplitScope(_Change, frozen=True, kw_only=True, tag="split_scope"):
+    """Take back a `MergeScopes`."""
+
+    path: str
+    """The scope that comes back."""
+    found: str
+    """How it was found."""
+    project: str | None
+    """Its project, if it had one."""
+    projects: tuple[str, ...]
+    """Projects that had been merged into it before."""
+    into: str
+    """The scope it had been put into."""
+    memories: tuple[bytes, ...]
+    """Ids of the memories that were its own; those that are not in `into` stay where they are."""
+    number: int | None = None
+    """The number it had."""
+
+
+class MoveProject(_Change, frozen=True, kw_only=True, tag="move_project"):
+    """Say that a project of a scope has another folder now. Refused where that is another scope's."""
+
+    path: str
+    """The scope."""
+    project: str | None
+    """What makes the project itself from now on; see `Place.project`. ``None`` where it has no folder any more."""
+    was: str | None = None
+    """The project that this was; ``None`` where the scope had none of its own."""
 
 
 Change = Union[  # noqa: UP007 - msgspec's
@@ -483,11 +654,21 @@ Change = Union[  # noqa: UP007 - msgspec's
     KeepOriginal,
     RecordCheck,
     RecordGiven,
+    RecordBackup,
+    SilenceSession,
+    MarkSession,
+    RenameScope,
+    MergeScopes,
+    SplitScope,
+    MoveProject,
 ]
 """What an actor may ask for."""
+Logged = Union[Change, Erased, Blank]  # noqa: UP007 - decoders need unions
+"""What a log may hold."""
 Inverse = Union[  # noqa: UP007 - decoders need unions
     DropMemory,
     Unsupersede,
+    Unlink,
     Retire,
     Restore,
     AddEncoder,
@@ -502,6 +683,14 @@ Inverse = Union[  # noqa: UP007 - decoders need unions
     DropOriginal,
     PutBackCheck,
     DropGiven,
+    DropRecall,
+    DropBackup,
+    UnsilenceSession,
+    MarkSession,
+    RenameScope,
+    MergeScopes,
+    SplitScope,
+    MoveProject,
 ]
 """What takes a change back."""
 

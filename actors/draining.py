@@ -21,16 +21,20 @@ from mnemic.actors.changes import (
     Place,
     Readmit,
     RecordCheck,
+    RecordGiven,
+    SilenceSession,
     named_once,
 )
 from mnemic.actors.contract import Context
 from mnemic.actors.counting import Counting
 from mnemic.actors.errors import ActorFailed, BadInput, MnemicError, UnreadableRecord
-from mnemic.actors.events import Check, Event, Record, TranscriptAt, printable
+from mnemic.actors.events import Check, Event, Happening, Record, Silence, TranscriptAt, printable
 from mnemic.actors.keeping import Keeping, flaw, keep
+from mnemic.actors.leaving_out import LeavingOut, marks, root_of
 from mnemic.actors.ports import RecordReader, SpoolPart, SpoolPort, Unreadable
 from mnemic.actors.queueing import Queueing
 from mnemic.actors.snapshot import Snapshot, Snapshots
+from mnemic.actors.told import TOLD, known_part, told_by
 
 __all__ = ["Draining"]
 
@@ -49,6 +53,7 @@ class Draining:
         open_spool: Callable[[], SpoolPort],
         read_record: RecordReader,
         keeping: Keeping,
+        leaving_out: LeavingOut,
         queueing: Queueing,
         snapshots: Snapshots,
         batch_records: int,
@@ -58,11 +63,12 @@ class Draining:
         self._spool: SpoolPort | None = None
         self._read_record = read_record
         self._keeping = keeping
+        self._leaving_out = leaving_out
         self._queueing = queueing
         self._snapshots = snapshots
         self._batch_records = batch_records
         self._batch_bytes = batch_bytes
-        self._last_key = b""  # of the part that was taken in last
+        self._keys: set[bytes] = set()  # of the parts that were taken in since nothing was left
         self._singly = 0  # so many records are taken one by one: the Store has refused them together
 
     def drain(self, message: DrainSpool, context: Context) -> Drained:
@@ -77,7 +83,8 @@ class Draining:
         part = spool.read(offsets, 1 if self._singly else self._batch_records, self._batch_bytes)
         if part is not None:
             return self._take_in(part, offsets.get(part.file, 0), tears.get(part.file, 0), context)
-        self._singly, self._last_key = 0, b""
+        self._singly = 0
+        self._keys.clear()
         gone = spool.clear(offsets)
         if gone:  # who dies before this is kept finds them gone the next time
             keep([ForgetSpoolFile(file=file) for file in gone], named_once("forget", context.trace, *gone), context)
@@ -133,10 +140,12 @@ class Draining:
     def _take_in(self, part: SpoolPart, start: int, tears: int, context: Context) -> Drained:
         understood: list[_Understood] = []
         aside: list[Change] = []
+        left_out = 0
         for record in part.records:
             found = record.why if isinstance(record, Unreadable) else self._understood(record)
             if isinstance(found, _Understood):
                 understood.append(found)
+                left_out += found.left_out
             else:
                 aside.append(set_aside(record, found, self._keeping.scrub))
         with self._snapshots.snapshot() as snapshot:
@@ -144,7 +153,7 @@ class Draining:
         advance = AdvanceSpool(file=part.file, offset=part.offset, records=len(part.records), torn=part.torn)
         # A power cut may take back what was read; what comes then at the same place is another part, one tear later.
         key = named_once("drain", "spool", part.file, b"%d" % start, b"%d" % tears)
-        if key == self._last_key:  # it was forgotten, and is here again: a copy was put back
+        if key in self._keys:  # it was forgotten, and is here again: a copy was put back
             key = named_once("again", context.trace, key)
         try:
             kept = keep([*changes, *aside, advance], key, context).kept
@@ -158,21 +167,62 @@ class Draining:
             why = f"the store refused it ({error.code})"
             kept, aside = (), [set_aside(part.records[0], why, self._keeping.scrub)]
             keep([*aside, advance], key, context)
-        self._last_key = key
+        self._keys.add(key)
         self._singly = max(0, self._singly - len(part.records))
         return Drained(
             records=len(part.records),
             new=sum(one.created for one in kept),
             known=sum(not one.created for one in kept),
             set_aside=len(aside),
+            left_out=left_out,
             torn=part.torn,
             more=bool(part.records) or part.offset != start,
         )
 
     def _understood(self, record: Record) -> _Understood | str:
         """What a record stands for; or why that cannot be told, or cannot be kept."""
+        if record.event == TOLD:
+            told = told_by(record)
+            return told if isinstance(told, str) else _Understood(told=[told])
+        left_out = self._leaving_out.of_record(record, self._keeping.place_of_folder)
+        found = self._read(record)
+        if isinstance(found, str):  # what is not understood may be of the very thing that is left out
+            return _Understood(left_out=1) if left_out else found
+        kept = _Understood(
+            transcripts=[] if left_out else [(one, record.at) for one in found if isinstance(one, TranscriptAt)],
+            checks=[one for one in found if isinstance(one, Check)],
+            silences=[one for one in found if isinstance(one, Silence)],
+        )
+        for one in found:
+            if not isinstance(one, Event):
+                continue
+            if left_out:
+                kept.left_out += 1
+                continue
+            why = self._keep_event(_completed(one, record), record, kept)
+            if why is not None:
+                return why
+        return kept
+
+    def _keep_event(self, event: Event, record: Record, kept: _Understood) -> str | None:
+        """Note an event with what is kept of its record, unless it is left out; or say why it cannot be."""
+        why = flaw(event)
+        if why is not None:
+            return why
+        place = self._keeping.place(event, None, anyway=True)
+        if self._leaving_out.by_kind(event) or self._leaving_out.by_project(place, event.cwd):
+            kept.left_out += 1
+            if event.headless:  # not every host's transcript says so
+                kept.silences.append(Silence(assistant=event.assistant, session=event.session))
+        elif isinstance(place, str):
+            return place
+        else:
+            kept.events.append((event, place, record.at))
+        return None
+
+    def _read(self, record: Record) -> list[Happening] | str:
         try:
-            happenings = self._read_record(record)
+            return self._read_record(record)
         except UnreadableRecord as error:
             return str(error.operands.get("why", error.code))
         except MnemicError as error:
@@ -180,20 +230,6 @@ class Draining:
         except Exception as error:  # an adapter's defect must not stop what others keep: logged, and doctor shows it
             _log.error("a record of %s (%s) failed: %s", record.assistant, record.event, type(error).__name__)
             return f"reading it failed ({type(error).__name__})"
-        events: list[tuple[Event, Place, int]] = []
-        for one in happenings:
-            if not isinstance(one, Event):
-                continue
-            event = _completed(one, record)
-            why = flaw(event)
-            if why is not None:
-                return why
-            place = self._keeping.place(event, None, anyway=True)
-            if isinstance(place, str):
-                return place
-            events.append((event, place, record.at))
-        transcripts = [(one, record.at) for one in happenings if isinstance(one, TranscriptAt)]
-        return _Understood(events, transcripts, [one for one in happenings if isinstance(one, Check)])
 
     def _changes(self, understood: Sequence[_Understood], snapshot: Snapshot, context: Context) -> list[Change]:
         """What keeps all of it, in order."""
@@ -204,9 +240,16 @@ class Draining:
             if event.host_id is None:
                 identity = self._keeping.identity(event, counting.reported(identity, at))
             changes += self._keeping.changes(event, identity, place, context)
+        changes += marks(event for one in understood for event, _, _ in one.events)
+        silences = {(one.assistant, root_of(one.session)): None for each in understood for one in each.silences}
+        changes += [
+            SilenceSession(assistant=str(printable(assistant)), session=str(printable(session)))
+            for assistant, session in silences
+        ]
         changes += counting.changes()
         transcripts = [one for each in understood for one in each.transcripts]
         changes += self._queueing.announced(transcripts, snapshot, context)
+        changes += [known_part(one, snapshot) for each in understood for one in each.told]
         checks = {one.assistant: one for each in understood for one in each.checks}
         changes += [
             RecordCheck(assistant=str(printable(one.assistant)), nonce=str(printable(one.nonce)))
@@ -215,13 +258,16 @@ class Draining:
         return changes
 
 
-class _Understood(msgspec.Struct, frozen=True):
+class _Understood(msgspec.Struct, kw_only=True):
     """What one record stands for: what is kept of it, and where."""
 
-    events: list[tuple[Event, Place, int]]
+    events: list[tuple[Event, Place, int]] = []
     """With the world time of the record."""
-    transcripts: list[tuple[TranscriptAt, int]]
-    checks: list[Check]
+    transcripts: list[tuple[TranscriptAt, int]] = []
+    checks: list[Check] = []
+    silences: list[Silence] = []
+    told: list[RecordGiven] = []
+    left_out: int = 0
 
 
 def _completed(event: Event, record: Record) -> Event:

@@ -14,13 +14,16 @@ __all__ = [
     "ActorRefused",
     "ActorStopped",
     "AlreadyServed",
+    "AlreadyThere",
     "AmbiguousFormat",
+    "BackupLocked",
     "BadConfiguration",
     "BadInput",
     "BadInstructions",
     "BadSettings",
     "BadTime",
     "BrokenRecord",
+    "CapturePaused",
     "ConfigurationReadOnly",
     "DamagedStore",
     "DeadlineExceeded",
@@ -35,7 +38,9 @@ __all__ = [
     "InvalidValue",
     "KeyMismatch",
     "KeyMissing",
+    "LeftOut",
     "MindExists",
+    "MindLocked",
     "MindMissing",
     "MissingArgument",
     "MnemicError",
@@ -46,19 +51,26 @@ __all__ = [
     "NewerProcess",
     "NewerSchema",
     "NoSuchMemory",
+    "NotABackup",
+    "NotAnExport",
     "NotEmbeddable",
+    "NotOnRay",
     "NotServed",
     "NotStarted",
     "OlderProcess",
     "Quarantined",
+    "Rekeyed",
     "RuntimeFault",
     "SourceUnreadable",
     "StoreBusy",
     "StoreError",
     "StoreReadOnly",
+    "SwitchedOff",
     "UnknownArgument",
     "UnknownScope",
     "UnreadableRecord",
+    "WrongPassphrase",
+    "WrongRecoveryKey",
 ]
 
 
@@ -205,10 +217,62 @@ class ActorRefused(BadInput):
     remedy = "Mend it (`python -m mnemic.bench contract {name}` says what it lacks), or remove it from `[actors]`."
 
 
+class CapturePaused(BadInput):
+    """What an assistant hands over in a pause; its owner's own `remember` is always taken."""
+
+    code = "paused"
+    sentence = "The memory is paused{ends}: nothing is captured."
+    remedy = "Only its owner ends that, with `mnemic resume`; tell him that this was not kept."
+
+
+class LeftOut(BadInput):
+    """What an assistant hands over of a project that the settings leave out."""
+
+    code = "left_out"
+    sentence = "The settings leave the project {scope!r} out of this memory: nothing of it is captured."
+    remedy = "Its owner may change `capture.allow` and `capture.deny` in mnemic.toml, or use `mnemic remember`."
+
+
+class SwitchedOff(BadInput):
+    """An assistant asks in a session whose user has switched the memory off."""
+
+    code = "switched_off"
+    sentence = "MNEMIC_OFF is set where this session was started: {what}."
+    remedy = "The user wants it so; a session started without it has its memory."
+
+
+class NotOnRay(BadInput):
+    """The actors on Ray are processes that read the key file; a passphrase is said to one process, which keeps it."""
+
+    code = "not_on_ray"
+    sentence = "The mind {mind!r} is locked by a passphrase, and the engine Ray cannot serve such a mind."
+    remedy = "Serve it with --engine embedded, or give it a key file with `mnemic rekey --key-file`."
+
+
 class AlreadyServed(BadInput):
     code = "already_served"
     sentence = "{home} is served already, by process {pid} (mnemic serve --engine {engine})."
     remedy = "Stop that one first: kill {pid}."
+
+
+class AlreadyThere(BadInput):
+    """What is to be written is there, and nobody said that it may go."""
+
+    code = "already_there"
+    sentence = "{path} exists already."
+    remedy = "{remedy}."
+
+
+class NotABackup(BadInput):
+    code = "not_a_backup"
+    sentence = "{path} is no backup that can be restored: {why}."
+    remedy = "Give a file that `mnemic backup` wrote, as it was; nothing was changed."
+
+
+class NotAnExport(BadInput):
+    code = "not_an_export"
+    sentence = "{path} is no export that can be imported: {why}."
+    remedy = "Give a folder that `mnemic export` wrote, as it was; nothing was changed."
 
 
 class StoreError(MnemicError):
@@ -232,7 +296,7 @@ class MindExists(StoreError):
 class KeyMissing(StoreError):
     code = "key_missing"
     sentence = "The key {path} is not there, and without it the mind cannot be read."
-    remedy = "Put the key file back from your own copy; no other key opens this mind."
+    remedy = "Put the key file back from your own copy; or `mnemic unlock --recovery` writes one by the recovery key."
 
 
 class KeyMismatch(StoreError):
@@ -241,10 +305,44 @@ class KeyMismatch(StoreError):
     remedy = "Put back the key file that was made with this mind."
 
 
+class MindLocked(StoreError):
+    """Its passphrase has to be said; hooks go on writing to it meanwhile."""
+
+    code = "mind_locked"
+    sentence = "The mind {mind!r} is locked by its passphrase: what happens is kept, and nothing can be recalled."
+    remedy = "Run `mnemic unlock{named}` in a terminal; what rewrites a mind asks for the passphrase each time."
+
+
+class WrongPassphrase(StoreError):
+    code = "wrong_passphrase"
+    sentence = "That is not the passphrase of the mind {mind!r}."
+    remedy = "Say it again; the recovery key that was printed with it opens the mind too."
+
+
+class WrongRecoveryKey(StoreError):
+    code = "wrong_recovery_key"
+    sentence = "That recovery key does not open the mind {mind!r}: {why}."
+    remedy = "Compare it with what was printed; for a mind that can be opened, `mnemic rekey --recovery` makes one."
+
+
+class Rekeyed(StoreError):
+    code = "rekeyed"
+    sentence = "The key of {path} was changed at this very moment."
+    remedy = "Run the same command again."
+
+
 class DamagedStore(StoreError):
     code = "damaged_store"
     sentence = "The store {path} is damaged: {why}."
     remedy = "Leave the file as it is and put back a copy of the mind's folder."
+
+
+class BackupLocked(StoreError):
+    """Nobody said what opens a backup, and the key file that is here does not."""
+
+    code = "backup_locked"
+    sentence = "Nothing that is here opens the backup {path}."
+    remedy = "Say what does: {how}."
 
 
 class NewerSchema(StoreError):

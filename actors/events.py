@@ -14,6 +14,7 @@ __all__ = [
     "DEFAULT_KINDS",
     "KINDS",
     "ROLES",
+    "SILENCED",
     "Check",
     "Event",
     "Happening",
@@ -22,6 +23,7 @@ __all__ = [
     "Outcome",
     "Record",
     "Role",
+    "Silence",
     "TranscriptAt",
     "printable",
     "to_bytes",
@@ -75,6 +77,10 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     """How a tool call ended."""
     files: tuple[str, ...] = ()
     """Files the call touched, as the host names them."""
+    headless: bool = False
+    """Whether its host says that nobody sits in front of the session: a program started it."""
+    subagent: bool = False
+    """Whether an agent asked for the session."""
 
 
 class Malformed(msgspec.Struct, frozen=True):
@@ -101,6 +107,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     """The folder the host worked in: what it says itself, else the hook's own."""
     branch: str | None
     """The git branch checked out there then; ``None`` outside of a repository, and where no branch is."""
+    entry: str | None = None
+    """How the host told its hooks that it was started, in its own word; ``None`` where it does not."""
     payload: bytes
     """What the host wrote on the hook's standard input, byte for byte."""
 
@@ -125,7 +133,18 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     """What tells this trial from others."""
 
 
-Happening = Event | TranscriptAt | Check
+class Silence(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that its user wants left alone: its transcript is not to be read either."""
+
+    assistant: str
+    """The host."""
+    session: str
+    """The conversation."""
+
+
+SILENCED = "silenced"
+"""What a hook calls the record that only says this."""
+Happening = Event | TranscriptAt | Check | Silence
 """What a record stands for."""
 
 

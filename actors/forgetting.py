@@ -13,7 +13,7 @@ from mnemic.actors.events import printable
 from mnemic.actors.excerpts import excerpt
 from mnemic.actors.messages import Applied, Apply, Forget, Forgotten, GetMemories, Memories, Memory, Recover, Retirement
 
-__all__ = ["REASON_BYTES", "forget"]
+__all__ = ["REASON_BYTES", "checked_reason", "forget"]
 
 REASON_BYTES = 4096
 """The longest reason that is kept."""
@@ -33,14 +33,7 @@ def forget(message: Forget | Recover, context: Context) -> Forgotten:
         raise InvalidValue(name="ids", value="", why="no memory is named", expected="one or more ids")
     changes: tuple[Change, ...]
     if isinstance(message, Forget):
-        reason = printable(message.reason)
-        if len(reason.encode()) > REASON_BYTES:
-            raise InvalidValue(
-                name="the reason",
-                value=f"{reason[:20]}…",
-                why="it is too long",
-                expected=f"at most {REASON_BYTES} bytes",
-            )
+        reason = checked_reason(message.reason)
         changes = tuple(Retire(memory=memory, reason=reason) for memory in ids)
     else:
         changes = tuple(Restore(memory=memory) for memory in ids)
@@ -52,6 +45,23 @@ def forget(message: Forget | Recover, context: Context) -> Forgotten:
     assert isinstance(found, Memories)
     pairs = zip(found.memories, applied.changed, strict=True)
     return Forgotten(memories=tuple(_retirement(memory, changed) for memory, changed in pairs))
+
+
+def checked_reason(reason: str) -> str:
+    """A reason as it is kept.
+
+    Raises:
+        InvalidValue: it is too long.
+    """
+    written = str(printable(reason))
+    if len(written.encode()) > REASON_BYTES:
+        raise InvalidValue(
+            name="the reason",
+            value=f"{written[:20]}…",
+            why="it is too long",
+            expected=f"at most {REASON_BYTES} bytes",
+        )
+    return written
 
 
 def _retirement(memory: Memory, changed: bool) -> Retirement:

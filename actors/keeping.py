@@ -43,6 +43,7 @@ class Keeping:
         """
         self._locate = locate
         self._places: dict[tuple[str | None, str | None], Place] = {}
+        self._folders: dict[str | None, Place] = {}
         self.digest = identity
         """The mind's keyed hash."""
         self.scrub = scrub
@@ -52,6 +53,7 @@ class Keeping:
     def begin(self) -> None:
         """Forget where folders belong, at the start of each message: a repository may have been made since."""
         self._places.clear()
+        self._folders.clear()
 
     def identity(self, event: Event, occurrence: int) -> bytes:
         """The key of an event; see `mnemic.actors.identities.identity_of`."""
@@ -82,6 +84,13 @@ class Keeping:
             place = self._locate(None, event.cwd, anyway=True)
             _log.warning("kept in the scope of the folder itself: %s", error)
         self._places[named, event.cwd] = place
+        return place
+
+    def place_of_folder(self, folder: str | None) -> Place:
+        """Where a folder itself belongs, whatever a file there says."""
+        place = self._folders.get(folder)
+        if place is None:
+            place = self._folders[folder] = self._locate(None, folder, anyway=True)
         return place
 
     def changes(self, event: Event, identity: bytes, place: Place, context: Context) -> tuple[Change, ...]:

@@ -29,6 +29,8 @@ class Quote(msgspec.Struct, frozen=True, kw_only=True):
     """The character at which what matters in it starts."""
     corrects: bool = False
     """Whether it replaces another memory."""
+    corrected: bool = False
+    """Whether another memory replaces it: it is the past."""
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from mnemic.actors.alike import Similar
 from mnemic.actors.changes import Change, EncoderName, Place
 from mnemic.actors.events import DEFAULT_KINDS, Kind, Role
 
@@ -114,6 +115,10 @@ class Taken(_Message, frozen=True, kw_only=True):
     """Events captured before that are in another scope than the one this `Take` names; they stay there."""
     retired: int = 0
     """Of the known, memories that were forgotten; they stay so."""
+    erased: int = 0
+    """Events whose memories were erased; they are not kept again."""
+    left_out: int = 0
+    """Events that are not kept: of what the settings leave out, or, where nobody asked for it, of a pause."""
     malformed: tuple[tuple[int, str], ...]
     """Lines that could not be read: number and reason."""
     scopes: tuple[str, ...]
@@ -146,10 +151,16 @@ class CaptureText(_Message, frozen=True, kw_only=True):
 class TextCaptured(_Message, frozen=True, kw_only=True):
     """Answer to `CaptureText`."""
 
+    similar: tuple[Similar, ...] = ()
+    """Near-duplicates of the text; `mnemic.mind.Mind.remember` asks for them (`FindSimilar`) once it is kept."""
+    degraded: tuple[str, ...] = ()
+    """What took no part in finding those, and why, one sentence each."""
     superseded_by: bytes | None = None
     """Id of what has replaced it since, where it had been captured before."""
     retired_at: int | None = None
     """System time it was forgotten, microseconds, where it was: to capture it again does not bring it back."""
+    erased: bool = False
+    """Whether it was erased before, and so is not kept again: there is no memory of that id."""
 
     id: bytes
     """The memory's id, new or known."""
@@ -234,6 +245,8 @@ class Kept(_Message, frozen=True, kw_only=True):
     """Id of what has replaced it since, where it was known."""
     retired_at: int | None = None
     """System time it was retired, microseconds, where it was known and is."""
+    erased: bool = False
+    """Whether it was erased before, and so is not kept: there is no memory of that id."""
 
     id: bytes
     """The id under which it is kept: the earlier one's where it was known."""
@@ -352,10 +365,17 @@ class Recall(_Message, frozen=True, kw_only=True):
     """The texts given are together at most so long."""
     signals: tuple[Signal, ...] = ("dense", "lexical", "session")
     """Which signals to use."""
+    private: bool = False
+    """Whether the question itself is not kept, only what was given: nothing of its session is captured. In a pause no
+    question is kept."""
     observe: bool = True
     """Whether the recall is kept in the log; measuring leaves no trace."""
     trace: bool = False
     """Whether to give the candidates before fusion."""
+    assistant: str = ""
+    """The assistant that asks, as it names itself; empty where its owner does. What is given is kept in the log."""
+    asking: str = ""
+    """The conversation it asks from, where it is known."""
 
 
 class Hit(_Message, frozen=True, kw_only=True):
@@ -392,6 +412,8 @@ class Hit(_Message, frozen=True, kw_only=True):
     ``prior`` is what a correction takes over from the memory it replaces."""
     superseded_by: bytes | None
     """Id of the memory that replaces this one."""
+    supersedes: tuple[bytes, ...] = ()
+    """Ids of the memories that this one replaces."""
 
 
 class Trace(_Message, frozen=True, kw_only=True):
@@ -527,6 +549,10 @@ class Counts(_Message, frozen=True, kw_only=True):
     """Memories that were forgotten: kept, and not found."""
     sessions: int
     """All conversations."""
+    headless: int = 0
+    """Conversations in front of which nobody sat."""
+    subagents: int = 0
+    """Conversations that an agent had with another."""
     text_bytes: int
     """All texts, as they were captured."""
     kept_bytes: int

@@ -31,6 +31,7 @@ __all__ = [
     "Scrub",
     "Scrubbed",
     "Source",
+    "Span",
     "SpoolPart",
     "SpoolPort",
     "StorePort",
@@ -50,6 +51,9 @@ class Locate(Protocol):
         """Raises `BadInput`: it is no scope. With `anyway`, a folder belongs somewhere whatever a file in it says."""
         ...
 
+
+Span = tuple[int, int | None]
+"""A pause: world time, microseconds, from which it holds, and the first at which it does not, if any is known."""
 
 IMPLEMENTATIONS = (
     "native-int8",
@@ -233,6 +237,14 @@ class StorePort(Protocol):
         ...
 
 
+def _never() -> Sequence[Span]:
+    return ()
+
+
+def _all(scopes: Sequence[str], folders: Sequence[str]) -> bool:
+    return True
+
+
 class Ports(msgspec.Struct, frozen=True, kw_only=True):
     """All that a society has for its actors; `Actor.make` takes of it what the actor needs.
 
@@ -261,5 +273,9 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     """Takes out of texts what must not be kept."""
     silenced: Callable[[str | None], bool]
     """Whether the project of a folder has asked that nothing of it be remembered by itself."""
+    pauses: Callable[[], Sequence[Span]] = _never
+    """All pauses of the mind, as they are now."""
+    admitted: Callable[[Sequence[str], Sequence[str]], bool] = _all
+    """Whether the settings let a project in, by its scopes and its folders; see `mnemic.actors.leaving_out`."""
     identity: Digest
     """The mind's keyed hash: what makes capturing twice store once."""

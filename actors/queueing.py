@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os.path
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from mnemic.actors.ambient import Drained, Queued, QueueTranscripts, WaitingCounts
 from mnemic.actors.changes import Change, FinishTranscript, QueueTranscript, named_once
@@ -37,13 +37,11 @@ class Queueing:
         snapshots: Snapshots,
         measure: Measure,
         transcribing: Transcribing,
-        silenced: Callable[[str | None], bool],
         silence_s: float,
     ) -> None:
         self._snapshots = snapshots
         self._measure = measure
         self._transcribing = transcribing
-        self._silenced = silenced
         self._silence_us = round(silence_s * 1e6)
         self._taken: dict[str, tuple[int, str]] = {}  # of those half read: items, and what could not be kept
 
@@ -114,7 +112,7 @@ class Queueing:
         extent = self._measure(path)  # before: what is written meanwhile has changed it since
         try:
             taken = self._transcribing.take(
-                Take(path=path, format=format, scope=None, skip=skip), context, self._silenced
+                Take(path=path, format=format, scope=None, skip=skip), context, by_itself=True
             )
         except BadInput as error:
             return self._finish(path, 0, str(error), context)
@@ -126,7 +124,7 @@ class Queueing:
         unkept = unkept or next((why for _, why in taken.malformed if why.startswith(UNKEPT)), "")
         if not taken.done:
             self._taken[path] = taken.taken, unkept
-            return Drained(new=taken.new, known=taken.known, transcript=path, more=True)
+            return Drained(new=taken.new, known=taken.known, left_out=taken.left_out, transcript=path, more=True)
         size_bytes = taken.position_bytes if extent is None else extent.size_bytes
         return self._finish(path, size_bytes, unkept, context, taken)
 
@@ -154,8 +152,8 @@ class Queueing:
     def _finish(self, path: str, size_bytes: int, why: str, context: Context, taken: Taken | None = None) -> Drained:
         finished = FinishTranscript(path=path, size_bytes=size_bytes, why=str(printable(why)))
         keep([finished], named_once("finish", context.trace, path.encode()), context)
-        new, known = (0, 0) if taken is None else (taken.new, taken.known)
-        return Drained(new=new, known=known, transcript=path, more=True)
+        new, known, left_out = (0, 0, 0) if taken is None else (taken.new, taken.known, taken.left_out)
+        return Drained(new=new, known=known, left_out=left_out, transcript=path, more=True)
 
 
 def _queued(path: str, format: str, due_at: int, changed_at: int) -> QueueTranscript:

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from mnemic.actors.changes import EncoderName
 from mnemic.actors.snapshot import Columns, Postings, Retired, Snapshot, Superseded
-from mnemic.algorithms.scan import Coded
+from mnemic.algorithms.scan import Coded, pack, scores
 
 __all__ = ["Recollection"]
 
 _EMPTY = np.empty(0, np.int64)
+_NOWHERE = np.iinfo(np.int64).max
 
 
 class _Growing:
@@ -89,6 +90,29 @@ class Recollection:
         coded = Coded(self._vectors.view(), self._codes.view(), self._scales.view())
         return coded, self._memory_of_window.view(), self._start_of_window.view()
 
+    def cosines(
+        self, vector: bytes, visible: NDArray[np.bool_], exact: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """For each visible memory the cosine of its best window, NaN where it has none, and where that window starts.
+
+        Args:
+            vector: what they are compared with, ``(dimensions,) float32`` of unit length.
+            exact: how many of the best windows have exact cosines, besides those that tie.
+        """
+        coded, memory, start = self.windows()
+        best = np.full(len(visible), -np.inf, np.float32)
+        where = np.full(len(best), _NOWHERE)
+        seen = np.flatnonzero(visible[memory])
+        if len(seen):
+            query = np.frombuffer(vector, np.float32)
+            cosines = scores(coded, query, allowed=pack(visible[memory]), exact=exact)[seen]
+            of, start = memory[seen], start[seen]
+            np.maximum.at(best, of, cosines)
+            first = cosines == best[of]  # of equal windows of one memory the earliest
+            np.minimum.at(where, of[first], start[first])
+        none = where == _NOWHERE
+        return np.where(none, np.nan, best.astype(np.float64)), np.where(none, -1, where)
+
     def located(self, postings: Postings) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Postings with positions in the columns instead of rows."""
         return np.searchsorted(self.columns.row, postings.row), postings.frequency
@@ -114,9 +138,28 @@ class Recollection:
             if not len(link) or (as_of is not None and int(self._superseded.at[link[0]]) > as_of):
                 return None
             row = int(self._superseded.new[link[0]])
-            at = self._retired.at[self._retired.row == row]
-            if not len(at) or (as_of is not None and int(at[0]) > as_of):
+            if not self._gone(row, as_of):
                 return row
+
+    def replaced(self, row: int, as_of: int | None) -> list[int]:
+        """The rows of what the memory of this row stood for then, in the order they were kept."""
+        if self._gone(row, as_of):
+            return []
+        found: list[int] = []
+        waiting = [row]
+        while waiting:
+            new = waiting.pop()
+            said = self._superseded.at <= (_NOWHERE if as_of is None else as_of)
+            for old in self._superseded.old[(self._superseded.new == new) & said].tolist():
+                found.append(old)
+                if self._gone(old, as_of):  # what it had replaced is replaced by what replaced it
+                    waiting.append(old)
+        return sorted(found)
+
+    def _gone(self, row: int, as_of: int | None) -> bool:
+        """Whether the memory of a row was retired by then."""
+        at = self._retired.at[self._retired.row == row]
+        return bool(len(at)) and (as_of is None or int(at[0]) <= as_of)
 
     def _follow_windows(self, snapshot: Snapshot, encoder: EncoderName) -> None:
         if encoder != self._encoder:

@@ -10,19 +10,22 @@ A question is embedded by the Embedder, before anything that is only pending; wi
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.actors.alike import FindSimilar, SimilarFound
 from mnemic.actors.ambient import Brief, Briefed
 from mnemic.actors.briefing import BUDGET_TOKENS
-from mnemic.actors.changes import RecordRecall, named_once
+from mnemic.actors.changes import Part, RecordRecall, named_once
 from mnemic.actors.contract import CONTRACT, Context, Setting
 from mnemic.actors.errors import InvalidValue, ModelError, RuntimeFault
-from mnemic.actors.events import KINDS, printable
+from mnemic.actors.events import KINDS, printable, to_bytes, to_text
 from mnemic.actors.excerpts import BYTES_A_TOKEN, excerpt, tokens_of
+from mnemic.actors.leaving_out import paused_at
 from mnemic.actors.messages import (
     Apply,
     Count,
@@ -39,15 +42,21 @@ from mnemic.actors.messages import (
     ScopeFound,
     Trace,
 )
-from mnemic.actors.ports import Ports
+from mnemic.actors.ports import Ports, Span
 from mnemic.actors.recollection import Recollection
 from mnemic.actors.scopes import existing_scope, scopes_below
+from mnemic.actors.scoping import ListScopes, Scopes
+from mnemic.actors.seen import GivenListed, MemoriesListed, ShownMemories, UseCounted
+from mnemic.actors.selecting import Survey, Surveyed
+from mnemic.actors.showing import SHOWS, show
+from mnemic.actors.similarity import similar_to
 from mnemic.actors.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.terms import terms_of
 from mnemic.actors.unasked import Telling, tell_unasked
+from mnemic.algorithms import private
 from mnemic.algorithms.bm25 import bm25, bm25_grouped
 from mnemic.algorithms.fusion import Fused, Signal, fuse, rank
-from mnemic.algorithms.scan import NATIVE, RESCORE, backend, pack, scores
+from mnemic.algorithms.scan import NATIVE, RESCORE, backend
 
 __all__ = ["NOT_NATIVE", "RetrieverActor"]
 
@@ -56,7 +65,6 @@ SIGNALS = ("dense", "lexical", "session")
 _ABOVE = 1e-3  # a correction stands this much above what it replaces
 _CANDIDATES_TRACED = 200
 _LEAST_EXCERPT_BYTES = 256  # a shorter stretch of a longer text tells too little: that text is left out
-_NOWHERE = np.iinfo(np.int64).max
 _EMBED_TIMEOUT_S = 10.0  # an Embedder that hangs must leave time for the words to answer
 
 Floats = NDArray[np.float64]
@@ -66,7 +74,17 @@ class RetrieverActor:
     """Answers recalls."""
 
     contract: ClassVar[int] = CONTRACT
-    takes: ClassVar[tuple[type, ...]] = (Recall, GetMemories, FindScope, Count, Brief)
+    takes: ClassVar[tuple[type, ...]] = (
+        Recall,
+        GetMemories,
+        FindScope,
+        ListScopes,
+        FindSimilar,
+        Survey,
+        Count,
+        *SHOWS,
+        Brief,
+    )
     settings: ClassVar[tuple[Setting, ...]] = (
         Setting("recall.k", 10, "memories", "How many hits a recall gives unless it says.", 1),
         Setting("recall.hit_bytes", 8192, "bytes", "Of a longer memory the best stretch is given, with its place.", 64),
@@ -87,8 +105,16 @@ class RetrieverActor:
     )
     pinned: ClassVar[bool] = True
 
-    def __init__(self, source: SnapshotSource, hit_bytes: int, k: int = 10, telling: Telling | None = None) -> None:
+    def __init__(
+        self,
+        source: SnapshotSource,
+        hit_bytes: int,
+        k: int = 10,
+        telling: Telling | None = None,
+        pauses: Callable[[], Sequence[Span]] = lambda: (),
+    ) -> None:
         self._source = source
+        self._pauses = pauses
         self._telling = telling or Telling()
         self._k = k
         self._hit_bytes = hit_bytes
@@ -101,7 +127,8 @@ class RetrieverActor:
         telling = Telling(
             settings["brief.budget_tokens"], settings["brief.subagents"], settings["brief.tracked_scopes"]
         )
-        return cls(ports.open_snapshots(), settings["recall.hit_bytes"], settings["recall.k"], telling)
+        hit_bytes, k = settings["recall.hit_bytes"], settings["recall.k"]
+        return cls(ports.open_snapshots(), hit_bytes, k, telling, ports.pauses)
 
     @staticmethod
     def foresees(message: Any) -> tuple[Any, ...]:
@@ -110,19 +137,45 @@ class RetrieverActor:
             return (EmbedQuery(text=message.query),)
         if isinstance(message, Brief) and message.occasion == "prompt":
             return (EmbedQuery(text=message.prompt),)
+        if isinstance(message, FindSimilar):
+            return (EmbedQuery(text=message.text),)
         return ()
 
-    def handle(self, message: Any, context: Context) -> Recalled | Memories | ScopeFound | Counts | Briefed:
-        """Answer a recall, give memories whole, find a scope, count, or say what an assistant should know unasked.
+    def handle(
+        self, message: Any, context: Context
+    ) -> (
+        Recalled
+        | Memories
+        | ScopeFound
+        | Scopes
+        | SimilarFound
+        | Surveyed
+        | Counts
+        | Briefed
+        | MemoriesListed
+        | GivenListed
+        | ShownMemories
+        | UseCounted
+        | None
+    ):
+        """Recall, give memories whole, find a scope, count, show, or say what an assistant should know unasked.
 
         Raises:
             UnknownScope, InvalidValue, NoSuchMemory: what was asked for cannot be.
         """
         if isinstance(message, Recall):
             return self.recall(message, context)
+        if isinstance(message, SHOWS):
+            return show(message, self._source, context)
         if isinstance(message, Brief):
             return tell_unasked(message, self._telling, self._source, self, context)
+        if isinstance(message, FindSimilar):
+            return similar_to(message, self._memory, self._source, context)
         with self._source.snapshot() as snapshot:
+            if isinstance(message, Survey):
+                return snapshot.survey(message.selection, message.shown)
+            if isinstance(message, ListScopes):
+                return Scopes(scopes=tuple(snapshot.known_scopes()), undo=snapshot.unscoping())
             if isinstance(message, GetMemories):
                 return Memories(memories=tuple(snapshot.records(snapshot.rows_of(message.ids))))
             if isinstance(message, FindScope):
@@ -165,8 +218,16 @@ class RetrieverActor:
             hits, left_out, used = self._hits(recall, k, snapshot, terms, order, fused, prior, windows)
             candidates = self._candidates(snapshot, signals, order) if recall.trace else ()
         if recall.observe:
-            ids = tuple(hit.id for hit in hits)
-            record = RecordRecall(query=printable(recall.query), scope=recall.scope, returned=ids)
+            unkept = recall.private or paused_at(self._pauses(), context.clock.now_us())
+            record = RecordRecall(
+                query="" if unkept else to_text(private.drop(to_bytes(printable(recall.query)))[0]),
+                scope=printable(recall.scope),
+                returned=tuple(hit.id for hit in hits),
+                assistant=printable(recall.assistant),
+                session=printable(recall.asking),
+                parts=tuple(map(_part, hits)),
+                tokens=used,
+            )
             key = named_once("recall", context.trace, record.query.encode(), record.scope.encode())
             context.tell(Apply(changes=(record,), key=key, author="retriever", run=context.trace))
         return Recalled(
@@ -219,7 +280,7 @@ class RetrieverActor:
         signals: list[Signal] = []
         windows = None
         if asked is not None:
-            dense, windows = self._dense(asked, visible, max(RESCORE, 4 * k))
+            dense, windows = self._memory.cosines(asked.vector, visible, max(RESCORE, 4 * k))
             signals.append(Signal("dense", dense))
             pending = int(np.count_nonzero(visible & np.isnan(dense)))
             if pending:
@@ -236,26 +297,6 @@ class RetrieverActor:
                 scores = bm25_grouped(postings, columns.words, visible, columns.session)
                 signals.append(Signal("session", scores, floor=0.0))
         return signals, windows
-
-    def _dense(self, asked: QueryEmbedded, visible: NDArray[np.bool_], exact: int) -> tuple[Floats, NDArray[np.int64]]:
-        """For each visible memory the cosine of its best window, NaN where it has none, and where that window starts.
-
-        Args:
-            exact: how many of the best windows have exact cosines, besides those that tie.
-        """
-        coded, memory, start = self._memory.windows()
-        best = np.full(len(visible), -np.inf, np.float32)
-        where = np.full(len(best), _NOWHERE)
-        seen = np.flatnonzero(visible[memory])
-        if len(seen):
-            query = np.frombuffer(asked.vector, np.float32)
-            cosines = scores(coded, query, allowed=pack(visible[memory]), exact=exact)[seen]
-            of, start = memory[seen], start[seen]
-            np.maximum.at(best, of, cosines)
-            first = cosines == best[of]  # of equal windows of one memory the earliest
-            np.minimum.at(where, of[first], start[first])
-        none = where == _NOWHERE
-        return np.where(none, np.nan, best.astype(np.float64)), np.where(none, -1, where)
 
     def _corrected(self, recall: Recall, scores: Floats, speaking: NDArray[np.bool_]) -> Floats:
         """The scores, each correction lifted above what it replaces; `speaking` then holds those that were lifted too.
@@ -305,7 +346,8 @@ class RetrieverActor:
             if prior[index]:
                 why["prior"] = float(prior[index])
             newer = self._memory.replacement(row, recall.as_of)
-            hits.append(_hit(memory, part, offset, why, None if newer is None else snapshot.records([newer])[0].id))
+            older = snapshot.ids_of(self._memory.replaced(row, recall.as_of))
+            hits.append(_hit(memory, part, offset, why, snapshot.ids_of([] if newer is None else [newer]), older))
         return hits, left_out, used
 
     def _candidates(self, snapshot: Snapshot, signals: list[Signal], order: NDArray[np.int64]) -> tuple[Trace, ...]:
@@ -324,7 +366,9 @@ def _unheard(done: int, total: int | None) -> None:
     """Report to nobody."""
 
 
-def _hit(memory: Memory, part: bytes, offset: int, why: dict[str, float], superseded_by: bytes | None) -> Hit:
+def _hit(
+    memory: Memory, part: bytes, offset: int, why: dict[str, float], newer: list[bytes], older: list[bytes]
+) -> Hit:
     return Hit(
         id=memory.id,
         source_id=memory.source_id,
@@ -340,8 +384,15 @@ def _hit(memory: Memory, part: bytes, offset: int, why: dict[str, float], supers
         said_at=memory.said_at,
         score=sum(why.values()),
         why=why,
-        superseded_by=superseded_by,
+        superseded_by=newer[0] if newer else None,
+        supersedes=tuple(older),
     )
+
+
+def _part(hit: Hit) -> Part:
+    """What was given of a memory, and why: what each signal contributed."""
+    why = ", ".join(f"{name} {share:.2f}" for name, share in hit.why.items())
+    return Part(memory=hit.id, start=hit.start_byte, stop=hit.start_byte + len(hit.text), why=why)
 
 
 def _check(recall: Recall) -> None:

@@ -16,10 +16,14 @@ from mnemic.actors.ambient import Brief
 from mnemic.actors.changes import Counted, EncoderName, TranscriptState
 from mnemic.actors.material import Material
 from mnemic.actors.messages import Counts, Memory
+from mnemic.actors.scoping import Known, Rescoping
+from mnemic.actors.selecting import Selection, Surveyed
 
 if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
     import numpy as np
     from numpy.typing import NDArray
+
+    from mnemic.actors.seen import CountUse, GivenListed, ListGiven, ListMemories, MemoriesListed, Shown, UseCounted
 
 __all__ = [
     "Aside",
@@ -182,7 +186,15 @@ class Snapshot(Protocol):
         ...
 
     def scope_of(self, project: str) -> str | None:
-        """The path of a project's scope, if anything was ever captured there."""
+        """The path of a project's scope, its own or the one it was merged into, if anything was captured there."""
+        ...
+
+    def known_scopes(self) -> list[Known]:
+        """All scopes, by path."""
+        ...
+
+    def unscoping(self) -> tuple[Rescoping, ...]:
+        """What takes back the last change of scopes that is not taken back yet; empty where there is none."""
         ...
 
     def session_numbers(self, name: str) -> list[int]:
@@ -265,6 +277,10 @@ class Snapshot(Protocol):
         """Paths and formats of the transcripts that could not be read the last time."""
         ...
 
+    def is_silenced(self, assistant: str, session: str) -> bool:
+        """Whether a conversation was to be left alone."""
+        ...
+
     def aside(self, after_row: int, limit: int) -> list[Aside]:
         """Records that are set aside, of rows after one."""
         ...
@@ -277,8 +293,50 @@ class Snapshot(Protocol):
         """What there is to tell an assistant at the start of a session."""
         ...
 
+    def selected(self, selection: Selection) -> list[bytes]:
+        """Ids of the memories that are meant, in the order they were kept.
+
+        Raises:
+            NoSuchMemory, UnknownScope, InvalidValue: there is nothing of that name.
+        """
+        ...
+
+    def survey(self, selection: Selection, shown: int) -> Surveyed:
+        """What a selection holds, and how so many of its memories begin.
+
+        Raises:
+            NoSuchMemory, UnknownScope, InvalidValue: there is nothing of that name.
+        """
+        ...
+
     def given(self, assistant: str, session: str) -> frozenset[bytes]:
-        """Ids of the memories that a session was given unasked."""
+        """Ids of the memories that a session was given."""
+        ...
+
+    def listed(
+        self, asked: ListMemories, scopes: Sequence[int] | None, sessions: Sequence[int] | None
+    ) -> MemoriesListed:
+        """A page of memories, of these scopes and conversations only where they are given.
+
+        Raises:
+            InvalidValue: the cursor is none.
+        """
+        ...
+
+    def givings(self, asked: ListGiven) -> GivenListed:
+        """A page of what was given.
+
+        Raises:
+            InvalidValue: the cursor is none.
+        """
+        ...
+
+    def shown(self, row: int) -> Shown:
+        """The memory of a row with all that belongs to it."""
+        ...
+
+    def use(self, asked: CountUse, now: int) -> UseCounted:
+        """What was kept and given, by project and week; `now` is world time, microseconds."""
         ...
 
 

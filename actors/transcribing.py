@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from mnemic.actors.changes import AddMemory, Change, named_once
+from mnemic.actors.changes import AddMemory, Change, Place, named_once
 from mnemic.actors.contract import Context
 from mnemic.actors.counting import Counting
 from mnemic.actors.errors import SourceUnreadable
 from mnemic.actors.events import Event, Malformed
 from mnemic.actors.keeping import Keeping, flaw, keep
+from mnemic.actors.leaving_out import LeavingOut, marks
 from mnemic.actors.messages import Kept, Take, Taken
 from mnemic.actors.ports import Source, TranscriptOpener
 from mnemic.actors.snapshot import Snapshots
@@ -28,20 +29,28 @@ class Transcribing:
     """Takes in transcripts, and remembers those that are half read."""
 
     def __init__(
-        self, opener: TranscriptOpener, keeping: Keeping, snapshots: Snapshots, batch_events: int, batch_bytes: int
+        self,
+        opener: TranscriptOpener,
+        keeping: Keeping,
+        leaving_out: LeavingOut,
+        snapshots: Snapshots,
+        batch_events: int,
+        batch_bytes: int,
     ) -> None:
         self._open = opener
         self._keeping = keeping
+        self._leaving_out = leaving_out
         self._snapshots = snapshots
         self._batch_events = batch_events
         self._batch_bytes = batch_bytes
         self._readings: dict[tuple[str, str, str | None], _Reading] = {}
 
-    def take(self, message: Take, context: Context, silenced: Callable[[str | None], bool] | None = None) -> Taken:
+    def take(self, message: Take, context: Context, *, by_itself: bool = False) -> Taken:
         """Take in the next part.
 
         Args:
-            silenced: whether what was said in a folder is passed over; ``None`` where somebody asked for it.
+            by_itself: whether nobody asked for it: then what was said in a silenced folder, in a pause, or in a session
+                that was to be left alone is passed over.
 
         Raises:
             SourceUnreadable, AmbiguousFormat: nothing of this part was kept; earlier parts are.
@@ -56,11 +65,13 @@ class Transcribing:
             if message.skip and reading.source.size_bytes is None:
                 reading.source.close()
                 raise SourceUnreadable(path=message.path, why="the reading broke off, and a pipe cannot be read again")
+        reading.leaves_out = lambda event, at: self._leaves_out(event, at, message.scope, by_itself)
         try:
             for item, first, _ in reading.items(message.skip):  # earlier parts have taken them; their memories are kept
-                if isinstance(item, Event) and not (silenced and silenced(item.cwd)):
+                if isinstance(item, Event):
                     reading.count(item, first)
-            taken = self._part(reading, message, context, silenced)
+            reading.left_out = 0
+            taken = self._part(reading, message, context, by_itself)
         except BaseException:
             reading.source.close()
             raise
@@ -76,30 +87,38 @@ class Transcribing:
             reading.source.close()
         self._readings.clear()
 
-    def _part(
-        self, reading: _Reading, message: Take, context: Context, silenced: Callable[[str | None], bool] | None
-    ) -> Taken:
+    def _leaves_out(self, event: Event, at: int | None, scope: str | None, by_itself: bool) -> bool:
+        place = self._place(event, scope, by_itself)
+        return self._leaving_out.of_transcript(event, place, at, by_itself=by_itself)
+
+    def _place(self, event: Event, scope: str | None, by_itself: bool) -> Place | str:
+        return self._keeping.place(event, scope, anyway=by_itself)
+
+    def _part(self, reading: _Reading, message: Take, context: Context, by_itself: bool) -> Taken:
         changes: list[Change] = []
         named: list[str] = []
         by_id: list[bool] = []  # whether the host gave the event an id
         malformed: list[tuple[int, str]] = []
+        told: list[Event] = []
         size, done = 0, True
         for count, (item, first, identity) in enumerate(reading.items(None), start=1):
             if isinstance(item, Malformed):
                 malformed.append((item.line, item.why))
-            elif not (silenced and silenced(item.cwd)):  # else it is counted as read, and by no word besides
+            elif item is not None:
                 reading.count(item, first)
-                place = self._keeping.place(item, message.scope, anyway=silenced is not None)
+                place = self._place(item, message.scope, by_itself)
                 if isinstance(place, str):
                     malformed.append((reading.taken, f"{UNKEPT}{place}"))
                 elif kept_by := self._keeping.changes(item, identity, place, context):
                     changes += kept_by
                     by_id.append(item.host_id is not None)
                     named.append(place.path)
+                    told.append(item)
                     size += len(item.text)
             if count >= self._batch_events or size >= self._batch_bytes:
                 done = False
                 break
+        changes += marks(told)
         identities = [change.identity for change in changes if isinstance(change, AddMemory)]
         if done and reading.counts:
             with self._snapshots.snapshot() as snapshot:
@@ -116,12 +135,14 @@ class Transcribing:
             position_bytes=reading.source.position_bytes,
             size_bytes=reading.source.size_bytes,
             new=sum(one.created for one in kept),
-            known=sum(not one.created for one in kept),
+            known=sum(not (one.created or one.erased) for one in kept),
             differing=sum(named and not one.same_text for named, one in zip(by_id, kept, strict=True)),
             elsewhere=0
             if message.scope is None
             else sum(not one.created and one.scope != asked for one, asked in zip(kept, named, strict=True)),
             retired=sum(one.retired_at is not None for one in kept),
+            erased=sum(one.erased for one in kept),
+            left_out=reading.left_out,
             malformed=tuple(malformed),
             scopes=tuple(sorted({one.scope for one in kept if one.created})),
         )
@@ -133,14 +154,22 @@ class _Reading:
     def __init__(self, source: Source, keeping: Keeping) -> None:
         self.source = source
         self.taken = 0
+        self.left_out = 0
+        """How many events were left out."""
+        self.leaves_out: Callable[[Event, int | None], bool] = lambda event, at: False
+        """Whether an event is left out; it is told when it happened, as far as the transcript has said."""
         self._items = iter(source)
         self._keeping = keeping
+        self._said_at: int | None = None
         self._occurred: Counter[bytes] = Counter()
         self.counts: dict[bytes, int] = {}
         """How often the texts occurred that hooks may have reported too, by the identity of the first occurrence."""
 
-    def items(self, up_to: int | None) -> Iterator[tuple[Event | Malformed, bytes, bytes]]:
-        """The next items, each with its first occurrence's identity and its own: up to that number, or to the end."""
+    def items(self, up_to: int | None) -> Iterator[tuple[Event | Malformed | None, bytes, bytes]]:
+        """The next items, each with its first occurrence's identity and its own: up to that number, or to the end.
+
+        What is left out is ``None``, and counts as no occurrence: hooks have not counted it either.
+        """
         while up_to is None or self.taken < up_to:
             item = next(self._items, None)
             if item is None:
@@ -150,6 +179,11 @@ class _Reading:
             if isinstance(item, Event) and (why := flaw(item)) is not None:
                 item = Malformed(line=self.taken, why=f"{UNKEPT}{why}")
             if isinstance(item, Event):
+                self._said_at = self._said_at if item.said_at is None else item.said_at
+                if self.leaves_out(item, self._said_at):
+                    self.left_out += 1
+                    yield None, first, identity
+                    continue
                 first = self._keeping.identity(item, 1)
                 self._occurred[first] += item.host_id is None
                 occurred = self._occurred[first]

@@ -6,6 +6,8 @@ finds are told only where they are surely about it (`mnemic.actors.sureness`), a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from mnemic.actors.ambient import Brief, Briefed
@@ -17,12 +19,13 @@ from mnemic.actors.events import printable, to_bytes, to_text
 from mnemic.actors.excerpts import densest, tokens_of
 from mnemic.actors.material import Quote
 from mnemic.actors.messages import Apply, Recall, Recalled
+from mnemic.actors.reasons import why_at_start, why_beside_prompt
 from mnemic.actors.scopes import existing_scope
 from mnemic.actors.snapshot import SnapshotSource
 from mnemic.actors.sureness import rarity, sure
 from mnemic.actors.terms import terms_of
 
-__all__ = ["MOST_RECALLED", "RECALLED_BYTES", "tell_unasked"]
+__all__ = ["MOST_RECALLED", "RECALLED_BYTES", "Telling", "given", "tell_unasked"]
 
 MOST_RECALLED = 3
 """So many memories at most are told beside a prompt."""
@@ -74,44 +77,84 @@ def tell_unasked(
     degraded: list[str] = []
     if asked.occasion == "session-start":
         with source.snapshot() as snapshot:
-            text, memories = compose_start(snapshot.start_material(asked), budget)
+            scope, material = existing_scope(snapshot, asked.place), snapshot.start_material(asked)
+        text, memories = compose_start(material, budget, asked.notices)
+        why = why_at_start(material, memories)
     else:
-        quotes, degraded = _surely_about(asked, source, retriever, context)
-        text, memories = compose_prompt(quotes, budget)
+        about, degraded = _surely_about(asked, source, retriever, context)
+        scope = about.scope
+        text, memories = compose_prompt(about.quotes, budget)
+        why = tuple(about.why[memory] for memory in memories)
     tokens = tokens_of(text.encode())
     if memories:
-        degraded += _record(asked, memories, tokens, context)
+        degraded += _record(given(asked, scope, text, memories, why), context)
     return Briefed(text=text, memories=memories, tokens=tokens, degraded=tuple(degraded))
+
+
+def given(
+    asked: Brief, scope: str | None, text: str, memories: tuple[bytes, ...], why: tuple[str, ...], at: int | None = None
+) -> RecordGiven:
+    """What the log keeps of what an assistant is told.
+
+    Args:
+        scope: path of the scope where it works.
+        why: why each of the memories was chosen.
+        at: system time it is told, where that is not when the log is written.
+    """
+    return RecordGiven(
+        assistant=printable(asked.assistant),
+        session=printable(asked.session),
+        occasion=asked.occasion,
+        memories=memories,
+        tokens=tokens_of(text.encode()),
+        scope=scope or "",
+        why=tuple(map(printable, why)),
+        text=text.encode(),
+        at=at,
+    )
+
+
+class _About(NamedTuple):
+    """What is surely about a prompt."""
+
+    scope: str | None = None
+    """Path of the scope that was looked through."""
+    quotes: tuple[Quote, ...] = ()
+    """Best first."""
+    why: Mapping[bytes, str] = MappingProxyType({})
+    """Why each is told, by id."""
 
 
 def _surely_about(
     asked: Brief, source: SnapshotSource, retriever: Recalling, context: Context
-) -> tuple[list[Quote], list[str]]:
+) -> tuple[_About, list[str]]:
     """The memories that are surely about a prompt and not known to its session, best first; and what took no part."""
     degraded: list[str] = []
     with source.snapshot() as snapshot:
         scope = existing_scope(snapshot, asked.place) if asked.place.path else None
         terms = terms_of(asked.prompt, snapshot, degraded) if scope else []
         if scope is None or not 0 < len(terms) <= _MOST_TERMS:
-            return [], degraded
-        given = snapshot.given(asked.assistant, asked.session)
+            return _About(), degraded
+        known = snapshot.given(asked.assistant, asked.session)
     found = retriever.recall(Recall(query=asked.prompt, k=_CANDIDATES, scope=scope, observe=False, trace=True), context)
     cosines = {one.id: one.raw.get("dense") for one in found.candidates}
     own, prompt = printable(asked.session), inline(to_bytes(asked.prompt))
     quotes: list[Quote] = []
+    why: dict[bytes, str] = {}
     with source.snapshot() as snapshot:
         memories = retriever.memories()
         rarities = {term: rarity(memories, len(snapshot.postings(term).row)) for term in terms}
         for hit in found.hits:
             if len(quotes) == MOST_RECALLED:
                 break
-            if hit.id in given or hit.superseded_by is not None or hit.session.partition("/")[0] == own:
+            if hit.id in known or hit.superseded_by is not None or hit.session.partition("/")[0] == own:
                 continue
             if inline(hit.text) in prompt:
                 continue
             part = densest(hit.text, RECALLED_BYTES, rarities)
             held = set(snapshot.stems(snapshot.words(f"{hit.speaker or ''} {to_text(part)}")))
             if sure(cosines.get(hit.id), rarities, held):
+                why[hit.id] = why_beside_prompt(cosines.get(hit.id), rarities, held)
                 quotes.append(
                     Quote(
                         id=hit.id,
@@ -122,16 +165,12 @@ def _surely_about(
                         kind=hit.kind,
                     )
                 )
-    return quotes, [*degraded, *found.degraded]
+    return _About(scope, tuple(quotes), why), [*degraded, *found.degraded]
 
 
-def _record(asked: Brief, memories: tuple[bytes, ...], tokens: int, context: Context) -> list[str]:
+def _record(change: RecordGiven, context: Context) -> list[str]:
     """Keep in the log what was given, before it is: it is then never given twice. Says what went wrong, if it did."""
-    assistant, session = printable(asked.assistant), printable(asked.session)
-    change = RecordGiven(
-        assistant=assistant, session=session, occasion=asked.occasion, memories=memories, tokens=tokens
-    )
-    key = named_once("given", context.trace, assistant.encode(), session.encode(), *memories)
+    key = named_once("given", context.trace, change.assistant.encode(), change.session.encode(), *change.memories)
     apply = Apply(changes=(change,), key=key, author="retriever", run=context.trace)
     try:
         context.ask(apply, _RECORD_TIMEOUT_S)

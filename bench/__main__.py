@@ -25,6 +25,7 @@ BENCHES = {
     "hook": "a hook as a whole process: time, memory and size, beside a bare `true` and the hook in Python",
     "kill": "random kill -9 under load: what was acknowledged, and how long until it is back (exits with 1 on a loss)",
     "locomo": "LoCoMo's conversations, captured and asked: quality, speed, size, plaintext (needs --data)",
+    "owner": "what the owner of a large mind does: log, erase, backup, restore, rekey, export, import; whole commands",
     "scan": "the best ten of very many vectors: the native scan beside NumPy, sqlite-vec and usearch; one thread",
     "scrub": "taking secrets out of turns, tool output and hostile text, beside detect-secrets; one thread",
     "soak": "very many mixed requests to one process: resident memory and descriptors over time",

@@ -49,7 +49,7 @@ def _ray(mind: MindFolder, keys: Keys) -> Iterator[Engine]:
     try:
         from mnemic.runtime.ray_engine import RayEngine
 
-        seal = MindSeal(key=mind.key, check=keys.check, run=run_name())
+        seal = MindSeal(key=mind.key, card=mind.card, check=keys.check, run=run_name())
         engine = RayEngine(ray.cluster, SystemClock(), seal, namespace="mnemic-contract", stop_timeout_s=10.0)
         yield engine
         engine.close()

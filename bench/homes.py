@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from mnemic.actors.changes import AddEncoder, AddMemory, AddVectors, Change, EncoderName, Meaning, Place
@@ -67,12 +68,15 @@ class Corpus:
         return " ".join(self._random.choice(self._words, size, p=self._share))
 
 
-def fill_home(home: Path, memories: int, *, seed: int, encoder: Encoder | None, settings: str = STILL) -> list[str]:
+def fill_home(
+    home: Path, memories: int, *, seed: int, encoder: Encoder | None, settings: str = STILL, projects: int = 1
+) -> list[str]:
     """Make a home with a mind of so many memories; returns their texts.
 
     Args:
         encoder: whose vectors they pretend to have; where absent, they have none.
         settings: its ``mnemic.toml``.
+        projects: how many scopes they are in, each of as many in a row; where more than one, below that of `PLACE`.
 
     Raises:
         MindExists: there is one already.
@@ -84,6 +88,11 @@ def fill_home(home: Path, memories: int, *, seed: int, encoder: Encoder | None, 
     _, keys = open_mind(home, MIND)
     corpus, name = Corpus(seed), None
     texts = corpus.texts(memories)
+    if projects > 1:
+        among = [msgspec.structs.replace(PLACE, path=f"{PLACE.path}/{number}") for number in range(projects)]
+        places = [among[number * projects // memories] for number in range(memories)]
+    else:
+        places = [PLACE] * memories
     store = Store.open(folder.store, keys)
     try:
         if encoder is not None:
@@ -91,7 +100,7 @@ def fill_home(home: Path, memories: int, *, seed: int, encoder: Encoder | None, 
             room: tuple[Change, ...] = (AddEncoder(encoder=name, dimensions=encoder.dimensions),)
             store.apply(room, at=clock.now_us(), key=b"bench/encoder", author="bench", run="bench")
         for start in range(0, memories, _BATCH):
-            added = list(_memories(texts[start : start + _BATCH], start, clock.now_us()))
+            added = list(_memories(texts[start : start + _BATCH], start, clock.now_us(), places))
             changes: list[Change] = [*added]
             if name is not None and encoder is not None:
                 meanings = tuple(_meaning(one) for one in added)
@@ -130,7 +139,7 @@ def quick_check(folder: MindFolder, keys: Keys) -> str:
         connection.close()
 
 
-def _memories(texts: list[str], first: int, now_us: int) -> Iterator[AddMemory]:
+def _memories(texts: list[str], first: int, now_us: int, places: list[Place]) -> Iterator[AddMemory]:
     for number, text in enumerate(texts, first):
         digest = hashlib.sha256(b"bench/%d" % number).digest()
         said_at = now_us - (1_000_000 - number) * 1_000_000
@@ -139,7 +148,7 @@ def _memories(texts: list[str], first: int, now_us: int) -> Iterator[AddMemory]:
             identity=digest,
             assistant="bench",
             session=f"session-{number // _SESSION_TURNS}",
-            place=PLACE,
+            place=places[number],
             kind="turn",
             role="user" if number % 2 else "assistant",
             text=text.encode(),

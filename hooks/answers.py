@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from mnemic.actors.ambient import Briefed, Occasion
@@ -41,26 +42,28 @@ def takes(assistant: str, event: str) -> bool:
     return (assistant, event) in _EVENTS
 
 
-def answer(assistant: str, occasion: Occasion | None, briefed: Briefed) -> bytes:
+def answer(assistant: str, occasion: Occasion | None, briefed: Briefed, notices: Sequence[str] = ()) -> bytes:
     """The exact bytes for a hook's standard output; none where the host is told nothing, or is not known.
 
     Args:
         occasion: when it is told; ``None`` where nothing is.
+        notices: what the user is shown beside, a sentence each; the model reads it in what is told.
     """
     if not briefed.text or occasion is None or not takes(assistant, occasion):
         return _json({}) if assistant == "cursor" else b""
     if assistant == "cursor":
         return _json({"additional_context": briefed.text})
     if assistant == "opencode":
-        return _json({"context": briefed.text, "shown": shown(briefed)})
+        return _json({"context": briefed.text, "shown": shown(briefed, notices)})
     context = {"hookEventName": _EVENTS[assistant, occasion], "additionalContext": briefed.text}
-    return _json({"hookSpecificOutput": context, "systemMessage": shown(briefed)})
+    return _json({"hookSpecificOutput": context, "systemMessage": shown(briefed, notices)})
 
 
-def shown(briefed: Briefed) -> str:
+def shown(briefed: Briefed, notices: Sequence[str] = ()) -> str:
     """What the user is shown of it."""
     count = len(briefed.memories)
-    return f"Mnemic: {count} {'memory' if count == 1 else 'memories'}, {briefed.tokens} tokens"
+    told = f"{count} {'memory' if count == 1 else 'memories'}, {briefed.tokens} tokens"
+    return f"Mnemic: {' '.join([*notices, *([] if notices and not count else [told])])}"
 
 
 def _json(value: dict[str, Any]) -> bytes:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -32,6 +33,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """What the user said, where the occasion is a prompt."""
     again: bool = False
     """Whether the session was compacted, and has lost what it was told."""
+    goes_on: bool = False
+    """Whether a session starts that goes on with an earlier one: it has what it was told."""
     check: str = ""
     """What is asked where somebody only tries whether hooks are answered."""
 
@@ -48,6 +51,8 @@ def asked_by(assistant: str, event: str, payload: bytes) -> Asked:
     session = f"{session}/{agent}" if agent else session
     if event == "session-start" and given.get("source") != "resume":
         return Asked(occasion="session-start", session=session, again=given.get("source") == "compact")
+    if event == "session-start":
+        return Asked(occasion=None, session=session, goes_on=True)
     if event == "prompt" and (prompt := _prompt(assistant, event, payload)):
         return Asked(occasion="prompt", session=session, prompt=prompt)
     return Asked(occasion=None)
@@ -64,11 +69,14 @@ def answered_by(said: bytes, check: str) -> int | None:
     return int(pid) if head == f"mnemic-check {check}" and pid.isascii() and pid.isdigit() else None
 
 
-def brief_for(assistant: str, asked: Asked, place: Place, *, tracked: bool = False) -> Brief:
+def brief_for(
+    assistant: str, asked: Asked, place: Place, *, tracked: bool = False, notices: Sequence[str] = ()
+) -> Brief:
     """The message that asks for what a hook asks.
 
     Args:
         tracked: whether a file that came with the project's repository says which place it is.
+        notices: what is to be said first.
     """
     assert asked.occasion is not None
     return Brief(
@@ -79,6 +87,7 @@ def brief_for(assistant: str, asked: Asked, place: Place, *, tracked: bool = Fal
         prompt=asked.prompt,
         again=asked.again,
         tracked=tracked,
+        notices=tuple(notices),
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from mnemic.actors.events import Event, Kind, Role, to_bytes
 from mnemic.hooks.lines import Bad, Json, MakeEvent, is_own_tool, microseconds, render_call, text_of
 from mnemic.hooks.own import without_own
+from mnemic.hooks.started import claude_by_program
 
 __all__ = ["ASSISTANT", "ClaudeReader", "blocks_text", "files_in", "injected", "is_claude", "typed_or_injected"]
 
@@ -168,6 +169,8 @@ class _Maker:
             "said_at": microseconds(line.get("timestamp")),
             "cwd": text_of(line.get("cwd")),
             "branch": text_of(line.get("gitBranch")),
+            "headless": claude_by_program(line.get("entrypoint")),
+            "subagent": bool(line.get("isSidechain")),
         }
 
     def __call__(self, kind: Kind, role: Role, text: str, **more: Any) -> Event:

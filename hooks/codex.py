@@ -25,6 +25,7 @@ from mnemic.hooks.codex_shapes import (
 from mnemic.hooks.codex_turns import Telling, Turns
 from mnemic.hooks.lines import Bad, Json, is_own_tool, microseconds, text_of
 from mnemic.hooks.own import without_own
+from mnemic.hooks.started import codex_by_program
 
 __all__ = ["ASSISTANT", "CodexReader", "is_codex"]
 
@@ -49,6 +50,7 @@ class CodexReader:
         self._own_from: int | None = None
         self._cwd: str | None = None
         self._branch: str | None = None
+        self._held: dict[str, tuple[bool, bool]] = {}  # sessions: whether headless, whether a subagent's
         self._calls: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._ends: dict[str, Outcome] = {}
         self._turns = Turns()
@@ -96,6 +98,7 @@ class CodexReader:
             self._own_from = start if isinstance(start, int) else None
         elif thread != self._thread:  # history copied from the thread this one was forked from
             self._session = session
+        self._held.setdefault(session, (codex_by_program(payload), session != thread))
         self._cwd = text_of(payload.get("cwd")) or self._cwd
         git = payload.get("git")
         self._branch = (text_of(git.get("branch")) if isinstance(git, dict) else None) or self._branch
@@ -216,6 +219,7 @@ class CodexReader:
     ) -> Event:
         if self._session is None:
             raise Bad("no session was named before it")
+        headless, subagent = self._held[self._session]
         return Event(
             assistant=ASSISTANT,
             session=self._session,
@@ -226,5 +230,7 @@ class CodexReader:
             said_at=said_at,
             cwd=self._cwd,
             branch=self._branch,
+            headless=headless,
+            subagent=subagent,
             **more,
         )

@@ -157,6 +157,7 @@ class _Maker:
             "source_id": text_of(message.get("id")),
             "said_at": microseconds(said_at) or microseconds(message.get("timestamp")),
             "cwd": cwd,
+            "subagent": "/" in session,
         }
 
     def __call__(self, kind: Kind, role: Role, text: str, **more: Any) -> Event:

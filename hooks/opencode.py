@@ -120,6 +120,7 @@ class _Maker:
             "session": session,
             "said_at": int(created) * 1000 if isinstance(created, int | float) and 0 < created < 1e15 else None,
             "cwd": (text_of(path.get("cwd")) if isinstance(path, dict) else None) or cwd,
+            "subagent": "/" in session,
         }
 
     def __call__(self, kind: Kind, role: Role, text: str, **more: Any) -> Event:

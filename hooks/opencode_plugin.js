@@ -4,7 +4,7 @@
 //
 // Each call of the executable gets one JSON object on its standard input: session_id (`<parent>/<child>` for a
 // subagent's), cwd, hook_event_name, transcript_path (OpenCode's database, with the session behind a #), and what
-// belongs to the event, as OpenCode gave it.
+// belongs to the event, as OpenCode gave it; and headless, where nobody sits in front of it (`opencode run`).
 import { spawn } from "node:child_process"
 import { existsSync } from "node:fs"
 import { homedir } from "node:os"
@@ -19,6 +19,7 @@ const RUN_MS = 10000 // after which what comes next is handed over all the same
 const EXIT_MS = 2000 // what is still being handed over when OpenCode leaves
 const LOOKUP_MS = 500
 const REMEMBERED_PARTS = 4096
+const HEADLESS = process.argv.slice(1, 6).includes("run")
 
 /** The promise's value, or the other value where it fails or takes too long. */
 const within = (promise, limitMs, otherwise) => {
@@ -85,6 +86,7 @@ export const Mnemic = async ({ client, directory }) => {
       cwd: session.cwd,
       hook_event_name: event,
       ...(path ? { transcript_path: `${path}#${id}` } : {}),
+      ...(HEADLESS ? { headless: true } : {}),
       ...more,
     }
     const answer = queue.then(() => within(run(event, payload, asked), RUN_MS, ""))

@@ -11,6 +11,7 @@ from typing import Any
 
 from mnemic.actors.events import Event, Kind, Record, Role, TranscriptAt, to_bytes
 from mnemic.hooks.lines import Bad, Json, text_of
+from mnemic.hooks.started import by_program
 
 __all__ = ["RecordEvents", "required"]
 
@@ -29,6 +30,8 @@ class RecordEvents:
             "said_at": record.at,
             "cwd": text_of(payload.get("cwd")) or record.cwd,
             "branch": record.branch,
+            "headless": by_program(record, payload),
+            "subagent": agent is not None or "/" in session,
         }
 
     def __call__(self, kind: Kind, role: Role, text: str, **more: Any) -> Event:

@@ -12,8 +12,9 @@ from importlib import import_module
 from typing import cast
 
 from mnemic.actors.errors import UnreadableRecord
-from mnemic.actors.events import Check, Happening, Record
+from mnemic.actors.events import SILENCED, Check, Happening, Record, Silence
 from mnemic.hooks.lines import Bad, Json, parse, text_of
+from mnemic.hooks.record_events import required
 
 __all__ = ["ADAPTERS", "read_record"]
 
@@ -45,6 +46,8 @@ def read_record(record: Record) -> list[Happening]:
             raise Bad("it is empty")
         if nonce := text_of(payload.get("mnemic_check")):
             return [Check(assistant=record.assistant, nonce=nonce)]
+        if record.event == SILENCED:
+            return [Silence(assistant=record.assistant, session=required(payload, "session_id"))]
         return list(_adapter(record.assistant)(record, payload))
     except Bad as bad:
         why = str(bad)

@@ -27,6 +27,7 @@ from mnemic.hooks.opencode_wiring import called_by_plugin
 from mnemic.hooks.wiring import read_text
 from mnemic.hooks.wiring_host import Host
 from mnemic.hooks.wiring_record import HostTrace
+from mnemic.runtime.pauses import pause_now
 
 __all__ = ["HostStatus", "ask", "fire", "look_at", "silenced", "wired_as"]
 
@@ -143,7 +144,7 @@ def _look_in(file: FileEdits, host: Host, status: HostStatus) -> None:
 
 
 def _look_around(host: Host, wiring: Wiring, clock: Clock, status: HostStatus) -> None:
-    status.wrong += silenced(wiring)
+    status.wrong += silenced(wiring, clock)
     blocked = host.blocked(wiring.environment)
     if blocked:
         status.wrong.append(f"its own settings keep hooks from running: {blocked}")
@@ -167,13 +168,16 @@ def _look_around(host: Host, wiring: Wiring, clock: Clock, status: HostStatus) -
 # --- the trial -------------------------------------------------------------------------------------------------------
 
 
-def silenced(wiring: Wiring) -> list[str]:
+def silenced(wiring: Wiring, clock: Clock) -> list[str]:
     """Why whatever its hooks are given would be kept nowhere, a sentence each."""
     why = []
     if not os.access(wiring.executable, os.X_OK):
         why.append(f"{wiring.executable} is missing: the hooks are silent, and keep nothing")
-    if wiring.environment.get("MNEMIC_OFF", "") not in ("", "0"):
-        why.append("MNEMIC_OFF is set here: hooks that see it keep nothing")
+    if (off := wiring.environment.get("MNEMIC_OFF", "")) not in ("", "0"):
+        what = "tell nothing" if off == "recall" else "keep nothing"
+        why.append(f"MNEMIC_OFF is set here: hooks that see it {what}")
+    if (held := pause_now(wiring.home / "minds" / wiring.mind, clock.now_us())) is not None:
+        why.append(held.sentence())
     return why
 
 

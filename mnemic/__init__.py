@@ -30,6 +30,7 @@ def open(
     engine: str = "embedded",
     clock: Clock | None = None,
     seed: bytes | None = None,
+    passphrase: str | None = None,
 ) -> Mind:
     """Open a mind, and make it where there is none. Close it, or use it in a ``with`` block.
 
@@ -39,11 +40,14 @@ def open(
         engine: where the actors run; ``embedded`` is this process.
         clock: gives the time; the machine's where absent.
         seed: what chance depends on, 32 bytes; the mind's own where absent.
+        passphrase: of a mind that is locked by one, or its recovery key; one that is made is locked by it.
 
     Raises:
+        mnemic.errors.MindLocked: it is locked by a passphrase, and none is given.
+        mnemic.errors.WrongPassphrase: that one does not open it.
         mnemic.errors.StoreError: it cannot be opened, and nothing was written.
         mnemic.errors.InvalidValue: a name, the engine or a setting is not valid.
     """
     from mnemic.mind import Mind  # here, because it loads NumPy and SQLite: `import mnemic` stays cheap
 
-    return Mind.open(home, mind, engine=engine, clock=clock, seed=seed, create=True)
+    return Mind.open(home, mind, engine=engine, clock=clock, seed=seed, passphrase=passphrase, create=True)

@@ -21,12 +21,16 @@ _HOME = {  # not hooks.json: leaving removes the one that it can read, and other
     "backups": BACKUP,
     "run": re.compile(r"serve\.(lock|json|new|err)|start\.lock|hook-start|queued-[\w.-]+|(http|mcp)\.sock"),
 }
+_WHOLE = (
+    r"key|lock|pauses|\.?mind\.json|mind\.json\.copy|\.?store(\.schema-\d+)?\.db(-wal|-shm|-journal)?|spool\.json"
+    r"|\.(pauses|mind\.json|mind\.json\.copy|spool\.json)-\w+"
+)
 _MIND = {
-    ".": re.compile(
-        r"key|\.?mind\.json|\.?store(\.schema-\d+)?\.db(-wal|-shm|-journal)?|spool\.json|\.spool\.json-\w+"
-    ),
+    ".": re.compile(_WHOLE),
     "spool": re.compile(r"[0-9a-f]{32}(\.\d+)?\.spool|losses|\.losses-\w+|\.new-\w+"),
     "spool/aside": re.compile(r"[0-9a-f]{32}\.spool"),
+    ".next": re.compile(_WHOLE),  # what was to take their place, and what is about to
+    ".swap": re.compile(rf"{_WHOLE}|swap\.json"),
 }
 _CARD = "mind.json"
 

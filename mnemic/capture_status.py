@@ -38,6 +38,8 @@ class CaptureStatus(msgspec.Struct, kw_only=True):
     """Records that could not be understood, and are kept aside."""
     scrubbed: dict[str, int]
     """Secrets taken out of texts, by type."""
+    left_out: tuple[str, ...] = ()
+    """What the settings leave out, a phrase each."""
     transcripts: int
     """Transcripts that wait to be taken in."""
     transcripts_bytes: int
@@ -54,6 +56,8 @@ class CaptureStatus(msgspec.Struct, kw_only=True):
             yield f"  {_sized(self.backlog.size_bytes)} wait in the spool, for {self.waits_s:.0f} s"
         if self.torn:
             yield f"  {_counted(self.torn, 'place')} of the spool held no whole record"
+        if self.left_out:
+            yield f"  left out by the settings: {'; '.join(self.left_out)}"
         if self.scrubbed:
             kinds = ", ".join(f"{kind} {count}" for kind, count in self.scrubbed.items())
             yield f"  secrets taken out: {kinds}"
@@ -97,6 +101,7 @@ def capture_status(spool: Path, waiting: WaitingCounts, now: int) -> CaptureStat
         torn=waiting.torn,
         set_aside=waiting.set_aside_count,
         scrubbed=waiting.scrubbed,
+        left_out=waiting.left_out,
         transcripts=waiting.transcripts,
         transcripts_bytes=waiting.transcripts_bytes,
         transcripts_later=waiting.transcripts_later,

@@ -16,6 +16,7 @@ from mnemic.runtime.checks import Check
 from mnemic.runtime.doctor import Mended, examine, repair
 from mnemic.runtime.encoders import encoder_from
 from mnemic.runtime.examine_capture import arrived
+from mnemic.runtime.keys import Keys
 
 __all__ = ["Findings", "care_for"]
 
@@ -64,6 +65,7 @@ def care_for(
     mend: bool,
     opened: Callable[[], AbstractContextManager[Mind]],
     progress: Progress,
+    keys: Keys | None = None,
 ) -> Findings:
     """Look, mend where that is asked for, and look again.
 
@@ -71,6 +73,7 @@ def care_for(
         environment: where the assistants keep their settings follows from it.
         opened: the mind, by way of the home's process where it runs.
         progress: told how far a repair is.
+        keys: of a mind that is locked, where somebody said its passphrase.
     """
 
     def rebuild() -> None:
@@ -84,11 +87,11 @@ def care_for(
         return f"understood {again.readmitted} of the records now, and read {again.queued} transcripts again"
 
     def look() -> list[Check]:
-        wiring = lambda: wiring_checks(home, environment, clock, arrived(home, mind, clock))  # noqa: E731 - a name
-        return examine(home, mind, clock, encoder_from, {"wiring": wiring})
+        wiring = lambda: wiring_checks(home, environment, clock, arrived(home, mind, clock, keys))  # noqa: E731 - a name
+        return examine(home, mind, clock, encoder_from, {"wiring": wiring}, keys)
 
     checks = look()
     if not mend:
         return Findings(checks, None)
-    mended = repair(home, mind, clock, checks, rebuild, read_again)
+    mended = repair(home, mind, clock, checks, rebuild, read_again, keys)
     return Findings(look() if mended else checks, mended)

@@ -10,8 +10,9 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,21 +20,27 @@ import click
 import msgspec
 
 from mnemic import __version__
-from mnemic.actors.errors import InvalidValue, MnemicError, SourceUnreadable
+from mnemic.actors.errors import InvalidValue, MnemicError, SourceUnreadable, WrongPassphrase, WrongRecoveryKey
 from mnemic.actors.events import DEFAULT_KINDS, KINDS
 from mnemic.actors.times import parse_time
+from mnemic.correct_cli import add_correct_commands
 from mnemic.errors import exit_code
+from mnemic.forget_cli import add_forget_commands
 from mnemic.hooks_cli import add_hook_commands
 from mnemic.interrupts import Terminated, breakable_stdin, heed_sigterm, need_stdin
+from mnemic.key_cli import add_key_commands
+from mnemic.move_cli import add_move_commands
+from mnemic.pause_cli import add_pause_commands
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.hardening import leave_no_core
 from mnemic.runtime.logs import log_to
+from mnemic.see_cli import add_see_commands
 from mnemic.terminal import (
     OutputFailed,
     actor_lines,
+    at_terminal,
     counted,
     hit_lines,
-    kept_line,
     print_error,
     print_lines,
     process_line,
@@ -44,6 +51,7 @@ from mnemic.terminal import (
 
 if TYPE_CHECKING:
     from mnemic.mind import Mind
+    from mnemic.runtime.keys import Keys
 
 __all__ = ["cli", "main"]
 
@@ -71,6 +79,7 @@ class Chosen:
             asking: whether to take in first what hooks kept, as far as that takes no longer than a moment; a process
                 does so by itself.
         """
+        from mnemic.locking import opened
         from mnemic.mind import Mind
 
         if os.environ.get("MNEMIC_INSTRUCTIONS"):  # a process that serves has its own, and says nothing of it
@@ -79,19 +88,43 @@ class Chosen:
             check_instructions()
         if not alone:
             served = Mind.served(self.home, self.mind, _CLOCK, create=create)
-            if served is not None:
+            if served is not None and not (at_terminal() and served.is_locked()):
                 with served:
                     yield served
                 return
-        with log_to(self.home / "mnemic.log"), Mind.open(self.home, self.mind, create=create) as mind:
+        opens = partial(Mind.open, self.home, self.mind, create=create)
+        with log_to(self.home / "mnemic.log"), opened(lambda said: opens(passphrase=said), self.mind) as mind:
             if asking:
                 until_s = _CLOCK.monotonic_s() + _CATCH_UP_S
                 mind.catch_up(lambda: _CLOCK.monotonic_s() < until_s)
             yield mind
 
+    def keys_if_said(self) -> Keys | None:
+        """The keys of a mind that is locked, where whoever sits at the terminal says its passphrase."""
+        from mnemic.locking import keys_for
+        from mnemic.runtime.homes import locked_mind
+
+        if not at_terminal() or not locked_mind(self.home, self.mind):
+            return None
+        try:
+            return keys_for(self.home, self.mind)[1]
+        except (WrongPassphrase, WrongRecoveryKey):  # each was answered, and the doctor looks at the rest
+            return None
+
+    def locked(self) -> bool:
+        """Whether nothing can be asked of the mind before somebody says its passphrase."""
+        from mnemic.locking import is_unlocked
+        from mnemic.runtime.homes import locked_mind
+
+        return locked_mind(self.home, self.mind) and not is_unlocked(self.home, self.mind, _CLOCK)
+
     def say(self, view: Any, lines: Callable[[], Iterator[str]]) -> None:
         """Print an answer: as JSON, or as lines for a person."""
         print_lines([json.dumps(view)] if self.as_json else map(written, lines()))
+
+    def say_each(self, views: Iterable[Any], lines: Callable[[], Iterator[str]]) -> None:
+        """Print entries: as JSON, one object a line, or as lines for a person."""
+        print_lines(map(json.dumps, views) if self.as_json else map(written, lines()))
 
 
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -118,24 +151,6 @@ def cli(context: click.Context) -> None:
     """A long-term memory for AI assistants, on your own machine."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
-
-
-@cli.command()
-@_options
-def init(chosen: Chosen) -> None:
-    """Make a mind: its folder, its key, its store."""
-    from mnemic.runtime.homes import make_mind
-    from mnemic.runtime.settings import load_settings
-
-    load_settings(chosen.home / "mnemic.toml")  # what no later command could work with is said before there is a mind
-    folder = make_mind(chosen.home, chosen.mind, _CLOCK)
-    view = {"mind": chosen.mind, "folder": str(folder.path), "key": str(folder.key)}
-
-    def lines() -> Iterator[str]:
-        yield f"Made the mind {chosen.mind!r} in {folder.path}"
-        yield f"Its key is {folder.key}: keep a copy elsewhere. Without it nobody can read this memory, you included."
-
-    chosen.say(view, lines)
 
 
 @cli.command()
@@ -175,11 +190,15 @@ def capture(chosen: Chosen, sources: tuple[str, ...], format_: str, scope: str |
             yield "no transcript is there: in a folder, only files named *.jsonl are taken for one"
         if report.scopes:
             yield f"scopes: {', '.join(path or '(none)' for path in report.scopes)}"
+        if report.left_out:
+            yield f"{report.left_out} left out, as the settings say (capture.allow, capture.deny, capture.leave_out)"
         if report.elsewhere:
             yield f"{report.elsewhere} known already are in another scope, and stay there"
         if report.retired:
             yield f"{report.retired} known already were forgotten, and stay so"
-        if report.files and not (report.new or report.known or report.malformed):
+        if report.erased:
+            yield f"{report.erased} were erased, and stay so"
+        if report.files and not (report.new or report.known or report.erased or report.malformed):
             yield "there is nothing in it to remember; if that is wrong, name another --format"
         yield f"the whole mind: {report.embedded + report.pending} found by words, {report.embedded} by meaning too"
         if report.pending and not report.meaning_error:
@@ -197,7 +216,7 @@ def capture(chosen: Chosen, sources: tuple[str, ...], format_: str, scope: str |
             yield f"not read: {why}" if os.path.abspath(path) in why else f"not read: {path}: {why}"
 
     chosen.say(view, lines)
-    nothing_read = report.malformed and not (report.new or report.known)
+    nothing_read = report.malformed and not (report.new or report.known or report.erased)
     if report.failed or nothing_read:
         sys.exit(2)
 
@@ -274,35 +293,17 @@ def recall(
 
 
 @cli.command()
-@click.argument("ids", nargs=-1, required=True, metavar="ID...")
-@click.option("--reason", default="", metavar="R", help="Why; kept with them.")
-@click.option("--undo", is_flag=True, help="Take it back: they are found again.")
-@_options
-def forget(chosen: Chosen, ids: tuple[str, ...], reason: str, undo: bool) -> None:
-    """Hide memories from recall from now on. Nothing is lost: --undo takes it back."""
-    from mnemic.runtime.views import parse_id, retirement_view
-
-    if undo and reason:
-        raise click.UsageError("--reason says why something is forgotten; it does not go with --undo")
-    wanted = [parse_id(one) for one in ids]
-    with chosen.open(create=False) as mind:
-        answer = mind.recover(wanted) if undo else mind.forget(wanted, reason)
-        again = None if undo else mind.undoing([one.id for one in answer.memories])
-    memories = [retirement_view(one, strict=False) for one in answer.memories]
-
-    def lines() -> Iterator[str]:
-        did, was = ("found again", "was not forgotten") if undo else ("forgotten", "forgotten already")
-        yield from (f"{did if one['changed'] else was}: {kept_line(one)}" for one in memories)
-        if again is not None:
-            yield f"to take it back: {again}"
-
-    chosen.say({"memories": memories, "undo": again}, lines)
-
-
-@cli.command()
 @_options
 def status(chosen: Chosen) -> None:
     """What is there, and what is degraded."""
+    if chosen.locked():
+        from mnemic.locked_status import locked_status
+
+        said = locked_status(chosen.home, chosen.mind, _CLOCK)
+        chosen.say(said[0], lambda: iter(said[1]))
+        return
+    from mnemic.seen_lines import use_lines
+
     with chosen.open(create=False, asking=True) as mind:
         status = mind.status()
         view = msgspec.to_builtins(status)
@@ -316,13 +317,17 @@ def status(chosen: Chosen) -> None:
             if process
             else f"no process serves it: this command worked alone, {society['engine']}"
         )
+        if status.paused is not None:
+            yield f"PAUSED: {status.paused['told']}"
         yield f"{counts['memories']} memories in {counts['sessions']} sessions, {counts['embedded']} found by meaning"
+        held = [f"{counts[name]} {what}" for name, what in (("headless", "headless"), ("subagents", "of subagents"))]
+        if counts["headless"] or counts["subagents"]:
+            yield f"of the sessions {', '.join(held)}"
         if counts["retired"]:
             yield f"{counts['retired']} of them forgotten: kept, and not found"
         kept, on_disk = sized(counts["kept_bytes"]), sized(view["store_bytes"])
         yield f"texts {sized(counts['text_bytes'])}, kept as {kept}; on disk {on_disk}"
-        for scope in counts["scopes"]:
-            yield f"  {scope['path'] or '(no scope)'}: {scope['memories']} ({scope['found']})"
+        yield from use_lines(view["use"], {scope["path"]: scope["found"] for scope in counts["scopes"]})
         yield f"kinds: {', '.join(f'{kind} {count}' for kind, count in counts['kinds'].items()) or 'none yet'}"
         yield f"embedded by {view['encoder'] or 'nobody'}, vectors compared by {counts['scan']}"
         yield from status.capture.lines()
@@ -339,6 +344,7 @@ def doctor(chosen: Chosen, repair: bool) -> None:
     """Look for what is wrong, and say what to do."""
     from mnemic.care import care_for
 
+    keys = chosen.keys_if_said()
     with progress_bars(chosen.as_json) as progress:
         findings = care_for(
             chosen.home,
@@ -348,6 +354,7 @@ def doctor(chosen: Chosen, repair: bool) -> None:
             mend=repair,
             opened=lambda: chosen.open(create=False),
             progress=progress,
+            keys=keys,
         )
     chosen.say(findings.view(), findings.lines)
     if findings.wrong:
@@ -391,11 +398,12 @@ def serve(chosen: Chosen, **options: Any) -> None:
 def mcp(chosen: Chosen) -> None:
     """Serve the memory to an assistant: MCP over standard input and output, by way of the home's process."""
     from mnemic.runtime.mcp_pipe import Pipe
+    from mnemic.runtime.silence import switched_off
 
     need_stdin()
     said = os.fdopen(os.dup(1), "wb", buffering=0)  # a buffer's lock, held by who waits to write, would bar the exit
     os.dup2(2, 1)  # whatever else is printed is no MCP
-    Pipe(chosen.home, chosen.mind, _here(), _CLOCK, said).run(sys.stdin.buffer)
+    Pipe(chosen.home, chosen.mind, _here(), _CLOCK, said, switched_off(os.environ)).run(sys.stdin.buffer)
 
 
 @cli.command()
@@ -409,7 +417,16 @@ def demo(chosen: Chosen) -> None:
     chosen.say(view, lambda: iter(lines))
 
 
-add_hook_commands(cli, _options, _CLOCK)
+for add_commands in (
+    add_see_commands,
+    add_correct_commands,
+    add_forget_commands,
+    add_pause_commands,
+    add_move_commands,
+    add_key_commands,
+    add_hook_commands,
+):
+    add_commands(cli, _options, _CLOCK)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

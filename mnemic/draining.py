@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
@@ -79,16 +80,25 @@ class _Known:
 class Drainer:
     """Drains the minds of one home, in a thread of its own."""
 
-    def __init__(self, home: Path, minds: Minds, serving: Serving, clock: Clock) -> None:
+    def __init__(
+        self,
+        home: Path,
+        minds: Minds,
+        serving: Serving,
+        clock: Clock,
+        locked: Callable[[str], bool] = lambda name: False,
+    ) -> None:
         """Look at nothing yet.
 
         Args:
             serving: notes each draining as a request of the process, idle where nothing came.
+            locked: whether a mind waits for its passphrase: what came for it waits too, and nothing is wrong.
         """
         self._home = home
         self._minds = minds
         self._serving = serving
         self._clock = clock
+        self._locked = locked
         self._known: dict[str, _Known] = {}
         self._blind = ""  # why the folder of all minds could not be looked at
         self._ended = threading.Event()
@@ -164,7 +174,8 @@ class Drainer:
         if came:
             known.looks = 0
         if came or due or known.more or _bell(self._home, name).exists():
-            self._drain(name, known, seen, idle=False)
+            if not self._locked(name):
+                self._drain(name, known, seen, idle=False)
             return
         opened = self._minds.open_ones().get(name)
         again = bool(seen) and known.look_again_s is not None and self._clock.monotonic_s() >= known.look_again_s

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 from mnemic import __version__
 from mnemic.actors.contract import Clock
-from mnemic.actors.errors import InvalidValue, MindExists, MindMissing
+from mnemic.actors.errors import InvalidValue, MindExists, MindMissing, NotOnRay
 from mnemic.hooks.formats import open_transcript
 from mnemic.hooks.records import read_record
+from mnemic.locking import keys_for
 from mnemic.runtime.embedded import EmbeddedEngine
 from mnemic.runtime.engine import Engine
-from mnemic.runtime.homes import MindFolder, fork_mind, make_mind, open_mind
+from mnemic.runtime.homes import MindFolder, folder_of, fork_mind, make_mind, open_mind, read_card
+from mnemic.runtime.keyring import check_passphrase, is_locked
 from mnemic.runtime.keys import Keys, run_name
 from mnemic.runtime.reports import Observer
 from mnemic.runtime.settings import Settings, load_settings
@@ -43,20 +45,29 @@ def open_society(
     settings: Settings | None = None,
     observer: Observer | None = None,
     fence: str | None = None,
+    passphrase: str | None = None,
+    held: Callable[[], Keys | None] = lambda: None,
 ) -> Supervisor:
     """Start the actors of a mind.
 
     Args:
+        passphrase: of a mind that is locked by one, or that is to be made so.
+        held: gives the keys of a mind that was unlocked before, if it was.
         settings: those in force; read from the home where absent.
         observer: told what the actors do.
         fence: see `mnemic.runtime.society.start_society`.
 
     Raises:
         MindMissing: there is no such mind, and it is not to be made.
+        MindLocked: it is locked by a passphrase, and nobody said it.
+        NotOnRay: so is one on Ray, whoever says it.
         BadInput, StoreError, EngineMissing: nothing runs.
     """
     settings = settings or load_settings(home / "mnemic.toml")
-    folder, keys = found_mind(home, mind, clock, create=create)
+    keys = held()
+    folder = folder_of(home, mind)
+    if keys is None:
+        folder, keys = found_mind(home, mind, clock, create=create, passphrase=passphrase)
     engine = make_engine(folder, keys)
     try:
         return start_society(
@@ -95,6 +106,7 @@ def _alone_on_ray(clock: Clock) -> MakeEngine:
     from mnemic.runtime.ray_local import LocalRay, own_folder  # here: only whoever asks for Ray needs it
 
     def make(folder: MindFolder, keys: Keys) -> Engine:
+        _need_key_file(folder)  # before Ray is started
         ending = contextlib.ExitStack()
         try:
             place = own_folder(folder.path.parents[1])  # of this process alone: several may use one home at once
@@ -122,10 +134,11 @@ def ray_engine(
     from mnemic.runtime.sealing import MindSeal
 
     def make(folder: MindFolder, keys: Keys) -> Engine:
+        _need_key_file(folder)
         return RayEngine(
             cluster,
             clock,
-            MindSeal(key=folder.key, check=keys.check, run=run_name()),
+            MindSeal(key=folder.key, card=folder.card, check=keys.check, run=run_name()),
             namespace=f"mnemic-{keys.check[:16]}",
             stop_timeout_s=stop_timeout_s,
             on_close=on_close,
@@ -134,31 +147,42 @@ def ray_engine(
     return make
 
 
-def found_mind(home: Path, mind: str, clock: Clock, *, create: bool) -> tuple[MindFolder, Keys]:
+def _need_key_file(folder: MindFolder) -> None:
+    """Refuse a mind whose keys would have to travel: each process on Ray reads the key file by itself."""
+    if is_locked(read_card(folder)):
+        raise NotOnRay(mind=folder.path.name)
+
+
+def found_mind(
+    home: Path, mind: str, clock: Clock, *, create: bool, passphrase: str | None = None
+) -> tuple[MindFolder, Keys]:
     """Find a mind and its keys, and make it where there is none.
 
     Raises:
         MindMissing: there is no such mind, and it is not to be made.
+        MindLocked: it is locked by a passphrase, and none is given.
     """
     try:
-        return open_mind(home, mind)
+        return open_mind(home, mind, passphrase)
     except MindMissing:
         if not create:
             raise
         with contextlib.suppress(MindExists):  # another process made it meanwhile, whole: open that one
-            make_mind(home, mind, clock)
-        return open_mind(home, mind)
+            make_mind(home, mind, clock, passphrase=None if passphrase is None else check_passphrase(passphrase))
+        return open_mind(home, mind, passphrase)
 
 
-def fork_from(home: Path, mind: str, target: Path, name: str, at_seq: int | None) -> None:
+def fork_from(
+    home: Path, mind: str, target: Path, name: str, at_seq: int | None, passphrase: str | None = None
+) -> None:
     """Copy a mind, as it was after a log number, into a home under a name.
 
     Raises:
         MindExists, InvalidValue, StoreError: nothing was made.
     """
-    folder, keys = open_mind(home, mind)
+    folder, keys = keys_for(home, mind, passphrase=passphrase)
     store = Store.open(folder.store, keys)
     try:
-        fork_mind(store, folder, target, name, at_seq)
+        fork_mind(store, folder, keys, target, name, at_seq)
     finally:
         store.close()

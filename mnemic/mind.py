@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shlex
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -33,16 +32,14 @@ from mnemic.actors.ambient import (
 )
 from mnemic.actors.changes import Place
 from mnemic.actors.errors import BadInput, InvalidValue, MnemicError, ModelError, NotServed, RuntimeFault, StoreError
-from mnemic.actors.events import DEFAULT_KINDS, Kind, Role, to_bytes
+from mnemic.actors.events import DEFAULT_KINDS
 from mnemic.actors.messages import (
-    CaptureText,
     Committed,
     Count,
     Counts,
     Embedded,
     EmbedPending,
     EncoderNamed,
-    FindScope,
     Forget,
     Forgotten,
     GetMemories,
@@ -54,18 +51,22 @@ from mnemic.actors.messages import (
     Recall,
     Recalled,
     Recover,
-    ScopeFound,
     Signal,
     Take,
     Taken,
-    TextCaptured,
 )
 from mnemic.actors.times import to_iso
+from mnemic.correcting import Correcting
+from mnemic.erasing import Erasing
+from mnemic.locking import Locking
+from mnemic.moving import Moving
+from mnemic.pausing import Pausing
 from mnemic.reports import Captured, Status
 from mnemic.runtime.meeting import Meeting, edited
 from mnemic.runtime.paths import expanded
 from mnemic.runtime.projects import clean_scope, locate
 from mnemic.runtime.reports import SocietyPort
+from mnemic.seeing import Seeing
 
 if TYPE_CHECKING:
     from mnemic.actors.contract import Clock
@@ -89,22 +90,27 @@ _NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
 _EDITED = "settings: mnemic.toml was edited, and process {0} works on with what it read before; kill -HUP {0} ends that"
 
 
-class Mind:
+class Mind(Seeing, Correcting, Erasing, Pausing, Moving, Locking):
     """One memory, open. Close it, or use it in a ``with`` block."""
 
     def __init__(
-        self, society: SocietyPort, home: Path, name: str, process: Callable[[], dict[str, Any] | None] = lambda: None
+        self,
+        society: SocietyPort,
+        home: Path,
+        name: str,
+        process: Callable[[], dict[str, Any] | None] = lambda: None,
+        reopen: Callable[[str | None], SocietyPort] | None = None,
+        passphrase: str | None = None,
     ) -> None:
         """Speak to a society; `Mind.open` and `Mind.served` are the ways in.
 
         Args:
             process: what the home's process says of itself, where the society is in it.
+            reopen: starts the actors again, where they are this object's own; given the passphrase, if there is one.
+            passphrase: what opened the mind, where it is locked by one and this object was told.
         """
-        self.society = society
-        """The actors."""
+        super().__init__(society, home, name, reopen, passphrase)
         self._process = process
-        self._home = home
-        self._name = name
         self._behind: list[str] = []  # why what hooks kept could not be taken in before the question
 
     @classmethod
@@ -116,6 +122,7 @@ class Mind:
         engine: str = "embedded",
         clock: Clock | None = None,
         seed: bytes | None = None,
+        passphrase: str | None = None,
         create: bool,
     ) -> Mind:
         """Open a mind in this process; see `mnemic.open`. Without `create`, one that is not there is `MindMissing`."""
@@ -124,7 +131,11 @@ class Mind:
 
         folder, clock = expanded(Path(home)), clock or SystemClock()
         make_engine = engine_named(engine, clock)
-        return cls(open_society(folder, mind, make_engine, clock=clock, seed=seed, create=create), folder, mind)
+
+        def society(passphrase: str | None, create: bool = False) -> SocietyPort:
+            return open_society(folder, mind, make_engine, clock=clock, seed=seed, create=create, passphrase=passphrase)
+
+        return cls(society(passphrase, create), folder, mind, reopen=society, passphrase=passphrase)
 
     @classmethod
     def served(cls, home: Path, mind: str, clock: Clock, *, create: bool) -> Mind | None:
@@ -276,57 +287,6 @@ class Mind:
             total = msgspec.structs.replace(part, readmitted=total.readmitted + part.readmitted)
         return total
 
-    def remember(
-        self,
-        text: str,
-        *,
-        role: Role = "user",
-        session: str = "direct",
-        scope: Place | str | None = None,
-        kind: Kind = "note",
-        speaker: str | None = None,
-        said_at: int | None = None,
-        supersedes: bytes | None = None,
-        assistant: str = "direct",
-    ) -> TextCaptured:
-        """Keep one text; with `supersedes`, it replaces an earlier memory and outranks it from then on.
-
-        Args:
-            scope: where it belongs; where absent, the scope of what it replaces, else none.
-
-        Raises:
-            InvalidValue: the text is empty, an argument is not of its kind, or the memory would replace itself or one
-                of another scope.
-            NoSuchMemory: there is nothing of the id to replace.
-        """
-        place = scope if isinstance(scope, Place) else locate(scope, None)
-        if supersedes is not None:
-            there = self.get([supersedes])[0].scope
-            if scope is None:
-                place = Place(path=there, project=None, found="named")
-            elif self._path_of(place) != there:
-                raise InvalidValue(
-                    name="scope",
-                    value=place.path,
-                    why="what is replaced is in another scope, where this would not be seen",
-                    expected="the scope of what is replaced, or none",
-                )
-        answer = self._ask(
-            CaptureText(
-                text=to_bytes(text),
-                role=role,
-                session=session,
-                place=place,
-                assistant=assistant,
-                kind=kind,
-                speaker=speaker,
-                said_at=said_at,
-                supersedes=supersedes,
-            )
-        )
-        assert isinstance(answer, TextCaptured)
-        return answer
-
     def recall(
         self,
         query: str,
@@ -341,7 +301,10 @@ class Mind:
         budget_tokens: int | None = None,
         signals: Sequence[Signal] = ("dense", "lexical", "session"),
         observe: bool = True,
+        private: bool = False,
         trace: bool = False,
+        assistant: str = "",
+        asking: str = "",
         progress: Callable[[int, int | None], None] | None = None,
     ) -> Recalled:
         """Find the memories that matter; see `mnemic.actors.messages.Recall` for what each argument means.
@@ -372,12 +335,16 @@ class Mind:
                 budget_tokens=budget_tokens,
                 signals=tuple(signals),
                 observe=observe,
+                private=private,
                 trace=trace,
+                assistant=assistant,
+                asking=asking,
             ),
             progress=progress,
         )
         assert isinstance(answer, Recalled)
-        return msgspec.structs.replace(answer, degraded=(*answer.degraded, *self._behind)) if self._behind else answer
+        more = (*self._behind, *self._notices())
+        return msgspec.structs.replace(answer, degraded=(*answer.degraded, *more)) if more else answer
 
     def get(self, ids: Sequence[bytes]) -> tuple[Memory, ...]:
         """Give memories whole, in the order asked for.
@@ -416,9 +383,7 @@ class Mind:
 
     def undoing(self, ids: Sequence[bytes]) -> str:
         """The command that takes back that memories were forgotten, whichever home the shell is set to."""
-        named = [str(uuid.UUID(bytes=one)) for one in ids]
-        mind = [] if self._name == "default" else ["--mind", self._name]
-        return shlex.join(["mnemic", "forget", "--undo", *named, "--home", os.path.abspath(self._home), *mind])
+        return self.command("forget", "--undo", *(str(uuid.UUID(bytes=one)) for one in ids))
 
     def place_of(self, folder: str) -> tuple[str | None, Place]:
         """The scope of a folder's project: its path, if anything was captured there, and how it was found."""
@@ -456,7 +421,7 @@ class Mind:
             )
         )
 
-    def hook_answer(self, assistant: str, event: str, cwd: str | None, payload: bytes) -> bytes:
+    def hook_answer(self, assistant: str, event: str, cwd: str | None, payload: bytes, unkept: bool = False) -> bytes:
         """What a hook is to print: what the assistant should know now, as its host takes it.
 
         What hooks have kept by now is taken in first, as far as that is quick: a session may have ended just now.
@@ -466,10 +431,12 @@ class Mind:
             event: what its adapter calls the event.
             cwd: the folder it works in.
             payload: what the host gave the hook, byte for byte.
+            unkept: whether the session's shell has switched the capture off.
         """
         from mnemic.answering import hook_answer  # here: it loads what reads the hosts' payloads
 
-        return hook_answer(assistant, event, cwd, payload, locate, self._told_newest)
+        told_first = self._notices(unkept=unkept)
+        return hook_answer(assistant, event, cwd, payload, locate, self._told_newest, told_first)
 
     def embed(self, progress: Progress | None = None) -> Embedded:
         """Wait until every memory is found by its meaning.
@@ -495,11 +462,12 @@ class Mind:
         """Copy this mind, as it was after log number `at_seq`, into another home or under another name.
 
         Raises:
+            MindLocked: this object was not told the passphrase of the mind, and nobody is there to ask.
             MindExists, InvalidValue, StoreError: nothing was made.
         """
         from mnemic.local import fork_from
 
-        fork_from(self._home, self._name, expanded(Path(home)), mind, at_seq)
+        fork_from(self._home, self._name, expanded(Path(home)), mind, at_seq, self._passphrase)
 
     def counts(self) -> Counts:
         """Count what is there."""
@@ -511,6 +479,7 @@ class Mind:
         """What there is, and how it is."""
         from mnemic.capture_status import capture_status  # here: only this needs it
         from mnemic.runtime.clock import SystemClock
+        from mnemic.runtime.seen_views import use_view
 
         counts = self.society.ask(Count(), idle=True)
         assert isinstance(counts, Counts)
@@ -533,16 +502,19 @@ class Mind:
                 degraded.append(_EDITED.format(process["pid"]))
         folder = self._home / "minds" / self._name
         capture = capture_status(folder / "spool", self.waiting(), SystemClock().now_us())  # hooks have no other clock
-        degraded += [*self._behind, *capture.complaints()]
+        paused = self.paused()
+        degraded += [*([] if paused is None else [paused.sentence()]), *self._behind, *capture.complaints()]
         files = folder.glob("store.db*")
         return Status(
             home=str(self._home),
             mind=self._name,
             version=__version__,
             counts=counts,
+            use=use_view(self.use(), cross=True),
             store_bytes=sum(file.stat().st_size for file in files),
             encoder=encoder,
             instructions=None if counts.scan == "numpy" else counts.scan.removeprefix("native-"),
+            paused=None if paused is None else paused.view(),
             capture=capture,
             society=report,
             process=process,
@@ -550,9 +522,11 @@ class Mind:
         )
 
     def status_view(self) -> dict[str, Any]:
-        """`status` as JSON."""
+        """`status` as JSON, for an assistant: it pays for every word, so projects are not told week by week."""
         view = msgspec.to_builtins(self.status())
         assert isinstance(view, dict)
+        for project in view["use"]["projects"]:
+            del project["weeks"]
         return view
 
     def follow(self) -> None:
@@ -560,11 +534,6 @@ class Mind:
         self.society.tell(Committed(seq=self.counts().seq))
 
     # --- inside ------------------------------------------------------------------------------------------------------
-
-    def _path_of(self, place: Place) -> str | None:
-        answer = self._ask(FindScope(place=place))
-        assert isinstance(answer, ScopeFound)
-        return answer.path
 
     def _told_newest(self, message: Brief) -> Briefed:
         from mnemic.runtime.clock import SystemClock
@@ -581,9 +550,6 @@ class Mind:
         answer = self._ask(message)
         assert isinstance(answer, Briefed)
         return answer
-
-    def _ask(self, message: object, progress: Callable[[int, int | None], None] | None = None) -> object:
-        return self.society.ask(message, progress=progress)
 
     def _capture_one(
         self, path: str, format: str, scope: str | None, report: Captured, show: Callable[[int], None]
@@ -602,6 +568,8 @@ class Mind:
             report.differing += taken.differing
             report.elsewhere += taken.elsewhere
             report.retired += taken.retired
+            report.erased += taken.erased
+            report.left_out += taken.left_out
             report.malformed += len(taken.malformed)
             room = _MALFORMED_NAMED - len(report.malformed_lines)
             report.malformed_lines += [(named, line, why) for line, why in taken.malformed[:room]]

@@ -10,6 +10,7 @@ import socket
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from mnemic.actors.errors import AlreadyServed, MnemicError, StoreReadOnly
 from mnemic.draining import Drainer
 from mnemic.local import MakeEngine, ray_engine
 from mnemic.runtime.embedded import EmbeddedEngine
+from mnemic.runtime.homes import locked_mind
 from mnemic.runtime.hosting import Faces
 from mnemic.runtime.http_face import make_app
 from mnemic.runtime.mcp_face import make_server
@@ -32,7 +34,9 @@ from mnemic.runtime.parent import ENGINE_LOST
 from mnemic.runtime.requests import Requests
 from mnemic.runtime.settings import load_settings
 from mnemic.runtime.tcp_face import Tcp
+from mnemic.runtime.unlocking import Unlocked
 from mnemic.serve import Options, tcp_options
+from mnemic.session_start import locked_answer
 from mnemic.societies import Societies
 
 __all__ = ["Process", "serve_here", "serve_on_ray"]
@@ -108,9 +112,10 @@ class Process:
         self._settings_error = ""
         self._metrics = Metrics()
         self._requests = Requests(clock, self._metrics)
-        self._societies = Societies(home, clock, make_engine, self._metrics, self.card)
+        self._unlocked = Unlocked(home, card.engine)
+        self._societies = Societies(home, clock, make_engine, self._metrics, self.card, self._unlocked.keys)
         self._minds = self._societies.minds
-        self._drainer = Drainer(home, self._minds, self.serving, clock)
+        self._drainer = Drainer(home, self._minds, self.serving, clock, self._is_locked)
         self._events: queue.SimpleQueue[str] = queue.SimpleQueue()  # one that a signal handler may put into
 
     # --- the door ----------------------------------------------------------------------------------------------------
@@ -119,7 +124,7 @@ class Process:
         """What the process says of itself."""
         degraded = [self._settings_error] if self._settings_error else []
         degraded += self._drainer.troubles()
-        return msgspec.structs.asdict(self._card) | {"degraded": degraded}
+        return msgspec.structs.asdict(self._card) | {"degraded": degraded, "unlocked": self._unlocked.names()}
 
     def serving(self, verb: str, trace: str | None = None, *, idle: bool = False) -> AbstractContextManager[None]:
         """Note a request, from its start to its end."""
@@ -202,12 +207,17 @@ class Process:
     def _nobody_comes(self) -> bool:
         if self._card.mode != "on-demand":
             return False
+        if self._unlocked.names():  # somebody said a passphrase once, and is not to say it every half hour
+            return False
         quiet_s = self._clock.monotonic_s() - self._requests.touched_s
         return quiet_s >= self._idle_exit_s and self._societies.quiet()
 
     @property
     def _idle_exit_s(self) -> float:
         return float(self._societies.settings["runtime.idle_exit_s"])
+
+    def _is_locked(self, mind: str) -> bool:
+        return locked_mind(self._home, mind) and self._unlocked.keys(mind) is None
 
     def _reload(self) -> None:
         """Read the settings again, and open all minds anew with them; bad ones change nothing, and are shown."""
@@ -242,7 +252,12 @@ class Process:
         http, mcp, *more = sockets
         server = make_server(self._minds, self, self._clock, __version__)
         app = make_app(
-            self._minds, self, metrics=lambda: (CONTENT_TYPE, self._metrics.exposition()), mcp=McpHttp(server)
+            self._minds,
+            self,
+            metrics=lambda: (CONTENT_TYPE, self._metrics.exposition()),
+            mcp=McpHttp(server),
+            unlocked=self._unlocked,
+            locked_answer=partial(locked_answer, self._home),
         )
         tcp = Tcp(listening=more[0], **tcp_options(self._home, options)) if more else None
         return Faces(app, McpStream(server, self, __version__), http, mcp, tcp)

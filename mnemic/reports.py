@@ -32,6 +32,10 @@ class Captured(msgspec.Struct, kw_only=True):
     """Of the known, events that are in another scope than the one asked for; they stay there."""
     retired: int = 0
     """Of the known, events whose memories were forgotten; they stay so."""
+    erased: int = 0
+    """Events whose memories were erased; they are not kept again."""
+    left_out: int = 0
+    """Events of projects or kinds of session that the settings leave out."""
     files: int = 0
     """Transcripts read to their end."""
     failed: list[tuple[str, str]]
@@ -59,12 +63,16 @@ class Status(msgspec.Struct, kw_only=True):
     """Version of Mnemic."""
     counts: Counts
     """What is there."""
+    use: dict[str, Any]
+    """Memories, bytes and tokens given to assistants, by project and by week; see `mnemic.runtime.seen_views`."""
     store_bytes: int
     """The store's files on disk."""
     encoder: str | None
     """Which code and weights embed, where the model can be used."""
     instructions: str | None
     """The instruction set that native code uses; ``None`` where NumPy computes."""
+    paused: dict[str, Any] | None = None
+    """The pause that holds: `since` and `until` when, and `told` in a sentence; ``None`` where none does."""
     capture: CaptureStatus
     """What hooks kept: what waits, and what became of it."""
     society: SocietyReport

@@ -1,7 +1,8 @@
 """``python -m mnemic.session_start``: what a session's start is told where no process serves the home.
 
 The hook starts it, for the time it takes the process to come up. It reads the store by itself and writes nothing to it;
-whatever goes wrong, it prints nothing and succeeds, since an assistant waits for it: the reason is in the home's log.
+what it told goes into the spool as a note, and from there into the log. Whatever goes wrong, it prints nothing and
+succeeds, since an assistant waits for it: the reason is in the home's log.
 NumPy, the faces and the actors are not loaded: Python's own start is most of what it costs.
 """
 
@@ -9,24 +10,37 @@ from __future__ import annotations
 
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
 from mnemic.actors.ambient import Brief, Briefed
 from mnemic.actors.briefing import compose_start
-from mnemic.actors.errors import MnemicError
+from mnemic.actors.changes import RecordGiven
+from mnemic.actors.errors import MindLocked, MnemicError
 from mnemic.actors.excerpts import tokens_of
-from mnemic.actors.unasked import Telling
+from mnemic.actors.reasons import why_at_start
+from mnemic.actors.told import TOLD, note
+from mnemic.actors.unasked import Telling, given
 from mnemic.answering import hook_answer
-from mnemic.runtime.brief_reader import start_material
-from mnemic.runtime.homes import open_mind
+from mnemic.runtime.brief_reader import scope_at, start_material
+from mnemic.runtime.clock import SystemClock
+from mnemic.runtime.homes import folder_of, open_mind
+from mnemic.runtime.pauses import notices
 from mnemic.runtime.projects import locate
 from mnemic.runtime.schema import check_schema, connect, translated
 
-__all__ = ["main", "tell_alone"]
+__all__ = ["locked_answer", "main", "tell_alone"]
 
-_OPTIONS = ("--assistant", "--event", "--home", "--mind", "--cwd")
+_LOCKED = (
+    "Mnemic's memory is locked by its passphrase: nothing from before can be recalled here{kept}. Its owner opens it"
+    " with `mnemic unlock{named}` in a terminal."
+)
+_KEPT = ", and what happens is kept for later"
+_OPTIONS = ("--assistant", "--event", "--home", "--mind", "--cwd", "--off")
+
+Note = Callable[[RecordGiven], None]
+"""Takes what the log is to keep of what was told."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -40,14 +54,17 @@ def main(arguments: Sequence[str]) -> int:
     if not given.keys() >= set(_OPTIONS[:3]) or not home.is_dir():
         return 0  # nobody's hook: there is no log to say so in
     try:
-        payload = sys.stdin.buffer.read()
-        told = hook_answer(
+        payload, mind = sys.stdin.buffer.read(), given.get("--mind", "default")
+        notes: list[RecordGiven] = []
+        told = _answer(
+            home,
+            mind,
             given["--assistant"],
             given["--event"],
             given.get("--cwd"),
             payload,
-            locate,
-            lambda asked: tell_alone(home, given.get("--mind", "default"), asked),
+            given.get("--off") == "capture",
+            notes.append,
         )
         sys.stdout.buffer.write(told)
         sys.stdout.buffer.flush()
@@ -55,11 +72,17 @@ def main(arguments: Sequence[str]) -> int:
         _log(home, error.code)
     except Exception as error:  # the whole of this process: logged, and the assistant goes on without
         _log(home, type(error).__name__)
+    else:
+        for one in notes:
+            _leave_note(home, mind, one)
     return 0
 
 
-def tell_alone(home: Path, mind: str, asked: Brief) -> Briefed:
+def tell_alone(home: Path, mind: str, asked: Brief, noted: Note = lambda _: None) -> Briefed:
     """What an assistant should know at the start of its session, read from the store itself; nothing beside a prompt.
+
+    Args:
+        noted: gets what the log is to keep of it.
 
     Raises:
         MindMissing, StoreError, InvalidValue: it cannot be read.
@@ -67,13 +90,62 @@ def tell_alone(home: Path, mind: str, asked: Brief) -> Briefed:
     budget = _telling(home).budget(asked)
     if asked.occasion != "session-start" or not budget:
         return Briefed(text="", memories=(), tokens=0)
-    folder, keys = open_mind(home, mind)
+    try:
+        folder, keys = open_mind(home, mind)
+    except MindLocked as error:
+        return _told(_LOCKED.format(kept="" if asked.notices else _KEPT, **error.operands))
     with translated(folder.store), closing(connect(folder.store, keys, words_only=True)) as connection:
         connection.execute("BEGIN")  # one state, whatever is written meanwhile
         check_schema(connection, folder.store)
-        text, memories = compose_start(start_material(connection, asked), budget)
+        material = start_material(connection, asked)
+        text, memories = compose_start(material, budget, asked.notices)
+        if memories:
+            noted(given(asked, scope_at(connection, asked.place), text, memories, why_at_start(material, memories)))
         connection.execute("ROLLBACK")
     return Briefed(text=text, memories=memories, tokens=tokens_of(text.encode()))
+
+
+def locked_answer(
+    home: Path, mind: str, assistant: str, event: str, cwd: str | None, payload: bytes, unkept: bool
+) -> bytes:
+    """What a hook of a locked mind prints, where a process serves its home; see `mnemic.answering.hook_answer`.
+
+    Raises:
+        MnemicError: as there.
+    """
+    return _answer(home, mind, assistant, event, cwd, payload, unkept)
+
+
+def _answer(
+    home: Path,
+    mind: str,
+    assistant: str,
+    event: str,
+    cwd: str | None,
+    payload: bytes,
+    unkept: bool,
+    noted: Note = lambda _: None,
+) -> bytes:
+    told_first = notices(folder_of(home, mind).path, SystemClock().now_us(), unkept=unkept)  # hooks have no other clock
+    return hook_answer(
+        assistant, event, cwd, payload, locate, lambda asked: tell_alone(home, mind, asked, noted), told_first
+    )
+
+
+def _leave_note(home: Path, mind: str, change: RecordGiven) -> None:
+    """Leave what was told in the spool, sealed as hooks seal: whoever writes the store next puts it into the log."""
+    from mnemic.runtime.python_hook import Command, keep  # here: the assistant has its answer already
+
+    assistant, folder = change.assistant.encode(), folder_of(home, mind).path
+    command = Command(assistant, TOLD.encode(), False, bytes(home), mind.encode(), False)
+    try:
+        keep(command, bytes(folder), change.session.encode(), None, note(change))
+    except Exception as error:  # as a hook does, whatever it is: logged, and the assistant has its answer
+        _log(home, type(error).__name__, "what a session was told is not in the log")
+
+
+def _told(text: str) -> Briefed:
+    return Briefed(text=text, memories=(), tokens=tokens_of(text.encode()))
 
 
 def _telling(home: Path) -> Telling:
@@ -94,13 +166,13 @@ def _telling(home: Path) -> Telling:
     return told
 
 
-def _log(home: Path, why: str) -> None:
+def _log(home: Path, why: str, what: str = "a session was told nothing") -> None:
     import logging
 
     from mnemic.runtime.logs import log_to  # here: only where something is wrong
 
     with log_to(home / "mnemic.log"):
-        logging.getLogger("mnemic.session_start").warning("a session was told nothing: %s", why, extra={"code": why})
+        logging.getLogger("mnemic.session_start").warning("%s: %s", what, why, extra={"code": why})
 
 
 if __name__ == "__main__":

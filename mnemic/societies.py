@@ -16,6 +16,7 @@ from mnemic.actors.messages import Count, Counts, NameEncoder
 from mnemic.local import MakeEngine, open_society
 from mnemic.mind import Mind
 from mnemic.minds import Minds
+from mnemic.runtime.keys import Keys
 from mnemic.runtime.metrics import Metrics
 from mnemic.runtime.settings import load_settings
 
@@ -37,6 +38,7 @@ class Societies:
         make_engine: MakeEngine,
         metrics: Metrics,
         card: Callable[[], dict[str, Any]],
+        held: Callable[[str], Keys | None] = lambda name: None,
     ) -> None:
         """Start none yet.
 
@@ -44,6 +46,7 @@ class Societies:
             make_engine: makes the engine of one mind.
             metrics: counts what the actors do, and shows how they are.
             card: what the process says of itself.
+            held: the keys of a mind that somebody unlocked.
 
         Raises:
             BadSettings, InvalidValue, ActorRefused: the home's settings are wrong.
@@ -53,6 +56,7 @@ class Societies:
         self._make_engine = make_engine
         self._metrics = metrics
         self._card = card
+        self._held = held
         self._quiet: dict[str, int] = {}  # those that want to do nothing more, and how many requests each had by then
         self._kept: dict[str, int] = {}  # those of them that stay open with something to embed; not looked at again
         self.settings = load_settings(home / "mnemic.toml")
@@ -75,6 +79,7 @@ class Societies:
             settings=self.settings,
             observer=self._metrics,
             fence=_FENCE,
+            held=lambda: self._held(name),
         )
         mind = Mind(supervisor, self._home, name, process=self._card)
         try:

@@ -16,6 +16,8 @@ from mnemic.actors.errors import MnemicError
 
 __all__ = [
     "OutputFailed",
+    "ask_hidden",
+    "at_terminal",
     "counted",
     "hit_lines",
     "kept_line",
@@ -81,6 +83,8 @@ def hit_lines(number: int, hit: dict[str, Any]) -> Iterator[str]:
     """A hit, as `mnemic.runtime.views.hit_view` gives it."""
     who = hit["speaker"] or hit["role"]
     old = f"  [superseded by {hit['superseded_by']}]" if hit["superseded_by"] else ""
+    if "supersedes" in hit:
+        old += f"  [supersedes {', '.join(hit['supersedes'])}]"
     what = f"{hit['kind']}, {hit['scope'] or 'no scope'}"
     yield f"{number:>3}. {hit['said_at'] or '-'}  {who} ({what})  {hit['score']:.2f}{old}"
     yield from (f"     {line}" for line in hit["text"].splitlines() or [""])
@@ -123,6 +127,16 @@ def actor_lines(society: dict[str, Any]) -> Iterator[str]:
     if night is not None:
         done = "finished" if night["finished"] else "not finished"
         yield f"  last night {night['run']}: {counted(night['changes'], 'change')}, {done}"
+
+
+def at_terminal() -> bool:
+    """Whether somebody is there to be asked."""
+    return bool(sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty())
+
+
+def ask_hidden(prompt: str) -> str:
+    """Ask for what nobody shall see; the question is on standard error."""
+    return str(click.prompt(prompt, hide_input=True, err=True, show_default=False))
 
 
 @contextmanager

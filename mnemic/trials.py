@@ -52,7 +52,7 @@ def statuses(
     for host in HOSTS.values() if "all" in names else [HOSTS[name] for name in dict.fromkeys(names)]:
         wiring = wired_as(base, record.hosts.get(host.name))
         status = look_at(host, wiring, clock)
-        if trial and status.wired and not silenced(wiring):
+        if trial and status.wired and not silenced(wiring, clock):
             nonce = run_name()
             status.trial = _arrived(host, wiring, clock, opened, nonce)
             if status.trial == "arrived":

@@ -15,12 +15,14 @@ import apsw
 import msgspec
 
 from mnemic.actors.ambient import Brief
+from mnemic.actors.changes import Place
 from mnemic.actors.cues import LONGEST, WORDS, standing
 from mnemic.actors.events import printable
 from mnemic.actors.material import NOTHING, Failure, LeftOff, Material, Quote
+from mnemic.runtime.scope_reader import project_scope, scopes_at
 from mnemic.runtime.standing import replacement
 
-__all__ = ["BriefReading", "given_ids", "start_material"]
+__all__ = ["BriefReading", "given_ids", "scope_at", "start_material"]
 
 _HELD = 40
 """So many things that hold, at most, are told of: more than any budget has room for."""
@@ -60,10 +62,10 @@ def start_material(connection: apsw.Connection, asked: Brief) -> Material:
 
 
 def given_ids(connection: apsw.Connection, assistant: str, session: str) -> frozenset[bytes]:
-    """Ids of the memories that a session was given."""
+    """Ids of the memories that a session was given, asked or unasked."""
     found: list[Any] = connection.execute(
-        "SELECT DISTINCT m.uuid FROM given g JOIN memories m ON m.id = g.memory"
-        " WHERE g.session = ? AND g.assistant = ?",
+        "SELECT DISTINCT m.uuid FROM givings g JOIN given_parts p ON p.giving = g.id JOIN memories m ON m.id = p.memory"
+        " WHERE g.session = ?1 AND g.assistant = ?2 AND (?1 != '' OR NOT g.asked)",
         (printable(session), printable(assistant)),
     ).fetchall()
     return frozenset(uuid for (uuid,) in found)
@@ -81,8 +83,8 @@ class _Gathering:
 
     def material(self) -> Material:
         """All of it."""
-        held = [*self._kept_on_purpose(), *self._said()][:_HELD]
-        return Material(left_off=self._left_off(), holds=tuple(held))
+        held = {quote.id: quote for quotes in (self._kept_on_purpose(), self._said()) for quote in quotes}
+        return Material(left_off=self._left_off(), holds=tuple(held.values())[:_HELD])
 
     # --- where we left off -------------------------------------------------------------------------------------------
 
@@ -106,8 +108,8 @@ class _Gathering:
         return LeftOff(
             assistant=str(assistant),
             at=at,
-            prompt=self._quote(prompts[0]) if prompts else None,
-            replies=tuple(map(self._quote, replies)),
+            prompt=self._ended(prompts[0]) if prompts else None,
+            replies=tuple(map(self._ended, replies)),
             answered=answered,
             failure=self._failure(session),
         )
@@ -119,6 +121,11 @@ class _Gathering:
             (session, role, count),
         ).fetchall()
         return found
+
+    def _ended(self, row: Any) -> Quote:
+        """What was said last, and whether it was replaced since."""
+        corrected = replacement(self._db, row[0]) is not None
+        return msgspec.structs.replace(self._quote(row), corrected=corrected)
 
     def _failure(self, session: int) -> Failure | None:
         """The last call that failed and that none of the same kind followed which succeeded.
@@ -156,11 +163,14 @@ class _Gathering:
     # --- what holds --------------------------------------------------------------------------------------------------
 
     def _kept_on_purpose(self) -> Iterator[Quote]:
-        """Decisions and notes that stand, those that correct something marked so; decisions and corrections first."""
+        """Decisions, notes and corrections that stand; decisions and corrections first."""
         rows: list[Any] = self._db.execute(
-            f"SELECT {_QUOTED}, m.session, EXISTS (SELECT 1 FROM memories o WHERE o.superseded_by = m.id) AS corrects,"
-            f" m.superseded_by FROM memories m WHERE m.kind IN ('decision', 'note') AND {self._within}"
-            f" ORDER BY m.kind = 'note' AND NOT corrects, {_WHEN} DESC, m.id DESC LIMIT {_LOOKED_AT}"
+            "WITH kept(id, corrects) AS (SELECT id, max(corrects) FROM ("
+            f"SELECT m.id, 0 AS corrects FROM memories m WHERE m.kind IN ('decision', 'note') AND {self._within}"
+            " UNION ALL SELECT superseded_by, 1 FROM memories WHERE superseded_by IS NOT NULL) GROUP BY id)"
+            f" SELECT {_QUOTED}, m.session, kept.corrects, m.superseded_by"
+            f" FROM kept JOIN memories m ON m.id = kept.id WHERE {self._within}"
+            f" ORDER BY m.kind != 'decision' AND NOT kept.corrects, {_WHEN} DESC, m.id DESC LIMIT {_LOOKED_AT}"
         ).fetchall()
         for row in rows:
             if self._stands(row[0], row[8]) and self._told(row[6]):
@@ -242,14 +252,14 @@ def _aim(call: bytes) -> str:
 
 def _scopes(connection: apsw.Connection, asked: Brief) -> list[int]:
     """Numbers of the scope where the assistant works and of those below it."""
-    place = asked.place
-    name, value = ("path", place.path) if place.project is None else ("project", place.project)
-    if not value:
-        return []
-    path = connection.execute(f"SELECT path FROM scopes WHERE {name} = ?", (printable(value),)).get
-    if path is None:
-        return []
-    found: list[Any] = connection.execute(
-        "SELECT id FROM scopes WHERE path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/' ORDER BY id", (path,)
-    ).fetchall()
-    return [int(row) for (row,) in found]
+    path = scope_at(connection, asked.place)
+    return [number for number, _ in scopes_at(connection, path)] if path else []
+
+
+def scope_at(connection: apsw.Connection, place: Place) -> str | None:
+    """The path of a place's scope, or ``None`` where no memory is in it."""
+    if place.project is not None:
+        found = project_scope(connection, str(printable(place.project)))
+        return None if found is None else found[1]
+    path = str(printable(place.path))
+    return path if connection.execute("SELECT 1 FROM scopes WHERE path = ?", (path,)).get is not None else None

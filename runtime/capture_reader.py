@@ -57,6 +57,10 @@ class CaptureReading:
         found = self._db.execute("SELECT path, format FROM transcripts WHERE why != '' ORDER BY path").fetchall()
         return [(str(path), str(format)) for path, format in found]
 
+    def is_silenced(self, assistant: str, session: str) -> bool:
+        found = self._db.execute("SELECT 1 FROM silenced WHERE assistant = ? AND session = ?", (assistant, session)).get
+        return found is not None
+
     def aside(self, after_row: int, limit: int) -> list[Aside]:
         found: list[Any] = self._db.execute(
             "SELECT id, record, assistant, event, at, cwd, branch, text FROM aside"

@@ -24,7 +24,6 @@ from mnemic.actors.changes import (
     EncoderName,
     Inverse,
     Place,
-    RecordRecall,
     Restore,
     Retire,
     Supersede,
@@ -33,6 +32,9 @@ from mnemic.actors.changes import (
 from mnemic.actors.errors import InvalidValue, NoSuchMemory
 from mnemic.actors.messages import Kept
 from mnemic.runtime.carry_capture import CaptureCarrier
+from mnemic.runtime.carry_erased import ErasedCarrier, next_row
+from mnemic.runtime.carry_scopes import ScopeCarrier
+from mnemic.runtime.scope_reader import project_scope
 from mnemic.runtime.standing import replacement
 from mnemic.runtime.texts import drop_text_if_unused, keep_text, searchable
 
@@ -49,6 +51,9 @@ class Carrier:
     def __init__(self, connection: apsw.Connection, identity: Callable[..., bytes]) -> None:
         self._db = connection
         self._identity = identity
+        self._erased = ErasedCarrier(connection, identity, self._row, self._scope)
+        self.replays = False
+        """Whether the log is carried out again: what it says was kept is kept."""
         self._hands: dict[type, Callable[[Any, int], Carried]] = {
             AddMemory: self._add_memory,
             DropMemory: self._drop_memory,
@@ -60,8 +65,9 @@ class Carrier:
             DropEncoder: self._drop_encoder,
             AddVectors: self._add_vectors,
             DropVectors: self._drop_vectors,
-            RecordRecall: lambda change, at: (None, None, True, None),
             **CaptureCarrier(connection, identity, self._row).hands,
+            **self._erased.hands,
+            **ScopeCarrier(connection).hands,
         }
 
     def carry_out(self, change: Change | Inverse, at: int) -> Carried:
@@ -93,13 +99,18 @@ class Carrier:
                 retired_at=retired_at,
             )
             return kept, None, False, None
+        if not self.replays and self._erased.knows(change):
+            gone = Kept(id=change.id, created=False, same_text=True, scope=change.place.path, erased=True)
+            return gone, None, False, None
         scope, path = self._scope(change.place)
         text = keep_text(self._db, change.text, self._identity)
         body, speaker = searchable(change.text), change.speaker or ""
         self._db.execute(
-            "INSERT INTO memories(uuid, identity, source_id, session, scope, kind, role, text, words, speaker, branch,"
-            " tool, outcome, files, said_at, valid_from, recorded_at) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            "INSERT INTO memories(id, uuid, identity, source_id, session, scope, kind, role, text, words, speaker,"
+            " branch, tool, outcome, files, said_at, valid_from, recorded_at)"
+            " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
             (
+                next_row(self._db),
                 change.id,
                 change.identity,
                 change.source_id,
@@ -217,7 +228,7 @@ class Carrier:
         if place.project is None:
             found = self._db.execute("SELECT id, path FROM scopes WHERE path = ?", (place.path,)).fetchone()
         else:
-            found = self._db.execute("SELECT id, path FROM scopes WHERE project = ?", (place.project,)).fetchone()
+            found = project_scope(self._db, place.project)
         if found is not None:
             return int(found[0]), str(found[1])
         path, number = place.path, 1

@@ -15,7 +15,6 @@ import msgspec
 from mnemic.actors.changes import (
     Change,
     DropAside,
-    DropGiven,
     DropOriginal,
     FinishTranscript,
     KeepOriginal,
@@ -24,12 +23,14 @@ from mnemic.actors.changes import (
     QueueTranscript,
     Readmit,
     RecordCheck,
-    RecordGiven,
     SetAside,
     TranscriptState,
     Unreadmit,
 )
 from mnemic.runtime.capture_reader import transcript_state
+from mnemic.runtime.carry_copies import COPY_TABLES, CopyCarrier
+from mnemic.runtime.carry_given import GivenCarrier
+from mnemic.runtime.carry_sessions import SessionCarrier
 from mnemic.runtime.carry_spool import Carried, SpoolCarrier
 from mnemic.runtime.texts import drop_text_if_unused, keep_text
 
@@ -38,7 +39,10 @@ __all__ = ["CAPTURE_TABLES", "CaptureCarrier"]
 _UNCHANGED: Carried = (None, None, False, None)
 _decode = msgspec.msgpack.Decoder(Change).decode
 
-CAPTURE_TABLES = ("spool", "occurrences", "aside", "transcripts", "originals", "checks", "given")
+CAPTURE_TABLES = (
+    *("spool", "occurrences", "aside", "transcripts", "originals", "checks", "silenced", "given_parts", "givings"),
+    *COPY_TABLES,
+)
 """What is written here and there alone; all of it can be made again from the log."""
 
 
@@ -70,8 +74,9 @@ class CaptureCarrier:
             DropOriginal: self._drop_original,
             RecordCheck: self._record_check,
             PutBackCheck: self._put_back_check,
-            RecordGiven: self._record_given,
-            DropGiven: self._drop_given,
+            **GivenCarrier(connection, identity, row_of).hands,
+            **SessionCarrier(connection).hands,
+            **CopyCarrier(connection).hands,
         }
 
     # --- set aside ---------------------------------------------------------------------------------------------------
@@ -207,18 +212,4 @@ class CaptureCarrier:
             self._db.execute(
                 "INSERT OR REPLACE INTO checks VALUES(?, ?, ?)", (change.assistant, change.nonce, change.at)
             )
-        return None, None, True, None
-
-    def _record_given(self, change: RecordGiven, at: int) -> Carried:
-        for memory in change.memories:
-            self._db.execute(
-                "INSERT INTO given(session, assistant, occasion, memory, at) VALUES(?, ?, ?, ?, ?)",
-                (change.session, change.assistant, change.occasion, self._row_of(memory), at),
-            )
-        return None, DropGiven(count=len(change.memories)), True, None
-
-    def _drop_given(self, change: DropGiven, at: int) -> Carried:
-        self._db.execute(
-            "DELETE FROM given WHERE id IN (SELECT id FROM given ORDER BY id DESC LIMIT ?)", (change.count,)
-        )
         return None, None, True, None

@@ -105,6 +105,16 @@ class RemoteSociety:
         """What the process says of itself."""
         return self._request(lambda answer: {**answer}, "GET", "/healthz")
 
+    def unlock(self, secrets: bytes) -> dict[str, Any]:
+        """Give the process a mind's secrets, as JSON; returns what it says of itself."""
+        headers = {"Mnemic-Trace": self._name()}
+        return self._request(lambda answer: {**answer}, "POST", "/api/unlock", secrets, headers)
+
+    def lock(self) -> bool:
+        """Have the process forget a mind's secrets; says whether it held them."""
+        headers = {"Mnemic-Trace": self._name()}
+        return self._request(lambda answer: bool(answer["unlocked"]), "POST", "/api/lock", b"", headers)
+
     def stop(self) -> None:
         """Nothing: the process goes on for whoever else needs it."""
 

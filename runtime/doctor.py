@@ -24,6 +24,7 @@ from mnemic.runtime import (
 )
 from mnemic.runtime.checks import Check, guarded
 from mnemic.runtime.examine_machine import LoadEncoder
+from mnemic.runtime.keys import Keys
 
 __all__ = ["Check", "Mended", "examine", "repair"]
 
@@ -45,10 +46,12 @@ def examine(
     clock: Clock,
     load_encoder: LoadEncoder,
     looks: Mapping[str, Callable[[], Iterable[Check]]] = MappingProxyType({}),
+    keys: Keys | None = None,
 ) -> list[Check]:
     """Look at everything; no check hides another. Nothing is changed, started or kept waiting.
 
     Args:
+        keys: of a mind that is locked, where somebody said its passphrase.
         looks: what stands above looks at besides, by name, such as how the assistants are wired.
     """
     checks: list[Check] = []
@@ -58,14 +61,15 @@ def examine(
         checks.extend(found)
         return all(check.state == "ok" for check in found)
 
-    look("key", examine_mind.key, home, mind)
+    look("key", examine_mind.key, home, mind, keys)
     look("settings", examine_home.settings, home)
     look("permissions", examine_home.permissions, home)
     look("leftovers", examine_home.leftovers, home, clock)
-    unlocked = examine_mind.unlocked(home, mind)
-    look("store", examine_mind.store, home, mind)
+    unlocked = examine_mind.unlocked(home, mind, keys)
+    look("store", examine_mind.store, home, mind, keys)
     readable = unlocked is not None and any((check.name, check.state) == ("store", "ok") for check in checks)
-    look("clock", examine_mind.clock, home, mind, clock, readable=readable)
+    look("pause", examine_capture.pause, home, mind, clock)
+    look("clock", examine_mind.clock, home, mind, clock, readable=readable, keys=keys)
     if unlocked is not None:
         look("wal", examine_mind.log_size, home, mind)
     able = look("model", examine_machine.model, home, load_encoder)
@@ -95,6 +99,7 @@ def repair(
     checks: Iterable[Check],
     rebuild: Callable[[], object],
     read_again: Callable[[], str],
+    keys: Keys | None = None,
 ) -> list[Mended]:
     """Mend what can be mended without losing anything; one repair that fails keeps no other from being tried.
 
@@ -102,6 +107,7 @@ def repair(
         checks: what was seen.
         rebuild: makes the word index again from the log, by way of the home's process where one serves.
         read_again: tries again what could not be understood, in the same way; says what came of it.
+        keys: of a mind that is locked, where somebody said its passphrase.
     """
 
     def words() -> str:
@@ -121,7 +127,7 @@ def repair(
         "words": words,
         "records": read_again,
         "transcripts": read_again,
-        "wal": lambda: examine_mind.checkpoint(home, mind),
+        "wal": lambda: examine_mind.checkpoint(home, mind, keys),
         "actors": lambda: asked("release"),
         "letters": lambda: asked("replay"),
     }

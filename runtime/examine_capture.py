@@ -12,17 +12,19 @@ from contextlib import closing
 from pathlib import Path
 
 from mnemic.actors.contract import Clock
-from mnemic.actors.errors import MindMissing
+from mnemic.actors.errors import MindLocked, MindMissing
 from mnemic.actors.snapshot import CaptureCounts
 from mnemic.actors.times import to_iso
 from mnemic.runtime.backlog import Backlog, Losses, backlog, losses
 from mnemic.runtime.capture_reader import capture_counts, spool_offsets
 from mnemic.runtime.checks import Check, counted, sized
-from mnemic.runtime.homes import MindFolder, open_mind
+from mnemic.runtime.homes import MindFolder, folder_of, open_mind
 from mnemic.runtime.keys import Keys
+from mnemic.runtime.opener import Opener
+from mnemic.runtime.pauses import pause_now
 from mnemic.runtime.schema import connect, translated
 
-__all__ = ["arrived", "capture"]
+__all__ = ["arrived", "capture", "pause"]
 
 _OLD_S = 600.0
 """What a process that serves has not taken in for so long, it will not."""
@@ -39,7 +41,7 @@ def capture(folder: MindFolder, keys: Keys, clock: Clock, *, serving: bool) -> I
     """
     with translated(folder.store), closing(connect(folder.store, keys)) as connection:
         counts, offsets = capture_counts(connection, clock.now_us()), spool_offsets(connection)
-    waiting, lost = backlog(folder.spool, offsets, keys.spool), losses(folder.spool)
+    waiting, lost = backlog(folder.spool, offsets, Opener(keys.spool, keys.earlier_spools)), losses(folder.spool)
     yield _card(folder, keys)
     yield _spool(waiting, clock, serving=serving)
     yield _lost(lost, clock)
@@ -48,15 +50,28 @@ def capture(folder: MindFolder, keys: Keys, clock: Clock, *, serving: bool) -> I
     yield _transcripts(counts)
 
 
-def arrived(home: Path, mind: str, clock: Clock) -> Mapping[str, str]:
-    """The last trial event of each host that reached the store; none where there is no mind.
+def pause(home: Path, mind: str, clock: Clock) -> Iterator[Check]:
+    """Whether the mind captures at all; no key is needed to see that."""
+    held = pause_now(folder_of(home, mind).path, clock.now_us())
+    if held is None:
+        yield Check("pause", "ok", "the memory is not paused")
+        return
+    told, _, remedy = held.sentence().rpartition(": nothing is captured. ")
+    yield Check("pause", "wrong" if held.unread else "advice", f"{told}: nothing is captured", remedy)
+
+
+def arrived(home: Path, mind: str, clock: Clock, keys: Keys | None = None) -> Mapping[str, str]:
+    """The last trial event of each host that reached the store; none where there is no mind, or nobody opens it.
+
+    Args:
+        keys: of a mind that is locked, where somebody said its passphrase.
 
     Raises:
         MnemicError: the mind cannot be read.
     """
     try:
-        folder, keys = open_mind(home, mind)
-    except MindMissing:
+        folder, keys = open_mind(home, mind) if keys is None else (folder_of(home, mind), keys)
+    except (MindLocked, MindMissing):
         return {}
     with translated(folder.store), closing(connect(folder.store, keys)) as connection:
         return capture_counts(connection, clock.now_us()).checks

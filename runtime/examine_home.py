@@ -24,14 +24,18 @@ _ABANDONED_S = 3600.0
 
 
 def settings(home: Path) -> Iterator[Check]:
-    """Whether the file can be read, every name in it is one, and a process that serves works with what it holds."""
+    """Whether the file and what it names can be read, and a process that serves works with what it holds."""
     path = home / "mnemic.toml"
     unknown = unknown_names(path)
     if unknown:
         told = f"{path} names what is no setting: {', '.join(unknown)}"
         yield Check("settings", "wrong", told, "Take it out, or look up its name in docs/settings.md.")
         return
-    load_settings(path)
+    rules = load_settings(path)["capture.secret_rules"]
+    if rules:
+        from mnemic.runtime.rule_files import load_rules  # here: most homes name none
+
+        load_rules(rules)
     card = Meeting(home).card()
     if card is not None and card.alive() and edited(card.settings, home):
         told = f"{path} was edited, and process {card.pid} works on with what it read before"
@@ -133,7 +137,8 @@ def remove_drafts(home: Path, clock: Clock) -> str:
 
 def _drafts(home: Path, clock: Clock) -> Iterator[Path]:
     """Minds and copies that were begun and never finished."""
-    for path in sorted((*home.glob("minds/.new-*"), *home.glob("minds/*/.store.schema-*.db"))):
+    patterns = ("minds/.new-*", "minds/*/.next", "minds/*/.store.schema-*.db")
+    for path in sorted(path for pattern in patterns for path in home.glob(pattern)):
         with suppress(FileNotFoundError):  # it was finished meanwhile
             written = max(one.stat().st_mtime for one in (path, *path.rglob("*")))
             if clock.now_us() / 1e6 - written > _ABANDONED_S:

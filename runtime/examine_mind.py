@@ -15,9 +15,10 @@ from pathlib import Path
 import apsw
 
 from mnemic.actors.contract import Clock
-from mnemic.actors.errors import DamagedStore, KeyMismatch, KeyMissing, MnemicError, StoreBusy
+from mnemic.actors.errors import DamagedStore, KeyMismatch, KeyMissing, MindLocked, MnemicError, StoreBusy
 from mnemic.runtime.checks import Check, counted, failed, sized
 from mnemic.runtime.homes import MindFolder, folder_of, open_mind, write_card
+from mnemic.runtime.keyring import KeyCard, is_locked, open_by_file, parse_card
 from mnemic.runtime.keys import KEY_BYTES, Keys
 from mnemic.runtime.schema import BUSY_TIMEOUT_S, MIGRATIONS, check_schema, connect, translated
 
@@ -34,12 +35,22 @@ _LONG_LOG_BYTES = 64 << 20
 # --- key and card ----------------------------------------------------------------------------------------------------
 
 
-def key(home: Path, mind: str) -> Iterator[Check]:
-    """Whether key, card and store belong together."""
+def key(home: Path, mind: str, keys: Keys | None = None) -> Iterator[Check]:
+    """Whether key, card and store belong together.
+
+    Args:
+        keys: of a mind that is locked, where somebody said its passphrase.
+    """
     try:
         open_mind(home, mind)
+    except MindLocked:
+        if keys is not None:
+            yield Check("key", "ok", "the passphrase opens it")
+        else:
+            told = "it is locked by its passphrase, and its store was not looked at"
+            yield Check("key", "advice", told, "In a terminal `mnemic doctor` asks for the passphrase.")
     except MnemicError as error:
-        if isinstance(error, DamagedStore | KeyMismatch) and unlocked(home, mind) is not None:
+        if isinstance(error, DamagedStore | KeyMismatch) and _card_again(folder_of(home, mind)) is not None:
             yield Check("key", "ok", "it opens the store")
             told = f"The card {folder_of(home, mind).card} is damaged, or another mind's; key and store are well."
             yield Check("mind", "wrong", told, "--repair writes the card again.", True)
@@ -49,18 +60,23 @@ def key(home: Path, mind: str) -> Iterator[Check]:
         yield Check("key", "ok", "it is this mind's")
 
 
-def unlocked(home: Path, mind: str) -> tuple[MindFolder, Keys] | None:
-    """A mind's folder and keys, if it can be opened; the key is proven by its card, or else by the store."""
+def unlocked(home: Path, mind: str, keys: Keys | None = None) -> tuple[MindFolder, Keys] | None:
+    """A mind's folder and keys, if it can be opened; the key is proven by its card, or else by the store.
+
+    Args:
+        keys: of a mind that is locked, where somebody said its passphrase.
+    """
     try:
+        if keys is not None:
+            return folder_of(home, mind), keys
         return open_mind(home, mind)
     except (DamagedStore, KeyMismatch):
         folder = folder_of(home, mind)
+        again = _card_again(folder)
         try:
-            root = folder.key.read_bytes()
-        except OSError:
+            return None if again is None else (folder, open_by_file(again, folder.key.read_bytes(), folder.key))
+        except (MnemicError, OSError):  # what a passphrase locks
             return None
-        keys = Keys(root) if len(root) == KEY_BYTES else None
-        return (folder, keys) if keys is not None and _opens(folder.store, keys) else None
     except (MnemicError, OSError):  # the check of the key says which
         return None
 
@@ -71,13 +87,42 @@ def remake_card(home: Path, mind: str) -> str:
     Raises:
         MnemicError: there is no such key.
     """
-    found = unlocked(home, mind)
-    if found is None:
+    folder = folder_of(home, mind)
+    card = _card_again(folder)
+    if card is None:
         open_mind(home, mind)
-        raise KeyMismatch(path=str(folder_of(home, mind).key), why="it does not open the store")
-    folder, keys = found
-    write_card(folder, keys, folder.key.stat().st_mtime_ns // 1000)
+        raise KeyMismatch(path=str(folder.key), why="it does not open the store")
+    write_card(folder, card)
     return f"wrote {folder.card.name} again for the key that opens the store"
+
+
+def _card_again(folder: MindFolder) -> KeyCard | None:
+    """The card that a mind should have, where its own is of no use; ``None`` where nothing tells.
+
+    The copy is right where the key file opens the store by it, or where a passphrase locks the mind, and the card
+    itself is no card. Without one, a key file that opens the store as it is was the first version's.
+    """
+    try:
+        card = parse_card(folder.card_copy.read_bytes(), folder.card_copy)
+        if not is_locked(card):
+            keys = open_by_file(card, folder.key.read_bytes(), folder.key)
+            return card if _opens(folder.store, keys) else None
+        try:
+            parse_card(folder.card.read_bytes(), folder.card)
+        except (DamagedStore, OSError):
+            return card
+        return None
+    except (MnemicError, OSError):  # there is none, or it is not the key's: was there ever one?
+        pass
+    try:
+        root = folder.key.read_bytes()
+    except OSError:
+        return None
+    keys_of_root = Keys(root) if len(root) == KEY_BYTES else None
+    if keys_of_root is None or not _opens(folder.store, keys_of_root):
+        return None
+    made_at_us = folder.key.stat().st_mtime_ns // 1000
+    return KeyCard(version=1, key="file", check=keys_of_root.check, made_at_us=made_at_us)
 
 
 def _opens(path: Path, keys: Keys) -> bool:
@@ -94,9 +139,9 @@ def _opens(path: Path, keys: Keys) -> bool:
 # --- the store -------------------------------------------------------------------------------------------------------
 
 
-def store(home: Path, mind: str) -> Iterator[Check]:
+def store(home: Path, mind: str, keys: Keys | None = None) -> Iterator[Check]:
     """Whether every page is whole and of this schema, and every memory in the word index."""
-    found = unlocked(home, mind)
+    found = unlocked(home, mind, keys)
     if found is None:
         return  # which the check of the key says
     folder, keys = found
@@ -166,7 +211,7 @@ def waiting(folder: MindFolder, keys: Keys) -> int:
 # --- the clock -------------------------------------------------------------------------------------------------------
 
 
-def clock(home: Path, mind: str, now: Clock, *, readable: bool) -> Iterator[Check]:
+def clock(home: Path, mind: str, now: Clock, *, readable: bool, keys: Keys | None = None) -> Iterator[Check]:
     """Whether anything was made later than now.
 
     Args:
@@ -174,7 +219,7 @@ def clock(home: Path, mind: str, now: Clock, *, readable: bool) -> Iterator[Chec
     """
     folder = folder_of(home, mind)
     made = {path.name: _made_us(path) for path in (folder.key, folder.card) if path.exists()}
-    found = unlocked(home, mind) if readable else None
+    found = unlocked(home, mind, keys) if readable else None
     if found is not None:
         with translated(folder.store), closing(connect(*_store_and_keys(found))) as connection:
             made["the newest memory"] = connection.execute("SELECT max(recorded_at) FROM memories").get or 0
@@ -227,14 +272,14 @@ def log_size(home: Path, mind: str) -> Iterator[Check]:
         yield Check("wal", "ok", f"the write-ahead log holds {sized(size)}")
 
 
-def checkpoint(home: Path, mind: str) -> str:
+def checkpoint(home: Path, mind: str, keys: Keys | None = None) -> str:
     """Take the write-ahead log over into the store's file and empty it, after whoever reads or writes; says so.
 
     Raises:
         StoreBusy: somebody read or wrote all the time.
         MnemicError: the mind cannot be opened.
     """
-    folder, keys = open_mind(home, mind)
+    folder, keys = open_mind(home, mind) if keys is None else (folder_of(home, mind), keys)
     before = os.stat(_log_of(folder)).st_size
     with translated(folder.store), closing(connect(folder.store, keys)) as connection:
         busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() or (1, 0, 0)

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 import anyio
 import anyio.to_thread
 
-from mnemic.actors.changes import Place
+from mnemic.actors.changes import Part, Place
 from mnemic.actors.events import DEFAULT_KINDS, Kind, Role
 from mnemic.actors.messages import Forgotten, Memory, Recalled, TextCaptured
 from mnemic.runtime.reports import Progress, SocietyPort
@@ -47,9 +47,16 @@ class MindPort(Protocol):
         until: int | None = None,
         as_of: int | None = None,
         budget_tokens: int | None = None,
+        assistant: str = "",
+        asking: str = "",
+        private: bool = False,
         progress: Progress | None = None,
     ) -> Recalled:
         """Find memories."""
+        ...
+
+    def note_given(self, assistant: str, session: str, parts: Sequence[Part]) -> None:
+        """Keep in the log that an assistant was given memories that it named itself."""
         ...
 
     def remember(
@@ -83,7 +90,7 @@ class MindPort(Protocol):
         """Find the scope of a folder."""
         ...
 
-    def hook_answer(self, assistant: str, event: str, cwd: str | None, payload: bytes) -> bytes:
+    def hook_answer(self, assistant: str, event: str, cwd: str | None, payload: bytes, unkept: bool = False) -> bytes:
         """What a hook is to print: the exact bytes."""
         ...
 
@@ -100,6 +107,14 @@ class Minds(Protocol):
 
         Raises:
             MnemicError: it cannot be opened.
+        """
+        ...
+
+    def let_go(self, name: str, timeout_s: float) -> AbstractContextManager[None]:
+        """Have a mind closed for as long as the context lasts; whoever wants it meanwhile waits.
+
+        Raises:
+            StoreBusy: those who use it took longer.
         """
         ...
 

@@ -135,6 +135,7 @@ class _Told(msgspec.Struct):
     at_us: Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
     cwd: str | None = None
     branch: str | None = None
+    entry: str | None = None
 
 
 def record_of(record: bytes, parts: Sequence[bytes]) -> Record | Unreadable:
@@ -154,6 +155,7 @@ def record_of(record: bytes, parts: Sequence[bytes]) -> Record | Unreadable:
         at=about.at_us,
         cwd=about.cwd,
         branch=about.branch,
+        entry=about.entry,
         payload=payload,
     )
 

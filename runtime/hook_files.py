@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from mnemic.actors.contract import Clock
-from mnemic.actors.errors import MindExists
+from mnemic.actors.errors import MindExists, MindLocked
 from mnemic.runtime import python_hook
 from mnemic.runtime.homes import folder_of, make_mind, open_mind
 from mnemic.runtime.schema import cannot_write
@@ -90,7 +90,8 @@ def install_hook_files(home: Path, mind: str, clock: Clock) -> list[Path]:
     if not folder_of(home, mind).path.is_dir():
         with suppress(MindExists):  # somebody made it at this very moment
             make_mind(home, mind, clock)
-    open_mind(home, mind)  # one that an older version made gets what hooks write to
+    with suppress(MindLocked):  # what its hooks need was made with it
+        open_mind(home, mind)  # one that an older version made gets what hooks write to
     written = []
     for file in hook_files(home):
         if file.there:

@@ -11,8 +11,8 @@ import logging
 import math
 import os
 import re
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import Any, Protocol
 from urllib.parse import unquote_to_bytes
 
@@ -30,6 +30,7 @@ from mnemic.actors.errors import (
     EngineLost,
     InboxFull,
     InvalidValue,
+    MindLocked,
     MnemicError,
     NewerProcess,
     NotServed,
@@ -40,8 +41,10 @@ from mnemic.actors.errors import (
 from mnemic.actors.messages import Take
 from mnemic.runtime.engine import cause_of
 from mnemic.runtime.face import Door, Minds, work
+from mnemic.runtime.letting_go import LetGo
 from mnemic.runtime.meeting import PROTOCOL
 from mnemic.runtime.reports import Progress, SocietyPort
+from mnemic.runtime.unlocking import Unlocked
 from mnemic.runtime.wire import ASKED, TOLD, decode_message, encode, encode_error
 
 __all__ = [
@@ -60,6 +63,7 @@ BODY_BYTES = 64 << 20
 """The longest request that is read."""
 _TRACE = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _LONGEST_S = 7 * 24 * 3600.0
+_LET_GO_S = 30.0  # those who use a mind may take so long
 _LATER = (DeadlineExceeded, EngineLost, InboxFull, NotServed, StoreBusy)
 _NO = ("", "0", "false")
 _REASONS = ("an older process", "mnemic serve")
@@ -105,11 +109,25 @@ class _Asked(msgspec.Struct, frozen=True):
         )
 
 
-def make_app(minds: Minds, door: Door, *, metrics: Callable[[], tuple[str, bytes]], mcp: McpApp) -> ASGIApp:
+LockedAnswer = Callable[[str, str, str, str | None, bytes, bool], bytes]
+"""What a hook of a locked mind prints: given the mind, the assistant, the event, its folder, what the host said, and
+whether its shell has switched the capture off."""
+
+
+def make_app(
+    minds: Minds,
+    door: Door,
+    *,
+    metrics: Callable[[], tuple[str, bytes]],
+    mcp: McpApp,
+    unlocked: Unlocked | None = None,
+    locked_answer: LockedAnswer = lambda mind, assistant, event, cwd, payload, unkept: b"",
+) -> ASGIApp:
     """The application: ``/api/…``, ``/mcp``, ``/healthz`` and ``/metrics``.
 
     Args:
         metrics: gives the content type and the text of ``/metrics``.
+        unlocked: holds the keys of minds that somebody unlocks, where that can be.
     """
 
     async def ask(request: Request) -> Response:
@@ -158,7 +176,46 @@ def make_app(minds: Minds, door: Door, *, metrics: Callable[[], tuple[str, bytes
         return endpoint
 
     async def hook(request: Request) -> Response:
-        return Response(await _hook_answer(request, minds, door), media_type=_JSON)
+        return Response(await _hook_answer(request, minds, door, locked_answer), media_type=_JSON)
+
+    async def unlock(request: Request) -> Response:
+        if _over_tcp(request) or unlocked is None:  # a key is for those who may read the home's files
+            return _unknown("unlock", ASKED)
+        asked, secrets = _Asked.of(request.headers), await read_body(request)
+
+        def verb(_: Progress | None) -> None:
+            with door.serving("unlock", asked.trace):
+                unlocked.put(asked.mind, secrets)
+
+        await work(verb)
+        return _json(door.card())
+
+    async def lock(request: Request) -> Response:
+        if _over_tcp(request) or unlocked is None:
+            return _unknown("lock", ASKED)
+        asked = _Asked.of(request.headers)
+
+        def verb(_: Progress | None) -> bool:
+            with door.serving("lock", asked.trace):
+                taken = unlocked.take_back(asked.mind)
+                if taken:  # first, so that nobody opens it again; then whoever has it open is done
+                    with minds.let_go(asked.mind, _LET_GO_S):
+                        _log.info("locked a mind")
+                return taken
+
+        return _json({"unlocked": await work(verb)})
+
+    async def let_go(request: Request) -> Response:
+        if _over_tcp(request):  # who has not the home's files has no use for it
+            return _unknown("let-go", ASKED)
+        asked = _Asked.of(request.headers)
+
+        @contextmanager
+        def held() -> Iterator[None]:
+            with door.serving("let-go", asked.trace), minds.let_go(asked.mind, _LET_GO_S):
+                yield
+
+        return LetGo(held)
 
     async def drain(request: Request) -> Response:
         given = _drain_request(await read_body(request))
@@ -182,6 +239,9 @@ def make_app(minds: Minds, door: Door, *, metrics: Callable[[], tuple[str, bytes
             Route("/api/replay", about("replay", lambda society: {"replayed": society.replay()}), methods=["POST"]),
             Route("/api/release", about("release", lambda society: {"released": society.release()}), methods=["POST"]),
             Route("/api/drain", drain, methods=["POST"]),
+            Route("/api/let-go", let_go, methods=["POST"]),
+            Route("/api/unlock", unlock, methods=["POST"]),
+            Route("/api/lock", lock, methods=["POST"]),
             Route("/api/hook", hook, methods=["POST"]),
             Route("/api/{message}", ask, methods=["POST"]),
             Route("/healthz", healthz, methods=["GET"]),
@@ -307,6 +367,8 @@ def status_of(error: MnemicError) -> int:
         return 426
     if isinstance(error, AlreadyServed):
         return 409
+    if isinstance(error, MindLocked):
+        return 423
     if isinstance(error, BadInput):
         return 400
     return 503 if isinstance(error, _LATER) else 500
@@ -331,7 +393,7 @@ def _json(value: Any, status: int = 200, headers: Mapping[str, str] | None = Non
 # --- hooks -----------------------------------------------------------------------------------------------------------
 
 
-async def _hook_answer(request: Request, minds: Minds, door: Door) -> bytes:
+async def _hook_answer(request: Request, minds: Minds, door: Door, locked_answer: LockedAnswer) -> bytes:
     """What a hook prints. Whatever is wrong is logged, and the hook told nothing: an assistant must never see it."""
     said = {name: request.headers.get(f"mnemic-{name}") for name in ("assistant", "event", "cwd")}
     assistant, event, cwd = (None if value is None else os.fsdecode(unquote_to_bytes(value)) for value in said.values())
@@ -339,8 +401,12 @@ async def _hook_answer(request: Request, minds: Minds, door: Door) -> bytes:
         asked, payload = _Asked.of(request.headers), await read_body(request)
 
         def verb(_: Progress | None) -> bytes:
-            with door.serving("hook", asked.trace), minds.use(asked.mind, create=False) as mind:
-                return mind.hook_answer(assistant or "", event or "", cwd, payload)
+            given = (assistant or "", event or "", cwd, payload, request.headers.get("mnemic-off") == "capture")
+            try:
+                with door.serving("hook", asked.trace), minds.use(asked.mind, create=False) as mind:
+                    return mind.hook_answer(*given)
+            except MindLocked:
+                return locked_answer(asked.mind, *given)
 
         return await work(verb)
     except MnemicError as error:

@@ -42,16 +42,18 @@ _LAST_WORDS_S = 5.0  # for what the process still has to say of lines that carri
 class Pipe:
     """Between an assistant and the home's process."""
 
-    def __init__(self, home: Path, mind: str, folder: str, clock: Clock, said: RawIOBase) -> None:
+    def __init__(self, home: Path, mind: str, folder: str, clock: Clock, said: RawIOBase, off: str = "") -> None:
         """Make a pipe; `run` opens it.
 
         Args:
             folder: where the assistant works.
             said: takes the lines for the assistant.
+            off: what is switched off where it was started; see `mnemic.runtime.silence.switched_off`.
         """
         self._home = home
         self._limit_s = _ask_timeout_s(home) + _PATIENCE_S
         self._preface: dict[str, Any] = {"protocol": PROTOCOL, "mind": mind, "folder": folder, "session": None}
+        self._preface |= {"off": off} if off else {}
         self._clock = clock
         self._said = said
         self._saying = threading.Lock()  # over what is written to the assistant

@@ -264,9 +264,11 @@ def _caller(line: bytes, door: Door) -> Caller:
         preface = None
     if isinstance(preface, dict):
         check_protocol(preface.get("protocol", PROTOCOL), door)
-        mind, folder, session = preface.get("mind", Caller().mind), preface.get("folder"), preface.get("session")
-        if isinstance(mind, str) and isinstance(folder, str | None) and isinstance(session, str | None):
-            return Caller(mind=mind, folder=folder, session=session or f"mcp-{run_name()}")
+        mind, off = preface.get("mind", Caller().mind), preface.get("off", Caller().off)
+        folder, session = preface.get("folder"), preface.get("session")
+        named = isinstance(mind, str) and isinstance(off, str)
+        if named and isinstance(folder, str | None) and isinstance(session, str | None):
+            return Caller(mind=mind, folder=folder, session=session or f"mcp-{run_name()}", off=off)
     raise InvalidValue(
         name="the first line",
         value="this",

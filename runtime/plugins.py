@@ -200,8 +200,9 @@ def _settings(kind: Any, slot: str) -> str | None:
             return f"its setting {one.name!r} has no name such as section.key"
         if section == "actors":
             return f"its setting {one.name!r} is in the section that names actors"
-        if type(one.default) not in (bool, int, float, str):
-            return f"its setting {one.name!r} has a default that is no number, text or truth value"
+        texts = isinstance(one.default, tuple) and all(isinstance(text, str) for text in one.default)
+        if type(one.default) not in (bool, int, float, str) and not texts:
+            return f"its setting {one.name!r} has a default that is no number, text, truth value or tuple of texts"
     if len({one.name for one in settings}) < len(settings):
         return "two of its settings have one name"
     return None

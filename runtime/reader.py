@@ -16,12 +16,17 @@ from mnemic.actors.changes import EncoderName
 from mnemic.actors.errors import NoSuchMemory
 from mnemic.actors.events import DEFAULT_KINDS, KINDS
 from mnemic.actors.messages import Counts, Memory, ScopeCount
+from mnemic.actors.seen import Shown
 from mnemic.actors.snapshot import Columns, Pending, Postings, Retired, Superseded, VectorBlock
 from mnemic.runtime.brief_reader import BriefReading
 from mnemic.runtime.capture_reader import CaptureReading
 from mnemic.runtime.carry import encoder_row
 from mnemic.runtime.keys import Keys
 from mnemic.runtime.schema import STEMMER, WORDS, check_schema, connect, translated
+from mnemic.runtime.scope_reader import ScopeReading
+from mnemic.runtime.seen_reader import SeenReading
+from mnemic.runtime.selecting import SelectionReading
+from mnemic.runtime.shown_reader import shown
 from mnemic.runtime.standing import replaced, replacement
 from mnemic.runtime.texts import load_text, searchable
 
@@ -71,7 +76,7 @@ def open_reader(path: Path, keys: Keys) -> Reader:
     return Reader(path, connect(path, keys))
 
 
-class StoreSnapshot(CaptureReading, BriefReading):
+class StoreSnapshot(CaptureReading, BriefReading, ScopeReading, SeenReading, SelectionReading):
     """One state of the store; see `mnemic.actors.snapshot.Snapshot` for what its methods give."""
 
     def __init__(self, connection: apsw.Connection, stem: apsw.FTS5Tokenizer, split: apsw.FTS5Tokenizer) -> None:
@@ -103,10 +108,6 @@ class StoreSnapshot(CaptureReading, BriefReading):
 
     def scopes(self) -> dict[int, str]:
         return dict(self._db.execute("SELECT id, path FROM scopes"))
-
-    def scope_of(self, project: str) -> str | None:
-        found = self._db.execute("SELECT path FROM scopes WHERE project = ?", (project,)).get
-        return None if found is None else str(found)
 
     def session_numbers(self, name: str) -> list[int]:
         return [row for (row,) in self._db.execute("SELECT id FROM sessions WHERE name = ? ORDER BY id", (name,))]
@@ -152,6 +153,9 @@ class StoreSnapshot(CaptureReading, BriefReading):
     def records(self, rows: Sequence[int]) -> list[Memory]:
         return [self._record(row) for row in rows]
 
+    def shown(self, row: int) -> Shown:
+        return shown(self._db, row, self._record(row))
+
     def ids_of(self, rows: Sequence[int]) -> list[bytes]:
         return [bytes(self._db.execute("SELECT uuid FROM memories WHERE id = ?", (row,)).get) for row in rows]
 
@@ -190,6 +194,8 @@ class StoreSnapshot(CaptureReading, BriefReading):
             memories=memories,
             retired=retired,
             sessions=int(self._db.execute("SELECT count(*) FROM sessions").get),
+            headless=int(self._db.execute("SELECT count(*) FROM sessions WHERE mode = 'headless'").get),
+            subagents=int(self._db.execute("SELECT count(*) FROM sessions WHERE mode = 'subagent'").get),
             text_bytes=int(self._db.execute(sizes).get),
             kept_bytes=int(self._db.execute("SELECT coalesce(sum(length(body)), 0) FROM texts").get),
             embedded=embedded,

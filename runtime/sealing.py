@@ -14,7 +14,8 @@ from typing import NoReturn, Protocol
 import msgspec
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from mnemic.runtime.keys import load_keys, nonce_prefix
+from mnemic.runtime.keyring import keys_by_file
+from mnemic.runtime.keys import nonce_prefix
 
 __all__ = ["MindSeal", "Seal", "SealRecipe"]
 
@@ -76,8 +77,10 @@ class MindSeal(msgspec.Struct, frozen=True):
 
     key: Path
     """The key file."""
+    card: Path
+    """The card beside it; see `mnemic.runtime.keyring`."""
     check: str
-    """Its check value; see `mnemic.runtime.keys.load_keys`."""
+    """Its check value, which tells whether the mind still has the key of before."""
     run: str
     """Name of the run; see `mnemic.runtime.keys.run_name`."""
 
@@ -87,4 +90,4 @@ class MindSeal(msgspec.Struct, frozen=True):
         Raises:
             KeyMissing, KeyMismatch: the key file is not there, or is not this mind's.
         """
-        return Seal(load_keys(self.key, self.check).engine(self.run))
+        return Seal(keys_by_file(self.key, self.card, self.check).engine(self.run))

@@ -122,8 +122,13 @@ def model_folder(values: Mapping[str, Any]) -> Path | None:
 
 def as_markdown() -> str:
     """The table as documentation."""
-    rows = [f"| `{s.name}` | `{s.default!r}` | {s.unit} | {s.help} |" for s in TABLE]
+    rows = [f"| `{s.name}` | `{_shown(s.default)}` | {s.unit} | {s.help} |" for s in TABLE]
     return "\n".join(["| setting | default | unit | what it does |", "|---|---|---|---|", *rows]) + "\n"
+
+
+def _shown(default: Any) -> str:
+    """A default as TOML has it, where that differs from Python."""
+    return repr(list(default) if isinstance(default, tuple) else default)
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Setting]]:
@@ -164,6 +169,8 @@ def _flatten(document: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[st
 
 def _checked(setting: Setting, value: Any, path: Path) -> Any:
     kind = type(setting.default)
+    if kind is tuple:
+        return _listed(setting, value, path)
     expected = f"a value such as {setting.default!r}"
     if kind is float and type(value) is int:
         value = float(value)
@@ -175,4 +182,18 @@ def _checked(setting: Setting, value: Any, path: Path) -> Any:
         why, expected = "there is no such one", f"one of {', '.join(map(repr, setting.choices))}"
     else:
         return value
+    raise InvalidValue(name=f"{setting.name} in {path}", value=value, why=why, expected=expected)
+
+
+def _listed(setting: Setting, value: Any, path: Path) -> tuple[str, ...]:
+    """A list of texts, each of them one that the setting takes."""
+    expected = f"a list such as {list(setting.choices) or ['work/*', '~/notes']!r}"
+    if not isinstance(value, list):
+        why = "it is no list"
+    elif not all(isinstance(one, str) and one.strip() for one in value):
+        why = "it does not hold texts alone"
+    elif setting.choices and (unknown := [one for one in value if one not in setting.choices]):
+        why, expected = f"there is no {unknown[0]!r}", f"a list of {' and '.join(map(repr, setting.choices))}"
+    else:
+        return tuple(dict.fromkeys(value))
     raise InvalidValue(name=f"{setting.name} in {path}", value=value, why=why, expected=expected)

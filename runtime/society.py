@@ -17,14 +17,17 @@ from mnemic.actors.contract import Actor, Clock
 from mnemic.actors.errors import ActorRefused, MnemicError, StoreError, UnreadableRecord
 from mnemic.actors.events import Happening, Record
 from mnemic.actors.ports import Ports, RecordReader, TranscriptOpener
+from mnemic.runtime.admission import Admission
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.embedded import EmbeddedEngine
 from mnemic.runtime.encoders import encoder_from, may_be_torch
 from mnemic.runtime.engine import Engine, Placement, cause_of
 from mnemic.runtime.extents import measure
-from mnemic.runtime.homes import MindFolder
+from mnemic.runtime.homes import MindFolder, read_card
 from mnemic.runtime.idleness import Habits, habits_from
-from mnemic.runtime.keys import Keys, load_keys, run_name
+from mnemic.runtime.keyring import is_locked, keys_by_file
+from mnemic.runtime.keys import Keys, run_name
+from mnemic.runtime.pauses import pauses_of
 from mnemic.runtime.plugins import BUILT_IN, load_actor, path_of
 from mnemic.runtime.projects import locate
 from mnemic.runtime.reader import open_reader
@@ -45,7 +48,10 @@ def no_records(record: Record) -> list[Happening]:
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
-    """How to make the actors of one mind in any process that sees its files. Pickles, and holds no secret."""
+    """How to make the actors of one mind in any process that sees its files.
+
+    It pickles, and holds no secret; but for a mind that no key file opens, for which there is `held`.
+    """
 
     folder: MindFolder
     """The mind's files; the key is read there, and never travels."""
@@ -63,6 +69,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     """Understands what hooks kept: a function of a module, or ``module:function``."""
     fence: str | None = None
     """Slot of the writer's fence; ``None`` where nothing is fenced."""
+    held: Keys | None = None
+    """The keys of a mind that no key file opens; with them it does not pickle, and works in this process alone."""
 
     def make(self, slot: str) -> Actor:
         """Make the actor of a slot, in this process.
@@ -89,7 +97,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             KeyMissing, KeyMismatch: the key file is not there, or is not this mind's.
         """
-        keys = load_keys(self.folder.key, self.check)
+        keys = self.held or keys_by_file(self.folder.key, self.folder.card, self.check)
         return Ports(
             settings=self.settings,
             open_store=lambda: Store.open(self.folder.store, keys, self.stamp, self.fence),
@@ -98,10 +106,12 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
             open_transcript=_function(self.opener) if isinstance(self.opener, str) else self.opener,
             locate=locate,
             silenced=silenced,
+            pauses=lambda: pauses_of(self.folder.path),
+            admitted=Admission(self.settings["capture.allow"], self.settings["capture.deny"]).admits,
             measure=measure,
-            open_spool=lambda: Spool(self.folder.spool, keys.spool, SystemClock()),
+            open_spool=lambda: Spool(self.folder.spool, keys.spool, SystemClock(), keys.earlier_spools),
             read_record=_function(self.reader) if isinstance(self.reader, str) else self.reader,
-            scrub=load_scrub() if self.settings["capture.scrub"] else drop_private,
+            scrub=load_scrub(self.settings["capture.secret_rules"]) if self.settings["capture.scrub"] else drop_private,
             identity=keys.identity(),
         )
 
@@ -147,6 +157,7 @@ def start_society(
         opener=opener,
         reader=reader,
         fence=fence,
+        held=keys if is_locked(read_card(folder)) else None,
     )
     return Supervisor(
         engine or EmbeddedEngine(clock),

@@ -25,8 +25,16 @@ from mnemic.actors.changes import (
     AddVectors,
     Change,
     DropEncoder,
+    Erased,
     Inverse,
     KeepOriginal,
+    Logged,
+    MergeScopes,
+    MoveProject,
+    RenameScope,
+    Restore,
+    Retire,
+    SplitScope,
     Supersede,
     without_bulk,
 )
@@ -34,6 +42,7 @@ from mnemic.actors.errors import Fenced, InvalidValue
 from mnemic.actors.messages import Applied, Kept
 from mnemic.runtime.carry import Carrier
 from mnemic.runtime.carry_capture import CAPTURE_TABLES
+from mnemic.runtime.carry_scopes import SCOPE_TABLES
 from mnemic.runtime.keys import Keys
 from mnemic.runtime.schema import (
     backup,
@@ -50,11 +59,12 @@ from mnemic.runtime.texts import load_text
 __all__ = ["Stamp", "Store"]
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode_change = msgspec.msgpack.Decoder(Change).decode
+_decode_change = msgspec.msgpack.Decoder(Logged).decode
 _decode_inverse = msgspec.msgpack.Decoder(Inverse).decode
 _decode_answer = msgspec.msgpack.Decoder(Applied).decode
 _ASKED = get_args(Change)
 _MEANING = (AddEncoder, DropEncoder, AddVectors)
+_SCOPING = (RenameScope, MergeScopes, SplitScope, MoveProject)
 
 
 class Stamp(msgspec.Struct, frozen=True):
@@ -141,41 +151,25 @@ class Store:
                 was changed.
         """
         with self._writing():
-            answered = self._db.execute("SELECT answer FROM applies WHERE key = ?", (key,)).get
-            if answered is not None:
-                return _decode_answer(answered)
-            self._db.execute(
-                "INSERT INTO applies(key, at, machine, code, settings, author, run, answer)"
-                " VALUES(?, ?, ?, ?, ?, ?, ?, x'')",
-                (key, at, self._stamp.machine, self._stamp.code, self._stamp.settings, author, run),
-            )
-            number = self._db.last_insert_rowid()
-            kept: list[Kept] = []
-            known: dict[bytes, bytes] = {}
-            done: list[bool] = []
-            for change in changes:
-                if not isinstance(change, _ASKED):
-                    raise ValueError(f"{type(change).__name__} takes something back, which only the store may do")
-                if isinstance(change, Supersede):  # what was captured before goes by its first id
-                    change = Supersede(old=known.get(change.old, change.old), new=known.get(change.new, change.new))
-                elif isinstance(change, KeepOriginal):
-                    change = KeepOriginal(memory=known.get(change.memory, change.memory), text=change.text)
-                became, inverse, changed, text = self._carrier.carry_out(change, at)
-                if isinstance(change, AddMemory) and became is not None:
-                    kept.append(became)
-                    known[change.id] = became.id
-                done.append(changed)
-                if changed:
-                    self._db.execute(
-                        "INSERT INTO log(apply, change, inverse, text) VALUES(?, ?, ?, ?)",
-                        (number, _encode(without_bulk(change)), None if inverse is None else _encode(inverse), text),
-                    )
-            answer = Applied(seq=self._seq(), kept=tuple(kept), changed=tuple(done))
-            if any(done):
-                self._db.execute("UPDATE applies SET answer = ? WHERE id = ?", (_encode(answer), number))
-            else:  # all of it was known: the log has nothing to say
-                self._db.execute("DELETE FROM applies WHERE id = ?", (number,))
-        return answer
+            return self._apply(changes, at=at, key=key, author=author, run=run)
+
+    @contextmanager
+    def together(self) -> Iterator[tuple[Callable[..., Applied], apsw.Connection]]:
+        """One transaction for many applies, each with a time of its own, and each carried out whole or not at all.
+
+        Gives what takes what `apply` takes, and in ``also`` types of changes that no actor may ask for; and the
+        connection, to look at what is there by then.
+
+        Raises: as `apply`; nothing of all of them was changed then.
+        """
+
+        def apply(changes: Iterable[Change], **named: Any) -> Applied:
+            with self._db:
+                applied = self._apply(changes, **named)
+            return applied  # noqa: RET504 - for all that mypy knows, the context may swallow an error
+
+        with self._writing():
+            yield apply, self._db
 
     def rebuild(self, progress: Callable[[int, int | None], None], *, meaning: bool) -> int:
         """Make what is derived again by replaying the log; with `meaning`, the vectors go and follow later.
@@ -183,29 +177,7 @@ class Store:
         Returns the log's highest number. One transaction: readers see the old state until the new one is whole.
         """
         with self._writing():
-            total = int(self._db.execute("SELECT count(*) FROM log").get)
-            self._db.execute("UPDATE generation SET number = number + 1")
-            self._db.execute("PRAGMA defer_foreign_keys = ON")
-            if meaning:
-                for (row,) in self._db.execute("SELECT id FROM encoders").fetchall():
-                    self._db.execute(f"DROP TABLE vectors_{row}")
-                for table in ("windows", "meanings", "encoders"):
-                    self._db.execute(f"DELETE FROM {table}")
-            self._db.execute("INSERT INTO words(words) VALUES('delete-all')")
-            for table in (*CAPTURE_TABLES, "scrubbed", "memories", "sessions", "scopes"):
-                self._db.execute(f"DELETE FROM {table}")
-            done = seq = 0
-            while rows := self._log_after(seq):
-                for _, encoded, text, at in rows:
-                    change = _decode_change(encoded)
-                    if not isinstance(change, _MEANING):
-                        if text is not None:
-                            change = msgspec.structs.replace(change, text=load_text(self._db, text))
-                        self._carrier.carry_out(change, at)
-                seq = rows[-1][0]
-                done += len(rows)
-                progress(done, total)
-            return seq
+            return self._replay(progress, meaning=meaning)
 
     def fork(self, path: Path, at_seq: int | None = None) -> None:
         """Copy the store into a new file, as it was after log number `at_seq`, or is; the same key opens it.
@@ -229,8 +201,95 @@ class Store:
             remove_file(path)
             raise
 
+    def _apply(
+        self,
+        changes: Iterable[Change],
+        *,
+        at: int,
+        key: bytes,
+        author: str,
+        run: str,
+        also: tuple[type, ...] = (),
+    ) -> Applied:
+        answered = self._db.execute("SELECT answer FROM applies WHERE key = ?", (key,)).get
+        if answered is not None:
+            return _decode_answer(answered)
+        self._db.execute(
+            "INSERT INTO applies(key, at, machine, code, settings, author, run, answer)"
+            " VALUES(?, ?, ?, ?, ?, ?, ?, x'')",
+            (key, at, self._stamp.machine, self._stamp.code, self._stamp.settings, author, run),
+        )
+        number = self._db.last_insert_rowid()
+        kept: list[Kept] = []
+        known: dict[bytes, bytes] = {}
+        gone: set[bytes] = set()  # was erased, and is not kept again; so what else is said of it does not hold either
+        done: list[bool] = []
+        for change in changes:
+            if not isinstance(change, (*_ASKED, *also)):
+                raise ValueError(f"{type(change).__name__} takes something back, which only the store may do")
+            if not gone.isdisjoint(_named(change)):
+                done.append(False)
+                continue
+            if isinstance(change, Supersede):  # what was captured before goes by its first id
+                change = Supersede(old=known.get(change.old, change.old), new=known.get(change.new, change.new))
+            elif isinstance(change, KeepOriginal):
+                change = KeepOriginal(memory=known.get(change.memory, change.memory), text=change.text)
+            became, inverse, changed, text = self._carrier.carry_out(change, at)
+            if isinstance(change, AddMemory) and became is not None:
+                kept.append(became)
+                if became.erased:
+                    gone.add(change.id)
+                else:
+                    known[change.id] = became.id
+                    change = _placed(change, became.scope)
+            done.append(changed)
+            if changed:
+                self._db.execute(
+                    "INSERT INTO log(apply, change, inverse, text) VALUES(?, ?, ?, ?)",
+                    (number, _encode(without_bulk(change)), None if inverse is None else _encode(inverse), text),
+                )
+        answer = Applied(seq=self._seq(), kept=tuple(kept), changed=tuple(done))
+        if any(done):
+            self._db.execute("UPDATE applies SET answer = ? WHERE id = ?", (_encode(answer), number))
+        else:  # all of it was known: the log has nothing to say
+            self._db.execute("DELETE FROM applies WHERE id = ?", (number,))
+        return answer
+
+    def _replay(self, progress: Callable[[int, int | None], None], *, meaning: bool) -> int:
+        total = int(self._db.execute("SELECT count(*) FROM log").get)
+        self._db.execute("UPDATE generation SET number = number + 1")
+        self._db.execute("UPDATE erased_rows SET last = 0")
+        self._db.execute("PRAGMA defer_foreign_keys = ON")
+        if meaning:
+            for (row,) in self._db.execute("SELECT id FROM encoders").fetchall():
+                self._db.execute(f"DROP TABLE vectors_{row}")
+            for table in ("windows", "meanings", "encoders"):
+                self._db.execute(f"DELETE FROM {table}")
+        self._db.execute("INSERT INTO words(words) VALUES('delete-all')")
+        for table in (*CAPTURE_TABLES, *SCOPE_TABLES, "scrubbed", "memories", "sessions", "scopes"):
+            self._db.execute(f"DELETE FROM {table}")
+        done = seq = 0
+        self._carrier.replays = True
+        try:
+            while rows := self._log_after(seq):
+                for _, encoded, text, at in rows:
+                    change = _decode_change(encoded)
+                    if not isinstance(change, _MEANING):
+                        if text is not None:
+                            change = msgspec.structs.replace(change, text=load_text(self._db, text))
+                        self._carrier.carry_out(change, at)
+                seq = rows[-1][0]
+                done += len(rows)
+                progress(done, total)
+        finally:
+            self._carrier.replays = False
+        return seq
+
     def _undo_after(self, at_seq: int) -> None:
         with self._writing():
+            # Where the log says of what is erased only that there was its scope, scopes are not undone, but made again.
+            remade = any(one.place is not None for one in self._erased())
+            self._db.execute("PRAGMA defer_foreign_keys = ON")
             seq = self._db.execute(
                 "SELECT coalesce(max(last), 0) FROM (SELECT max(seq) AS last FROM log GROUP BY apply) WHERE last <= ?",
                 (at_seq,),
@@ -240,8 +299,13 @@ class Store:
             ).fetchall()
             for number, inverse in rows:
                 self._db.execute("DELETE FROM log WHERE seq = ?", (number,))
-                if inverse is not None:
-                    self._carrier.carry_out(_decode_inverse(inverse), 0)
+                change = None if inverse is None else _decode_inverse(inverse)
+                if change is not None and not (remade and isinstance(change, _SCOPING)):
+                    self._carrier.carry_out(change, 0)
+            last = max((one.row for one in self._erased()), default=0)
+            self._db.execute("UPDATE erased_rows SET last = ?", (last,))
+            if remade:
+                self._replay(lambda done, total: None, meaning=False)
             self._db.execute("DELETE FROM applies WHERE id NOT IN (SELECT apply FROM log)")
             self._db.execute("DELETE FROM fences")  # who may write to the original says nothing about the copy
 
@@ -265,6 +329,16 @@ class Store:
             ).get
         self._fence, self._epoch = fence, int(epoch)
 
+    def _erased(self) -> list[Erased]:
+        """What the log says of what was erased."""
+        if not self._db.execute("SELECT last FROM erased_rows").get:
+            return []
+        found: list[Any] = self._db.execute(
+            "SELECT change FROM log WHERE instr(change, CAST('erased' AS BLOB))"
+        ).fetchall()
+        changes = (_decode_change(encoded) for (encoded,) in found)
+        return [change for change in changes if isinstance(change, Erased)]
+
     def _log_after(self, seq: int) -> list[Any]:
         """The next page of the log; fetched at once (see `mnemic.runtime.reader`)."""
         return self._db.execute(
@@ -275,3 +349,18 @@ class Store:
 
     def _seq(self) -> int:
         return int(self._db.execute("SELECT coalesce(max(seq), 0) FROM log").get)
+
+
+def _named(change: Change) -> tuple[bytes, ...]:
+    """Ids of the memories that a change of what was just captured is about."""
+    if isinstance(change, Supersede):
+        return change.old, change.new
+    return (change.memory,) if isinstance(change, KeepOriginal | Retire | Restore) else ()
+
+
+def _placed(change: AddMemory, path: str) -> AddMemory:
+    """The memory in the scope that it came into: its log row makes that scope again, whatever else is erased."""
+    place = change.place
+    if path == place.path:
+        return change
+    return msgspec.structs.replace(change, place=msgspec.structs.replace(place, path=path))

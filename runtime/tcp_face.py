@@ -29,7 +29,14 @@ __all__ = ["ALLOWED", "Guard", "Tcp", "bind_tcp"]
 ALLOWED = frozenset(
     {
         *("/healthz", "/metrics", "/mcp", "/api/report"),
-        *("/api/recall", "/api/get-memories", "/api/find-scope", "/api/count", "/api/name-encoder"),
+        *(
+            "/api/recall",
+            "/api/get-memories",
+            "/api/find-scope",
+            "/api/find-similar",
+            "/api/count",
+            "/api/name-encoder",
+        ),
         *("/api/capture-text", "/api/forget", "/api/recover"),
     }
 )

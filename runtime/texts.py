@@ -36,11 +36,15 @@ def load_text(connection: apsw.Connection, row: int) -> bytes:
 
 
 def drop_text_if_unused(connection: apsw.Connection, row: int) -> None:
-    """Delete a text that nothing has any more: no memory, no record set aside, no original and no log row."""
+    """Delete a text that nothing has any more.
+
+    That is: no memory, no record set aside, no original, nothing that was given, and no row of the log.
+    """
     connection.execute(
         "DELETE FROM texts WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM memories WHERE text = ?1)"
         " AND NOT EXISTS (SELECT 1 FROM aside WHERE text = ?1)"
         " AND NOT EXISTS (SELECT 1 FROM originals WHERE text = ?1)"
+        " AND NOT EXISTS (SELECT 1 FROM givings WHERE text = ?1)"
         " AND NOT EXISTS (SELECT 1 FROM log WHERE text = ?1)",
         (row,),
     )

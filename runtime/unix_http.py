@@ -8,13 +8,13 @@ from __future__ import annotations
 import http.client
 import json
 import socket
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from typing import Any, TypeVar
 
 from mnemic.runtime.wire import decode_error
 
-__all__ = ["LONGEST_S", "LOST", "Leaving", "Unreadable", "call", "understood"]
+__all__ = ["LONGEST_S", "LOST", "Leaving", "Unreadable", "call", "held", "understood"]
 
 LOST = (ConnectionError, http.client.HTTPException, FileNotFoundError)
 """What `call` raises where there is no answer, or half of one."""
@@ -110,3 +110,24 @@ class _Connection(http.client.HTTPConnection):
             self.sock.close()
             raise
         self.sock.settimeout(self.timeout)
+
+
+@contextmanager
+def held(path: str, target: str, headers: dict[str, str], limit_s: float = LONGEST_S) -> Iterator[None]:
+    """A request whose answer lasts: what it stands for holds until the context ends, or the process does.
+
+    Raises: as `call`.
+    """
+    with closing(_Connection(path, limit_s)) as connection:
+        connection.request("POST", target, b"", headers)
+        response = connection.getresponse()
+        if response.status == 503:
+            raise Leaving("it is leaving")
+        said = understood(_object, response.readline() or b"{}")
+        if "error" in said:
+            raise decode_error(said["error"])
+        if response.status >= 400:
+            raise decode_error(said)
+        if "free" not in said:
+            raise http.client.IncompleteRead(b"")
+        yield

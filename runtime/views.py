@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from mnemic.actors.alike import Similar
 from mnemic.actors.errors import MnemicError, NoSuchMemory
 from mnemic.actors.events import printable, to_text
 from mnemic.actors.messages import Hit, Memory, Recalled, Retirement
@@ -24,6 +25,7 @@ __all__ = [
     "recalled_view",
     "retirement_view",
     "show_id",
+    "similar_view",
     "text_view",
 ]
 
@@ -69,11 +71,26 @@ def hit_view(hit: Hit, *, strict: bool, explain: bool) -> dict[str, Any]:
         "score": round(hit.score, 4),
         "superseded_by": show_id(hit.superseded_by),
     }
+    if hit.supersedes:
+        view["supersedes"] = [show_id(one) for one in hit.supersedes]
     if len(hit.text) < hit.size_bytes:
         view |= {"start_byte": hit.start_byte, "size_bytes": hit.size_bytes}
     if explain:
         view["why"] = {name: round(share, 4) for name, share in hit.why.items()}
     return view
+
+
+def similar_view(similar: Similar, *, strict: bool) -> dict[str, Any]:
+    """A near-duplicate, with the beginning of its text or its best stretch."""
+    view: dict[str, Any] = msgspec.structs.asdict(similar)
+    return view | {
+        "id": show_id(similar.id),
+        **text_view(similar.text, strict),
+        "said_at": to_iso(similar.said_at),
+        "score": round(similar.score, 4),
+        "why": {name: round(share, 4) for name, share in similar.why.items()},
+        "superseded_by": show_id(similar.superseded_by),
+    }
 
 
 def recalled_view(recalled: Recalled, *, strict: bool, found: str, took_ms: float, explain: bool) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from mnemic.actors import errors
+from mnemic.actors.alike import FindSimilar, SimilarFound
 from mnemic.actors.ambient import (
     Brief,
     Briefed,
@@ -27,6 +28,7 @@ from mnemic.actors.ambient import (
     Waiting,
     WaitingCounts,
 )
+from mnemic.actors.copies import CopyNoted, NoteCopy
 from mnemic.actors.errors import BadInput, InvalidValue, MnemicError, ModelError, RuntimeFault, StoreError
 from mnemic.actors.messages import (
     CaptureText,
@@ -55,6 +57,19 @@ from mnemic.actors.messages import (
     Taken,
     TextCaptured,
 )
+from mnemic.actors.scoping import ListScopes, Rescope, Rescoped, Scopes
+from mnemic.actors.seen import (
+    CountUse,
+    GivenListed,
+    ListGiven,
+    ListMemories,
+    MemoriesListed,
+    NoteGiven,
+    ShowMemories,
+    ShownMemories,
+    UseCounted,
+)
+from mnemic.actors.selecting import Survey, Surveyed, Sweep, Swept
 
 __all__ = ["ASKED", "TOLD", "decode", "decode_error", "decode_message", "encode", "encode_error", "path_of"]
 
@@ -79,16 +94,26 @@ ASKED: dict[str, type[msgspec.Struct]] = {
         GetMemories,
         FindScope,
         Count,
+        ListMemories,
+        ListGiven,
+        ShowMemories,
+        CountUse,
         Brief,
         Sleep,
         DrainSpool,
         QueueTranscripts,
         Waiting,
         ReadAgain,
+        NoteCopy,
+        FindSimilar,
+        ListScopes,
+        Rescope,
+        Survey,
+        Sweep,
     )
 }
 """What a face may ask, by path."""
-TOLD: dict[str, type[msgspec.Struct]] = {path_of(kind): kind for kind in (Committed, Preempt)}
+TOLD: dict[str, type[msgspec.Struct]] = {path_of(kind): kind for kind in (Committed, Preempt, NoteGiven)}
 """What a face may tell, by path."""
 _ANSWERS: dict[str, type[msgspec.Struct]] = {
     kind.__name__: kind
@@ -103,12 +128,22 @@ _ANSWERS: dict[str, type[msgspec.Struct]] = {
         Memories,
         ScopeFound,
         Counts,
+        MemoriesListed,
+        GivenListed,
+        ShownMemories,
+        UseCounted,
         Briefed,
         NightReport,
         Drained,
         Queued,
         WaitingCounts,
         Reread,
+        CopyNoted,
+        SimilarFound,
+        Scopes,
+        Rescoped,
+        Surveyed,
+        Swept,
     )
 }
 _ERRORS: dict[str, type[MnemicError]] = {getattr(errors, name).code: getattr(errors, name) for name in errors.__all__}

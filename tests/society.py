@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -154,6 +154,7 @@ class Society:
         hit_bytes: int = 8192,
         seed: bytes | None = None,
         policy: Policy | None = None,
+        ports: Mapping[str, Any] | None = None,
         **more: Any,
     ) -> None:
         self.home = home
@@ -190,6 +191,7 @@ class Society:
             read_record=lambda record: self.read_record(record),
             scrub=lambda text: self.scrub(text),
             identity=self.keys.identity(),
+            **(ports or {}),
         )
         self.supervisor = Supervisor(
             EmbeddedEngine(self.clock, stop_timeout_s=BOUND_S),

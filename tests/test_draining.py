@@ -106,6 +106,19 @@ def test_where_nothing_lies_nothing_is_opened(home: Home) -> None:
     assert home.minds.open == {}
 
 
+def test_what_comes_for_a_locked_mind_waits_and_nothing_is_wrong_or_kept_awake(home: Home) -> None:
+    locked = {"default"}
+    home.drainer = Drainer(home.path, home.minds, home.serving, home.clock, locked.__contains__)  # type: ignore[arg-type]
+    home.write("default", b"x")
+    home.write("other", b"x")
+    assert home.look() == [("other", False)]
+    assert home.look() == []
+    assert home.served == [("drain", False)]
+    assert home.drainer.troubles() == []
+    locked.clear()
+    assert home.look() == [("default", False)]
+
+
 def test_what_comes_is_drained_at_once_and_counts_as_somebodys_wish(home: Home) -> None:
     home.write("default", b"x")
     assert home.look() == [("default", False)]

@@ -14,7 +14,7 @@ from mnemic.cli import cli
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("actors", "algorithms", "hooks", "mnemic", "runtime")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
-STRANGERS = {"--no-deps", "--assistant", "--event", "--cwd", "--ask"}
+STRANGERS = {"--no-deps", "--assistant", "--event", "--cwd", "--ask", "--off"}
 """Options of pip, of the hook and of what it starts (docs/spool.md)."""
 
 

@@ -76,10 +76,26 @@ def test_it_is_the_same_on_ray(example: Path, local_ray: LocalRay) -> None:
         assert mind.hook_answer("claude-code", "session-start", SLIPWAY, PAYLOAD).decode() == alone(example).out
 
 
-def test_it_writes_nothing(example: Path) -> None:
+def test_it_writes_nothing_but_a_sealed_note_of_what_it_told(example: Path) -> None:
     before = files(example)
-    alone(example)
-    assert files(example) == before
+    told = alone(example).json["hookSpecificOutput"]["additionalContext"]
+    (note,) = (Path(path) for path in files(example).keys() - before.keys())
+    assert note.parent.name == "spool"
+    assert b"left off" not in note.read_bytes()
+    assert {path: digest for path, digest in files(example).items() if path != str(note)} == before
+    with mnemic.open(example) as mind:
+        assert mind.log_given().givings == ()
+        mind.catch_up(lambda: True)
+        (giving,) = mind.log_given(scope="slipway", session="new").givings
+        again = mind.brief(scope="slipway", assistant="claude-code", session="another")
+        first, second = mind.log_given().givings
+    assert giving.text == told.encode()
+    assert (giving.occasion, giving.assistant, giving.tokens) == ("session-start", "claude-code", again.tokens)
+    assert [(part.id, part.why) for part in giving.parts] == [(part.id, part.why) for part in first.parts]
+    assert second == giving
+    assert giving.at < first.at
+    alone(example, cwd="/home/ines/elsewhere")
+    assert {path for path in files(example) if path.endswith(".spool")} <= {str(note)}
     assert not (example / "run").exists() or not list((example / "run").glob("serve.json"))
 
 

@@ -21,6 +21,7 @@ from mnemic.actors.contract import Context
 from mnemic.actors.errors import ActorFailed, InvalidValue, NoSuchMemory, SourceUnreadable
 from mnemic.actors.events import Event, Malformed, to_bytes
 from mnemic.actors.keeping import Keeping
+from mnemic.actors.leaving_out import LeavingOut
 from mnemic.actors.messages import Applied, Apply, Forget, Kept, Take, Taken
 from mnemic.actors.ports import Scrubbed
 from mnemic.actors.snapshot import Snapshots
@@ -28,6 +29,8 @@ from mnemic.actors.transcribing import Transcribing
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.keys import Keys
 from mnemic.runtime.projects import locate
+from mnemic.runtime.settings import Settings
+from mnemic.runtime.silence import silenced
 from tests.society import START_US, ListSource, Society, turns
 
 HASH = Keys(bytes(32)).identity()
@@ -48,7 +51,9 @@ class EmptyStore:
 
 
 def transcribing(source: Callable[[], ListSource]) -> Transcribing:
-    return Transcribing(lambda path, format: source(), KEEPING, Snapshots(EmptyStore), 256, 1 << 20)
+    snapshots = Snapshots(EmptyStore)
+    leaving_out = LeavingOut(snapshots, lambda: (), silenced, lambda scopes, folders: True, Settings().values())
+    return Transcribing(lambda path, format: source(), KEEPING, leaving_out, snapshots, 256, 1 << 20)
 
 
 def event(**fields: Any) -> Event:

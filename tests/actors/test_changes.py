@@ -15,38 +15,53 @@ from mnemic.actors.changes import (
     AddMemory,
     AddVectors,
     AdvanceSpool,
+    Blank,
     Change,
     Counted,
     CountOccurrences,
     DropAside,
+    DropBackup,
     DropEncoder,
     DropGiven,
     DropMemory,
     DropOriginal,
+    DropRecall,
     DropVectors,
     EncoderName,
+    Erased,
     FinishTranscript,
     ForgetSpoolFile,
     Inverse,
     KeepOriginal,
+    Logged,
+    MarkSession,
     Meaning,
+    MergeScopes,
+    MoveProject,
+    Part,
     Place,
     PutBackCheck,
     PutBackTranscript,
     QueueTranscript,
     Readmit,
+    RecordBackup,
     RecordCheck,
     RecordGiven,
     RecordRecall,
     Recount,
     RememberSpoolFile,
+    RenameScope,
     Restore,
     Retire,
     RewindSpool,
     SetAside,
+    SilenceSession,
+    SplitScope,
     Supersede,
     TranscriptState,
+    Unlink,
     Unreadmit,
+    UnsilenceSession,
     Unsupersede,
     without_bulk,
 )
@@ -83,6 +98,17 @@ SAMPLES: list[Any] = [
     AddVectors(encoder=ENCODER, meanings=(Meaning(b"i" * 16, ((0, 5), (5, 9)), 9, 12),), vectors=b"\0" * 32),
     DropVectors(encoder=ENCODER, memories=(b"i" * 16,)),
     RecordRecall(query="how many?", scope="*", returned=(b"i" * 16,)),
+    RecordRecall(
+        query="",
+        scope="*",
+        returned=(b"i" * 16,),
+        assistant="codex",
+        session="mcp-1",
+        parts=(Part(memory=b"i" * 16, start=3, stop=9, why="asked for by its id"),),
+        tokens=2,
+        occasion="get",
+    ),
+    DropRecall(),
     AdvanceSpool(file=b"f" * 16, offset=1 << 40, records=3, torn=1),
     RewindSpool(file=b"f" * 16, offset=48, records=0, torn=0),
     ForgetSpoolFile(file=b"f" * 16),
@@ -100,14 +126,48 @@ SAMPLES: list[Any] = [
     KeepOriginal(memory=b"i" * 16, text=b"hunter2"),
     DropOriginal(memory=b"i" * 16),
     RecordCheck(assistant="codex", nonce="n"),
+    RecordBackup(path="/t/kept", what="backup", size_bytes=9),
+    DropBackup(),
+    SilenceSession(assistant="codex", session="s"),
+    UnsilenceSession(assistant="codex", session="s"),
+    MarkSession(assistant="codex", session="s", mode="headless"),
     PutBackCheck(assistant="codex", nonce=None, at=0),
     RecordGiven(assistant="codex", session="s", occasion="prompt", memories=(b"i" * 16,), tokens=9),
+    RecordGiven(
+        assistant="codex",
+        session="s",
+        occasion="session-start",
+        memories=(b"i" * 16,),
+        tokens=9,
+        scope="a/b",
+        why=("a decision that holds here",),
+        text=b"told",
+        at=1,
+    ),
     DropGiven(count=1),
+    RenameScope(path="work", to="home"),
+    RenameScope(path="work", to="home", below=False),
+    MergeScopes(path="boat", into="work/shelf"),
+    SplitScope(
+        path="boat",
+        found="git",
+        project="/a/boat/.git",
+        projects=("/b/boat",),
+        into="work/shelf",
+        memories=(b"i" * 16,),
+        number=3,
+    ),
+    MoveProject(path="boat", project=None, was="/a/boat/.git"),
+    Erased(identity=b"h" * 32, row=7),
+    Erased(identity=b"h" * 32, row=7, place=Place(path="a/b", project=None, found="named")),
+    Blank(),
+    Blank(links=((b"1" * 16, b"2" * 16),)),
+    Unlink(memories=(b"1" * 16,)),
 ]
 
 
 def test_there_is_a_sample_of_every_change_and_every_inverse() -> None:
-    assert {type(sample) for sample in SAMPLES} == {*get_args(Change), *get_args(Inverse)}
+    assert {type(sample) for sample in SAMPLES} == {*get_args(Logged), *get_args(Inverse)}
 
 
 @pytest.mark.parametrize("change", SAMPLES, ids=lambda change: type(change).__name__)
@@ -124,12 +184,13 @@ def test_a_change_travels_unchanged(change: Any) -> None:
 @pytest.mark.parametrize("change", SAMPLES, ids=lambda change: type(change).__name__)
 def test_a_change_cannot_be_changed(change: Any) -> None:
     with pytest.raises(AttributeError, match="immutable"):
-        setattr(change, change.__struct_fields__[0], None)
+        setattr(change, (*change.__struct_fields__, "more")[0], None)
 
 
 def test_no_change_takes_a_memory_away() -> None:
     backwards = {DropMemory, DropVectors, Unsupersede, RewindSpool, Recount, DropAside, Unreadmit, PutBackTranscript}
-    backwards |= {DropOriginal, PutBackCheck, DropGiven, RememberSpoolFile}
+    backwards |= {DropOriginal, PutBackCheck, DropGiven, DropRecall, RememberSpoolFile, UnsilenceSession, Unlink}
+    backwards |= {DropBackup, Erased, Blank}
     assert not backwards & set(get_args(Change))
 
 
@@ -142,6 +203,7 @@ def test_the_log_holds_all_of_a_change_but_its_bulk(change: Any) -> None:
         AddMemory: ("text",),
         AddVectors: ("vectors",),
         KeepOriginal: ("text",),
+        RecordGiven: ("text",),
         SetAside: ("text",),
     }
 

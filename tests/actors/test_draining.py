@@ -65,9 +65,8 @@ def drained(society: Society, **options: Any) -> Drained:
         assert isinstance(part, Drained)
         parts.append(part)
         assert len(parts) < 1000
-    sums = {
-        name: sum(getattr(part, name) for part in parts) for name in ("records", "new", "known", "set_aside", "torn")
-    }
+    counted = ("records", "new", "known", "set_aside", "left_out", "torn")
+    sums = {name: sum(getattr(part, name) for part in parts) for name in counted}
     return Drained(**sums, next_due_at=parts[-1].next_due_at)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemic.actors import ambient, changes, events, messages, snapshot
+from mnemic.actors import alike, ambient, changes, copies, events, messages, scoping, seen, selecting, snapshot
 from mnemic.actors.capture import CaptureActor
 from mnemic.actors.changes import AddMemory, AddVectors, Place, without_bulk
 from mnemic.actors.consolidator import ConsolidatorActor
@@ -17,6 +17,7 @@ from mnemic.actors.embedder import EmbedderActor
 from mnemic.actors.retriever import RetrieverActor
 from mnemic.actors.store import StoreActor
 
+MESSAGES = [messages, alike, ambient, copies, scoping, seen, selecting]
 ACTORS = [StoreActor, EmbedderActor, RetrieverActor, CaptureActor, ConsolidatorActor]
 FOLDER = Path(__file__).parents[2] / "actors"
 
@@ -49,13 +50,28 @@ def undocumented(path: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("name", ["messages", "ambient", "changes", "events", "ports", "snapshot", "contract"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "messages",
+        "alike",
+        "ambient",
+        "scoping",
+        "seen",
+        "selecting",
+        "changes",
+        "events",
+        "ports",
+        "snapshot",
+        "contract",
+    ],
+)
 def test_every_struct_and_every_field_is_documented(name: str) -> None:
     exempt = {f"{actor.__name__}" for actor in ACTORS}
     assert [one for one in undocumented(FOLDER / f"{name}.py") if one.partition(".")[0] not in exempt] == []
 
 
-@pytest.mark.parametrize("module", [messages, ambient, changes, events, snapshot])
+@pytest.mark.parametrize("module", [messages, alike, ambient, scoping, seen, selecting, changes, events, snapshot])
 def test_every_public_struct_is_promised_and_frozen(module: Any) -> None:
     for struct in structs(module):
         if not struct.__name__.startswith("_"):
@@ -76,7 +92,7 @@ def sent_and_answered() -> set[str]:
 
 def test_every_message_is_sent_by_somebody_and_taken_by_an_actor_or_it_is_an_answer_or_a_part_of_one() -> None:
     made = sent_and_answered()
-    both = [*structs(messages), *structs(ambient)]
+    both = [struct for module in MESSAGES for struct in structs(module)]
     assert [struct.__name__ for struct in both if struct.__name__ not in made | {"_Message"}] == []
     taken = {message for actor in ACTORS for message in actor.takes}
     source = "".join(
@@ -87,7 +103,8 @@ def test_every_message_is_sent_by_somebody_and_taken_by_an_actor_or_it_is_an_ans
     )
     answers = {struct for struct in both if struct.__name__ in source}
     parts = {messages.Envelope, messages.Kept, messages.Hit, messages.Trace, messages.Memory, messages.ScopeCount}
-    parts |= {messages.Retirement}
+    parts |= {messages.Retirement, alike.Similar, scoping.Known, selecting.Selection, selecting.Copy}
+    parts |= {seen.Listed, seen.Giving, seen.GivenPart, seen.Link, seen.Shown, seen.Use, seen.UseOf, seen.ProjectUse}
     dead = set(both) - taken - answers - parts
     assert {struct.__name__ for struct in dead} <= {"_Message"}
 
@@ -104,7 +121,7 @@ def test_what_is_asked_for_has_one_taker_and_only_events_may_have_more() -> None
 PLACE = Place(path="a/b", project=None, found="named")
 
 
-@pytest.mark.parametrize("kind", [one for one in (*structs(messages), *structs(ambient)) if one.__name__[0] != "_"])
+@pytest.mark.parametrize("kind", [one for module in MESSAGES for one in structs(module) if one.__name__[0] != "_"])
 def test_messages_with_defaults_alone_can_be_made_and_payloads_carry_no_deadline_and_no_trace_id(kind: Any) -> None:
     if kind is not messages.Envelope:
         fields = set(kind.__struct_fields__)

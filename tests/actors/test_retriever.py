@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors import retriever
-from mnemic.actors.changes import Place, RecordRecall
+from mnemic.actors import recollection
+from mnemic.actors.changes import Part, Place, RecordRecall
 from mnemic.actors.errors import InvalidValue, NoSuchMemory, UnknownScope
 from mnemic.actors.events import DEFAULT_KINDS, KINDS, to_bytes, to_text
 from mnemic.actors.messages import (
@@ -430,7 +430,7 @@ def test_meaning_is_looked_for_by_codes_in_what_is_visible_alone(
         asked.append((len(coded.codes), int(np.bitwise_count(allowed).sum()), exact))
         return scan.scores(coded, query, allowed=allowed, exact=exact)
 
-    monkeypatch.setattr(retriever, "scores", spy)
+    monkeypatch.setattr(recollection, "scores", spy)
     items = {"a": turns(["the tide", "the kettle"], session="s1"), "b": turns(["the kettle again"], session="s2")}
     with Society(tmp_path, sources=items) as society:
         society.take("a")
@@ -464,10 +464,20 @@ def test_a_recall_that_is_observed_is_kept_with_exactly_what_was_asked_and_given
 
     society.supervisor._post.tell = spy  # type: ignore[method-assign]
     before = society.ask(Count()).seq
-    recalled = society.recall("kettle \udc80", observe=True, scope="home", k=1)
+    recalled = society.recall("kettle \udc80", observe=True, scope="home", k=1, assistant="a \udc80", asking="mcp-1")
     (apply,) = sent
+    (hit,) = recalled.hits
+    why = ", ".join(f"{name} {share:.2f}" for name, share in hit.why.items())
     assert apply.changes == (
-        RecordRecall(query="kettle \\udc80", scope="home", returned=tuple(hit.id for hit in recalled.hits)),
+        RecordRecall(
+            query="kettle \\udc80",
+            scope="home",
+            returned=(hit.id,),
+            assistant="a \\udc80",
+            session="mcp-1",
+            parts=(Part(memory=hit.id, start=0, stop=16, why=why),),
+            tokens=4,
+        ),
     )
     asked = Apply(changes=(), key=b"later", author="test", run="test")
     assert society.ask(asked).seq == before + 1  # the store has handled what it was told before

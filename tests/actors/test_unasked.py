@@ -56,8 +56,8 @@ def started(society: Society, session: str = "new", **fields: Any) -> Briefed:
 def given_to(society: Society, session: str) -> list[tuple[str, str, bytes]]:
     def look(snapshot: Any) -> list[tuple[str, str, bytes]]:
         found = snapshot._db.execute(
-            "SELECT g.assistant, g.occasion, m.uuid FROM given g JOIN memories m ON m.id = g.memory"
-            " WHERE g.session = ? ORDER BY g.id",
+            "SELECT g.assistant, g.occasion, m.uuid FROM givings g JOIN given_parts p ON p.giving = g.id"
+            " JOIN memories m ON m.id = p.memory WHERE g.session = ? ORDER BY g.id, p.place",
             (session,),
         )
         return list(found)

@@ -26,7 +26,7 @@ def asked(assistant: str, event: str, **payload: Any) -> Asked:
         ("startup", Asked(occasion="session-start", session="s")),
         ("clear", Asked(occasion="session-start", session="s")),
         ("compact", Asked(occasion="session-start", session="s", again=True)),
-        ("resume", Asked(occasion=None)),
+        ("resume", Asked(occasion=None, session="s", goes_on=True)),
         (None, Asked(occasion="session-start", session="s")),
     ],
 )

@@ -71,13 +71,17 @@ class Driven:
         (folder / "mnemic.mjs").write_text(source, "utf-8")
         (folder / "driver.mjs").write_text(DRIVER, "utf-8")
 
-    def run(self, *steps: tuple[Any, ...], data: Path | None = None) -> list[Any]:
-        """Run steps and, behind them, the end of OpenCode; gives what became of each output."""
+    def run(self, *steps: tuple[Any, ...], data: Path | None = None, command: tuple[str, ...] = ()) -> list[Any]:
+        """Run steps and, behind them, the end of OpenCode; gives what became of each output.
+
+        Args:
+            command: what stands on OpenCode's command line.
+        """
         environment = {"HOME": str(self._folder), "PATH": "/usr/bin:/bin"}
         if data is not None:
             environment["XDG_DATA_HOME"] = str(data)
         done = subprocess.run(
-            [self._node, str(self._folder / "driver.mjs"), str(self._folder / "mnemic.mjs")],
+            [self._node, str(self._folder / "driver.mjs"), str(self._folder / "mnemic.mjs"), *command],
             input=json.dumps([*steps, ("dispose",)]),
             capture_output=True,
             text=True,
@@ -121,6 +125,19 @@ def part(session: str, own_id: str, **more: Any) -> tuple[Any, ...]:
 
 def names(driven: Driven) -> list[str]:
     return [arguments[1] for arguments, _ in driven.calls()]
+
+
+@pytest.mark.parametrize(
+    ("command", "headless"), [(("run", "--format", "json"), True), (("--port", "0"), False), ((), False)]
+)
+def test_it_says_where_nobody_sits_in_front(
+    node: str, tmp_path: Path, command: tuple[str, ...], headless: bool
+) -> None:
+    driven = Driven(node, tmp_path)
+    driven.run(created("ses_1"), prompt("ses_1"), command=command)
+    payloads = [payload for _, payload in driven.calls()]
+    assert payloads
+    assert all(payload.get("headless", False) is headless for payload in payloads)
 
 
 def test_a_session_is_handed_over_in_order(node: str, tmp_path: Path) -> None:

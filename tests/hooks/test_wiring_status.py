@@ -92,7 +92,22 @@ def test_a_missing_executable_and_a_silencing_variable_are_said(tmp_path: Path) 
     assert any("is missing" in why for why in status(one).wrong)
     executable(one)
     off = msgspec.structs.replace(one.wiring, environment={**one.wiring.environment, "MNEMIC_OFF": "1"})
-    assert any("MNEMIC_OFF" in why for why in status(one, off).wrong)
+    assert any("MNEMIC_OFF" in why and "keep nothing" in why for why in status(one, off).wrong)
+    told = msgspec.structs.replace(one.wiring, environment={**one.wiring.environment, "MNEMIC_OFF": "recall"})
+    assert any("MNEMIC_OFF" in why and "tell nothing" in why for why in status(one, told).wrong)
+    assert status(one).wrong == []
+
+
+def test_a_memory_that_is_paused_is_said_and_not_tried(tmp_path: Path) -> None:
+    one = user(tmp_path, "cursor")
+    one.install()
+    executable(one)
+    mind = one.wiring.home / "minds" / "default"
+    mind.mkdir(parents=True)
+    (mind / "pauses").write_text("1 -\n")
+    (why,) = status(one).wrong
+    assert why.startswith("The memory is paused, since 1970-01-01T00:00:00Z and until somebody resumes")
+    (mind / "pauses").write_text("1 2\n")
     assert status(one).wrong == []
 
 

@@ -73,9 +73,11 @@ def held(path: Path, keys: Keys = KEYS) -> dict[str, list[Any]]:
     """What a store holds, table by table; the word index by its vocabulary. The generation is left out."""
     with closing(connect(path, keys)) as db:
         tables = ["applies", "log", "texts", "scopes", "sessions", "memories", "encoders", "meanings", "windows"]
-        tables += ["spool", "occurrences", "aside", "transcripts", "originals", "checks", "scrubbed", "given"]
+        tables += ["spool", "occurrences", "aside", "transcripts", "originals", "checks", "scrubbed"]
+        tables += ["givings", "given_parts", "erased", "silenced", "backups", "projects"]
         encoders = [row for (row,) in db.execute("SELECT id FROM encoders ORDER BY id").fetchall()]
-        found = {table: db.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in tables}
+        found = {table: db.execute(f"SELECT * FROM {table}").fetchall() for table in tables}
+        found = {table: sorted(rows, key=lambda row: row[:2]) for table, rows in found.items()}
         found["words"] = db.execute("SELECT * FROM word_instances ORDER BY term, doc, col, offset").fetchall()
         found["indexed"] = db.execute("SELECT id FROM words_docsize ORDER BY id").fetchall()
         for row in encoders:
@@ -121,8 +123,9 @@ def plain(arrays: tuple[NDArray[Any], ...]) -> list[Any]:
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    """The bytes of each file below a folder."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    """The bytes of each file below a folder, but for the empty one that who opens a store holds."""
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != "lock")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
 def said(error: MnemicError) -> str:

@@ -13,6 +13,7 @@ from mnemic.runtime.backlog import Backlog, Losses, backlog, losses
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.homes import MindFolder, make_mind, open_mind
 from mnemic.runtime.keys import Keys
+from mnemic.runtime.opener import Opener
 from mnemic.runtime.spool import Spool
 from mnemic.runtime.spool_files import ASIDE
 from tests.runtime.spooling import (
@@ -63,8 +64,8 @@ def test_the_age_is_that_of_the_first_record_that_waits(folder: Path) -> None:
     write(folder, "two", sealed(record(9_000_000)), number=1)
     os.utime(path, (7e9, 7e9))
     behind_first = {file_id(): 48 + len(sealed(first)), file_id(1): 10_000}
-    assert backlog(folder, {}, PRIVATE).oldest_at == first.at
-    assert backlog(folder, behind_first, PRIVATE).oldest_at == second.at
+    assert backlog(folder, {}, Opener(PRIVATE)).oldest_at == first.at
+    assert backlog(folder, behind_first, Opener(PRIVATE)).oldest_at == second.at
 
 
 def test_without_the_key_the_file_tells_the_age(folder: Path) -> None:
@@ -78,8 +79,8 @@ def test_without_the_key_the_file_tells_the_age(folder: Path) -> None:
 def test_what_is_torn_has_an_age_too(folder: Path, torn: bytes) -> None:
     path = write(folder, "one", torn)
     os.utime(path, (7e9, 7e9))
-    assert backlog(folder, {}, PRIVATE).oldest_at == CREATED_US
-    assert backlog(folder, {file_id(): 49}, PRIVATE).oldest_at == 7_000_000_000_000_000
+    assert backlog(folder, {}, Opener(PRIVATE)).oldest_at == CREATED_US
+    assert backlog(folder, {file_id(): 49}, Opener(PRIVATE)).oldest_at == 7_000_000_000_000_000
 
 
 def test_a_file_of_another_key_does_not_wait_and_is_named(folder: Path) -> None:

@@ -20,10 +20,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mnemic.actors.alike import FindSimilar
 from mnemic.actors.ambient import Drained, DrainSpool, Waiting
-from mnemic.actors.changes import Place
+from mnemic.actors.changes import MergeScopes, Place
 from mnemic.actors.errors import Fenced, NoSuchMemory, RuntimeFault
-from mnemic.actors.messages import CaptureText, Count, Forget, GetMemories, Recall, Sleep, Take
+from mnemic.actors.messages import CaptureText, Count, FindScope, Forget, GetMemories, Recall, Sleep, Take
+from mnemic.actors.scoping import ListScopes, Rescope
 from mnemic.hooks.formats import open_transcript
 from mnemic.hooks.records import read_record
 from mnemic.local import ray_engine
@@ -101,6 +103,29 @@ def text(words: str) -> CaptureText:
     )
 
 
+def rescoped(society: Supervisor) -> list[Any]:
+    """What is answered while two scopes are merged, and after that is taken back."""
+    answers: list[Any] = []
+    words = "The kettle in the boathouse is to be emptied before the first frost."
+    place = Place(path="boathouse", project="/p/boathouse", found="folder")
+    society.ask(msgspec.structs.replace(text(words), place=place))
+    (path,) = {one.path for one in society.ask(ListScopes()).scopes} - {"boathouse"}
+    society.ask(Rescope(changes=(MergeScopes(path="boathouse", into=path),)))
+    for scope in (path, "boathouse"):
+        answers += [
+            society.ask(FindSimilar(text=words.replace("first", "second"), scope=path)),
+            society.ask(FindScope(place=place)),
+            society.ask(Recall(query="kettle", scope=scope, observe=False)),
+            society.ask(ListScopes()),
+        ]
+        if scope == path:
+            society.ask(Rescope(changes=answers[-1].undo, undoes=True))
+    assert [[hit.text.decode() for hit in answers[at].hits[:1]] for at in (2, 6)] == [[words]] * 2
+    assert [len(answers[at].similar) for at in (0, 4)] == [1, 0]
+    assert [answers[at].path for at in (1, 5)] == [path, "boathouse"]
+    return answers
+
+
 def both(*names: str) -> Any:
     return pytest.mark.parametrize("make_engine", names or ENGINES, indirect=True)
 
@@ -125,6 +150,7 @@ def test_both_engines_give_the_same_answers(tmp_path: Path, home: Path, request:
             ]
             (gone,) = society.ask(Forget(ids=(asked[0].hits[0].id,), reason="it was wrong")).memories
             asked += [msgspec.structs.replace(gone, retired_at=0), society.ask(Recall(query="tide", observe=False))]
+            asked += rescoped(society)
             with pytest.raises(NoSuchMemory) as caught:
                 society.ask(GetMemories(ids=(bytes(16),)))
             counts = society.ask(Count())

@@ -24,15 +24,24 @@ from mnemic.actors.changes import (
     ForgetSpoolFile,
     Inverse,
     KeepOriginal,
+    Logged,
+    MarkSession,
+    MergeScopes,
+    MoveProject,
+    Part,
     Place,
     QueueTranscript,
     Readmit,
+    RecordBackup,
     RecordCheck,
     RecordGiven,
     RecordRecall,
+    RenameScope,
     Restore,
     Retire,
     SetAside,
+    SilenceSession,
+    SplitScope,
     Supersede,
 )
 from mnemic.actors.errors import InvalidValue, NoSuchMemory
@@ -181,7 +190,14 @@ SAMPLES: dict[type, Change] = {
     AddEncoder: add_encoder(OTHER),
     DropEncoder: DropEncoder(encoder=ENCODER),
     AddVectors: vectors(2, windows=3),
-    RecordRecall: RecordRecall(query="how many?", scope="*", returned=(id_of(1),)),
+    RecordRecall: RecordRecall(
+        query="how many?",
+        scope="*",
+        returned=(id_of(1),),
+        assistant="codex-mcp-client",
+        parts=(Part(memory=id_of(1), start=0, stop=9, why="it holds the words"),),
+        tokens=3,
+    ),
     AdvanceSpool: AdvanceSpool(file=b"f" * 16, offset=900, records=3, torn=1),
     CountOccurrences: CountOccurrences(
         counts=(Counted(identity=b"1" * 32, hooks=3), Counted(identity=b"2" * 32, missed=1, read_at=9))
@@ -193,20 +209,39 @@ SAMPLES: dict[type, Change] = {
     FinishTranscript: FinishTranscript(path="/a", size_bytes=12),
     KeepOriginal: KeepOriginal(memory=id_of(1), text=b"the key is hunter2"),
     RecordCheck: RecordCheck(assistant="t", nonce="second"),
-    RecordGiven: RecordGiven(assistant="t", session="s", occasion="prompt", memories=(id_of(1), id_of(2)), tokens=9),
+    RecordGiven: RecordGiven(
+        assistant="t",
+        session="s",
+        occasion="prompt",
+        memories=(id_of(1), id_of(2)),
+        tokens=9,
+        scope="shelf",
+        why=("it is near", "it holds the words"),
+        text=b"two memories, word for word",
+    ),
+    RecordBackup: RecordBackup(path="/t/kept", what="backup", size_bytes=9),
+    SilenceSession: SilenceSession(assistant="t", session="s"),
+    MarkSession: MarkSession(assistant="test", session="a session", mode="headless"),
+    RenameScope: RenameScope(path="work", to="home"),
+    MergeScopes: MergeScopes(path="boat", into="work/shelf"),
+    SplitScope: SplitScope(
+        path="books", found="named", project=None, projects=(), into="work/shelf", memories=(id_of(2),)
+    ),
+    MoveProject: MoveProject(path="boat", project="/b/boat/.git", was="/a/boat/.git"),
 }
 
 
 def test_every_change_has_a_sample_and_every_inverse_is_one_of_some_change(store: Store) -> None:
     assert SAMPLES.keys() == set(get_args(Change))
     carrier = Carrier(store._db, KEYS.identity())
-    assert set(carrier._hands) == {*get_args(Change), *get_args(Inverse)}
+    assert set(carrier._hands) == {*get_args(Logged), *get_args(Inverse)}
 
 
 @pytest.mark.parametrize("change", SAMPLES.values(), ids=lambda change: type(change).__name__)
 def test_a_change_is_taken_back_whole_and_can_be_done_again(store: Store, path: Path, change: Change) -> None:
     apply(store, memory(1), memory(2), add_encoder(), add_encoder(THIRD), vectors(1), vectors(1, encoder=THIRD))
     apply(store, memory(4), Retire(memory=id_of(4), reason="it was retired before"), at=40)
+    apply(store, memory(6, place=Place(path="boat", project="/a/boat/.git", found="git")))
     counted = CountOccurrences(counts=(Counted(identity=b"1" * 32, hooks=2),))
     apply(store, AdvanceSpool(file=b"f" * 16, offset=500, records=2), counted)
     apply(store, SetAside(record=b"q" * 16, assistant="t", event="prompt", why="odd", text=b"1"))
@@ -219,7 +254,7 @@ def test_a_change_is_taken_back_whole_and_can_be_done_again(store: Store, path: 
     _, inverse, changed, _ = carrier.carry_out(change, 50)
     after = held(path)
     assert changed
-    assert (after == before) == isinstance(change, RecordRecall), "a recall is in the log alone"
+    assert after != before
     if isinstance(change, DropEncoder):  # the vectors are not kept: they can be made again
         kept = {name: [row for row in before[name] if row[at] != 1] for name, at in (("meanings", 0), ("windows", 1))}
         before |= kept | {"vectors_1": []}

@@ -19,11 +19,15 @@ from mnemic.actors.changes import (
     FinishTranscript,
     ForgetSpoolFile,
     KeepOriginal,
+    MarkSession,
+    Part,
     QueueTranscript,
     Readmit,
     RecordCheck,
     RecordGiven,
+    RecordRecall,
     SetAside,
+    SilenceSession,
     TranscriptState,
 )
 from mnemic.actors.errors import NoSuchMemory
@@ -84,6 +88,13 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
         KeepOriginal, memory=st.just(id_of(1)), text=st.sampled_from([b"hunter2", b"the shelf holds nine books"])
     ),
     st.builds(RecordCheck, assistant=st.sampled_from(["a", "b"]), nonce=st.sampled_from(["1", "2"])),
+    st.builds(SilenceSession, assistant=st.just("t"), session=st.sampled_from(["s", "s2"])),
+    st.builds(
+        MarkSession,
+        assistant=st.just("test"),
+        session=st.sampled_from(["a session", "nobody's"]),
+        mode=st.sampled_from(["", "headless", "subagent"]),
+    ),
     st.builds(
         RecordGiven,
         assistant=st.just("t"),
@@ -91,6 +102,18 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
         occasion=st.just("prompt"),
         memories=st.just((id_of(1),)),
         tokens=st.just(9),
+        scope=st.sampled_from(["", "shelf"]),
+        why=st.sampled_from([(), ("it is near",)]),
+        text=st.sampled_from([b"", b"- nine books", b"the shelf holds nine books"]),
+    ),
+    st.builds(
+        RecordRecall,
+        query=st.just("how many?"),
+        scope=st.just("shelf"),
+        returned=st.just((id_of(1),)),
+        assistant=st.sampled_from(["", "codex"]),
+        parts=st.sampled_from([(), (Part(memory=id_of(1), start=4, stop=9, why="it holds the words"),)]),
+        tokens=st.integers(0, 9),
     ),
 )
 
@@ -112,8 +135,8 @@ def test_rebuilt_it_is_the_same_and_a_fork_is_as_it_was(
         before = held(path)
         store.rebuild(lambda done, total: None, meaning=False)
         after = held(path)
-        assert {table: after[table] for table in (*CAPTURE_TABLES, "scrubbed", "memories", "texts")} == {
-            table: before[table] for table in (*CAPTURE_TABLES, "scrubbed", "memories", "texts")
+        assert {table: after[table] for table in (*CAPTURE_TABLES, "scrubbed", "sessions", "memories", "texts")} == {
+            table: before[table] for table in (*CAPTURE_TABLES, "scrubbed", "sessions", "memories", "texts")
         }
         store.fork(folder / "fork.db", seq)
     forked = without_payloads(held(folder / "fork.db"))

@@ -29,7 +29,7 @@ from tests.faces import Outcome
 from tests.runtime.building import add_encoder, apply, files_of, held, memory, vectors
 
 OF_THE_MACHINE = {"model", "native", "disk", "engine", "process"}
-OF_THE_HOME = {"settings", "permissions", "leftovers"}
+OF_THE_HOME = {"settings", "permissions", "leftovers", "pause"}
 OF_THE_CAPTURE = {"hooks", "spool", "losses", "strange", "records", "transcripts"}
 ALL = {"key", "store", "words", "meaning", "clock", "wal", *OF_THE_HOME, *OF_THE_MACHINE, *OF_THE_CAPTURE}
 DAY_S = 86_400
@@ -176,6 +176,13 @@ def test_settings_that_cannot_be_used_are_wrong_and_hide_nothing(home: Home, con
     assert seen["settings"].state == "wrong"
     assert told in seen["settings"].detail
     assert (seen["model"].state, seen["store"].state) == ("advice", "ok")
+
+
+def test_rules_for_secrets_that_cannot_be_read_are_wrong(home: Home) -> None:
+    (home.path / "mnemic.toml").write_text("[capture]\nsecret_rules = '/no/such/rules.toml'", "utf-8")
+    seen = home.examine()
+    assert seen["settings"].state == "wrong"
+    assert "/no/such/rules.toml cannot be read" in seen["settings"].detail
 
 
 def test_settings_that_can_be_read_are_well(home: Home) -> None:

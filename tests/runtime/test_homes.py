@@ -17,14 +17,18 @@ from mnemic.actors.errors import (
     KeyMismatch,
     KeyMissing,
     MindExists,
+    MindLocked,
     MindMissing,
     NewerSchema,
     StoreReadOnly,
+    WrongPassphrase,
+    WrongRecoveryKey,
 )
 from mnemic.runtime import homes
 from mnemic.runtime.clock import ManualClock
-from mnemic.runtime.homes import MindFolder, fork_mind, make_mind, open_mind
-from mnemic.runtime.keys import Keys
+from mnemic.runtime.homes import MindFolder, fork_mind, locked_mind, make_mind, open_mind
+from mnemic.runtime.keyring import recovery_text
+from mnemic.runtime.keys import Keys, make_key
 from mnemic.runtime.store import Store
 from tests.runtime.building import apply, child, files_of, held, memory, release, said, wait_for_release
 
@@ -38,13 +42,15 @@ def opened(home: Path, mind: str = "default") -> Store:
 
 def test_a_mind_is_a_folder_with_its_key_its_card_and_its_store(tmp_path: Path) -> None:
     made = make_mind(tmp_path / "home", "default", CLOCK)
-    names = ("key", "mind.json", "spool.json", "spool/losses", "store.db")
+    names = ("key", "mind.json", "mind.json.copy", "spool.json", "spool/losses", "store.db")
     assert sorted(files_of(tmp_path)) == [f"home/minds/default/{name}" for name in names]
     folder, keys = open_mind(tmp_path / "home", "default")
     assert folder == made
-    assert Keys(made.key.read_bytes()).store == keys.store
     card = json.loads(made.card.read_bytes())
-    assert card == {"version": 1, "key": "file", "check": keys.check, "made_at_us": CLOCK.now_us()}
+    assert (card["version"], card["check"], card["made_at_us"]) == (2, keys.check, CLOCK.now_us())
+    assert [slot["kind"] for slot in card["slots"]] == ["file"]
+    assert made.card_copy.read_bytes() == made.card.read_bytes()
+    assert keys.secrets.root.hex() not in made.card.read_text()
 
 
 def test_each_mind_has_a_key_of_its_own(tmp_path: Path) -> None:
@@ -176,8 +182,20 @@ SPOILERS: dict[str, tuple[type[Exception], Callable[[MindFolder], object]]] = {
     "a card of something else": (DamagedStore, lambda mind: mind.card.write_bytes(b"[]")),
     "a card without a check": (DamagedStore, lambda mind: mind.card.write_bytes(b'{"version": 1}')),
     "a card that is no text": (DamagedStore, lambda mind: mind.card.write_bytes(b"\xff\xfe")),
-    "a card of a newer version": (NewerSchema, lambda mind: mind.card.write_bytes(b'{"version": 2, "check": ""}')),
+    "a card of a newer version": (NewerSchema, lambda mind: mind.card.write_bytes(b'{"version": 3, "check": ""}')),
+    "a card that nothing opens": (
+        DamagedStore,
+        lambda mind: mind.card.write_bytes(b'{"version": 2, "check": "", "slots": []}'),
+    ),
+    "another mind's check": (
+        DamagedStore,
+        lambda mind: mind.card.write_text(mind.card.read_text().replace(open_mind_check(mind), "00" * 32)),
+    ),
 }
+
+
+def open_mind_check(mind: MindFolder) -> str:
+    return str(json.loads(mind.card.read_bytes())["check"])
 
 
 @pytest.mark.parametrize("what", SPOILERS)
@@ -193,25 +211,86 @@ def test_what_is_wrong_with_a_mind_is_said_and_nothing_is_written(tmp_path: Path
 
 def test_a_fork_is_a_mind_of_its_own_with_the_same_key(tmp_path: Path) -> None:
     source = make_mind(tmp_path, "default", CLOCK)
+    keys = open_mind(tmp_path, "default")[1]
     with closing(opened(tmp_path)) as store:
         apply(store, memory(1))
         apply(store, memory(2))
-        fork = fork_mind(store, source, tmp_path / "lab", "trial", 1)
+        source.pauses.write_text("5 9\n")
+        fork = fork_mind(store, source, keys, tmp_path / "lab", "trial", 1)
         assert fork.key.read_bytes() == source.key.read_bytes()
         with closing(opened(tmp_path / "lab", "trial")) as trial:
             assert apply(trial, memory(3)).seq == 2
         for again in ((tmp_path / "lab", "trial", None), (tmp_path, "default", None)):
             with pytest.raises(MindExists):
-                fork_mind(store, source, *again)
+                fork_mind(store, source, keys, *again)
         with pytest.raises(InvalidValue):
-            fork_mind(store, source, tmp_path / "lab", "late", 3)
+            fork_mind(store, source, keys, tmp_path / "lab", "late", 3)
     assert [path.name for path in (tmp_path / "lab" / "minds").iterdir()] == ["trial"]
-    keys = open_mind(tmp_path, "default")[1]
     assert len(held(source.store, keys)["memories"]) == 2
     for path in fork.path.rglob("*"):
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
+    assert fork.pauses.read_text() == "5 9\n", "what was not to be captured then is not to be now"
     assert fork.spool_card.read_bytes() == source.spool_card.read_bytes()
     assert fork.losses.read_bytes() == bytes(64)
+
+
+def of_version_1(mind: MindFolder) -> Keys:
+    """Make a mind what the first version made of it: its key file is the root, and its card has no slots."""
+    root = bytes(range(32))
+    keys = Keys(root)
+    for path in mind.path.iterdir():
+        if path.is_file():
+            path.unlink()
+    mind.key.write_bytes(root)
+    mind.card.write_text(json.dumps({"version": 1, "key": "file", "check": keys.check, "made_at_us": 7}))
+    Store.create(mind.store, keys).close()
+    return keys
+
+
+def test_a_mind_of_the_first_version_opens_as_it_is(tmp_path: Path) -> None:
+    made = make_mind(tmp_path, "default", CLOCK)
+    keys = of_version_1(made)
+    folder, found = open_mind(tmp_path, "default")
+    assert (folder, found.secrets) == (made, keys.secrets)
+    with closing(opened(tmp_path)) as store:
+        apply(store, memory(1))
+    assert not made.card_copy.exists()
+    assert json.loads(made.card.read_bytes())["version"] == 1
+    with pytest.raises(InvalidValue, match="is opened by its key file, and has none"):
+        open_mind(tmp_path, "default", "a passphrase")
+
+
+def test_a_mind_that_a_passphrase_locks_has_no_key_file(tmp_path: Path) -> None:
+    made = make_mind(tmp_path, "default", CLOCK, passphrase="nine books on a shelf")
+    assert locked_mind(tmp_path, "default")
+    assert not made.key.exists()
+    with pytest.raises(MindLocked) as caught:
+        open_mind(tmp_path, "default")
+    assert "what happens is kept" in said(caught.value)
+    with pytest.raises(WrongPassphrase):
+        open_mind(tmp_path, "default", "ten books on a shelf")
+    folder, keys = open_mind(tmp_path, "default", "nine books on a shelf")
+    Store.open(folder.store, keys).close()
+    assert json.loads(made.spool_card.read_bytes())["public"] == keys.spool_public().hex()
+
+
+def test_the_recovery_key_opens_a_mind_whose_key_file_is_lost(tmp_path: Path) -> None:
+    recovery = make_key()
+    made = make_mind(tmp_path, "default", CLOCK, recovery=recovery)
+    keys = open_mind(tmp_path, "default")[1]
+    made.key.unlink()
+    assert open_mind(tmp_path, "default", recovery_text(recovery))[1].check == keys.check
+    with pytest.raises(WrongRecoveryKey):
+        open_mind(tmp_path, "default", recovery_text(bytes(32)))
+    assert not locked_mind(tmp_path, "default")
+
+
+def test_the_copy_of_a_card_follows_the_card(tmp_path: Path) -> None:
+    made = make_mind(tmp_path, "default", CLOCK)
+    for spoil in (made.card_copy.unlink, lambda: made.card_copy.write_bytes(b"of an older card")):
+        spoil()
+        open_mind(tmp_path, "default")
+        assert made.card_copy.read_bytes() == made.card.read_bytes()
 
 
 def test_what_hooks_need_says_what_they_seal_to_and_nothing_that_reads(tmp_path: Path) -> None:

@@ -71,8 +71,8 @@ def test_a_caller_is_greeted_and_named(faces: Hosted) -> None:
         b"[" * 50_000,
         b"\xff\xfe",
         b"x" * (1 << 17),
-        b'{"protocol": 2, "mind": 7}',
-        b'{"protocol": 2, "folder": []}',
+        b'{"protocol": %d, "mind": 7}' % PROTOCOL,
+        b'{"protocol": %d, "folder": []}' % PROTOCOL,
         b'{"protocol": "one"}',
     ],
 )

@@ -39,7 +39,7 @@ def test_the_format_s_test_vector_opens() -> None:
     opener = Opener(bytes.fromhex(VECTOR["private"]))
     header = file_header(data)
     assert header is not None
-    assert header.key == opener.key == key_id(bytes.fromhex(VECTOR["public"]))
+    assert opener.keys == {header.key} == {key_id(bytes.fromhex(VECTOR["public"]))}
 
     def read(position: int, length: int) -> bytes:
         return data[position : position + length]
@@ -54,7 +54,7 @@ def test_the_format_s_test_vector_opens() -> None:
 
 
 def test_it_opens_what_is_sealed_to_the_public_half_of_its_key() -> None:
-    assert Opener(PRIVATE).key == key_id(PUBLIC)
+    assert Opener(PRIVATE).keys == {key_id(PUBLIC)}
 
 
 @given(st.binary(max_size=300), st.booleans(), st.integers(0, 2**32 - 1))

@@ -121,7 +121,9 @@ REFUSED = {
     f"{HERE}:SettingInOurs": "its setting 'recall.depth' is in a section that is not its own",
     f"{HERE}:SettingTwice": "two of its settings have one name",
     f"{HERE}:SettingWithoutSection": "its setting 'depth' has no name such as section.key",
-    f"{HERE}:SettingOfAList": "its setting 'alist.a' has a default that is no number, text or truth value",
+    f"{HERE}:SettingOfAList": (
+        "its setting 'alist.a' has a default that is no number, text, truth value or tuple of texts"
+    ),
     f"{HERE}:SettingsOfWords": "its settings are no tuple of Setting",
     f"{HERE}:SettingNamesAnActor": "its setting 'actors.dreamer' is in the section that names actors",
     f"{HERE}:NoHandle": r"it has no handle\(message, context\)",

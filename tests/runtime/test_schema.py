@@ -19,7 +19,8 @@ from mnemic.actors.changes import EncoderName
 from mnemic.actors.errors import DamagedStore, MindExists, MnemicError, NewerSchema, StoreReadOnly
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.homes import make_mind
-from mnemic.runtime.keys import KEY_BYTES, Keys, load_keys
+from mnemic.runtime.keyring import keys_by_file
+from mnemic.runtime.keys import KEY_BYTES, Keys
 from mnemic.runtime.reader import open_reader
 from mnemic.runtime.schema import MIGRATIONS, backup, connect, create_file, lease, migrate
 from mnemic.runtime.store import Store
@@ -45,6 +46,30 @@ NOW = len(MIGRATIONS)
 COPY = f"store.schema-{NOW}.db"
 NEXT = (*MIGRATIONS, "CREATE TABLE extra(id INTEGER PRIMARY KEY) STRICT; INSERT INTO extra VALUES(1);")
 FAILING = (*MIGRATIONS, "CREATE TABLE extra(id INTEGER) STRICT; UPDATE memories SET role = 'system'; SELECT no_such();")
+
+RECALLED = (1, 1_795_000_000_000_005, 1, "recall", "", "", "shelf", "how many books?", 0, None)
+TOLD = (2, 1_795_000_000_000_107, 0, "session-start", "codex", "a session", "", "", 9, None)
+GIVEN = {
+    "schema-1": {"givings": [RECALLED], "given_parts": [(1, 0, 2, None, None, "")]},
+    "schema-2": {"givings": [RECALLED], "given_parts": [(1, 0, 2, None, None, "")]},
+    "schema-3": {"givings": [RECALLED, TOLD], "given_parts": [(1, 0, 2, None, None, ""), (2, 0, 2, None, None, "")]},
+    "schema-4": {
+        "givings": [
+            RECALLED,
+            TOLD,
+            (3, 1_795_000_000_000_200, 1, "recall", "claude-code", "a session", "shelf", "which shelf?", 2, None),
+            (4, 1_795_000_000_000_201, 0, "session-start", "codex", "a session", "shelf", "", 12, 7),
+        ],
+        "given_parts": [
+            (1, 0, 2, None, None, ""),
+            (2, 0, 2, None, None, ""),
+            (3, 0, 2, 4, 9, "words"),
+            (4, 0, 2, None, None, "a decision"),
+            (4, 1, 3, None, None, "said last"),
+        ],
+    },
+}
+LOGGED = {"schema-1": 8, "schema-2": 11, "schema-3": 24, "schema-4": 33}
 
 
 @pytest.fixture
@@ -133,7 +158,7 @@ def test_every_schema_left_a_store_behind() -> None:
 def test_the_store_of_an_earlier_schema_opens_and_says_what_it_said_then(fixture: Path, tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     shutil.copy(fixture / "store.db", path)
-    keys = load_keys(fixture / "key", json.loads((fixture / "mind.json").read_bytes())["check"])
+    keys = keys_by_file(fixture / "key", fixture / "mind.json")
     with closing(Store.open(path, keys)) as store, closing(open_reader(path, keys)) as reader:
         told = answers(reader)
         texts = {record.id.hex(): record.text for record in told["records"]}
@@ -143,7 +168,7 @@ def test_the_store_of_an_earlier_schema_opens_and_says_what_it_said_then(fixture
             id_of(3).hex(): "a \0, a \ud800 and\r\nan é".encode("utf-8", "surrogatepass"),
             id_of(4).hex(): b"a long result, line after line\n" * 200,
         }
-        assert told["scopes"] == {1: "shelf", 2: "shelf~2", 3: ""}
+        assert told["scopes"] == {1: "shelf", 2: "other" if fixture.name == "schema-4" else "shelf~2", 3: ""}
         assert [record.superseded_by for record in told["records"]] == [id_of(2), None, None, None]
         assert told["encoders"] == [EncoderName(implementation="test-float32", model="0" * 64)]
         assert told["vectors"][0][0] == [1, 2, 3, 4]
@@ -151,28 +176,39 @@ def test_the_store_of_an_earlier_schema_opens_and_says_what_it_said_then(fixture
         assert told["postings"]["shelf"] == [[1, 2], [1.0, 1.0]]
         assert told["counts"].memories == 4
         retired = [(record.retired_at, record.retired_reason) for record in told["records"]]
-        if fixture.name == "schema-1":
-            assert (told["seq"], retired) == (8, [(None, None)] * 4)
-        else:
-            rows = {"schema-2": 11, "schema-3": 24}[fixture.name]
-            assert (told["seq"], retired) == (rows, [(None, None)] * 3 + [(1_795_000_000_000_006, "it was a test")])
+        assert told["seq"] == LOGGED[fixture.name]
+        was_retired = (None, None) if fixture.name == "schema-1" else (1_795_000_000_000_006, "it was a test")
+        assert retired == [(None, None)] * 3 + [was_retired]
         if fixture.name == "schema-3":
             assert told["spool"] == [{bytes(range(16)): 4096}, {bytes(range(16)): 2}]
+        if fixture.name == "schema-4":
+            state = held(path, keys)
+            assert state["silenced"] == [("codex", "quiet")]
+            assert state["backups"] == [(1, "/t/kept", "backup", 7, 1_795_000_000_000_202)]
+            assert [row[3] for row in state["sessions"]] == ["headless", "", ""]
+            assert [row[2] for row in state["scopes"]] == ["/a/shelf/.git", "/c/shelf", None]
+            assert len(state["erased"]) == 2, "of what was erased, and of its words in its session"
+        if fixture.name in ("schema-3", "schema-4"):
             assert [one.payload for one in told["aside"]] == [b'{"odd": true}']
             capture = told["capture"]
             assert (capture.records, capture.torn, capture.transcripts) == (9, 2, 1)
             assert capture.set_aside == (("codex", "prompt", "it has no prompt"),)
             assert capture.transcripts_failed == (("/t/two", "it went"),)
             assert capture.checks == {"codex": "a nonce"}
-            assert held(path, keys)["given"] == [(1, "a session", "codex", "session-start", 2, 1_795_000_000_000_107)]
+        was_given = {table: held(path, keys)[table] for table in ("givings", "given_parts")}
+        assert was_given == GIVEN[fixture.name]
+        store.fork(tmp_path / "fork.db", 0)  # what was given before can be taken back, too
+        forked = held(tmp_path / "fork.db", keys)
+        assert [forked[table] for table in ("givings", "given_parts", "memories", "log")] == [[]] * 4
         assert store.rebuild(lambda done, total: None, meaning=False) == told["seq"]
         assert answers(reader) == told
+        assert {table: held(path, keys)[table] for table in was_given} == was_given
         assert apply(store, memory(9)).seq == told["seq"] + 1
 
 
 @pytest.mark.parametrize("fixture", FIXTURES, ids=lambda fixture: fixture.name)
 def test_a_schema_is_what_it_was_when_it_came(fixture: Path, tmp_path: Path) -> None:
-    keys = Keys((fixture / "key").read_bytes())
+    keys = keys_by_file(fixture / "key", fixture / "mind.json")
     shutil.copy(fixture / "store.db", tmp_path / "old.db")
     Store.create(tmp_path / "new.db", KEYS).close()
     ours = "tbl_name NOT GLOB 'vectors_*' AND name != 'sqlite_sequence'"  # sqlite-vec makes the others
@@ -336,6 +372,7 @@ def test_every_file_of_a_store_is_its_owners_alone(tmp_path: Path, umask: int) -
         "fork.db-wal",
         "fork.db-shm",
         f"fork.schema-{NOW}.db",
+        "lock",
     }
     assert modes == dict.fromkeys(names, 0o600)
 

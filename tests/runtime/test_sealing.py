@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from mnemic.actors.errors import KeyMismatch, KeyMissing
 from mnemic.runtime import sealing
+from mnemic.runtime.clock import SystemClock
+from mnemic.runtime.homes import make_mind, open_mind
 from mnemic.runtime.keys import Keys, make_key, write_private
 from mnemic.runtime.sealing import MindSeal, Seal
 
@@ -75,20 +77,26 @@ def test_a_seal_does_not_pickle() -> None:
 
 
 def test_every_process_that_reads_the_minds_key_makes_the_same_seal_and_another_run_another(tmp_path: Path) -> None:
-    root = make_key()
-    write_private(tmp_path / "key", root)
-    recipe = MindSeal(tmp_path / "key", Keys(root).check, "run")
+    folder = make_mind(tmp_path, "default", SystemClock())
+    keys = open_mind(tmp_path, "default")[1]
+    recipe = MindSeal(folder.key, folder.card, keys.check, "run")
     travelled = pickle.dumps(recipe)
-    assert root not in travelled
+    assert keys.secrets.root not in travelled
+    assert folder.key.read_bytes() not in travelled
     sealed = recipe.open().seal(b"data", b"use")
     assert pickle.loads(travelled).open().open(sealed, b"use") == b"data"
     with pytest.raises(InvalidTag):
-        MindSeal(tmp_path / "key", Keys(root).check, "later").open().open(sealed, b"use")
+        MindSeal(folder.key, folder.card, keys.check, "later").open().open(sealed, b"use")
 
 
 def test_without_the_minds_key_there_is_no_seal(tmp_path: Path) -> None:
-    with pytest.raises(KeyMissing):
-        MindSeal(tmp_path / "key", "", "run").open()
-    write_private(tmp_path / "key", make_key())
+    folder = make_mind(tmp_path, "default", SystemClock())
+    check = open_mind(tmp_path, "default")[1].check
     with pytest.raises(KeyMismatch):
-        MindSeal(tmp_path / "key", "", "run").open()
+        MindSeal(folder.key, folder.card, Keys(make_key()).check, "run").open()
+    folder.key.unlink()
+    with pytest.raises(KeyMissing):
+        MindSeal(folder.key, folder.card, check, "run").open()
+    write_private(folder.key, make_key())
+    with pytest.raises(KeyMismatch):
+        MindSeal(folder.key, folder.card, check, "run").open()

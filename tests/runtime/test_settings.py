@@ -29,12 +29,15 @@ def test_every_setting_can_be_set(tmp_path: Path) -> None:
         section, _, key = setting.name.partition(".")
         if section == "actors":
             continue  # tests/runtime/test_plugins.py names some
-        value = "a folder" if isinstance(setting.default, str) else setting.default + 1
+        listed = isinstance(setting.default, tuple)
+        value = "a folder" if isinstance(setting.default, str) or listed else setting.default + 1
         if isinstance(setting.default, bool):
             value = not setting.default
         if setting.choices:
             value = setting.choices[-1]
         written = f'"{value}"' if isinstance(value, str) else str(value).lower()
+        if listed:
+            value, written = (value,), f"[{written}]"
         settings = load(tmp_path, f"[{section}]\n{key} = {written}\n")
         assert settings[setting.name] == value
         assert type(settings[setting.name]) is type(setting.default)
@@ -68,6 +71,10 @@ def test_settings_are_named_by_their_values() -> None:
         ("[embedder]\nmodel = 1", "it is no str"),
         ("[embedder]\nimplementation = 'jax'", "there is no such one"),
         ("[embedder]\nthreads = -1", "it is not 0 or more"),
+        ("[capture]\ndeny = '/secret'", "it is no list"),
+        ("[capture]\nallow = ['work', 1]", "it does not hold texts alone"),
+        ("[capture]\nallow = [' ']", "it does not hold texts alone"),
+        ("[capture]\nleave_out = ['headless', 'subagent']", "there is no 'subagent'"),
     ],
 )
 def test_what_is_not_in_the_table_is_refused(tmp_path: Path, text: str, what: str) -> None:
@@ -130,7 +137,7 @@ def test_the_table_is_whole() -> None:
         assert re.fullmatch(r"[a-z]+\.[a-z_]+", setting.name)
         assert setting.help.endswith(".")
         assert setting.unit
-        assert isinstance(setting.default, (int, float, str))
+        assert isinstance(setting.default, (int, float, str, tuple))
         assert setting.minimum is None or setting.default >= setting.minimum
 
 

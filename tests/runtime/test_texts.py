@@ -20,6 +20,7 @@ CREATE TABLE memories(text INTEGER);
 CREATE TABLE log(text INTEGER);
 CREATE TABLE aside(text INTEGER);
 CREATE TABLE originals(text INTEGER);
+CREATE TABLE givings(text INTEGER);
 """
 any_text = st.text(st.characters(codec=None, exclude_categories=()), max_size=200)
 

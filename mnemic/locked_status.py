@@ -1,0 +1,62 @@
+"""What `mnemic status` says of a mind that is locked: what can be known without its key.
+
+Below are `mnemic.runtime.backlog`, which looks at the spool from outside, and `mnemic.runtime.client`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from mnemic import __version__
+from mnemic.actors.errors import NotServed
+from mnemic.runtime.backlog import backlog, losses
+from mnemic.runtime.homes import folder_of, locked
+from mnemic.terminal import counted, process_line, sized
+
+if TYPE_CHECKING:
+    from mnemic.actors.contract import Clock
+
+__all__ = ["locked_status"]
+
+
+def locked_status(home: Path, mind: str, clock: Clock) -> tuple[dict[str, Any], list[str]]:
+    """As JSON, and as lines for a person.
+
+    Raises:
+        MnemicError: the home's process answers with it.
+    """
+    folder, process = folder_of(home, mind), _process(home, mind, clock)
+    waits, lost = backlog(folder.spool, {}), losses(folder.spool)
+    error = locked(mind)
+    size = sum(file.stat().st_size for file in folder.path.glob("store.db*"))
+    view = {
+        "home": str(home),
+        "mind": mind,
+        "version": __version__,
+        "locked": True,
+        "store_bytes": size,
+        "capture": {"backlog": msgspec.to_builtins(waits), "losses": msgspec.to_builtins(lost)},
+        "process": process,
+        "degraded": [f"{error} {error.remedy_text}"],
+    }
+    lines = [f"mind {mind!r} in {home}, Mnemic {__version__}"]
+    lines += [process_line(process) if process else "no process serves it", f"on disk {sized(size)}"]
+    if waits.files:
+        lines.append(f"hooks: {sized(waits.size_bytes)} in {counted(waits.files, 'file')} of the spool, kept for later")
+    if lost.lost:
+        lines.append(f"hooks: {counted(lost.lost, 'event')} could not be written and were lost")
+    return view, [*lines, f"locked: {error} {error.remedy_text}"]
+
+
+def _process(home: Path, mind: str, clock: Clock) -> dict[str, Any] | None:
+    from mnemic.runtime.client import RemoteSociety
+    from mnemic.runtime.starting import reach
+
+    try:
+        reach(home, clock, start=False)
+    except NotServed:
+        return None
+    return RemoteSociety(home, mind, False, clock).process()

@@ -1,0 +1,188 @@
+"""The commands that keep and move: `mnemic backup`, `restore`, `export` and `import`.
+
+They read arguments and print; the verbs of `mnemic.mind.Mind`, and `mnemic.restoring`, do it. `mnemic.cli` above adds
+them to the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from mnemic.actors.times import to_iso
+from mnemic.terminal import counted, progress_bars, sized
+
+if TYPE_CHECKING:
+    from mnemic.actors.contract import Clock
+    from mnemic.cli import Chosen
+    from mnemic.mind import Mind
+
+__all__ = ["add_move_commands"]
+
+Options = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def add_move_commands(cli: click.Group, options: Options, clock: Clock) -> None:
+    """Add the commands to the command line.
+
+    Args:
+        options: gives a command the options that every command has.
+    """
+
+    @cli.command()
+    @click.argument("file", metavar="FILE")
+    @click.option("--passphrase", is_flag=True, help="Have a passphrase open it too; asked for, else a line of stdin.")
+    @click.option("--replace", is_flag=True, help="Put it in the place of a file of that name.")
+    @options
+    def backup(chosen: Chosen, file: str, passphrase: bool, replace: bool) -> None:
+        """Write a sealed copy of the mind, while it is used, and prove it by opening it."""
+        from mnemic.key_cli import new_passphrase
+
+        said = new_passphrase() if passphrase else None
+        started = clock.monotonic_s()
+        with chosen.open(create=False) as mind, progress_bars(chosen.as_json) as progress:
+            done = mind.backup(file, passphrase=said, replace=replace, progress=_named(progress, "backup"))
+        took_s = clock.monotonic_s() - started
+
+        def lines() -> Iterator[str]:
+            memories = counted(done.memories, "memory", "memories")
+            yield f"{memories} in {done.path}, {sized(done.size_bytes)}, in {took_s:.1f} s; opened and looked through"
+            yield f"It is sealed: what opens the mind opens it{', and so does its passphrase' if said else ''}."
+            yield from done.behind
+
+        chosen.say(msgspec.to_builtins(done) | {"passphrase": passphrase, "took_s": round(took_s, 2)}, lines)
+
+    @cli.command()
+    @click.argument("file", metavar="FILE")
+    @click.option("--replace", is_flag=True, help="Put it in the place of the mind that is there.")
+    @click.option("--passphrase", is_flag=True, help="Open it by its passphrase; asked for, else a line of stdin.")
+    @click.option("--recovery", is_flag=True, help="Open it by the recovery key; asked for, else a line of stdin.")
+    @click.option("--key-file", metavar="KEY", help="Open it by your copy of the mind's key file.")
+    @options
+    def restore(
+        chosen: Chosen, file: str, replace: bool, passphrase: bool, recovery: bool, key_file: str | None
+    ) -> None:
+        """Make a mind of a backup. One that is there stays, unless --replace says otherwise."""
+        from mnemic.key_cli import by_word
+        from mnemic.restoring import restore
+
+        if sum((passphrase, recovery, key_file is not None)) > 1:
+            raise click.UsageError("one thing opens a backup: give --passphrase, --recovery or --key-file")
+        said = None
+        if passphrase or recovery:
+            said = by_word(str, "Recovery key" if recovery else "Passphrase of the backup")
+        started = clock.monotonic_s()
+        with progress_bars(chosen.as_json) as progress:
+            done = restore(
+                file,
+                chosen.home,
+                chosen.mind,
+                replace=replace,
+                passphrase=said,
+                key_file=key_file,
+                progress=_named(progress, "restore"),
+            )
+        took_s = clock.monotonic_s() - started
+        erased = [_id(one) for one in done.erased]
+        view = msgspec.to_builtins(done) | {
+            "made_at": to_iso(done.made_at),
+            "erased": erased,
+            "took_s": round(took_s, 2),
+        }
+
+        def lines() -> Iterator[str]:
+            memories = counted(done.memories, "memory", "memories")
+            place = "in place of what was there" if done.replaced else "which was not there"
+            yield f"{memories} as of {view['made_at']} in {done.folder}, {place}, in {took_s:.1f} s"
+            if done.new_key:
+                yield f"Its key is new: {done.key}. Keep a copy elsewhere; the one from before opens the backup alone."
+            elif done.key is None:
+                yield "Its passphrase opens it, as before: `mnemic unlock`."
+            if erased:
+                yield f"{counted(len(erased), 'memory', 'memories')} erased since then came back; to erase them again:"
+                yield f"  mnemic forget --erase {' '.join(erased)}"
+
+        chosen.say(view, lines)
+
+    @cli.command()
+    @click.argument("folder", metavar="DIR")
+    @options
+    def export(chosen: Chosen, folder: str) -> None:
+        """Write everything that cannot be rebuilt as JSON Lines into a new folder, in clear."""
+        started = clock.monotonic_s()
+        with chosen.open(create=False) as mind, progress_bars(chosen.as_json) as progress:
+            done = mind.export(folder, progress=_named(progress, "export"))
+        took_s = clock.monotonic_s() - started
+
+        def lines() -> Iterator[str]:
+            memories = counted(done.memories, "memory", "memories")
+            yield f"{memories} in {done.path}, {sized(done.size_bytes)}, in {took_s:.1f} s"
+            yield "It is in clear: whoever reads this folder reads everything. Only you may, as it is now."
+            yield from done.behind
+
+        chosen.say(msgspec.to_builtins(done) | {"took_s": round(took_s, 2)}, lines)
+
+    @cli.command("import")
+    @click.argument("folder", metavar="DIR")
+    @click.option("--no-meaning", is_flag=True, help="Do not wait for the meaning; what is missing is added later.")
+    @options
+    def import_(chosen: Chosen, folder: str, no_meaning: bool) -> None:
+        """Take in what a mind exported, this one or another: twice is once, and two minds become one."""
+        started = clock.monotonic_s()
+        with chosen.open(create=True) as mind, progress_bars(chosen.as_json) as progress:
+            done = mind.import_from(folder, progress=_named(progress, "import"))
+            took_s = clock.monotonic_s() - started
+            meaning = _meaning(mind, progress if done.new and not no_meaning else None)
+        erased_there = [_id(one) for one in done.erased_there]
+        view = msgspec.to_builtins(done) | meaning | {"erased_there": erased_there, "took_s": round(took_s, 2)}
+
+        def lines() -> Iterator[str]:
+            known = f", {done.known} known already" if done.known else ""
+            yield f"{counted(done.new, 'new memory', 'new memories')}{known}, in {took_s:.1f} s"
+            if done.erased:
+                yield f"{done.erased} were erased here, and stay so"
+            if done.forgotten or done.superseded:
+                yield f"{done.forgotten} forgotten and {done.superseded} replaced there are so here too"
+            if done.contrary:
+                yield f"{done.contrary} would replace what replaces them here: what was said here stands"
+            for there, here in sorted(done.scopes.items()):
+                yield f"what was in {there or '(no scope)'} there is in {here} here: another project has that name"
+                yield f"  if both are one project: mnemic scope merge {here} {there}"
+            if not done.same_key:
+                yield "the other mind tells events apart by another key: see docs/export.md for what that means"
+            if erased_there:
+                yield f"{counted(len(erased_there), 'memory', 'memories')} erased there are here still; to erase them:"
+                yield f"  mnemic forget --erase {' '.join(erased_there)}"
+            if meaning["pending"] and not meaning["meaning_error"]:
+                yield f"{counted(meaning['pending'], 'memory waits', 'memories wait')} for the meaning"
+            if meaning["meaning_error"]:
+                yield f"no meaning: {meaning['meaning_error']}"
+
+        chosen.say(view, lines)
+
+
+def _meaning(mind: Mind, progress: Callable[[str, int, int | None], None] | None) -> dict[str, Any]:
+    """How many are found by their meaning; waits for those that are not, where somebody is told of the progress."""
+    from mnemic.actors.errors import ModelError, RuntimeFault
+
+    why, counts = "", mind.counts()
+    if counts.pending and progress is not None:
+        try:
+            mind.embed(progress)
+        except (ModelError, RuntimeFault) as error:
+            why = f"{error} {error.remedy_text}"
+        counts = mind.counts()
+    return {"embedded": counts.embedded, "pending": counts.pending, "meaning_error": why}
+
+
+def _named(progress: Callable[[str, int, int | None], None], what: str) -> Callable[[int, int | None], None]:
+    return lambda done, total: progress(what, done, total)
+
+
+def _id(memory: bytes) -> str:
+    from mnemic.runtime.views import show_id
+
+    return str(show_id(memory))

@@ -1,0 +1,148 @@
+"""Scoping: which scopes there are, and which project belongs to which, after it changed its folder or its name.
+
+Verbs of `mnemic.mind.Mind`, by way of `mnemic.correcting` above.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+
+from mnemic.actors.changes import MoveProject, RenameScope
+from mnemic.actors.errors import InvalidValue
+from mnemic.actors.events import printable
+from mnemic.actors.rescoping import Moved, merging, scopes_under, told
+from mnemic.actors.scoping import Known, ListScopes, Rescope, Rescoped, Rescoping, Scopes
+from mnemic.runtime.projects import clean_scope, locate
+from mnemic.verbs import Verbs
+
+__all__ = ["Scoping"]
+
+_GIT = "/.git"
+
+
+class Scoping(Verbs):
+    """The verbs."""
+
+    def scopes(self) -> Scopes:
+        """Which scopes there are, by path, and what would take back the last change of them."""
+        answer = self._ask(ListScopes())
+        assert isinstance(answer, Scopes)
+        return answer
+
+    def rename_scope(self, path: str, to: str) -> tuple[Moved, ...]:
+        """Give a scope, and those below it, another path. `undo_scopes` takes it back.
+
+        Raises:
+            UnknownScope: there is none of that path, nor below it.
+            InvalidValue: a path is none, or something is at the new one.
+        """
+        path, to = clean_scope(path), clean_scope(to, "the new path")
+        known = self.scopes().scopes
+        scopes_under(known, path)
+        return self._rescope(known, () if path == to else (RenameScope(path=path, to=to),))
+
+    def merge_scopes(self, path: str, into: str) -> tuple[Moved, ...]:
+        """Put a scope, and those below it, into another one, and from now on what their projects bring.
+
+        Raises:
+            UnknownScope: there is none of one of the paths, nor below it.
+            InvalidValue: a path is none, or the one lies within the other.
+        """
+        known = self.scopes().scopes
+        return self._rescope(known, merging(known, clean_scope(path), clean_scope(into)))
+
+    def move_scope(self, what: str, folder: str | os.PathLike[str]) -> tuple[Moved, ...]:
+        """Say where the project of a scope is now, or all projects that were in a folder.
+
+        Args:
+            what: a scope's path; or the folder as it was, absolute or starting with ``~`` or ``.``.
+            folder: where it is now.
+
+        Raises:
+            UnknownScope: there is no such scope.
+            InvalidValue: the folder is not there, holds another scope's project, or names its scope itself; or no
+                project that is known was where `what` says.
+        """
+        new = os.path.realpath(os.path.expanduser(folder))
+        if not os.path.isdir(new):
+            raise InvalidValue(
+                name="the new folder",
+                value=os.fspath(folder),
+                why="there is no such folder",
+                expected="the folder where the project is now",
+            )
+        known = self.scopes().scopes
+        if what.startswith(("/", "~", ".")):
+            moves = tuple(_moved_from(known, printable(os.path.realpath(os.path.expanduser(what))), new))
+            if not moves:
+                raise InvalidValue(
+                    name="the old folder",
+                    value=what,
+                    why="no project that is known here was in it",
+                    expected="the path of a scope, or a folder that `mnemic scope list` shows",
+                )
+        else:
+            path = clean_scope(what)
+            one = next((one for one in known if one.path == path), None)
+            if one is None:
+                below = scopes_under(known, path)
+                raise InvalidValue(
+                    name="the scope",
+                    value=path,
+                    why="it holds nothing itself, and has no project",
+                    expected=f"one below it, such as {below[0]!r}",
+                )
+            moves = (MoveProject(path=path, project=_project_at(new), was=one.project),)
+        return self._rescope(known, moves)
+
+    def undo_scopes(self) -> tuple[Moved, ...]:
+        """Take back the last change of scopes that is not taken back yet; what was captured since stays where it is.
+
+        Raises:
+            InvalidValue: something has come since to where it was.
+        """
+        scopes = self.scopes()
+        return self._rescope(scopes.scopes, scopes.undo, undoes=True)
+
+    def command(self, *parts: str) -> str:
+        """A command line for this mind, whichever home the shell is set to."""
+        mind = [] if self._name == "default" else ["--mind", self._name]
+        return shlex.join(["mnemic", *parts, "--home", os.path.abspath(self._home), *mind])
+
+    def _rescope(
+        self, known: Sequence[Known], changes: tuple[Rescoping, ...], *, undoes: bool = False
+    ) -> tuple[Moved, ...]:
+        answer = self._ask(Rescope(changes=changes, undoes=undoes))
+        assert isinstance(answer, Rescoped)
+        return told(known, [one for one, changed in zip(changes, answer.changed, strict=True) if changed])
+
+
+def _project_at(folder: str) -> str:
+    """What makes the project of a folder itself.
+
+    Raises:
+        InvalidValue: a ``.mnemic.toml`` there says which scope it is.
+    """
+    place = locate(None, folder)
+    if place.project is None:
+        raise InvalidValue(
+            name="the new folder",
+            value=folder,
+            why=f"its .mnemic.toml says that it is {place.path!r}",
+            expected="that path to the scope, by `mnemic scope rename` or `merge`",
+        )
+    return place.project
+
+
+def _moved_from(known: Sequence[Known], old: str, new: str) -> Iterator[MoveProject]:
+    """What says that all projects that were in a folder are in another one now."""
+    for one in known:
+        for project in (one.project, *one.projects):
+            root = "" if project is None else project.removesuffix(_GIT)
+            if root == old or root.startswith(f"{old}/"):
+                there = new + root.removeprefix(old)
+                # What is not there yet, or no longer, is where the other folder's name says.
+                now = _project_at(there) if os.path.isdir(there) else printable(new + str(project).removeprefix(old))
+                yield MoveProject(path=one.path, project=now, was=project)

@@ -1,0 +1,138 @@
+"""Seeing: what was captured, what assistants were given, one memory with all that belongs to it, how much of it all.
+
+Verbs of `mnemic.mind.Mind`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mnemic.actors.changes import Part
+from mnemic.actors.errors import InvalidValue
+from mnemic.actors.seen import (
+    CountUse,
+    GivenListed,
+    ListGiven,
+    ListMemories,
+    MemoriesListed,
+    NoteGiven,
+    ShowMemories,
+    Shown,
+    ShownMemories,
+    UseCounted,
+)
+from mnemic.actors.times import to_iso
+from mnemic.runtime.projects import clean_scope
+from mnemic.verbs import Verbs
+
+__all__ = ["Seeing"]
+
+
+class Seeing(Verbs):
+    """The verbs."""
+
+    def log(
+        self,
+        *,
+        scope: str = "*",
+        session: str | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        kinds: Sequence[str] = (),
+        forgotten: bool = False,
+        limit: int = 20,
+        after: str | None = None,
+        text_bytes: int = 400,
+    ) -> MemoriesListed:
+        """List what was captured, newest first; see `mnemic.actors.seen.ListMemories` for what each argument means.
+
+        Raises:
+            UnknownScope, InvalidValue: what was asked for cannot be.
+        """
+        _check_span(since, until)
+        answer = self._ask(
+            ListMemories(
+                scope=scope if scope == "*" else clean_scope(scope),
+                session=session,
+                since=since,
+                until=until,
+                kinds=tuple(kinds),
+                forgotten=forgotten,
+                limit=limit,
+                after=after,
+                text_bytes=text_bytes,
+            )
+        )
+        assert isinstance(answer, MemoriesListed)
+        return answer
+
+    def log_given(
+        self,
+        *,
+        scope: str = "*",
+        session: str | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        own: bool = False,
+        limit: int = 20,
+        after: str | None = None,
+    ) -> GivenListed:
+        """List what assistants were given, word for word, newest first; see `mnemic.actors.seen.ListGiven`.
+
+        Raises:
+            InvalidValue: what was asked for cannot be.
+        """
+        _check_span(since, until)
+        answer = self._ask(
+            ListGiven(
+                scope=scope if scope == "*" else clean_scope(scope),
+                session=session,
+                since=since,
+                until=until,
+                own=own,
+                limit=limit,
+                after=after,
+            )
+        )
+        assert isinstance(answer, GivenListed)
+        return answer
+
+    def show(self, ids: Sequence[bytes]) -> tuple[Shown, ...]:
+        """Give memories whole, with links, source, use, and what superseded each, in the order asked for.
+
+        Raises:
+            NoSuchMemory: one of them is not there.
+        """
+        answer = self._ask(ShowMemories(ids=tuple(ids)))
+        assert isinstance(answer, ShownMemories)
+        return answer.memories
+
+    def use(self, weeks: int = 8) -> UseCounted:
+        """Count memories, bytes and the tokens that assistants were given, by project and by week.
+
+        Raises:
+            InvalidValue: it is no number of weeks.
+        """
+        answer = self.society.ask(CountUse(weeks=weeks), idle=True)
+        assert isinstance(answer, UseCounted)
+        return answer
+
+    def note_given(self, assistant: str, session: str, parts: Sequence[Part]) -> None:
+        """Keep in the log that an assistant was given memories that it named itself.
+
+        Args:
+            assistant: who asked, as it names itself.
+            session: the conversation, where it is known.
+            parts: what was given of each, and why.
+        """
+        self.society.tell(NoteGiven(assistant=assistant, session=session, parts=tuple(parts)))
+
+
+def _check_span(since: int | None, until: int | None) -> None:
+    if since is not None and until is not None and until <= since:
+        raise InvalidValue(
+            name="until",
+            value=to_iso(until),
+            why=f"nothing lies between {to_iso(since)} and this",
+            expected="a time after the one of since",
+        )

@@ -1,0 +1,200 @@
+"""Importing: what another mind exported, or this one, taken into a store. Each memory once, with the times it had.
+
+In one transaction on a copy of the store, which takes its place afterwards: whole, or not at all. Times are those of
+the export, so that who asks what was known then is answered as the other mind would answer. What was erased here stays
+erased. Below: `mnemic.runtime.export_source`, `mnemic.runtime.import_matching`, and `mnemic.runtime.import_beside` for
+what is not a memory; above: `mnemic.moving`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Callable
+
+import apsw
+import msgspec
+
+from mnemic.actors.changes import AddMemory, Change, MergeScopes, Place, Retire, SplitScope, Supersede
+from mnemic.actors.errors import InvalidValue, NotAnExport
+from mnemic.runtime.export_format import ExportedMemory, ExportedScope, words_of
+from mnemic.runtime.export_source import ExportSource
+from mnemic.runtime.import_beside import AUTHOR, BesideMemories, Imported
+from mnemic.runtime.keys import Keys
+from mnemic.runtime.scope_reader import project_scope
+from mnemic.runtime.store import Store
+
+__all__ = ["Imported", "import_into"]
+
+_BATCH = 256  # memories that were kept at one moment; as many as a transaction of Capture's
+
+
+def import_into(
+    store: Store,
+    source: ExportSource,
+    keys: Keys,
+    *,
+    run: str,
+    now: int,
+    progress: Callable[[int, int | None], None] = lambda done, total: None,
+) -> Imported:
+    """Take an export into a store that nobody else writes to.
+
+    Args:
+        run: marks what is written.
+        now: system time, microseconds.
+
+    Raises:
+        NotAnExport: a line is not what it should be; nothing was changed.
+        StoreError: nothing was changed.
+    """
+    with store.together() as (apply, connection):
+        importing = _Importing(apply, connection, source, keys, run, now)
+        try:
+            importing.take_memories(progress)
+            importing.take_beside()
+        except (ValueError, OverflowError, apsw.ConstraintError) as error:  # no line that we write is like this
+            name, number = importing.where
+            why = f"at line {number} of {name}, or shortly before, is what cannot be kept ({type(error).__name__})"
+            raise NotAnExport(path=str(source.folder), why=why) from error
+        return importing.done
+
+
+class _Importing(BesideMemories):
+    """One import, within the transaction of the caller's."""
+
+    def take_memories(self, progress: Callable[[int, int | None], None]) -> None:
+        """Take in memories with their scopes, and what was said of them."""
+        self._followers: dict[str, str] = {}  # of what is erased here: what replaced it there
+        places = {scope.path: scope for scope in self._lines("scopes.jsonl", ExportedScope)}
+        links = self._take_memories(places, progress)
+        self._merge_projects(places)
+        self._link(links)
+
+    def _take_memories(
+        self, places: dict[str, ExportedScope], progress: Callable[[int, int | None], None]
+    ) -> list[ExportedMemory]:
+        """Keep those that are not there; gives those that are replaced or forgotten, without their texts."""
+        total = self._source.count("memories.jsonl")
+        links: list[ExportedMemory] = []
+        batch: list[AddMemory] = []
+        at = 0
+        for number, line in enumerate(self._lines("memories.jsonl", ExportedMemory), start=1):
+            memory = self._memory(line, places)
+            if line.superseded_by is not None or line.retired_at is not None:
+                links.append(msgspec.structs.replace(line, text="", text_base64=""))
+            if memory is not None:
+                if batch and (line.recorded_at != at or len(batch) == _BATCH):
+                    self._keep(batch, at)
+                    batch = []
+                batch.append(memory)
+                at = line.recorded_at
+            if number % _BATCH == 0 or number == total:
+                progress(number, total)
+        if batch:
+            self._keep(batch, at)
+        return links
+
+    def _memory(self, line: ExportedMemory, places: dict[str, ExportedScope]) -> AddMemory | None:
+        """What keeps a memory; nothing where it is there, or was erased."""
+        id, text, scope = uuid.UUID(line.id).bytes, words_of(line), places.get(line.scope)
+        if scope is None:
+            raise self._source.wrong(*self.where, "it names a scope that the export does not hold")
+        match = self._matching.match(line, id, text)
+        if not self.done.same_key:
+            self._identities[line.identity] = match.identity
+        if match.erased:
+            self._ids[line.id] = None
+            self._leave_out(text)
+            if line.superseded_by is not None:
+                self._followers[line.id] = line.superseded_by
+            self.done.erased += 1
+            return None
+        if match.known is not None:
+            self._ids[line.id] = match.known
+            self.done.known += 1
+            return None
+        self._ids[line.id] = id
+        self.done.new += 1
+        return AddMemory(
+            id=id,
+            identity=match.identity,
+            assistant=line.assistant,
+            session=line.session,
+            place=Place(path=scope.path, project=scope.project, found=scope.found),
+            kind=line.kind,
+            role=line.role,
+            text=text,
+            source_id=line.source_id,
+            speaker=line.speaker,
+            said_at=line.said_at,
+            branch=line.branch,
+            tool=line.tool,
+            outcome=line.outcome,
+            files=line.files,
+            scrubbed=line.scrubbed,
+        )
+
+    def _keep(self, batch: list[AddMemory], at: int) -> None:
+        applied = self._apply(at, *batch)
+        for memory, kept in zip(batch, applied.kept, strict=True):
+            if kept.scope != memory.place.path:
+                self.done.scopes[memory.place.path] = kept.scope
+
+    def _merge_projects(self, places: dict[str, ExportedScope]) -> None:
+        """Have projects that were merged into a scope there come into the same scope here."""
+        for scope in places.values():
+            into = self.done.scopes.get(scope.path, scope.path)
+            for project in scope.also:
+                if project_scope(self._db, project) is not None or not self._is_scope(into):
+                    continue
+                # It comes as an empty scope of its own, and is merged at once.
+                path = f"{into}~{self._run}"
+                own = SplitScope(path=path, found=scope.found, project=project, projects=(), into=into, memories=())
+                self._apply(self._now, own, MergeScopes(path=path, into=into))
+
+    def _link(self, links: list[ExportedMemory]) -> None:
+        """Say what replaced what, and what is forgotten, at the times it was said."""
+        said: list[tuple[int, Change]] = []
+        for line in links:
+            memory = self._ids[line.id]
+            if memory is None:
+                continue
+            newer = self._newer(line)
+            if newer is not None and line.superseded_at is not None and newer != memory:
+                said.append((line.superseded_at, Supersede(old=memory, new=newer)))
+            if line.retired_at is not None:
+                said.append((line.retired_at, Retire(memory=memory, reason=line.retired_reason)))
+        for at, change in sorted(said, key=lambda one: one[0]):
+            key = _once(at, change)
+            if self._db.execute("SELECT 1 FROM applies WHERE key = ?", (key,)).get is not None:
+                continue  # an owner who took it back since is not contradicted by what was imported before
+            try:
+                applied = self._apply(at, change, key=key)
+            except InvalidValue:  # the two replace each other in the other direction here
+                self.done.contrary += 1
+                continue
+            if applied.changed == (True,):
+                self.done.superseded += isinstance(change, Supersede)
+                self.done.forgotten += isinstance(change, Retire)
+
+    def _newer(self, line: ExportedMemory) -> bytes | None:
+        """What replaces a memory here: what did there, or what replaced that where it is erased."""
+        newer, seen = line.superseded_by, {line.id}
+        while newer is not None and newer not in seen:
+            if newer not in self._ids:
+                why = "a memory in it is replaced by one that it does not hold"
+                raise NotAnExport(path=str(self._source.folder), why=why)
+            if self._ids[newer] is not None:
+                return self._ids[newer]
+            seen.add(newer)
+            newer = self._followers.get(newer)
+        return None
+
+    def _is_scope(self, path: str) -> bool:
+        return self._db.execute("SELECT 1 FROM scopes WHERE path = ?", (path,)).get is not None
+
+
+def _once(at: int, change: Change) -> bytes:
+    """The idempotency key of something that an export says."""
+    return f"{AUTHOR}/".encode() + hashlib.sha256(msgspec.msgpack.encode((at, change))).digest()
