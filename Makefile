@@ -17,6 +17,7 @@ BUILD := $(if $(NO_CARGO),numpy,native)
 BASE := $(VENV)/.base-$(BUILD)
 DEV := $(VENV)/.dev-$(BUILD)
 FULL := $(VENV)/.full-$(BUILD)
+WORKERS := 2
 FOLDERS := actors algorithms bench hd hooks runtime
 RUST := $(shell find native -path native/target -prune -o -type f -print)
 
@@ -29,7 +30,7 @@ run: $(BASE)
 	$(BIN)/mnemic demo
 
 test: $(FULL)
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal $(ARGS)
 
 check: $(DEV) types
 	$(BIN)/ruff check .

@@ -34,6 +34,8 @@ class Similar(_Message, frozen=True, kw_only=True):
     """Which."""
     text: bytes
     """How it begins, or its best stretch."""
+    start_byte: int
+    """Where that starts in the whole."""
     size_bytes: int
     """Length of the whole."""
     kind: str

@@ -165,7 +165,9 @@ class CaptureActor:
     def _capture_text(self, message: CaptureText, context: Context) -> TextCaptured:
         _check(message)
         if message.assistant != OWNER:
-            self._leaving_out.refuse(message.place, context.clock.now_us())
+            folder = message.folder
+            works = () if folder is None else ((self._keeping.place_of_folder(folder), folder),)
+            self._leaving_out.refuse(((message.place, None), *works), context.clock.now_us())
         event = Event(
             assistant=message.assistant,
             session=message.session,
@@ -175,7 +177,7 @@ class CaptureActor:
             speaker=message.speaker,
             said_at=context.now if message.said_at is None else message.said_at,
         )
-        identity = self._keeping.identity(event, 1)
+        identity = self._keeping.identity(event, message.occurrence)
         if message.supersedes is not None:  # who goes back to an earlier word says something new
             identity = self._keeping.digest(b"supersedes", message.supersedes, identity)
         changes: tuple[Change, ...] = self._keeping.changes(event, identity, message.place, context)

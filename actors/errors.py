@@ -20,6 +20,7 @@ __all__ = [
     "BadConfiguration",
     "BadInput",
     "BadInstructions",
+    "BadPassphrase",
     "BadSettings",
     "BadTime",
     "BrokenRecord",
@@ -48,16 +49,22 @@ __all__ = [
     "ModelError",
     "ModelMissing",
     "ModelUnusable",
+    "NewerExport",
     "NewerProcess",
     "NewerSchema",
+    "NoRoom",
     "NoSuchMemory",
     "NotABackup",
     "NotAnExport",
     "NotEmbeddable",
+    "NotLockable",
     "NotOnRay",
     "NotServed",
     "NotStarted",
+    "NothingSaid",
     "OlderProcess",
+    "PassphraseNeeded",
+    "PausesUnreadable",
     "Quarantined",
     "Rekeyed",
     "RuntimeFault",
@@ -69,6 +76,8 @@ __all__ = [
     "UnknownArgument",
     "UnknownScope",
     "UnreadableRecord",
+    "WrongBackupPassphrase",
+    "WrongBackupRecoveryKey",
     "WrongPassphrase",
     "WrongRecoveryKey",
 ]
@@ -108,6 +117,27 @@ class InvalidValue(BadInput):
     code = "invalid_value"
     sentence = "{name} cannot be {value!r}: {why}."
     remedy = "Give {expected}."
+
+
+class BadPassphrase(InvalidValue):
+    """What was said is shown nowhere."""
+
+    code = "bad_passphrase"
+    sentence = "The passphrase cannot be taken: {why}."
+
+
+class NothingSaid(InvalidValue):
+    """Standard input has ended, and what opens the mind was to be a line of it."""
+
+    code = "nothing_said"
+    sentence = "What opens the mind was to be said, and nothing was said."
+    remedy = "Give it as a line of standard input, or run the command in a terminal, which asks."
+
+
+class NotLockable(InvalidValue):
+    code = "not_lockable"
+    sentence = "The mind {mind!r} cannot be locked: its key file opens it whenever somebody asks."
+    remedy = "Run `mnemic rekey --passphrase{named}` to have a passphrase open it in place of the file."
 
 
 class MissingArgument(BadInput):
@@ -201,7 +231,7 @@ class UnknownScope(BadInput):
 class NoSuchMemory(BadInput):
     code = "no_such_memory"
     sentence = "There is no memory {id!r}."
-    remedy = "Take the id from a hit of `mnemic recall --json`."
+    remedy = "Take the id from `mnemic log`, or from a hit of a recall."
 
     @classmethod
     def of(cls, memory: bytes) -> Self:
@@ -275,6 +305,12 @@ class NotAnExport(BadInput):
     remedy = "Give a folder that `mnemic export` wrote, as it was; nothing was changed."
 
 
+class NewerExport(NotAnExport):
+    code = "newer_export"
+    sentence = "The export {path} was written by a newer Mnemic (version {found}; this one knows {known})."
+    remedy = "Update Mnemic; nothing was changed."
+
+
 class StoreError(MnemicError):
     """The mind's file cannot be used as it is; nothing was written."""
 
@@ -313,6 +349,14 @@ class MindLocked(StoreError):
     remedy = "Run `mnemic unlock{named}` in a terminal; what rewrites a mind asks for the passphrase each time."
 
 
+class PassphraseNeeded(MindLocked):
+    """The home's process may have it unlocked: it gives no key out."""
+
+    code = "passphrase_needed"
+    sentence = "What works on the whole mind {mind!r} asks for its passphrase each time, and nobody has said it."
+    remedy = "Say it in a terminal, which asks, or as a line of standard input; in Python, open the mind with it."
+
+
 class WrongPassphrase(StoreError):
     code = "wrong_passphrase"
     sentence = "That is not the passphrase of the mind {mind!r}."
@@ -323,6 +367,20 @@ class WrongRecoveryKey(StoreError):
     code = "wrong_recovery_key"
     sentence = "That recovery key does not open the mind {mind!r}: {why}."
     remedy = "Compare it with what was printed; for a mind that can be opened, `mnemic rekey --recovery` makes one."
+
+
+class WrongBackupPassphrase(WrongPassphrase):
+    """Of a restore: what it does not open is a file, and there may be no mind."""
+
+    code = "wrong_backup_passphrase"
+    sentence = "That is no passphrase of the backup {path}."
+    remedy = "Say it again: its own, or the one that the mind had when it was made; its recovery key opens it too."
+
+
+class WrongBackupRecoveryKey(WrongRecoveryKey):
+    code = "wrong_backup_recovery_key"
+    sentence = "That recovery key does not open the backup {path}: {why}."
+    remedy = "Compare it with what was printed before the backup was made; a copy of its key file opens it too."
 
 
 class Rekeyed(StoreError):
@@ -357,10 +415,24 @@ class DiskFull(StoreError):
     remedy = "Free some space and run the same command again: what is already there is not stored twice."
 
 
+class NoRoom(DiskFull):
+    """Of a file or folder that is written whole or not at all: a backup, an export, a mind."""
+
+    code = "no_room"
+    sentence = "The disk that holds {path} is full: nothing was written, and what was there before is as it was."
+    remedy = "Free some space and run the same command again."
+
+
 class StoreReadOnly(StoreError):
     code = "store_read_only"
     sentence = "{path} cannot be written: {why}."
     remedy = "Make the folder writable for you, or name another home with --home."
+
+
+class PausesUnreadable(StoreError):
+    code = "pauses_unreadable"
+    sentence = "Whether the memory was paused cannot be told: {path} cannot be read ({why})."
+    remedy = "Make the file readable for you, or remove it. What hooks have kept waits in the spool until then."
 
 
 class StoreBusy(StoreError):

@@ -90,7 +90,7 @@ class LeavingOut:
         """Leave nothing out yet.
 
         Args:
-            pauses: all pauses of the mind.
+            pauses: reads all pauses of the mind, or raises `PausesUnreadable`; not asked before it matters.
             silenced: whether the project of a folder has asked that nothing of it be remembered by itself.
             admitted: whether the settings let a project in, by its scopes and by its folders.
             settings: those in force.
@@ -103,19 +103,28 @@ class LeavingOut:
         self._names_projects = bool(settings["capture.allow"] or settings["capture.deny"])
         self.rules = rules(settings)
         """What the settings leave out, a phrase each."""
-        self._spans: tuple[Span, ...] = ()
+        self._spans: tuple[Span, ...] | None = None  # not read yet
         self._projects: dict[tuple[Place | str, str | None], bool] = {}
         self._sessions: dict[tuple[str, str], bool] = {}
 
     def begin(self) -> None:
         """Look anew."""
-        self._spans = tuple(self._pauses())
+        self._spans = None
         self._projects.clear()
         self._sessions.clear()
 
     def paused(self, at: int) -> bool:
-        """Whether the memory was paused at a moment."""
-        return paused_at(self._spans, at)
+        """Whether the memory was paused at a moment.
+
+        Raises:
+            PausesUnreadable: nobody can tell.
+        """
+        return paused_at(self._known_pauses(), at)
+
+    def _known_pauses(self) -> tuple[Span, ...]:
+        if self._spans is None:
+            self._spans = tuple(self._pauses())
+        return self._spans
 
     def by_kind(self, event: Event) -> bool:
         """Whether the settings leave out such sessions."""
@@ -135,18 +144,23 @@ class LeavingOut:
             known = self._projects[place, folder] = not self._admitted(*self._names(place, folder))
         return known
 
-    def refuse(self, place: Place, now: int) -> None:
+    def refuse(self, places: Sequence[tuple[Place, str | None]], now: int) -> None:
         """Refuse what an assistant hands over itself, where it would not be captured either.
+
+        Args:
+            places: where it goes, and where the assistant works: each with its folder, where one is known.
 
         Raises:
             CapturePaused: the memory is paused.
             LeftOut: the settings leave the project out.
+            PausesUnreadable: nobody can tell whether it is paused.
         """
-        for since, until in self._spans:
+        for since, until in self._known_pauses():
             if paused_at([(since, until)], now):
                 raise CapturePaused(ends="" if until is None else f" until {to_iso(until // 1_000_000 * 1_000_000)}")
-        if self.by_project(place, None):
-            raise LeftOut(scope=place.path)
+        for place, folder in places:
+            if self.by_project(place, folder):
+                raise LeftOut(scope=place.path)
 
     def of_record(self, record: Record, place_of: Callable[[str | None], Place]) -> bool:
         """Whether nothing may be kept of what a hook kept, whatever it says.

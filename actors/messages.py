@@ -146,6 +146,10 @@ class CaptureText(_Message, frozen=True, kw_only=True):
     """World time, microseconds; the time of the message where absent."""
     supersedes: bytes | None = None
     """Id of the memory that this one replaces."""
+    occurrence: int = 1
+    """Which of the same texts of its session it is, from 1: what is said in two scopes is kept in both."""
+    folder: str | None = None
+    """The folder that the assistant works in, where one is known: what the settings leave out is known by it too."""
 
 
 class TextCaptured(_Message, frozen=True, kw_only=True):

@@ -274,7 +274,7 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     silenced: Callable[[str | None], bool]
     """Whether the project of a folder has asked that nothing of it be remembered by itself."""
     pauses: Callable[[], Sequence[Span]] = _never
-    """All pauses of the mind, as they are now."""
+    """All pauses of the mind, as they are now; raises `mnemic.actors.errors.PausesUnreadable`."""
     admitted: Callable[[Sequence[str], Sequence[str]], bool] = _all
     """Whether the settings let a project in, by its scopes and its folders; see `mnemic.actors.leaving_out`."""
     identity: Digest

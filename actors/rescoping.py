@@ -7,6 +7,7 @@ somebody's word, as a correction does. The Store refuses what would mix two scop
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from mnemic.actors.errors import InvalidValue, UnknownScope
 from mnemic.actors.messages import Applied, Apply
 from mnemic.actors.scoping import RESCOPED, UNSCOPED, Known, Rescope, Rescoped, Rescoping
 
-__all__ = ["Moved", "merging", "rescope", "scopes_under", "told"]
+__all__ = ["Moved", "merging", "moving", "rescope", "scopes_under", "told"]
 
 
 class Moved(NamedTuple):
@@ -106,16 +107,44 @@ def merging(known: Sequence[Known], path: str, into: str) -> tuple[Rescoping, ..
     return tuple(changes)
 
 
+def moving(known: Sequence[Known], move: MoveProject) -> tuple[Rescoping, ...]:
+    """What says that a project has another folder now, one that belongs to its scope already among them.
+
+    Such a one was merged into the scope, or the one that moved was. It is let go by a scope that takes it out, loses it
+    and is merged again: each of these is taken back by what it is.
+    """
+    one = next(one for one in known if one.path == move.path)
+    if move.project == move.was or move.project not in (one.project, *one.projects):
+        return (move,)
+    paths = {one.path for one in known}
+    passing = next(path for path in (f"{move.path}~{number}" for number in itertools.count(2)) if path not in paths)
+    goes = move.was if move.was in one.projects else move.project
+    let_go: tuple[Rescoping, ...] = (
+        SplitScope(path=passing, found="git", project=goes, projects=(), into=move.path, memories=()),
+        MoveProject(path=passing, project=None, was=goes),
+        MergeScopes(path=passing, into=move.path),
+    )
+    return let_go if goes == move.was else (*let_go, move)
+
+
 def told(known: Sequence[Known], done: Sequence[Rescoping]) -> tuple[Moved, ...]:
-    """What became of each scope, in the order in which it was done.
+    """What became of each scope, in the order in which it was done; of one that `moving` has pass, its folder alone.
 
     Args:
         known: the scopes there were before.
     """
     sizes = {one.path: one.memories for one in known}
     moved: list[Moved] = []
+    passing = {change.path: change.into for change in done if isinstance(change, SplitScope)}
+    passing = {
+        change.path: change.into for change in done if isinstance(change, MergeScopes) and change.path in passing
+    }
+    moves = [change for change in done if isinstance(change, MoveProject) and change.path not in passing]
+    folders = {folder for change in moves for folder in (change.was, change.project)}
     for change in done:
         match change:
+            case SplitScope() | MergeScopes() if change.path in passing:
+                pass
             case RenameScope():
                 renamed = {path: change.to + path.removeprefix(change.path) for path in sizes if _moves(change, path)}
                 moved += [Moved("renamed", path, to, memories=sizes[path]) for path, to in sorted(renamed.items())]
@@ -129,7 +158,9 @@ def told(known: Sequence[Known], done: Sequence[Rescoping]) -> tuple[Moved, ...]
                 sizes[change.into] = sizes.get(change.into, size) - size
                 moved.append(Moved("split", change.into, change.path, memories=size))
             case MoveProject():
-                moved.append(Moved("moved", change.path, change.path, was=change.was, project=change.project))
+                path = passing.get(change.path, change.path)
+                if path == change.path or (change.was or change.project) not in folders:
+                    moved.append(Moved("moved", path, path, was=change.was, project=change.project))
     return tuple(moved)
 
 

@@ -22,7 +22,7 @@ from mnemic.actors.ambient import Brief, Briefed
 from mnemic.actors.briefing import BUDGET_TOKENS
 from mnemic.actors.changes import Part, RecordRecall, named_once
 from mnemic.actors.contract import CONTRACT, Context, Setting
-from mnemic.actors.errors import InvalidValue, ModelError, RuntimeFault
+from mnemic.actors.errors import InvalidValue, ModelError, PausesUnreadable, RuntimeFault
 from mnemic.actors.events import KINDS, printable, to_bytes, to_text
 from mnemic.actors.excerpts import BYTES_A_TOKEN, excerpt, tokens_of
 from mnemic.actors.leaving_out import paused_at
@@ -218,7 +218,7 @@ class RetrieverActor:
             hits, left_out, used = self._hits(recall, k, snapshot, terms, order, fused, prior, windows)
             candidates = self._candidates(snapshot, signals, order) if recall.trace else ()
         if recall.observe:
-            unkept = recall.private or paused_at(self._pauses(), context.clock.now_us())
+            unkept = recall.private or self._paused(context.clock.now_us())
             record = RecordRecall(
                 query="" if unkept else to_text(private.drop(to_bytes(printable(recall.query)))[0]),
                 scope=printable(recall.scope),
@@ -248,6 +248,13 @@ class RetrieverActor:
             return None
         assert isinstance(answer, QueryEmbedded)
         return answer
+
+    def _paused(self, at: int) -> bool:
+        """Whether the memory is paused; where nobody can tell, no question is kept, as no hook keeps anything."""
+        try:
+            return paused_at(self._pauses(), at)
+        except PausesUnreadable:
+            return True
 
     def _visible(self, recall: Recall, snapshot: Snapshot) -> NDArray[np.bool_]:
         columns = self._memory.columns

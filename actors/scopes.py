@@ -16,7 +16,8 @@ def existing_scope(snapshot: Snapshot, place: Place) -> str | None:
     """The path of a place's scope, or ``None`` where no memory is in it."""
     if place.project is not None:
         return snapshot.scope_of(printable(place.project))
-    return place.path if place.path in snapshot.scopes().values() else None
+    path = str(printable(place.path))
+    return path if path in snapshot.scopes().values() else None
 
 
 def scopes_below(snapshot: Snapshot, scope: str) -> list[int]:

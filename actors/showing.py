@@ -5,6 +5,8 @@ Snapshots read; here it is checked what is asked for, and what an assistant name
 
 from __future__ import annotations
 
+import msgspec
+
 from mnemic.actors.changes import RecordRecall, named_once
 from mnemic.actors.contract import Context
 from mnemic.actors.errors import InvalidValue
@@ -53,7 +55,9 @@ def show(
             return _listed(message, snapshot)
         if isinstance(message, ListGiven):
             _check_page(message)
-            return snapshot.givings(message)
+            session = None if message.session is None else printable(message.session)  # as it is kept
+            asked = msgspec.structs.replace(message, scope=printable(message.scope), session=session)
+            return snapshot.givings(asked)
         if isinstance(message, ShowMemories):
             return ShownMemories(memories=tuple(snapshot.shown(row) for row in snapshot.rows_of(message.ids)))
         if not 1 <= message.weeks <= _MOST_WEEKS:

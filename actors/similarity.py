@@ -76,7 +76,7 @@ def similar_to(asked: FindSimilar, memory: Recollection, source: SnapshotSource,
                 continue
             if not _leads_to(record, asked.but, snapshot):
                 start = -1 if starts is None else int(starts[index])
-                found.append(_similar(record, why, excerpt(record.text, _SHOWN_BYTES, start, terms)[0]))
+                found.append(_similar(record, why, *excerpt(record.text, _SHOWN_BYTES, start, terms)))
     found.sort(key=lambda one: (-one.score, -(one.said_at or 0), one.id))
     return SimilarFound(similar=tuple(found[: asked.limit]), degraded=tuple(degraded))
 
@@ -129,10 +129,11 @@ def _leads_to(record: Memory, ids: tuple[bytes, ...], snapshot: Snapshot) -> boo
     return False
 
 
-def _similar(record: Memory, why: dict[str, float], part: bytes) -> Similar:
+def _similar(record: Memory, why: dict[str, float], part: bytes, start: int) -> Similar:
     return Similar(
         id=record.id,
         text=part,
+        start_byte=start,
         size_bytes=len(record.text),
         kind=record.kind,
         role=record.role,

@@ -17,12 +17,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from mnemic.bench.homes import MIND, PLACE, fill_home, kept_texts, no_model
+from mnemic.bench.homes import MIND, PLACE, fill_home, no_model
 from mnemic.bench.processes import COMMAND
 from mnemic.runtime.encoders import load_encoder
+from mnemic.runtime.homes import open_mind
+from mnemic.runtime.schema import connect
 
 __all__ = ["run"]
 
@@ -66,7 +69,7 @@ def _rows(place: Path, home: Path, other: Path, memories: int) -> Iterator[dict[
         if where is not None:
             found["written_bytes"] = _size(where)
         if expected is not None:
-            there = len(kept_texts(other if what == "import" else home))
+            there = _count(other if what == "import" else home)
             found |= {"there": there, "state": "ok" if there == expected else "failed"}
         return found
 
@@ -98,6 +101,13 @@ def _do(command: list[str]) -> bytes:
         said = (done.stderr or done.stdout).decode("utf-8", "replace").strip()
         raise ValueError(f"{' '.join(command[2:5])} ended with {done.returncode}: {said}")
     return done.stdout
+
+
+def _count(home: Path) -> int:
+    """How many memories a home's mind holds."""
+    folder, keys = open_mind(home, MIND)
+    with closing(connect(folder.store, keys)) as connection:
+        return int(connection.execute("SELECT count(*) FROM memories").get)
 
 
 def _copy(source: Path, target: Path) -> None:

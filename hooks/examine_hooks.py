@@ -14,6 +14,7 @@ from mnemic.hooks.wiring_host import Host
 from mnemic.hooks.wiring_record import Record
 from mnemic.hooks.wiring_status import HostStatus, look_at, wired_as
 from mnemic.runtime.checks import Check
+from mnemic.runtime.homes import folder_of, naming
 from mnemic.runtime.hook_files import hook_files
 
 __all__ = ["executable_state", "wiring_checks"]
@@ -45,16 +46,15 @@ def wiring_checks(
 def executable_state(home: Path) -> Check:
     """Whether what hooks call is there, and is the one that this Mnemic would put there."""
     files = hook_files(home)
+    again = f"mnemic hooks install --assistant all --apply{naming(folder_of(home, 'default'))}"
     called = next(file for file in files if file.path.name == "mnemic-hook")
     if not os.access(called.path, os.X_OK):
         told = f"{called.path} is missing: hooks are silent, and keep nothing"
-        return Check(
-            "hook executable", "wrong", told, "mnemic hooks install --assistant all --apply puts it there again."
-        )
+        return Check("hook executable", "wrong", told, f"{again} puts it there again.")
     stale = [file.path.name for file in files if not file.there]
     if stale:
         told = f"{', '.join(stale)} in {called.path.parent} comes from another Mnemic than this one"
-        return Check("hook executable", "advice", told, "mnemic hooks install --assistant all --apply renews it.")
+        return Check("hook executable", "advice", told, f"{again} renews it.")
     slow = any(file.path.suffix == ".py" for file in files)
     told = f"{called.path}{' starts Python, slower: Rust built none' if slow else ''}"
     return Check("hook executable", "ok", told)

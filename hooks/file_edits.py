@@ -16,7 +16,7 @@ from mnemic.hooks.json_tree import Container, Entry
 from mnemic.hooks.marked_text import has_block, put_block, take_block
 from mnemic.hooks.toml_edits import TomlText
 
-__all__ = ["hook_commands", "put", "take", "there"]
+__all__ = ["adopted", "hook_commands", "is_own", "put", "take", "there"]
 
 
 def put(text: str, file: FileEdits, wiring: Wiring, assistant: str, traces: Traces) -> str:
@@ -97,6 +97,30 @@ def take(text: str, file: FileEdits, wiring: Wiring, assistant: str, traces: Tra
             if entry is not None and entry.value == edit.value and not (edit.beside and read.at(edit.beside)):
                 read.remove(_inside(read, edit.path), entry)
     return read.text
+
+
+def is_own(text: str, file: FileEdits, wiring: Wiring, assistant: str) -> bool:
+    """Whether a command in a text calls this home: then whatever of Mnemic's is in the host's files is this home's.
+
+    Raises:
+        Broken: the text is not what its host reads.
+    """
+    if file.format in ("text", "whole"):
+        return file.format == "whole" and wiring.own(text)
+    if file.format == "toml":
+        return any(_own_tables(TomlText(text), file, wiring))
+    return any(wiring.own(command, file.substituted) for _, command in hook_commands(text, file, assistant))
+
+
+def adopted(file: FileEdits, wiring: Wiring, assistant: str) -> Traces:
+    """What it takes to take edits out of a file that has them, where no record says who put them there: all of them.
+
+    What its user had listed too, and an object of his that is empty then, cannot be told from Mnemic's and goes.
+    """
+    traces = Traces()
+    if file.format.startswith("json"):
+        put("", file, wiring, assistant, traces)
+    return traces
 
 
 def there(text: str, file: FileEdits, assistant: str) -> Iterator[tuple[Edit, bool]]:

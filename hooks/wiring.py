@@ -20,8 +20,8 @@ import msgspec
 
 from mnemic.actors.errors import BadConfiguration, ConfigurationReadOnly, MnemicError, StoreReadOnly
 from mnemic.hooks.commands import Wiring
-from mnemic.hooks.edits import FileEdits, Traces, Whole
-from mnemic.hooks.file_edits import put, take
+from mnemic.hooks.edits import Default, FileEdits, Traces, Whole
+from mnemic.hooks.file_edits import adopted, is_own, put, take
 from mnemic.hooks.json_tree import Broken
 from mnemic.hooks.wiring_record import FileTrace, HostTrace, Record, digest
 from mnemic.runtime.schema import cannot_write
@@ -43,7 +43,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     base: bytes | None = None
     """What it holds without this home's entries; ``None`` where it is not there without them. Only to install."""
     traces: Traces | None = None
-    """What it takes to take them out; ``None`` where they are."""
+    """What it takes to take them out; ``None`` where that is known already."""
 
     @property
     def what(self) -> str:
@@ -56,19 +56,26 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 def plan_install(assistant: str, files: Iterable[FileEdits], wiring: Wiring, record: Record) -> list[Change]:
     """What changes where a host is wired; nothing is written.
 
+    Where it is wired to this home already and the record does not say so, as in a home that was restored, what is there
+    is taken for this home's, with a change that changes nothing.
+
     Raises:
         BadConfiguration: one of the files is not what its host reads.
     """
     known = record.hosts.get(assistant)
-    changes = []
+    changes, files = [], list(files)
+    own = any(_is_own(file, wiring, assistant) for file in files)
     for file in files:
         before = _read(file.path)
         trace = known.files.get(str(file.path)) if known is not None else None
+        if trace is None and own and before is not None:
+            trace = _adopted(before, file, wiring, assistant)
+        adopts = trace is not None and (known is None or str(file.path) not in known.files)
         traces = Traces() if trace is None else msgspec.json.decode(msgspec.json.encode(trace.traces), type=Traces)
         with _naming(file):
             text = put(_text(before, file), file, wiring, assistant, traces)
         after = _bytes(text)
-        if before is not None and after == before:
+        if before is not None and after == before and not adopts:
             changes.append(Change(path=file.path, before=before, after=after))
             continue
         base = None if before is None else _base(before, file, wiring, assistant, trace, record)
@@ -124,6 +131,8 @@ def _carried_out(
     written = []
     for change in changes:
         if change.what == "unchanged":
+            if install and host is not None and change.traces is not None:  # nothing is written, and it is known by now
+                host.files[str(change.path)] = _trace(assistant, change, "", record, None)
             continue
         backup = "" if change.before is None else record.back_up(assistant, change.path, change.before)
         if install and host is not None:
@@ -210,6 +219,28 @@ def _without(before: bytes, file: FileEdits, wiring: Wiring, assistant: str, tra
     if trace is not None and not trace.existed and empty:
         return None
     return _bytes(text)
+
+
+def _is_own(file: FileEdits, wiring: Wiring, assistant: str) -> bool:
+    before = _read(file.path)
+    with _naming(file):
+        return before is not None and is_own(_text(before, file), file, wiring, assistant)
+
+
+def _adopted(before: bytes, file: FileEdits, wiring: Wiring, assistant: str) -> FileTrace | None:
+    """A trace of what is in a file though no record says so: a home that was restored finds its own there.
+
+    ``None`` where nothing of it would be taken out.
+    """
+    if file.format == "whole" and before not in [edit.text.encode() for edit in file.edits if isinstance(edit, Whole)]:
+        return None
+    trace = FileTrace(existed=False, base="", after="", traces=adopted(file, wiring, assistant))
+    without = _without(before, file, wiring, assistant, trace)
+    if without is not None:  # a default that stands among what is its user's is left there
+        lone = [list(edit.path) for edit in file.edits if isinstance(edit, Default) and not edit.beside]
+        trace.traces.made = [way for way in trace.traces.made if way not in lone]
+        without = _without(before, file, wiring, assistant, trace)
+    return None if without == before else trace
 
 
 def _former(files: Iterable[FileEdits], known: HostTrace | None) -> Iterator[FileEdits]:

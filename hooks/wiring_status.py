@@ -27,6 +27,7 @@ from mnemic.hooks.opencode_wiring import called_by_plugin
 from mnemic.hooks.wiring import read_text
 from mnemic.hooks.wiring_host import Host
 from mnemic.hooks.wiring_record import HostTrace
+from mnemic.runtime.homes import folder_of, naming
 from mnemic.runtime.pauses import pause_now
 
 __all__ = ["HostStatus", "ask", "fire", "look_at", "silenced", "wired_as"]
@@ -115,7 +116,7 @@ def look_at(host: Host, wiring: Wiring, clock: Clock) -> HostStatus:
 def _install_command(host: Host, wiring: Wiring) -> str:
     words = ["mnemic", "hooks", "install", "--assistant", host.name, "--apply"]
     words += ["--recall-prompts"] if wiring.recall_prompts else []
-    return " ".join(words if wiring.mind == "default" else [*words, "--mind", wiring.mind])
+    return " ".join(words) + naming(folder_of(wiring.home, wiring.mind))
 
 
 def _look_in(file: FileEdits, host: Host, status: HostStatus) -> None:

@@ -114,4 +114,6 @@ def _counted(number: int, one: str) -> str:
 
 
 def _sized(size_bytes: int) -> str:
+    if size_bytes < 1000:
+        return _counted(size_bytes, "byte")
     return f"{size_bytes / 1e6:.1f} MB" if size_bytes >= 1e5 else f"{size_bytes / 1e3:.1f} kB"

@@ -71,14 +71,17 @@ class Chosen:
         self.as_json = as_json
 
     @contextmanager
-    def open(self, *, create: bool, alone: bool = False, asking: bool = False) -> Iterator[Mind]:
+    def open(self, *, create: bool, alone: bool = False, asking: bool = False, whole: bool = False) -> Iterator[Mind]:
         """The mind, by way of the home's process where it runs, else opened here; let go of at the end.
 
         Args:
             alone: whether to open it here in any case.
             asking: whether to take in first what hooks kept, as far as that takes no longer than a moment; a process
                 does so by itself.
+            whole: whether it takes the keys of a mind, which no process gives out: where there is no terminal, the
+                passphrase of one that is locked is a line of standard input.
         """
+        from mnemic.key_cli import said_line
         from mnemic.locking import opened
         from mnemic.mind import Mind
 
@@ -88,16 +91,33 @@ class Chosen:
             check_instructions()
         if not alone:
             served = Mind.served(self.home, self.mind, _CLOCK, create=create)
-            if served is not None and not (at_terminal() and served.is_locked()):
+            if served is not None and not ((whole or at_terminal()) and served.is_locked()):
+                if whole:
+                    served.said_by(said_line)
                 with served:
                     yield served
                 return
         opens = partial(Mind.open, self.home, self.mind, create=create)
-        with log_to(self.home / "mnemic.log"), opened(lambda said: opens(passphrase=said), self.mind) as mind:
+        with (
+            log_to(self.home / "mnemic.log"),
+            opened(lambda said: opens(passphrase=said), self.mind, said_line if whole else None) as mind,
+        ):
             if asking:
                 until_s = _CLOCK.monotonic_s() + _CATCH_UP_S
                 mind.catch_up(lambda: _CLOCK.monotonic_s() < until_s)
             yield mind
+
+    def folder(self) -> str:
+        """The folder the command was given in.
+
+        Raises:
+            InvalidValue: it was removed.
+        """
+        try:
+            return os.getcwd()
+        except FileNotFoundError:
+            expected = "--scope, or go to a folder that is there"
+            raise InvalidValue(name="the working folder", value=".", why="it was removed", expected=expected) from None
 
     def keys_if_said(self) -> Keys | None:
         """The keys of a mind that is locked, where whoever sits at the terminal says its passphrase."""
@@ -193,11 +213,13 @@ def capture(chosen: Chosen, sources: tuple[str, ...], format_: str, scope: str |
         if report.left_out:
             yield f"{report.left_out} left out, as the settings say (capture.allow, capture.deny, capture.leave_out)"
         if report.elsewhere:
-            yield f"{report.elsewhere} known already are in another scope, and stay there"
+            where = "known already is in another scope, and stays there"
+            yield counted(report.elsewhere, where, "known already are in another scope, and stay there")
         if report.retired:
-            yield f"{report.retired} known already were forgotten, and stay so"
+            hidden = "known already was forgotten, and stays so"
+            yield counted(report.retired, hidden, "known already were forgotten, and stay so")
         if report.erased:
-            yield f"{report.erased} were erased, and stay so"
+            yield counted(report.erased, "was erased, and stays so", "were erased, and stay so")
         if report.files and not (report.new or report.known or report.erased or report.malformed):
             yield "there is nothing in it to remember; if that is wrong, name another --format"
         yield f"the whole mind: {report.embedded + report.pending} found by words, {report.embedded} by meaning too"
@@ -263,7 +285,7 @@ def recall(
     as_of_us, since_us, until_us = (None if text is None else parse_time(text) for text in (as_of, since, until))
     started = _CLOCK.monotonic_s()
     with chosen.open(create=False, asking=True) as mind:
-        scope, found = _scope(mind, scope)
+        scope, found = _scope(chosen, mind, scope)
         recalled = mind.recall(
             query,
             k,
@@ -319,7 +341,8 @@ def status(chosen: Chosen) -> None:
         )
         if status.paused is not None:
             yield f"PAUSED: {status.paused['told']}"
-        yield f"{counts['memories']} memories in {counts['sessions']} sessions, {counts['embedded']} found by meaning"
+        memories, sessions = counted(counts["memories"], "memory", "memories"), counted(counts["sessions"], "session")
+        yield f"{memories} in {sessions}, {counts['embedded']} found by meaning"
         held = [f"{counts[name]} {what}" for name, what in (("headless", "headless"), ("subagents", "of subagents"))]
         if counts["headless"] or counts["subagents"]:
             yield f"of the sessions {', '.join(held)}"
@@ -403,7 +426,7 @@ def mcp(chosen: Chosen) -> None:
     need_stdin()
     said = os.fdopen(os.dup(1), "wb", buffering=0)  # a buffer's lock, held by who waits to write, would bar the exit
     os.dup2(2, 1)  # whatever else is printed is no MCP
-    Pipe(chosen.home, chosen.mind, _here(), _CLOCK, said, switched_off(os.environ)).run(sys.stdin.buffer)
+    Pipe(chosen.home, chosen.mind, chosen.folder(), _CLOCK, said, switched_off(os.environ)).run(sys.stdin.buffer)
 
 
 @cli.command()
@@ -457,7 +480,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except click.ClickException as error:
         command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "mnemic"
         remedy = f"Try '{command} --help'."
-        print_error({"code": "usage", "error": error.format_message(), "remedy": remedy}, as_json)
+        sentence = error.format_message()
+        sentence += "" if sentence.endswith((".", "?", "!")) else "."
+        print_error({"code": "usage", "error": sentence, "remedy": remedy}, as_json)
         sys.exit(2)
 
 
@@ -471,13 +496,13 @@ def _known_format(name: str) -> str:
     return name
 
 
-def _scope(mind: Mind, named: str | None) -> tuple[str, str]:
+def _scope(chosen: Chosen, mind: Mind, named: str | None) -> tuple[str, str]:
     """The scope to look through and how it was found."""
     from mnemic.runtime.projects import clean_scope
 
     if named is not None:
         return ("*", "asked for") if named == "*" else (clean_scope(named), "named")
-    path, place = mind.place_of(_here())
+    path, place = mind.place_of(chosen.folder())
     if path is None:
         return "*", "this folder's project is not known here"
     return path, place.found
@@ -489,15 +514,11 @@ def _need_one(sources: Sequence[str]) -> None:
 
     if any(source == "-" or os.path.exists(source) or database_at(source) for source in sources):
         return
-    try:
-        os.stat(sources[0])
-    except OSError as error:
-        raise SourceUnreadable(path=sources[0], why=error.strerror) from error
-
-
-def _here() -> str:
-    try:
-        return os.getcwd()
-    except FileNotFoundError:
-        expected = "--scope, or go to a folder that is there"
-        raise InvalidValue(name="the working folder", value=".", why="it was removed", expected=expected) from None
+    missing: dict[str, str] = {}
+    for source in sources:
+        try:
+            os.stat(source)
+        except OSError as error:
+            missing[source] = error.strerror or type(error).__name__
+    if missing:
+        raise SourceUnreadable(path=", ".join(missing), why="; ".join(dict.fromkeys(missing.values())))

@@ -5,9 +5,8 @@ They read arguments and print; the verbs of `mnemic.mind.Mind` do it. `mnemic.cl
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,7 +14,7 @@ import click
 from mnemic.actors.errors import InvalidValue, SourceUnreadable
 from mnemic.interrupts import breakable_stdin
 from mnemic.scope_cli import add_scope_commands
-from mnemic.terminal import kept_line
+from mnemic.terminal import Options, kept_line
 
 if TYPE_CHECKING:
     from mnemic.actors.contract import Clock
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from mnemic.cli import Chosen
 
 __all__ = ["add_correct_commands"]
-
-Options = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def add_correct_commands(cli: click.Group, options: Options, clock: Clock) -> None:
@@ -51,16 +48,17 @@ def add_correct_commands(cli: click.Group, options: Options, clock: Clock) -> No
         from mnemic.runtime.projects import clean_scope, locate
 
         words = _words(text)
-        place = locate(None, _here()) if scope is None else locate(clean_scope(scope), None)
+        place = locate(None, chosen.folder()) if scope is None else locate(clean_scope(scope), None)
         with chosen.open(create=True) as mind:
             kept = mind.remember(words, kind=kind, session=session, scope=place)
+            undo = mind.undoing([kept.id])
         view = _kept_view(kept) | {"scope_found": place.found}
 
         def lines() -> Iterator[str]:
             where = f"{kept.scope or 'no scope'} ({place.found})"
             did = "remembered" if kept.created else "not remembered" if kept.erased else "known already"
             yield f"{did}: {view['id']} in {where}"
-            yield from _standing_lines(view)
+            yield from _standing_lines(view, undo)
             yield from _similar_lines(view)
 
         chosen.say(view, lines)
@@ -77,9 +75,14 @@ def add_correct_commands(cli: click.Group, options: Options, clock: Clock) -> No
         old, words = parse_id(id_), _words(text)
         with chosen.open(create=False) as mind:
             kept = mind.correct(old, words, session=session)
-            if kept.erased:
-                why, other = "the same words were erased, and are not kept again", "other words, or another --session"
-                raise InvalidValue(name="the text", value="-" if text == "-" else words[:40], why=why, expected=other)
+            if kept.erased or kept.retired_at is not None:
+                again = "another --session" if kept.erased else f"have it hold again: {mind.undoing([kept.id])}"
+                raise InvalidValue(
+                    name="the text",
+                    value="-" if text == "-" else words[:40],
+                    why="the same words were erased, and are not kept again" if kept.erased else "it was forgotten",
+                    expected=f"other words, or {again}",
+                )
             was, now = mind.get([old, kept.id])
             undo = mind.command("forget", str(show_id(kept.id)))
         replaced = {
@@ -98,21 +101,12 @@ def add_correct_commands(cli: click.Group, options: Options, clock: Clock) -> No
             yield f"it replaces: {kept_line(replaced)}"
             if between:
                 yield f"that had been replaced by {', '.join(between)}, which it replaces too"
-            yield from _standing_lines(view)
             yield from _similar_lines(view)
             yield f"to take it back: {undo}"
 
         chosen.say(view, lines)
 
     add_scope_commands(cli, options)
-
-
-def _here() -> str:
-    try:
-        return os.getcwd()
-    except FileNotFoundError:
-        expected = "--scope, or go to a folder that is there"
-        raise InvalidValue(name="the working folder", value=".", why="it was removed", expected=expected) from None
 
 
 def _words(text: str) -> str:
@@ -151,12 +145,12 @@ def _kept_view(kept: TextCaptured) -> dict[str, Any]:
     }
 
 
-def _standing_lines(view: dict[str, Any]) -> Iterator[str]:
+def _standing_lines(view: dict[str, Any], undo: str) -> Iterator[str]:
     """What became since of a text that was kept before."""
     if view["superseded_by"]:
         yield f"it was replaced since by {view['superseded_by']}"
     if view["retired_at"]:
-        yield f"it was forgotten: `mnemic forget --undo {view['id']}` has it found again"
+        yield f"it was forgotten: `{undo}` has it found again"
     if view["erased"]:
         yield "it was erased, and so is not kept again; in another --session, or in other words, it is"
 

@@ -35,12 +35,14 @@ class Correcting(Scoping):
         said_at: int | None = None,
         supersedes: bytes | None = None,
         assistant: str = "direct",
+        folder: str | None = None,
         similar: bool = True,
     ) -> TextCaptured:
         """Keep one text; with `supersedes`, it replaces an earlier memory and outranks it from then on.
 
         Args:
             scope: where it belongs; where absent, the scope of what it replaces, else none.
+            folder: where the assistant works that hands it over: what the settings leave out is refused.
             similar: whether what says nearly the same is named with the answer; that takes as long as a recall.
 
         Raises:
@@ -60,7 +62,7 @@ class Correcting(Scoping):
                     why="what is replaced is in another scope, where this would not be seen",
                     expected="the scope of what is replaced, or none",
                 )
-        answer = self._ask(
+        kept = self._kept(
             CaptureText(
                 text=to_bytes(text),
                 role=role,
@@ -71,10 +73,10 @@ class Correcting(Scoping):
                 speaker=speaker,
                 said_at=said_at,
                 supersedes=supersedes,
+                folder=folder,
             )
         )
-        assert isinstance(answer, TextCaptured)
-        return self._named_beside(answer, text, supersedes) if similar else answer
+        return self._named_beside(kept, text, supersedes) if similar and not kept.erased else kept
 
     def correct(
         self, memory: bytes, text: str, *, role: Role = "user", session: str = "direct", assistant: str = "direct"
@@ -104,6 +106,22 @@ class Correcting(Scoping):
         answer = self._ask(FindSimilar(text=text, scope=clean_scope(scope), but=tuple(but), limit=limit))
         assert isinstance(answer, SimilarFound)
         return answer
+
+    def _kept(self, message: CaptureText) -> TextCaptured:
+        """Have a text kept: where it belongs, though the same was said elsewhere, and on top of what it replaces."""
+        while True:
+            kept = self._ask(message)
+            assert isinstance(kept, TextCaptured)
+            if kept.created or kept.erased:
+                return kept
+            if message.supersedes is None:
+                if kept.scope == self._path_of(message.place):
+                    return kept
+                message = msgspec.structs.replace(message, occurrence=message.occurrence + 1)
+            elif kept.superseded_by is None or kept.retired_at is not None:
+                return kept
+            else:  # it was said before, and is the past by now: whoever says it again means it anew
+                message = msgspec.structs.replace(message, supersedes=kept.superseded_by)
 
     def _named_beside(self, kept: TextCaptured, text: str, supersedes: bytes | None) -> TextCaptured:
         """The answer, with what says nearly the same; the text is kept, whatever becomes of that."""

@@ -7,7 +7,6 @@ Verbs of `mnemic.mind.Mind`. Below are `mnemic.actors.selecting`, which says wha
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -85,10 +84,7 @@ class Erasing(Verbs):
 
     def recovering(self, at: int) -> str:
         """The command that takes back what was forgotten at a time, whichever home the shell is set to."""
-        mind = [] if self._name == "default" else ["--mind", self._name]
-        when = str(to_iso(at))
-        home = os.path.abspath(self._home)
-        return shlex.join(["mnemic", "forget", "--undo", "--forgotten-at", when, "--home", home, *mind])
+        return self.command("forget", "--undo", "--forgotten-at", str(to_iso(at)))
 
     def holders(self) -> Holders:
         """What holds memories beside the store."""

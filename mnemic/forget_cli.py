@@ -6,16 +6,18 @@ It reads arguments, asks the person in front of the terminal, and prints; the ve
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
-from mnemic.actors.selecting import Selection, Surveyed
+from mnemic.actors.selecting import Copy, Selection, Surveyed
 from mnemic.actors.times import parse_time, to_iso
-from mnemic.terminal import counted, kept_line, progress_bars, sized
+from mnemic.terminal import Options, counted, kept_line, progress_bars, sized
 
 if TYPE_CHECKING:
     from mnemic.actors.contract import Clock
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
     from mnemic.erasing import Holders
 
 __all__ = ["add_forget_commands"]
-
-Options = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def add_forget_commands(cli: click.Group, options: Options, clock: Clock) -> None:
@@ -39,7 +39,7 @@ def add_forget_commands(cli: click.Group, options: Options, clock: Clock) -> Non
     @click.option("--scope", metavar="S", help="All that is in a scope and below it; '*' is everything.")
     @click.option("--session", metavar="S", help="All of a conversation and of its subagents.")
     @click.option("--since", metavar="T", help="What was said at or after.")
-    @click.option("--before", metavar="T", help="What was said before.")
+    @click.option("--before", "--until", "before", metavar="T", help="What was said before.")
     @click.option("--forgotten-at", metavar="T", help="What one `forget` has hidden: --undo takes just that back.")
     @click.option("--reason", default="", metavar="R", help="Why; kept with them.")
     @click.option("--undo", is_flag=True, help="Take it back: they are found again.")
@@ -86,7 +86,7 @@ def add_forget_commands(cli: click.Group, options: Options, clock: Clock) -> Non
 
 def _check(selection: Selection, reason: str, undo: bool, erase: bool) -> None:
     if selection.empty:
-        raise click.UsageError("say which: ids, or --scope, --session, --since, --before")
+        raise click.UsageError("say which: ids, or --scope, --session, --since, --before, --forgotten-at")
     if selection.ids and selection != Selection(ids=selection.ids):
         raise click.UsageError("ids name all that is meant; conditions do not go with them")
     if undo and reason:
@@ -126,7 +126,7 @@ def _forget_all(chosen: Chosen, selection: Selection, reason: str, undo: bool, y
         if not chosen.as_json:
             chosen.say(view, lambda: _survey_lines(seen, "to be found again" if undo else "to be hidden"))
         sure = yes or undo or seen.memories <= 1  # what is found again can be hidden again
-        if not sure and not _agreed(chosen, view, "Hide them?"):
+        if not sure and not _agreed(chosen, view, "Hide them?", "nothing was hidden"):
             return
         swept = mind.recover_all(selection) if undo else mind.forget_all(selection, reason)
         again = None if undo or swept.at is None else mind.recovering(swept.at)
@@ -135,7 +135,8 @@ def _forget_all(chosen: Chosen, selection: Selection, reason: str, undo: bool, y
         did = "found again" if undo else "forgotten"
         yield f"{counted(swept.changed, 'memory', 'memories')} {did}"
         if swept.unchanged:
-            yield f"{swept.unchanged} {'were not forgotten' if undo else 'were forgotten already'}"
+            was = "not forgotten" if undo else "forgotten already"
+            yield counted(swept.unchanged, f"was {was}", f"were {was}")
         if again is not None:
             yield f"to take it back: {again}"
 
@@ -147,18 +148,18 @@ def _forget_all(chosen: Chosen, selection: Selection, reason: str, undo: bool, y
 
 
 def _erase(chosen: Chosen, selection: Selection, yes: bool, clock: Clock) -> None:
-    with chosen.open(create=False) as mind:
+    with chosen.open(create=False, whole=True) as mind:
         mind.catch_up_to_erase()
         seen, beside = mind.survey(selection), mind.holders()
         view = _survey_view(seen) | msgspec.to_builtins(beside)
         if not chosen.as_json:
-            chosen.say(view, lambda: _preview_lines(seen, beside))
+            chosen.say(view, lambda: _preview_lines(seen, beside, view))
         if not seen.memories:
             if chosen.as_json:
                 chosen.say(view | {"applied": False}, lambda: iter(()))
             return
         many = counted(seen.memories, "memory", "memories")
-        if not yes and not _agreed(chosen, view, f"There is no way back. Erase {many}?"):
+        if not yes and not _agreed(chosen, view, f"There is no way back. Erase {many}?", "nothing was erased"):
             return
         started = clock.monotonic_s()
         with progress_bars(chosen.as_json) as progress:
@@ -170,15 +171,13 @@ def _erase(chosen: Chosen, selection: Selection, yes: bool, clock: Clock) -> Non
         yield f"the store was {sized(erased.before_bytes)}, and is {sized(erased.after_bytes)}"
         if erased.quoted:
             yield f"{counted(erased.quoted, 'record')} that quoted them lost the words"
-        if seen.copies or beside.minds:
-            yield "still there, and not Mnemic's to remove:"
-            yield from _elsewhere_lines(seen, beside)
+        yield from _elsewhere_lines("still there, and not Mnemic's to remove:", view)
 
     done = msgspec.to_builtins(erased) | {"applied": True, "took_s": round(took_s, 2)}
     chosen.say(view | done, lines)
 
 
-def _preview_lines(seen: Surveyed, beside: Holders) -> Iterator[str]:
+def _preview_lines(seen: Surveyed, beside: Holders, view: dict[str, Any]) -> Iterator[str]:
     yield from _survey_lines(seen, "to be erased, for good")
     if not seen.memories:
         return
@@ -192,14 +191,19 @@ def _preview_lines(seen: Surveyed, beside: Holders) -> Iterator[str]:
         yield f"removed with them: {name}, a copy of the store from before a migration"
     for name in beside.aside:
         yield f"removed with them: spool/{name}, kept because it holds what could not be opened"
-    if seen.copies or beside.minds:
-        yield "not removed, and made when some of them were there:"
-        yield from _elsewhere_lines(seen, beside)
+    yield from _elsewhere_lines("not removed, and made when some of them were there:", view)
 
 
-def _elsewhere_lines(seen: Surveyed, beside: Holders) -> Iterator[str]:
-    yield from (f"  {one.what} {one.path} of {to_iso(one.at)}" for one in seen.copies)
-    yield from (f"  the mind {name!r}, a copy of this one" for name in beside.minds)
+def _elsewhere_lines(lead: str, view: dict[str, Any]) -> Iterator[str]:
+    """What holds them elsewhere, and what was made of them and is not where it was."""
+    there = [f"  {one['what']} {one['path']} of {one['at']}" for one in view["copies"] if one["there"]]
+    there += [f"  the mind {name!r}, a copy of this one" for name in view["minds"]]
+    if there:
+        yield lead
+        yield from there
+    for one in view["copies"]:
+        if not one["there"]:
+            yield f"{one['what']} made at {one['path']}, {one['at']}: not there any more"
 
 
 # --- both ------------------------------------------------------------------------------------------------------------
@@ -223,8 +227,19 @@ def _survey_view(seen: Surveyed) -> dict[str, Any]:
         "originals": seen.originals,
         "given": seen.given,
         "corrected": seen.corrected,
-        "copies": [{"path": one.path, "what": one.what, "at": to_iso(one.at)} for one in seen.copies],
+        "copies": _copies(seen),
     }
+
+
+def _copies(seen: Surveyed) -> list[dict[str, Any]]:
+    """The last backup or export that was made at each path, newest first, and whether anything is there now."""
+    newest: dict[str, Copy] = {}
+    for one in seen.copies:
+        newest.setdefault(one.path, one)
+    return [
+        {"path": one.path, "what": one.what, "at": to_iso(one.at), "there": os.path.lexists(one.path)}
+        for one in newest.values()
+    ]
 
 
 def _survey_lines(seen: Surveyed, what: str) -> Iterator[str]:
@@ -237,7 +252,7 @@ def _survey_lines(seen: Surveyed, what: str) -> Iterator[str]:
     said = f"said from {to_iso(seen.oldest)} to {to_iso(seen.newest)}"
     yield f"{many} {what}, of {sessions}, {sized(seen.size_bytes)}, {said}"
     if seen.retired:
-        yield f"{seen.retired} of them are forgotten already"
+        yield counted(seen.retired, "of them is forgotten already", "of them are forgotten already")
     for scope in seen.scopes:
         yield f"  {scope.path or '(no scope)'}: {scope.memories}"
     yield from (f"  {kept_line(retirement_view(one, strict=False))}" for one in seen.first)
@@ -245,21 +260,26 @@ def _survey_lines(seen: Surveyed, what: str) -> Iterator[str]:
         yield f"  … and {seen.memories - len(seen.first)} more"
 
 
-def _agreed(chosen: Chosen, view: dict[str, Any], question: str) -> bool:
-    """Whether whoever sits there says yes; a program, or nobody, has to say it in the command."""
+def _agreed(chosen: Chosen, view: dict[str, Any], question: str, nothing: str) -> bool:
+    """Whether whoever sits there says yes; a program, or nobody, has to say it in the command.
+
+    Args:
+        nothing: what is said where it is not done.
+    """
     if chosen.as_json:
         chosen.say(view | {"applied": False}, lambda: iter(()))
         sys.exit(2)
     if not sys.stdin.isatty():
-        chosen.say({}, lambda: iter(["nothing was done: nobody is there to be asked; --yes does it"]))
+        chosen.say({}, lambda: iter([f"{nothing}: nobody is there to be asked; --yes does it"]))
         sys.exit(2)
     try:
         agreed = click.confirm(question, default=False)
     except click.Abort as ended:
-        if isinstance(ended.__context__, KeyboardInterrupt):
-            raise
         click.echo()
+        if isinstance(ended.__context__, KeyboardInterrupt):
+            click.echo(nothing)
+            sys.exit(128 + signal.SIGINT)
         agreed = False
     if not agreed:
-        chosen.say({}, lambda: iter(["nothing was done"]))
+        chosen.say({}, lambda: iter([nothing]))
     return agreed

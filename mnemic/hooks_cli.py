@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mnemic.actors.errors import MnemicError
-from mnemic.terminal import counted, sized
+from mnemic.terminal import Options, counted, sized
 
 if TYPE_CHECKING:
     from mnemic.actors.contract import Clock
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["add_hook_commands"]
 
 _KNOWN = "claude-code, codex, gemini-cli, cursor, opencode or all"
-
-Options = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def add_hook_commands(cli: click.Group, options: Options, clock: Clock) -> None:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from mnemic.actors.errors import InvalidValue, KeyMismatch, KeyMissing, MnemicError
+from mnemic.actors.errors import BadPassphrase, KeyMismatch, KeyMissing, MnemicError, NothingSaid
 from mnemic.interrupts import need_stdin
-from mnemic.terminal import ask_hidden, at_terminal, print_error
+from mnemic.terminal import Options, ask_hidden, at_terminal, print_error
 
 if TYPE_CHECKING:
     from mnemic.actors.contract import Clock
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from mnemic.runtime.homes import MindFolder
     from mnemic.runtime.keys import Keys
 
-__all__ = ["add_key_commands", "by_word", "new_passphrase"]
+__all__ = ["add_key_commands", "by_word", "new_passphrase", "said_line"]
 
-Options = Callable[[Callable[..., Any]], Callable[..., Any]]
 T = TypeVar("T")
 
 _NO_RECOVERY = "The mind is opened without its recovery key already; nothing was changed."
@@ -42,7 +41,7 @@ def add_key_commands(cli: click.Group, options: Options, clock: Clock) -> None:
     @options
     def init(chosen: Chosen, passphrase: bool) -> None:
         """Make a mind: its folder, its key, its store. Prints a recovery key, this once."""
-        from mnemic.runtime.homes import folder_of, make_mind
+        from mnemic.runtime.homes import folder_of, make_mind, naming
         from mnemic.runtime.keyring import recovery_text
         from mnemic.runtime.keys import make_key
         from mnemic.runtime.settings import load_settings
@@ -63,7 +62,7 @@ def add_key_commands(cli: click.Group, options: Options, clock: Clock) -> None:
 
         def lines() -> Iterator[str]:
             yield f"Made the mind {chosen.mind!r} in {folder.path}"
-            yield from _opening_lines(view)
+            yield from _opening_lines(view, naming(folder))
 
         chosen.say(view, lines)
         _warn_keeper()
@@ -75,7 +74,7 @@ def add_key_commands(cli: click.Group, options: Options, clock: Clock) -> None:
         """Open a mind that a passphrase locks: the home's process holds its key in memory until `mnemic lock`."""
         from mnemic.locking import renew_key_file
         from mnemic.locking import unlock as give
-        from mnemic.runtime.homes import open_mind, read_card
+        from mnemic.runtime.homes import naming, open_mind, read_card
         from mnemic.runtime.keyring import is_locked, open_by_recovery
 
         try:
@@ -107,7 +106,8 @@ def add_key_commands(cli: click.Group, options: Options, clock: Clock) -> None:
             return
         pid = give(chosen.home, chosen.mind, keys, clock).get("pid")
         view = {"mind": chosen.mind, "unlocked": True, "key": None, "pid": pid}
-        told = f"Unlocked: process {pid} holds the key in memory until `mnemic lock`, or until it ends"
+        named = naming(folder)
+        told = f"Unlocked: process {pid} holds the key in memory until `mnemic lock{named}`, or until it ends"
         chosen.say(view, lambda: iter([told]))
 
     @cli.command()
@@ -129,7 +129,7 @@ def add_key_commands(cli: click.Group, options: Options, clock: Clock) -> None:
     def rekey(chosen: Chosen, passphrase: bool, key_file: bool, recovery: bool) -> None:
         """Change what opens a mind, and seal all of it anew. What opened it before opens it no more."""
         from mnemic.locking import rekey as reseal
-        from mnemic.runtime.homes import open_mind, read_card
+        from mnemic.runtime.homes import naming, open_mind, read_card
         from mnemic.runtime.keyring import is_locked, is_recovery_key
 
         if passphrase and key_file:
@@ -154,11 +154,15 @@ def add_key_commands(cli: click.Group, options: Options, clock: Clock) -> None:
             "key": None if done.key is None else str(done.key),
             "recovery": done.recovery,
             "unlocked": done.unlocked,
+            "not_unlocked": done.not_unlocked,
         }
 
         def lines() -> Iterator[str]:
             yield f"Sealed the mind {chosen.mind!r} anew; what opened it before opens it no more"
-            yield from _opening_lines(view)
+            yield "Backups from before still need it (the old key file, passphrase or recovery key): make new ones."
+            yield from _opening_lines(view, naming(_folder(chosen)))
+            if done.not_unlocked is not None:
+                yield f"It was unlocked, and is locked now: {done.not_unlocked}"
 
         chosen.say(view, lines)
         if done.recovery is not None:
@@ -178,10 +182,11 @@ def _folder(chosen: Chosen) -> MindFolder:
     return folder
 
 
-def _opening_lines(view: dict[str, Any]) -> Iterator[str]:
+def _opening_lines(view: dict[str, Any], named: str) -> Iterator[str]:
     """What opens a mind, for whoever has to keep it."""
     if view["key"] is None:
-        yield "Its passphrase opens it: `mnemic unlock` asks for it. Nobody can read this memory without, you included."
+        yield f"Its passphrase opens it: `mnemic unlock{named}` asks for it."
+        yield "Nobody can read this memory without it, you included."
     else:
         yield f"Its key is {view['key']}: keep a copy elsewhere. Without it nobody can read this memory, you included."
     if view["recovery"] is not None:
@@ -204,31 +209,49 @@ def by_word(opens: Callable[[str], T], prompt: str) -> T:
 
 
 def new_passphrase() -> str:
-    """A new passphrase: typed twice alike, or a line of standard input.
+    """A new passphrase: typed twice alike, within three tries, or a line of standard input.
 
     Raises:
-        InvalidValue: it is too short, or typed in two ways.
+        BadPassphrase: it is too short, or was typed in two ways.
+        NothingSaid: there is no such line.
     """
+    from mnemic.locking import TRIES
     from mnemic.runtime.keyring import check_passphrase
 
     if not at_terminal():
         return check_passphrase(_line())
+    for _ in range(TRIES - 1):
+        try:
+            return _typed_twice()
+        except BadPassphrase as error:
+            print_error({"error": str(error), "remedy": f"{error.remedy_text} Once more."}, as_json=False)
+    return _typed_twice()
+
+
+def _typed_twice() -> str:
+    from mnemic.runtime.keyring import check_passphrase
+
     said = check_passphrase(ask_hidden("New passphrase"))
     if ask_hidden("The same again") != said:
-        raise InvalidValue(name="the passphrase", value="this", why="the two differ", expected="the same one twice")
+        raise BadPassphrase(why="the two that were typed differ", expected="the same one twice")
     return said
 
 
+def said_line() -> str | None:
+    """A line of standard input; ``None`` where it has ended, or there is none."""
+    line = "" if sys.stdin is None else sys.stdin.readline()
+    return line.rstrip("\r\n") or None
+
+
 def _line() -> str:
-    """A line of standard input.
+    """The same, where it has to be there.
 
     Raises:
         SourceUnreadable: there is no standard input.
-        InvalidValue: it has ended.
+        NothingSaid: it has ended, or the line is empty.
     """
     need_stdin()
-    line = sys.stdin.readline()
-    if not line:
-        expected = "it as a line of standard input, or run the command in a terminal, which asks"
-        raise InvalidValue(name="what opens the mind", value="", why="nothing was said", expected=expected)
-    return line.rstrip("\r\n")
+    line = said_line()
+    if line is None:
+        raise NothingSaid
+    return line

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 
 from mnemic import __version__
 from mnemic.actors.contract import Clock
-from mnemic.actors.errors import InvalidValue, MindExists, MindMissing, NotOnRay
+from mnemic.actors.errors import (
+    InvalidValue,
+    KeyMismatch,
+    KeyMissing,
+    MindExists,
+    MindMissing,
+    NotOnRay,
+    Rekeyed,
+)
 from mnemic.hooks.formats import open_transcript
 from mnemic.hooks.records import read_record
 from mnemic.locking import keys_for
@@ -29,6 +37,9 @@ if TYPE_CHECKING:
     from mnemic.runtime.ray_cluster import Cluster
 
 __all__ = ["MakeEngine", "engine_named", "fork_from", "open_society", "ray_engine"]
+
+_TRIES = 3
+"""So often a mind is opened whose key is changed at that very moment."""
 
 MakeEngine = Callable[[MindFolder, Keys], Engine]
 """Makes the engine on which one mind's actors run."""
@@ -64,28 +75,33 @@ def open_society(
         BadInput, StoreError, EngineMissing: nothing runs.
     """
     settings = settings or load_settings(home / "mnemic.toml")
-    keys = held()
-    folder = folder_of(home, mind)
-    if keys is None:
-        folder, keys = found_mind(home, mind, clock, create=create, passphrase=passphrase)
-    engine = make_engine(folder, keys)
-    try:
-        return start_society(
-            folder,
-            keys,
-            settings,
-            clock,
-            opener=open_transcript,
-            reader=read_record,
-            code=__version__,
-            seed=seed,
-            engine=engine,
-            observer=observer,
-            fence=fence,
-        )
-    except BaseException:
-        engine.close()
-        raise
+    tries = _TRIES
+    while True:
+        tries -= 1
+        keys = held()
+        folder = folder_of(home, mind)
+        if keys is None:
+            folder, keys = found_mind(home, mind, clock, create=create, passphrase=passphrase)
+        engine = make_engine(folder, keys)
+        try:
+            return start_society(
+                folder,
+                keys,
+                settings,
+                clock,
+                opener=open_transcript,
+                reader=read_record,
+                code=__version__,
+                seed=seed,
+                engine=engine,
+                observer=observer,
+                fence=fence,
+            )
+        except BaseException as error:
+            engine.close()
+            # What opened it a moment ago: the key of now does.
+            if not (tries and isinstance(error, KeyMissing | KeyMismatch | Rekeyed)):
+                raise
 
 
 def engine_named(name: str, clock: Clock) -> MakeEngine:

@@ -30,7 +30,7 @@ def locked_status(home: Path, mind: str, clock: Clock) -> tuple[dict[str, Any], 
     """
     folder, process = folder_of(home, mind), _process(home, mind, clock)
     waits, lost = backlog(folder.spool, {}), losses(folder.spool)
-    error = locked(mind)
+    error = locked(folder)
     size = sum(file.stat().st_size for file in folder.path.glob("store.db*"))
     view = {
         "home": str(home),
@@ -45,7 +45,8 @@ def locked_status(home: Path, mind: str, clock: Clock) -> tuple[dict[str, Any], 
     lines = [f"mind {mind!r} in {home}, Mnemic {__version__}"]
     lines += [process_line(process) if process else "no process serves it", f"on disk {sized(size)}"]
     if waits.files:
-        lines.append(f"hooks: {sized(waits.size_bytes)} in {counted(waits.files, 'file')} of the spool, kept for later")
+        waiting = f"{sized(waits.size_bytes)} in {counted(waits.files, 'file')} of the spool"
+        lines.append(f"hooks: {waiting}; what of it is not taken in yet is kept until the mind is unlocked")
     if lost.lost:
         lines.append(f"hooks: {counted(lost.lost, 'event')} could not be written and were lost")
     return view, [*lines, f"locked: {error} {error.remedy_text}"]

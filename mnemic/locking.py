@@ -13,8 +13,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from mnemic.actors.contract import Clock
-from mnemic.actors.errors import InvalidValue, MindLocked, NotServed, WrongPassphrase, WrongRecoveryKey
-from mnemic.runtime.homes import MindFolder, locked_mind, open_mind, read_card
+from mnemic.actors.errors import (
+    InvalidValue,
+    MindLocked,
+    MnemicError,
+    NotLockable,
+    NotServed,
+    PassphraseNeeded,
+    WrongPassphrase,
+    WrongRecoveryKey,
+)
+from mnemic.runtime.homes import MindFolder, folder_of, locked_mind, naming, open_mind, read_card
 from mnemic.runtime.keyring import check_passphrase, is_locked, is_recovery_key, recovery_text, slot_of
 from mnemic.runtime.keys import Keys, make_key
 from mnemic.verbs import Verbs
@@ -23,6 +32,8 @@ if TYPE_CHECKING:
     from mnemic.runtime.client import RemoteSociety
 
 __all__ = [
+    "TRIES",
+    "Line",
     "Locking",
     "Resealed",
     "is_unlocked",
@@ -36,8 +47,11 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+Line = Callable[[], str | None]
+"""Gives what somebody said without a terminal; ``None`` where nobody did."""
 
-_TRIES = 3
+TRIES = 3
+"""How often whoever sits at the terminal may say it."""
 
 
 class Resealed(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,35 +63,49 @@ class Resealed(msgspec.Struct, frozen=True, kw_only=True):
     """The recovery key, told this once; ``None`` where the mind has none."""
     unlocked: bool
     """Whether the home's process, which had the mind unlocked, has it unlocked still."""
+    not_unlocked: str | None = None
+    """Why it has not, where it had."""
 
 
-def keys_for(home: Path, mind: str, *, passphrase: str | None = None) -> tuple[MindFolder, Keys]:
+def keys_for(
+    home: Path, mind: str, *, passphrase: str | None = None, line: Line | None = None
+) -> tuple[MindFolder, Keys]:
     """A mind's files and keys; whoever sits at the terminal is asked for a passphrase that is not given.
 
     Args:
         passphrase: of a mind that is locked by one; its recovery key will do.
+        line: as in `opened`.
 
     Raises:
         MindLocked: it is locked, no passphrase is given, and nobody is there to ask.
         MnemicError: as `mnemic.runtime.homes.open_mind`.
     """
-    return opened(lambda said: open_mind(home, mind, passphrase if said is None else said), mind)
+    return opened(lambda said: open_mind(home, mind, passphrase if said is None else said), mind, line)
 
 
-def opened(opens: Callable[[str | None], T], mind: str) -> T:
+def opened(opens: Callable[[str | None], T], mind: str, line: Line | None = None) -> T:
     """What is opened without a passphrase, or else with one that whoever sits at the terminal is asked for.
+
+    Args:
+        line: where there is no terminal, gives what was said; ``None`` where nothing was.
 
     Raises:
         MindLocked: nobody is there to ask.
+        PassphraseNeeded: nothing was said.
         WrongPassphrase, WrongRecoveryKey: nothing that was said opens it.
     """
     from mnemic.terminal import at_terminal  # here: only a command has one
 
     try:
         return opens(None)
-    except MindLocked:
+    except MindLocked as error:
         if not at_terminal():
-            raise
+            if line is None:
+                raise
+            said = line()
+            if said is None:
+                raise PassphraseNeeded(mind=mind) from error
+            return opens(said)
     return prompted(opens, f"Passphrase of the mind {mind!r}")
 
 
@@ -89,7 +117,7 @@ def prompted(opens: Callable[[str], T], prompt: str) -> T:
     """
     from mnemic.terminal import ask_hidden, print_error
 
-    for _ in range(_TRIES - 1):
+    for _ in range(TRIES - 1):
         try:
             return opens(ask_hidden(prompt))
         except (WrongPassphrase, WrongRecoveryKey) as error:
@@ -114,12 +142,10 @@ def lock(home: Path, mind: str, clock: Clock) -> bool:
     """Have the home's process forget a mind's keys; says whether it held them.
 
     Raises:
-        InvalidValue: the mind's key file opens it whenever somebody asks.
+        NotLockable: the mind's key file opens it whenever somebody asks.
     """
     if not locked_mind(home, mind):
-        why = "its key file opens it whenever somebody asks"
-        expected = "one that is locked by a passphrase, which `mnemic rekey --passphrase` makes of it"
-        raise InvalidValue(name="the mind", value=mind, why=why, expected=expected)
+        raise NotLockable(mind=mind, named=naming(folder_of(home, mind)))
     return is_unlocked(home, mind, clock) and _remote(home, mind, clock).lock()
 
 
@@ -163,10 +189,7 @@ def rekey(
     held = is_unlocked(home, mind, clock)
     with exclusively(home, mind, clock) as folder:
         done, new = _resealed(folder, keys, passphrase, recovery)
-    if held and passphrase is not None:
-        unlock(home, mind, new, clock)
-        return msgspec.structs.replace(done, unlocked=True)
-    return done
+    return _unlocked_still(done, home, mind, new, clock) if held and passphrase is not None else done
 
 
 def renew_key_file(home: Path, mind: str, keys: Keys, clock: Clock) -> Path:
@@ -193,6 +216,15 @@ def _resealed(folder: MindFolder, keys: Keys, passphrase: str | None, recovery: 
     new = reseal(folder, keys, passphrase=passphrase, recovery=printed)
     told = None if printed is None else recovery_text(printed)
     return Resealed(key=folder.key if passphrase is None else None, recovery=told, unlocked=False), new
+
+
+def _unlocked_still(done: Resealed, home: Path, mind: str, keys: Keys, clock: Clock) -> Resealed:
+    """Give the home's process the new keys; where it does not take them, what was done is told all the same."""
+    try:
+        unlock(home, mind, keys, clock)
+    except MnemicError as error:
+        return msgspec.structs.replace(done, not_unlocked=str(error))
+    return msgspec.structs.replace(done, unlocked=True)
 
 
 class Locking(Verbs):
@@ -227,9 +259,7 @@ class Locking(Verbs):
         with self._exclusively() as folder:
             done, new = _resealed(folder, keys, passphrase, recovery)
             self._passphrase = passphrase
-        if held and passphrase is not None:
-            unlock(self._home, self._name, new, clock)
-        return msgspec.structs.replace(done, unlocked=held and passphrase is not None)
+        return _unlocked_still(done, self._home, self._name, new, clock) if held and passphrase is not None else done
 
     def unlock(self) -> None:
         """Give the mind's keys to the home's process, started if need be: everybody is answered until `lock`.
@@ -246,7 +276,7 @@ class Locking(Verbs):
         """Have the home's process forget the mind's keys; says whether it held them. This object's own go on.
 
         Raises:
-            InvalidValue: its key file opens it whenever somebody asks.
+            NotLockable: its key file opens it whenever somebody asks.
         """
         from mnemic.runtime.clock import SystemClock
 

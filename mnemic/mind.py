@@ -31,7 +31,7 @@ from mnemic.actors.ambient import (
     WaitingCounts,
 )
 from mnemic.actors.changes import Place
-from mnemic.actors.errors import BadInput, InvalidValue, MnemicError, ModelError, NotServed, RuntimeFault, StoreError
+from mnemic.actors.errors import BadInput, MnemicError, ModelError, NotServed, RuntimeFault, StoreError
 from mnemic.actors.events import DEFAULT_KINDS
 from mnemic.actors.messages import (
     Committed,
@@ -55,7 +55,6 @@ from mnemic.actors.messages import (
     Take,
     Taken,
 )
-from mnemic.actors.times import to_iso
 from mnemic.correcting import Correcting
 from mnemic.erasing import Erasing
 from mnemic.locking import Locking
@@ -66,7 +65,7 @@ from mnemic.runtime.meeting import Meeting, edited
 from mnemic.runtime.paths import expanded
 from mnemic.runtime.projects import clean_scope, locate
 from mnemic.runtime.reports import SocietyPort
-from mnemic.seeing import Seeing
+from mnemic.seeing import Seeing, check_span
 
 if TYPE_CHECKING:
     from mnemic.actors.contract import Clock
@@ -240,7 +239,7 @@ class Mind(Seeing, Correcting, Erasing, Pausing, Moving, Locking):
             while total.more and more():
                 part = self.society.ask(DrainSpool(transcripts=transcripts), DRAIN_TIMEOUT_S, idle=idle)
                 assert isinstance(part, Drained)
-                counted = ("records", "new", "known", "set_aside", "torn")
+                counted = ("records", "new", "known", "set_aside", "left_out", "torn")
                 sums = {name: getattr(total, name) + getattr(part, name) for name in counted}
                 total = msgspec.structs.replace(part, **sums)
                 idle = idle and not part.more
@@ -315,13 +314,7 @@ class Mind(Seeing, Correcting, Erasing, Pausing, Moving, Locking):
         Raises:
             UnknownScope, InvalidValue: what was asked for cannot be.
         """
-        if since is not None and until is not None and until <= since:
-            raise InvalidValue(
-                name="until",
-                value=to_iso(until),
-                why=f"nothing is said at or after {to_iso(since)} and before this",
-                expected="a time after the one of since",
-            )
+        check_span(since, until)
         answer = self.society.ask(
             Recall(
                 query=query,

@@ -7,13 +7,14 @@ them to the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
 from mnemic.actors.times import to_iso
-from mnemic.terminal import counted, progress_bars, sized
+from mnemic.terminal import Options, counted, progress_bars, sized
 
 if TYPE_CHECKING:
     from mnemic.actors.contract import Clock
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from mnemic.mind import Mind
 
 __all__ = ["add_move_commands"]
-
-Options = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def add_move_commands(cli: click.Group, options: Options, clock: Clock) -> None:
@@ -43,7 +42,7 @@ def add_move_commands(cli: click.Group, options: Options, clock: Clock) -> None:
 
         said = new_passphrase() if passphrase else None
         started = clock.monotonic_s()
-        with chosen.open(create=False) as mind, progress_bars(chosen.as_json) as progress:
+        with chosen.open(create=False, whole=True) as mind, progress_bars(chosen.as_json) as progress:
             done = mind.backup(file, passphrase=said, replace=replace, progress=_named(progress, "backup"))
         took_s = clock.monotonic_s() - started
 
@@ -67,13 +66,17 @@ def add_move_commands(cli: click.Group, options: Options, clock: Clock) -> None:
     ) -> None:
         """Make a mind of a backup. One that is there stays, unless --replace says otherwise."""
         from mnemic.key_cli import by_word
-        from mnemic.restoring import restore
+        from mnemic.restoring import restore, spelt_recovery
 
         if sum((passphrase, recovery, key_file is not None)) > 1:
             raise click.UsageError("one thing opens a backup: give --passphrase, --recovery or --key-file")
+
+        def spelt(said: str) -> str:
+            return spelt_recovery(said, file)  # a slip is said to be one, and not taken for a passphrase
+
         said = None
         if passphrase or recovery:
-            said = by_word(str, "Recovery key" if recovery else "Passphrase of the backup")
+            said = by_word(spelt, "Recovery key") if recovery else by_word(str, "Passphrase of the backup")
         started = clock.monotonic_s()
         with progress_bars(chosen.as_json) as progress:
             done = restore(
@@ -100,10 +103,16 @@ def add_move_commands(cli: click.Group, options: Options, clock: Clock) -> None:
             if done.new_key:
                 yield f"Its key is new: {done.key}. Keep a copy elsewhere; the one from before opens the backup alone."
             elif done.key is None:
-                yield "Its passphrase opens it, as before: `mnemic unlock`."
+                yield f"Its passphrase opens it, as before: `mnemic unlock{_named_mind(chosen)}`."
             if erased:
                 yield f"{counted(len(erased), 'memory', 'memories')} erased since then came back; to erase them again:"
-                yield f"  mnemic forget --erase {' '.join(erased)}"
+                yield f"  mnemic forget{_named_mind(chosen)} --erase {' '.join(erased)}"
+            if done.marks_lost is not None:
+                yield "What was erased in the mind that was replaced is not known, and may be kept again;"
+                yield f"nor is where it was backed up or exported to since: {done.marks_lost}"
+            if not done.hooked:
+                yield "No hooks are installed in this home: of assistants that are wired to it, nothing is kept."
+                yield f"To install them: mnemic hooks install --assistant all --apply{_named_mind(chosen)}"
 
         chosen.say(view, lines)
 
@@ -113,7 +122,7 @@ def add_move_commands(cli: click.Group, options: Options, clock: Clock) -> None:
     def export(chosen: Chosen, folder: str) -> None:
         """Write everything that cannot be rebuilt as JSON Lines into a new folder, in clear."""
         started = clock.monotonic_s()
-        with chosen.open(create=False) as mind, progress_bars(chosen.as_json) as progress:
+        with chosen.open(create=False, whole=True) as mind, progress_bars(chosen.as_json) as progress:
             done = mind.export(folder, progress=_named(progress, "export"))
         took_s = clock.monotonic_s() - started
 
@@ -131,31 +140,48 @@ def add_move_commands(cli: click.Group, options: Options, clock: Clock) -> None:
     @options
     def import_(chosen: Chosen, folder: str, no_meaning: bool) -> None:
         """Take in what a mind exported, this one or another: twice is once, and two minds become one."""
+        from mnemic.runtime.export_source import ExportSource
+        from mnemic.runtime.homes import folder_of
+
+        if not folder_of(chosen.home, chosen.mind).path.exists():  # no mind is made for what is no export
+            ExportSource.open(Path(folder).expanduser())
         started = clock.monotonic_s()
-        with chosen.open(create=True) as mind, progress_bars(chosen.as_json) as progress:
+        with chosen.open(create=True, whole=True) as mind, progress_bars(chosen.as_json) as progress:
             done = mind.import_from(folder, progress=_named(progress, "import"))
             took_s = clock.monotonic_s() - started
             meaning = _meaning(mind, progress if done.new and not no_meaning else None)
         erased_there = [_id(one) for one in done.erased_there]
-        view = msgspec.to_builtins(done) | meaning | {"erased_there": erased_there, "took_s": round(took_s, 2)}
+        ids: dict[str, list[Any]] = {
+            "erased_there": erased_there,
+            "apart": [[_id(one), _id(other)] for one, other in done.apart],
+            "contrary": [[_id(one), _id(other)] for one, other in done.contrary],
+        }
+        view = msgspec.to_builtins(done) | meaning | ids | {"took_s": round(took_s, 2)}
 
         def lines() -> Iterator[str]:
             known = f", {done.known} known already" if done.known else ""
             yield f"{counted(done.new, 'new memory', 'new memories')}{known}, in {took_s:.1f} s"
             if done.erased:
-                yield f"{done.erased} were erased here, and stay so"
+                yield counted(done.erased, "was erased here, and stays so", "were erased here, and stay so")
             if done.forgotten or done.superseded:
-                yield f"{done.forgotten} forgotten and {done.superseded} replaced there are so here too"
-            if done.contrary:
-                yield f"{done.contrary} would replace what replaces them here: what was said here stands"
+                changed = ((done.forgotten, "forgotten"), (done.superseded, "replaced"))
+                told = " and ".join(f"{count} {how}" for count, how in changed if count)
+                yield f"{told} there {'is' if done.forgotten + done.superseded == 1 else 'are'} so here too"
+            for stands, other in ids["apart"]:
+                yield f"corrected here and there: {stands} was said later and stands, and replaces {other}"
+            for stands, other in ids["contrary"]:
+                yield f"here {stands} replaces {other}, and there it is the other way round: what was said here stands"
             for there, here in sorted(done.scopes.items()):
+                if there in done.same_projects:
+                    yield f"what was in {there} there is in {here} here: the same project is called {here} here"
+                    continue
                 yield f"what was in {there or '(no scope)'} there is in {here} here: another project has that name"
-                yield f"  if both are one project: mnemic scope merge {here} {there}"
+                yield f"  if both are one project: mnemic scope merge{_named_mind(chosen)} {here} {there}"
             if not done.same_key:
                 yield "the other mind tells events apart by another key: see docs/export.md for what that means"
             if erased_there:
                 yield f"{counted(len(erased_there), 'memory', 'memories')} erased there are here still; to erase them:"
-                yield f"  mnemic forget --erase {' '.join(erased_there)}"
+                yield f"  mnemic forget{_named_mind(chosen)} --erase {' '.join(erased_there)}"
             if meaning["pending"] and not meaning["meaning_error"]:
                 yield f"{counted(meaning['pending'], 'memory waits', 'memories wait')} for the meaning"
             if meaning["meaning_error"]:
@@ -180,6 +206,13 @@ def _meaning(mind: Mind, progress: Callable[[str, int, int | None], None] | None
 
 def _named(progress: Callable[[str, int, int | None], None], what: str) -> Callable[[int, int | None], None]:
     return lambda done, total: progress(what, done, total)
+
+
+def _named_mind(chosen: Chosen) -> str:
+    """What a command that is proposed needs, to mean the same mind."""
+    from mnemic.runtime.homes import folder_of, naming
+
+    return naming(folder_of(chosen.home, chosen.mind))
 
 
 def _id(memory: bytes) -> str:

@@ -16,7 +16,14 @@ import msgspec
 
 from mnemic import __version__
 from mnemic.actors.copies import CopyNoted, NoteCopy
-from mnemic.actors.errors import AlreadyThere, MnemicError
+from mnemic.actors.errors import (
+    AlreadyThere,
+    InvalidValue,
+    MindLocked,
+    MnemicError,
+    WrongPassphrase,
+    WrongRecoveryKey,
+)
 from mnemic.actors.events import printable
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys import run_name
@@ -88,13 +95,15 @@ class Moving(Verbs):
 
         Raises:
             AlreadyThere: there is a file of that name.
+            InvalidValue: it would lie among the minds' own files or in no folder, or the passphrase is too short.
             StoreError: it could not be written whole; what was there is there still.
             MindLocked: nobody says what opens the mind.
         """
         from mnemic.runtime.archive import make_archive
         from mnemic.runtime.keyring import check_passphrase
+        from mnemic.runtime.swapping import whole_or_not
 
-        target = _absolute(path)
+        target = self._elsewhere(path)
         if target.is_dir() or (os.path.lexists(target) and not replace):
             remedy = "Name a file" if target.is_dir() else "Name another file, or say --replace"
             raise AlreadyThere(path=str(target), remedy=remedy)
@@ -102,16 +111,17 @@ class Moving(Verbs):
             check_passphrase(passphrase)
         behind = self._caught_up()
         folder, keys = self._keys()
-        memories = make_archive(
-            target,
-            folder,
-            keys,
-            mind=self._name,
-            mnemic=__version__,
-            made_at=SystemClock().now_us(),
-            passphrase=passphrase,
-            progress=progress,
-        )
+        with whole_or_not(target):
+            memories = make_archive(
+                target,
+                folder,
+                keys,
+                mind=self._name,
+                mnemic=__version__,
+                made_at=SystemClock().now_us(),
+                passphrase=passphrase,
+                progress=progress,
+            )
         size = target.stat().st_size
         self._note(target, "backup", size)
         return BackedUp(path=str(target), memories=memories, size_bytes=size, behind=behind)
@@ -125,7 +135,13 @@ class Moving(Verbs):
         key_file: str | os.PathLike[str] | None = None,
         progress: Progress = lambda done, total: None,
     ) -> Restored:
-        """Put a backup in the place of this mind; see `mnemic.restoring.restore`."""
+        """Put a backup in the place of this mind; see `mnemic.restoring.restore`.
+
+        What opened this mind is tried for the backup too.
+
+        Raises:
+            MindLocked: it is restored, and nobody here knows the passphrase that opens it.
+        """
         from mnemic.restoring import restore
 
         own = self._reopen is not None
@@ -139,10 +155,11 @@ class Moving(Verbs):
                 replace=replace,
                 passphrase=passphrase,
                 key_file=key_file,
+                known=self._passphrase,
                 progress=progress,
             )
-            if restored.key is None:
-                self._passphrase = passphrase
+            known = (passphrase, self._passphrase) if restored.key is None else ()
+            self._passphrase = next((said for said in known if self._opens(said)), None)
             return restored
         finally:
             if self._reopen is not None:
@@ -153,6 +170,7 @@ class Moving(Verbs):
 
         Raises:
             AlreadyThere: the folder holds something.
+            InvalidValue: it would lie among the minds' own files, or in no folder.
             StoreError: it could not be written, and is not there.
             MindLocked: nobody says what opens the mind.
         """
@@ -160,11 +178,12 @@ class Moving(Verbs):
 
         from mnemic.runtime.exporting import export_to
         from mnemic.runtime.schema import connect
+        from mnemic.runtime.swapping import whole_or_not
 
-        target = _absolute(path)
+        target = self._elsewhere(path)
         behind = self._caught_up()
         folder, keys = self._keys()
-        with closing(connect(folder.store, keys)) as connection:
+        with whole_or_not(target), closing(connect(folder.store, keys)) as connection:
             manifest = export_to(
                 connection,
                 folder.store,
@@ -218,6 +237,27 @@ class Moving(Verbs):
         except MnemicError as error:
             return (f"what hooks kept could not be taken in: {error} {error.remedy_text}",)
         return ()
+
+    def _elsewhere(self, path: str | os.PathLike[str]) -> Path:
+        """Where a copy is to be: not where it could take the place of a mind's own file, or be taken for one."""
+        target = _absolute(path)
+        if Path(os.path.realpath(target)).is_relative_to(os.path.realpath(self._home / "minds")):
+            why = "the minds have their own files there"
+            raise InvalidValue(name="path", value=str(target), why=why, expected="one elsewhere")
+        if not target.parent.is_dir():
+            why, expected = f"there is no folder {target.parent}", "a path in a folder that is there, or make that one"
+            raise InvalidValue(name="path", value=str(target), why=why, expected=expected)
+        return target
+
+    def _opens(self, said: str | None) -> bool:
+        """Whether a passphrase opens the mind that is there now; that of a backup alone does not."""
+        from mnemic.runtime.homes import open_mind
+
+        try:
+            open_mind(self._home, self._name, said)
+        except (MindLocked, WrongPassphrase, WrongRecoveryKey):
+            return False
+        return True
 
     def _note(self, path: Path, what: Literal["backup", "export"], size: int) -> None:
         noted = self._ask(NoteCopy(path=printable(str(path)), what=what, size_bytes=size))

@@ -6,18 +6,18 @@ They read arguments and print; `mnemic.runtime.pauses` does it, without opening 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
+
+from mnemic.terminal import Options
 
 if TYPE_CHECKING:
     from mnemic.actors.contract import Clock
     from mnemic.cli import Chosen
 
 __all__ = ["add_pause_commands"]
-
-Options = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def add_pause_commands(cli: click.Group, options: Options, clock: Clock) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mnemic.terminal import counted
+from mnemic.terminal import Options, counted
 
 if TYPE_CHECKING:
     from mnemic.actors.rescoping import Moved
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from mnemic.mind import Mind
 
 __all__ = ["add_scope_commands"]
-
-Options = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 _DID = {"renamed": "renamed", "merged": "merged", "split": "taken out again", "moved": "moved"}
 _NAMED = ("named", ".mnemic.toml")
@@ -127,10 +125,12 @@ def _rescoped(chosen: Chosen, mind: Mind, verb: Callable[[], Sequence[Moved]]) -
     before = mind.scopes().scopes
     moved = verb()
     undo = mind.command("scope", "undo") if moved else None
+    gone = [line for path in _merged_into(moved) for line in _gone_lines(mind, path)]
 
     def lines() -> Iterator[str]:
         yield from _moved_lines(moved)
         yield from _named_lines(before, moved)
+        yield from gone
         yield f"to take it back: {undo}" if undo else "it is so already"
 
     chosen.say({"moved": [one._asdict() for one in moved], "undo": undo}, lines)
@@ -138,10 +138,23 @@ def _rescoped(chosen: Chosen, mind: Mind, verb: Callable[[], Sequence[Moved]]) -
 
 def _moved_lines(moved: Sequence[Moved]) -> Iterator[str]:
     for one in moved:
-        if one.what == "moved":
-            yield f"moved: {one.path}: {one.was or 'no folder'} -> {one.project or 'no folder'}"
+        if one.what == "moved" and one.project is None:
+            yield f"let go: {one.path}: {one.was}"
+        elif one.what == "moved":
+            yield f"moved: {one.path}: {one.was or 'no folder'} -> {one.project}"
         else:
             yield f"{_DID[one.what]}: {one.path} -> {one.to} ({counted(one.memories, 'memory', 'memories')})"
+
+
+def _merged_into(moved: Sequence[Moved]) -> list[str]:
+    return sorted({one.to for one in moved if one.what == "merged"})
+
+
+def _gone_lines(mind: Mind, path: str) -> Iterator[str]:
+    """What lets go of a folder that is a scope's still, where its project is in another one of the scope's now."""
+    for old, new in mind.moved_folders(path):
+        yield f"{old} stays a folder of {path!r}, and nothing is there; if {new} is the same project, moved:"
+        yield f"  {mind.command('scope', 'move', old, new)}"
 
 
 def _named_lines(before: Sequence[Known], moved: Sequence[Moved]) -> Iterator[str]:

@@ -6,13 +6,12 @@ Verbs of `mnemic.mind.Mind`, by way of `mnemic.correcting` above.
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterator, Sequence
 
 from mnemic.actors.changes import MoveProject, RenameScope
 from mnemic.actors.errors import InvalidValue
 from mnemic.actors.events import printable
-from mnemic.actors.rescoping import Moved, merging, scopes_under, told
+from mnemic.actors.rescoping import Moved, merging, moving, scopes_under, told
 from mnemic.actors.scoping import Known, ListScopes, Rescope, Rescoped, Rescoping, Scopes
 from mnemic.runtime.projects import clean_scope, locate
 from mnemic.verbs import Verbs
@@ -56,6 +55,9 @@ class Scoping(Verbs):
     def move_scope(self, what: str, folder: str | os.PathLike[str]) -> tuple[Moved, ...]:
         """Say where the project of a scope is now, or all projects that were in a folder.
 
+        The old folder is nobody's afterwards, also where the new one belongs to the same scope already: the two were
+        merged.
+
         Args:
             what: a scope's path; or the folder as it was, absolute or starting with ``~`` or ``.``.
             folder: where it is now.
@@ -94,8 +96,32 @@ class Scoping(Verbs):
                     why="it holds nothing itself, and has no project",
                     expected=f"one below it, such as {below[0]!r}",
                 )
-            moves = (MoveProject(path=path, project=_project_at(new), was=one.project),)
-        return self._rescope(known, moves)
+            sole = one.projects[0] if one.project is None and len(one.projects) == 1 else None
+            moves = (MoveProject(path=path, project=_project_at(new), was=sole or one.project),)
+        for move in moves:
+            holder = next((one.path for one in known if move.project in _projects(one)), move.path)
+            if holder != move.path:
+                root = str(move.project).removesuffix(_GIT)
+                merge = self.command("scope", "merge", holder, move.path)
+                raise InvalidValue(
+                    name="the new folder",
+                    value=os.fspath(folder),
+                    why=f"{'it' if root == printable(new) else root} is the project of {holder!r}",
+                    expected=f"another one, or have both be one project by `{merge}`",
+                )
+        return self._rescope(known, tuple(change for move in moves for change in moving(known, move)))
+
+    def moved_folders(self, path: str) -> tuple[tuple[str, str], ...]:
+        """Folders of a scope that are not there any more, each with the only one that is: perhaps the project moved.
+
+        `move_scope` of the one to the other says that it did.
+        """
+        projects = [project for one in self.scopes().scopes if one.path == path for project in _projects(one)]
+        there = [project for project in projects if os.path.lexists(project)]
+        if len(there) != 1:
+            return ()
+        gone = [project for project in projects if project not in there]
+        return tuple((project.removesuffix(_GIT), there[0].removesuffix(_GIT)) for project in gone)
 
     def undo_scopes(self) -> tuple[Moved, ...]:
         """Take back the last change of scopes that is not taken back yet; what was captured since stays where it is.
@@ -105,11 +131,6 @@ class Scoping(Verbs):
         """
         scopes = self.scopes()
         return self._rescope(scopes.scopes, scopes.undo, undoes=True)
-
-    def command(self, *parts: str) -> str:
-        """A command line for this mind, whichever home the shell is set to."""
-        mind = [] if self._name == "default" else ["--mind", self._name]
-        return shlex.join(["mnemic", *parts, "--home", os.path.abspath(self._home), *mind])
 
     def _rescope(
         self, known: Sequence[Known], changes: tuple[Rescoping, ...], *, undoes: bool = False
@@ -146,3 +167,8 @@ def _moved_from(known: Sequence[Known], old: str, new: str) -> Iterator[MoveProj
                 # What is not there yet, or no longer, is where the other folder's name says.
                 now = _project_at(there) if os.path.isdir(there) else printable(new + str(project).removeprefix(old))
                 yield MoveProject(path=one.path, project=now, was=project)
+
+
+def _projects(one: Known) -> list[str]:
+    """All projects of a scope: its own, and those that were merged into it."""
+    return [project for project in (one.project, *one.projects) if project is not None]

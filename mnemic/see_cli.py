@@ -6,17 +6,19 @@ They read arguments and print; the verbs of `mnemic.mind.Mind` do it. `mnemic.cl
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mnemic.actors.events import KINDS
 from mnemic.actors.times import parse_time
+from mnemic.terminal import Options
 
 if TYPE_CHECKING:
     from mnemic.actors.contract import Clock
     from mnemic.cli import Chosen
+    from mnemic.mind import Mind
 
 __all__ = ["add_see_commands"]
 
@@ -24,8 +26,6 @@ _COLUMNS = 120
 """Of a table that is printed where there is no terminal."""
 _PROGRAM_BYTES = 8192
 """Of a longer text so much is given to a program; `mnemic show` gives all of it."""
-
-Options = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def add_see_commands(cli: click.Group, options: Options, clock: Clock) -> None:
@@ -114,6 +114,8 @@ def _log_given(chosen: Chosen, asked: dict[str, Any], *, own: bool) -> None:
 
     with chosen.open(create=False, asking=True) as mind:
         page = mind.log_given(own=own, **asked)
+        if not page.givings and asked["scope"] not in ("*", ""):
+            _need_scope(mind, asked["scope"])
     entries = [giving_view(one) for one in page.givings]
 
     def lines() -> Iterator[str]:
@@ -123,6 +125,18 @@ def _log_given(chosen: Chosen, asked: dict[str, Any], *, own: bool) -> None:
         yield from _ending(entries, page.more, "nothing that was given", asked)
 
     chosen.say_each(entries, lines)
+
+
+def _need_scope(mind: Mind, scope: str) -> None:
+    """Refuse a scope for which nothing was given, and that is none of those that are there, as the log refuses it.
+
+    Raises:
+        UnknownScope: it is none.
+    """
+    from mnemic.actors.rescoping import scopes_under
+    from mnemic.runtime.projects import clean_scope
+
+    scopes_under(mind.scopes().scopes, clean_scope(scope))
 
 
 def _ending(entries: list[dict[str, Any]], more: bool, what: str, asked: dict[str, Any]) -> Iterator[str]:

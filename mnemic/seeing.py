@@ -25,7 +25,7 @@ from mnemic.actors.times import to_iso
 from mnemic.runtime.projects import clean_scope
 from mnemic.verbs import Verbs
 
-__all__ = ["Seeing"]
+__all__ = ["Seeing", "check_span"]
 
 
 class Seeing(Verbs):
@@ -49,7 +49,7 @@ class Seeing(Verbs):
         Raises:
             UnknownScope, InvalidValue: what was asked for cannot be.
         """
-        _check_span(since, until)
+        check_span(since, until)
         answer = self._ask(
             ListMemories(
                 scope=scope if scope == "*" else clean_scope(scope),
@@ -82,7 +82,7 @@ class Seeing(Verbs):
         Raises:
             InvalidValue: what was asked for cannot be.
         """
-        _check_span(since, until)
+        check_span(since, until)
         answer = self._ask(
             ListGiven(
                 scope=scope if scope == "*" else clean_scope(scope),
@@ -128,11 +128,16 @@ class Seeing(Verbs):
         self.society.tell(NoteGiven(assistant=assistant, session=session, parts=tuple(parts)))
 
 
-def _check_span(since: int | None, until: int | None) -> None:
+def check_span(since: int | None, until: int | None) -> None:
+    """Refuse a span of time that holds nothing.
+
+    Raises:
+        InvalidValue: it is one.
+    """
     if since is not None and until is not None and until <= since:
         raise InvalidValue(
             name="until",
             value=to_iso(until),
-            why=f"nothing lies between {to_iso(since)} and this",
+            why=f"nothing lies at or after {to_iso(since)} and before this",
             expected="a time after the one of since",
         )

@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from mnemic.actors.excerpts import tokens_of
 from mnemic.terminal import counted, sized, written
 
 __all__ = ["giving_lines", "log_lines", "shown_lines", "use_lines"]
@@ -133,10 +134,22 @@ def giving_lines(giving: dict[str, Any]) -> Iterator[str]:
             if size < one["size_bytes"]:
                 yield f"    bytes {one['start_byte']} to {one['start_byte'] + size} of {one['size_bytes']}"
             yield from (f"    | {line}" for line in one["text"].split("\n"))
-        elif giving["text"] is None:
+        elif giving["text"] is None and not one["why"]:
             yield "    its words were not kept yet when it was given"
-    if not giving["memories"]:
+    if _lacks(giving):
+        yield f"  {'the rest of it' if giving['memories'] else 'what was given'} was erased since"
+    elif not giving["memories"]:
         yield "  nothing was found" if giving["text"] is None else "  what it quoted was erased since"
+
+
+def _lacks(giving: dict[str, Any]) -> bool:
+    """Whether some of what was given is not there any more: the owner had it erased."""
+    if giving["text"] is not None:
+        return False
+    words = [one["text"] for one in giving["memories"]]
+    if words and None in words:  # it was composed of them; before that was kept, no reason was either
+        return any(one["why"] for one in giving["memories"])
+    return int(giving["tokens"]) > sum(tokens_of(text.encode("utf-8", "surrogatepass")) for text in words)
 
 
 def _barred(lead: str, text: str) -> Iterator[str]:
@@ -192,7 +205,7 @@ def _kept(shown: dict[str, Any]) -> Iterator[str]:
     by = shown["kept_by"]
     yield str(shown["recorded_at"])
     if by["seq"] is not None:
-        yield f"by {by['author']} as number {by['seq']} of the log"
+        yield f"by the actor {by['author']} as number {by['seq']} of the log"
         if by["code"]:
             yield f"Mnemic {by['code']}"
         if by["machine"]:

@@ -25,7 +25,7 @@ from mnemic.actors.unasked import Telling, given
 from mnemic.answering import hook_answer
 from mnemic.runtime.brief_reader import scope_at, start_material
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.homes import folder_of, open_mind
+from mnemic.runtime.homes import folder_of, locked_mind, naming, open_mind
 from mnemic.runtime.pauses import notices
 from mnemic.runtime.projects import locate
 from mnemic.runtime.schema import check_schema, connect, translated
@@ -37,6 +37,7 @@ _LOCKED = (
     " with `mnemic unlock{named}` in a terminal."
 )
 _KEPT = ", and what happens is kept for later"
+_NOTHING = Briefed(text="", memories=(), tokens=0)
 _OPTIONS = ("--assistant", "--event", "--home", "--mind", "--cwd", "--off")
 
 Note = Callable[[RecordGiven], None]
@@ -81,6 +82,8 @@ def main(arguments: Sequence[str]) -> int:
 def tell_alone(home: Path, mind: str, asked: Brief, noted: Note = lambda _: None) -> Briefed:
     """What an assistant should know at the start of its session, read from the store itself; nothing beside a prompt.
 
+    Of a mind that is locked there is nothing: that it is, is a notice.
+
     Args:
         noted: gets what the log is to keep of it.
 
@@ -89,11 +92,11 @@ def tell_alone(home: Path, mind: str, asked: Brief, noted: Note = lambda _: None
     """
     budget = _telling(home).budget(asked)
     if asked.occasion != "session-start" or not budget:
-        return Briefed(text="", memories=(), tokens=0)
+        return _NOTHING
     try:
         folder, keys = open_mind(home, mind)
-    except MindLocked as error:
-        return _told(_LOCKED.format(kept="" if asked.notices else _KEPT, **error.operands))
+    except MindLocked:
+        return _NOTHING
     with translated(folder.store), closing(connect(folder.store, keys, words_only=True)) as connection:
         connection.execute("BEGIN")  # one state, whatever is written meanwhile
         check_schema(connection, folder.store)
@@ -126,7 +129,10 @@ def _answer(
     unkept: bool,
     noted: Note = lambda _: None,
 ) -> bytes:
-    told_first = notices(folder_of(home, mind).path, SystemClock().now_us(), unkept=unkept)  # hooks have no other clock
+    folder = folder_of(home, mind)
+    told_first = notices(folder.path, SystemClock().now_us(), unkept=unkept)  # hooks have no other clock
+    if locked_mind(home, mind) and _telling(home).budget_tokens:
+        told_first += (_LOCKED.format(kept="" if told_first else _KEPT, named=naming(folder)),)
     return hook_answer(
         assistant, event, cwd, payload, locate, lambda asked: tell_alone(home, mind, asked, noted), told_first
     )
@@ -142,10 +148,6 @@ def _leave_note(home: Path, mind: str, change: RecordGiven) -> None:
         keep(command, bytes(folder), change.session.encode(), None, note(change))
     except Exception as error:  # as a hook does, whatever it is: logged, and the assistant has its answer
         _log(home, type(error).__name__, "what a session was told is not in the log")
-
-
-def _told(text: str) -> Briefed:
-    return Briefed(text=text, memories=(), tokens=tokens_of(text.encode()))
 
 
 def _telling(home: Path) -> Telling:

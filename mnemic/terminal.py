@@ -15,6 +15,7 @@ import click
 from mnemic.actors.errors import MnemicError
 
 __all__ = [
+    "Options",
     "OutputFailed",
     "ask_hidden",
     "at_terminal",
@@ -28,6 +29,8 @@ __all__ = [
     "written",
 ]
 
+Options = Callable[[Callable[..., Any]], Callable[..., Any]]
+"""Gives a command the options that every command has."""
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 
 
@@ -76,6 +79,8 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 def sized(size_bytes: int) -> str:
     """A number of bytes."""
+    if size_bytes < 1000:
+        return counted(size_bytes, "byte")
     return f"{size_bytes / 1e6:.1f} MB" if size_bytes >= 1e5 else f"{size_bytes / 1e3:.1f} kB"
 
 
@@ -146,11 +151,19 @@ def progress_bars(quiet: bool) -> Iterator[Callable[[str, int, int | None], None
         yield lambda what, done, total: None
         return
     bars: dict[str, Any] = {}
+    current = ""
+
+    def end() -> None:
+        """Leave the line of what was done last: once, and where one was drawn, since it writes the end of a line."""
+        if current and bars[current].pos:
+            bars[current].render_finish()
 
     def show(what: str, done: int, total: int | None) -> None:
+        nonlocal current
+        if what != current:
+            end()
+            current = what
         if what not in bars:
-            for bar in bars.values():
-                bar.render_finish()
             bars[what] = click.progressbar(length=total or 0, label=f"{what:>8}", file=sys.stderr)
         bar = bars[what]
         bar.length = total
@@ -159,5 +172,4 @@ def progress_bars(quiet: bool) -> Iterator[Callable[[str, int, int | None], None
     try:
         yield show
     finally:
-        for bar in bars.values():
-            bar.render_finish()
+        end()

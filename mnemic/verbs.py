@@ -6,6 +6,7 @@ Above stand the verbs, by what they are for (`mnemic.seeing`, `mnemic.correcting
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,6 +42,7 @@ class Verbs:
         self._name = name
         self._reopen = reopen
         self._passphrase = passphrase
+        self._line: Callable[[], str | None] = lambda: None
 
     @contextmanager
     def _exclusively(self) -> Iterator[MindFolder]:
@@ -66,7 +68,17 @@ class Verbs:
         """
         from mnemic.locking import keys_for  # here: few verbs need it
 
-        return keys_for(self._home, self._name, passphrase=self._passphrase)
+        return keys_for(self._home, self._name, passphrase=self._passphrase, line=self._line)
+
+    def said_by(self, line: Callable[[], str | None]) -> None:
+        """Have a passphrase that is not known given by this, without a terminal; ``None`` where nobody says it."""
+        self._line = line
+
+    def command(self, *parts: str) -> str:
+        """A command line for this mind, whichever home the shell is set to."""
+        from mnemic.runtime.homes import folder_of, naming
+
+        return shlex.join(["mnemic", *parts]) + naming(folder_of(self._home, self._name))
 
     def _ask(self, message: object, progress: Callable[[int, int | None], None] | None = None) -> object:
         return self.society.ask(message, progress=progress)

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
+from mnemic.runtime.projects import repository_of
+
 __all__ = ["Admission"]
 
 
@@ -28,11 +30,13 @@ class Admission:
 
         Args:
             scopes: every path that its scope goes by.
-            folders: every folder that it goes by; each counts as it is written, and as it is without links.
+            folders: every folder that it goes by; each counts as it is written, as it is without links, and by the
+                repository that it is of.
         """
         if not self._deny and not self._allow:
             return True
-        found = list(dict.fromkeys(name for folder in folders for name in (folder, _resolved(folder))))
+        every = [name for folder in folders for name in (folder, _resolved(folder), repository_of(folder))]
+        found = [name for name in dict.fromkeys(every) if name is not None]
         if self._deny.fit(scopes, found):
             return False
         return not self._allow or self._allow.fit(scopes, found)
@@ -41,7 +45,8 @@ class Admission:
 class _Patterns:
     def __init__(self, patterns: Iterable[str]) -> None:
         given = [pattern.strip() for pattern in patterns]
-        self._folders = [_tidy(os.path.expanduser(one)) for one in given if one.startswith(("/", "~"))]
+        folders = [_tidy(os.path.expanduser(one)) for one in given if one.startswith(("/", "~"))]
+        self._folders = list(dict.fromkeys(name for one in folders for name in (one, _without_links(one))))
         self._scopes = [one.strip("/") for one in given if not one.startswith(("/", "~"))]
 
     def __bool__(self) -> bool:
@@ -67,6 +72,15 @@ def _upwards(name: str) -> Iterator[str]:
 
 def _tidy(pattern: str) -> str:
     return pattern.rstrip("/") or "/"
+
+
+def _without_links(pattern: str) -> str:
+    """A pattern of folders with the links followed that it names in full: most hosts say where they lead to."""
+    place = next((place for place, character in enumerate(pattern) if character in "*?["), None)
+    if place is None or not pattern.startswith("/"):  # of somebody who has no home here
+        return _resolved(pattern)
+    named = pattern[: pattern.rindex("/", 0, place)]
+    return _resolved(named or "/").rstrip("/") + pattern[len(named) :]
 
 
 def _resolved(folder: str) -> str:

@@ -34,14 +34,13 @@ from mnemic.actors.messages import Kept
 from mnemic.runtime.carry_capture import CaptureCarrier
 from mnemic.runtime.carry_erased import ErasedCarrier, next_row
 from mnemic.runtime.carry_scopes import ScopeCarrier
+from mnemic.runtime.carry_spool import Carried
 from mnemic.runtime.scope_reader import project_scope
 from mnemic.runtime.standing import replacement
 from mnemic.runtime.texts import drop_text_if_unused, keep_text, searchable
 
 __all__ = ["Carrier", "encoder_row"]
 
-Carried = tuple[Kept | None, Inverse | None, bool, int | None]
-"""What an `AddMemory` became; the inverse; whether anything was changed; the row of the text it brought."""
 _UNCHANGED: Carried = (None, None, False, None)
 
 

@@ -10,13 +10,11 @@ from typing import Any
 
 import apsw
 
-from mnemic.actors.changes import DropBackup, Inverse, RecordBackup
-from mnemic.actors.messages import Kept
+from mnemic.actors.changes import DropBackup, RecordBackup
+from mnemic.runtime.carry_spool import Carried
 
 __all__ = ["COPY_TABLES", "CopyCarrier"]
 
-Carried = tuple[Kept | None, Inverse | None, bool, int | None]
-"""As in `mnemic.runtime.carry`."""
 
 COPY_TABLES = ("backups",)
 """What is written here alone; it can be made again from the log."""

@@ -10,17 +10,17 @@ from typing import Any
 
 import apsw
 
-from mnemic.actors.changes import AddMemory, Blank, Erased, Inverse, Place, Unlink
+from mnemic.actors.changes import AddMemory, Blank, Erased, Place, Unlink
 from mnemic.actors.events import to_text
-from mnemic.actors.messages import Kept
+from mnemic.runtime.carry_spool import Carried
 
 __all__ = ["ErasedCarrier", "next_row", "words_mark"]
 
-Carried = tuple[Kept | None, Inverse | None, bool, int | None]
-"""As in `mnemic.runtime.carry`."""
 _UNCHANGED: Carried = (None, None, False, None)
 _BY_ID = ("tool_call", "tool_result")
 """Kinds that hosts give ids: one of them that is said once more is another one, and is kept."""
+_WITHOUT_IDS = ("gemini-cli",)
+"""Hosts that give them none: their calls are told apart by their words, as everything else is."""
 
 
 class ErasedCarrier:
@@ -96,7 +96,7 @@ def words_mark(memory: Any, identity: Callable[..., bytes]) -> bytes | None:
     Args:
         memory: what has the fields of `AddMemory` that say who said it, and its text.
     """
-    if memory.kind in _BY_ID:
+    if memory.kind in _BY_ID and memory.assistant not in _WITHOUT_IDS:
         return None
     who = (memory.assistant, memory.session, memory.kind, memory.role)
     said = to_text(memory.text).strip().encode("utf-8", "surrogatepass")

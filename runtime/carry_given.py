@@ -10,14 +10,11 @@ from typing import Any
 
 import apsw
 
-from mnemic.actors.changes import DropGiven, DropRecall, Inverse, RecordGiven, RecordRecall
-from mnemic.actors.messages import Kept
+from mnemic.actors.changes import DropGiven, DropRecall, RecordGiven, RecordRecall
+from mnemic.runtime.carry_spool import Carried
 from mnemic.runtime.texts import drop_text_if_unused, keep_text
 
-__all__ = ["Carried", "GivenCarrier"]
-
-Carried = tuple[Kept | None, Inverse | None, bool, int | None]
-"""As in `mnemic.runtime.carry`."""
+__all__ = ["GivenCarrier"]
 
 
 class GivenCarrier:

@@ -11,16 +11,14 @@ from typing import Any
 
 import apsw
 
-from mnemic.actors.changes import Inverse, MergeScopes, MoveProject, RenameScope, SplitScope
+from mnemic.actors.changes import MergeScopes, MoveProject, RenameScope, SplitScope
 from mnemic.actors.errors import InvalidValue, UnknownScope
-from mnemic.actors.messages import Kept
+from mnemic.runtime.carry_spool import Carried
 from mnemic.runtime.projects import clean_scope
 from mnemic.runtime.scope_reader import project_scope, scopes_at
 
 __all__ = ["SCOPE_TABLES", "ScopeCarrier"]
 
-Carried = tuple[Kept | None, Inverse | None, bool, int | None]
-"""As in `mnemic.runtime.carry`."""
 _UNCHANGED: Carried = (None, None, False, None)
 
 SCOPE_TABLES = ("projects",)

@@ -27,7 +27,7 @@ from mnemic.runtime.capture_reader import SUMS, counted
 __all__ = ["Carried", "SpoolCarrier"]
 
 Carried = tuple[Kept | None, Inverse | None, bool, int | None]
-"""As in `mnemic.runtime.carry`."""
+"""What an `AddMemory` became; the inverse; whether anything was changed; the row of the text it brought."""
 _UNCHANGED: Carried = (None, None, False, None)
 
 

@@ -24,7 +24,7 @@ from mnemic.runtime.carry_erased import words_mark
 from mnemic.runtime.homes import MindFolder
 from mnemic.runtime.keys import Keys
 from mnemic.runtime.opener import Opener
-from mnemic.runtime.relogging import Gone, Healed, forget_answers, recorded, relog, scoped
+from mnemic.runtime.relogging import Gone, Healed, forget_answers, reasons, recorded, relog, scoped
 from mnemic.runtime.runs import quoting
 from mnemic.runtime.schema import backup, cannot_write, connect, lease, translated
 from mnemic.runtime.selecting import select
@@ -50,7 +50,7 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
     after_bytes: int
     """Length of the store now."""
     quoted: int
-    """Records of what was given, and of what was set aside, that quoted them and lost the words."""
+    """Records of what was given, of what was set aside, and reasons, that quoted them and lost the words."""
     spool_files: int
     """Files of the spool from which what was taken in is wiped."""
     aside: tuple[str, ...]
@@ -172,12 +172,13 @@ class _Erasing:
         )
         doomed = [self._doomed(row) for row in rows]
         own = {text for one in doomed for text in (one.text, one.original) if text is not None}
-        queries, texts = self._quoting(own)
+        quoting = self._quoting(own)
         gone = Gone(
             memories={one.id: (one.row, one.identity) for one in doomed},
             sessions=self._emptied_sessions(),
-            queries=queries,
-            texts=texts,
+            queries=frozenset(name for what, name in quoting if what == "query"),
+            reasons=frozenset(name for what, name in quoting if what == "reason"),
+            texts=frozenset(name for what, name in quoting if what == "text"),
         )
         relogged = relog(self._db, gone, lambda done, total: self._progress("log", done, total))
         forget_answers(self._db, gone)
@@ -187,10 +188,10 @@ class _Erasing:
         if relogged.given:
             self._given()
         self._memories(doomed)
-        for text in own | texts:
+        for text in own | gone.texts:
             drop_text_if_unused(self._db, text)
         self._db.execute("UPDATE generation SET number = number + 1")
-        return len(rows), size, len(queries) + len(texts)
+        return len(rows), size, len(quoting)
 
     def _doomed(self, row: int) -> _Doomed:
         found: Any = next(
@@ -207,8 +208,8 @@ class _Erasing:
 
     # --- who quotes them ---------------------------------------------------------------------------------------------
 
-    def _quoting(self, own: set[int]) -> tuple[frozenset[str], frozenset[int]]:
-        """Questions, and rows of texts given or set aside, that hold bytes in a row which only what goes has."""
+    def _quoting(self, own: set[int]) -> set[tuple[str, Any]]:
+        """Questions, reasons, and rows of texts given or set aside, that hold a run which only what goes has."""
         asked = "SELECT DISTINCT query FROM givings WHERE query != ''"
         others = "SELECT text FROM givings WHERE text IS NOT NULL UNION SELECT text FROM aside WHERE text IS NOT NULL"
         staying = (
@@ -216,19 +217,18 @@ class _Erasing:
             " UNION SELECT text FROM originals WHERE memory NOT IN (SELECT row FROM gone)"
         )
 
-        def candidates() -> Iterator[tuple[str | int, bytes]]:
+        def candidates() -> Iterator[tuple[tuple[str, Any], bytes]]:
             for query in self._ones(asked):
-                yield query, query.encode("utf-8", "surrogatepass")
-            yield from ((row, load_text(self._db, row)) for row in self._ones(others))
+                yield ("query", query), query.encode("utf-8", "surrogatepass")
+            for reason in reasons(self._db):
+                yield ("reason", reason), reason.encode("utf-8", "surrogatepass")
+            for row in self._ones(others):
+                yield ("text", row), load_text(self._db, row)
 
-        found = quoting(
+        return quoting(
             candidates(),
-            (load_text(self._db, row) for row in own),
-            (load_text(self._db, row) for row in self._ones(staying)),
-        )
-        return (
-            frozenset(one for one in found if isinstance(one, str)),
-            frozenset(one for one in found if isinstance(one, int)),
+            lambda: (load_text(self._db, row) for row in own),
+            lambda: (load_text(self._db, row) for row in self._ones(staying)),
         )
 
     def _emptied_sessions(self) -> frozenset[str]:
@@ -261,6 +261,8 @@ class _Erasing:
                 )
         for text in gone.texts:
             self._db.execute("UPDATE aside SET text = NULL WHERE text = ?", (text,))
+        for reason in gone.reasons:
+            self._db.execute("UPDATE memories SET retired_reason = '' WHERE retired_reason = ?", (reason,))
         self._db.execute("DELETE FROM originals WHERE memory IN (SELECT row FROM gone)")
         self._db.execute("DELETE FROM scrubbed WHERE memory IN (SELECT row FROM gone)")
 

@@ -149,7 +149,8 @@ def _transcripts(counts: CaptureCounts) -> Check:
     told = f"{counts.transcripts} wait to be taken in now, {counts.transcripts_later} later"
     if not counts.transcripts_failed:
         return Check("transcripts", "ok", told)
-    shown = "; ".join(f"{path}: {why}" for path, why in counts.transcripts_failed[:_NAMED])
+    failed = counts.transcripts_failed[:_NAMED]
+    shown = "; ".join(why if path in why else f"{path}: {why}" for path, why in failed)
     told = (
         f"{counted(len(counts.transcripts_failed), 'transcript')} could not be read ({' '.join(shown.split())}); {told}"
     )

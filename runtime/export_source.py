@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
-from mnemic.actors.errors import NewerSchema, NotAnExport
+from mnemic.actors.errors import NewerExport, NotAnExport
 from mnemic.runtime.export_format import FILES, FORMAT, MANIFEST, VERSION, Manifest
 
 __all__ = ["ExportSource"]
@@ -38,7 +38,7 @@ class ExportSource:
 
         Raises:
             NotAnExport: it is none, a file of it is missing or was changed, or it cannot be read.
-            NewerSchema: a newer version wrote it.
+            NewerExport: a newer version wrote it.
         """
         manifest = _manifest(folder)
         for name in FILES:
@@ -91,7 +91,7 @@ def _manifest(folder: Path) -> Manifest:
         said = json.loads(written)
         known = isinstance(said, dict) and said.get("format") == FORMAT
         if known and isinstance(said.get("version"), int) and said["version"] > VERSION:
-            raise NewerSchema(path=str(path), found=said["version"], known=VERSION)
+            raise NewerExport(path=str(folder), found=said["version"], known=VERSION)
         if known:
             return msgspec.convert(said, Manifest)
     except (ValueError, RecursionError, msgspec.ValidationError) as error:

@@ -70,6 +70,7 @@ class MindPort(Protocol):
         said_at: int | None = None,
         supersedes: bytes | None = None,
         assistant: str = "direct",
+        folder: str | None = None,
     ) -> TextCaptured:
         """Keep a text."""
         ...

@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import re
+import shlex
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -33,6 +34,7 @@ from mnemic.runtime.frames import key_id
 from mnemic.runtime.keyring import (
     KeyCard,
     card_bytes,
+    has_other_key,
     is_locked,
     is_recovery_key,
     new_card,
@@ -42,7 +44,7 @@ from mnemic.runtime.keyring import (
     parse_card,
 )
 from mnemic.runtime.keys import Keys, Secrets, make_key, read_key, run_name, write_private
-from mnemic.runtime.swapping import cannot_write, settle
+from mnemic.runtime.swapping import cannot_write, settle, whole_or_not
 
 if TYPE_CHECKING:
     from mnemic.runtime.store import Store
@@ -56,6 +58,7 @@ __all__ = [
     "make_mind",
     "make_spool",
     "make_whole",
+    "naming",
     "open_mind",
     "read_card",
     "spool_card_bytes",
@@ -210,6 +213,8 @@ def open_mind(home: Path, mind: str, passphrase: str | None = None) -> tuple[Min
         _make_copy(folder)
     except OSError as error:  # whoever only asks need not write; the examination says that hooks cannot
         _log.warning("what the hooks of %s need cannot be made: %s", mind, error)
+    if has_other_key(folder.card, keys):  # replaced meanwhile: what was just written belongs to the one of before
+        return open_mind(home, mind, passphrase)
     return folder, keys
 
 
@@ -220,13 +225,19 @@ def _opened(folder: MindFolder, passphrase: str | None) -> Keys:
     if passphrase is not None:
         return open_by_recovery(card, passphrase, folder.card)
     if is_locked(card):
-        raise locked(folder.path.name)
+        raise locked(folder)
     return open_by_file(card, read_key(folder.key), folder.key)
 
 
-def locked(mind: str) -> MindLocked:
+def locked(folder: MindFolder) -> MindLocked:
     """The error for a mind that is locked."""
-    return MindLocked(mind=mind, named="" if mind == "default" else f" --mind {mind}")
+    return MindLocked(mind=folder.path.name, named=naming(folder))
+
+
+def naming(folder: MindFolder) -> str:
+    """What follows a command that is proposed, for it to mean this mind whichever home the shell is set to."""
+    mind = [] if folder.path.name == "default" else ["--mind", folder.path.name]
+    return " " + shlex.join(["--home", os.path.abspath(folder.path.parent.parent), *mind])
 
 
 def locked_mind(home: Path, mind: str) -> bool:
@@ -320,7 +331,8 @@ def make_whole(home: Path, mind: str, fill: Callable[[MindFolder], None]) -> Min
     except OSError as error:
         raise cannot_write(home, error) from error
     try:
-        fill(draft)
+        with whole_or_not(home):
+            fill(draft)
         os.rename(draft.path, folder.path)
     except OSError as error:
         if folder.path.exists():  # another process made it meanwhile

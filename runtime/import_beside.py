@@ -68,12 +68,17 @@ class Imported(msgspec.Struct, kw_only=True):
     """Memories that are forgotten here from now on, because they were there."""
     superseded: int = 0
     """Memories that are replaced by another one from now on."""
-    contrary: int = 0
-    """Memories that would replace each other here: what this mind said stands."""
+    apart: tuple[tuple[bytes, bytes], ...] = ()
+    """Pairs of ids, where both minds replaced one memory: what stands, which was said later; and what gave way."""
+    contrary: tuple[tuple[bytes, bytes], ...] = ()
+    """Pairs of ids that would replace each other here: what this mind said stands; and what would replace it."""
     given: int = 0
     """Recalls and briefs that were recorded there."""
     scopes: dict[str, str] = msgspec.field(default_factory=dict)
-    """Scopes that have another path here than there, because something else has theirs."""
+    """Scopes that have another path here than there."""
+    same_projects: tuple[str, ...] = ()
+    """Those of them, by their path there, whose project was known here by the other path; of the rest, something else
+    has their path here."""
     same_key: bool = True
     """Whether both minds tell events apart by the same key."""
     erased_there: tuple[bytes, ...] = ()

@@ -2,8 +2,8 @@
 
 In one transaction on a copy of the store, which takes its place afterwards: whole, or not at all. Times are those of
 the export, so that who asks what was known then is answered as the other mind would answer. What was erased here stays
-erased. Below: `mnemic.runtime.export_source`, `mnemic.runtime.import_matching`, and `mnemic.runtime.import_beside` for
-what is not a memory; above: `mnemic.moving`.
+erased. Below: `mnemic.runtime.export_source`, `mnemic.runtime.import_matching`, `mnemic.runtime.import_replacing`, and
+`mnemic.runtime.import_beside` for what is not a memory; above: `mnemic.moving`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import apsw
 import msgspec
 
 from mnemic.actors.changes import AddMemory, Change, MergeScopes, Place, Retire, SplitScope, Supersede
-from mnemic.actors.errors import InvalidValue, NotAnExport
+from mnemic.actors.errors import NotAnExport
 from mnemic.runtime.export_format import ExportedMemory, ExportedScope, words_of
 from mnemic.runtime.export_source import ExportSource
 from mnemic.runtime.import_beside import AUTHOR, BesideMemories, Imported
+from mnemic.runtime.import_replacing import replacing, stands_for
 from mnemic.runtime.keys import Keys
 from mnemic.runtime.scope_reader import project_scope
 from mnemic.runtime.store import Store
@@ -67,7 +68,10 @@ class _Importing(BesideMemories):
         """Take in memories with their scopes, and what was said of them."""
         self._followers: dict[str, str] = {}  # of what is erased here: what replaced it there
         places = {scope.path: scope for scope in self._lines("scopes.jsonl", ExportedScope)}
+        projects = {scope.path: scope.project for scope in places.values() if scope.project is not None}
+        known = {path for path, project in projects.items() if project_scope(self._db, project) is not None}
         links = self._take_memories(places, progress)
+        self.done.same_projects = tuple(sorted(known & self.done.scopes.keys()))
         self._merge_projects(places)
         self._link(links)
 
@@ -155,7 +159,8 @@ class _Importing(BesideMemories):
 
     def _link(self, links: list[ExportedMemory]) -> None:
         """Say what replaced what, and what is forgotten, at the times it was said."""
-        said: list[tuple[int, Change]] = []
+        said: list[tuple[int, Supersede | Retire]] = []
+        apart: list[bytes] = []  # what gives way to what was said later, here or there
         for line in links:
             memory = self._ids[line.id]
             if memory is None:
@@ -169,14 +174,21 @@ class _Importing(BesideMemories):
             key = _once(at, change)
             if self._db.execute("SELECT 1 FROM applies WHERE key = ?", (key,)).get is not None:
                 continue  # an owner who took it back since is not contradicted by what was imported before
-            try:
-                applied = self._apply(at, change, key=key)
-            except InvalidValue:  # the two replace each other in the other direction here
-                self.done.contrary += 1
-                continue
-            if applied.changed == (True,):
-                self.done.superseded += isinstance(change, Supersede)
-                self.done.forgotten += isinstance(change, Retire)
+            if isinstance(change, Supersede):
+                self._replace(change, at, key, apart)
+            elif self._apply(at, change, key=key).changed == (True,):
+                self.done.forgotten += 1
+        self.done.apart = tuple((stands_for(self._db, one), one) for one in dict.fromkeys(apart))
+
+    def _replace(self, change: Supersede, at: int, key: bytes, apart: list[bytes]) -> None:
+        """Have a memory replaced as the export says, unless what was said here is later, or the contrary."""
+        said = replacing(self._db, change.old, change.new, at)
+        if said.contrary:
+            self.done.contrary += ((change.old, change.new),)
+        if said.apart is not None:
+            apart.append(said.apart)
+        if said.change is not None and self._apply(said.at, said.change, key=key).changed == (True,):
+            self.done.superseded += 1
 
     def _newer(self, line: ExportedMemory) -> bytes | None:
         """What replaces a memory here: what did there, or what replaced that where it is erased."""

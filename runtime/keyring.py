@@ -21,8 +21,8 @@ from typing import Literal
 import msgspec
 
 from mnemic.actors.errors import (
+    BadPassphrase,
     DamagedStore,
-    InvalidValue,
     KeyMismatch,
     NewerSchema,
     WrongPassphrase,
@@ -248,7 +248,7 @@ def open_by_passphrase(card: KeyCard, said: str, path: Path) -> Keys:
 
     Raises:
         WrongPassphrase: it opens nothing.
-        InvalidValue: the mind has no passphrase.
+        BadPassphrase: the mind has none.
         DamagedStore: the card is damaged.
     """
     if is_recovery_key(said) and slot_of(card, "recovery") is not None:
@@ -256,7 +256,7 @@ def open_by_passphrase(card: KeyCard, said: str, path: Path) -> Keys:
     slot = slot_of(card, "passphrase")
     if slot is None:
         why = "this mind is opened by its key file, and has none"
-        raise InvalidValue(name="the passphrase", value="this", why=why, expected="none")
+        raise BadPassphrase(why=why, expected="none")
     opened = _opened(card, slot, _stretched(slot, said, path), path)
     if opened is None:
         raise WrongPassphrase(mind=path.parent.name)
@@ -319,11 +319,11 @@ def check_passphrase(said: str) -> str:
     """A passphrase that may lock a mind.
 
     Raises:
-        InvalidValue: it is too short.
+        BadPassphrase: it is too short.
     """
     if len(_normal(said)) < PASSPHRASE_LETTERS:
         expected = f"at least {PASSPHRASE_LETTERS} letters, better several words"
-        raise InvalidValue(name="the passphrase", value="this", why="it is too short", expected=expected)
+        raise BadPassphrase(why="it is too short", expected=expected)
     return said
 
 
@@ -380,9 +380,12 @@ def _opened(card: KeyCard, slot: Slot, key: bytes, path: Path) -> Keys | None:
         written = ChaCha20Poly1305(_wrapping(slot, key)).decrypt(
             sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], _associated(card, slot)
         )
-        return Keys(msgspec.msgpack.decode(written, type=Secrets))
+        keys = Keys(msgspec.msgpack.decode(written, type=Secrets))
     except (InvalidTag, ValueError, msgspec.DecodeError) as error:
         raise DamagedStore(path=str(path), why="what the key seals was altered") from error
+    if keys.check != card.check:
+        raise DamagedStore(path=str(path), why="what the key seals is another card's")
+    return keys
 
 
 def _wrapping(slot: Slot, key: bytes) -> bytes:

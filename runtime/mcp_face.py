@@ -179,6 +179,7 @@ def make_server(minds: Minds, door: Door, clock: Clock, version: str) -> MCPServ
                 said_at=None if said_at is None else parse_time(said_at),
                 supersedes=None if supersedes is None else parse_id(supersedes),
                 assistant="mcp",
+                folder=caller.folder,
             )
             alike = () if caller.off == "recall" else kept.similar  # nothing is told to that session
             similar = [similar_view(one, strict=True) for one in alike]
@@ -303,14 +304,11 @@ def _name(context: Context[Any, Any]) -> str:
 def _note_similar(mind: MindPort, assistant: str, caller: Caller, alike: Sequence[Similar]) -> None:
     """Keep in the log that an assistant was given what is near to a text that it has kept."""
     parts = []
-    for one, memory in zip(alike, mind.get([one.id for one in alike]), strict=True):
-        start = memory.text.find(one.text)  # a stretch of it, verbatim
-        parts.append(Part(memory=one.id, start=start, stop=start + len(one.text), why=_near(one)))
+    for one in alike:
+        near = ", ".join(f"{name} {share:.2f}" for name, share in one.why.items())
+        stop = one.start_byte + len(one.text)
+        parts.append(Part(memory=one.id, start=one.start_byte, stop=stop, why=f"near to what it kept: {near}"))
     mind.note_given(assistant, caller.session, parts)
-
-
-def _near(one: Similar) -> str:
-    return f"near to what it kept: {', '.join(f'{name} {share:.2f}' for name, share in one.why.items())}"
 
 
 def _given(

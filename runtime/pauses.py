@@ -16,10 +16,10 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.errors import MindMissing, StoreReadOnly
+from mnemic.actors.errors import MindMissing, PausesUnreadable, StoreReadOnly
 from mnemic.actors.ports import Span
 from mnemic.actors.times import to_iso
-from mnemic.runtime.homes import MindFolder, folder_of
+from mnemic.runtime.homes import MindFolder, folder_of, naming
 from mnemic.runtime.keys import run_name, write_private
 from mnemic.runtime.swapping import cannot_write
 
@@ -38,6 +38,8 @@ class Pause(msgspec.Struct, frozen=True, kw_only=True):
     """World time at which it ends by itself; ``None`` where somebody has to resume."""
     unread: str = ""
     """Why the file could not be read or understood, where that is all that is known: hooks keep nothing then."""
+    named: str
+    """What has the command that ends it mean this mind; see `mnemic.runtime.homes.naming`."""
 
     def view(self) -> dict[str, Any]:
         """As JSON."""
@@ -45,13 +47,11 @@ class Pause(msgspec.Struct, frozen=True, kw_only=True):
 
     def sentence(self) -> str:
         """That it holds, for whoever might believe that the memory is listening."""
+        ending = f"nothing is captured. `mnemic resume{self.named}` ends that."
         if self.unread:
-            return f"The memory is paused, because {self.unread}: nothing is captured. `mnemic resume` ends that."
+            return f"The memory is paused, because {self.unread}: {ending}"
         ends = "until somebody resumes" if self.until is None else f"until {_second(self.until)}"
-        return (
-            f"The memory is paused, since {_second(self.since)} and {ends}: nothing is captured."
-            " `mnemic resume` ends that."
-        )
+        return f"The memory is paused, since {_second(self.since)} and {ends}: {ending}"
 
 
 def pause_now(mind: Path, now: int) -> Pause | None:
@@ -60,22 +60,30 @@ def pause_now(mind: Path, now: int) -> Pause | None:
     Args:
         now: world time, microseconds.
     """
+    folder = MindFolder(mind)
     try:
-        spans, bad = _read(MindFolder(mind).pauses)
+        spans, bad = _read(folder.pauses)
     except OSError as error:
-        return Pause(since=now, until=None, unread=f"{MindFolder(mind).pauses} cannot be read ({error.strerror})")
+        unread = f"{folder.pauses} cannot be read ({error.strerror})"
+        return Pause(since=now, until=None, unread=unread, named=naming(folder))
     if not spans or not _holds(spans[-1], now):
         return None
     since, until = spans[-1]
-    return Pause(since=since, until=until, unread=f"{MindFolder(mind).pauses} is damaged" if bad else "")
+    unread = f"{folder.pauses} is damaged" if bad else ""
+    return Pause(since=since, until=until, unread=unread, named=naming(folder))
 
 
 def pauses_of(mind: Path) -> list[Span]:
-    """All pauses of a mind, the oldest first. What cannot be read is one that never began to end."""
+    """All pauses of a mind, the oldest first.
+
+    Raises:
+        PausesUnreadable: they cannot be read. Who then took all for paused would let go of what hooks have kept.
+    """
+    path = MindFolder(mind).pauses
     try:
-        return _read(MindFolder(mind).pauses)[0]
-    except OSError:
-        return [(0, None)]
+        return _read(path)[0]
+    except OSError as error:
+        raise PausesUnreadable(path=str(path), why=error.strerror or type(error).__name__) from error
 
 
 def pause(home: Path, mind: str, now: int, for_us: int | None) -> Pause:
@@ -95,7 +103,7 @@ def pause(home: Path, mind: str, now: int, for_us: int | None) -> Pause:
         if spans and _holds(spans[-1], now):
             since = min(spans.pop()[0], now)
         _write(folder, [*spans, (since, until)])
-    return Pause(since=since, until=until)
+    return Pause(since=since, until=until, named=naming(folder))
 
 
 def resume(home: Path, mind: str, now: int) -> Pause | None:

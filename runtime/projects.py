@@ -15,7 +15,7 @@ from mnemic.actors.changes import Place
 from mnemic.actors.errors import BadInput, BadSettings, InvalidValue
 from mnemic.actors.events import printable
 
-__all__ = ["NO_PLACE", "clean_scope", "locate"]
+__all__ = ["NO_PLACE", "clean_scope", "locate", "repository_of"]
 
 NO_PLACE = Place(path="", project=None, found="none")
 """Where what belongs to no project goes."""
@@ -37,6 +37,16 @@ def locate(scope: str | None, folder: str | None, *, anyway: bool = False) -> Pl
     if scope is not None:
         return Place(path=clean_scope(scope), project=None, found="named")
     return _find(folder, anyway=anyway) if folder else NO_PLACE
+
+
+def repository_of(folder: str) -> str | None:
+    """The common git directory of a folder, whatever a ``.mnemic.toml`` there says; ``None`` where it has none."""
+    path = Path(folder)
+    if not path.is_absolute():
+        return None
+    path = _resolved(path)
+    common = next((found for place in (path, *path.parents) if (found := _common_git_folder(place)) is not None), None)
+    return None if common is None else _name(common)
 
 
 def clean_scope(scope: str, name: str = "a scope") -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from mnemic.actors.errors import DamagedStore
+from mnemic.actors.errors import DamagedStore, Rekeyed
 from mnemic.runtime.homes import MindFolder, read_card, spool_card_bytes, write_card
 from mnemic.runtime.keyring import new_card, with_slot
 from mnemic.runtime.keys import Keys, make_key, write_private
@@ -53,13 +53,17 @@ def write_key_file(folder: MindFolder, keys: Keys) -> None:
     """Give a mind a new key file, in place of one that was lost; nothing else changes. The caller holds it alone.
 
     Raises:
+        Rekeyed: it has another key by now.
         DamagedStore: its card cannot be read.
         DiskFull, StoreReadOnly: it cannot be written; the mind is as it was.
     """
+    card = read_card(folder)
+    if card.check != keys.check:  # a slot that seals the keys of before would open nothing
+        raise Rekeyed(path=str(folder.path))
     file = make_key()
     with replacing(folder.path) as draft:
         into = MindFolder(draft.path)
-        write_card(into, with_slot(read_card(folder), keys, file=file))
+        write_card(into, with_slot(card, keys, file=file))
         write_private(into.key, file)
 
 

@@ -37,7 +37,7 @@ from mnemic.actors.changes import (
 )
 from mnemic.actors.messages import Applied
 
-__all__ = ["Gone", "Healed", "Relogged", "forget_answers", "recorded", "relog", "scoped"]
+__all__ = ["Gone", "Healed", "Relogged", "forget_answers", "reasons", "recorded", "relog", "scoped"]
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Logged).decode
@@ -60,6 +60,8 @@ class Gone(NamedTuple):
     """Names of conversations of which nothing is left."""
     queries: frozenset[str]
     """Questions that quote it."""
+    reasons: frozenset[str]
+    """Reasons for which others were forgotten that quote it."""
     texts: frozenset[int]
     """Rows of other texts that quote it: of what was given, and of what was set aside."""
 
@@ -147,7 +149,7 @@ class _Relogging:
             case AddMemory():
                 return self._memory(row)
             case KeepOriginal() | Retire() | Restore():
-                return (Blank(), None, None) if change.memory in memories else row
+                return (Blank(), None, None) if change.memory in memories else self._reasoned(row)
             case Supersede() | Blank():
                 self._note(seq, row, at)
             case AddVectors():
@@ -172,6 +174,19 @@ class _Relogging:
             kept = place if is_first and _touches(self._named, place.path) else None
             return Erased(identity=erased[1], row=erased[0], place=kept), None, None
         return row if place is change.place else (msgspec.structs.replace(change, place=place), row[1], row[2])
+
+    def _reasoned(self, row: Row) -> Row:
+        """A row without the reason for which a memory was forgotten, where that quotes what is erased."""
+        change, inverse = row[0], None if row[1] is None else _decode_inverse(row[1])
+        after = [
+            msgspec.structs.replace(one, reason="")
+            if isinstance(one, Retire) and one.reason in self._gone.reasons
+            else one
+            for one in (change, inverse)
+        ]
+        if after == [change, inverse]:
+            return row
+        return after[0], None if after[1] is None else _encode(after[1]), row[2]
 
     def _place(self, place: Place) -> tuple[Place, bool]:
         """A place with the path that its scope got, and whether it was the first of its scope.
@@ -297,6 +312,16 @@ def recorded(connection: apsw.Connection) -> Iterator[tuple[RecordRecall | Recor
         change = _decode(encoded)
         if isinstance(change, RecordRecall | RecordGiven):  # another's text may say one of the words
             yield change, text, at
+
+
+def reasons(connection: apsw.Connection) -> set[str]:
+    """Reasons for which memories were forgotten, ever."""
+    rows = _pages(
+        connection,
+        "SELECT seq, change FROM log WHERE seq > ? AND instr(change, CAST('retire' AS BLOB)) ORDER BY seq LIMIT ?",
+    )
+    changes = (_decode(encoded) for _, encoded in rows)
+    return {change.reason for change in changes if isinstance(change, Retire)} - {""}
 
 
 def _scoped_paths(connection: apsw.Connection) -> frozenset[str]:

@@ -6,7 +6,7 @@ a gigabyte, a wrong one is found once in ten thousand times, and costs a line of
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TypeVar
 
 import numpy as np
@@ -16,42 +16,63 @@ __all__ = ["RUN_BYTES", "quoting"]
 
 RUN_BYTES = 16
 _BATCH_BYTES = 1 << 20
+_AT_ONCE = 1 << 22  # so many runs that may be shared are held at once: about 200 MB
 _BETWEEN = b"\xff" * RUN_BYTES  # in no UTF-8
-_FILTER_BITS = 22
+_FILTER_BITS = 26
+_SHIFT = np.uint64(64 - _FILTER_BITS)
 _ODD = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
 
 Name = TypeVar("Name", bound=Hashable)
+Texts = Callable[[], Iterable[bytes]]
+"""Gives the same texts each time."""
 
 
-def quoting(candidates: Iterable[tuple[Name, bytes]], gone: Iterable[bytes], staying: Iterable[bytes]) -> set[Name]:
+def quoting(candidates: Iterable[tuple[Name, bytes]], gone: Texts, staying: Texts) -> set[Name]:
     """Names of the candidates that hold sixteen bytes in a row which what goes has, and nothing that stays.
 
+    What is held grows with what may be shared, and that is bounded: where there is more, the texts are read again.
+
     Args:
-        candidates: texts by name; all of them are held at once.
-        gone: texts; read once.
-        staying: texts; read once, and only where a candidate shares something with what goes.
+        candidates: texts by name; read once, one at a time.
+        gone: texts; read twice where a candidate may share something with them.
+        staying: texts; read only where a candidate does.
     """
+    going = np.zeros(1 << _FILTER_BITS, bool)
+    for batch in _batches(gone()):
+        going[_runs(batch) >> _SHIFT] = True
+    found: set[Name] = set()
     names: list[Name] = []
-    owners: list[NDArray[np.int64]] = []
-    hashes: list[NDArray[np.uint64]] = []
+    shared: list[NDArray[np.uint64]] = []
+    count = 0
     for name, text in candidates:
-        found = np.unique(_runs(text))
-        owners.append(np.full(len(found), len(names)))
-        hashes.append(found)
-        names.append(name)
-    if not any(len(one) for one in hashes):
+        runs = _runs(text)
+        runs = np.unique(runs[going[runs >> _SHIFT]])
+        if len(runs):
+            names.append(name)
+            shared.append(runs)
+            count += len(runs)
+        if count >= _AT_ONCE:
+            found |= _alone(names, shared, gone, staying)
+            names, shared, count = [], [], 0
+    return found | _alone(names, shared, gone, staying)
+
+
+def _alone(names: list[Name], shared: list[NDArray[np.uint64]], gone: Texts, staying: Texts) -> set[Name]:
+    """Names of those that have a run which what goes has, and nothing that stays."""
+    if not names:
         return set()
-    every, owner = np.concatenate(hashes), np.concatenate(owners)
-    table = np.unique(every)
+    table, places = np.unique(np.concatenate(shared), return_inverse=True)
     marked = np.zeros(len(table), bool)
     there = np.zeros(1 << _FILTER_BITS, bool)
-    there[table >> np.uint64(64 - _FILTER_BITS)] = True
-    for batch in _batches(gone):
+    there[table >> _SHIFT] = True
+    for batch in _batches(gone()):
         marked[_places(batch, table, there)] = True
     if marked.any():
-        for batch in _batches(staying):
+        for batch in _batches(staying()):
             marked[_places(batch, table, there)] = False
-    return {names[number] for number in np.unique(owner[marked[np.searchsorted(table, every)]])}
+    starts = np.cumsum([0, *(len(one) for one in shared[:-1])])
+    quotes = np.logical_or.reduceat(marked[places], starts)
+    return {name for name, is_quoting in zip(names, quotes, strict=True) if is_quoting}
 
 
 def _runs(text: bytes) -> NDArray[np.uint64]:
@@ -68,7 +89,7 @@ def _runs(text: bytes) -> NDArray[np.uint64]:
 def _places(text: bytes, table: NDArray[np.uint64], there: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Where in a sorted table the runs of a text are."""
     runs = _runs(text)
-    runs = runs[there[runs >> np.uint64(64 - _FILTER_BITS)]]
+    runs = runs[there[runs >> _SHIFT]]
     places = np.searchsorted(table, runs)
     places[places == len(table)] = 0
     found: NDArray[np.int64] = places[table[places] == runs]

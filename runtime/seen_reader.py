@@ -27,11 +27,10 @@ from mnemic.actors.seen import (
 )
 from mnemic.runtime.standing import replacement
 from mnemic.runtime.texts import load_text
-from mnemic.runtime.use_reader import count_use
+from mnemic.runtime.use_reader import WHEN, count_use
 
-__all__ = ["WHEN", "SeenReading", "text_start"]
+__all__ = ["SeenReading", "text_start"]
 
-WHEN = "coalesce(said_at, recorded_at)"
 _CURSOR = re.compile(r"(-?[0-9]{1,19})-([0-9]{1,19})")
 _PAGE_BYTES = 4 << 20
 """A page of what was given ends with the one that makes it longer."""

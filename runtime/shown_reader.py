@@ -13,7 +13,8 @@ import msgspec
 from mnemic.actors.changes import AddMemory, Logged
 from mnemic.actors.messages import Memory
 from mnemic.actors.seen import Link, Shown, UseOf
-from mnemic.runtime.seen_reader import WHEN, text_start
+from mnemic.runtime.seen_reader import text_start
+from mnemic.runtime.use_reader import WHEN
 
 __all__ = ["shown"]
 

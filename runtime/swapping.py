@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mnemic.actors.errors import DiskFull, StoreBusy, StoreReadOnly
+from mnemic.actors.errors import DiskFull, NoRoom, StoreBusy, StoreReadOnly
 
-__all__ = ["LOCK", "Draft", "cannot_write", "exclusive", "replacing", "settle", "shared"]
+__all__ = ["LOCK", "Draft", "cannot_write", "exclusive", "replacing", "settle", "shared", "whole_or_not"]
 
 LOCK = "lock"
 """The file in a mind's folder that is locked."""
@@ -95,7 +95,7 @@ def settle(mind: Path, timeout_s: float = EXCLUSIVE_S) -> None:
     """
     if (mind / _DECIDED).exists():
         with exclusive(mind, timeout_s):
-            _carry_out(mind)
+            pass
 
 
 def _carry_out(mind: Path) -> None:
@@ -122,17 +122,18 @@ def _carry_out(mind: Path) -> None:
 
 @contextmanager
 def exclusive(mind: Path, timeout_s: float = EXCLUSIVE_S) -> Iterator[None]:
-    """Hold a mind alone: nobody has its store open, or opens it.
+    """Hold a mind alone: nobody has its store open, or opens it; what was decided before is carried out by then.
 
     Raises:
         StoreBusy: others had it open all this time.
-        StoreReadOnly: there can be no lock here.
+        StoreReadOnly, DiskFull: there can be no lock here, or it cannot be written.
     """
     descriptor = _opened(mind)
     if descriptor is None:
         raise StoreReadOnly(path=str(mind / LOCK), why="there can be no lock")
     try:
         _take(descriptor, fcntl.LOCK_EX, mind, timeout_s)
+        _carry_out(mind)  # somebody may have been killed since the caller looked
         yield
     finally:
         os.close(descriptor)
@@ -141,18 +142,25 @@ def exclusive(mind: Path, timeout_s: float = EXCLUSIVE_S) -> Iterator[None]:
 def shared(mind: Path, timeout_s: float) -> int | None:
     """Hold a mind with others, until the descriptor is closed; ``None`` where nobody can write, and so replace, it.
 
+    What was decided is carried out by then: a store that is still to be replaced would lose what is written to it.
+
     Raises:
         StoreBusy: somebody held it alone all this time.
+        StoreReadOnly, DiskFull: what was decided cannot be carried out.
     """
-    descriptor = _opened(mind)
-    if descriptor is None:
-        return None
-    try:
-        _take(descriptor, fcntl.LOCK_SH, mind, timeout_s)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
+    while True:
+        settle(mind, timeout_s)
+        descriptor = _opened(mind)
+        if descriptor is None:
+            return None
+        try:
+            _take(descriptor, fcntl.LOCK_SH, mind, timeout_s)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        if not (mind / _DECIDED).exists():
+            return descriptor
+        os.close(descriptor)  # somebody was killed meanwhile
 
 
 def _opened(mind: Path) -> int | None:
@@ -185,6 +193,21 @@ def _flush(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def whole_or_not(path: Path) -> Iterator[None]:
+    """Say of a full disk what it means where a file or folder is written whole or not at all.
+
+    Raises:
+        NoRoom: the disk is full.
+    """
+    try:
+        yield
+    except NoRoom:
+        raise
+    except DiskFull as error:
+        raise NoRoom(path=str(path)) from error
 
 
 def cannot_write(path: Path, error: OSError) -> DiskFull | StoreReadOnly:

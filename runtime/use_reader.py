@@ -11,9 +11,10 @@ import apsw
 
 from mnemic.actors.seen import ProjectUse, Use, UseCounted
 
-__all__ = ["count_use"]
+__all__ = ["WHEN", "count_use"]
 
-_WHEN = "coalesce(said_at, recorded_at)"
+WHEN = "coalesce(said_at, recorded_at)"
+"""World time a memory was said, else kept; the index ``memories_when`` has it."""
 _WEEK_US = 7 * 24 * 3600 * 1_000_000
 _MONDAY_US = 4 * 24 * 3600 * 1_000_000
 """The first Monday of world time."""
@@ -29,7 +30,7 @@ def count_use(connection: apsw.Connection, weeks: int, now: int) -> UseCounted:
     this = (now - _MONDAY_US) // _WEEK_US
     found: dict[str, dict[int, list[int]]] = {}
     kept: list[Any] = connection.execute(
-        f"SELECT c.path, k.week, k.count, k.size FROM (SELECT m.scope AS scope, {_week(_WHEN)} AS week,"
+        f"SELECT c.path, k.week, k.count, k.size FROM (SELECT m.scope AS scope, {_week(WHEN)} AS week,"
         " count(*) AS count, sum(t.size) AS size FROM memories m JOIN texts t ON t.id = m.text GROUP BY 1, 2) k"
         " JOIN scopes c ON c.id = k.scope"
     ).fetchall()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -139,6 +140,9 @@ class ListSpool:
         return [*done, *(offsets.keys() - self.files.keys() - set(done))]
 
 
+_RUNS = itertools.count()
+
+
 class Society:
     """The actors of one mind, wired as the program wires them, with ports that a test may replace."""
 
@@ -198,7 +202,7 @@ class Society:
             [ActorSpec(slot, kind, partial(kind.make, self.ports)) for slot, kind in BUILT_IN.items()],
             clock=self.clock,
             seed=self.keys.seed if seed is None else seed,
-            run=Keys(bytes(32)).check[:8] + str(id(self)),
+            run=f"{Keys(bytes(32)).check[:8]}{next(_RUNS)}",  # never twice: the store answers a key of then as it did
             policy=policy or Policy(first_delay_s=0.0, longest_delay_s=0.0),
         )
 

@@ -136,7 +136,7 @@ def test_transcripts_that_lay_there_are_queued_counted_and_taken_once(made: Path
         assert (answer.queued, answer.known) == (2, 0)
         assert mind.waiting().transcripts == 2
         told = "\n".join(mind.status().capture.lines())
-        assert f"transcripts to take in: 2 now ({sum(path.stat().st_size for path in paths) / 1e3:.1f} kB)" in told
+        assert f"transcripts to take in: 2 now ({sum(path.stat().st_size for path in paths)} bytes)" in told
         assert mind.drain(transcripts=False).new == 0
         asked: list[int] = []
         stopped = mind.drain(lambda: not asked.append(1) and len(asked) < 2)  # type: ignore[func-returns-value]

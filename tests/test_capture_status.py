@@ -97,5 +97,5 @@ def test_the_rest_is_told_where_there_is_something_to_tell(tmp_path: Path) -> No
 
 def test_transcripts_that_wait_for_later_are_told_to_people_and_programs(tmp_path: Path) -> None:
     status = seen(tmp_path, transcripts_later=2)
-    assert list(status.lines())[1:] == ["  transcripts to take in: 0 now (0.0 kB), 2 later"]
+    assert list(status.lines())[1:] == ["  transcripts to take in: 0 now (0 bytes), 2 later"]
     assert msgspec.json.decode(msgspec.json.encode(status))["transcripts_later"] == 2

@@ -380,7 +380,7 @@ def test_what_is_forgotten_is_found_no_more_until_it_is_taken_back(
     assert texts(command("recall", "otter", "--home", home, "--json")) == ["the first otter"]
     assert texts(command("recall", "otter", "--home", home, "--json", "--as-of", "2020-01-01")) == []
     assert "1 of them forgotten: kept, and not found" in command("status", "--home", home).out
-    assert "1 known already were forgotten, and stay so" in command("capture", source, "--home", home).out
+    assert "1 known already was forgotten, and stays so" in command("capture", source, "--home", home).out
 
     again = command("forget", second, "--home", home)
     assert again.out.splitlines()[0] == f"forgotten already: {second} (turn, no scope) the second otter …"
@@ -405,10 +405,27 @@ def test_of_several_one_that_is_not_there_keeps_all_from_being_forgotten(
     misused = command("forget", hit["id"], "--undo", "--reason", "none", "--home", home)
     assert (misused.code, misused.out) == (2, "")
     assert "--reason" in misused.err
-    assert command("forget", "--home", home).code == 2
+    named_none = command("forget", "--home", home)
+    assert named_none.code == 2
+    assert "--before, --forgotten-at. Try 'mnemic forget --help'." in named_none.err
+    unknown = command("forget", "0" * 32, "--home", home)
+    assert "Take the id from `mnemic log`" in unknown.err
 
 
 # --- status, doctor --------------------------------------------------------------------------------------------------
+
+
+def test_one_is_told_as_one(command: Command, home: Path, tmp_path: Path) -> None:
+    transcript = lines(tmp_path / "one.jsonl", turn("an otter"))
+    command("capture", transcript, "--home", home, "--no-meaning")
+    shown = command("status", "--home", home).out
+    assert "1 memory in 1 session, 0 found by meaning\ntexts 8 bytes, kept as " in shown
+    elsewhere = command("capture", transcript, "--home", home, "--scope", "x", "--no-meaning").out
+    assert "1 known already is in another scope, and stays there\n" in elsewhere
+    command("forget", "--before", "2100-01-01", "--home", home)
+    assert "1 known already was forgotten, and stays so\n" in command("capture", transcript, "--home", home).out
+    assert "1 memory erased" in command("forget", "--until", "2100-01-01", "--erase", "--yes", "--home", home).out
+    assert "1 was erased, and stays so\n" in command("capture", transcript, "--home", home).out
 
 
 def test_status_counts_what_is_there(command: Command, example_home: Path) -> None:
@@ -423,6 +440,16 @@ def test_status_counts_what_is_there(command: Command, example_home: Path) -> No
     assert view["encoder"].split() == [load_encoder().implementation, DEFAULT_SHA256[:12]]
     assert view["instructions"] == (backend().removeprefix("native-") if NATIVE else None)
     assert f"embedded by {view['encoder']}, vectors compared by {backend()}\n" in shown
+
+
+def test_what_doctor_looks_at_is_documented(command: Command, home: Path) -> None:
+    command("init", "--home", home)
+    checks = {one["name"] for one in command("doctor", "--home", home, "--json").json["checks"]}
+    documented = (Path(__file__).parents[1] / "docs" / "cli.md").read_text("utf-8").split("## `mnemic doctor`")[1]
+    checks = {"hooks claude-code" if name.startswith("hooks ") else name for name in checks}  # one host for all
+    assert {name for name in checks if f"`{name}`" not in documented} == set()
+    assert "pause" in checks
+    assert "`wiring`, `hooks claude-code`" in documented, "the one where nobody is wired, the other of each that is"
 
 
 def test_doctor_finds_nothing_wrong_with_a_sound_mind(command: Command, example_home: Path) -> None:
@@ -598,7 +625,9 @@ def test_a_capture_of_which_nothing_can_be_read_fails_and_says_so(
 
 
 def test_a_capture_of_what_is_not_there_makes_no_mind(home: Path, command: Callable[..., Outcome]) -> None:
-    assert command("capture", home / "gone.jsonl", "--home", home).code == 2
+    gone = command("capture", home / "gone.jsonl", home / "nope", "--home", home)
+    assert gone.code == 2
+    assert f"{home / 'gone.jsonl'}, {home / 'nope'} cannot be read: No such file or directory." in gone.err
     assert not (home / "minds").exists()
 
 

@@ -46,12 +46,15 @@ def hits(outcome: Outcome) -> list[dict[str, Any]]:
 def test_a_text_is_kept_for_the_project_of_the_folder_and_found(command: Command, home: Path, project: Path) -> None:
     kept = command("remember", TOKEN, "--home", home, "--json").json
     assert kept.keys() == {
-        *("id", "created", "scope", "scope_found", "superseded_by", "retired_at", "similar", "degraded")
+        *("id", "created", "scope", "scope_found", "superseded_by", "retired_at", "erased", "similar", "degraded")
     }
     assert (kept["created"], kept["scope"], kept["scope_found"], kept["similar"]) == (True, "slipway", "git", [])
     (hit,) = hits(command("recall", "token", "--home", home, "--json"))
     assert (hit["id"], hit["kind"], hit["role"], hit["session"]) == (kept["id"], "note", "user", "direct")
     assert f"known already: {kept['id']} in slipway (git)" in command("remember", TOKEN, "--home", home).out
+    elsewhere = command("remember", TOKEN, "--scope", "another", "--home", home).out
+    assert elsewhere.startswith("remembered: ")
+    assert " in another (named)" in elsewhere
 
 
 def test_what_is_named_is_kept_so(command: Command, home: Path) -> None:
@@ -92,7 +95,7 @@ def test_what_was_forgotten_says_so_and_how_it_is_found_again(command: Command, 
     kept = command("remember", TOKEN, "--home", home, "--json").json
     command("forget", kept["id"], "--home", home)
     again = command("remember", TOKEN, "--home", home)
-    assert f"`mnemic forget --undo {kept['id']}` has it found again" in again.out
+    assert f"`mnemic forget --undo {kept['id']} --home {home}` has it found again" in again.out
 
 
 # --- correct ---------------------------------------------------------------------------------------------------------
@@ -168,6 +171,18 @@ def test_a_correction_of_nothing_is_one_sentence(
     assert told in ended.err
     assert ended.err.count("\n") == 1
     assert len(hits(command("recall", "token x", "--home", home, "--json"))) == 1
+
+
+def test_a_correction_that_was_forgotten_is_not_said_to_hold(command: Command, home: Path, project: Path) -> None:
+    old = command("remember", TOKEN, "--home", home, "--json").json["id"]
+    new = command("correct", old, SHORTER, "--home", home, "--json").json["id"]
+    command("forget", new, "--home", home)
+    ended = command("correct", old, SHORTER, "--home", home)
+    assert (ended.code, ended.out) == (2, "")
+    assert f"it was forgotten. Give other words, or have it hold again: mnemic forget --undo {new} --home {home}" in (
+        ended.err
+    )
+    assert command("show", old, "--home", home, "--json").json["memories"][0]["superseded_by"] is None
 
 
 def test_no_correction_makes_a_mind(command: Command, home: Path) -> None:
@@ -273,6 +288,28 @@ def test_what_was_done_is_told_in_lines_with_the_way_back(command: Command, home
     ]
     command("scope", "undo", "--home", home)
     assert command("scope", "undo", "--home", home).out == "nothing is left to take back\n"
+
+
+def test_after_a_merge_a_folder_that_is_gone_is_let_go_by_the_command_that_is_printed(
+    command: Command, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = tmp_path / "shelf", tmp_path / "bookshelf"
+    for folder, text in ((old, TOKEN), (new, SHORTER)):
+        git_project(folder) if folder is old else old.rename(new)
+        monkeypatch.chdir(folder)
+        command("remember", text, "--home", home)
+    monkeypatch.chdir(tmp_path)
+    refused = command("scope", "move", "shelf", "bookshelf", "--home", home).err
+    assert "'bookshelf': it is the project of 'bookshelf'" in refused
+    (merge,) = (part for part in refused.split("`") if part.startswith("mnemic "))
+    merged = command(*shlex.split(merge)[1:]).out.splitlines()
+    assert merged[1] == (f"{old} stays a folder of 'shelf', and nothing is there; if {new} is the same project, moved:")
+    moved = command(*shlex.split(merged[2])[1:]).out.splitlines()
+    assert moved == [
+        f"moved: shelf: {old / '.git'} -> {new / '.git'}",
+        f"to take it back: mnemic scope undo --home {home}",
+    ]
+    assert command("scope", "move", "shelf", new, "--home", home).out == "it is so already\n"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,9 +15,11 @@ import mnemic
 from mnemic.actors.changes import Place
 from mnemic.actors.errors import BadInput, InvalidValue, NoSuchMemory, UnknownScope
 from mnemic.actors.rescoping import Moved
+from mnemic.actors.selecting import Selection
 from mnemic.mind import Mind
 from mnemic.runtime import society
 from mnemic.runtime.clock import ManualClock
+from mnemic.runtime.projects import locate
 from tests.faces import claude_turn, git_project, lines
 from tests.society import START_US, BagEncoder
 
@@ -103,6 +106,21 @@ def test_who_forgets_the_correction_has_the_old_word_again(mind: Mind) -> None:
     assert (hit.id, hit.superseded_by, hit.supersedes) == (old.id, None, ())
 
 
+def test_a_correction_holds_though_the_same_words_were_the_correction_once_and_are_the_past(mind: Mind) -> None:
+    old = mind.remember(TOKEN)
+    ten = mind.correct(old.id, "It lasts ten minutes.")
+    assert mind.correct(old.id, "It lasts ten minutes.") == msgspec.structs.replace(ten, created=False)
+    five = mind.correct(old.id, "It lasts five minutes.")
+    back = mind.correct(old.id, "It lasts ten minutes.")
+    assert back.created
+    assert mind.correct(old.id, "It lasts ten minutes.").id == back.id
+    standing = {hit.id: hit.superseded_by for hit in mind.recall("how long it lasts").hits}
+    assert standing == {old.id: ten.id, ten.id: five.id, five.id: back.id, back.id: None}
+    mind.forget([back.id])
+    again = mind.correct(old.id, "It lasts ten minutes.")
+    assert (again.id, again.created, again.retired_at is None) == (back.id, False, False)
+
+
 def test_a_correction_of_nothing_is_refused(mind: Mind) -> None:
     with pytest.raises(NoSuchMemory):
         mind.correct(bytes(16), "x")
@@ -110,6 +128,30 @@ def test_a_correction_of_nothing_is_refused(mind: Mind) -> None:
     with pytest.raises(InvalidValue):
         mind.correct(old.id, "  ")
     assert mind.get([old.id])[0].superseded_by is None
+
+
+# --- the same words in two projects ----------------------------------------------------------------------------------
+
+
+def test_the_same_words_are_kept_once_in_each_scope(mind: Mind, tmp_path: Path) -> None:
+    here = locate(None, str(tmp_path))
+    odd = Place(path="\ud800", project=None, found="named")
+    kept = {one: mind.remember("We use tabs.", scope=one) for one in ("a", "b", here, "a/x", odd)}
+    assert [one.created for one in kept.values()] == [True] * 5
+    assert [one.scope for one in kept.values()] == ["a", "b", here.path, "a/x", "\\ud800"]
+    mind.forget([kept["a"].id])
+    mind.rename_scope("b", "c")
+    for scope, was in (("a", "a"), ("c", "b"), (here, here), ("a/x", "a/x"), (odd, odd)):
+        again = mind.remember("We use tabs.", scope=scope)
+        assert (again.id, again.created) == (kept[was].id, False)
+    assert mind.remember("We use tabs.", scope="d").created, "that it was forgotten elsewhere says nothing of here"
+    assert [hit.scope for hit in mind.recall("We use tabs.", scope="c").hits] == ["c"]
+
+
+def test_of_what_was_erased_nothing_is_looked_for_that_is_similar(mind: Mind) -> None:
+    mind.erase(Selection(ids=(mind.remember(TOKEN, scope="a").id,)))
+    again = mind.remember(TOKEN, scope="b")
+    assert (again.erased, again.similar, again.degraded) == (True, (), ())
 
 
 # --- alike -----------------------------------------------------------------------------------------------------------
@@ -144,6 +186,7 @@ def test_a_text_is_kept_though_nothing_similar_can_be_looked_for(mind: Mind, mon
 def fill(mind: Mind) -> None:
     for path in ("a", "a/x", "a/y", "b", "b/x"):
         mind.remember(f"An otter in {path}, and a session token for everybody.", scope=path, similar=False)
+    mind.embed()  # else meaning may come between two looks
 
 
 PATHS = st.sampled_from(["a", "a/x", "a/z", "b", "b/x", "c", "c/d"])
@@ -300,6 +343,55 @@ def test_two_scopes_of_one_project_become_one_where_it_moved_before_that_was_sai
     mind.merge_scopes("shelf~2", "shelf")
     assert captured(mind, new, 3) == "shelf"
     assert len(mind.recall("otter", scope="shelf").hits) == 3
+
+
+@pytest.mark.parametrize("into", ["shelf", "books"])
+@pytest.mark.parametrize("by_folder", [True, False])
+def test_what_was_merged_after_it_moved_lets_go_of_the_old_folder(
+    mind: Mind, tmp_path: Path, into: str, by_folder: bool
+) -> None:
+    old = git_project(tmp_path / "shelf")
+    captured(mind, old)
+    new = old.rename(tmp_path / "books")
+    assert captured(mind, new, 2) == "books"
+    gone, there = str(old / ".git"), str(new / ".git")
+    with pytest.raises(InvalidValue) as caught:
+        mind.move_scope("shelf", f"{new}/")
+    assert f"{f'{new}/'!r}: it is the project of 'books'" in str(caught.value)
+    assert mind.command("scope", "merge", "books", "shelf") in caught.value.remedy_text
+    mind.merge_scopes("books" if into == "shelf" else "shelf", into)
+    assert mind.moved_folders(into) == ((str(old), str(new)),)
+    mind.rename_scope(into, "work/books")
+    by_path = not by_folder and into == "shelf"  # a scope whose own folder is the new one is there already
+    moved = mind.move_scope("work/books" if by_path else str(old), new)
+    assert {(one.what, one.path, one.was) for one in moved} >= {("moved", "work/books", gone)}
+    assert {one.what for one in moved} == {"moved"}
+    (scope,) = mind.scopes().scopes
+    assert (scope.path, scope.project, scope.projects, scope.memories) == ("work/books", there, (), 2)
+    assert mind.moved_folders("work/books") == ()
+    assert captured(mind, new, 3) == "work/books"
+    assert captured(mind, git_project(old), 4) == "shelf", "another project"
+    mind.rebuild()
+    assert captured(mind, old, 5) == "shelf"
+    mind.rename_scope("shelf", "other")
+    mind.undo_scopes()
+    with pytest.raises(InvalidValue):
+        mind.undo_scopes()  # the old folder is another scope's by now
+
+
+def test_that_a_folder_was_let_go_is_taken_back(mind: Mind, tmp_path: Path) -> None:
+    old = git_project(tmp_path / "shelf")
+    captured(mind, old)
+    new = old.rename(tmp_path / "books")
+    captured(mind, new, 2)
+    for path, into in (("books", "shelf"), ("shelf", "books")):
+        mind.merge_scopes(path, into)
+        before = mind.scopes().scopes
+        assert mind.move_scope(str(old), new)
+        assert {one.path for one in mind.undo_scopes()} == {into}
+        assert mind.scopes().scopes == before
+        mind.undo_scopes()
+    assert [one.path for one in mind.scopes().scopes] == ["books", "shelf"]
 
 
 def test_a_scope_that_was_named_can_be_given_a_folder(mind: Mind, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from mnemic.runtime.spool_walk import walk
 from mnemic.runtime.views import parse_id, show_id
 from tests.faces import Outcome, git_project, lines, start, turn, until
 from tests.serving import serving
-from tests.test_ambient import prompt
+from tests.test_ambient import hook, prompt
 
 Command = Callable[..., Outcome]
 SECRET = "the combination of the blue safe is 31 left, 7 right, 22 left"
@@ -143,6 +143,26 @@ def test_what_is_erased_is_in_no_file_of_the_home_and_never_comes_back(
         assert not mind.remember(SECRET, session="new").erased, "said anew, elsewhere, it is another memory"
 
 
+def test_a_call_to_which_its_host_gives_no_id_does_not_come_back_from_the_spool_either(
+    home: Path, tmp_path: Path, command: Command
+) -> None:
+    command("init", "--home", home)
+    answered = {"llmContent": f"Output: {SECRET}", "returnDisplay": ""}
+    called = {"tool_name": "run_shell_command", "tool_input": {"command": f"echo {SECRET}"}, "tool_response": answered}
+    about = {"session_id": "s", "hook_event_name": "AfterTool", "cwd": str(tmp_path)}
+    hook(home, "tool", about | called, assistant="gemini-cli")
+    spool, kept = home / "minds" / "default" / "spool", tmp_path / "kept"
+    shutil.copytree(spool, kept)
+    with mnemic.open(home) as mind:
+        assert mind.drain().new == 2
+        assert mind.erase(Selection(scope="*")).memories == 2
+        mind.drain()  # it finds the file gone, and forgets it
+        for file in kept.glob("*.spool"):
+            shutil.copy(file, spool / f"again-{file.name}")
+        assert mind.drain().new == 0
+        assert mind.counts().memories == 0
+
+
 TEXTS = st.text(st.characters(codec=None), min_size=RUN_BYTES, max_size=120)
 
 
@@ -225,7 +245,7 @@ def test_taken_back_is_what_that_one_command_hid_and_nothing_else(command: Comma
     command("forget", first["id"], "--home", filled)
     hidden = command("forget", "--scope", "work", "--yes", "--reason", "old", "--home", filled)
     assert "1 memory forgotten" in hidden.out
-    assert "1 were forgotten already" in hidden.out
+    assert "1 was forgotten already" in hidden.out
     undo = shlex.split(hidden.out.splitlines()[-1].partition(": ")[2])
     assert "1 memory found again" in command(*undo[1:]).out
     assert left(command, filled) == {"second", "third", "fourth"}
@@ -237,7 +257,8 @@ def test_nothing_is_done_where_nobody_can_be_asked(command: Command, filled: Pat
         shown = command("forget", "--scope", "work", *more, "--home", filled)
         assert (shown.code, shown.err) == (2, "")
         assert "the second otter" in shown.out
-        assert shown.out.endswith("nothing was done: nobody is there to be asked; --yes does it\n")
+        nothing = f"nothing was {'erased' if more else 'hidden'}"
+        assert shown.out.endswith(f"{nothing}: nobody is there to be asked; --yes does it\n")
         told = command("forget", "--scope", "work", *more, "--home", filled, "--json")
         assert (told.code, told.json["applied"], told.json["memories"]) == (2, False, 2)
         assert told.json["scopes"] == {"work/boat": 1, "work/boat/deck": 1}
@@ -257,7 +278,7 @@ def test_whoever_sits_there_is_shown_what_goes_and_asked(
     assert shown.code == 0
     assert "2 memories to be erased, for good, of 1 session" in shown.out
     assert "There is no way back. Erase 2 memories?" in shown.out
-    assert ("nothing was done" in shown.out) == (stays == 4)
+    assert ("nothing was erased" in shown.out) == (stays == 4)
     monkeypatch.undo()
     assert len(left(command, filled)) == stays
 
@@ -296,6 +317,46 @@ def test_ids_alone_are_erased_and_are_no_memories_any_more(command: Command, fil
         with pytest.raises(InvalidValue, match="nothing says which"):
             mind.erase(Selection())
         assert mind.survey(Selection(scope="*")).memories == 3
+
+
+def test_who_interrupts_the_question_is_told_that_nothing_was_erased(
+    command: Command, filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import io
+
+    class Interrupted(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+        def readline(self, size: int | None = -1, /) -> str:
+            raise KeyboardInterrupt
+
+    for more, nothing in ((["--erase"], "nothing was erased"), ([], "nothing was hidden")):
+        with monkeypatch.context() as patched:
+            patched.setattr("sys.stdin", Interrupted())
+            shown = command("forget", "--scope", "work", *more, "--home", filled)
+        assert (shown.code, shown.err) == (130, "")
+        assert shown.out.splitlines()[-1] == nothing
+    assert len(left(command, filled)) == 4
+
+
+def test_a_copy_is_named_once_and_one_that_is_gone_is_not_said_to_be_there(
+    command: Command, filled: Path, tmp_path: Path
+) -> None:
+    kept, gone = tmp_path / "kept.bak", tmp_path / "gone.bak"
+    for path in (kept, kept, gone):
+        assert command("backup", path, "--replace", "--home", filled).code == 0
+    gone.unlink()
+    told = command("forget", "--scope", "work", "--erase", "--home", filled, "--json").json
+    assert [(one["path"], one["what"], one["there"]) for one in told["copies"]] == [
+        (str(gone), "backup", False),
+        (str(kept), "backup", True),
+    ]
+    shown = command("forget", "--scope", "work", "--erase", "--yes", "--home", filled).out
+    assert shown.count(f"  backup {kept} of ") == 2, "once before and once after"
+    after = shown[shown.index("still there, and not Mnemic's to remove:") :]
+    assert str(gone) not in after.split(" made at ")[0]
+    assert f"backup made at {gone}, {told['copies'][0]['at']}: not there any more" in after
 
 
 def test_a_copy_of_the_mind_in_the_same_home_is_named(command: Command, filled: Path) -> None:

@@ -261,7 +261,7 @@ def transcripts(user: Path, number: int) -> None:
 def test_transcripts_from_before_are_counted_and_wait_for_a_yes(command: Command, user: Path, home: Path) -> None:
     transcripts(user, 3)
     told = install(command, home, "claude-code").out
-    assert re.search(r"claude-code has 3 transcripts from before: [\d.]+ kB, under a minute in the background", told)
+    assert re.search(r"claude-code has 3 transcripts from before: \d+ bytes, under a minute in the background", told)
     way = "They were not taken in. To do so: mnemic hooks install --assistant claude-code --apply --backfill"
     assert f"{way} --home {home}\n" in told
     again = install(command, home, "claude-code", "--no-backfill", "--recall-prompts", "--mind", "m").out

@@ -11,6 +11,7 @@ import stat
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -116,6 +117,21 @@ def test_init_on_a_terminal_shows_it_without_a_warning(home: Path, say: Say) -> 
     assert RECOVERY.search(shown)
 
 
+def test_a_command_that_is_proposed_means_the_same_mind(home: Path, tmp_path: Path, say: Say) -> None:
+    line, named = WORDS.encode(), ("--home", home, "--mind", "two")
+    way = f"--home {home} --mind two`"
+    made = say("init", "--passphrase", *named, given=line)
+    assert f"`mnemic unlock {way} asks for it" in made.out
+    assert f"`mnemic resume {way} ends that" in say("pause", *named).out
+    assert f"`mnemic unlock {way} in a terminal" in say("recall", "x", *named).err
+    assert say("backup", tmp_path / "x.bak", *named, given=line).code == 0
+    restored = say("restore", tmp_path / "x.bak", "--passphrase", "--replace", *named, given=line)
+    assert f"as before: `mnemic unlock {way}." in restored.out
+    make_mind(home, "plain", SystemClock())
+    refused = say("lock", "--home", home, "--mind", "plain")
+    assert f"`mnemic rekey --passphrase --home {home} --mind plain`" in refused.err
+
+
 def test_init_as_json_has_the_recovery_key_too(command: Command, home: Path) -> None:
     made = command("init", "--home", home, "--json")
     assert RECOVERY.fullmatch(made.json["recovery"])
@@ -144,16 +160,36 @@ def test_a_passphrase_that_cannot_be_makes_no_mind(home: Path, given: bytes, why
     refused = say("init", "--passphrase", "--home", home, given=given)
     assert refused.code == 2
     assert why in refused.err
+    assert "cannot be '" not in refused.err
     assert not (home / "minds").exists()
 
 
+def test_what_opens_a_mind_is_never_quoted_nor_is_a_mind_a_wrong_value(home: Path, say: Say, command: Command) -> None:
+    make_mind(home, "default", SystemClock(), recovery=bytes(32))
+    folder(home).key.rename(home / "key")
+    unsaid = say("unlock", "--recovery", "--home", home)
+    assert unsaid.code == 2
+    assert "What opens the mind was to be said, and nothing was said." in unsaid.err
+    (home / "key").rename(folder(home).key)
+    refused = command("lock", "--home", home)
+    assert refused.code == 2
+    assert "The mind 'default' cannot be locked: its key file opens it whenever somebody asks." in refused.err
+    assert command("backup", home / "x.bak", "--home", home).code == 0
+    word = say("restore", home / "x.bak", "--home", home, "--replace", "--passphrase", given=WORDS.encode())
+    assert word.code == 2
+    assert "The passphrase cannot be taken: no passphrase opens this backup." in word.err
+
+
 def test_init_asks_twice_on_a_terminal_and_shows_nothing_of_it(home: Path) -> None:
-    differing = on_a_terminal("init", "--passphrase", "--home", home, typed=(WORDS, OTHER))
+    differing = on_a_terminal("init", "--passphrase", "--home", home, typed=("short", *(WORDS, OTHER) * 2))
     assert differing.code == 2
-    assert "the two differ" in differing.err
+    assert (
+        "cannot be taken: it is too short. Give at least 8 letters, better several words. Once more." in differing.err
+    )
+    assert differing.err.count("The passphrase cannot be taken: the two that were typed differ.") == 2
     assert not folder(home).path.exists()
-    made = on_a_terminal("init", "--passphrase", "--home", home, typed=(WORDS, WORDS))
-    assert made.code == 0
+    made = on_a_terminal("init", "--passphrase", "--home", home, typed=(WORDS, OTHER, WORDS, WORDS))
+    assert made.code == 0, made
     assert WORDS not in made.out + made.err
     assert open_mind(home, "default", WORDS)
 
@@ -173,6 +209,7 @@ def test_status_and_doctor_say_that_it_is_locked(locked: Path, command: Command)
     told = command("status", "--home", locked)
     assert told.code == 0
     assert "locked: The mind 'default' is locked by its passphrase" in told.out
+    assert "kept for later" not in told.out, "what of the spool is taken in already only the open mind knows"
     view = command("status", "--home", locked, "--json").json
     assert view["locked"]
     assert view["degraded"]
@@ -215,6 +252,34 @@ def test_unlocked_once_everybody_is_answered_until_it_is_locked(locked: Path, sa
         assert "mnemic unlock" in json.dumps(refused)
     assert say("lock", "--home", locked, "--json").json["was_unlocked"] is False
     assert say("recall", "heron", "--home", locked).code == 3
+
+
+@pytest.mark.parametrize("unlocked", [False, True])
+def test_what_works_on_a_whole_mind_takes_its_passphrase_as_a_line(
+    locked: Path, tmp_path: Path, unlocked: bool, say: Say
+) -> None:
+    line = WORDS.encode() + b"\n"
+    if unlocked:
+        assert say("unlock", "--home", locked, given=line).code == 0
+    whole = (
+        ("backup", tmp_path / "own.bak"),
+        ("export", tmp_path / "out"),
+        ("import", tmp_path / "out"),
+        ("forget", "--since", "2000-01-01", "--erase", "--yes"),
+    )
+    for arguments in whole:
+        unsaid = say(*arguments, "--home", locked)
+        assert unsaid.code == 3, unsaid
+        assert "asks for its passphrase each time, and nobody has said it" in unsaid.err
+        assert "mnemic unlock" not in unsaid.err
+        wrong = say(*arguments, "--home", locked, given=b"wrong words\n")
+        assert (wrong.code, "not the passphrase" in wrong.err) == (3, True)
+        done = say(*arguments, "--home", locked, given=line)
+        assert done.code == 0, done
+    assert (
+        say("backup", tmp_path / "two.bak", "--passphrase", "--home", locked, given=f"{OTHER}\n{WORDS}".encode()).code
+        == 0
+    )
 
 
 def test_the_key_is_in_no_file_and_no_log(locked: Path, say: Say) -> None:
@@ -279,7 +344,7 @@ def test_hooks_write_to_a_locked_mind_and_all_of_it_is_taken_in_once_it_is_unloc
 
 
 def test_a_session_s_start_is_told_that_the_memory_is_locked_with_a_process_and_without(locked: Path, say: Say) -> None:
-    def told() -> str:
+    def told() -> tuple[str, str]:
         options = ["--assistant", "claude-code", "--event", "session-start", "--home", str(locked), "--cwd", "/"]
         done = subprocess.run(
             [COMMAND[0], "-P", "-W", "error", "-m", "mnemic.session_start", *options],
@@ -288,16 +353,29 @@ def test_a_session_s_start_is_told_that_the_memory_is_locked_with_a_process_and_
             timeout=60,
             check=True,
         )
-        return str(json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"])
+        return read(json.loads(done.stdout))
 
-    alone = told()
-    assert "is locked by its passphrase" in alone
-    assert "`mnemic unlock`" in alone
-    assert alone.count("\n") == 0
+    def read(answer: dict[str, Any]) -> tuple[str, str]:
+        return answer["hookSpecificOutput"]["additionalContext"], answer["systemMessage"]
+
+    alone, shown = told()
+    sentence = (
+        "Mnemic's memory is locked by its passphrase: nothing from before can be recalled here, and what happens is"
+        f" kept for later. Its owner opens it with `mnemic unlock --home {locked}` in a terminal."
+    )
+    assert (alone, shown) == (f"<mnemic-memory>\n{sentence}\n</mnemic-memory>", f"Mnemic: {sentence}")
     with serving(locked, "--engine", "embedded"):
         asked = hook(locked, "session-start", PAYLOAD, "--ask")
-        assert asked.json["hookSpecificOutput"]["additionalContext"] == alone
+        assert read(asked.json) == (alone, shown)
         assert "locked" not in hook(locked, "prompt", said(2, "what swims?"), "--ask").out
+
+
+def test_a_session_of_a_mind_that_is_locked_and_paused_is_shown_both(locked: Path, say: Say) -> None:
+    paused = say("pause", "--home", locked, "--json").json["paused"]["told"]
+    with serving(locked, "--engine", "embedded"):
+        shown = hook(locked, "session-start", PAYLOAD, "--ask").json["systemMessage"]
+    assert shown.startswith(f"Mnemic: {paused} Mnemic's memory is locked by its passphrase")
+    assert "kept for later" not in shown
 
 
 def test_a_session_that_is_to_be_told_nothing_is_not_told_that_it_is_locked(locked: Path) -> None:
@@ -352,7 +430,8 @@ def test_rekey_changes_the_key_beneath_a_process_that_serves_on(served: Path, sa
     old = folder(served).key.read_bytes()
     pid = ready(served).pid
     done = say("rekey", "--home", served, "--json")
-    assert done.json == {"mind": "default", "key": str(folder(served).key), "recovery": None, "unlocked": False}
+    key = str(folder(served).key)
+    assert done.json == {"mind": "default", "key": key, "recovery": None, "unlocked": False, "not_unlocked": None}
     assert done.err == ""
     assert folder(served).key.read_bytes() != old
     found = say("recall", "heron", "--home", served, "--json").json["hits"]
@@ -387,6 +466,14 @@ def test_from_a_key_file_to_a_passphrase_to_another_and_back(home: Path, command
     with mnemic.open(home) as mind:
         assert mind.recall("heron").hits[0].id == kept.id
     assert command("rekey", "--passphrase", "--key-file", "--home", home).code == 2
+
+
+def test_rekey_says_that_backups_from_before_need_the_old_key(home: Path, tmp_path: Path, command: Command) -> None:
+    mnemic.open(home).close()
+    assert command("backup", tmp_path / "x.bak", "--home", home).code == 0
+    told = command("rekey", "--home", home).out
+    assert "Backups from before still need it (the old key file, passphrase or recovery key): make new ones." in told
+    assert command("restore", tmp_path / "x.bak", "--replace", "--home", home).code == 3
 
 
 def test_a_process_that_had_it_unlocked_has_it_unlocked_after_a_rekey(locked: Path, say: Say) -> None:

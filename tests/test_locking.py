@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import mnemic
-from mnemic import locking, terminal
-from mnemic.actors.errors import InvalidValue, MindLocked, StoreBusy, WrongPassphrase
+from mnemic import local, locking, terminal
+from mnemic.actors.errors import InvalidValue, KeyMismatch, MindLocked, NotServed, StoreBusy, WrongPassphrase
 from mnemic.mind import Mind
 from mnemic.runtime import keyring, swapping
 from mnemic.runtime.clock import SystemClock
@@ -72,6 +73,46 @@ def test_a_mind_goes_on_beneath_the_object_that_changes_its_key(home: Path, tmp_
         assert mind.rekey(key_file=True).key is not None
     with mnemic.open(home) as mind:
         assert mind.recall("heron").hits[0].id == heron.id
+
+
+def test_a_new_recovery_key_is_told_though_the_process_does_not_take_the_new_keys(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise NotServed(home=str(home), why="it ended", log="")
+
+    make_mind(home, "default", SystemClock(), passphrase=WORDS)
+    monkeypatch.setattr(locking, "is_unlocked", lambda *_: True)
+    monkeypatch.setattr(locking, "unlock", refuse)
+    keys = open_mind(home, "default", WORDS)[1]
+    done = locking.rekey(home, "default", keys, SystemClock(), passphrase=OTHER, recovery=True)
+    assert done.recovery is not None
+    assert (done.unlocked, "it ended" in (done.not_unlocked or "")) == (False, True)
+    open_mind(home, "default", done.recovery)
+    with mnemic.open(home, passphrase=OTHER) as mind:
+        assert mind.rekey(passphrase=WORDS).recovery is not None
+
+
+def test_a_mind_whose_key_is_changed_while_it_is_opened_is_opened_by_the_new_one(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_mind(home, "default", SystemClock())
+    find, times = local.found_mind, []
+
+    def late(*given: Any, **named: Any) -> Any:
+        folder, keys = find(*given, **named)
+        if len(times) < changes:
+            times.append(locking.rekey(home, "default", keys, SystemClock()))
+        return folder, keys
+
+    monkeypatch.setattr(local, "found_mind", late)
+    changes = 1
+    with mnemic.open(home) as mind:
+        assert mind.counts().memories == 0
+    changes = 99
+    with pytest.raises(KeyMismatch, match="another one by now"):
+        mnemic.open(home)
+    assert len(times) == 4, "nobody tries for ever"
 
 
 def test_what_cannot_be_changed_leaves_the_mind_open_as_it_was(home: Path) -> None:
@@ -163,8 +204,8 @@ def test_without_a_terminal_nobody_is_asked(home: Path) -> None:
     make_mind(home, "default", SystemClock(), passphrase=WORDS)
     with pytest.raises(MindLocked) as caught:
         locking.keys_for(home, "default")
-    assert "`mnemic unlock`" in caught.value.remedy_text
+    assert f"`mnemic unlock --home {home}`" in caught.value.remedy_text
     make_mind(home, "birds", SystemClock(), passphrase=WORDS)
     with pytest.raises(MindLocked) as caught:
         locking.keys_for(home, "birds")
-    assert "`mnemic unlock --mind birds`" in caught.value.remedy_text
+    assert f"`mnemic unlock --home {home} --mind birds`" in caught.value.remedy_text

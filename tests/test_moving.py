@@ -20,24 +20,28 @@ from mnemic.actors.changes import Erased
 from mnemic.actors.errors import (
     AlreadyThere,
     BackupLocked,
+    DiskFull,
     InvalidValue,
     KeyMismatch,
-    KeyMissing,
     MindLocked,
     NotABackup,
     NotAnExport,
+    SourceUnreadable,
     WrongPassphrase,
     WrongRecoveryKey,
 )
+from mnemic.actors.selecting import Selection
 from mnemic.mind import Mind
 from mnemic.restoring import restore
 from mnemic.runtime import keyring
 from mnemic.runtime.clock import ManualClock, SystemClock
 from mnemic.runtime.homes import MindFolder, make_mind, open_mind
+from mnemic.runtime.hook_files import install_hook_files
 from mnemic.runtime.keyring import recovery_text
 from mnemic.runtime.keys import Keys, write_private
 from mnemic.runtime.schema import connect
 from mnemic.runtime.store import Store
+from mnemic.runtime.views import parse_id, show_id
 from tests.faces import EXAMPLE, Outcome, lines, turn
 from tests.runtime.building import said
 from tests.serving import card_of, ready, serving
@@ -197,7 +201,7 @@ def test_the_key_file_that_is_there_opens_it_and_elsewhere_a_copy_does(recoverab
     assert told == f"Nothing that is here opens the backup {tmp_path / 'k'}."
     write_private(tmp_path / "wrong", bytes(32))
     raises(KeyMismatch, lambda: restore(tmp_path / "k", other, key_file=tmp_path / "wrong"))
-    raises(KeyMissing, lambda: restore(tmp_path / "k", other, key_file=tmp_path / "none"))
+    raises(SourceUnreadable, lambda: restore(tmp_path / "k", other, key_file=tmp_path / "none"))
     assert not list(other.rglob("minds/*"))
     done = restore(tmp_path / "k", other, key_file=key_of(recoverable))
     assert (done.key, done.new_key) == (str(key_of(other)), False)
@@ -322,7 +326,9 @@ def test_backups_and_exports_that_were_made_are_known_to_the_mind_and_to_what_wa
         mind.export(tmp_path / "e")
     assert copies(home) == [(str(tmp_path / "k"), "backup"), (str(tmp_path / "e"), "export")]
     restore(tmp_path / "k", home, replace=True)
-    assert copies(home) == [(str(tmp_path / "k"), "backup")]
+    assert copies(home) == [(str(tmp_path / "k"), "backup"), (str(tmp_path / "e"), "export")]
+    restore(tmp_path / "k", tmp_path / "elsewhere", key_file=key_of(home))
+    assert copies(tmp_path / "elsewhere") == [(str(tmp_path / "k"), "backup")]
 
 
 def copies(home: Path) -> list[tuple[str, str]]:
@@ -347,6 +353,91 @@ def test_what_was_erased_since_a_backup_is_named_and_what_it_never_held_stays_er
     assert done.erased == (one,)
     with closing(connect(folder.store, keys)) as connection:
         assert connection.execute("SELECT identity FROM erased").fetchall() == [(bytes(32),)]
+
+
+def erased_marks(home: Path, passphrase: str | None = None) -> set[bytes]:
+    folder, keys = open_mind(home, "default", passphrase)
+    with closing(connect(folder.store, keys)) as connection:
+        return {identity for (identity,) in connection.execute("SELECT identity FROM erased").fetchall()}
+
+
+def erased_since(home: Path, backup: Path, **opened: Any) -> set[bytes]:
+    """Back up a mind, erase something that is not in the backup, and give the marks that are left of it."""
+    with mnemic.open(otters(home, "one", **opened), **opened) as mind:
+        mind.backup(backup)
+        mind.erase(Selection(ids=(mind.remember("otter two").id,)))
+    marks = erased_marks(home, **opened)
+    assert marks
+    return marks
+
+
+def test_what_was_erased_in_a_locked_mind_stays_erased_when_a_backup_takes_its_place(
+    home: Path, tmp_path: Path
+) -> None:
+    marks = erased_since(home, tmp_path / "k", passphrase=WORDS)
+    assert restore(tmp_path / "k", home, replace=True, passphrase=WORDS).marks_lost is None
+    assert marks <= erased_marks(home, WORDS)
+    with mnemic.open(home, passphrase=WORDS) as mind:
+        mind.rekey(passphrase=OTHER)
+        assert mind.restore(tmp_path / "k", replace=True, passphrase=WORDS).marks_lost is None
+    assert marks <= erased_marks(home, WORDS), "the object knew what opened the mind that was replaced"
+
+
+def test_where_nobody_knows_what_was_erased_that_is_said(command: Command, home: Path, tmp_path: Path) -> None:
+    erased_since(home, tmp_path / "k")
+    copy = tmp_path / "copy"
+    write_private(copy, key_of(home).read_bytes())
+    with mnemic.open(home) as mind:
+        mind.rekey(passphrase=WORDS)
+    told = command("restore", tmp_path / "k", "--replace", "--key-file", copy, "--home", home)
+    assert "What was erased in the mind that was replaced is not known" in told.out
+    assert "is locked" in told.out
+
+
+def test_an_object_that_knows_the_passphrase_restores_by_it(home: Path, tmp_path: Path) -> None:
+    with mnemic.open(otters(home, "one", passphrase=WORDS), passphrase=WORDS) as mind:
+        mind.backup(tmp_path / "k", passphrase=OTHER)
+        assert mind.restore(tmp_path / "k", replace=True).memories == 1
+        assert mind.restore(tmp_path / "k", replace=True, passphrase=OTHER).memories == 1
+        assert mind.recall("otter").hits, "what opens the backup alone did not take the place of what opens the mind"
+        mind.rekey(passphrase=OTHER + OTHER)
+        raises(BackupLocked, lambda: mind.restore(tmp_path / "k", replace=True))
+        raises(MindLocked, lambda: mind.restore(tmp_path / "k", replace=True, passphrase=OTHER))
+    assert texts(home, passphrase=WORDS) == [b"otter one"]
+
+
+def test_a_mind_that_a_key_file_opened_is_restored_beneath_an_object_that_knew_a_passphrase(
+    home: Path, tmp_path: Path
+) -> None:
+    with mnemic.open(otters(home, "one")) as mind:
+        mind.backup(tmp_path / "k", passphrase=OTHER)
+        mind.rekey(passphrase=WORDS)
+        assert mind.restore(tmp_path / "k", replace=True, passphrase=OTHER).new_key
+        assert mind.recall("otter").hits
+        mind.rekey()
+    assert texts(home) == [b"otter one"]
+
+
+def test_a_card_of_the_first_version_leaves_no_copy_of_another_one(home: Path, tmp_path: Path) -> None:
+    old = MindFolder(tmp_path / "old" / "minds" / "default")
+    old.path.mkdir(parents=True)
+    keys = Keys(bytes(range(32)))
+    write_private(old.key, bytes(range(32)))
+    old.card.write_text(json.dumps({"version": 1, "key": "file", "check": keys.check, "made_at_us": 5}))
+    Store.create(old.store, keys).close()
+    with mnemic.open(tmp_path / "old") as mind:
+        mind.backup(tmp_path / "k")
+    restore(tmp_path / "k", otters(home, "one"), replace=True, key_file=old.key)
+    assert not MindFolder(home / "minds" / "default").card_copy.exists()
+
+
+def test_no_copy_is_made_among_the_files_of_the_minds(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(home / "minds" / "default")
+    with mnemic.open(otters(home, "one")) as mind:
+        for inside in (home / "minds" / "default" / "store.db", tmp_path / "link" / "k"):
+            raises(InvalidValue, lambda: mind.backup(inside, replace=True))  # noqa: B023
+            raises(InvalidValue, lambda: mind.export(inside))  # noqa: B023
+        assert [hit.text for hit in mind.recall("otter").hits] == [b"otter one"]
 
 
 # --- the command -----------------------------------------------------------------------------------------------------
@@ -374,8 +465,8 @@ def test_the_command_keeps_and_brings_back(command: Command, home: Path, tmp_pat
     assert (refused.code, "--replace" in refused.err) == (2, True)
     restored = command("restore", tmp_path / "k", "--home", home, "--replace", "--json").json
     assert restored["memories"] == 1
-    keys = {"mind", "folder", "memories", "made_at", "replaced", "key", "new_key", "erased", "took_s"}
-    assert restored.keys() == keys
+    keys = {"mind", "folder", "memories", "made_at", "replaced", "key", "new_key", "erased", "hooked", "marks_lost"}
+    assert restored.keys() == {*keys, "took_s"}
     assert texts(home) == [b"otter one"]
     there = command("restore", tmp_path / "k", "--home", tmp_path / "o", "--key-file", key_of(home))
     assert "which was not there" in there.out
@@ -418,6 +509,44 @@ def test_the_command_exports_in_clear_for_its_owner_alone_and_imports(
     assert (none.code, none.json["code"]) == (2, "not_an_export")
 
 
+def test_a_slip_in_the_recovery_key_is_said_to_be_one(
+    command: Command, recoverable: Path, tmp_path: Path, typed: Callable[[str], None]
+) -> None:
+    with mnemic.open(recoverable) as mind:
+        mind.backup(tmp_path / "k", passphrase=WORDS)
+    typed(f"x{recovery_text(RECOVERY)[1:]}")
+    refused = command("restore", tmp_path / "k", "--recovery", "--home", tmp_path / "a", "--json")
+    assert (refused.code, refused.json["code"]) == (3, "wrong_backup_recovery_key")
+    assert "mistyped" in refused.json["error"]
+    assert f"the backup {tmp_path / 'k'}" in refused.json["error"]
+    assert not (tmp_path / "a").exists()
+
+
+def test_what_is_no_export_makes_no_mind(command: Command, tmp_path: Path) -> None:
+    refused = command("import", tmp_path / "none", "--home", tmp_path / "a", "--json")
+    assert (refused.code, refused.json["code"]) == (2, "not_an_export")
+    assert not (tmp_path / "a").exists()
+
+
+def test_what_was_erased_is_known_though_the_card_of_the_replaced_mind_is_damaged(home: Path, tmp_path: Path) -> None:
+    marks = erased_since(home, tmp_path / "k")
+    (home / "minds" / "default" / "mind.json").write_text("{")
+    assert restore(tmp_path / "k", home, replace=True).marks_lost is None
+    assert marks <= erased_marks(home)
+
+
+def test_what_a_command_proposes_names_the_mind(command: Command, home: Path, tmp_path: Path) -> None:
+    with mnemic.open(home, "work") as mind:
+        one = mind.remember("otter one").id
+        mind.backup(tmp_path / "k")
+        mind.export(tmp_path / "e")
+        mind.erase(Selection(ids=(one,)))
+    told = command("restore", tmp_path / "k", "--replace", "--home", home, "--mind", "work").out
+    proposed = f"mnemic forget --home {home} --mind work --erase {show_id(one)}"
+    assert proposed in told
+    assert command(*proposed.split()[1:], "--yes").code == 0
+
+
 def test_the_command_says_what_came_otherwise(command: Command, home: Path, tmp_path: Path) -> None:
     one, two = tmp_path / "a" / "shelf", tmp_path / "b" / "shelf"
     for folder, into in ((one, tmp_path / "other"), (two, home)):
@@ -429,9 +558,123 @@ def test_the_command_says_what_came_otherwise(command: Command, home: Path, tmp_
     command("export", tmp_path / "e", "--home", tmp_path / "other")
     told = command("import", tmp_path / "e", "--home", home).out
     assert "what was in shelf there is in shelf~2 here" in told
-    assert "mnemic scope merge shelf~2 shelf" in told
-    assert "forgotten and 1 replaced there are so here too" in told
+    assert f"mnemic scope merge --home {home} shelf~2 shelf" in told
+    assert "\n1 replaced there is so here too\n" in told
     assert "another key" in told
+
+
+def test_of_two_corrections_the_command_names_the_one_that_stands_in_both_minds(
+    command: Command, home: Path, tmp_path: Path
+) -> None:
+    with mnemic.open(home) as mind:
+        old = mind.remember("otter old").id
+        mind.backup(tmp_path / "k")
+    other = tmp_path / "other"
+    restore(tmp_path / "k", other, key_file=key_of(home))
+    ids = []
+    for place, text in ((other, "earlier"), (home, "later")):
+        with mnemic.open(place) as mind:
+            ids.append(str(show_id(mind.correct(old, f"otter {text}").id)))
+            mind.export(tmp_path / text)
+    earlier, later = ids
+    for place, text in ((home, "earlier"), (other, "later")):
+        view = command("import", tmp_path / text, "--home", place, "--no-meaning", "--json").json
+        assert (view["apart"], view["contrary"]) == ([[later, earlier]], [])
+        with mnemic.open(place) as mind:
+            assert [one.superseded_by for one in mind.get([parse_id(earlier), parse_id(later)])] == [
+                parse_id(later),
+                None,
+            ]
+    with mnemic.open(home) as mind:
+        mind.correct(old, "otter last")
+        mind.export(tmp_path / "last")
+    third = tmp_path / "third"
+    restore(tmp_path / "k", third, key_file=key_of(home))
+    with mnemic.open(third) as mind:
+        last = str(show_id(mind.correct(old, "otter at last").id))
+    told = command("import", tmp_path / "last", "--home", third, "--no-meaning").out
+    assert f"corrected here and there: {last} was said later and stands, and replaces" in told
+
+
+def test_a_project_that_was_renamed_there_is_said_to_be_the_same(command: Command, home: Path, tmp_path: Path) -> None:
+    folder, other = tmp_path / "shelf", tmp_path / "other"
+    folder.mkdir()
+    for into in (other, home):
+        with mnemic.open(into) as mind:
+            mind.remember(f"otter {into.name}", scope=mind.place_of(str(folder))[1])
+    with mnemic.open(other) as mind:
+        mind.rename_scope("shelf", "boats/shelf")
+        mind.export(tmp_path / "e")
+    told = command("import", tmp_path / "e", "--home", home, "--no-meaning").out
+    assert "what was in boats/shelf there is in shelf here: the same project is called shelf here" in told
+    assert "scope merge" not in told
+
+
+def test_a_restore_says_that_hooks_are_not_there_unless_they_are(command: Command, home: Path, tmp_path: Path) -> None:
+    with mnemic.open(otters(home, "one")) as mind:
+        mind.backup(tmp_path / "k")
+    other, proposed = tmp_path / "o o", "mnemic hooks install --assistant all --apply --home"
+    told = command("restore", tmp_path / "k", "--home", other, "--key-file", key_of(home)).out
+    assert f"{proposed} '{other}'\n" in told
+    install_hook_files(other, "default", SystemClock())
+    again = command("restore", tmp_path / "k", "--home", other, "--replace")
+    assert (again.code, proposed in again.out) == (0, False)
+
+
+def test_what_is_wrong_with_a_restore_is_said_of_the_file_that_it_is_wrong_with(
+    command: Command, recoverable: Path, tmp_path: Path, typed: Callable[[str], None]
+) -> None:
+    with mnemic.open(recoverable) as mind:
+        mind.backup(tmp_path / "k", passphrase=WORDS)
+    none = command("restore", tmp_path / "k", "--key-file", tmp_path / "none", "--home", tmp_path / "a", "--json")
+    assert (none.code, none.json["code"]) == (2, "source_unreadable")
+    assert f"{tmp_path / 'none'} cannot be read: there is no such file" in none.json["error"]
+    missing = command("restore", tmp_path / "no file", "--home", recoverable, "--json")
+    assert (missing.code, missing.json["code"]) == (2, "not_a_backup")
+    for option, said_, code in (
+        ("--recovery", recovery_text(bytes(32)), "wrong_backup_recovery_key"),
+        ("--passphrase", OTHER, "wrong_backup_passphrase"),
+    ):
+        typed(said_)
+        refused = command("restore", tmp_path / "k", option, "--home", tmp_path / "a", "--mind", "copy3", "--json")
+        assert (refused.code, refused.json["code"]) == (3, code)
+        assert f"the backup {tmp_path / 'k'}" in refused.json["error"]
+        assert "copy3" not in refused.json["error"]
+
+
+@pytest.mark.parametrize("verb", ["backup", "export"])
+def test_where_there_is_no_folder_for_a_copy_that_is_said(
+    command: Command, home: Path, tmp_path: Path, verb: str
+) -> None:
+    otters(home, "one")
+    refused = command(verb, tmp_path / "nodir" / "x", "--home", home, "--json")
+    assert (refused.code, refused.json["code"]) == (2, "invalid_value")
+    assert f"there is no folder {tmp_path / 'nodir'}" in refused.json["error"]
+
+
+def test_on_a_full_disk_nothing_is_written_and_that_is_said(
+    command: Command, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mnemic.open(otters(home, "one")) as mind:
+        mind.backup(tmp_path / "k")
+
+    def full(*arguments: object, **named: object) -> None:
+        raise DiskFull(path="deep/within")
+
+    monkeypatch.setattr("mnemic.runtime.archive.backup", full)
+    monkeypatch.setattr("mnemic.runtime.archive.create_file", full)
+    monkeypatch.setattr("mnemic.runtime.exporting._write", full)
+    monkeypatch.setattr("mnemic.runtime.homes.write_card", full)
+    for words, path in (
+        (("backup", tmp_path / "b"), tmp_path / "b"),
+        (("export", tmp_path / "e"), tmp_path / "e"),
+        (("restore", tmp_path / "k", "--replace"), home / "minds" / "default"),
+        (("init", "--mind", "new"), home),
+    ):
+        refused = command(*words, "--home", home, "--json")
+        assert (refused.code, refused.json["code"]) == (3, "no_room"), words
+        assert f"The disk that holds {path} is full: nothing was written" in refused.json["error"]
+    assert texts(home) == [b"otter one"]
 
 
 # --- through the home's process --------------------------------------------------------------------------------------

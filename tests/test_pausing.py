@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import mnemic
-from mnemic.actors.errors import InvalidValue
+from mnemic.actors.errors import InvalidValue, PausesUnreadable
 from mnemic.actors.events import to_text
 from mnemic.actors.times import to_iso
 from mnemic.pausing import span_us
@@ -119,7 +119,7 @@ def test_a_pause_is_said_by_the_commands_that_look_and_ends_when_somebody_resume
     assert (status["paused"], told in status["degraded"]) == (answer["paused"], True)
     assert told in command("recall", "otter", "--scope", "*", "--home", made, "--json").json["degraded"]
     (check,) = [one for one in command("doctor", "--home", made, "--json").json["checks"] if one["name"] == "pause"]
-    assert (check["state"], check["remedy"]) == ("advice", "`mnemic resume` ends that.")
+    assert (check["state"], check["remedy"]) == ("advice", f"`mnemic resume --home {made}` ends that.")
     assert command("resume", "--home", made, "--json").json["ended"] == answer["paused"]
     assert "was not paused" in command("resume", "--home", made).out
     assert PAUSED not in command("status", "--home", made).out + command("recall", "otter", "--home", made).out
@@ -291,6 +291,18 @@ def test_a_session_whose_shell_switched_the_capture_off_is_told_that_it_is_not_r
             assert hook(made, "session-start", started(project), "--ask", MNEMIC_OFF=value) == ""
 
 
+def test_what_hooks_kept_waits_where_nobody_can_tell_when_it_was_paused(made: Path, project: Path) -> None:
+    prompt(made, "the otter before it", project)
+    pauses = made / "minds" / "default" / "pauses"
+    pauses.mkdir()
+    with mnemic.open(made) as mind:
+        with pytest.raises(PausesUnreadable, match="cannot be read"):
+            mind.drain()
+        assert mind.remember("the otter of its owner").created
+    pauses.rmdir()
+    assert kept(made) == ["the otter before it", "the otter of its owner"]
+
+
 def test_a_locked_memory_is_paused_without_its_passphrase_and_promises_nothing(
     home: Path, project: Path, command: Any
 ) -> None:
@@ -331,6 +343,19 @@ def test_what_an_assistant_hands_over_in_a_pause_is_refused_and_it_is_told_why(
         assert assistant.tool(tool_call(5, "memory_status"))["paused"]["told"].startswith(PAUSED)
         assert command("remember", "the otter by hand", "--home", made).code == 0
     assert kept(made) == ["the otter before", "the otter by hand"]
+
+
+def test_an_assistant_hands_nothing_over_from_a_project_that_is_left_out(made: Path, project: Path) -> None:
+    (project / ".mnemic.toml").write_text('scope = "work/shelf"\n')
+    (made / "mnemic.toml").write_text(f'[capture]\ndeny = ["{project}"]\n')
+    prompt(made, "the otter of a hook", project)
+    with mnemic.open(made) as mind:
+        assert mind.drain().left_out == 1
+    with serving(made, "--engine", "embedded"), Assistant(made, project) as assistant:
+        for number, given in enumerate(({}, {"scope": "elsewhere"}), start=2):
+            assistant.send(tool_call(number, "memory_capture", text="the otter", **given))
+            assert refused(assistant.hear()).startswith("left_out: The settings leave the project 'work/shelf' out")
+    assert kept(made) == []
 
 
 @pytest.mark.parametrize(

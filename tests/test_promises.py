@@ -156,7 +156,7 @@ def test_7_windows_of_world_time_are_half_open_and_complete(
 
     last = first + length
     if not length:
-        with pytest.raises(InvalidValue, match="nothing is said at or after"):
+        with pytest.raises(InvalidValue, match="nothing lies at or after"):
             within(first, last)
         return
     expected = {b"otter %d" % number for number, day in enumerate(days) if first <= day < last}

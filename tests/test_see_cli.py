@@ -132,6 +132,8 @@ def test_the_log_is_a_table_for_a_person_that_nothing_in_it_can_steer(
         (["--injected", "--kind", "turn"], "--kind"),
         (["--recalls", "--forgotten"], "--forgotten"),
         (["--injected", "--after", "9"], "the cursor"),
+        (["--injected", "--scope", "work/shelv"], "Did you mean 'work/shelf'"),
+        (["--recalls", "--scope", "nowhere"], "No memory is in the scope 'nowhere'"),
     ],
 )
 def test_what_cannot_be_listed_is_refused(command: Command, shelf: Path, options: list[str], said: str) -> None:
@@ -248,7 +250,7 @@ def test_the_status_tells_memories_bytes_and_tokens_by_project_and_by_week(comma
     assert len(use["weeks"]) == len(books["weeks"]) == 8
     assert (use["weeks"][0]["given"], use["weeks"][0]["tokens"]) == (1, used)
     shown = command("status", "--home", shelf).out
-    assert f"  work/shelf: 2 memories, 0.0 kB, {used} tokens given (1 time) (named)\n" in shown
+    assert f"  work/shelf: 2 memories, 42 bytes, {used} tokens given (1 time) (named)\n" in shown
     assert "by week, from Monday on (UTC):\n" in shown
     assert command("status", "--home", shelf, "--json").json["use"] == use
 

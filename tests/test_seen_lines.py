@@ -135,13 +135,25 @@ def test_what_was_asked_for_is_printed_memory_by_memory() -> None:
         "    | nine",
         "    |  books",
     ]
-    assert list(giving_lines(asked | {"memories": [], "query": ""}))[1:] == ["  nothing was found"]
+    assert list(giving_lines(asked | {"memories": [], "query": "", "tokens": 0}))[1:] == ["  nothing was found"]
     before = part | {"why": "", "start_byte": None, "text": None}
     assert list(giving_lines(asked | {"memories": [before], "query": "", "assistant": ""})) == [
         "2026-11-21T14:05:00Z  to you, session s: recall, of everything, 1 token",
         f"  {ID}: why it was chosen was not kept yet",
         "    its words were not kept yet when it was given",
     ]
+
+
+def test_what_was_erased_since_is_said_to_have_been_and_not_that_nothing_was_found() -> None:
+    part = {"id": ID, "why": "lexical 1.00", "start_byte": 0, "text": "nine books", "size_bytes": 10}
+    asked = GIVING | {"occasion": "recall", "text": None, "memories": [part]}
+    assert list(giving_lines(asked | {"tokens": 3}))[-1] == "    | nine books"
+    assert list(giving_lines(asked | {"tokens": 4}))[-1] == "  the rest of it was erased since"
+    assert list(giving_lines(asked | {"tokens": 4, "memories": []}))[1:] == ["  what was given was erased since"]
+    assert list(giving_lines(GIVING | {"memories": []}))[-1] == "  what it quoted was erased since"
+    told = GIVING | {"text": None}
+    assert list(giving_lines(told))[1:] == [f"  {ID}: a decision", "  the rest of it was erased since"]
+    assert list(giving_lines(told | {"memories": []}))[1:] == ["  what was given was erased since"]
 
 
 def test_of_what_is_shown_everything_that_is_known_is_there() -> None:
@@ -172,7 +184,7 @@ def test_of_what_is_shown_everything_that_is_known_is_there() -> None:
         f"{ID}: user, in work/shelf (git)",
         "  said: 2026-11-21T14:05:00Z",
         "  from: codex, session s (headless), branch main, outcome ok, files a.py b.py, source id 7",
-        "  kept: 2026-11-21T14:05:01Z, by capture as number 4 of the log, Mnemic 1, on m",
+        "  kept: 2026-11-21T14:05:01Z, by the actor capture as number 4 of the log, Mnemic 1, on m",
         "  secrets taken out: token 2; its text from before is kept too",
         "  holds: from 2026-11-21T14:05:00Z to 2026-11-22T00:00:00Z",
         "  forgotten: 2026-11-23T00:00:00Z: wrong",
@@ -196,8 +208,8 @@ def test_use_is_told_by_project_and_of_the_weeks_that_have_any() -> None:
         "weeks": [{"from": "2026-11-16", **none, "memories": 3, "text_bytes": 1590}, {"from": "2026-11-09", **none}],
     }
     assert list(use_lines(use, {"": "none", "shelf": "git"})) == [
-        "  (no scope): 1 memory, 0.1 kB (none)",
-        "  (asked of everything): 0 memories, 0.0 kB, 1 token given (1 time)",
+        "  (no scope): 1 memory, 90 bytes (none)",
+        "  (asked of everything): 0 memories, 0 bytes, 1 token given (1 time)",
         "  shelf: 2 memories, 1.5 kB, 300 tokens given (3 times) (git)",
         "by week, from Monday on (UTC):",
         "  2026-11-16: 3 memories, 1.6 kB",

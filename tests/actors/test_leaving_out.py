@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mnemic.actors.ambient import QueueTranscripts
 from mnemic.actors.changes import Place
-from mnemic.actors.errors import CapturePaused, LeftOut
+from mnemic.actors.errors import CapturePaused, LeftOut, PausesUnreadable
 from mnemic.actors.events import Event, Happening, Record, Silence
 from mnemic.actors.leaving_out import marks, mode_of, paused_at, root_of, rules
 from mnemic.actors.ports import Extent, Span
@@ -114,6 +114,28 @@ def test_a_pause_in_a_session_changes_nothing_of_what_is_kept_of_the_rest(
         assert sorted(society.texts()) == sorted(outside)
 
 
+def test_where_nobody_can_tell_when_it_was_paused_nothing_is_let_go_of(tmp_path: Path) -> None:
+    unreadable = True
+
+    def pauses() -> Sequence[Span]:
+        if unreadable:
+            raise PausesUnreadable(path="/pauses", why="Too many open files")
+        return ()
+
+    sources = {"/a": turns(["from a transcript"], session="other")}
+    with opened(tmp_path, ports={"pauses": pauses}, sources=sources) as society:
+        society.spool.write(record(["from a hook"], at=START_US))
+        with pytest.raises(PausesUnreadable):
+            drained(society)
+        with pytest.raises(PausesUnreadable):
+            society.keep("from a tool", assistant="mcp")
+        assert society.keep("its owner's word").created, "who asks for it is not asked about pauses"
+        assert society.recall("word", observe=True).hits
+        unreadable = False
+        taken_by_itself(society, "/a")
+        assert sorted(society.texts()) == [b"from a hook", b"from a transcript", b"its owner's word"]
+
+
 def test_what_an_assistant_hands_over_in_a_pause_is_refused_and_what_its_owner_does_is_kept(tmp_path: Path) -> None:
     with left(tmp_path, pauses=((0, 5), (START_US - 1, START_US + 3_600_000_000))) as society:
         with pytest.raises(CapturePaused, match="until 2025-10-09T09:53:20Z: nothing is captured"):
@@ -197,6 +219,22 @@ def test_what_is_denied_never_reaches_the_store_by_any_way(tmp_path: Path) -> No
         assert waiting(society).transcripts_later == waiting(society).transcripts == 0
     store = b"".join(path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file())
     assert b"hidden" not in store
+
+
+def test_an_assistant_that_works_where_nothing_is_captured_hands_nothing_over_under_another_name(
+    tmp_path: Path,
+) -> None:
+    secret, fine = tmp_path / "secret", tmp_path / "fine"
+    for folder in (secret, fine):
+        folder.mkdir()
+        (folder / ".mnemic.toml").write_text(f'scope = "work/{folder.name}"\n')
+    for deny in (str(secret), "work/secret"):
+        with left(tmp_path / f"home-{len(deny)}", deny=[deny]) as society:
+            for place in (WORK, Place(path="work/secret", project=None, found=".mnemic.toml")):
+                with pytest.raises(LeftOut, match="the project 'work/s"):
+                    society.keep("hidden", assistant="mcp", place=place, folder=str(secret))
+            assert society.keep("seen", assistant="mcp", place=WORK, folder=str(fine)).created
+            assert society.keep("its owner's", place=WORK, folder=str(secret)).created
 
 
 def test_where_some_are_allowed_only_those_are_captured(tmp_path: Path) -> None:

@@ -179,6 +179,7 @@ def test_what_was_given_is_filtered_and_paged(society: Society) -> None:
     assert [one.session for one in recorded(society, 3, scope="work").givings] == ["s4", "s2", "s1"]
     assert [one.session for one in recorded(society, 2, scope="work/shelf").givings] == ["s4", "s1"]
     assert society.ask(ListGiven(scope="wor")).givings == ()
+    assert society.ask(ListGiven(session="\udcff", scope="\udcff")).givings == ()  # no store takes that
     at = every.givings[2].at
     assert [one.session for one in recorded(society, 1, since=at, until=at + 1).givings] == ["s2"]
     for asked in ({"after": "x"}, {"limit": 0}):

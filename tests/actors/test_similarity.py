@@ -138,6 +138,8 @@ def test_a_long_text_that_holds_the_note_is_named_by_its_window_and_shown_there(
     (found,) = similar(society, TOKEN).similar
     assert (found.id, found.size_bytes, list(found.why)) == (old.id, len(long), ["meaning"])
     assert b"session token" in found.text
+    assert long.encode()[found.start_byte :].startswith(found.text)
+    assert found.start_byte > 0
     assert len(found.text) <= 400
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import stat
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from mnemic.hooks.file_edits import there
 from mnemic.hooks.hosts import HOSTS
 from mnemic.hooks.json_edits import JsonText
 from mnemic.hooks.wiring import diff_of, plan_uninstall, read_text
-from mnemic.hooks.wiring_record import Record
+from mnemic.hooks.wiring_record import HostTrace, Record
 from mnemic.runtime.clock import ManualClock
 from tests.hooks.wirings import CASES, ENDINGS, FIXTURES, START_US, User, user
 
@@ -235,6 +236,49 @@ def test_an_uninstall_without_the_record_takes_out_what_is_known_by_its_command(
     assert "mnemic" not in json.dumps(held)
     assert held["Stop"] == json.loads(before[".codex/hooks.json"])["hooks"]["Stop"]
     assert one.files()[".codex/config.toml"] == before[".codex/config.toml"]
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("host", ASSISTANTS)
+def test_a_home_that_was_restored_takes_what_is_there_for_its_own(tmp_path: Path, host: str, known: bool) -> None:
+    one = user(tmp_path, host)
+    one.install()
+    wired = one.files()
+    (one.wiring.home / "hooks.json").unlink()
+    if known:  # a record that names the host and none of its files
+        record = Record(one.wiring.home, ManualClock(START_US))
+        record.hosts[host] = HostTrace("default", False, {})
+        record.save()
+    shutil.rmtree(one.wiring.home / "backups", ignore_errors=True)
+    assert set(one.again().install()) == {"unchanged"}
+    assert one.files() == wired
+    assert set(one.again().install()) == {"unchanged"}
+    one.again().uninstall()
+    assert one.files() == {}
+
+
+@pytest.mark.parametrize(("host", "case"), [one for one in CASES if one[1] == "plain"])
+def test_what_else_is_in_the_files_of_a_restored_home_stays(tmp_path: Path, host: str, case: str) -> None:
+    one = user(tmp_path, host, case)
+    before = one.files()
+    one.install()
+    (one.wiring.home / "hooks.json").unlink()
+    one.again().install()
+    one.again().uninstall()
+    after = one.files()
+    assert after.keys() == before.keys()
+    differing = {path for path in before if after[path].split() != before[path].split()}
+    if host == "claude-code":  # what its user has listed too, and what is empty: nobody can tell whose it was
+        (path,) = differing
+        was = json.loads(before[path])
+        was["permissions"]["allow"].remove("mcp__mnemic__memory_get")
+        assert was["hooks"].pop("SessionStart") == []
+        assert json.loads(after[path]) == was
+    elif host == "opencode":  # and a default that stands among his own stays
+        (path,) = differing
+        assert after[path].replace(b'  "$schema": "https://opencode.ai/config.json",\n', b"") == before[path]
+    else:
+        assert not differing
 
 
 def test_a_backup_that_its_user_removed_is_not_needed(tmp_path: Path) -> None:

@@ -124,8 +124,10 @@ def test_what_somebody_edited_is_told_from_what_is_missing(tmp_path: Path) -> No
     seen = status(one)
     assert (seen.events["reply"], seen.events["session-end"], seen.events["prompt"]) == ("differs", "missing", "wired")
     assert seen.lacking == ["reply", "session-end", "instructions"]
-    assert seen.remedy == "mnemic hooks install --assistant claude-code --apply"
-    assert status(one, one.again(recall_prompts=True, mind="w").wiring).remedy.endswith("--recall-prompts --mind w")
+    assert seen.remedy == f"mnemic hooks install --assistant claude-code --apply --home {one.wiring.home}"
+    assert status(one, one.again(recall_prompts=True, mind="w").wiring).remedy.endswith(
+        f"--recall-prompts --home {one.wiring.home} --mind w"
+    )
 
 
 def test_a_broken_file_is_said_and_the_rest_is_looked_at(tmp_path: Path) -> None:
@@ -197,7 +199,7 @@ def test_the_doctor_names_hosts_that_are_here_and_not_wired(tmp_path: Path) -> N
     one = user(tmp_path, "cursor", "plain")
     found = checks(one)
     assert {name: check.state for name, check in found.items()} == {"hooks cursor": "advice"}
-    assert found["hooks cursor"].remedy == "mnemic hooks install --assistant cursor --apply"
+    assert found["hooks cursor"].remedy == f"mnemic hooks install --assistant cursor --apply --home {one.wiring.home}"
 
 
 def test_the_doctor_sees_a_whole_wiring_and_a_broken_one(tmp_path: Path) -> None:

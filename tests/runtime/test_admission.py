@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.runtime.admission import Admission
+from tests.faces import git_project
 
 NAMES = st.lists(st.sampled_from(["a", "b", "ab"]), min_size=1, max_size=3).map("/".join)
 
@@ -51,9 +52,35 @@ def test_a_folder_counts_by_its_own_name_and_by_the_one_that_its_link_leads_to(t
     for pattern in ("real", "link"):
         admission = Admission([], [str(tmp_path / pattern)])
         assert not admission.admits([], [str(tmp_path / "link" / "sub")])
-    assert Admission([], [str(tmp_path / "link")]).admits([], [str(tmp_path / "real")]), (
-        "which links there are, none knows"
-    )
+        assert not admission.admits([], [str(tmp_path / "real" / "sub")]), "hosts say where a link leads to"
+
+
+@pytest.mark.parametrize("pattern", ["~*", "~nobody-of-that-name/*", "/*", "/?", "/nul\0/*"])
+def test_any_pattern_can_be_taken(pattern: str) -> None:
+    assert Admission([], [pattern]).admits(["work"], ["/some/folder"]) == (pattern != "/*")
+
+
+def test_a_worktree_elsewhere_counts_as_its_repository_whatever_its_scope_is_called(tmp_path: Path) -> None:
+    main, tree = git_project(tmp_path / "acme"), tmp_path / "elsewhere" / "trial"
+    (main / ".git" / "worktrees" / "trial").mkdir(parents=True)
+    (main / ".git" / "worktrees" / "trial" / "commondir").write_text("../..\n")
+    (main / ".git" / "worktrees" / "trial" / "HEAD").write_text("ref: refs/heads/trial\n")
+    (tree / "src").mkdir(parents=True)
+    (tree / ".git").write_text(f"gitdir: {main}/.git/worktrees/trial\n")
+    (tree / ".mnemic.toml").write_text('scope = "work/boat"\n')
+    admission = Admission([], [str(main)])
+    assert not admission.admits(["work/boat"], [str(tree / "src")])
+    assert admission.admits(["work/boat"], [str(tmp_path / "elsewhere")])
+
+
+@pytest.mark.parametrize("rest", ["", "/", "/*", "/s?b", "/su[b]"])
+def test_a_pattern_that_leads_through_a_link_fits_what_is_behind_it(tmp_path: Path, rest: str) -> None:
+    (tmp_path / "real" / "sub").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("real")
+    admission = Admission([], [f"{tmp_path}/link{rest}"])
+    assert not admission.admits([], [f"{tmp_path}/real/sub"])
+    assert not admission.admits([], [f"{tmp_path}/link/sub"])
+    assert admission.admits([], [f"{tmp_path}/other/sub"])
 
 
 @given(st.lists(NAMES, max_size=3), st.lists(NAMES, max_size=3), NAMES)

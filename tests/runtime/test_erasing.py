@@ -162,7 +162,8 @@ def changes_of(step: int, what: tuple[str, Any], there: list[int]) -> list[Chang
         old, new = given
         return [Supersede(old=id_of(old), new=id_of(new))]
     if name in ("retire", "restore"):
-        return [Retire(memory=id_of(given), reason="why") if name == "retire" else Restore(memory=id_of(given))]
+        reason = f"as {own(given % 9 + 1)} says"  # who forgets one may quote another
+        return [Retire(memory=id_of(given), reason=reason) if name == "retire" else Restore(memory=id_of(given))]
     if name == "original":
         return [KeepOriginal(memory=id_of(given), text=f"{own(given)} with its secret {own(given + 100)}".encode())]
     if name == "vectors":
@@ -319,6 +320,18 @@ def test_a_correction_of_a_correction_stands_for_the_first_word_once_the_one_bet
     assert [row[18:21] for row in mind.held()["memories"] if row[1] != id_of(3)] == [(1_000_000, 3, 9)] * 2
     stubs = [one for one in mind.log() if isinstance(one, Blank)]
     assert [sorted(one.links) for one in stubs] == [[], [], [(id_of(1), id_of(3)), (id_of(4), id_of(3))]]
+
+
+def test_a_reason_that_quotes_what_is_erased_goes_and_the_others_stay(mind: Mind) -> None:
+    mind.apply(*(memory(n, own(n).encode()) for n in (1, 2, 3, 4)))
+    mind.apply(*(Retire(memory=id_of(n), reason=f"as {own(1)}") for n in (2, 3)), Retire(memory=id_of(4), reason="why"))
+    mind.apply(Restore(memory=id_of(3)))
+    assert mind.erase(1).quoted == 1
+    assert own(1).encode() not in opened(mind.folder.store)
+    retired = [(row[1], row[-1]) for row in mind.held()["memories"]]
+    assert len(retired) == 3
+    reasons = [one.reason for one in mind.log() if isinstance(one, Retire)]
+    assert reasons == ["", "", "why"]
 
 
 def test_the_log_keeps_a_keyed_hash_and_its_numbers(mind: Mind) -> None:

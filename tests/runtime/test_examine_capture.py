@@ -104,6 +104,17 @@ def test_records_that_were_not_understood_are_shown_with_host_event_and_reason(e
     assert "secret" not in check.detail
 
 
+def test_a_transcript_that_could_not_be_read_is_named_once(examined: Examined) -> None:
+    for path, why in (("/t/one", "/t/one cannot be read: it went"), ("/t/two", "it went")):
+        examined.apply(QueueTranscript(path=path, format="codex", due_at=0, changed_at=0))
+        examined.apply(FinishTranscript(path=path, size_bytes=0, why=why))
+    check = examined.checks()["transcripts"]
+    assert sorted(check.detail[check.detail.index("(") + 1 : check.detail.index(")")].split("; ")) == [
+        "/t/one cannot be read: it went",
+        "/t/two: it went",
+    ]
+
+
 def test_torn_places_alone_are_told_of(examined: Examined) -> None:
     examined.apply(AdvanceSpool(file=bytes(16), offset=9, records=4, torn=1))
     check = examined.checks()["records"]

@@ -36,9 +36,10 @@ from mnemic.actors.changes import (
     SilenceSession,
     Supersede,
 )
-from mnemic.actors.errors import BadInput, NewerSchema, NotAnExport
+from mnemic.actors.errors import BadInput, NewerExport, NotAnExport
 from mnemic.actors.events import Event
 from mnemic.actors.identities import identity_of
+from mnemic.errors import exit_code
 from mnemic.runtime.export_format import FILES, MANIFEST, KnownBy, Manifest, Sheet
 from mnemic.runtime.export_source import ExportSource
 from mnemic.runtime.exporting import export_to
@@ -295,8 +296,52 @@ def test_minds_that_say_the_contrary_keep_what_they_said(place: Stores) -> None:
     there = place.store([*both, Supersede(old=id_of(1), new=id_of(2))])
     here = place.store([*both, Supersede(old=id_of(2), new=id_of(1))])
     done = place.take(here, place.export(there))
-    assert (done.contrary, done.superseded) == (1, 0)
+    assert (done.contrary, done.superseded) == (((id_of(1), id_of(2)),), 0)
     assert [("superseded_by" in line) for line in sheets(place.export(here))["memories.jsonl"]] == [False, True]
+
+
+def standing(place: Stores, path: Path) -> set[int]:
+    """Numbers of the memories that nothing replaces."""
+    found = sheets(place.export(path))["memories.jsonl"]
+    return {int(line["id"].replace("-", ""), 16) for line in found if "superseded_by" not in line}
+
+
+def test_of_two_corrections_of_one_memory_the_later_one_stands_in_both_minds(place: Stores) -> None:
+    old = memory(1)
+    later = place.store([old, memory(2), memory(2), Supersede(old=id_of(1), new=id_of(2))])
+    earlier = place.store([old, memory(3), Supersede(old=id_of(1), new=id_of(3))])
+    exported = place.export(later), place.export(earlier)
+    done = place.take(later, exported[1]), place.take(earlier, exported[0])
+    assert [one.apart for one in done] == [((id_of(2), id_of(3)),)] * 2
+    assert [one.superseded for one in done] == [1, 1]
+    assert standing(place, later) == standing(place, earlier) == {2}
+    exported = place.export(later), place.export(earlier)
+    again = place.take(later, exported[1]), place.take(earlier, exported[0])
+    assert [(one.superseded, one.apart, one.contrary) for one in again] == [(0, (), ())] * 2
+
+
+@settings(max_examples=30)
+@given(
+    one=st.lists(st.integers(0, 40), min_size=1, max_size=4, unique=True),
+    other=st.lists(st.integers(0, 40), min_size=1, max_size=4, unique=True),
+)
+def test_however_often_both_corrected_it_both_come_to_what_was_said_last(
+    place: Stores, one: list[int], other: list[int]
+) -> None:
+    paths = []
+    for first, times in ((10, one), (20, other)):
+        path, last = place.store([memory(1)]), 1
+        with closing(Store.open(path, KEYS)) as store:
+            for number, at in enumerate(sorted(times), first):
+                link = Supersede(old=id_of(last), new=id_of(number))
+                apply(store, memory(number), link, at=2_000_000 + at)
+                last = number
+        paths.append(path)
+    exported = [place.export(path) for path in paths]
+    place.take(paths[0], exported[1])
+    place.take(paths[1], exported[0])
+    ends = ((max(one), 9 + len(one)), (max(other), 19 + len(other)))
+    assert standing(place, paths[0]) == standing(place, paths[1]) == {max(ends)[1]}
 
 
 def test_what_its_owner_took_back_since_stays_taken_back(place: Stores) -> None:
@@ -312,13 +357,22 @@ def test_what_its_owner_took_back_since_stays_taken_back(place: Stores) -> None:
 def test_a_project_whose_name_is_taken_here_gets_another_path_and_it_is_said(place: Stores) -> None:
     there = place.store([memory(1, place=PLACES[1])])
     here = place.store([memory(2, place=PLACES[2])])
-    assert place.take(here, place.export(there)).scopes == {"shelf": "shelf~2"}
+    done = place.take(here, place.export(there))
+    assert (done.scopes, done.same_projects) == ({"shelf": "shelf~2"}, ())
     with closing(Store.open(here, KEYS)) as store:
         apply(store, MergeScopes(path="shelf~2", into="shelf"))
     assert place.take(here, place.export(there)).scopes == {}
     assert sheets(place.export(here))["scopes.jsonl"] == [
         {"path": "shelf", "found": "git", "project": "/b/shelf", "also": ["/a/shelf"]}
     ]
+
+
+def test_a_project_that_is_called_otherwise_here_is_said_to_be_the_same(place: Stores) -> None:
+    first: list[Change] = [memory(1, place=PLACES[1]), memory(2, place=PLACES[2])]
+    there = place.store([*first, RenameScope(path="shelf", to="boats/slip"), memory(3, place=PLACES[1])])
+    here = place.store(first)
+    done = place.take(here, place.export(there))
+    assert (done.new, done.scopes, done.same_projects) == (1, {"boats/slip": "shelf"}, ("boats/slip",))
 
 
 # --- another key -----------------------------------------------------------------------------------------------------
@@ -470,8 +524,10 @@ def test_what_is_no_export_is_refused_in_words_and_changes_nothing(place: Stores
 def test_an_export_of_a_newer_version_is_refused(place: Stores) -> None:
     exported = place.export(place.store([]))
     _manifest(version=2)(exported)
-    with pytest.raises(NewerSchema):
+    with pytest.raises(NewerExport) as refused:
         ExportSource.open(exported)
+    assert said(refused.value).startswith(f"The export {exported} was written by a newer Mnemic (version 2;")
+    assert exit_code(refused.value) == 2
 
 
 def test_a_folder_that_is_not_there_is_no_export(place: Stores) -> None:

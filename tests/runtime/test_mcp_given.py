@@ -93,6 +93,7 @@ def test_what_is_near_to_what_an_assistant_keeps_is_given_to_it(faces: Hosted) -
     (part,) = giving.parts
     assert (show_id(part.id), part.text, similar["text"]) == (similar["id"], BOOKS.encode(), BOOKS)
     assert part.why.startswith("near to what it kept: ")
+    assert similar["start_byte"] == part.start_byte == 0
     with Wire(faces.mcp, {"off": "recall"}) as wire:
         wire.send(HELLO, tool_call(2, "memory_capture", text=f"{BOOKS}?", scope="work/shelf"))
         (answer,) = (answer for answer in (wire.hear() for _ in range(2)) if answer["id"] == 2)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.errors import InvalidValue, MindMissing, StoreReadOnly
+from mnemic.actors.errors import InvalidValue, MindMissing, PausesUnreadable, StoreReadOnly
 from mnemic.actors.leaving_out import paused_at
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.examine_capture import pause as pause_check
@@ -29,11 +29,12 @@ def home(tmp_path: Path) -> Path:
 def test_a_pause_is_said_and_ends_by_itself_or_by_hand(home: Path) -> None:
     mind = home / "minds" / "m"
     assert (pause_now(mind, 5), pauses_of(mind), resume(home, "m", 5)) == (None, [], None)
-    assert pause(home, "m", 10, 5) == pause_now(mind, 14) == Pause(since=10, until=15)
+    named = f" --home {home} --mind m"
+    assert pause(home, "m", 10, 5) == pause_now(mind, 14) == Pause(since=10, until=15, named=named)
     assert pause_now(mind, 15) is None
-    assert pause(home, "m", 20, None) == Pause(since=20, until=None)
-    assert pause(home, "m", 25, 5) == Pause(since=20, until=30), "it goes on, and ends anew"
-    assert resume(home, "m", 27) == Pause(since=20, until=30)
+    assert pause(home, "m", 20, None) == Pause(since=20, until=None, named=named)
+    assert pause(home, "m", 25, 5) == Pause(since=20, until=30, named=named), "it goes on, and ends anew"
+    assert resume(home, "m", 27) == Pause(since=20, until=30, named=named)
     assert (pause_now(mind, 27), resume(home, "m", 28)) == (None, None)
     assert pauses_of(mind) == [(10, 15), (20, 27)]
     assert stat.S_IMODE((mind / PAUSES).stat().st_mode) == 0o600
@@ -82,13 +83,14 @@ def test_what_is_no_pause_pauses_from_when_it_was_written_and_can_be_ended(home:
     assert pauses_of(mind) == [*([(1, 2)] if text[0] == "1" else []), (written_at, written_at + 9)]
 
 
-def test_a_file_that_cannot_be_read_pauses_all_that_ever_was(home: Path) -> None:
+def test_a_file_that_cannot_be_read_pauses_and_says_nothing_of_the_past(home: Path) -> None:
     mind = home / "minds" / "m"
     (mind / PAUSES).mkdir()
     held = pause_now(mind, 7)
     assert held is not None
     assert "cannot be read" in held.sentence()
-    assert pauses_of(mind) == [(0, None)]
+    with pytest.raises(PausesUnreadable, match="cannot be told"):
+        pauses_of(mind)
     with pytest.raises(StoreReadOnly):
         resume(home, "m", 7)
 
@@ -121,7 +123,7 @@ def test_what_a_session_is_told_of_it(home: Path) -> None:
     pause(home, "m", clock.now_us(), 7_200_000_000)
     told = (
         "The memory is paused, since 2027-01-15T08:00:00Z and until 2027-01-15T10:00:00Z: nothing is captured."
-        " `mnemic resume` ends that."
+        f" `mnemic resume --home {home} --mind m` ends that."
     )
     assert notices(mind, clock.now_us(), unkept=True) == (told, UNKEPT)
     (check,) = pause_check(home, "m", clock)

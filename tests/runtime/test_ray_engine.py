@@ -19,6 +19,7 @@ from mnemic.actors.contract import Context
 from mnemic.actors.errors import ActorFailed, ActorStopped, KeyMissing
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine import Placement, RemoteFailure
+from mnemic.runtime.homes import make_mind
 from mnemic.runtime.logs import FIELDS
 from mnemic.runtime.ray_engine import RayEngine
 from mnemic.runtime.ray_local import LocalRay
@@ -275,17 +276,19 @@ class TestRayEngine(EngineContract):
             self.start(engine, Watch(engine), make)
 
     def test_a_process_that_has_no_key_makes_no_actor(
-        self, local_ray: LocalRay, clock: ManualClock, namespace: str
+        self, local_ray: LocalRay, clock: ManualClock, namespace: str, tmp_path: Path
     ) -> None:
         class HereOnly(MindSeal, frozen=True):
             def open(self) -> Seal:
                 return OpenSeal().open() if os.getpid() == here else super().open()
 
-        here = os.getpid()
-        engine = RayEngine(local_ray.cluster, clock, HereOnly(Path("/nowhere"), "", "run"), namespace=namespace)
+        here, mind = os.getpid(), make_mind(tmp_path, "default", clock)
+        mind.key.unlink()
+        seal = HereOnly(key=mind.key, card=mind.card, check="", run="run")
+        engine = RayEngine(local_ray.cluster, clock, seal, namespace=namespace)
         with pytest.raises(KeyMissing) as caught:
             self.start(engine, Watch(engine))
-        assert caught.value.operands == {"path": "/nowhere"}
+        assert caught.value.operands == {"path": str(mind.key)}
 
     def test_a_process_whose_seal_fails_as_no_error_of_ours_does_says_no_more_than_its_kind(
         self, local_ray: LocalRay, clock: ManualClock, namespace: str

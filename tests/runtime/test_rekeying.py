@@ -14,7 +14,7 @@ import apsw
 import pytest
 
 from mnemic.actors.errors import DamagedStore, KeyMismatch, MindLocked, Rekeyed, WrongRecoveryKey
-from mnemic.runtime import keyring
+from mnemic.runtime import homes, keyring
 from mnemic.runtime.backlog import backlog, losses
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.homes import MindFolder, make_mind, open_mind
@@ -163,6 +163,32 @@ def test_a_lost_key_file_is_written_anew_and_nothing_else_changes(tmp_path: Path
     assert open_mind(tmp_path, "default")[1].secrets == keys.secrets
     assert folder.key.read_bytes() != old_file
     assert open_mind(tmp_path, "default", recovery_text(RECOVERY))[1].secrets == keys.secrets
+
+
+def test_no_key_file_is_written_for_keys_that_the_mind_has_no_more(tmp_path: Path) -> None:
+    folder, keys = a_mind(tmp_path)
+    resealed(folder, keys)
+    before = files_of(folder.path)
+    with pytest.raises(Rekeyed), exclusive(folder.path):
+        write_key_file(folder, keys)
+    assert files_of(folder.path) == before
+
+
+def test_a_mind_that_is_sealed_anew_while_it_is_opened_is_opened_as_it_is_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, keys = a_mind(tmp_path)
+    make, done = homes.make_spool, []
+
+    def late(into: MindFolder, found: Keys) -> None:
+        if not done:
+            done.append(resealed(folder, keys))
+        make(into, found)
+
+    monkeypatch.setattr(homes, "make_spool", late)
+    assert open_mind(tmp_path, "default")[1].check == done[0].check
+    assert folder.spool_card.read_bytes() == homes.spool_card_bytes(done[0])
+    assert folder.card_copy.read_bytes() == folder.card.read_bytes()
 
 
 def test_a_copy_between_keys_is_never_in_clear(tmp_path: Path) -> None:

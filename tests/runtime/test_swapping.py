@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -124,6 +126,42 @@ def test_whoever_wants_it_alone_waits_for_those_who_have_it_open_and_they_for_it
     descriptor = shared(mind, 0.0)
     assert descriptor is not None
     os.close(descriptor)
+
+
+@pytest.mark.parametrize("hold", [exclusive, lambda mind: _sharing(mind)])
+def test_whoever_holds_a_mind_has_what_was_decided_and_nothing_of_before(
+    tmp_path: Path, hold: Callable[[Path], AbstractContextManager[None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mind = mind_with(tmp_path / "mind", OLD)
+    take, killed = swapping._take, []
+
+    def late(descriptor: int, how: int, mind: Path, timeout_s: float) -> None:
+        if not killed:  # after the last look at it, and before the lock
+            killed.append(_decided(mind))
+        take(descriptor, how, mind, timeout_s)
+
+    monkeypatch.setattr(swapping, "_take", late)
+    with hold(mind):
+        assert (mind / "store.db").read_text() == "new"
+        assert not (mind / ".swap").exists()
+
+
+def _decided(mind: Path) -> None:
+    """What a process leaves that is killed once it has decided."""
+    draft = Draft(mind / ".next")
+    draft.path.mkdir()
+    (draft.path / "store.db").write_text("new")
+    draft.decide(mind / ".swap")
+
+
+@contextmanager
+def _sharing(mind: Path) -> Iterator[None]:
+    descriptor = shared(mind, 1.0)
+    assert descriptor is not None
+    try:
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
