@@ -26,8 +26,6 @@ __all__ = ["add_key_commands", "by_word", "new_passphrase", "said_line"]
 
 T = TypeVar("T")
 
-_NO_RECOVERY = "The mind is opened without its recovery key already; nothing was changed."
-
 
 def add_key_commands(cli: click.Group, options: Options, clock: Clock) -> None:
     """Add the commands to the command line.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from mnemic.actors.ports import Span
 from mnemic.actors.times import to_iso
 from mnemic.runtime.homes import MindFolder, folder_of, naming
 from mnemic.runtime.keys import run_name, write_private
-from mnemic.runtime.swapping import cannot_write
+from mnemic.runtime.swapping import NO_LOCKS, cannot_write
 
 __all__ = ["UNKEPT", "Pause", "notices", "pause", "pause_now", "pauses_of", "resume"]
 
@@ -49,7 +49,7 @@ class Pause(msgspec.Struct, frozen=True, kw_only=True):
         """That it holds, for whoever might believe that the memory is listening."""
         ending = f"nothing is captured. `mnemic resume{self.named}` ends that."
         if self.unread:
-            return f"The memory is paused, because {self.unread}: {ending}"
+            return f"The memory is paused, because {self.unread}: {ending[:-1]}, or says what is in the way."
         ends = "until somebody resumes" if self.until is None else f"until {_second(self.until)}"
         return f"The memory is paused, since {_second(self.since)} and {ends}: {ending}"
 
@@ -94,11 +94,12 @@ def pause(home: Path, mind: str, now: int, for_us: int | None) -> Pause:
 
     Raises:
         MindMissing: there is no such mind.
+        PausesUnreadable: the pauses before cannot be read; to write them anew would forget them.
         StoreReadOnly, DiskFull: it cannot be written; nothing was changed.
     """
     until = None if for_us is None else now + for_us
     with _changing(home, mind) as folder:
-        spans = _sound(folder)
+        spans = pauses_of(folder.path)
         since = now
         if spans and _holds(spans[-1], now):
             since = min(spans.pop()[0], now)
@@ -115,7 +116,7 @@ def resume(home: Path, mind: str, now: int) -> Pause | None:
         held = pause_now(folder.path, now)
         if held is None:
             return None
-        spans = _sound(folder)
+        spans = pauses_of(folder.path)
         since = min(spans.pop()[0] if spans and _holds(spans[-1], now) else held.since, now)
         _write(folder, [*spans, (since, now)])
     return held
@@ -168,13 +169,6 @@ def _span(line: bytes) -> Span | None:
     return int(words[0]), None if words[1] == b"-" else int(words[1])
 
 
-def _sound(folder: MindFolder) -> list[Span]:
-    """What is to stay when the file is written anew; what cannot be read is not."""
-    with suppress(OSError):
-        return _read(folder.pauses)[0]
-    return []
-
-
 def _write(folder: MindFolder, spans: list[Span]) -> None:
     path = folder.pauses
     draft = path.with_name(f".{path.name}-{run_name()}")
@@ -199,8 +193,11 @@ def _changing(home: Path, mind: str) -> Iterator[MindFolder]:
     except OSError as error:
         raise StoreReadOnly(path=str(folder.path), why=error.strerror or type(error).__name__) from error
     try:
-        with suppress(OSError):  # a file system without locks
+        try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError as error:
+            if error.errno not in NO_LOCKS:
+                raise StoreReadOnly(path=str(folder.path), why=error.strerror or type(error).__name__) from error
         yield folder
     finally:
         os.close(descriptor)

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mnemic.runtime.frames import FILE_HEADER_BYTES, file_header
+from mnemic.runtime.swapping import NO_LOCKS
 
 __all__ = ["ASIDE", "SUFFIX", "SpoolFile", "held", "opened", "read_at", "spool_files"]
 
 SUFFIX = ".spool"
 ASIDE = "aside"
 """The folder of files that are kept though they are read."""
-_NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
 
 class SpoolFile(NamedTuple):
@@ -103,7 +103,7 @@ def held(descriptor: int, how: int) -> Iterator[bool | None]:
         yield False
         return
     except OSError as error:
-        if error.errno not in _NO_LOCKS:
+        if error.errno not in NO_LOCKS:
             raise
         yield None
         return

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from mnemic.actors.errors import DiskFull, NoRoom, StoreBusy, StoreReadOnly
 
-__all__ = ["LOCK", "Draft", "cannot_write", "exclusive", "replacing", "settle", "shared", "whole_or_not"]
+__all__ = ["LOCK", "NO_LOCKS", "Draft", "cannot_write", "exclusive", "replacing", "settle", "shared", "whole_or_not"]
 
 LOCK = "lock"
 """The file in a mind's folder that is locked."""
@@ -32,6 +32,8 @@ _PLAN = "swap.json"
 _STORE = "store.db"
 _COMPANIONS = ("-wal", "-shm", "-journal")
 _POLL_S = 0.02
+NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
+"""What a file system without locks answers."""
 _NOT_HERE = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
@@ -132,7 +134,8 @@ def exclusive(mind: Path, timeout_s: float = EXCLUSIVE_S) -> Iterator[None]:
     if descriptor is None:
         raise StoreReadOnly(path=str(mind / LOCK), why="there can be no lock")
     try:
-        _take(descriptor, fcntl.LOCK_EX, mind, timeout_s)
+        if not _take(descriptor, fcntl.LOCK_EX, mind, timeout_s):
+            raise StoreReadOnly(path=str(mind / LOCK), why="this file system has no locks")
         _carry_out(mind)  # somebody may have been killed since the caller looked
         yield
     finally:
@@ -154,10 +157,13 @@ def shared(mind: Path, timeout_s: float) -> int | None:
         if descriptor is None:
             return None
         try:
-            _take(descriptor, fcntl.LOCK_SH, mind, timeout_s)
+            locked = _take(descriptor, fcntl.LOCK_SH, mind, timeout_s)
         except BaseException:
             os.close(descriptor)
             raise
+        if not locked:
+            os.close(descriptor)
+            return None
         if not (mind / _DECIDED).exists():
             return descriptor
         os.close(descriptor)  # somebody was killed meanwhile
@@ -176,14 +182,19 @@ def _opened(mind: Path) -> int | None:
         return None
 
 
-def _take(descriptor: int, how: int, mind: Path, timeout_s: float) -> None:
+def _take(descriptor: int, how: int, mind: Path, timeout_s: float) -> bool:
+    """Take a lock; says whether this file system has any."""
     pause = threading.Event()
     for _ in range(max(1, round(timeout_s / _POLL_S))):
         try:
             fcntl.flock(descriptor, how | fcntl.LOCK_NB)
-            return
+            return True
         except BlockingIOError:
             pause.wait(_POLL_S)
+        except OSError as error:
+            if error.errno in NO_LOCKS:
+                return False
+            raise cannot_write(mind / LOCK, error) from error
     raise StoreBusy(path=str(mind / _STORE), waited_s=timeout_s)
 
 

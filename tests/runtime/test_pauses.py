@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.errors import InvalidValue, MindMissing, PausesUnreadable, StoreReadOnly
+from mnemic.actors.errors import InvalidValue, MindMissing, PausesUnreadable
 from mnemic.actors.leaving_out import paused_at
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.examine_capture import pause as pause_check
@@ -89,10 +89,13 @@ def test_a_file_that_cannot_be_read_pauses_and_says_nothing_of_the_past(home: Pa
     held = pause_now(mind, 7)
     assert held is not None
     assert "cannot be read" in held.sentence()
+    assert held.sentence().endswith("ends that, or says what is in the way.")
     with pytest.raises(PausesUnreadable, match="cannot be told"):
         pauses_of(mind)
-    with pytest.raises(StoreReadOnly):
-        resume(home, "m", 7)
+    for act in (lambda: pause(home, "m", 7, None), lambda: resume(home, "m", 7)):
+        with pytest.raises(PausesUnreadable, match="cannot be told"):  # to write it anew would forget what was
+            act()
+    assert (mind / PAUSES).is_dir()
 
 
 def test_where_there_is_no_mind_there_is_nothing_to_pause(home: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -135,10 +136,10 @@ def test_whoever_holds_a_mind_has_what_was_decided_and_nothing_of_before(
     mind = mind_with(tmp_path / "mind", OLD)
     take, killed = swapping._take, []
 
-    def late(descriptor: int, how: int, mind: Path, timeout_s: float) -> None:
+    def late(descriptor: int, how: int, mind: Path, timeout_s: float) -> bool:
         if not killed:  # after the last look at it, and before the lock
             killed.append(_decided(mind))
-        take(descriptor, how, mind, timeout_s)
+        return take(descriptor, how, mind, timeout_s)
 
     monkeypatch.setattr(swapping, "_take", late)
     with hold(mind):
@@ -179,3 +180,18 @@ def test_the_lock_of_a_mind_is_never_replaced_since_others_wait_at_it(tmp_path: 
         (draft.path / swapping.LOCK).touch()  # whoever opened a store in the draft made it
         before = (mind / swapping.LOCK).stat().st_ino
     assert (mind / swapping.LOCK).stat().st_ino == before
+
+
+def test_a_file_system_without_locks_is_read_and_written_and_no_file_of_it_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mind = mind_with(tmp_path / "mind", OLD)
+
+    def none(descriptor: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(swapping.fcntl, "flock", none)  # a file system that has none cannot be made for a test
+    assert shared(mind, 0.0) is None
+    with pytest.raises(StoreReadOnly, match="has no locks"), exclusive(mind):
+        pytest.fail("somebody may have it open")
+    assert files_of(mind) == OLD
