@@ -312,7 +312,7 @@ def test_what_is_no_backup_leaves_the_mind_as_it_was(home: Path, tmp_path: Path)
         raises(NotAnExport, lambda: mind.import_from(tmp_path))
         mind.backup(tmp_path / "k", replace=True)
     whole = (tmp_path / "k").read_bytes()
-    (tmp_path / "k").write_bytes(whole[:5000] + b"\0" + whole[5001:])  # within the store
+    (tmp_path / "k").write_bytes(whole[:5000] + bytes([whole[5000] ^ 1]) + whole[5001:])  # within the store
     raises(NotABackup, lambda: restore(tmp_path / "k", home, replace=True))
     assert texts(home) == [b"otter one"]
     assert not (tmp_path / "other" / "minds" / "default").exists()
