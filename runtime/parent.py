@@ -57,6 +57,7 @@ class Parent:
         self._health = Health()
         self._ended = threading.Event()  # set by a signal
         self._child: subprocess.Popen[bytes] | None = None
+        self._told: subprocess.Popen[bytes] | None = None  # the child that was told to end, once
 
     def run(self, command: Callable[[Sequence[int]], Sequence[str]], sockets: Sequence[socket.socket]) -> int:
         """Start the child, and start it again until it ends by itself or a signal says so; returns its exit code.
@@ -122,7 +123,8 @@ class Parent:
         if not self._ended.wait(_POLL_S):
             return
         try:
-            child.terminate()  # the signal may have come before there was a child to pass it on to
+            if self._told is not child:  # the signal came before there was a child to pass it on to
+                child.terminate()
             child.wait(_STOP_S)
         except subprocess.TimeoutExpired:
             _log.error("the process that drives Ray did not end within %g s: it is killed", _STOP_S)
@@ -130,7 +132,9 @@ class Parent:
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         self._ended.set()
-        self._pass_on(signal.SIGTERM, frame)
+        if self._told is None:  # a second one would kill a Python that is ending: it has no handler any more
+            self._pass_on(signal.SIGTERM, frame)
+            self._told = self._child
 
     def _pass_on(self, number: int, frame: FrameType | None) -> None:
         if self._child is not None and self._child.poll() is None:

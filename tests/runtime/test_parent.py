@@ -210,6 +210,23 @@ def test_signals_are_passed_on_and_the_end_is_the_childs(tmp_path: Path) -> None
     assert (tmp_path / "left").exists()
 
 
+def test_a_child_that_ends_is_not_told_to_a_second_time(tmp_path: Path) -> None:
+    child = """
+        def leave(*_):
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)  # as Python itself does when it ends
+            time.sleep(6 * 0.05)  # some of the parent's looks
+            sys.exit(0)
+        signal.signal(signal.SIGTERM, leave)
+        say("ready")
+        while True:
+            signal.pause()
+    """
+    with parent_of(tmp_path, child) as parent:
+        ready(tmp_path, 1)
+        parent.send_signal(signal.SIGTERM)
+        assert parent.wait(20) == 0
+
+
 def test_a_child_that_hears_no_signal_is_killed(tmp_path: Path) -> None:
     child = 'signal.signal(signal.SIGTERM, signal.SIG_IGN); say("ready"); time.sleep(600)'
     with parent_of(tmp_path, child, stop_s=0.2) as parent:
