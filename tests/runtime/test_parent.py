@@ -214,7 +214,9 @@ def test_a_child_that_ends_is_not_told_to_a_second_time(tmp_path: Path) -> None:
     child = """
         def leave(*_):
             signal.signal(signal.SIGTERM, signal.SIG_DFL)  # as Python itself does when it ends
-            time.sleep(6 * 0.05)  # some of the parent's looks
+            (home / "leaving").write_text("")
+            until = lambda path: [time.sleep(0.01) for _ in iter(lambda: path.exists(), True)]
+            until(home / "told twice")
             sys.exit(0)
         signal.signal(signal.SIGTERM, leave)
         say("ready")
@@ -224,7 +226,17 @@ def test_a_child_that_ends_is_not_told_to_a_second_time(tmp_path: Path) -> None:
     with parent_of(tmp_path, child) as parent:
         ready(tmp_path, 1)
         parent.send_signal(signal.SIGTERM)
+        until((tmp_path / "leaving").exists)
+        parent.send_signal(signal.SIGINT)  # somebody is in a hurry
+        until(lambda: not pending(parent.pid))
+        (tmp_path / "told twice").write_text("")
         assert parent.wait(20) == 0
+
+
+def pending(pid: int) -> bool:
+    """Whether a signal waits for a process to take it."""
+    lines = Path(f"/proc/{pid}/status").read_text("utf-8").splitlines()
+    return any(int(line.split()[1], 16) for line in lines if line.startswith(("SigPnd", "ShdPnd")))
 
 
 def test_a_child_that_hears_no_signal_is_killed(tmp_path: Path) -> None:
