@@ -1,3 +1,3 @@
-"""The hyperdimensional substrate: so far the algebra of packed-bit hypervectors, in `mnemic.hd.bits`."""
+"""The hyperdimensional substrate: algebra, codebooks, encoders and what is asked of them. All of it is pure."""
 
 __all__: list[str] = []

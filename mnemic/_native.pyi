@@ -59,6 +59,31 @@ class Encoder:
                 is outside the vocabulary.
         """
 
+class Planes:
+    """Hyperplanes through the origin, laid out for projections; any thread may use them."""
+
+    def __init__(self, normals: NDArray[np.int8]) -> None:
+        """Lay out ``(D, d) int8``, C-contiguous, each value 1 or -1; the GIL released. Nothing of them is kept.
+
+        Raises:
+            TypeError: The array has another type or number of dimensions.
+            ValueError: D is no multiple of 64, or 0, or d is 0, or a value is another, or it is not contiguous.
+        """
+
+    def project(self, embeddings: NDArray[np.int8], tie: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Say on which side of each plane each embedding lies, the GIL released.
+
+        Args:
+            embeddings: ``(n, d) int8``.
+            tie: ``(D / 64,) uint64``, the bits of an embedding that lies in a plane.
+
+        Returns:
+            ``(n, D / 64) uint64``; the same bits on every instruction set.
+
+        Raises:
+            TypeError, ValueError: As for `bind_bits`.
+        """
+
 def bind_bits(vectors: NDArray[np.uint64], others: NDArray[np.uint64], out: NDArray[np.uint64]) -> None:
     """Write the exclusive or of hypervectors with as many others, or of each with one, the GIL released.
 
@@ -74,6 +99,24 @@ def bind_bits(vectors: NDArray[np.uint64], others: NDArray[np.uint64], out: NDAr
         ValueError: The shapes disagree, w is 0, or an array is not C-contiguous.
     """
 
+def bind_groups(
+    vectors: NDArray[np.uint64], offsets: NDArray[np.int64], rows: NDArray[np.int64] | None = None
+) -> NDArray[np.uint64]:
+    """Bind the rows of each group with each other, the GIL released; an empty group gives zeros.
+
+    Args:
+        vectors: ``(n, w) uint64``.
+        offsets: ``(g + 1,) int64``, rising from 0 to the number of members: group i is from ``offsets[i]`` on.
+        rows: the members, ``(m,) int64``, each a row of `vectors`; ``None``: all of these, in order.
+
+    Returns:
+        ``(g, w) uint64``.
+
+    Raises:
+        TypeError: As for `bind_bits`.
+        ValueError: As for `bind_bits`, or the offsets do not rise so, or a member is no row.
+    """
+
 def bundle_bits(vectors: NDArray[np.uint64], tie: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Take the bits that most rows of ``(n, w) uint64`` have; where it is half of them, those of `tie`.
 
@@ -86,6 +129,25 @@ def bundle_bits(vectors: NDArray[np.uint64], tie: NDArray[np.uint64]) -> NDArray
 
     Raises:
         TypeError, ValueError: As for `bind_bits`.
+    """
+
+def bundle_groups(
+    vectors: NDArray[np.uint64],
+    offsets: NDArray[np.int64],
+    ties: NDArray[np.uint64],
+    rows: NDArray[np.int64] | None = None,
+) -> NDArray[np.uint64]:
+    """Bundle the rows of each group, as `bundle_bits` does, the GIL released.
+
+    Args:
+        vectors, offsets, rows: as for `bind_groups`.
+        ties: ``(g, w) uint64``.
+
+    Returns:
+        ``(g, w) uint64``.
+
+    Raises:
+        TypeError, ValueError: As for `bind_groups`.
     """
 
 def count_bits(vectors: NDArray[np.uint64], weight: int, counters: NDArray[np.int32]) -> None:
@@ -107,6 +169,16 @@ def hamming_distances(vectors: NDArray[np.uint64], query: NDArray[np.uint64]) ->
 
     Returns:
         ``(n,) int64``.
+
+    Raises:
+        TypeError, ValueError: As for `bind_bits`.
+    """
+
+def hamming_distances_of(vectors: NDArray[np.uint64], queries: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """Measure the Hamming distance of each row of ``(n, w)`` from each of ``(q, w) uint64``, the GIL released.
+
+    Returns:
+        ``(n, q) int32``; each row is read once.
 
     Raises:
         TypeError, ValueError: As for `bind_bits`.

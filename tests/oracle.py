@@ -62,3 +62,19 @@ def bundled(vectors: NDArray[np.uint64], tie: NDArray[np.uint64]) -> NDArray[np.
     """Return the bits that most rows have, ``(64 w,) bool``, where it is half of them those of `tie`."""
     twice = 2 * bits_of(vectors).sum(axis=0)
     return np.where(twice == len(vectors), bits_of(tie), twice > len(vectors))
+
+
+def hamming_distances(vectors: NDArray[np.uint64], queries: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return in how many bits each row differs from each query, ``(n, q) int64``."""
+    return (bits_of(vectors)[:, None] != bits_of(queries)).sum(axis=2)
+
+
+def bound(vectors: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Return the bits that an odd number of rows have, ``(64 w,) bool``."""
+    return bits_of(vectors).sum(axis=0) % 2 == 1
+
+
+def projected(quantised: NDArray[np.int8], planes: NDArray[np.int8], tie: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Return on which side of each plane each embedding lies, ``(n, D) bool``; in a plane, the bit of `tie`."""
+    sums = quantised.astype(np.int64) @ planes.T.astype(np.int64)
+    return np.where(sums == 0, bits_of(tie), sums > 0)

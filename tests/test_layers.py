@@ -19,8 +19,12 @@ RANKS = {"_native": 0, "hd": 1, "algorithms": 1, "actors": 2, "runtime": 3, "hoo
 
 FOLDERS = sorted(RANKS.keys() - {"", "_native"})
 HEAVY = {"torch", "torchhd", "ray", "leidenalg", "networkx", "mcp", "prometheus_client", "re2", "uvicorn"}
-TOGETHER = {"mcp": {f"runtime/mcp_{part}.py" for part in ("face", "http", "stream", "tools")}}
-"""Modules that share a heavy package, since none of them is ever loaded without the others."""
+TOGETHER = {
+    "mcp": {f"runtime/mcp_{part}.py" for part in ("face", "http", "stream", "tools")},
+    "torch": {"algorithms/torch_bert.py", "hd/torch_algebra.py"},
+}
+"""Modules that share a heavy package: those of MCP are never loaded without each other, and each of torch's two is
+loaded only where it is asked for by name, from a folder that the other one's may not import."""
 PURE = {"hd", "algorithms"}
 IO_MODULES = {
     *(

@@ -51,15 +51,6 @@ def hypervectors(draw: st.DrawFn, most: int = 40, others: int = 1) -> tuple[Word
     return table[:rows], *table[rows:]
 
 
-@given(hypervectors(others=0))
-def test_what_is_unpacked_is_packed_again(problem: tuple[Words, ...]) -> None:
-    (vectors,) = problem
-    unpacked = bits.unpack(vectors)
-    assert np.array_equal(unpacked, oracle.bits_of(vectors))
-    assert np.array_equal(bits.pack(unpacked), vectors)
-    assert bits.pack(unpacked).dtype == np.uint64
-
-
 @given(hypervectors(others=3))
 def test_binding_is_its_own_inverse_commutes_and_associates(problem: tuple[Words, ...]) -> None:
     vectors, a, b, c = problem
@@ -231,14 +222,6 @@ def test_other_types_and_shapes_are_refused() -> None:
     for words in (np.zeros(0, np.uint64), np.zeros(2, np.uint64), np.zeros(1, np.int64), np.ones(5, np.bool_)):
         with pytest.raises(ValueError, match=r"the mask must be uint64 \(1,\), not"):
             bits.nearest(vectors, one, 1, words)
-    for wrong_bits in (np.zeros(63, np.bool_), np.zeros(0, np.bool_), np.zeros(64, np.uint8), np.zeros((), np.bool_)):
-        with pytest.raises(ValueError, match="bits must be bool, their number a multiple of 64, not"):
-            bits.pack(wrong_bits)
-    for wrong_words in (np.zeros((2, 0), np.uint64), np.zeros(2, np.uint8), np.uint64(3)[()]):
-        with pytest.raises(ValueError, match="vectors must be uint64 of at least one word, not"):
-            bits.unpack(np.asarray(wrong_words))
-    with pytest.raises(ValueError, match=r"allowed must be \(n,\) bool, not uint8 \(5,\)"):
-        bits.mask(np.zeros(5, np.uint8))
 
 
 def test_counters_that_cannot_be_counted_in_are_refused_and_left_alone() -> None:
@@ -273,8 +256,6 @@ def test_the_empty_ones_are_empty() -> None:
     assert bits.distances(none, one).shape == (0,)
     assert [found.shape for found in bits.nearest(none, one, 5, np.zeros(0, np.uint64))] == [(0,), (0,)]
     assert bits.bind(none, one).shape == bits.rotate(none, 5).shape == (0, 2)
-    assert bits.unpack(none).shape == (0, 128)
-    assert bits.mask(np.zeros(0, np.bool_)).shape == (0,)
 
 
 @pytest.mark.skipif(not bits.NATIVE, reason="the native extension is not built")

@@ -22,11 +22,17 @@ NUMBERS = st.sampled_from([-(2**70), -(2**63), -(2**31), -1, 0, 1, 2, 77, 2**31,
 @st.composite
 def anything(draw: st.DrawFn) -> Any:
     """An array that a function may take or not: of the right type mostly, of any small shape, in any order."""
-    kind = draw(st.sampled_from(["<u8", "<u8", "<u8", "<i4", "<i4", ">u8", "<i8", "?"]))
+    kind = draw(st.sampled_from(["<u8", "<u8", "<u8", "<i4", "<i4", ">u8", "<i8", "<i8", "|i1", "|i1", "?"]))
     shape = draw(arrays.array_shapes(min_dims=1, max_dims=2, min_side=0, max_side=4))
     if kind == "<i4":
         shape = (*shape[:-1], shape[-1] * 64 + draw(st.sampled_from([0, 0, 0, 1])))
+    elif kind == "|i1" and draw(st.booleans()):
+        shape = (64, *shape[1:])
     array = np.random.default_rng(draw(st.integers(0, 99))).integers(0, 2, shape).astype(kind)
+    if kind == "|i1":
+        array = 2 * array - 1
+    elif kind == "<i8" and draw(st.booleans()):
+        array = np.sort(array, axis=-1)
     layout = draw(st.sampled_from(["plain", "plain", "plain", "turned", "strided", "frozen", "unaligned"]))
     if layout == "turned":
         array = np.asfortranarray(array)
@@ -55,6 +61,12 @@ def test_whatever_comes_there_is_an_answer_or_an_error_that_can_be_caught(
         lambda: native.bundle_bits(a, b),
         lambda: native.count_bits(a, number, c),
         lambda: native.majority_bits(a, number, b),
+        lambda: native.hamming_distances_of(a, b),
+        lambda: native.bundle_groups(a, b, c),
+        lambda: native.bundle_groups(a, b, a, c),
+        lambda: native.bind_groups(a, b),
+        lambda: native.bind_groups(a, b, c),
+        lambda: native.Planes(a).project(b, c),
     ):
         before = [array.copy() for array in given_arrays]
         try:
@@ -73,13 +85,51 @@ def test_arrays_in_the_order_of_columns_are_refused_not_misread() -> None:
         lambda: native.count_bits(turned, 1, np.zeros(192, np.int32)),
         lambda: native.rotate_bits(turned, 1, vectors),
         lambda: native.bind_bits(turned, vectors, np.zeros_like(vectors)),
+        lambda: native.hamming_distances_of(turned, vectors),
+        lambda: native.bundle_groups(turned, np.array([0, 2]), vectors[:1]),
+        lambda: native.bind_groups(turned, np.array([0, 2])),
     ):
         with pytest.raises(ValueError, match="vectors: not C-contiguous and aligned"):
             call()
     with pytest.raises(ValueError, match="out: not C-contiguous and aligned"):
         native.rotate_bits(vectors, 1, turned)
+    with pytest.raises(ValueError, match="queries: not C-contiguous and aligned"):
+        native.hamming_distances_of(vectors, turned)
+    with pytest.raises(ValueError, match="ties: not C-contiguous and aligned"):
+        native.bundle_groups(vectors, np.array([0, 1, 2]), turned)
+    strided = np.array([0, 0, 2, 0])[::2]
+    with pytest.raises(ValueError, match="offsets: not C-contiguous and aligned"):
+        native.bind_groups(vectors, strided)
+    with pytest.raises(ValueError, match="rows: not C-contiguous and aligned"):
+        native.bind_groups(vectors, np.array([0, 2]), strided)
+    normals = np.ones((64, 2), np.int8)
+    with pytest.raises(ValueError, match="normals: not C-contiguous and aligned"):
+        native.Planes(np.asfortranarray(normals))
+    with pytest.raises(ValueError, match="embeddings: not C-contiguous and aligned"):
+        native.Planes(normals).project(np.asfortranarray(normals), np.zeros(1, np.uint64))
     with pytest.raises(ValueError, match="others: not C-contiguous and aligned"):
         native.bind_bits(vectors, turned, np.zeros_like(vectors))
+
+
+def test_groups_planes_and_embeddings_that_are_none_are_refused_with_what_is_wrong() -> None:
+    vectors = np.zeros((3, 2), np.uint64)
+    with pytest.raises(ValueError, match="offsets must rise from 0 to 3"):
+        native.bind_groups(vectors, np.array([0, 2]))
+    with pytest.raises(ValueError, match="row 3 is none of 3"):
+        native.bind_groups(vectors, np.array([0, 2]), np.array([0, 3]))
+    with pytest.raises(ValueError, match="words of the ties: 2 given, 4 expected"):
+        native.bundle_groups(vectors, np.array([0, 1, 3]), vectors[:1])
+    with pytest.raises(ValueError, match="a hypervector has at least one word"):
+        native.bind_groups(np.zeros((3, 0), np.uint64), np.array([0, 3]))
+    with pytest.raises(ValueError, match="planes: 63 given, 64 expected"):
+        native.Planes(np.ones((63, 2), np.int8))
+    with pytest.raises(ValueError, match="a plane has at least one value"):
+        native.Planes(np.ones((64, 0), np.int8))
+    planes = native.Planes(np.ones((64, 2), np.int8))
+    with pytest.raises(ValueError, match="embeddings of 3 values, where 2 are expected"):
+        planes.project(np.ones((2, 3), np.int8), np.zeros(1, np.uint64))
+    with pytest.raises(ValueError, match="words of the tie: 2 given, 1 expected"):
+        planes.project(np.ones((2, 2), np.int8), np.zeros(2, np.uint64))
 
 
 def test_what_is_written_may_not_be_what_is_read() -> None:
@@ -95,7 +145,7 @@ def test_what_is_written_may_not_be_what_is_read() -> None:
 def test_every_instruction_set_gives_the_same_bits() -> None:
     program = """if True:
         import hashlib, numpy as np, mnemic._native as native
-        from mnemic.hd import bits
+        from mnemic.hd import batches, bits
         digest = hashlib.sha256()
         for rows, words in ((0, 1), (1, 1), (7, 3), (64, 9), (249, 17), (1000, 160)):
             random = np.random.default_rng(rows)
@@ -108,6 +158,14 @@ def test_every_instruction_set_gives_the_same_bits() -> None:
             allowed = bits.mask(random.random(rows) < 0.5)
             parts += [bits.distances(vectors, tie), *bits.nearest(vectors, tie, 50)]
             parts += bits.nearest(vectors, tie, 50, allowed)
+            offsets, half = np.array([0, 0, rows // 2, rows]), random.integers(0, max(rows, 1), rows)
+            ties = random.integers(0, 2**64, (3, words), np.uint64)
+            parts += [batches.bundle_groups(vectors, offsets, ties), batches.bind_groups(vectors, offsets)]
+            parts += [batches.bundle_groups(vectors, offsets, ties, half), batches.distances(vectors, ties)]
+            parts += [batches.distances(vectors, random.integers(0, 2**64, (9, words), np.uint64))]
+            normals = random.choice(np.array([-1, 1], np.int8), (64 * words, 5 + rows % 100))
+            embeddings = random.integers(-127, 128, (rows % 50, normals.shape[1])).astype(np.int8)
+            parts += [batches.Hyperplanes(normals).project(embeddings // span, tie) for span in (1, 100)]
             for part in parts:
                 digest.update(part.tobytes())
         print(native.instruction_set(), digest.hexdigest())

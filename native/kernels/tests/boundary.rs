@@ -96,6 +96,61 @@ proptest! {
     }
 
     #[test]
+    fn groups_of_bits_take_anything(
+        vectors in vec(any::<u64>(), 0..120), others in vec(any::<u64>(), 0..120), words in length(),
+        offsets in vec(-1_i64..12, 0..6), rows in proptest::option::of(vec(-1_i64..12, 0..12)), fitting: bool,
+    ) {
+        let number = vectors.len().checked_div(words).unwrap_or(0);
+        let vectors = if fitting { &vectors[..number * words] } else { &vectors[..] };
+        let mut offsets = offsets;
+        let mut rows = rows;
+        if fitting {
+            let members = rows.as_ref().map_or(number, Vec::len);
+            rows.iter_mut().flatten().for_each(|row| *row = row.rem_euclid(number.max(1) as i64));
+            offsets.iter_mut().for_each(|offset| *offset = offset.rem_euclid(members as i64 + 1));
+            offsets.sort_unstable();
+            offsets.insert(0, 0);
+            offsets.push(members as i64);
+        }
+        let groups = bits::Groups { offsets: &offsets, rows: rows.as_deref() };
+        let size = offsets.len().saturating_sub(1) * words;
+        let ties: Vec<u64> = others.iter().copied().chain(0..).take(size).collect();
+        let several = &others[..others.len().checked_div(words).unwrap_or(0) * words];
+        alike(|set| {
+            let (mut bundled, mut bound) = (vec![0; size], vec![0; size]);
+            let mut distances = vec![0; number * several.len().checked_div(words).unwrap_or(0)];
+            let done = (
+                bits::bundle_groups(set, vectors, words, groups, &ties, &mut bundled),
+                bits::bind_groups(set, vectors, words, groups, &mut bound),
+                bits::distances_of(set, vectors, several, words, &mut distances),
+            );
+            (done, bundled, bound, distances)
+        })?;
+    }
+
+    #[test]
+    fn planes_take_any_embeddings(
+        embeddings in vec(any::<i8>(), 0..300), signs in vec(any::<bool>(), 1..70), words in 0_usize..3,
+        tie in vec(any::<u64>(), 2), odd in -1_i8..=1, fitting: bool,
+    ) {
+        let width = signs.len();
+        let values = signs.iter().cycle().zip(0..64 * words * width);
+        let mut normals: Vec<i8> = values.map(|(sign, at)| if *sign == (at % 5 < 3) { 1 } else { -1 }).collect();
+        if let (Some(last), false) = (normals.last_mut(), fitting) {
+            *last = odd;
+        }
+        let rows = embeddings.len() / width;
+        let embeddings = if fitting { &embeddings[..rows * width] } else { &embeddings[..] };
+        match bits::Planes::new(&normals, width) {
+            Ok(planes) => alike(|set| {
+                let mut sides = vec![0; rows * words];
+                (planes.project(set, embeddings, &tie[..words], &mut sides), sides)
+            })?,
+            Err(_) => prop_assert!(words == 0 || odd == 0 && !fitting),
+        }
+    }
+
+    #[test]
     fn an_encoder_takes_any_windows(
         ids in vec(-2_i64..12, 0..60), lengths in vec(0_usize..9, 0..12), fitting: bool, room in 0_usize..100,
         threads: usize,

@@ -3,7 +3,7 @@
 use mnemic_kernels::bits;
 use numpy::ndarray::Dimension;
 use numpy::{
-    Element, PyArray1, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray,
+    Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray,
     PyReadwriteArray1, PyReadwriteArray2, PyUntypedArrayMethods,
 };
 use pyo3::exceptions::PyValueError;
@@ -29,6 +29,26 @@ pub fn hamming_distances<'py>(
         let mut distances = distances.readwrite();
         let written = values_mut(&mut distances, "distances")?;
         py.detach(|| bits::distances(set, rows, probe, written)).map_err(refused)?;
+    }
+    Ok(distances)
+}
+
+/// The Hamming distance of each row from each query, the GIL released.
+#[pyfunction]
+pub fn hamming_distances_of<'py>(
+    py: Python<'py>,
+    vectors: PyReadonlyArray2<'py, u64>,
+    queries: PyReadonlyArray2<'py, u64>,
+) -> PyResult<Bound<'py, PyArray2<i32>>> {
+    let set = chosen()?;
+    let words = vectors.shape()[1];
+    alike(words, queries.shape()[1])?;
+    let (rows, probes) = (values(&vectors, "vectors")?, values(&queries, "queries")?);
+    let distances: Bound<'_, PyArray2<i32>> = zeros(py, [vectors.shape()[0], queries.shape()[0]])?;
+    {
+        let mut distances = distances.readwrite();
+        let written = values_mut(&mut distances, "distances")?;
+        py.detach(|| bits::distances_of(set, rows, probes, words, written)).map_err(refused)?;
     }
     Ok(distances)
 }
@@ -95,6 +115,90 @@ pub fn bundle_bits<'py>(
     let mut bundled = vec![0; tie.len()];
     py.detach(|| bits::bundle(set, rows, tie, &mut bundled)).map_err(refused)?;
     Ok(PyArray1::from_vec(py, bundled))
+}
+
+/// Each group bundled, the GIL released.
+#[pyfunction]
+#[pyo3(signature = (vectors, offsets, ties, rows=None))]
+pub fn bundle_groups<'py>(
+    py: Python<'py>,
+    vectors: PyReadonlyArray2<'py, u64>,
+    offsets: PyReadonlyArray1<'py, i64>,
+    ties: PyReadonlyArray2<'py, u64>,
+    rows: Option<PyReadonlyArray1<'py, i64>>,
+) -> PyResult<Bound<'py, PyArray2<u64>>> {
+    let set = chosen()?;
+    let words = vectors.shape()[1];
+    alike(ties.shape()[1], words)?;
+    let members = rows.as_ref().map(|rows| values(rows, "rows")).transpose()?;
+    let groups = bits::Groups { offsets: values(&offsets, "offsets")?, rows: members };
+    let (all, each) = (values(&vectors, "vectors")?, values(&ties, "ties")?);
+    let bundled: Bound<'_, PyArray2<u64>> = zeros(py, [ties.shape()[0], words])?;
+    {
+        let mut bundled = bundled.readwrite();
+        let written = values_mut(&mut bundled, "bundled")?;
+        py.detach(|| bits::bundle_groups(set, all, words, groups, each, written)).map_err(refused)?;
+    }
+    Ok(bundled)
+}
+
+/// Each group bound into one, the GIL released.
+#[pyfunction]
+#[pyo3(signature = (vectors, offsets, rows=None))]
+pub fn bind_groups<'py>(
+    py: Python<'py>,
+    vectors: PyReadonlyArray2<'py, u64>,
+    offsets: PyReadonlyArray1<'py, i64>,
+    rows: Option<PyReadonlyArray1<'py, i64>>,
+) -> PyResult<Bound<'py, PyArray2<u64>>> {
+    let set = chosen()?;
+    let words = vectors.shape()[1];
+    alike(words, words)?;
+    let members = rows.as_ref().map(|rows| values(rows, "rows")).transpose()?;
+    let groups = bits::Groups { offsets: values(&offsets, "offsets")?, rows: members };
+    let all = values(&vectors, "vectors")?;
+    let bound: Bound<'_, PyArray2<u64>> = zeros(py, [offsets.len().saturating_sub(1), words])?;
+    {
+        let mut bound = bound.readwrite();
+        let written = values_mut(&mut bound, "bound")?;
+        py.detach(|| bits::bind_groups(set, all, words, groups, written)).map_err(refused)?;
+    }
+    Ok(bound)
+}
+
+/// Hyperplanes, laid out once.
+#[pyclass(frozen, module = "mnemic._native")]
+pub struct Planes(bits::Planes);
+
+#[pymethods]
+impl Planes {
+    #[new]
+    fn new(py: Python<'_>, normals: PyReadonlyArray2<'_, i8>) -> PyResult<Self> {
+        let (width, each) = (normals.shape()[1], values(&normals, "normals")?);
+        Ok(Self(py.detach(|| bits::Planes::new(each, width)).map_err(refused)?))
+    }
+
+    /// The sides on which each embedding lies, the GIL released.
+    fn project<'py>(
+        &self,
+        py: Python<'py>,
+        embeddings: PyReadonlyArray2<'py, i8>,
+        tie: PyReadonlyArray1<'py, u64>,
+    ) -> PyResult<Bound<'py, PyArray2<u64>>> {
+        let set = chosen()?;
+        if embeddings.shape()[1] != self.0.width() {
+            let (given, expected) = (embeddings.shape()[1], self.0.width());
+            return Err(PyValueError::new_err(format!("embeddings of {given} values, where {expected} are expected")));
+        }
+        let (each, tie) = (values(&embeddings, "embeddings")?, values(&tie, "tie")?);
+        let sides: Bound<'_, PyArray2<u64>> = zeros(py, [embeddings.shape()[0], self.0.words()])?;
+        {
+            let mut sides = sides.readwrite();
+            let written = values_mut(&mut sides, "sides")?;
+            py.detach(|| self.0.project(set, each, tie, written)).map_err(refused)?;
+        }
+        Ok(sides)
+    }
 }
 
 /// Write the rows rotated, the GIL released.

@@ -22,7 +22,8 @@ mod scan;
 mod _native {
     #[pymodule_export]
     use super::bits::{
-        bind_bits, bundle_bits, count_bits, hamming_distances, hamming_nearest, majority_bits, rotate_bits,
+        bind_bits, bind_groups, bundle_bits, bundle_groups, count_bits, hamming_distances, hamming_distances_of,
+        hamming_nearest, majority_bits, rotate_bits, Planes,
     };
     #[pymodule_export]
     use super::encoder::Encoder;

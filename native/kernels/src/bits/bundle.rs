@@ -5,10 +5,38 @@ use crate::instructions::InstructionSet;
 
 /// Rows that are added up bit by bit before their number goes to the counters: groups of eight, of which eight planes
 /// of bits can count up to 255.
-const BLOCK: usize = 248;
+pub(super) const BLOCK: usize = 248;
 
 /// Words side by side: 512 bits.
-const WIDTH: usize = 8;
+pub(super) const WIDTH: usize = 8;
+
+/// Hypervectors that are added up: some, or all that lie one behind the other.
+#[derive(Clone, Copy)]
+pub(super) struct Members<'a> {
+    /// Which ones, by index; each one that is there.
+    pub rows: Option<&'a [i64]>,
+    /// Where there are no such indices: the first one.
+    pub first: usize,
+    /// How many.
+    pub count: usize,
+    /// Words of each.
+    pub words: usize,
+}
+
+impl Members<'_> {
+    /// The index of a member's first word.
+    #[inline(always)]
+    pub(super) fn start(&self, member: usize) -> usize {
+        self.words * self.rows.map_or(self.first + member, |rows| rows[member] as usize)
+    }
+
+    /// Those from one on, [`BLOCK`] at most.
+    #[inline(always)]
+    fn block(&self, from: usize) -> Self {
+        let count = BLOCK.min(self.count - from);
+        Self { rows: self.rows.map(|rows| &rows[from..from + count]), first: self.first + from, count, ..*self }
+    }
+}
 
 /// Count, for each bit, in how many of `vectors` it is set, and add that number times `weight` to its counter.
 ///
@@ -74,15 +102,23 @@ for_each_set!(decide = decide_body(counters: &[i32], total: i32, tie: &[u64], bu
 
 #[inline(always)]
 fn add_up_body(vectors: &[u64], words: usize, weight: i32, counters: &mut [i32]) {
-    for block in vectors.chunks(BLOCK * words) {
+    let all = Members { rows: None, first: 0, count: vectors.len() / words, words };
+    add_up_rows(vectors, all, weight, counters);
+}
+
+/// Add those members up into the counters.
+#[inline(always)]
+pub(super) fn add_up_rows(vectors: &[u64], members: Members, weight: i32, counters: &mut [i32]) {
+    for from in (0..members.count).step_by(BLOCK) {
+        let block = members.block(from);
         let mut at = 0;
         let mut wide = counters.chunks_exact_mut(64 * WIDTH);
         for counters in wide.by_ref() {
-            spread(&planes::<WIDTH>(block, words, at), weight, counters);
+            spread(&planes::<WIDTH>(vectors, block, at), weight, counters);
             at += WIDTH;
         }
         for counters in wide.into_remainder().chunks_exact_mut(64) {
-            spread(&planes::<1>(block, words, at), weight, counters);
+            spread(&planes::<1>(vectors, block, at), weight, counters);
             at += 1;
         }
     }
@@ -90,15 +126,20 @@ fn add_up_body(vectors: &[u64], words: usize, weight: i32, counters: &mut [i32])
 
 #[inline(always)]
 fn bundle_few_body(vectors: &[u64], rows: usize, tie: &[u64], bundled: &mut [u64]) {
-    let words = tie.len();
+    bundle_members(vectors, Members { rows: None, first: 0, count: rows, words: tie.len() }, tie, bundled);
+}
+
+/// Bundle up to [`BLOCK`] members, without counters.
+#[inline(always)]
+pub(super) fn bundle_members(vectors: &[u64], members: Members, tie: &[u64], bundled: &mut [u64]) {
     let mut at = 0;
     let mut wide = bundled.chunks_exact_mut(WIDTH);
     for out in wide.by_ref() {
-        compare(&planes::<WIDTH>(vectors, words, at), rows, &tie[at..], out);
+        compare(&planes::<WIDTH>(vectors, members, at), members.count, &tie[at..], out);
         at += WIDTH;
     }
     for out in wide.into_remainder().chunks_exact_mut(1) {
-        compare(&planes::<1>(vectors, words, at), rows, &tie[at..], out);
+        compare(&planes::<1>(vectors, members, at), members.count, &tie[at..], out);
         at += 1;
     }
 }
@@ -121,17 +162,20 @@ fn compare<const N: usize>(planes: &[[u64; N]; 8], rows: usize, tie: &[u64], out
     }
 }
 
-/// Add up to [`BLOCK`] rows bit by bit, in words `at` to `at + N`: plane p holds bit p of all the numbers.
+/// Add up to [`BLOCK`] members bit by bit, in words `at` to `at + N`: plane p holds bit p of all the numbers.
 ///
 /// Eight rows at a time go through a tree of carry-save adders (Harley and Seal; Warren, Hacker's Delight, 5-1), so that
 /// the higher planes are touched once in eight rows.
 #[inline(always)]
-fn planes<const N: usize>(block: &[u64], words: usize, at: usize) -> [[u64; N]; 8] {
+fn planes<const N: usize>(vectors: &[u64], members: Members, at: usize) -> [[u64; N]; 8] {
     let mut planes = [[0; N]; 8];
-    for group in block.chunks(8 * words) {
+    for first in (0..members.count).step_by(8) {
         let row = |index: usize| -> [u64; N] {
-            let from = index * words + at;
-            group.get(from..from + N).and_then(|words| words.try_into().ok()).unwrap_or([0; N])
+            if first + index >= members.count {
+                return [0; N];
+            }
+            let from = members.start(first + index) + at;
+            vectors.get(from..from + N).and_then(|words| words.try_into().ok()).unwrap_or([0; N])
         };
         let (ones, twos_a) = add(planes[0], row(0), row(1));
         let (ones, twos_b) = add(ones, row(2), row(3));
@@ -189,7 +233,7 @@ fn transposed(bits: u64) -> u64 {
 }
 
 #[inline(always)]
-fn decide_body(counters: &[i32], total: i32, tie: &[u64], bundled: &mut [u64]) {
+pub(super) fn decide_body(counters: &[i32], total: i32, tie: &[u64], bundled: &mut [u64]) {
     let half = total.div_euclid(2);
     let even = total.rem_euclid(2) == 0;
     for ((counters, tie), out) in counters.chunks_exact(64).zip(tie).zip(bundled) {

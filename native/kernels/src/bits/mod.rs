@@ -3,9 +3,13 @@
 //! Bit i of a hypervector is bit `i % 64` of word `i / 64`, the lowest first. Many of them lie one behind the other,
 //! `words` words each. Everything is integers: all instruction sets give the same bits.
 //!
-//! [`nearest`] and [`distances`] search, [`count`], [`majority`] and [`bundle`] add up, [`rotate`] and [`bind`] are here.
+//! [`nearest`], [`distances`] and [`distances_of`] search, [`count`], [`majority`] and [`bundle`] add up,
+//! [`bundle_groups`] and [`bind_groups`] do it for many, [`Planes`] make hypervectors of embeddings, [`rotate`] and
+//! [`bind`] are here.
 
 mod bundle;
+mod groups;
+mod project;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -14,7 +18,9 @@ use std::fmt;
 
 use crate::instructions::InstructionSet;
 pub use bundle::{bundle, count, majority};
-pub use search::{distances, nearest, Neighbour};
+pub use groups::{bind_groups, bundle_groups, Groups};
+pub use project::Planes;
+pub use search::{distances, distances_of, nearest, Neighbour};
 
 /// Why something could not be done with hypervectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +45,22 @@ pub enum BitsError {
     },
     /// A counter might leave the range of 32 bits.
     Overflow,
+    /// The offsets of groups do not rise from 0 to the number of members.
+    Offsets {
+        /// That number.
+        members: usize,
+    },
+    /// A member of a group is no row.
+    Row {
+        /// The member.
+        row: i64,
+        /// How many rows there are.
+        rows: usize,
+    },
+    /// A plane has a value that is neither 1 nor -1.
+    Plane,
+    /// Planes without values.
+    NoValues,
 }
 
 impl fmt::Display for BitsError {
@@ -48,6 +70,10 @@ impl fmt::Display for BitsError {
             Self::Ragged { given, words } => write!(out, "{given} words are not rows of {words}"),
             Self::Length { what, given, expected } => write!(out, "{what}: {given} given, {expected} expected"),
             Self::Overflow => write!(out, "a counter would leave the range of 32 bits"),
+            Self::Offsets { members } => write!(out, "offsets must rise from 0 to {members}"),
+            Self::Row { row, rows } => write!(out, "row {row} is none of {rows}"),
+            Self::Plane => write!(out, "a plane has a value that is neither 1 nor -1"),
+            Self::NoValues => write!(out, "a plane has at least one value"),
         }
     }
 }

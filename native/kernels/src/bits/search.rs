@@ -22,6 +22,28 @@ pub fn distances(set: InstructionSet, vectors: &[u64], query: &[u64], distances:
     Ok(())
 }
 
+/// Write the Hamming distance of each row of `vectors` from each of `queries`, a row's distances one behind the other.
+///
+/// `vectors` are read once, whatever the number of queries.
+///
+/// # Errors
+///
+/// [`BitsError`] where `vectors` or `queries` are not rows of `words` words, or `distances` not as many as both give.
+pub fn distances_of(
+    set: InstructionSet,
+    vectors: &[u64],
+    queries: &[u64],
+    words: usize,
+    distances: &mut [i32],
+) -> Result<(), BitsError> {
+    let (rows, number) = (rows(vectors, words)?, rows(queries, words)?);
+    fits("distances", distances.len(), rows * number)?;
+    if number > 0 {
+        measure_all(set, vectors, queries, words, distances);
+    }
+    Ok(())
+}
+
 /// Find the `k` rows of `vectors` nearest to `query`, the nearest first, of equals the one with the lower index first.
 ///
 /// Where there is a mask `allowed`, only rows whose bit is set are looked at: row i's is bit `i % 64` of word `i / 64`.
@@ -71,6 +93,7 @@ impl Best {
 }
 
 for_each_set!(measure = measure_body(vectors: &[u64], query: &[u64], distances: &mut [i64]));
+for_each_set!(measure_all = measure_all_body(vectors: &[u64], queries: &[u64], words: usize, distances: &mut [i32]));
 for_each_set!(search = search_body(vectors: &[u64], query: &[u64], allowed: Option<&[u64]>, best: &mut Best));
 
 #[inline(always)]
@@ -81,6 +104,59 @@ fn measure_body(vectors: &[u64], query: &[u64], distances: &mut [i64]) {
             *out = distance;
         }
     });
+}
+
+/// Queries that a row is compared with side by side, so that each of its lines is loaded once for all of them.
+const TOGETHER: usize = 4;
+
+#[inline(always)]
+fn measure_all_body(vectors: &[u64], queries: &[u64], words: usize, distances: &mut [i32]) {
+    let number = queries.len() / words;
+    let mut rows = vectors.chunks_exact(words).peekable();
+    let mut out = distances.chunks_exact_mut(number);
+    while let (Some(row), Some(out)) = (rows.next(), out.next()) {
+        let mut ahead = *rows.peek().unwrap_or(&row);
+        let mut several = queries.chunks_exact(TOGETHER * words);
+        let mut outs = out.chunks_exact_mut(TOGETHER);
+        for (queries, out) in several.by_ref().zip(outs.by_ref()) {
+            let query = |index: usize| &queries[index * words..][..words];
+            out.copy_from_slice(&distances_together(row, [query(0), query(1), query(2), query(3)], ahead));
+            ahead = row; // the next row was fetched
+        }
+        for (query, out) in several.remainder().chunks_exact(words).zip(outs.into_remainder()) {
+            *out = distance(row, query, ahead) as i32;
+            ahead = row;
+        }
+    }
+}
+
+/// [`distance`] of several queries.
+#[inline(always)]
+fn distances_together(row: &[u64], queries: [&[u64]; TOGETHER], ahead: &[u64]) -> [i32; TOGETHER] {
+    let [a, b, c, d] = queries.map(|query| query.as_chunks::<LANES>());
+    let (lines, rest) = row.as_chunks::<LANES>();
+    let (mut of_a, mut of_b, mut of_c, mut of_d) = ([0_u64; LANES], [0_u64; LANES], [0_u64; LANES], [0_u64; LANES]);
+    let query_lines = a.0.iter().zip(b.0).zip(c.0.iter().zip(d.0));
+    for ((line, ((a, b), (c, d))), ahead) in lines.iter().zip(query_lines).zip(ahead.chunks_exact(LANES)) {
+        fetch(ahead);
+        for lane in 0..LANES {
+            of_a[lane] += u64::from((line[lane] ^ a[lane]).count_ones());
+        }
+        for lane in 0..LANES {
+            of_b[lane] += u64::from((line[lane] ^ b[lane]).count_ones());
+        }
+        for lane in 0..LANES {
+            of_c[lane] += u64::from((line[lane] ^ c[lane]).count_ones());
+        }
+        for lane in 0..LANES {
+            of_d[lane] += u64::from((line[lane] ^ d[lane]).count_ones());
+        }
+    }
+    let sum = |sums: [u64; LANES], query_rest: &[u64]| {
+        let rest: u32 = rest.iter().zip(query_rest).map(|(left, right)| (left ^ right).count_ones()).sum();
+        (sums.iter().sum::<u64>() + u64::from(rest)) as i32
+    };
+    [sum(of_a, a.1), sum(of_b, b.1), sum(of_c, c.1), sum(of_d, d.1)]
 }
 
 #[inline(always)]

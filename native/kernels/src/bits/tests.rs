@@ -1,6 +1,9 @@
 //! What holds on every instruction set this processor has, against sums bit by bit.
 
-use super::{bind, bundle, count, distances, majority, nearest, rotate, BitsError};
+use super::{
+    bind, bind_groups, bundle, bundle_groups, count, distances, distances_of, majority, nearest, rotate, BitsError,
+    Groups, Planes,
+};
 use crate::instructions::InstructionSet;
 
 /// The same words each time, all different.
@@ -121,6 +124,126 @@ fn binding_is_exclusive_or_with_one_or_with_as_many() {
 }
 
 #[test]
+fn the_distances_from_several_queries_are_those_from_each() {
+    for set in InstructionSet::available() {
+        for (rows, width) in SHAPES {
+            for number in [0, 1, 3, 4, 5, 8, 11] {
+                let (vectors, queries) = (words(rows * width, 10), words(number * width, 11));
+                let mut found = vec![-1; rows * number];
+                assert_eq!(distances_of(set, &vectors, &queries, width, &mut found), Ok(()));
+                for (at, query) in queries.chunks(width).enumerate() {
+                    let column: Vec<i64> = found.iter().skip(at).step_by(number).map(|one| i64::from(*one)).collect();
+                    assert_eq!(column, by_hand(&vectors, query), "{set:?} {rows} {width} {number}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn each_group_is_bundled_and_bound_as_it_would_be_alone() {
+    for set in InstructionSet::available() {
+        for width in [1, 8, 17, 20] {
+            let vectors = words(40 * width, 12);
+            let sizes = [0, 1, 2, 7, 8, 9, 13, 248, 249, 500, 0];
+            let members: Vec<i64> = (0..sizes.iter().sum()).map(|member| member * member % 40).collect();
+            let ends = sizes.iter().scan(0, |end, size| {
+                *end += size;
+                Some(*end)
+            });
+            let offsets: Vec<i64> = std::iter::once(0).chain(ends).collect();
+            let ties = words(sizes.len() * width, 13);
+            let taken: Vec<u64> =
+                members.iter().flat_map(|row| &vectors[*row as usize * width..][..width]).copied().collect();
+            let of_rows = Groups { offsets: &offsets, rows: Some(&members) };
+            for (groups, from) in [(of_rows, &vectors), (Groups { rows: None, ..of_rows }, &taken)] {
+                let (mut bundled, mut bound) = (vec![7; ties.len()], vec![7; ties.len()]);
+                assert_eq!(bundle_groups(set, from, width, groups, &ties, &mut bundled), Ok(()));
+                assert_eq!(bind_groups(set, from, width, groups, &mut bound), Ok(()));
+                for (group, pair) in offsets.windows(2).enumerate() {
+                    let rows = &taken[pair[0] as usize * width..pair[1] as usize * width];
+                    let here = group * width..(group + 1) * width;
+                    let mut alone = vec![7; width];
+                    assert_eq!(bundle(set, rows, &ties[here.clone()], &mut alone), Ok(()));
+                    assert_eq!(bundled[here.clone()], alone, "{set:?} {width} {group}");
+                    let parity = |at| rows.chunks(width).filter(|row| bit(row, at)).count() % 2 == 1;
+                    assert!((0..64 * width).all(|at| bit(&bound[here.clone()], at) == parity(at)));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn each_embedding_lies_on_the_side_of_each_plane_that_its_sum_says() {
+    for set in InstructionSet::available() {
+        for (rows, width, planes) in [(0, 3, 64), (1, 1, 64), (2, 4, 128), (7, 5, 64), (13, 67, 192), (3, 384, 640)] {
+            let normals: Vec<i8> = words(planes * width, 14).iter().map(|word| (word >> 40 & 2) as i8 - 1).collect();
+            for largest in [0, 1, 127] {
+                let drawn = words(rows * width, 15);
+                let embeddings: Vec<i8> = drawn
+                    .iter()
+                    .map(|word| ((word >> 20) as i64 % (largest + 1)) as i8 * (1 - 2 * (word & 1) as i8))
+                    .collect();
+                let (tie, mut sides) = (words(planes / 64, 16), vec![7; rows * planes / 64]);
+                let laid_out = Planes::new(&normals, width).unwrap_or_else(|error| panic!("{error}"));
+                assert_eq!((laid_out.width(), laid_out.words()), (width, planes / 64));
+                assert_eq!(laid_out.project(set, &embeddings, &tie, &mut sides), Ok(()));
+                for (embedding, side) in embeddings.chunks(width).zip(sides.chunks(planes / 64)) {
+                    for (plane, normal) in normals.chunks(width).enumerate() {
+                        let sum: i64 = embedding.iter().zip(normal).map(|(a, b)| i64::from(*a) * i64::from(*b)).sum();
+                        let expected = sum > 0 || sum == 0 && bit(&tie, plane);
+                        assert_eq!(bit(side, plane), expected, "{set:?} {width} {plane}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn groups_and_planes_that_are_none_are_refused() {
+    let set = InstructionSet::Portable;
+    let bundle_of = |offsets: &[i64], rows: Option<&[i64]>| {
+        bundle_groups(set, &[0; 6], 2, Groups { offsets, rows }, &[0; 4], &mut [0; 4])
+    };
+    assert_eq!(bundle_of(&[0, 1, 3], None), Ok(()));
+    assert_eq!(bundle_of(&[0, 1, 2], Some(&[2, 0])), Ok(()));
+    for offsets in [&[][..], &[0, 1, 2], &[0, 1, 4], &[1, 2, 3], &[0, 4, 3], &[0, -1, 3]] {
+        assert_eq!(bundle_of(offsets, None), Err(BitsError::Offsets { members: 3 }), "{offsets:?}");
+        let groups = Groups { offsets, rows: None };
+        assert_eq!(bind_groups(set, &[0; 6], 2, groups, &mut [0; 4]), Err(BitsError::Offsets { members: 3 }));
+    }
+    for row in [3, -1, i64::MIN, i64::MAX] {
+        assert_eq!(bundle_of(&[0, 1, 2], Some(&[0, row])), Err(BitsError::Row { row, rows: 3 }));
+    }
+    let length = |what, given, expected| Err(BitsError::Length { what, given, expected });
+    assert_eq!(bundle_of(&[0, 3], None), length("words of the ties", 4, 2));
+    assert_eq!(bundle_of(&[0, 0, 3], None), Ok(()));
+    let groups = Groups { offsets: &[0, 3], rows: None };
+    assert_eq!(bind_groups(set, &[0; 6], 2, groups, &mut [0; 3]), length("words of the result", 3, 2));
+    assert_eq!(bind_groups(set, &[], 0, Groups { offsets: &[0], rows: None }, &mut []), Err(BitsError::NoWords));
+    assert_eq!(distances_of(set, &[0; 4], &[0; 3], 2, &mut [0; 2]), Err(BitsError::Ragged { given: 3, words: 2 }));
+    assert_eq!(distances_of(set, &[0; 4], &[0; 4], 2, &mut [0; 3]), length("distances", 3, 4));
+
+    let refused = |normals: &[i8], width| Planes::new(normals, width).err();
+    assert_eq!(refused(&[], 0), Some(BitsError::NoValues));
+    assert_eq!(refused(&[], 3), length("planes", 0, 64).err());
+    assert_eq!(refused(&[1; 65], 1), length("planes", 65, 128).err());
+    assert_eq!(refused(&[1; 129], 2), length("values left over", 1, 0).err());
+    for value in [0, 2, -2, i8::MIN, i8::MAX] {
+        let mut normals = [1; 64];
+        normals[63] = value;
+        assert_eq!(refused(&normals, 1), Some(BitsError::Plane));
+    }
+    let planes = Planes::new(&[1; 128], 2).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(planes.project(set, &[1; 3], &[0], &mut [0]), length("values left over", 1, 0));
+    assert_eq!(planes.project(set, &[1; 4], &[0; 2], &mut [0; 2]), length("words of the tie", 2, 1));
+    assert_eq!(planes.project(set, &[1; 4], &[0], &mut [0]), length("words of the result", 1, 2));
+    assert_eq!(planes.project(set, &[], &[0], &mut []), Ok(()));
+}
+
+#[test]
 fn shapes_that_do_not_fit_are_refused() {
     let set = InstructionSet::Portable;
     let length = |what, given, expected| Err(BitsError::Length { what, given, expected });
@@ -164,4 +287,8 @@ fn each_error_says_what_is_wrong() {
     let length = BitsError::Length { what: "distances", given: 3, expected: 2 };
     assert_eq!(text(length), "distances: 3 given, 2 expected");
     assert_eq!(text(BitsError::Overflow), "a counter would leave the range of 32 bits");
+    assert_eq!(text(BitsError::Offsets { members: 3 }), "offsets must rise from 0 to 3");
+    assert_eq!(text(BitsError::Row { row: -1, rows: 3 }), "row -1 is none of 3");
+    assert_eq!(text(BitsError::Plane), "a plane has a value that is neither 1 nor -1");
+    assert_eq!(text(BitsError::NoValues), "a plane has at least one value");
 }

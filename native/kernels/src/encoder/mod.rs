@@ -12,7 +12,7 @@ mod elementwise;
 mod forward;
 #[cfg(test)]
 mod tests;
-mod tiles;
+pub(crate) mod tiles;
 mod weights;
 
 use std::fmt;

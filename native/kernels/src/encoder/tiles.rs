@@ -7,30 +7,30 @@
 //! processor has an instruction for it: else it is a function call.
 
 /// Columns of a panel.
-pub(super) const LANES: usize = 16;
+pub(crate) const LANES: usize = 16;
 /// The most rows of any set's tile.
-pub(super) const TILE_ROWS: usize = 6;
+pub(crate) const TILE_ROWS: usize = 6;
 /// The most panels of any set's tile.
-pub(super) const TILE_PANELS: usize = 4;
+pub(crate) const TILE_PANELS: usize = 4;
 /// Bytes of the inner dimension that one step takes in.
-pub(super) const STEP: usize = 4;
+pub(crate) const STEP: usize = 4;
 
 /// Sixteen floats in one cache line: the weights of sixteen outputs for one input.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-pub(super) struct Floats(pub [f32; LANES]);
+pub(crate) struct Floats(pub [f32; LANES]);
 
 /// Sixty-four bytes in one cache line: the weights of sixteen outputs for four inputs, those of an output together.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-pub(super) struct Bytes(pub [i8; LANES * STEP]);
+pub(crate) struct Bytes(pub [i8; LANES * STEP]);
 
 /// What a tile gives, row by row and panel by panel.
-pub(super) type Cells<T> = [[[T; LANES]; TILE_PANELS]; TILE_ROWS];
+pub(crate) type Cells<T> = [[[T; LANES]; TILE_PANELS]; TILE_ROWS];
 
 /// The left side of a product: rows that lie `stride` apart.
 #[derive(Clone, Copy)]
-pub(super) struct Rows<'a, T> {
+pub(crate) struct Rows<'a, T> {
     /// From the first value of the first row on.
     pub values: &'a [T],
     /// From one row to the next.
@@ -44,8 +44,8 @@ impl<T> Rows<'_, T> {
     }
 }
 
-/// What an encoder needs of an instruction set.
-pub(super) trait Tiles {
+/// What an encoder, and the projection of hypervectors, need of an instruction set.
+pub(crate) trait Tiles {
     /// The most rows of a tile, up to [`TILE_ROWS`].
     const ROWS: usize;
     /// The most panels of a tile of several; a tile has this many or one.
@@ -77,7 +77,7 @@ pub(super) trait Tiles {
 }
 
 /// Plain Rust.
-pub(super) struct Portable;
+pub(crate) struct Portable;
 
 impl Portable {
     /// Two sums for each lane, each of two products: what a compiler has an instruction for, on most processors.
@@ -162,7 +162,7 @@ impl Tiles for Portable {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use x86::{Avx2, Avx512, AvxVnni};
+pub(crate) use x86::{Avx2, Avx512, AvxVnni};
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {

@@ -1,0 +1,242 @@
+"""Encoders: fillers become hypervectors so that near means near, and records are bound and bundled of them.
+
+``symbol``: names, unlike each other; ``path``: the same, in their own case. ``number``: levels of magnitudes. ``date``:
+the nearer two days, the more alike. ``hour``, ``weekday``: circular. ``meaning``: hyperplane projections of embeddings.
+Further ones register by name. Below stand the codebook, the algebra and a module for each kind; the Binder and the
+queries stand above.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import ClassVar, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.hd.algebra import Algebra, best
+from mnemic.hd.circular import HourEncoder, WeekdayEncoder
+from mnemic.hd.codebook import draw
+from mnemic.hd.dates import DateEncoder
+from mnemic.hd.levels import NumberEncoder
+from mnemic.hd.projection import MeaningEncoder, Projection
+from mnemic.hd.records import Pair, Record
+from mnemic.hd.roles import role_named, unknown_role
+from mnemic.hd.space import Space
+from mnemic.hd.symbols import PathEncoder, SymbolEncoder
+
+__all__ = ["ENCODERS", "Encoder", "Encoders", "canonical", "match_of", "register_encoder"]
+
+Match = Literal["exact", "near", "meaning"]
+
+_MOST_PAIRS = 8192
+"""Bound pairs that are kept, the latest used ones: 11 MB."""
+_AT_ONCE = 1024
+"""Records that are bundled at once: their pairs take some 15 MB at most."""
+_Key = tuple[str, str | bytes, int]
+
+
+class Encoder(Protocol):
+    """Makes hypervectors of the fillers of one role."""
+
+    match: ClassVar[Match]
+    """How fillers are compared: the same or not, by how near they are, or by meaning."""
+
+    def __init__(self, space: Space, namespace: str) -> None:
+        """Make one; `namespace` is the role's own in the codebook."""
+
+    @classmethod
+    def canonical(cls, filler: str) -> str:
+        """A filler in the one form in which it is kept; ValueError, with what is expected, where it is none."""
+        ...
+
+    def encode(self, fillers: Sequence[str]) -> NDArray[np.uint64]:
+        """The hypervectors of canonical fillers, ``(n, space.words) uint64``."""
+        ...
+
+
+ENCODERS: dict[str, type[Encoder]] = {
+    "symbol": SymbolEncoder,
+    "path": PathEncoder,
+    "number": NumberEncoder,
+    "date": DateEncoder,
+    "hour": HourEncoder,
+    "weekday": WeekdayEncoder,
+    "meaning": MeaningEncoder,
+}
+"""All encoders, by name."""
+
+
+def register_encoder(name: str, encoder: type[Encoder]) -> None:
+    """Have a further encoder, for roles to name. It must give the same bits for ever: nothing tells when it changes.
+
+    Raises:
+        ValueError: there is one of that name.
+    """
+    if name in ENCODERS:
+        raise ValueError(f"there is an encoder named {name!r} already; take another name")
+    ENCODERS[name] = encoder
+
+
+def canonical(role: str, filler: str) -> str:
+    """A filler as records hold it: of a symbol its words in lower case, of a date ``2026-05-01``, and so on.
+
+    Raises:
+        ValueError: there is no such role, or it is no filler of it; the message says what is expected.
+    """
+    return _encoder_of(role).canonical(filler)
+
+
+def match_of(role: str) -> Match:
+    """How fillers of a role are compared.
+
+    Raises:
+        ValueError: there is no such role.
+    """
+    return _encoder_of(role).match
+
+
+def _encoder_of(name: str) -> type[Encoder]:
+    role = role_named(name)
+    if role is None:
+        raise unknown_role(name)
+    if role.encoder not in ENCODERS:
+        raise ValueError(f"the role {name} names no encoder: {role.encoder!r}; there are {', '.join(ENCODERS)}")
+    return ENCODERS[role.encoder]
+
+
+class Encoders:
+    """The encoders of one space. Not for use by two threads at once."""
+
+    def __init__(self, space: Space, algebra: Algebra | None = None) -> None:
+        """Make them; what they draw is drawn when it is needed.
+
+        Args:
+            algebra: the backend; the best for small batches unless one is given. The bits are the same with any.
+        """
+        self.space = space
+        self.algebra = best() if algebra is None else algebra
+        self._projection: Projection | None = None
+        self._roles: dict[str, NDArray[np.uint64]] = {}
+        self._encoders: dict[str, Encoder] = {}
+        self._pairs: OrderedDict[_Key, NDArray[np.uint64]] = OrderedDict()
+        self._tie = draw(space, "tie", "")
+
+    def canonical(self, role: str, filler: str) -> str:
+        """As the function `canonical`."""
+        return canonical(role, filler)
+
+    def role(self, name: str) -> NDArray[np.uint64]:
+        """The hypervector of a role, ``(space.words,) uint64``.
+
+        Raises:
+            ValueError: it is not bound in this space.
+        """
+        if name not in self._roles:
+            if name not in self.space.roles:
+                raise unknown_role(name, self.space.roles)
+            self._roles[name] = draw(self.space, "role", name)
+        return self._roles[name]
+
+    def fillers(self, role: str, fillers: Sequence[str]) -> NDArray[np.uint64]:
+        """The hypervectors of canonical fillers, not bound to the role: what cleanup compares with.
+
+        Returns:
+            ``(n, space.words) uint64``.
+
+        Raises:
+            ValueError: there is no such role, its fillers are embeddings, or one is none of its fillers.
+        """
+        if role not in self._encoders:
+            self._encoders[role] = _encoder_of(role)(self.space, f"filler {role}")
+        return self._encoders[role].encode(fillers)
+
+    def meanings(self, embeddings: NDArray[np.float32]) -> NDArray[np.uint64]:
+        """The projections of embeddings, ``(n, space.embedding) float32`` to ``(n, space.words) uint64``.
+
+        Raises:
+            ValueError: the space has no model, the shape is another, or a component is not finite.
+        """
+        if self._projection is None:
+            self._projection = Projection(self.space)
+        return self._projection.project(embeddings, self.algebra)
+
+    def pairs(self, pairs: Sequence[Pair]) -> NDArray[np.uint64]:
+        """Each pair bound, and permuted by its shift, ``(n, space.words) uint64``.
+
+        Raises:
+            ValueError: as of `fillers`, `meanings` and `role`.
+        """
+        vectors, rows = self._bound(pairs)
+        return vectors[rows]
+
+    def records(self, records: Sequence[Record]) -> NDArray[np.uint64]:
+        """Each record's hypervector, ``(n, space.words) uint64``: its pairs bundled; the order does not matter.
+
+        Where as many pairs have a bit as have it not, the pairs themselves decide, all of them bound with each other
+        and permuted: by one tie for all, the records of even length would lean to one side and look alike.
+
+        Raises:
+            ValueError: as of `pairs`.
+        """
+        codes = np.empty((len(records), self.space.words), np.uint64)
+        for start in range(0, len(records), _AT_ONCE):
+            part = records[start : start + _AT_ONCE]
+            vectors, rows = self._bound([pair for record in part for pair in record])
+            offsets = np.cumsum([0, *map(len, part)], dtype=np.int64)
+            whole = self.algebra.bind_groups(vectors, offsets, rows)
+            ties = self.algebra.bind(self.algebra.permute(whole), self._tie)
+            codes[start : start + _AT_ONCE] = self.algebra.bundle_groups(vectors, offsets, ties, rows)
+        return codes
+
+    def _bound(self, pairs: Sequence[Pair]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """Each different pair bound, ``(u, words)``, and which of them each pair is, ``(p,)``."""
+        places: dict[_Key, int] = {}
+        rows: list[int] = []
+        embeddings: dict[bytes, NDArray[np.float32]] = {}
+        for role, filler, shift in pairs:
+            if isinstance(filler, str):
+                key: _Key = (role, filler, shift)
+            else:
+                key = (role, raw := filler.tobytes(), shift)
+                embeddings.setdefault(raw, filler)
+            rows.append(places.setdefault(key, len(places)))
+        vectors = np.empty((len(places), self.space.words), np.uint64)
+        unknown: dict[tuple[str, int], list[_Key]] = {}
+        for key, place in places.items():
+            known = self._pairs.get(key)
+            if known is None:
+                unknown.setdefault((key[0], key[2]), []).append(key)
+            else:
+                vectors[place] = known
+                self._pairs.move_to_end(key)
+        projected = self._projected(embeddings)
+        for (role, shift), keys in unknown.items():
+            bound = self.algebra.bind(self._filled(role, keys, projected), self.role(role))
+            vectors[[places[key] for key in keys]] = bound = self.algebra.permute(bound, shift) if shift else bound
+            if isinstance(keys[0][1], str):
+                # Copies one by one, or the last of them that is kept would keep them all in memory.
+                self._pairs.update((key, vector.copy()) for key, vector in zip(keys, bound, strict=True))
+        while len(self._pairs) > _MOST_PAIRS:
+            self._pairs.popitem(last=False)
+        return vectors, np.array(rows, np.int64)
+
+    def _projected(self, embeddings: dict[bytes, NDArray[np.float32]]) -> dict[bytes, NDArray[np.uint64]]:
+        """Each embedding once: one memory's is bound as its own, and as that before and after its neighbours."""
+        if not embeddings:
+            return {}
+        return dict(zip(embeddings, self.meanings(np.stack([*embeddings.values()])), strict=True))
+
+    def _filled(
+        self, role: str, keys: Sequence[_Key], projected: dict[bytes, NDArray[np.uint64]]
+    ) -> NDArray[np.uint64]:
+        """What fills these pairs of one role, ``(n, words)``."""
+        named = [filler for _, filler, _ in keys if isinstance(filler, str)]
+        raw = [filler for _, filler, _ in keys if isinstance(filler, bytes)]
+        if match_of(role) == "meaning" and not named:
+            return np.stack([projected[filler] for filler in raw])
+        if match_of(role) != "meaning" and not raw:
+            return self.fillers(role, named)
+        expected = "an embedding, and a name" if named else "a name, and an embedding"
+        raise ValueError(f"the role {role} is filled with {expected} was given")

@@ -1,0 +1,126 @@
+"""Levels: hypervectors of places on a line or a circle, the more alike the nearer the places are; and so of numbers.
+
+A line has anchors, one at every `scale`, each a hypervector of its own. A place between two anchors takes each bit from
+the one or the other, by a drawn order of the bits, and so many from the later one as it is on its way there. Two places
+share what they took from the same anchor: their similarity falls in a straight line from 1 to 0 at a distance of one
+scale, wherever they are, and stays 0 beyond. With several scales each has its own equal part of the bits, and the
+similarity is their mean: small distances can be told apart, and large ones still be compared. Unlike a thermometer of
+fixed ends (Rachkovskij et al. 2005, "Sparse binary distributed encoding of scalars"; torchhd's ``level``, of which
+this is the form with anchors), it has no first and last level. On a circle the anchors come round again.
+
+All of it is whole numbers: the bits are the same on any machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.hd import bits
+from mnemic.hd.codebook import draw, ranks
+from mnemic.hd.space import Space
+
+__all__ = ["Levels", "NumberEncoder"]
+
+_MOST_ANCHORS = 1024
+"""Anchors that are kept: 1.3 MB. They are drawn again when they are needed again."""
+
+
+class Levels:
+    """The places of one line, or circle."""
+
+    def __init__(self, space: Space, namespace: str, scales: Sequence[int], period: int = 0) -> None:
+        """Divide the bits among the scales.
+
+        Args:
+            namespace: of what the places are; those of two namespaces have nothing to do with each other.
+            scales: how far from each other the anchors are, positive.
+            period: how long the circle is, a multiple of each scale and at least twice it; 0 is a line.
+
+        Raises:
+            ValueError: the scales do not fit.
+        """
+        if not scales or min(scales) < 1 or any(period % scale or period == scale for scale in scales):
+            raise ValueError(f"scales must be positive, and parts of the period {period}, not {tuple(scales)}")
+        self._space, self._namespace, self._scales, self._period = space, namespace, tuple(scales), period
+        order = ranks(space, namespace)
+        starts = [space.dimensions * part // len(scales) for part in range(len(scales) + 1)]
+        self._sizes = np.diff(starts).tolist()
+        self._part = np.searchsorted(starts, order, side="right") - 1
+        """Of each bit, which scale it is of."""
+        self._turn = order - np.array(starts)[self._part]
+        """Of each bit, how many of its scale are taken from the later anchor before it is."""
+        self._masks = [bits.pack(self._part == part) for part in range(len(scales))]
+        self._anchors: dict[tuple[int, int], NDArray[np.uint64]] = {}
+
+    def encode(self, places: Sequence[int]) -> NDArray[np.uint64]:
+        """The hypervectors of places, ``(n, space.words) uint64``."""
+        codes = np.zeros((len(places), self._space.words), np.uint64)
+        for code, place in zip(codes, places, strict=True):
+            taken = np.empty(len(self._scales), np.int64)
+            later = np.zeros_like(code)
+            for part, (scale, size, mask) in enumerate(zip(self._scales, self._sizes, self._masks, strict=True)):
+                anchor, beyond = divmod(place, scale)
+                taken[part] = beyond * size // scale
+                code |= self._anchor(scale, anchor) & mask
+                if beyond:
+                    later |= self._anchor(scale, anchor + 1) & mask
+            chosen = bits.pack(self._turn < taken[self._part])
+            code ^= (code ^ later) & chosen
+        return codes
+
+    def _anchor(self, scale: int, index: int) -> NDArray[np.uint64]:
+        if self._period:
+            index %= self._period // scale
+        found = self._anchors.get((scale, index))
+        if found is None:
+            if len(self._anchors) >= _MOST_ANCHORS:
+                self._anchors.clear()
+            found = self._anchors[scale, index] = draw(self._space, self._namespace, f"{scale} {index}")
+        return found
+
+
+class NumberEncoder:
+    """Numbers, by their magnitude: as near as their ratio is near 1. Negative ones and 0 have their place too."""
+
+    match: ClassVar[Literal["exact", "near", "meaning"]] = "near"
+    _STEPS = 256
+    """Places to a doubling: whole numbers below 370 have bits of their own, larger ones share them within 0.3 %."""
+    _SCALES = (1, 64, 256, 1024, 4096)
+    """A fifth of the bits is each place's own; the others tell a quarter of a doubling, one, four and sixteen."""
+    _MOST = 10**15
+    _DIGITS = Decimal("0.000001")
+
+    def __init__(self, space: Space, namespace: str) -> None:
+        self._levels = Levels(space, namespace, self._SCALES)
+
+    @classmethod
+    def canonical(cls, filler: str) -> str:
+        """A number without needless digits, as in ``300`` or ``0.5``, rounded to a millionth.
+
+        Raises:
+            ValueError: it is no number, or beyond 10^15.
+        """
+        try:
+            if "_" in filler:  # which Python alone takes for a part of a number
+                raise InvalidOperation
+            value = Decimal(filler.strip())
+        except InvalidOperation:
+            raise ValueError(f"a number is expected, such as 300 or 0.5, not {filler!r}") from None
+        if not value.is_finite() or abs(value) > cls._MOST:
+            raise ValueError(f"a number from -10^15 to 10^15 is expected, not {filler.strip()!r}")
+        value = value.quantize(cls._DIGITS).normalize()
+        return f"{value or Decimal(0):f}"
+
+    def encode(self, fillers: Sequence[str]) -> NDArray[np.uint64]:
+        """The hypervectors of numbers, ``(n, space.words) uint64``."""
+        return self._levels.encode([self._place(float(self.canonical(filler))) for filler in fillers])
+
+    @classmethod
+    def _place(cls, value: float) -> int:
+        return round(math.copysign(cls._STEPS * math.log2(1 + abs(value)), value))

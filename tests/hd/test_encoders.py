@@ -1,0 +1,256 @@
+"""Encoders bind pairs and bundle records: what is in one can be read from it, the same bits however it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from math import comb
+from random import Random
+from typing import ClassVar, Literal
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from mnemic.hd import bits, encoders
+from mnemic.hd.algebra import algebra_named
+from mnemic.hd.codebook import draw
+from mnemic.hd.encoders import ENCODERS, Encoders, canonical, match_of, register_encoder
+from mnemic.hd.records import Pair, Record
+from mnemic.hd.roles import ROLES, Role, register_role
+from mnemic.hd.space import Space
+from tests.hd.spaces import NOISE, similarity, space
+
+SPACE = space(8)
+VECTORS = np.random.default_rng(5).normal(size=(6, 8)).astype(np.float32)
+NAMED = {
+    "who": ["ada", "bob", "tool"],
+    "file": ["a.py", "docs/README.md"],
+    "date": ["2026-05-01", "2026-05-02", "1970-01-01"],
+    "hour": ["0", "23"],
+    "weekday": ["monday", "sunday"],
+    "size": ["0", "12", "300"],
+}
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> Pair:
+    shift = draw(st.sampled_from([0, 0, 1, 2, -1]))
+    role = draw(st.sampled_from([*NAMED, "about", "next"]))
+    if role in NAMED:
+        return Pair(role, draw(st.sampled_from(NAMED[role])), shift)
+    return Pair(role, VECTORS[draw(st.integers(0, len(VECTORS) - 1))], shift)
+
+
+def key(pair: Pair) -> tuple[str, object, int]:
+    return pair.role, pair.filler if isinstance(pair.filler, str) else pair.filler.tobytes(), pair.shift
+
+
+RECORDS = st.lists(pairs(), max_size=8, unique_by=key).map(tuple)
+
+
+@pytest.fixture(params=["native", "numpy"], scope="module")
+def bound(request: pytest.FixtureRequest) -> Encoders:
+    if request.param == "native" and not bits.NATIVE:
+        pytest.skip("the native extension is not built")
+    return Encoders(SPACE, algebra_named(request.param))
+
+
+def by_hand(space: Space, record: Record) -> NDArray[np.uint64]:
+    """A record's hypervector bit by bit, by the definition."""
+    fresh = Encoders(space, algebra_named("numpy"))
+    votes = np.zeros(space.dimensions, int)
+    all_bound = np.zeros(space.dimensions, bool)
+    for role, filler, shift in record:
+        code = fresh.fillers(role, [filler]) if isinstance(filler, str) else fresh.meanings(filler[None])
+        pair = np.roll(bits.unpack(code[0] ^ draw(space, "role", role)), shift)
+        votes += np.where(pair, 1, -1)
+        all_bound ^= pair
+    tie = np.roll(all_bound, 1) ^ bits.unpack(draw(space, "tie", ""))
+    return bits.pack(np.where(votes == 0, tie, votes > 0))
+
+
+@given(records=st.lists(RECORDS, max_size=4))
+def test_a_record_is_the_majority_of_its_bound_pairs(bound: Encoders, records: list[Record]) -> None:
+    codes = bound.records(records)
+    assert codes.shape == (len(records), 160)
+    for record, code in zip(records, codes, strict=True):
+        assert np.array_equal(code, by_hand(SPACE, record))
+
+
+@given(record=RECORDS, chance=st.randoms(use_true_random=False))
+def test_the_order_of_its_pairs_makes_no_difference(bound: Encoders, record: Record, chance: Random) -> None:
+    mixed = list(record)
+    chance.shuffle(mixed)
+    assert np.array_equal(bound.records([record]), bound.records([tuple(mixed)]))
+
+
+@given(record=RECORDS)
+def test_pairs_are_roles_bound_with_fillers_and_permuted(bound: Encoders, record: Record) -> None:
+    found = bound.pairs(record)
+    assert found.shape == (len(record), 160)
+    for (role, filler, shift), code in zip(record, found, strict=True):
+        unbound = bits.rotate(code, -shift) ^ bound.role(role)
+        filled = bound.fillers(role, [filler]) if isinstance(filler, str) else bound.meanings(filler[None])
+        assert np.array_equal(unbound, filled[0])
+
+
+def topics(count: int, name: str = "") -> Record:
+    return tuple(Pair("topic", f"{name}{number}") for number in range(count))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 7, 12, 20, 41])
+def test_each_pair_of_a_bundle_agrees_with_it_in_as_many_bits_as_the_law_says(bound: Encoders, count: int) -> None:
+    record = topics(count)
+    (code,) = bound.records([record])
+    law = comb(count - 1, (count - 1) // 2) / 2 ** (count - 1)
+    for pair in bound.pairs(record):
+        assert similarity(pair, code) == pytest.approx(law, abs=NOISE)
+    assert abs(similarity(bound.pairs(topics(1, "other"))[0], code)) < NOISE
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 12])
+def test_records_with_nothing_in_common_are_unlike_also_where_their_pairs_tie(bound: Encoders, count: int) -> None:
+    one, other = bound.records([topics(count, "a"), topics(count, "b")])
+    if count:
+        assert abs(similarity(one, other)) < NOISE
+    else:
+        assert np.array_equal(one, other)
+
+
+def test_a_filler_is_found_again_by_unbinding_its_role_and_cleanup(bound: Encoders) -> None:
+    record = (*topics(10), Pair("who", "ada"), Pair("size", "300"), Pair("about", VECTORS[0]), Pair("tool", "edit", 2))
+    (code,) = bound.records([record])
+    for role, filler, shift, others in (
+        ("who", "ada", 0, [f"somebody {number}" for number in range(500)]),
+        ("size", "300", 0, ["150", "600", "10", "1000"]),
+        ("tool", "edit", 2, ["read", "search", "run"]),
+    ):
+        items = bound.fillers(role, [*others, filler])
+        asked = bits.rotate(code, -shift) ^ bound.role(role)
+        indices, _ = bound.algebra.cleanup(items, asked[None], 1)
+        assert indices[0, 0] == len(others)
+
+
+def test_what_was_a_step_before_is_not_taken_for_the_step_itself(bound: Encoders) -> None:
+    now, before = bound.pairs([Pair("tool", "edit"), Pair("tool", "edit", 1)])
+    assert abs(similarity(now, before)) < NOISE
+    assert np.array_equal(bits.rotate(now), before)
+
+
+def test_many_records_at_once_are_the_same_as_one_by_one(bound: Encoders) -> None:
+    records = [
+        (Pair("topic", str(number)), Pair("who", "ada"), Pair("about", VECTORS[number % 6])) for number in range(2100)
+    ]
+    codes = bound.records(records)
+    for number in (0, 1, 1023, 1024, 1025, 2048, 2099):
+        assert np.array_equal(bound.records([records[number]])[0], codes[number])
+
+
+def test_no_more_pairs_are_kept_than_allowed_and_what_went_is_bound_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh = Encoders(SPACE)
+    first = fresh.pairs(topics(5))
+    monkeypatch.setattr(encoders, "_MOST_PAIRS", 3)
+    assert np.array_equal(fresh.pairs([*topics(9), *topics(9)])[9:14], first)
+    assert np.array_equal(fresh.pairs(topics(5)), first)
+    assert len(fresh._pairs) == 3
+
+
+def test_what_a_caller_does_to_the_pairs_it_was_given_changes_no_later_one() -> None:
+    fresh = Encoders(SPACE)
+    first = fresh.pairs(topics(2))
+    kept = first.copy()
+    first[:] = 0
+    assert np.array_equal(fresh.pairs(topics(2)), kept)
+
+
+@pytest.mark.parametrize("dimensions", [64, 1024])
+def test_records_are_bound_in_any_dimensions(dimensions: int) -> None:
+    small = space(8, dimensions=dimensions)
+    record = (Pair("who", "ada"), Pair("date", "2026-05-01"), Pair("size", "3"), Pair("about", VECTORS[0]))
+    assert np.array_equal(Encoders(small).records([record])[0], by_hand(small, record))
+
+
+def test_an_unknown_role_is_told_with_all_that_there_are(bound: Encoders) -> None:
+    said = "there is no role named 'whom'; there are who, to, date, .*worked"
+    for ask in (
+        lambda: canonical("whom", "ada"),
+        lambda: match_of("whom"),
+        lambda: bound.canonical("whom", "ada"),
+        lambda: bound.role("whom"),
+        lambda: bound.fillers("whom", ["ada"]),
+        lambda: bound.pairs([Pair("whom", "ada")]),
+        lambda: bound.records([(Pair("whom", "ada"),)]),
+    ):
+        with pytest.raises(ValueError, match=said):
+            ask()
+
+
+def test_a_role_that_this_space_leaves_out_is_told_with_those_it_has() -> None:
+    few = Encoders(space(roles=("who", "date")))
+    with pytest.raises(ValueError, match=r"no role named 'tool'; there are who, date$"):
+        few.records([(Pair("tool", "edit"),)])
+
+
+def test_a_filler_of_the_wrong_kind_is_told(bound: Encoders) -> None:
+    with pytest.raises(ValueError, match="about is filled with an embedding, and a name was given"):
+        bound.pairs([Pair("about", "token rotation")])
+    with pytest.raises(ValueError, match="who is filled with a name, and an embedding was given"):
+        bound.pairs([Pair("who", VECTORS[0])])
+    with pytest.raises(ValueError, match="a day is expected"):
+        bound.pairs([Pair("date", "soon")])
+
+
+class Vowels:
+    """Names by how many vowels they have."""
+
+    match: ClassVar[Literal["exact", "near", "meaning"]] = "near"
+
+    def __init__(self, space: Space, namespace: str) -> None:
+        self.space, self.namespace = space, namespace
+
+    @staticmethod
+    def canonical(filler: str) -> str:
+        return "".join(letter for letter in filler if letter in "aeiou")
+
+    def encode(self, fillers: Sequence[str]) -> NDArray[np.uint64]:
+        return np.stack([draw(self.space, self.namespace, str(len(filler))) for filler in fillers])
+
+
+@pytest.fixture
+def researcher() -> Iterator[None]:
+    register_encoder("vowels", Vowels)
+    register_role(Role(name="rhyme", encoder="vowels", tiers=("episode",), help="How it sounds."))
+    yield
+    del ENCODERS["vowels"]
+    del ROLES["rhyme"]
+
+
+@pytest.mark.usefixtures("researcher")
+def test_a_registered_role_of_a_registered_encoder_is_bound_and_read() -> None:
+    made = Encoders(space())
+    (code,) = made.records([(Pair("who", "ada"), Pair("rhyme", canonical("rhyme", "banana")), Pair("kind", "turn"))])
+    items = made.fillers("rhyme", ["o", "aaa", "eiei"])
+    indices, _ = made.algebra.cleanup(items, (code ^ made.role("rhyme"))[None], 1)
+    assert indices[0, 0] == 1
+    assert match_of("rhyme") == "near"
+
+
+def test_an_encoder_is_not_replaced_by_another_of_its_name() -> None:
+    with pytest.raises(ValueError, match="an encoder named 'symbol' already"):
+        register_encoder("symbol", Vowels)
+
+
+def test_a_role_whose_encoder_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ROLES, "mood", Role(name="mood", encoder="gone", tiers=("episode",), help="How it was said."))
+    with pytest.raises(ValueError, match="role mood names no encoder: 'gone'; there are symbol, path"):
+        canonical("mood", "glad")
+
+
+def test_numbers_in_records_are_read_by_nearness(bound: Encoders) -> None:
+    (code,) = bound.records([(Pair("size", "300"), Pair("who", "ada"), Pair("kind", "turn"))])
+    candidates = bound.fillers("size", ["300", "330", "450", "900", "9000"])
+    likeness = [similarity(one, code ^ bound.role("size")) for one in candidates]
+    assert all(former > latter for former, latter in pairwise(likeness))

@@ -1,0 +1,116 @@
+"""What a distance says of a pair: the law of a majority's bits, Bayes' rule on it, and how much each record counts."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemic.hd.evidence import (
+    agreement,
+    agreements,
+    counting_weights,
+    likeness,
+    log_ratios,
+    one_of,
+    presence,
+)
+
+PROBABILITIES = st.floats(0.0, 1.0, allow_nan=False)
+
+
+def agreeing(pairs: int) -> float:
+    """Of all the ways in which the other members' bits may fall, how many leave the first one's bit in the bundle."""
+    total = 0.0
+    for others in itertools.product((0, 1), repeat=pairs - 1):
+        votes = 2 * (1 + sum(others)) - pairs
+        total += 1.0 if votes > 0 else 0.5 if votes == 0 else 0.0
+    return float(total / 2 ** (pairs - 1))
+
+
+@pytest.mark.parametrize("pairs", range(1, 12))
+def test_a_bit_of_a_bundle_is_a_members_as_often_as_counting_all_cases_says(pairs: int) -> None:
+    assert agreement(pairs) == pytest.approx(agreeing(pairs), abs=1e-15)
+
+
+def test_nothing_agrees_with_an_empty_bundle_more_than_by_chance_and_fewer_than_none_are_refused() -> None:
+    assert agreement(0) == 0.5
+    assert agreements(np.array([0, 1, 3, 3])).tolist() == [0.5, 1.0, 0.75, 0.75]
+    assert agreements(np.array([], np.int64)).shape == (0,)
+    with pytest.raises(ValueError, match="-1 members"):
+        agreement(-1)
+
+
+@given(pairs=st.integers(1, 2000))
+def test_the_more_pairs_a_record_has_the_less_each_shows_and_all_show_a_little(pairs: int) -> None:
+    assert 0.5 < agreement(pairs + 1) <= agreement(pairs) <= 1.0
+    assert agreement(pairs) == pytest.approx(0.5 + 0.4 / math.sqrt(pairs), abs=0.12 / pairs)
+
+
+@given(distance=st.integers(0, 1024), pairs=st.integers(1, 60))
+def test_the_ratio_is_that_of_the_two_binomial_laws(distance: int, pairs: int) -> None:
+    found = log_ratios(np.array([[distance]], np.int32), np.array([pairs]), 1024)[0, 0]
+    present = min(agreement(pairs), 1 - 1e-9)
+    expected = (1024 - distance) * math.log(present / 0.5) + distance * math.log((1 - present) / 0.5)
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-6)
+
+
+@given(ratio=st.floats(-1e6, 1e6), prior=PROBABILITIES)
+def test_a_pair_is_as_probable_as_bayes_rule_says_and_what_was_certain_stays_so(ratio: float, prior: float) -> None:
+    found = float(presence(np.array([[ratio]]), np.array([prior]))[0, 0])
+    assert 0.0 <= found <= 1.0
+    if prior in (0.0, 1.0):
+        assert found == prior
+    elif abs(ratio) < 30 and 1e-9 < prior < 1 - 1e-9:
+        weight = prior * math.exp(ratio)
+        assert found == pytest.approx(weight / (weight + 1 - prior), rel=1e-6)
+
+
+@given(
+    ratios=st.lists(st.floats(-400, 400), max_size=6),
+    weights=st.lists(st.floats(0.0, 1.0), min_size=6, max_size=6),
+)
+def test_of_fillers_that_exclude_each_other_one_is_there_or_none(ratios: list[float], weights: list[float]) -> None:
+    priors = np.array(weights[: len(ratios)])
+    found = one_of(np.array([ratios]), priors)
+    assert found.shape == (1, len(ratios))
+    assert np.isfinite(found).all()
+    assert (found >= 0).all()
+    assert found.sum() <= 1 + 1e-9
+    assert (found[0][priors == 0] == 0).all()
+
+
+def test_two_fillers_that_look_alike_share_what_both_cannot_have() -> None:
+    assert one_of(np.array([[50.0, 50.0]]), np.array([0.3, 0.3])).tolist() == [pytest.approx([0.5, 0.5])]
+    assert presence(np.array([[50.0, 50.0]]), np.array([0.3, 0.3])).min() > 0.99
+
+
+def test_likeness_is_one_for_the_same_and_nothing_for_what_is_unrelated_whatever_the_number_of_pairs() -> None:
+    dimensions, pairs = 10_240, np.array([1, 5, 12, 31])
+    same = np.round(dimensions * (1 - agreements(pairs)))[:, None].astype(np.int32)
+    unrelated = np.full((4, 1), dimensions // 2, np.int32)
+    found, error = likeness(np.concatenate([same, unrelated], axis=1), pairs, dimensions)
+    assert found[:, 0] == pytest.approx(1.0, abs=1e-3)
+    assert found[:, 1] == pytest.approx(0.0)
+    assert (np.diff(error) > 0).all()  # the more is bundled, the less is sure
+
+
+@given(matched=st.lists(PROBABILITIES, max_size=7))
+def test_a_record_counts_as_one_of_those_that_are_meant_averaged_over_which_are(matched: list[float]) -> None:
+    expected = np.zeros(len(matched))
+    for which in itertools.product((0, 1), repeat=len(matched)):
+        chance = math.prod(one if meant else 1 - one for one, meant in zip(matched, which, strict=True))
+        if any(which):
+            expected += chance * np.array(which) / sum(which)
+    found = counting_weights(np.array(matched, np.float64))
+    assert found == pytest.approx(expected, abs=1e-5)
+    assert found.sum() == pytest.approx(1 - math.prod(1 - one for one in matched), abs=1e-5)
+
+
+def test_of_many_records_that_are_surely_meant_each_counts_the_same() -> None:
+    assert counting_weights(np.ones(50)) == pytest.approx(np.full(50, 1 / 50))
+    assert counting_weights(np.ones(5000)) == pytest.approx(np.full(5000, 1 / 5000))
