@@ -35,6 +35,8 @@ class Signal:
     """``(n,)``, more is better; NaN where it says nothing (no embedding yet)."""
     floor: float | None = None
     """The score that means "not at all" (0 for BM25); ``None`` takes the least that is visible (inner products)."""
+    ceiling: float | None = None
+    """The score that means "wholly", where there is one; ``None`` takes the best that is visible."""
     weight: float = 1.0
     """Its share of the sum, 0 or more."""
 
@@ -50,19 +52,24 @@ class Fused:
 
 
 def standardise(
-    scores: NDArray[np.float64] | NDArray[np.float32], visible: NDArray[np.bool_], *, floor: float | None = None
+    scores: NDArray[np.float64] | NDArray[np.float32],
+    visible: NDArray[np.bool_],
+    *,
+    floor: float | None = None,
+    ceiling: float | None = None,
 ) -> NDArray[np.float64]:
-    """Put scores on the range 0 to 1: `floor`, or the least visible score, becomes 0, and the best visible one 1.
+    """Put scores on the range 0 to 1: `floor`, or the least visible score, becomes 0; `ceiling`, or the best one, 1.
 
     A signal that tells no visible memory from another (all alike up to `ALIKE`, or none above the floor) becomes 0
     everywhere: it has nothing to say. A missing score (NaN) becomes 0 and does not count for the range: a memory that
     is not embedded yet stays in the ranking, with the shares its words earn. With a floor, the one memory of a mind
-    that matches gets 1; without, it gets 0.
+    that matches gets 1; without, it gets 0. With a ceiling, a weak best match stays weak.
 
     Args:
         scores: ``(n,)``; infinities are not allowed where visible.
         visible: ``(n,) bool``.
         floor: what becomes 0; a score below it counts as the floor.
+        ceiling: what becomes 1; a score above it counts as the ceiling.
 
     Returns:
         ``(n,) float64`` within 0 to 1, 0 where not visible. Of two visible scores the higher never gets less.
@@ -80,7 +87,7 @@ def standardise(
     if not np.isfinite(seen).all():
         raise ValueError("a visible score is infinite")
     low = float(seen.min()) if floor is None else floor
-    high = float(seen.max())
+    high = float(seen.max()) if ceiling is None else ceiling
     if high - low > ALIKE * max(abs(high), abs(low)):
         standard[said] = np.clip((seen - low) / (high - low), 0.0, 1.0)
     return standard
@@ -98,7 +105,9 @@ def fuse(signals: Sequence[Signal], visible: NDArray[np.bool_]) -> Fused:
             raise ValueError(f"two signals are called {signal.name!r}")
         if not signal.weight >= 0:
             raise ValueError(f"the weight of {signal.name!r} is {signal.weight}; it must be 0 or more")
-        shares[signal.name] = signal.weight * standardise(signal.scores, visible, floor=signal.floor)
+        shares[signal.name] = signal.weight * standardise(
+            signal.scores, visible, floor=signal.floor, ceiling=signal.ceiling
+        )
     scores = np.zeros(len(visible), np.float64)
     for share in shares.values():
         scores += share

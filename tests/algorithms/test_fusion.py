@@ -67,6 +67,15 @@ def test_with_a_floor_the_only_match_counts_in_full() -> None:
     assert standardise(np.array([2.5, 2.5]), np.ones(2, bool), floor=0.0).tolist() == [1.0, 1.0]
 
 
+def test_with_a_ceiling_a_weak_best_match_stays_weak_and_what_is_above_it_counts_as_it() -> None:
+    visible = np.ones(3, bool)
+    assert standardise(np.array([0.0, 0.1, 0.2]), visible, floor=0.0, ceiling=1.0).tolist() == [0.0, 0.1, 0.2]
+    assert standardise(np.array([-1.0, 1.0, 7.0]), visible, floor=0.0, ceiling=2.0).tolist() == [0.0, 0.5, 1.0]
+    assert not standardise(np.zeros(3), visible, floor=0.0, ceiling=1.0).any()
+    fused = fuse([Signal("structural", np.array([0.0, 0.5, np.nan]), floor=0.0, ceiling=1.0, weight=1.5)], visible)
+    assert fused.scores.tolist() == [0.0, 0.75, 0.0]
+
+
 def test_a_missing_score_is_zero_and_outside_the_range() -> None:
     standard = standardise(np.array([np.nan, 0.4, 0.6, 0.8]), np.ones(4, bool))
     np.testing.assert_allclose(standard, [0.0, 0.0, 0.5, 1.0])

@@ -1,0 +1,191 @@
+"""Features: what a memory says of itself, as records of role and filler. Pure; above it stands `mnemic.actors.binder`.
+
+Every memory gives one episode. A turn, a note or a decision also gives a fact for each subject-relation-object triple
+that is said in it, and a call of a tool gives a step. A role that a memory has nothing to say of is absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import chain
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.actors.events import printable
+from mnemic.actors.messages import Memory
+from mnemic.actors.snapshot import Unbound
+from mnemic.actors.work import Done, Work
+from mnemic.algorithms.keyphrases import key_phrases
+from mnemic.algorithms.triples import Triple
+from mnemic.hd.encoders import canonical
+from mnemic.hd.records import Pair, Record
+from mnemic.hd.roles import Tier
+
+__all__ = ["Extract", "Triple", "features"]
+
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+MOST_FILES = 3
+"""Of more files the first are bound: each takes two pairs, and every pair makes the others harder to read."""
+MOST_FACTS = 8
+"""Of more triples the first are bound: a long text would fill the index with them."""
+LOOKS_BACK = 3
+"""A step holds so many of those before it."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_OTHER = {"user": "assistant", "assistant": "user"}
+_SAID = ("turn", "decision", "note", "summary")
+"""Kinds whose text is somebody's words: it has topics and says facts. What tools print has and says none."""
+
+
+class Extract(Protocol):
+    """Finds triples in a text; the setting ``binder.extractor`` names another one than the built-in."""
+
+    def __call__(self, text: str, speaker: str | None) -> Sequence[Triple]:
+        """The triples that a text says, in order.
+
+        Args:
+            text: what was said, or its start.
+            speaker: who says ``I`` in it: a name, or ``user``, ``assistant``; ``None`` where that is not known.
+        """
+        ...
+
+
+def features(unbound: Unbound, roles: frozenset[str], topics: int, extract: Extract) -> list[tuple[Tier, Record]]:
+    """The records of a memory, its episode first; only pairs of these roles are in them.
+
+    Fillers are canonical, as `mnemic.hd.encoders.Encoders.canonical` has them; embeddings are of unit length. The same
+    memory with the same neighbours gives the same records.
+
+    Args:
+        unbound: the memory and what is around it.
+        roles: names of the roles that are bound.
+        topics: at most so many key phrases are bound.
+        extract: finds the triples.
+    """
+    memory = unbound.memory
+    work = Work.around(unbound)
+    tiers: list[tuple[Tier, Iterable[Pair]]] = [("episode", _episode(unbound, work))]
+    if memory.kind in _SAID:
+        text = memory.text.decode("utf-8", "replace")  # its end may be cut off within a letter
+        phrases = key_phrases(text, topics if "topic" in roles else 0)
+        tiers[0] = ("episode", chain(tiers[0][1], _named("topic", *phrases)))
+        if not roles.isdisjoint(("subject", "relation", "object")):
+            tiers += [("fact", fact) for fact in _facts(unbound, extract(text, memory.speaker or memory.role))]
+    if work is not None and memory.kind == "tool_call":
+        tiers.append(("step", _step(memory, work)))
+    records = ((tier, tuple(pair for pair in pairs if pair.role in roles)) for tier, pairs in tiers)
+    return [(tier, record) for tier, record in records if record]
+
+
+def _episode(unbound: Unbound, work: Work | None) -> Iterator[Pair]:
+    memory = unbound.memory
+    yield from _who(memory)
+    yield from _named("to", *_to(unbound))
+    yield from _when(memory.said_at)
+    yield from _where(memory)
+    yield from _files(work.files() if work else memory.files)
+    yield from _named("tool", memory.tool, *(work.programs() if work else ()))
+    yield from _named("outcome", memory.outcome or (work.outcome() if work else None))
+    yield from _named("kind", memory.kind)
+    yield from _named("size", str(unbound.words))
+    for role, vector in (("about", unbound.meaning), ("previous", unbound.previous), ("next", unbound.next)):
+        yield from _meaning(role, vector)
+
+
+def _facts(unbound: Unbound, triples: Iterable[Triple]) -> Iterator[list[Pair]]:
+    """Each triple with who said it, when, where, and what about; one that lacks a part is none."""
+    memory = unbound.memory
+    around = [
+        *_who(memory),
+        *_day(memory),
+        *_named("project", memory.scope),
+        *_meaning("about", unbound.meaning),
+    ]
+    said = (
+        tuple(pair for role, name in zip(Triple._fields, triple, strict=True) for pair in _named(role, name))
+        for triple in triples
+    )
+    whole = dict.fromkeys(one for one in said if len(one) == len(Triple._fields))
+    yield from ([*one, *around] for one in list(whole)[:MOST_FACTS])
+
+
+def _step(memory: Memory, work: Work) -> Iterator[Pair]:
+    """A call with its result, and how those before it went: the same roles, permuted once for each step back."""
+    for shift, done in enumerate(work.done(LOOKS_BACK)):
+        for role, name in zip(Done._fields, done, strict=True):
+            yield from _named(role, name, shift=shift)
+    yield from _named("worked", {None: "", True: "yes", False: "no"}[work.worked()])
+    yield from _who(memory)
+    yield from _day(memory)
+    yield from _named("project", memory.scope)
+    yield from _named("branch", memory.branch)
+    yield from _files(work.files())
+
+
+def _who(memory: Memory) -> Iterator[Pair]:
+    yield from _named("who", memory.speaker or memory.role)
+
+
+def _to(unbound: Unbound) -> Sequence[str]:
+    """The others of its session; where none has a name, the other of the two who talk in one."""
+    memory = unbound.memory
+    if memory.kind != "turn":
+        return ()
+    if unbound.speakers:
+        return unbound.speakers
+    other = None if memory.speaker else _OTHER.get(memory.role)
+    return (other,) if other else ()
+
+
+def _when(said_at: int | None) -> Iterator[Pair]:
+    """By UTC, as times are kept. A time that no calendar holds says nothing."""
+    if said_at is None:
+        return
+    try:
+        moment = _EPOCH + timedelta(microseconds=said_at)
+    except OverflowError:
+        return
+    yield from _named("date", moment.date().isoformat())
+    yield from _named("hour", str(moment.hour))
+    yield from _named("weekday", WEEKDAYS[moment.weekday()])
+
+
+def _day(memory: Memory) -> Iterator[Pair]:
+    return (pair for pair in _when(memory.said_at) if pair.role == "date")
+
+
+def _where(memory: Memory) -> Iterator[Pair]:
+    yield from _named("workspace", memory.scope.partition("/")[0])
+    yield from _named("project", memory.scope)
+    yield from _named("branch", memory.branch)
+
+
+def _files(files: Iterable[str]) -> Iterator[Pair]:
+    """Each path as it was given, and its last part, by which people ask."""
+    known = list(dict.fromkeys(files))[:MOST_FILES]
+    yield from _named("file", *(part for path in known for part in (path, path.replace("\\", "/").rpartition("/")[2])))
+
+
+def _meaning(role: str, vector: bytes) -> Iterator[Pair]:
+    unit = _unit(vector)
+    if unit is not None:
+        yield Pair(role, unit)
+
+
+def _named(role: str, *names: str | None, shift: int = 0) -> Iterator[Pair]:
+    """Names as the role's encoder has them, without empty ones; of those that differ by their case alone the first."""
+    found: dict[str, str] = {}
+    for name in names:
+        if name and name.strip():
+            whole = canonical(role, printable(name))
+            found.setdefault(whole.lower(), whole)
+    yield from (Pair(role, one, shift) for one in found.values())
+
+
+def _unit(vector: bytes) -> NDArray[np.float32] | None:
+    """A vector at unit length; ``None`` for none, or one that points nowhere."""
+    values = np.frombuffer(vector, np.float32)
+    length = float(np.linalg.norm(values))
+    return (values / length).astype(np.float32) if length > 0 else None

@@ -1,0 +1,164 @@
+"""Verbs: which forms of which verbs say something of their subject, and with which word after them. English.
+
+Below `mnemic.algorithms.triples`. Only verbs are here that say what holds or what happened; those of thinking, wishing
+and promising are not, since what follows them need not hold.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ADVERBS",
+    "BEING",
+    "BEING_OURSELVES",
+    "CUTS",
+    "EMPTY",
+    "LEMMAS",
+    "LINKS",
+    "NEEDS",
+    "NO_OBJECTS",
+    "NO_SUBJECTS",
+    "OPENERS",
+    "PRONOUNS",
+    "UNSAID",
+]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+LINKS = _words("and but so because although though while however then nor yet")
+"""What comes after such a word is said as well."""
+UNSAID = _words("""
+that since which who whom whose where when if unless until before after whether or as than how why what
+""")
+"""What comes after such a word need not hold, or is said of something else."""
+OPENERS = _words("also well yes yeah no currently today yesterday recently actually oh now finally btw ok okay again")
+"""What may stand before a subject."""
+ADVERBS = _words("""
+already just recently finally always also really still now currently usually often actually both mostly only even ever
+definitely absolutely totally generally typically mainly primarily especially originally personally
+""")
+"""What may stand between a subject and its verb, or a verb and its object."""
+CUTS = _words("""
+for with since from by at in on to into onto over instead rather during every last next this these today yesterday
+tomorrow now too again anymore already lately recently there here together yet about without per via using not ago back
+soon tonight if when through after before until around between because while where which who each like
+'cause i he she we they you under above below later is are was were has have had will
+""")
+"""Where an object ends."""
+NO_OBJECTS = _words("""
+it that this these those them him his her hers you your me us how what why where when to going not been being there here
+so too i we he she they their its like just about up out off down over away more less one something anything nothing
+everything someone somebody anyone everyone in on at for with from by as of and or such able gonna around back into
+through together way lot lots ton tons bit blast few plenty couple thing things sure glad one ones else another am is
+are was were be has have had do does did will can could would should may might must
+""")
+"""What no object begins with."""
+EMPTY = _words("a an the some our very own such really quite") | ADVERBS
+"""What says nothing at the start of an object."""
+PRONOUNS = _words("it this that them him her these those one ones they he she us you me")
+"""What stands for something else; what is said with them here says nothing elsewhere."""
+NO_SUBJECTS = _words("thing things one ones way reason time day point")
+"""What no subject is made of: what follows says of which one it is."""
+BEING = (
+    *("called", "named", "written in", "based on", "based in", "made of", "part of", "owned by", "allergic to"),
+    *("married to", "afraid of", "responsible for", "born in", "due on", "due", "from", "in", "at", "on"),
+)
+"""What may follow ``is`` and belongs to it."""
+BEING_OURSELVES = _words("a an the vegan vegetarian married single divorced engaged pregnant retired")
+"""What one says with ``I am`` that is no mood."""
+
+_REGULAR = """
+add adopt attend belong check collect contain cook cost create dance decide default delete depend deploy dislike drop
+enjoy enter expire explore finish fix graduate handle hate hire install introduce invite join last launch learn like
+live love manage merge migrate move need open organize own paint pass perform pick plan plant play practice prefer
+publish reach receive reject release relocate remove rename replace report require retire return save settle ship start
+store struggle support switch train travel try upgrade use visit volunteer want work cancel ban break
+"""
+_IRREGULAR = """
+become: becomes became
+begin: begins began begun
+break: breaks broke broken
+build: builds built
+buy: buys bought
+choose: chooses chose chosen
+come: comes came
+dislike: dislikes
+drive: drives drove
+eat: eats ate eaten
+find: finds found
+get: gets got gotten
+give: gives gave given
+go: goes went
+grow: grows grew grown
+have: has had
+keep: keeps kept
+leave: leaves left
+lose: loses lost
+marry: marries married
+meet: meets met
+pay: pays paid
+quit: quits
+read: reads
+run: runs ran
+sell: sells sold
+sing: sings sang
+speak: speaks spoke
+spend: spends spent
+study: studies studied
+switch: switches
+take: takes took taken
+teach: teaches taught
+wear: wears wore
+win: wins won
+write: writes wrote written
+"""
+
+NEEDS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("move", "relocate", "migrate", "travel", "go", "switch", "belong", "default"), ("to",)),
+    "begin": ("with",),
+    "come": ("from",),
+    "cost": ("",),
+    "decide": ("to", "on", "against"),
+    "depend": ("on",),
+    "expire": ("after", "in", "on"),
+    "get": ("a", "an", "into", "married"),
+    "graduate": ("from",),
+    "grow": ("up in",),
+    "last": ("for", ""),
+    "live": ("in", "at", "on", "near", "with"),
+    "plan": ("to", "on"),
+    "run": ("on", "in", "under", "with", ""),
+    "settle": ("on", "in"),
+    "start": ("with", ""),
+    "struggle": ("with",),
+    "try": ("out",),
+    "upgrade": ("to", "from", ""),
+    "volunteer": ("at", "for", "with"),
+    "want": ("a", "an", "the", "no"),
+    "need": ("a", "an", "the", "no", ""),
+    "have": ("a", "an", "no", "two", "three", "four", "five", "six", "one", "many", "several"),
+    "work": ("at", "for", "in", "as", "on", "with", "from"),
+}
+"""What has to follow a verb; ``""`` where it may be nothing. Articles are no part of the relation. All other verbs need
+nothing."""
+
+
+def _forms() -> dict[str, str]:
+    forms: dict[str, str] = {}
+    for lemma in _REGULAR.split():
+        stem = lemma[:-1] if lemma.endswith("e") else lemma
+        doubled = stem + stem[-1] if lemma in ("ship", "drop", "plan", "ban") else stem
+        past = stem[:-1] + "i" if lemma.endswith("y") and lemma[-2] not in "aeo" else doubled
+        plural = f"{past}es" if past.endswith("i") or lemma.endswith(("s", "sh", "ch", "x")) else f"{lemma}s"
+        forms |= {lemma: lemma, plural: lemma, f"{past}ed": lemma, f"{doubled}ing": lemma}
+    for line in _IRREGULAR.strip().splitlines():
+        lemma, _, others = line.partition(": ")
+        forms |= dict.fromkeys([lemma, *others.split()], lemma)
+    del forms["last"]  # "since we last talked"
+    return forms
+
+
+LEMMAS: dict[str, str] = _forms()
+"""Each form to its verb, as a dictionary lists it."""
