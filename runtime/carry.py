@@ -32,9 +32,11 @@ from mnemic.actors.changes import (
 from mnemic.actors.errors import InvalidValue, NoSuchMemory
 from mnemic.actors.messages import Kept
 from mnemic.runtime.carry_capture import CaptureCarrier
+from mnemic.runtime.carry_codes import CodeCarrier
 from mnemic.runtime.carry_erased import ErasedCarrier, next_row
 from mnemic.runtime.carry_scopes import ScopeCarrier
 from mnemic.runtime.carry_spool import Carried
+from mnemic.runtime.marking import Marker
 from mnemic.runtime.scope_reader import project_scope
 from mnemic.runtime.standing import replacement
 from mnemic.runtime.texts import drop_text_if_unused, keep_text, searchable
@@ -50,6 +52,7 @@ class Carrier:
     def __init__(self, connection: apsw.Connection, identity: Callable[..., bytes]) -> None:
         self._db = connection
         self._identity = identity
+        self._marker = Marker(connection)
         self._erased = ErasedCarrier(connection, identity, self._row, self._scope)
         self.replays = False
         """Whether the log is carried out again: what it says was kept is kept."""
@@ -66,8 +69,13 @@ class Carrier:
             DropVectors: self._drop_vectors,
             **CaptureCarrier(connection, identity, self._row).hands,
             **self._erased.hands,
-            **ScopeCarrier(connection).hands,
+            **ScopeCarrier(connection, self._marker.moved).hands,
+            **CodeCarrier(connection, self._marker).hands,
         }
+
+    def begins(self) -> None:
+        """A transaction begins."""
+        self._marker.begins()
 
     def carry_out(self, change: Change | Inverse, at: int) -> Carried:
         """Do one change as of `at` (system time, microseconds); what only takes one back gives no inverse.
@@ -135,10 +143,12 @@ class Carrier:
         self._db.execute("UPDATE memories SET words = ? WHERE id = ?", (_sum_of_varints(sizes), row))
         for type, count in change.scrubbed:
             self._db.execute("INSERT INTO scrubbed(memory, type, count) VALUES(?, ?, ?)", (row, type, count))
+        self._marker.came(row)
         return Kept(id=change.id, created=True, same_text=True, scope=path), DropMemory(id=change.id), True, text
 
     def _drop_memory(self, change: DropMemory, at: int) -> Carried:
         row = self._row(change.id)
+        self._marker.goes(row)
         encoders: list[Any] = self._db.execute("SELECT encoder FROM meanings WHERE memory = ?", (row,)).fetchall()
         for (encoder,) in encoders:
             self._drop_windows(encoder, row)
@@ -186,6 +196,7 @@ class Carrier:
         row = self._row(change.memory)
         if self._db.execute("SELECT retired_at FROM memories WHERE id = ?", (row,)).get is not None:
             return _UNCHANGED
+        self._marker.goes(row)
         self._db.execute(
             "UPDATE memories SET retired_at = ?, retired_reason = ? WHERE id = ?",
             (at if change.at is None else change.at, change.reason, row),
@@ -198,6 +209,7 @@ class Carrier:
         if then is None:
             return _UNCHANGED
         self._db.execute("UPDATE memories SET retired_at = NULL, retired_reason = NULL WHERE id = ?", (row,))
+        self._marker.came(row)
         return None, Retire(memory=change.memory, reason=reason, at=then), True, None
 
     def _chain(self, row: int) -> list[int]:
@@ -259,6 +271,7 @@ class Carrier:
         self._db.execute("DELETE FROM meanings WHERE encoder = ?", (row,))
         self._db.execute(f"DROP TABLE vectors_{row}")
         self._db.execute("DELETE FROM encoders WHERE id = ?", (row,))
+        self._marker.unmeant(row)
         return None, AddEncoder(encoder=change.encoder, dimensions=dimensions, number=row), True, None
 
     def _add_vectors(self, change: AddVectors, at: int) -> Carried:
@@ -270,6 +283,7 @@ class Carrier:
             raise ValueError(f"{numbers.size} numbers are not {count} vectors of {dimensions}")
         rows = numbers.reshape(count, dimensions)
         added: list[bytes] = []
+        rows_added: list[int] = []
         stop_row = 0
         for meaning in change.meanings:
             start_row, stop_row = stop_row, stop_row + len(meaning.spans)
@@ -278,6 +292,7 @@ class Carrier:
             if known is not None:
                 continue
             added.append(meaning.memory)
+            rows_added.append(memory)
             self._db.execute(
                 "INSERT INTO meanings(encoder, memory, covered, total) VALUES(?, ?, ?, ?)",
                 (encoder, memory, meaning.covered, meaning.total),
@@ -293,14 +308,17 @@ class Carrier:
                 )
         if not added:
             return _UNCHANGED
+        self._marker.meant(rows_added)
         return None, DropVectors(encoder=change.encoder, memories=tuple(added)), True, None
 
     def _drop_vectors(self, change: DropVectors, at: int) -> Carried:
         encoder = encoder_row(self._db, change.encoder)
         if encoder is None:  # retired since, or its vectors are being made anew
             return _UNCHANGED
-        for memory in change.memories:
-            self._drop_windows(encoder, self._row(memory))
+        rows = [self._row(memory) for memory in change.memories]
+        for row in rows:
+            self._drop_windows(encoder, row)
+        self._marker.meant(rows)
         return None, None, True, None
 
     def _encoder(self, name: EncoderName) -> int:

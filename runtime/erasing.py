@@ -23,6 +23,7 @@ from mnemic.runtime.carry import Carrier
 from mnemic.runtime.carry_erased import words_mark
 from mnemic.runtime.homes import MindFolder
 from mnemic.runtime.keys import Keys
+from mnemic.runtime.marking import Marker
 from mnemic.runtime.opener import Opener
 from mnemic.runtime.relogging import Gone, Healed, forget_answers, reasons, recorded, relog, scoped
 from mnemic.runtime.runs import quoting
@@ -184,6 +185,7 @@ class _Erasing:
         forget_answers(self._db, gone)
         self._progress("tables", 0, None)
         self._beside(gone, relogged.healed)
+        self._codes()
         self._meaning()
         if relogged.given:
             self._given()
@@ -299,6 +301,22 @@ class _Erasing:
                 self._db.execute(f"DELETE FROM vectors_{encoder} WHERE rowid = ?", (window,))
         self._db.execute("DELETE FROM windows WHERE memory IN (SELECT row FROM gone)")
         self._db.execute("DELETE FROM meanings WHERE memory IN (SELECT row FROM gone)")
+
+    def _codes(self) -> None:
+        """Hypervectors, of others too: those of what stood beside it hold its meaning, and are bound again without."""
+        marker = Marker(self._db)
+        rows = self._ones("SELECT row FROM gone")
+        others = {other for row in rows for other in marker.around(row)}
+        for row in rows:
+            marker.goes(row)
+        stale = (  # what waits may have been bound when it still stood beside it
+            "SELECT u.memory FROM unbound u JOIN memories m ON m.id = u.memory WHERE m.session IN"
+            " (SELECT g.session FROM gone JOIN memories g ON g.id = gone.row)"
+        )
+        for row in others.union(self._ones(stale)).difference(rows):
+            marker.drop_codes(row)
+        self._db.execute("DELETE FROM unbound WHERE memory IN (SELECT row FROM gone)")
+        self._db.execute("UPDATE unbound SET marked = 0")  # no row of the log will come for it
 
     def _memories(self, doomed: list[_Doomed]) -> None:
         """The memories, their words, and the conversations and scopes that hold nothing then."""

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.ambient import Brief, DrainSpool, QueueTranscripts, ReadAgain, Waiting
+from mnemic.actors.binder import BinderActor
 from mnemic.actors.capture import CaptureActor
 from mnemic.actors.consolidator import ConsolidatorActor
 from mnemic.actors.contract import CONTRACT, Actor, Setting
@@ -38,6 +39,7 @@ from mnemic.actors.messages import (
     Take,
 )
 from mnemic.actors.retriever import RetrieverActor
+from mnemic.actors.shapes import BindPending, MeaningKept
 from mnemic.actors.store import StoreActor
 
 __all__ = ["BUILT_IN", "GROUP", "LOOKS", "SLOTS", "find_class", "flaw", "load_actor", "load_actors", "path_of"]
@@ -47,6 +49,7 @@ GROUP = "mnemic.actors"
 SLOTS: dict[str, tuple[type, ...]] = {
     "store": (Apply, Rebuild),
     "embedder": (EmbedQuery, NameEncoder, EmbedPending),
+    "binder": (BindPending,),
     "retriever": (Recall, GetMemories, FindScope, Count, Brief),
     "capture": (Take, CaptureText, Forget, Recover, DrainSpool, QueueTranscripts, Waiting, ReadAgain),
     "consolidator": (Sleep, Preempt),
@@ -55,12 +58,13 @@ SLOTS: dict[str, tuple[type, ...]] = {
 BUILT_IN: dict[str, type[Actor]] = {
     "store": StoreActor,
     "embedder": EmbedderActor,
+    "binder": BinderActor,
     "retriever": RetrieverActor,
     "capture": CaptureActor,
     "consolidator": ConsolidatorActor,
 }
 """Who fills a slot where nobody else is named."""
-_SHARED = (Committed,)  # events: told to all who take them
+_SHARED = (Committed, MeaningKept)  # events: told to all who take them
 
 
 def path_of(kind: type) -> str:

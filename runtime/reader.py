@@ -21,6 +21,7 @@ from mnemic.actors.snapshot import Columns, Pending, Postings, Retired, Supersed
 from mnemic.runtime.brief_reader import BriefReading
 from mnemic.runtime.capture_reader import CaptureReading
 from mnemic.runtime.carry import encoder_row
+from mnemic.runtime.code_reader import CodeReading
 from mnemic.runtime.keys import Keys
 from mnemic.runtime.schema import STEMMER, WORDS, check_schema, connect, translated
 from mnemic.runtime.scope_reader import ScopeReading
@@ -76,7 +77,7 @@ def open_reader(path: Path, keys: Keys) -> Reader:
     return Reader(path, connect(path, keys))
 
 
-class StoreSnapshot(CaptureReading, BriefReading, ScopeReading, SeenReading, SelectionReading):
+class StoreSnapshot(CaptureReading, BriefReading, CodeReading, ScopeReading, SeenReading, SelectionReading):
     """One state of the store; see `mnemic.actors.snapshot.Snapshot` for what its methods give."""
 
     def __init__(self, connection: apsw.Connection, stem: apsw.FTS5Tokenizer, split: apsw.FTS5Tokenizer) -> None:
@@ -95,14 +96,16 @@ class StoreSnapshot(CaptureReading, BriefReading, ScopeReading, SeenReading, Sel
         return Columns(*_columns(found, 7))
 
     def superseded(self) -> Superseded:
+        # Told to use the index: to have them in order, SQLite would rather read all memories, 9 ms for 100,000.
         found = self._db.execute(
-            "SELECT id, superseded_by, superseded_at FROM memories WHERE superseded_by IS NOT NULL ORDER BY id"
+            "SELECT id, superseded_by, superseded_at FROM memories INDEXED BY memories_superseded"
+            " WHERE superseded_by IS NOT NULL ORDER BY id"
         ).fetchall()
         return Superseded(*_columns(found, 3))
 
     def retired(self) -> Retired:
         found = self._db.execute(
-            "SELECT id, retired_at FROM memories WHERE retired_at IS NOT NULL ORDER BY id"
+            "SELECT id, retired_at FROM memories INDEXED BY memories_retired WHERE retired_at IS NOT NULL ORDER BY id"
         ).fetchall()
         return Retired(*_columns(found, 2))
 
@@ -184,6 +187,7 @@ class StoreSnapshot(CaptureReading, BriefReading, ScopeReading, SeenReading, Sel
         memories = int(self._db.execute("SELECT count(*) FROM memories").get)
         retired = int(self._db.execute("SELECT count(*) FROM memories WHERE retired_at IS NOT NULL").get)
         embedded, partly = self._embedded(number or 0)
+        bound, unbound = self.bound_counts(None, waiting=False)
         scopes: list[Any] = self._db.execute(
             "SELECT s.path, s.found, count(m.id) FROM scopes s LEFT JOIN memories m ON m.scope = s.id"
             " GROUP BY s.id ORDER BY s.path"
@@ -201,6 +205,8 @@ class StoreSnapshot(CaptureReading, BriefReading, ScopeReading, SeenReading, Sel
             embedded=embedded,
             pending=memories - retired - embedded,
             partly=partly,
+            bound=bound,
+            unbound=unbound,
             scopes=tuple(ScopeCount(path=path, found=found, memories=count) for path, found, count in scopes),
             kinds=dict(self._db.execute("SELECT kind, count(*) FROM memories GROUP BY kind ORDER BY kind")),
         )

@@ -13,9 +13,11 @@ import apsw
 import msgspec
 
 from mnemic.actors.changes import (
+    AddCodes,
     AddMemory,
     AddVectors,
     Blank,
+    DropCodes,
     DropVectors,
     Erased,
     Inverse,
@@ -154,6 +156,8 @@ class _Relogging:
                 self._note(seq, row, at)
             case AddVectors():
                 return self._vectors(row)
+            case AddCodes():
+                return self._codes(row)
             case RecordRecall():
                 return self._recall(row)
             case RecordGiven():
@@ -222,6 +226,17 @@ class _Relogging:
             _encode(DropVectors(encoder=change.encoder, memories=added)),
             row[2],
         )
+
+    def _codes(self, row: Row) -> Row:
+        change: AddCodes = row[0]
+        left = self._left(change.memories)
+        if len(left) == len(change.memories):
+            return row
+        inverse = None if row[1] is None else _decode_inverse(row[1])
+        kept = self._left(inverse.memories) if isinstance(inverse, DropCodes) else ()
+        if not left or not kept:
+            return Blank(), None, None
+        return msgspec.structs.replace(change, memories=left), _encode(DropCodes(memories=kept)), row[2]
 
     def _recall(self, row: Row) -> Row:
         change: RecordRecall = row[0]

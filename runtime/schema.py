@@ -164,7 +164,32 @@ DROP TABLE given;
 CREATE INDEX memories_when ON memories(coalesce(said_at, recorded_at), id, scope, session, kind, retired_at);
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH)
+_FIFTH = """
+CREATE TABLE spaces(
+  id INTEGER PRIMARY KEY, stamp TEXT NOT NULL UNIQUE, dimensions INTEGER NOT NULL, version INTEGER NOT NULL,
+  roles TEXT NOT NULL, model TEXT NOT NULL, embedding INTEGER NOT NULL, reading TEXT NOT NULL) STRICT;
+CREATE TABLE codes(
+  id INTEGER PRIMARY KEY AUTOINCREMENT, space INTEGER NOT NULL REFERENCES spaces(id),
+  memory INTEGER NOT NULL REFERENCES memories(id), tier TEXT NOT NULL, pairs INTEGER NOT NULL, code BLOB NOT NULL)
+  STRICT;
+CREATE INDEX codes_memory ON codes(memory);
+CREATE INDEX codes_tier ON codes(space, tier, id);
+CREATE TABLE fillers(
+  id INTEGER PRIMARY KEY, role TEXT NOT NULL, filler TEXT NOT NULL, UNIQUE(role, filler)) STRICT;
+CREATE TABLE bound(
+  memory INTEGER NOT NULL REFERENCES memories(id), filler INTEGER NOT NULL REFERENCES fillers(id),
+  PRIMARY KEY(memory, filler)) STRICT, WITHOUT ROWID;
+CREATE INDEX bound_filler ON bound(filler);
+CREATE TABLE unbound(
+  memory INTEGER PRIMARY KEY REFERENCES memories(id), marked INTEGER NOT NULL, encoder INTEGER NOT NULL) STRICT;
+CREATE INDEX unbound_encoder ON unbound(encoder, memory);
+INSERT INTO unbound SELECT m.id, 0, coalesce((SELECT max(x.encoder) FROM meanings x WHERE x.memory = m.id), 0)
+  FROM memories m WHERE m.retired_at IS NULL;
+CREATE INDEX memories_order ON memories(session, coalesce(said_at, recorded_at), id, kind, retired_at);
+CREATE INDEX memories_speakers ON memories(session, speaker) WHERE speaker IS NOT NULL AND retired_at IS NULL;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
 """Migration n takes a store from schema n to schema n + 1; the schema's number is SQLite's ``user_version``."""
 _BEYOND_SQL: dict[int, Callable[[apsw.Connection], None]] = {3: given_from_log}
 """What is to do after the SQL of a migration."""

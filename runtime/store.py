@@ -20,8 +20,10 @@ import apsw
 import msgspec
 
 from mnemic.actors.changes import (
+    AddCodes,
     AddEncoder,
     AddMemory,
+    AddSpace,
     AddVectors,
     Change,
     DropEncoder,
@@ -42,6 +44,7 @@ from mnemic.actors.errors import Fenced, InvalidValue
 from mnemic.actors.messages import Applied, Kept
 from mnemic.runtime.carry import Carrier
 from mnemic.runtime.carry_capture import CAPTURE_TABLES
+from mnemic.runtime.carry_codes import CODE_TABLES
 from mnemic.runtime.carry_scopes import SCOPE_TABLES
 from mnemic.runtime.keys import Keys
 from mnemic.runtime.schema import (
@@ -63,7 +66,7 @@ _decode_change = msgspec.msgpack.Decoder(Logged).decode
 _decode_inverse = msgspec.msgpack.Decoder(Inverse).decode
 _decode_answer = msgspec.msgpack.Decoder(Applied).decode
 _ASKED = get_args(Change)
-_MEANING = (AddEncoder, DropEncoder, AddVectors)
+_DERIVED = (AddEncoder, DropEncoder, AddVectors, AddSpace, AddCodes)
 _SCOPING = (RenameScope, MergeScopes, SplitScope, MoveProject)
 
 
@@ -174,6 +177,8 @@ class Store:
     def rebuild(self, progress: Callable[[int, int | None], None], *, meaning: bool) -> int:
         """Make what is derived again by replaying the log; with `meaning`, the vectors go and follow later.
 
+        Hypervectors go with the vectors; without `meaning` they answer until they are bound again.
+
         Returns the log's highest number. One transaction: readers see the old state until the new one is whole.
         """
         with self._writing():
@@ -263,10 +268,10 @@ class Store:
         if meaning:
             for (row,) in self._db.execute("SELECT id FROM encoders").fetchall():
                 self._db.execute(f"DROP TABLE vectors_{row}")
-            for table in ("windows", "meanings", "encoders"):
+            for table in (*CODE_TABLES, "windows", "meanings", "encoders"):
                 self._db.execute(f"DELETE FROM {table}")
         self._db.execute("INSERT INTO words(words) VALUES('delete-all')")
-        for table in (*CAPTURE_TABLES, *SCOPE_TABLES, "scrubbed", "memories", "sessions", "scopes"):
+        for table in ("unbound", *CAPTURE_TABLES, *SCOPE_TABLES, "scrubbed", "memories", "sessions", "scopes"):
             self._db.execute(f"DELETE FROM {table}")
         done = seq = 0
         self._carrier.replays = True
@@ -274,7 +279,7 @@ class Store:
             while rows := self._log_after(seq):
                 for _, encoded, text, at in rows:
                     change = _decode_change(encoded)
-                    if not isinstance(change, _MEANING):
+                    if not isinstance(change, _DERIVED):
                         if text is not None:
                             change = msgspec.structs.replace(change, text=load_text(self._db, text))
                         self._carrier.carry_out(change, at)
@@ -283,6 +288,7 @@ class Store:
                 progress(done, total)
         finally:
             self._carrier.replays = False
+        self._db.execute("UPDATE unbound SET marked = 0")  # the log has all of it
         return seq
 
     def _undo_after(self, at_seq: int) -> None:
@@ -306,6 +312,7 @@ class Store:
             self._db.execute("UPDATE erased_rows SET last = ?", (last,))
             if remade:
                 self._replay(lambda done, total: None, meaning=False)
+            self._db.execute("UPDATE unbound SET marked = 0")
             self._db.execute("DELETE FROM applies WHERE id NOT IN (SELECT apply FROM log)")
             self._db.execute("DELETE FROM fences")  # who may write to the original says nothing about the copy
 
@@ -314,6 +321,7 @@ class Store:
         """One transaction, unless a newer Mnemic has changed the store meanwhile, or another writer has taken over."""
         with translated(self._path), lease(self._db):
             check_schema(self._db, self._path)
+            self._carrier.begins()
             if self._fence is not None:
                 current = self._db.execute("SELECT epoch FROM fences WHERE slot = ?", (self._fence,)).get or 0
                 if current != self._epoch:
