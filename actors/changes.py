@@ -15,21 +15,26 @@ import msgspec
 from mnemic.actors.events import Kind, Outcome, Role
 
 __all__ = [
+    "AddCodes",
     "AddEncoder",
     "AddMemory",
+    "AddSpace",
     "AddVectors",
     "AdvanceSpool",
     "Blank",
     "Change",
+    "Code",
     "CountOccurrences",
     "Counted",
     "DropAside",
     "DropBackup",
+    "DropCodes",
     "DropEncoder",
     "DropGiven",
     "DropMemory",
     "DropOriginal",
     "DropRecall",
+    "DropSpace",
     "DropVectors",
     "EncoderName",
     "Erased",
@@ -265,6 +270,70 @@ class DropVectors(_Change, frozen=True, kw_only=True, tag="drop_vectors"):
     """Whose they are."""
 
 
+class AddSpace(_Change, frozen=True, kw_only=True, tag="add_space"):
+    """Say in which space hypervectors are made from now on: all memories wait to be bound in it.
+
+    One that was the newest before stays so.
+    """
+
+    stamp: str
+    """What tells the space from others; see `mnemic.hd.space.Space.stamp`."""
+    dimensions: int
+    """Bits of a hypervector."""
+    version: int
+    """Of the encoders."""
+    roles: tuple[str, ...]
+    """Names of the roles that are bound."""
+    model: str
+    """SHA-256 of the weights whose embeddings are bound, hexadecimal; ``""`` for none."""
+    embedding: int
+    """Length of those embeddings."""
+    reading: str = ""
+    """How records are read out of memories; another way has all of them bound again, in the same space."""
+
+
+class DropSpace(_Change, frozen=True, kw_only=True, tag="drop_space"):
+    """Take back the last `AddSpace`, with all hypervectors of that space; they can be made again."""
+
+    stamp: str
+    """The space."""
+
+
+class Code(msgspec.Struct, frozen=True, array_like=True):
+    """What one hypervector is of."""
+
+    tier: str
+    """``episode``, ``fact`` or ``step``; see `mnemic.hd.roles`."""
+    pairs: int
+    """How many pairs of role and filler are bundled in it."""
+    fillers: tuple[tuple[str, str], ...]
+    """Role and filler of those that have a name: what the item memory has to know."""
+
+
+class AddCodes(_Change, frozen=True, kw_only=True, tag="add_codes"):
+    """Keep the hypervectors of some memories, in place of those that they had."""
+
+    bulk = ("items", "codes")
+
+    stamp: str
+    """The space they are of; where it is not the newest any more, nothing is kept."""
+    seq: int
+    """The log's highest number when the memories were read: what was to be bound again since then still is."""
+    memories: tuple[bytes, ...]
+    """Ids of the memories."""
+    items: bytes
+    """For each memory its records in order, as MessagePack of ``tuple[tuple[Code, ...], ...]``."""
+    codes: bytes
+    """All records' hypervectors in that order: ``(records, dimensions / 64) uint64``, little-endian, row-major."""
+
+
+class DropCodes(_Change, frozen=True, kw_only=True, tag="drop_codes"):
+    """Take back an `AddCodes`: these memories wait to be bound again."""
+
+    memories: tuple[bytes, ...]
+    """Whose they are; one that is gone stays so."""
+
+
 class Part(msgspec.Struct, frozen=True, array_like=True):
     """What was given of one memory, and why. Texts never change, so where it lies in the text is what it said."""
 
@@ -296,7 +365,7 @@ class RecordRecall(_Change, frozen=True, kw_only=True, tag="record_recall"):
     tokens: int = 0
     """How long that is together."""
     occasion: str = "recall"
-    """What was asked for: ``recall``, or memories by their ids (``get``)."""
+    """What was asked for: ``recall``, memories by their structure (``shape``), or by their ids (``get``)."""
 
 
 class DropRecall(_Change, frozen=True, kw_only=True, tag="drop_recall"):
@@ -643,6 +712,8 @@ Change = Union[  # noqa: UP007 - msgspec's
     AddEncoder,
     DropEncoder,
     AddVectors,
+    AddSpace,
+    AddCodes,
     RecordRecall,
     AdvanceSpool,
     ForgetSpoolFile,
@@ -674,6 +745,8 @@ Inverse = Union[  # noqa: UP007 - decoders need unions
     AddEncoder,
     DropEncoder,
     DropVectors,
+    DropSpace,
+    DropCodes,
     RewindSpool,
     RememberSpoolFile,
     Recount,

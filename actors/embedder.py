@@ -109,8 +109,8 @@ class EmbedderActor:
         if isinstance(message, EmbedQuery):
             return self._embed_query(message)
         if isinstance(message, NameEncoder):
-            self._ready()
-            return EncoderNamed(encoder=self._name)
+            dimensions = self._ready().dimensions
+            return EncoderNamed(encoder=self._name, dimensions=dimensions)
         if isinstance(message, EmbedPending):
             self._step(context)
             progress = self._progress(context)

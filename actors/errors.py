@@ -74,6 +74,7 @@ __all__ = [
     "StoreReadOnly",
     "SwitchedOff",
     "UnknownArgument",
+    "UnknownRole",
     "UnknownScope",
     "UnreadableRecord",
     "WrongBackupPassphrase",
@@ -226,6 +227,12 @@ class UnknownScope(BadInput):
     code = "unknown_scope"
     sentence = "No memory is in the scope {scope!r}."
     remedy = "{near}`mnemic status` lists the scopes; '*' is everything."
+
+
+class UnknownRole(BadInput):
+    code = "unknown_role"
+    sentence = "Memories have no role {role!r}."
+    remedy = "Ask for one of: {known}. `mnemic shape --roles` says what each one is."
 
 
 class NoSuchMemory(BadInput):

@@ -54,7 +54,7 @@ __all__ = [
     "Trace",
 ]
 
-Signal = Literal["dense", "lexical", "session"]
+Signal = Literal["dense", "lexical", "session", "structural"]
 
 
 class _Message(msgspec.Struct, frozen=True, kw_only=True):
@@ -322,6 +322,8 @@ class EncoderNamed(_Message, frozen=True, kw_only=True):
 
     encoder: EncoderName
     """Code and weights."""
+    dimensions: int = 0
+    """Length of its vectors."""
 
 
 class EmbedPending(_Message, frozen=True, kw_only=True):
@@ -367,8 +369,8 @@ class Recall(_Message, frozen=True, kw_only=True):
     """System time, microseconds: what the memory knew then."""
     budget_tokens: int | None = None
     """The texts given are together at most so long."""
-    signals: tuple[Signal, ...] = ("dense", "lexical", "session")
-    """Which signals to use."""
+    signals: tuple[Signal, ...] = ("dense", "lexical", "session", "structural")
+    """Which signals to use; ``structural`` says something where the question names a day."""
     private: bool = False
     """Whether the question itself is not kept, only what was given: nothing of its session is captured. In a pause no
     question is kept."""
@@ -410,7 +412,7 @@ class Hit(_Message, frozen=True, kw_only=True):
     said_at: int | None
     """World time, microseconds."""
     score: float
-    """The sum of `why`."""
+    """Of a recall the sum of `why`; of a shape see `mnemic.actors.shapes.Shaped`."""
     why: dict[str, float]
     """What each signal contributes: 1 is the best of what was looked through, 0 the least, by that signal;
     ``prior`` is what a correction takes over from the memory it replaces."""
@@ -567,6 +569,10 @@ class Counts(_Message, frozen=True, kw_only=True):
     """Memories found by words only, so far."""
     partly: int
     """Of those embedded, memories of which only the first part is, or nothing where the model failed on the text."""
+    bound: int = 0
+    """Memories found by their shape."""
+    unbound: int = 0
+    """Memories that wait for their hypervector; what was forgotten waits for none."""
     scopes: tuple[ScopeCount, ...]
     """By path."""
     kinds: dict[str, int]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:  # what is told at the start of a session is told without NumP
     import numpy as np
     from numpy.typing import NDArray
 
+    from mnemic.actors.features import Extract
+
 __all__ = [
     "IMPLEMENTATIONS",
     "Digest",
@@ -279,3 +281,7 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the settings let a project in, by its scopes and its folders; see `mnemic.actors.leaving_out`."""
     identity: Digest
     """The mind's keyed hash: what makes capturing twice store once."""
+    seed: bytes = b""
+    """What the codebooks of hypervectors follow from, 32 bytes, the same for the mind's whole life."""
+    extract: Extract | None = None
+    """Finds triples in a text; the built-in does where absent."""

@@ -15,13 +15,13 @@ from mnemic.actors.changes import EncoderName
 from mnemic.actors.snapshot import Columns, Postings, Retired, Snapshot, Superseded
 from mnemic.algorithms.scan import Coded, pack, scores
 
-__all__ = ["Recollection"]
+__all__ = ["Growing", "Recollection"]
 
 _EMPTY = np.empty(0, np.int64)
 _NOWHERE = np.iinfo(np.int64).max
 
 
-class _Growing:
+class Growing:
     """An array that grows at its end; appending costs amortised time in proportion to what is appended."""
 
     def __init__(self, empty: NDArray[Any]) -> None:
@@ -37,6 +37,11 @@ class _Growing:
         self._block[self._length : length] = more
         self._length = length
 
+    def keep(self, places: NDArray[np.int64]) -> None:
+        """Keep some of what was appended, in the order of these places, and nothing else."""
+        self._block = self._block[: self._length][places]
+        self._length = len(places)
+
     def view(self) -> NDArray[Any]:
         """What was appended; not a copy."""
         return self._block[: self._length]
@@ -51,7 +56,7 @@ class Recollection:
         self._seq_of_windows = -1
         self._last_window = 0
         self._encoder: EncoderName | None = None
-        self._columns: tuple[_Growing, ...] = ()
+        self._columns: tuple[Growing, ...] = ()
         self.columns = Columns(*(_EMPTY for _ in Columns._fields))
         """All memories, column by column."""
         self._clear()
@@ -124,6 +129,11 @@ class Recollection:
         new = np.searchsorted(self.columns.row, self._superseded.new[order])
         yield from zip(old.tolist(), new.tolist(), self._superseded.at[order].tolist(), strict=True)
 
+    @property
+    def gone(self) -> int:
+        """How many memories are retired."""
+        return len(self._retired.row)
+
     def retired(self, as_of: int | None) -> NDArray[np.bool_]:
         """Which memories were retired by then, by position ``(n,) bool``."""
         gone = self._retired.row if as_of is None else self._retired.row[self._retired.at <= as_of]
@@ -181,7 +191,7 @@ class Recollection:
     def _clear(self) -> None:
         self._seq = -1
         self._clear_windows(0)
-        self._columns = tuple(_Growing(_EMPTY) for _ in Columns._fields)
+        self._columns = tuple(Growing(_EMPTY) for _ in Columns._fields)
         self.columns = Columns(*(growing.view() for growing in self._columns))
         self._superseded = Superseded(_EMPTY, _EMPTY, _EMPTY)
         self._retired = Retired(_EMPTY, _EMPTY)
@@ -189,8 +199,8 @@ class Recollection:
     def _clear_windows(self, dimensions: int) -> None:
         self._last_window = 0
         self._seq_of_windows = -1
-        self._vectors = _Growing(np.empty((0, dimensions), np.float32))
-        self._codes = _Growing(np.empty((0, dimensions), np.int8))
-        self._scales = _Growing(np.empty(0, np.float32))
-        self._memory_of_window = _Growing(_EMPTY)
-        self._start_of_window = _Growing(_EMPTY)
+        self._vectors = Growing(np.empty((0, dimensions), np.float32))
+        self._codes = Growing(np.empty((0, dimensions), np.int8))
+        self._scales = Growing(np.empty(0, np.float32))
+        self._memory_of_window = Growing(_EMPTY)
+        self._start_of_window = Growing(_EMPTY)

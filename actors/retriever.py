@@ -2,6 +2,7 @@
 
 It keeps the columns and vectors of all memories in memory and follows the log by `seq`; words come from the word
 index of its snapshot. Ranking itself is `mnemic.algorithms`: BM25 over turns and over whole sessions, cosines, fusion.
+Where a question names a day, hypervectors say what was said near it (`mnemic.actors.structural`).
 The cosines are exact for the windows that fit best, and off by 0.0005 or so for the others, which are scored by their
 codes of one byte a value (`mnemic.algorithms.scan`). Windows of one text have one cosine, however many they are, so the
 newest of them come first. Windows that are not looked through are not read.
@@ -20,11 +21,12 @@ from numpy.typing import NDArray
 from mnemic.actors.alike import FindSimilar, SimilarFound
 from mnemic.actors.ambient import Brief, Briefed
 from mnemic.actors.briefing import BUDGET_TOKENS
-from mnemic.actors.changes import Part, RecordRecall, named_once
+from mnemic.actors.changes import RecordRecall, named_once
 from mnemic.actors.contract import CONTRACT, Context, Setting
 from mnemic.actors.errors import InvalidValue, ModelError, PausesUnreadable, RuntimeFault
 from mnemic.actors.events import KINDS, printable, to_bytes, to_text
 from mnemic.actors.excerpts import BYTES_A_TOKEN, excerpt, tokens_of
+from mnemic.actors.hits import hit_of, part_of
 from mnemic.actors.leaving_out import paused_at
 from mnemic.actors.messages import (
     Apply,
@@ -35,7 +37,6 @@ from mnemic.actors.messages import (
     GetMemories,
     Hit,
     Memories,
-    Memory,
     QueryEmbedded,
     Recall,
     Recalled,
@@ -48,9 +49,13 @@ from mnemic.actors.scopes import existing_scope, scopes_below
 from mnemic.actors.scoping import ListScopes, Scopes
 from mnemic.actors.seen import GivenListed, MemoriesListed, ShownMemories, UseCounted
 from mnemic.actors.selecting import Survey, Surveyed
+from mnemic.actors.shape_roles import list_roles
+from mnemic.actors.shapes import ListRoles, RolesListed, Shape, Shaped
+from mnemic.actors.shaping import Shaper, foreseen
 from mnemic.actors.showing import SHOWS, show
 from mnemic.actors.similarity import similar_to
 from mnemic.actors.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.structural import WEIGHT, days_asked, nearness
 from mnemic.actors.terms import terms_of
 from mnemic.actors.unasked import Telling, tell_unasked
 from mnemic.algorithms import private
@@ -61,7 +66,7 @@ from mnemic.algorithms.scan import NATIVE, RESCORE, backend
 __all__ = ["NOT_NATIVE", "RetrieverActor"]
 
 NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
-SIGNALS = ("dense", "lexical", "session")
+SIGNALS = ("dense", "lexical", "session", "structural")
 _ABOVE = 1e-3  # a correction stands this much above what it replaces
 _CANDIDATES_TRACED = 200
 _LEAST_EXCERPT_BYTES = 256  # a shorter stretch of a longer text tells too little: that text is left out
@@ -84,6 +89,8 @@ class RetrieverActor:
         Count,
         *SHOWS,
         Brief,
+        Shape,
+        ListRoles,
     )
     settings: ClassVar[tuple[Setting, ...]] = (
         Setting("recall.k", 10, "memories", "How many hits a recall gives unless it says.", 1),
@@ -112,6 +119,7 @@ class RetrieverActor:
         k: int = 10,
         telling: Telling | None = None,
         pauses: Callable[[], Sequence[Span]] = lambda: (),
+        seed: bytes = b"",
     ) -> None:
         self._source = source
         self._pauses = pauses
@@ -119,6 +127,7 @@ class RetrieverActor:
         self._k = k
         self._hit_bytes = hit_bytes
         self._memory = Recollection()
+        self._shaper = Shaper(source, self._memory, seed, k, hit_bytes)
 
     @classmethod
     def make(cls, ports: Ports) -> Self:
@@ -128,7 +137,7 @@ class RetrieverActor:
             settings["brief.budget_tokens"], settings["brief.subagents"], settings["brief.tracked_scopes"]
         )
         hit_bytes, k = settings["recall.hit_bytes"], settings["recall.k"]
-        return cls(ports.open_snapshots(), hit_bytes, k, telling, ports.pauses)
+        return cls(ports.open_snapshots(), hit_bytes, k, telling, ports.pauses, ports.seed)
 
     @staticmethod
     def foresees(message: Any) -> tuple[Any, ...]:
@@ -139,6 +148,8 @@ class RetrieverActor:
             return (EmbedQuery(text=message.prompt),)
         if isinstance(message, FindSimilar):
             return (EmbedQuery(text=message.text),)
+        if isinstance(message, Shape):
+            return foreseen(message)
         return ()
 
     def handle(
@@ -156,12 +167,14 @@ class RetrieverActor:
         | GivenListed
         | ShownMemories
         | UseCounted
+        | Shaped
+        | RolesListed
         | None
     ):
-        """Recall, give memories whole, find a scope, count, show, or say what an assistant should know unasked.
+        """Recall, ask for shapes, give memories whole, find a scope, count, show, or say what to tell unasked.
 
         Raises:
-            UnknownScope, InvalidValue, NoSuchMemory: what was asked for cannot be.
+            UnknownScope, UnknownRole, InvalidValue, NoSuchMemory: what was asked for cannot be.
         """
         if isinstance(message, Recall):
             return self.recall(message, context)
@@ -171,7 +184,11 @@ class RetrieverActor:
             return tell_unasked(message, self._telling, self._source, self, context)
         if isinstance(message, FindSimilar):
             return similar_to(message, self._memory, self._source, context)
+        if isinstance(message, Shape):
+            return self._shaper.shape(message, context, lambda: self._paused(context.clock.now_us()))
         with self._source.snapshot() as snapshot:
+            if isinstance(message, ListRoles):
+                return list_roles(snapshot)
             if isinstance(message, Survey):
                 return snapshot.survey(message.selection, message.shown)
             if isinstance(message, ListScopes):
@@ -207,6 +224,9 @@ class RetrieverActor:
             visible = self._visible(recall, snapshot)
             terms = terms_of(recall.query, snapshot, degraded)
             signals, windows = self._signals(recall, k, snapshot, terms, visible, asked, degraded)
+            if "structural" in recall.signals:
+                now_us = context.clock.now_us() if recall.as_of is None else recall.as_of
+                signals += self._structural(recall.query, now_us, snapshot, visible, degraded)
             fused = fuse(signals, visible)
             speaking = visible & (fused.scores > 0)
             if windows is not None:
@@ -225,7 +245,7 @@ class RetrieverActor:
                 returned=tuple(hit.id for hit in hits),
                 assistant=printable(recall.assistant),
                 session=printable(recall.asking),
-                parts=tuple(map(_part, hits)),
+                parts=tuple(map(part_of, hits)),
                 tokens=used,
             )
             key = named_once("recall", context.trace, record.query.encode(), record.scope.encode())
@@ -305,6 +325,23 @@ class RetrieverActor:
                 signals.append(Signal("session", scores, floor=0.0))
         return signals, windows
 
+    def _structural(
+        self, question: str, now_us: int, snapshot: Snapshot, visible: NDArray[np.bool_], degraded: list[str]
+    ) -> list[Signal]:
+        """The structural signal, where the question names a day."""
+        columns = self._memory.columns
+        days = days_asked(question, now_us, columns.said_at[visible])
+        if not days:
+            return []
+        scores = nearness(days, self._shaper.index(snapshot), columns, visible)
+        unbound = int(np.count_nonzero(visible & np.isnan(scores)))
+        if unbound:
+            degraded.append(
+                f"structure: {unbound} of the memories looked through are not bound yet; the day named does not count "
+                "for them"
+            )
+        return [Signal("structural", scores, floor=0.0, ceiling=1.0, weight=WEIGHT)]
+
     def _corrected(self, recall: Recall, scores: Floats, speaking: NDArray[np.bool_]) -> Floats:
         """The scores, each correction lifted above what it replaces; `speaking` then holds those that were lifted too.
 
@@ -354,7 +391,7 @@ class RetrieverActor:
                 why["prior"] = float(prior[index])
             newer = self._memory.replacement(row, recall.as_of)
             older = snapshot.ids_of(self._memory.replaced(row, recall.as_of))
-            hits.append(_hit(memory, part, offset, why, snapshot.ids_of([] if newer is None else [newer]), older))
+            hits.append(hit_of(memory, part, offset, why, snapshot.ids_of([] if newer is None else [newer]), older))
         return hits, left_out, used
 
     def _candidates(self, snapshot: Snapshot, signals: list[Signal], order: NDArray[np.int64]) -> tuple[Trace, ...]:
@@ -371,35 +408,6 @@ class RetrieverActor:
 
 def _unheard(done: int, total: int | None) -> None:
     """Report to nobody."""
-
-
-def _hit(
-    memory: Memory, part: bytes, offset: int, why: dict[str, float], newer: list[bytes], older: list[bytes]
-) -> Hit:
-    return Hit(
-        id=memory.id,
-        source_id=memory.source_id,
-        text=part,
-        start_byte=offset,
-        size_bytes=len(memory.text),
-        tier="episodic",
-        kind=memory.kind,
-        role=memory.role,
-        speaker=memory.speaker,
-        session=memory.session,
-        scope=memory.scope,
-        said_at=memory.said_at,
-        score=sum(why.values()),
-        why=why,
-        superseded_by=newer[0] if newer else None,
-        supersedes=tuple(older),
-    )
-
-
-def _part(hit: Hit) -> Part:
-    """What was given of a memory, and why: what each signal contributed."""
-    why = ", ".join(f"{name} {share:.2f}" for name, share in hit.why.items())
-    return Part(memory=hit.id, start=hit.start_byte, stop=hit.start_byte + len(hit.text), why=why)
 
 
 def _check(recall: Recall) -> None:

@@ -169,7 +169,7 @@ class Giving(_Message, frozen=True, kw_only=True):
     at: int
     """System time, microseconds."""
     occasion: str
-    """``session-start``, ``prompt``, ``recall`` or ``get``."""
+    """``session-start``, ``prompt``, ``recall``, ``shape`` or ``get``."""
     assistant: str
     """Who was given it; empty for the owner."""
     session: str

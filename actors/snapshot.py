@@ -28,14 +28,18 @@ if TYPE_CHECKING:  # what is told at the start of a session is told without NumP
 __all__ = [
     "Aside",
     "CaptureCounts",
+    "CodeBlock",
     "Columns",
+    "Neighbour",
     "Pending",
     "Postings",
     "Retired",
     "Snapshot",
     "SnapshotSource",
     "Snapshots",
+    "SpaceRow",
     "Superseded",
+    "Unbound",
     "VectorBlock",
 ]
 
@@ -114,6 +118,76 @@ class Pending(msgspec.Struct, frozen=True):
     """Who spoke: embedded with the text, since a question may name them."""
     text: bytes
     """Its text."""
+
+
+class Neighbour(msgspec.Struct, frozen=True, kw_only=True):
+    """A call of a tool, or its result, near another one in a session."""
+
+    kind: str
+    """``tool_call`` or ``tool_result``."""
+    tool: str | None
+    """The tool's name."""
+    outcome: str | None
+    """How it ended, where that is known."""
+    files: tuple[str, ...]
+    """Files touched."""
+    text: bytes
+    """How its text begins."""
+
+
+class Unbound(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory that waits to be bound, with all that its records say."""
+
+    row: int
+    """Its row."""
+    memory: Memory
+    """Itself; of a long text the beginning alone."""
+    words: int
+    """Length of the whole text in words."""
+    meaning: bytes
+    """Mean of its windows' vectors, ``(dimensions,) float32``, not of unit length; empty where it has none."""
+    previous: bytes
+    """The same of the turn before it in its session."""
+    next: bytes
+    """The same of the turn after it."""
+    speakers: tuple[str, ...]
+    """Names of the speakers of its session other than its own, at most three."""
+    before: tuple[Neighbour, ...]
+    """Of a call or a result: what was called before it and came of it, the nearest first."""
+    after: tuple[Neighbour, ...]
+    """Of a call or a result: what came after it, the nearest first."""
+
+
+class SpaceRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The space in which hypervectors are made, as it is kept: all of it but the seed."""
+
+    stamp: str
+    """What tells it from others."""
+    dimensions: int
+    """Bits of a hypervector."""
+    version: int
+    """Of the encoders."""
+    roles: tuple[str, ...]
+    """Names of the roles that are bound."""
+    model: str
+    """SHA-256 of the weights whose embeddings are bound, hexadecimal."""
+    embedding: int
+    """Length of those embeddings."""
+    reading: str = ""
+    """How records are read out of memories."""
+
+
+class CodeBlock(NamedTuple):
+    """Hypervectors of one tier, `n` of them."""
+
+    number: NDArray[np.int64]
+    """``(n,) int64``: number of each, ascending; what is bound anew gets a new one."""
+    row: NDArray[np.int64]
+    """``(n,) int64``: row of its memory."""
+    pairs: NDArray[np.int64]
+    """``(n,) int64``: how many pairs are bundled in it."""
+    codes: NDArray[np.uint64]
+    """``(n, dimensions / 64) uint64``."""
 
 
 class Aside(msgspec.Struct, frozen=True):
@@ -239,6 +313,46 @@ class Snapshot(Protocol):
 
     def pending(self, encoder: EncoderName, after_row: int, bulk: bool, limit: int) -> list[Pending]:
         """Memories after a row that are to be embedded by the encoder: bulk kinds only, or all others only."""
+        ...
+
+    def space(self) -> SpaceRow | None:
+        """The newest space; ``None`` where nothing was ever bound."""
+        ...
+
+    def unbound(
+        self, encoder: EncoderName | None, waiting: bool, after_row: int, limit: int, text_bytes: int
+    ) -> list[Unbound]:
+        """Memories after a row that wait to be bound and are not forgotten.
+
+        Args:
+            encoder: whose vectors they are bound with; ``None`` for none.
+            waiting: whether those that the encoder has not embedded yet are left out.
+            text_bytes: of a longer text so much of its start is given.
+        """
+        ...
+
+    def codes(self, tier: str, after: int) -> CodeBlock:
+        """Hypervectors of the newest space, of one tier, of numbers after one; ``0`` gives all."""
+        ...
+
+    def fillers(self, role: str) -> list[tuple[str, int]]:
+        """The fillers of a role that any memory has, and how many have it, the most frequent first."""
+        ...
+
+    def filler_counts(self) -> dict[str, int]:
+        """How many different fillers each role has."""
+        ...
+
+    def waiting(self) -> int:
+        """How many memories wait to be bound, whether they could be now or not."""
+        ...
+
+    def bound_counts(self, encoder: EncoderName | None, waiting: bool) -> tuple[int, int]:
+        """How many memories are bound in the newest space, and how many wait that could be; as in `unbound`."""
+        ...
+
+    def times_given(self, rows: Sequence[int]) -> dict[int, int]:
+        """How often memories were given to whoever asked, by row; those that never were are not in it."""
         ...
 
     def counts(self, encoder: EncoderName | None) -> Counts:

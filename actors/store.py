@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from mnemic.actors.changes import AddMemory, Restore
+from mnemic.actors.changes import (
+    AddMemory,
+    AddVectors,
+    DropEncoder,
+    MergeScopes,
+    RenameScope,
+    Restore,
+    Retire,
+    SplitScope,
+)
 from mnemic.actors.contract import CONTRACT, Context, Setting
 from mnemic.actors.messages import Applied, Apply, Committed, Rebuild, Rebuilt
 from mnemic.actors.ports import Ports, StorePort
+from mnemic.actors.shapes import MeaningKept
 
 __all__ = ["StoreActor"]
+
+_TO_EMBED = (AddMemory, Restore)
+_TO_BIND = (AddVectors, DropEncoder, Retire, RenameScope, MergeScopes, SplitScope)
 
 
 class StoreActor:
@@ -41,8 +54,10 @@ class StoreActor:
         applied = self._store.apply(
             message.changes, at=context.clock.now_us(), key=message.key, author=message.author, run=message.run
         )
-        if any(isinstance(change, AddMemory | Restore) for change in message.changes):  # there may be more to embed
+        if any(isinstance(change, _TO_EMBED) for change in message.changes):  # there may be more to embed
             context.tell(Committed(seq=applied.seq))
+        elif any(isinstance(change, _TO_BIND) for change in message.changes):
+            context.tell(MeaningKept(seq=applied.seq))
         return applied
 
     def close(self) -> None:

@@ -18,7 +18,7 @@ from mnemic.actors.errors import RuntimeFault, StoreError
 from mnemic.actors.events import printable, to_bytes, to_text
 from mnemic.actors.excerpts import densest, tokens_of
 from mnemic.actors.material import Quote
-from mnemic.actors.messages import Apply, Recall, Recalled
+from mnemic.actors.messages import Apply, Recall, Recalled, Signal
 from mnemic.actors.reasons import why_at_start, why_beside_prompt
 from mnemic.actors.scopes import existing_scope
 from mnemic.actors.snapshot import SnapshotSource
@@ -32,6 +32,7 @@ MOST_RECALLED = 3
 RECALLED_BYTES = 600
 """Of a longer memory the best stretch; only what it holds counts for whether it is told."""
 _CANDIDATES = 12
+_SIGNALS: tuple[Signal, ...] = ("dense", "lexical", "session")  # with these it was measured how often it is right
 _MOST_TERMS = 96  # no stretch of so few bytes covers half of more
 _RECORD_TIMEOUT_S = 0.5  # an assistant waits for the answer, and it has one already
 
@@ -136,7 +137,8 @@ def _surely_about(
         if scope is None or not 0 < len(terms) <= _MOST_TERMS:
             return _About(), degraded
         known = snapshot.given(asked.assistant, asked.session)
-    found = retriever.recall(Recall(query=asked.prompt, k=_CANDIDATES, scope=scope, observe=False, trace=True), context)
+    question = Recall(query=asked.prompt, k=_CANDIDATES, scope=scope, signals=_SIGNALS, observe=False, trace=True)
+    found = retriever.recall(question, context)
     cosines = {one.id: one.raw.get("dense") for one in found.candidates}
     own, prompt = printable(asked.session), inline(to_bytes(asked.prompt))
     quotes: list[Quote] = []

@@ -22,12 +22,14 @@ BENCHES = {
     "embed": "each encoder beside onnxruntime and torch with the same weights: speed, loading, agreement",
     "engine": "a home on each engine: recall by MCP, beside a heavy job, from a start; resident memory",
     "fire": "hooks, and who drains, killed at random: what was acknowledged is kept once (exits with 1 if not)",
+    "hd": "hypervectors of memories: capacity beside theory, projection, speed beside torchhd, a mind asked by shape",
     "hook": "a hook as a whole process: time, memory and size, beside a bare `true` and the hook in Python",
     "kill": "random kill -9 under load: what was acknowledged, and how long until it is back (exits with 1 on a loss)",
     "locomo": "LoCoMo's conversations, captured and asked: quality, speed, size, plaintext (needs --data)",
     "owner": "what the owner of a large mind does: log, erase, backup, restore, rekey, export, import; whole commands",
     "scan": "the best ten of very many vectors: the native scan beside NumPy, sqlite-vec and usearch; one thread",
     "scrub": "taking secrets out of turns, tool output and hostile text, beside detect-secrets; one thread",
+    "shape": "questions of structure by shape, meaning and words; what structure adds to recall (--data for LoCoMo's)",
     "soak": "very many mixed requests to one process: resident memory and descriptors over time",
 }
 """Name and what it measures; module `mnemic.bench.NAME_bench` holds ``run(arguments) -> list of rows``."""
@@ -42,13 +44,22 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--data", type=Path, metavar="FILE", help="the data set, where a bench needs one")
     parser.add_argument("--questions", type=int, metavar="N", help="ask only every so many-th question, N in all")
-    parser.add_argument("--memories", type=int, default=10_000, metavar="N", help="brief, engine: size of the home")
+    parser.add_argument("--memories", type=int, default=10_000, metavar="N", help="brief, engine, hd: size of the home")
     parser.add_argument("--seconds", type=float, default=60.0, metavar="S", help="engine: beside a heavy job, in all")
-    parser.add_argument("--no-model", action="store_true", help="brief, engine, soak: words alone")
+    parser.add_argument("--no-model", action="store_true", help="brief, engine, hd, soak: words alone")
     parser.add_argument("--kills", type=int, default=200, metavar="N", help="kill: how many, on all engines together")
-    parser.add_argument("--seed", type=int, default=0, help="brief, fire, kill, soak: of what is drawn")
+    parser.add_argument("--seed", type=int, default=0, help="brief, fire, hd, kill, soak: of what is drawn")
     parser.add_argument("--requests", type=int, default=100_000, metavar="N", help="soak: how many")
-    parser.add_argument("--hypervectors", type=int, default=100_000, metavar="N", help="bits: how many are searched")
+    parser.add_argument(
+        "--hypervectors", type=int, default=100_000, metavar="N", help="bits, hd: how many are searched"
+    )
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="hd: draw capacity and projection into it (PNG, SVG)")
+    parser.add_argument(
+        "--parts",
+        nargs="+",
+        metavar="PART",
+        help="hd: only these of capacity, projection, speed and mind; shape: of questions, recall and roles",
+    )
     parser.add_argument("--model", type=Path, metavar="FOLDER", help="embed: another model than the default one")
     parser.add_argument("--texts", type=int, default=2000, metavar="N", help="embed: how many are compared")
     parser.add_argument(
@@ -56,7 +67,7 @@ def main() -> int:
         type=int,
         default=15,
         metavar="N",
-        help="bits, embed, hook, scrub: how often all take their turn; fire: how many",
+        help="bits, embed, hd, hook, scrub: how often all take their turn; fire: how many",
     )
     parser.add_argument(
         "--vectors", type=int, nargs="+", default=[100_000, 1_000_000], metavar="N", help="scan: how many, in turn"
@@ -99,7 +110,7 @@ def _about() -> dict[str, Any]:
 
 
 def _line(row: dict[str, Any]) -> str:
-    if "why" in row:
+    if row.keys() >= {"state", "check", "why"}:  # the contract bench's
         return f"{row['state']:<8}{row['check']:<10}{row['why']}"
     return "  ".join(f"{name}={_short(value)}" for name, value in row.items())
 

@@ -42,6 +42,7 @@ from mnemic.actors.messages import (
     Taken,
     TextCaptured,
 )
+from mnemic.actors.shapes import BindMore, BindPending, Bound, MeaningKept
 from mnemic.bench.contract_world import Broken
 
 __all__ = ["BUDGET_S", "check_answer", "mistakes", "samples"]
@@ -59,6 +60,7 @@ ANSWERS: dict[type, type] = {
     EmbedQuery: QueryEmbedded,
     NameEncoder: EncoderNamed,
     EmbedPending: Embedded,
+    BindPending: Bound,
     Recall: Recalled,
     GetMemories: Memories,
     FindScope: ScopeFound,
@@ -90,6 +92,9 @@ def samples(takes: tuple[type, ...], lines: str, ids: tuple[bytes, ...]) -> list
         EmbedQuery(text="where does the tide table hang?"),
         EmbedPending(),
         EmbedMore(),
+        MeaningKept(seq=1),
+        BindPending(),
+        BindMore(),
         Recall(query="where does the tide table hang?", k=3),
         Recall(query="harbour", k=2, scope="work", observe=False, trace=True),
         GetMemories(ids=ids[:2]),

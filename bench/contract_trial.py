@@ -24,6 +24,7 @@ from mnemic.actors.messages import (
     Preempt,
     Sleep,
 )
+from mnemic.actors.shapes import BindMore, BindPending, MeaningKept
 from mnemic.bench.contract_samples import BUDGET_S, check_answer, mistakes, samples
 from mnemic.bench.contract_world import Broken, World, close_actor
 from mnemic.runtime.clock import SystemClock
@@ -37,7 +38,7 @@ __all__ = ["TRIALS", "Job", "main"]
 GRACE_S = 3.0  # a step that is begun may end
 _STEPS = 60  # after so many a job of this size is done
 _DAY_S = 86400
-_BY_STEPS = (EmbedPending, EmbedMore, Committed, Sleep)  # given again, they may go on with the work
+_BY_STEPS = (EmbedPending, EmbedMore, BindPending, BindMore, MeaningKept, Committed, Sleep)  # they may go on
 
 
 class Job(msgspec.Struct, frozen=True):

@@ -222,6 +222,8 @@ class World:
 
     def _taker(self, message: type) -> str:
         takers = [slot for slot in self.recipe.actors if message in self._actor(slot).takes]
+        if self.slot in takers and len(takers) > 1:  # an event: the others are told of it, and not tried
+            return self.slot
         if len(takers) != 1:
             raise Broken(f"{len(takers)} actors take a {message.__name__}, which is asked for")
         return takers[0]

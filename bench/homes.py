@@ -7,7 +7,7 @@ scanned, kept and paged is as large as it would be. Above stand the benches; bel
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,10 @@ from mnemic.runtime.reader import open_reader
 from mnemic.runtime.schema import connect
 from mnemic.runtime.store import Store
 
-__all__ = ["MIND", "PLACE", "STILL", "Corpus", "fill_home", "kept_texts", "no_model", "quick_check"]
+__all__ = ["MIND", "PLACE", "STILL", "Corpus", "Dress", "fill_home", "kept_texts", "no_model", "quick_check"]
+
+Dress = Callable[[AddMemory, int], AddMemory]
+"""Makes of a memory of plain words, the one of that number from 0, the one that is kept."""
 
 MIND = "default"
 """The mind that benches fill and ask."""
@@ -69,14 +72,22 @@ class Corpus:
 
 
 def fill_home(
-    home: Path, memories: int, *, seed: int, encoder: Encoder | None, settings: str = STILL, projects: int = 1
+    home: Path,
+    memories: int,
+    *,
+    seed: int,
+    encoder: Encoder | None,
+    settings: str = STILL,
+    projects: int = 1,
+    dress: Dress = lambda memory, _: memory,
 ) -> list[str]:
-    """Make a home with a mind of so many memories; returns their texts.
+    """Make a home with a mind of so many memories; returns their texts, as they were before they were dressed.
 
     Args:
         encoder: whose vectors they pretend to have; where absent, they have none.
         settings: its ``mnemic.toml``.
         projects: how many scopes they are in, each of as many in a row; where more than one, below that of `PLACE`.
+        dress: gives each its kind, tool, files and so on, where they are to be more than turns.
 
     Raises:
         MindExists: there is one already.
@@ -100,7 +111,8 @@ def fill_home(
             room: tuple[Change, ...] = (AddEncoder(encoder=name, dimensions=encoder.dimensions),)
             store.apply(room, at=clock.now_us(), key=b"bench/encoder", author="bench", run="bench")
         for start in range(0, memories, _BATCH):
-            added = list(_memories(texts[start : start + _BATCH], start, clock.now_us(), places))
+            plain = _memories(texts[start : start + _BATCH], start, clock.now_us(), places)
+            added = [dress(memory, number) for number, memory in enumerate(plain, start)]
             changes: list[Change] = [*added]
             if name is not None and encoder is not None:
                 meanings = tuple(_meaning(one) for one in added)

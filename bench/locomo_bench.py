@@ -37,7 +37,10 @@ __all__ = ["run"]
 DEPTH = 300
 """Hits asked for when quality is measured, so that reciprocal ranks are not cut off."""
 RRF_K = 60
-ALL: tuple[Signal, ...] = ("dense", "lexical", "session")
+ALL: tuple[Signal, ...] = ("dense", "lexical", "session", "structural")
+"""The signals of a recall that says nothing of them."""
+RANKED: tuple[Signal, ...] = ("dense", "lexical", "session")
+"""Those that rank every memory, for any question."""
 RUN_BYTES = 16
 
 
@@ -106,13 +109,14 @@ def _quality(society: Supervisor, asked: Sequence[Question]) -> list[dict[str, A
 
     def reciprocal(query: str) -> list[Ranked]:
         total: dict[Ranked, float] = defaultdict(float)
-        for signal in ALL:
+        for signal in RANKED:
             for place, one in enumerate(ranked("*", (signal,))(query)):
                 total[one] += 1 / (RRF_K + place + 1)
         return sorted(total, key=total.__getitem__, reverse=True)
 
     rules: dict[str, Callable[[str], list[Ranked]]] = {
         "fused": ranked("*", ALL),
+        "fused, without structure": ranked("*", RANKED),
         "reciprocal rank": reciprocal,
         "dense only": ranked("*", ("dense",)),
         "words only": ranked("*", ("lexical", "session")),

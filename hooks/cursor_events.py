@@ -40,7 +40,7 @@ UNWANTED = {
 
 FILE_ARGUMENTS = ("file_path", "path", "target_file")
 # An MCP tool is called ``MCP:`` and its name; of which server it is, is not said.
-OWN_TOOLS = ("memory_capture", "memory_forget", "memory_get", "memory_recall", "memory_status")
+OWN_TOOLS = ("memory_capture", "memory_forget", "memory_get", "memory_recall", "memory_shape", "memory_status")
 
 
 def happenings(record: Record, payload: Json) -> Iterator[Happening]:

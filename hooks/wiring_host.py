@@ -24,7 +24,7 @@ the later one holds. Call `memory_capture` only for what is not said in this con
 """What a host's instructions file says of the memory."""
 
 
-READING = ("memory_recall", "memory_get", "memory_status")
+READING = ("memory_recall", "memory_shape", "memory_get", "memory_status")
 """Tools of the MCP server that only read: a user who wires it wants them called without being asked each time."""
 
 

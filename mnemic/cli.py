@@ -35,6 +35,7 @@ from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.hardening import leave_no_core
 from mnemic.runtime.logs import log_to
 from mnemic.see_cli import add_see_commands
+from mnemic.shape_cli import add_shape_commands
 from mnemic.terminal import (
     OutputFailed,
     actor_lines,
@@ -229,6 +230,8 @@ def capture(chosen: Chosen, sources: tuple[str, ...], format_: str, scope: str |
             yield f"of {counted(report.partly, 'long memory', 'long memories')} only the start is found by meaning"
         if report.meaning_error:
             yield f"no meaning: {report.meaning_error}"
+        if report.shape_error:
+            yield f"{counted(report.unbound, 'memory waits', 'memories wait')} for their shape: {report.shape_error}"
         if report.differing:
             yield f"{report.differing} had an id that was kept before with another text; the first text stands"
         if report.malformed:
@@ -342,7 +345,7 @@ def status(chosen: Chosen) -> None:
         if status.paused is not None:
             yield f"PAUSED: {status.paused['told']}"
         memories, sessions = counted(counts["memories"], "memory", "memories"), counted(counts["sessions"], "session")
-        yield f"{memories} in {sessions}, {counts['embedded']} found by meaning"
+        yield f"{memories} in {sessions}, {counts['embedded']} found by meaning, {counts['bound']} by shape"
         held = [f"{counts[name]} {what}" for name, what in (("headless", "headless"), ("subagents", "of subagents"))]
         if counts["headless"] or counts["subagents"]:
             yield f"of the sessions {', '.join(held)}"
@@ -450,6 +453,7 @@ for add_commands in (
     add_hook_commands,
 ):
     add_commands(cli, _options, _CLOCK)
+add_shape_commands(cli, _options, _CLOCK, lambda chosen, mind, named: _scope(chosen, mind, named))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

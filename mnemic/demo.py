@@ -1,8 +1,9 @@
-"""The main job on the example conversation that ships: capture, recall by meaning, by words, and a changed fact."""
+"""The main job on the example that ships: capture, recall by meaning, by words and by shape, and a changed fact."""
 
 from __future__ import annotations
 
 import json
+import shlex
 import tempfile
 from collections.abc import Callable
 from importlib.resources import as_file, files
@@ -13,10 +14,13 @@ from mnemic.actors.events import to_text
 from mnemic.actors.times import to_iso
 from mnemic.mind import Mind
 from mnemic.runtime.clock import SystemClock
+from mnemic.runtime.shape_views import answer_view
 from mnemic.runtime.views import show_id
+from mnemic.shape_cli import answer_lines
 
 __all__ = ["run_demo"]
 
+_SHAPE, _FOLLOWED = {"after": "edit, test failed", "then": "?"}, "test python ok"
 _CORRECTION = "The session token lasts 10 minutes from today: the tablet in the boathouse is shared."
 
 
@@ -43,6 +47,22 @@ def _run(
         started = clock.monotonic_s()
         return verb(), clock.monotonic_s() - started
 
+    def note(title: str, question: str, took_s: float, expected: str, rank: int | None, answer: Any) -> None:
+        view["answers"].append(
+            {
+                "what": title,
+                "question": question,
+                "expected": expected,
+                "rank": rank,
+                "took_ms": round(1e3 * took_s, 1),
+                "hits": [{"id": show_id(hit.id), "text": to_text(hit.text)} for hit in answer.hits],
+                "degraded": list(answer.degraded),
+            }
+        )
+        if rank is None:
+            lines.append(f"  (the expected answer is not among them: {expected!r})")
+        lines.extend(f"  degraded: {line}" for line in answer.degraded)
+
     def ask(title: str, question: str, expected: str, **options: Any) -> Any:
         recalled, took_s = timed(lambda: mind.recall(question, 3, **options))
         lines.extend(["", f"{title}: {question}   ({1e3 * took_s:.0f} ms)"])
@@ -51,21 +71,17 @@ def _run(
             who = hit.speaker or hit.role
             lines.append(f"  {number}. {_day(hit.said_at)} {who:<9} {_one_line(to_text(hit.text))}{old}")
         rank = next((n for n, hit in enumerate(recalled.hits, start=1) if expected in to_text(hit.text)), None)
-        view["answers"].append(
-            {
-                "what": title,
-                "question": question,
-                "expected": expected,
-                "rank": rank,
-                "took_ms": round(1e3 * took_s, 1),
-                "hits": [{"id": show_id(hit.id), "text": to_text(hit.text)} for hit in recalled.hits],
-                "degraded": list(recalled.degraded),
-            }
-        )
-        if rank is None:
-            lines.append(f"  (the expected answer is not among them: {expected!r})")
-        lines.extend(f"  degraded: {line}" for line in recalled.degraded)
+        note(title, question, took_s, expected, rank, recalled)
         return recalled
+
+    def ask_shape(title: str, pattern: dict[str, str], expected: str) -> None:
+        shaped, took_s = timed(lambda: mind.shape(pattern, 3))
+        typed = " ".join(f"{role}={shlex.quote(filler)}" for role, filler in pattern.items())
+        lines.extend(["", f"{title}: {typed}   ({1e3 * took_s:.0f} ms)"])
+        found = answer_lines([answer_view(one, strict=False) for one in shaped.answers])
+        lines.extend(f"  {line}" for line in found)
+        rank = next((n for n, one in enumerate(shaped.answers, start=1) if expected in one.filler), None)
+        note(title, typed, took_s, expected, rank, shaped)
 
     report, took_s = timed(lambda: mind.capture(example, scope=None, progress=progress))
     again, again_s = timed(lambda: mind.capture(example, embed=False))
@@ -80,6 +96,7 @@ def _run(
 
     for kind, title in (("meaning", "by meaning"), ("words", "by words")):
         ask(title, questions[kind]["question"], questions[kind]["answer_contains"])
+    ask_shape("by shape", _SHAPE, _FOLLOWED)
 
     changed = questions["changed"]
     before = ask("a changed mind", changed["question"], changed["new_contains"])

@@ -55,6 +55,7 @@ from mnemic.actors.messages import (
     Take,
     Taken,
 )
+from mnemic.actors.shapes import BindPending, Bound
 from mnemic.correcting import Correcting
 from mnemic.erasing import Erasing
 from mnemic.locking import Locking
@@ -66,6 +67,7 @@ from mnemic.runtime.paths import expanded
 from mnemic.runtime.projects import clean_scope, locate
 from mnemic.runtime.reports import SocietyPort
 from mnemic.seeing import Seeing, check_span
+from mnemic.shaping import Shaping
 
 if TYPE_CHECKING:
     from mnemic.actors.contract import Clock
@@ -89,7 +91,7 @@ _NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
 _EDITED = "settings: mnemic.toml was edited, and process {0} works on with what it read before; kill -HUP {0} ends that"
 
 
-class Mind(Seeing, Correcting, Erasing, Pausing, Moving, Locking):
+class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
     """One memory, open. Close it, or use it in a ``with`` block."""
 
     def __init__(
@@ -209,6 +211,7 @@ class Mind(Seeing, Correcting, Erasing, Pausing, Moving, Locking):
                 report.failed.append((path, str(error)))
         report.scopes = sorted(set(report.scopes))
         self._count_meaning(report, embed, progress)
+        self._bind_new(report, embed, progress)
         return report
 
     def drain(
@@ -298,7 +301,7 @@ class Mind(Seeing, Correcting, Erasing, Pausing, Moving, Locking):
         until: int | None = None,
         as_of: int | None = None,
         budget_tokens: int | None = None,
-        signals: Sequence[Signal] = ("dense", "lexical", "session"),
+        signals: Sequence[Signal] = ("dense", "lexical", "session", "structural"),
         observe: bool = True,
         private: bool = False,
         trace: bool = False,
@@ -445,6 +448,16 @@ class Mind(Seeing, Correcting, Erasing, Pausing, Moving, Locking):
             if not answer.pending:
                 return answer
 
+    def bind(self, progress: Progress | None = None) -> Bound:
+        """Wait until every memory is found by its shape; those that wait for their meaning first are not waited for."""
+        while True:
+            answer = self._ask(BindPending())
+            assert isinstance(answer, Bound)
+            if progress is not None:
+                progress("shape", answer.done, answer.done + answer.pending)
+            if not answer.pending:
+                return answer
+
     def rebuild(self, *, meaning: bool = False, progress: Callable[[int, int | None], None] | None = None) -> int:
         """Make what is derived again from the log; with `meaning`, vectors too. Returns the log's highest number."""
         answer = self.society.ask(Rebuild(meaning=meaning), timeout_s=24 * 3600.0, progress=progress)
@@ -486,6 +499,8 @@ class Mind(Seeing, Correcting, Erasing, Pausing, Moving, Locking):
             degraded.append(f"meaning: {error} {error.remedy_text}")
         if counts.pending:
             degraded.append(f"meaning: {counts.pending} memories are found by their words only so far")
+        if counts.unbound > counts.pending:  # what waits for its meaning was said
+            degraded.append(f"shape: {counts.unbound - counts.pending} memories are not found by their shape so far")
         report = self.society.report()
         degraded += [f"{actor.actor} was set aside: {actor.cause}" for actor in report.actors if actor.quarantined]
         process = self._process()
@@ -583,3 +598,15 @@ class Mind(Seeing, Correcting, Erasing, Pausing, Moving, Locking):
             report.meaning_error = f"{error} {error.remedy_text}"
         else:
             report.embedded, report.pending, report.partly = answer.done, answer.pending, answer.partly
+
+    def _bind_new(self, report: Captured, wanted: bool, progress: Progress | None) -> None:
+        counts = self.counts()
+        report.bound, report.unbound = counts.bound, counts.unbound
+        if not wanted or not counts.unbound or (not report.new and self._process() is not None):
+            return
+        try:
+            self.bind(progress)
+        except (BadInput, RuntimeFault) as error:
+            report.shape_error = f"{error} {error.remedy_text}"
+        counts = self.counts()
+        report.bound, report.unbound = counts.bound, counts.unbound

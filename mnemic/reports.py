@@ -50,6 +50,12 @@ class Captured(msgspec.Struct, kw_only=True):
     """Memories of which only the first part is found by meaning."""
     meaning_error: str | None = None
     """Why there is no meaning, where the model cannot be used."""
+    bound: int = 0
+    """Memories of the mind that are found by their shape too."""
+    unbound: int = 0
+    """Memories that wait for it."""
+    shape_error: str | None = None
+    """Why they do, where nothing could be bound."""
 
 
 class Status(msgspec.Struct, kw_only=True):

@@ -45,7 +45,7 @@ def add_see_commands(cli: click.Group, options: Options, clock: Clock) -> None:
     )
     @click.option("--forgotten", is_flag=True, help="What was forgotten, instead of what was not.")
     @click.option("--injected", is_flag=True, help="What assistants were given, word for word, and why.")
-    @click.option("--recalls", is_flag=True, help="What your own recalls gave, word for word, and why.")
+    @click.option("--recalls", is_flag=True, help="What your own recalls and shapes gave, word for word, and why.")
     @click.option("-n", "--limit", default=20, show_default=True, metavar="N", help="At most so many entries.")
     @click.option("--after", metavar="CURSOR", help="The page after the entry of this cursor.")
     @options

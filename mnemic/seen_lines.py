@@ -20,6 +20,7 @@ _OCCASIONS = {
     "session-start": "at the start of its session",
     "prompt": "beside a prompt",
     "recall": "as it asked",
+    "shape": "as it asked by structure",
     "get": "as it named them",
 }
 _KINDS = {"tool_call": "call", "tool_result": "result"}
@@ -129,12 +130,12 @@ def giving_lines(giving: dict[str, Any]) -> Iterator[str]:
         yield from (f"  | {line}" for line in giving["text"].split("\n"))
     for one in giving["memories"]:
         yield f"  {one['id']}: {one['why'] or 'why it was chosen was not kept yet'}"
-        if one["text"] is not None:
+        if one["text"]:
             size = len(one["text"].encode("utf-8", "surrogatepass"))
             if size < one["size_bytes"]:
                 yield f"    bytes {one['start_byte']} to {one['start_byte'] + size} of {one['size_bytes']}"
             yield from (f"    | {line}" for line in one["text"].split("\n"))
-        elif giving["text"] is None and not one["why"]:
+        elif one["text"] is None and giving["text"] is None and not one["why"]:
             yield "    its words were not kept yet when it was given"
     if _lacks(giving):
         yield f"  {'the rest of it' if giving['memories'] else 'what was given'} was erased since"

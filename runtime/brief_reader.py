@@ -65,7 +65,8 @@ def given_ids(connection: apsw.Connection, assistant: str, session: str) -> froz
     """Ids of the memories that a session was given, asked or unasked."""
     found: list[Any] = connection.execute(
         "SELECT DISTINCT m.uuid FROM givings g JOIN given_parts p ON p.giving = g.id JOIN memories m ON m.id = p.memory"
-        " WHERE g.session = ?1 AND g.assistant = ?2 AND (?1 != '' OR NOT g.asked)",
+        " WHERE g.session = ?1 AND g.assistant = ?2 AND (?1 != '' OR NOT g.asked)"
+        " AND (p.stop IS NULL OR p.stop > p.start)",  # of one that an answer was read from, no word was given
         (printable(session), printable(assistant)),
     ).fetchall()
     return frozenset(uuid for (uuid,) in found)

@@ -6,7 +6,7 @@ holds in memory which that is loads it again, since the generation grows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import apsw
@@ -28,8 +28,14 @@ SCOPE_TABLES = ("projects",)
 class ScopeCarrier:
     """Carries out changes on a connection, within a transaction that the caller holds."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, moved: Callable[[Iterable[int]], None]) -> None:
+        """Write by a connection.
+
+        Args:
+            moved: told the numbers of scopes that have another path, or memories that they did not have.
+        """
         self._db = connection
+        self._moved = moved
         self.hands: dict[type, Callable[[Any, int], Carried]] = {
             RenameScope: self._rename,
             MergeScopes: self._merge,
@@ -63,6 +69,7 @@ class ScopeCarrier:
             self._db.execute(
                 "UPDATE scopes SET path = ? WHERE id = ?", (change.to + path.removeprefix(change.path), number)
             )
+        self._moved(numbers)
         return None, RenameScope(path=change.to, to=change.path, below=change.below), True, None
 
     def _merge(self, change: MergeScopes, at: int) -> Carried:
@@ -76,6 +83,7 @@ class ScopeCarrier:
         memories: list[Any] = self._db.execute(
             "SELECT uuid FROM memories WHERE scope = ? ORDER BY id", (number,)
         ).fetchall()
+        self._moved([number])  # as long as it tells which memories they are
         self._db.execute("UPDATE memories SET scope = ? WHERE scope = ?", (into, number))
         self._db.execute("UPDATE projects SET scope = ? WHERE scope = ?", (into, number))
         self._db.execute("DELETE FROM scopes WHERE id = ?", (number,))
@@ -122,6 +130,7 @@ class ScopeCarrier:
             self._db.execute("INSERT INTO projects(project, scope) VALUES(?, ?)", (project, number))
         for memory in change.memories:
             self._db.execute("UPDATE memories SET scope = ? WHERE uuid = ? AND scope = ?", (number, memory, into))
+        self._moved([number])
         self._renew()
         return None, MergeScopes(path=change.path, into=change.into), True, None
 

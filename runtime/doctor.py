@@ -20,6 +20,7 @@ from mnemic.runtime import (
     examine_machine,
     examine_mind,
     examine_process,
+    examine_shape,
     examine_society,
 )
 from mnemic.runtime.checks import Check, guarded
@@ -86,6 +87,7 @@ def examine(
         folder, keys = unlocked
         waiting = lambda: examine_mind.waiting(folder, keys)  # noqa: E731 - a name for what is asked again and again
         look("meaning", examine_society.meaning, waiting, served is not None, able)
+        look("shape", examine_shape.shape, folder, keys, able)
         look("capture", examine_capture.capture, folder, keys, clock, serving=served is not None)
     for name, one in looks.items():
         look(name, one)

@@ -7,7 +7,7 @@ translate. The event loop of the faces never waits for an actor: each verb has a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
@@ -17,6 +17,7 @@ import anyio.to_thread
 from mnemic.actors.changes import Part, Place
 from mnemic.actors.events import DEFAULT_KINDS, Kind, Role
 from mnemic.actors.messages import Forgotten, Memory, Recalled, TextCaptured
+from mnemic.actors.shapes import Shaped
 from mnemic.runtime.reports import Progress, SocietyPort
 
 __all__ = ["VERBS_AT_ONCE", "Door", "MindPort", "Minds", "work"]
@@ -53,6 +54,20 @@ class MindPort(Protocol):
         progress: Progress | None = None,
     ) -> Recalled:
         """Find memories."""
+        ...
+
+    def shape(
+        self,
+        pattern: Mapping[str, str] | None = None,
+        k: int | None = None,
+        *,
+        scope: str = "*",
+        assistant: str = "",
+        asking: str = "",
+        private: bool = False,
+        progress: Progress | None = None,
+    ) -> Shaped:
+        """Find memories by their structure."""
         ...
 
     def note_given(self, assistant: str, session: str, parts: Sequence[Part]) -> None:

@@ -49,7 +49,7 @@ def tool(verb: Callable[..., Awaitable[Any]], annotations: ToolAnnotations) -> T
     """A tool of the function's name; its docstring is the description."""
     made = _Tool.from_function(verb, description=" ".join((verb.__doc__ or "").split()), annotations=annotations)
     made.parameters = {**_slim(made.parameters), "additionalProperties": False}
-    made.fn_metadata.output_schema = _slim(made.fn_metadata.output_schema)
+    made.fn_metadata.output_schema = _named(_slim(made.fn_metadata.output_schema))
     return made
 
 
@@ -59,7 +59,7 @@ def sentences(error: MnemicError) -> str:
 
 
 def _slim(schema: Any) -> Any:
-    """A schema without generated titles and without saying that what may be left out may be null as well."""
+    """A schema without generated titles and without saying that what may be left out may be null, or is empty."""
     if isinstance(schema, list):
         return [_slim(one) for one in schema]
     if not isinstance(schema, dict):
@@ -67,12 +67,22 @@ def _slim(schema: Any) -> Any:
     slim = {name: _slim(part) for name, part in schema.items()}
     if isinstance(slim.get("title"), str):
         del slim["title"]
-    if "default" in slim and slim["default"] is None:
+    if "default" in slim and not slim["default"]:
         del slim["default"]
     if slim.get("additionalProperties") is True:
         del slim["additionalProperties"]
     kinds = [kind for kind in slim.pop("anyOf", []) if kind != {"type": "null"}]
     return slim | kinds[0] if len(kinds) == 1 else slim | ({"anyOf": kinds} if kinds else {})
+
+
+def _named(schema: Any) -> Any:
+    """An answer's schema: what is in it by name, and which of that are lists; a value tells the rest itself."""
+    if "properties" not in schema:
+        return schema
+    lists = {"array": {"type": "array"}}
+    return {"properties": {name: lists.get(part.get("type"), {}) for name, part in schema["properties"].items()}} | {
+        "type": "object"
+    }
 
 
 def _failed(error: MnemicError) -> CallToolResult:

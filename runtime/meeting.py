@@ -26,7 +26,7 @@ from mnemic.actors.errors import StoreReadOnly
 
 __all__ = ["LINE_BYTES", "PROTOCOL", "Card", "Meeting", "edited", "process_start", "settings_file"]
 
-PROTOCOL = 3
+PROTOCOL = 4
 """Version of what command, hook and process say to each other."""
 LINE_BYTES = 64 << 20
 """The longest line of JSON-RPC that is read."""

@@ -6,6 +6,7 @@ page costs no more than its entries and those that are passed over.
 
 from __future__ import annotations
 
+import json
 import re
 import zlib
 from collections.abc import Sequence
@@ -52,6 +53,14 @@ class SeenReading:
 
     def use(self, asked: CountUse, now: int) -> UseCounted:
         return count_use(self._db, asked.weeks, now)
+
+    def times_given(self, rows: Sequence[int]) -> dict[int, int]:
+        found: list[Any] = self._db.execute(
+            "SELECT memory, count(DISTINCT giving) FROM given_parts WHERE memory IN (SELECT value FROM json_each(?))"
+            " GROUP BY memory",
+            (json.dumps(list(rows)),),
+        ).fetchall()
+        return dict(found)
 
 
 # --- what was captured -----------------------------------------------------------------------------------------------

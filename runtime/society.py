@@ -14,8 +14,9 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.contract import Actor, Clock
-from mnemic.actors.errors import ActorRefused, MnemicError, StoreError, UnreadableRecord
+from mnemic.actors.errors import ActorRefused, InvalidValue, MnemicError, StoreError, UnreadableRecord
 from mnemic.actors.events import Happening, Record
+from mnemic.actors.features import Extract
 from mnemic.actors.ports import Ports, RecordReader, TranscriptOpener
 from mnemic.runtime.admission import Admission
 from mnemic.runtime.clock import SystemClock
@@ -113,6 +114,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
             read_record=_function(self.reader) if isinstance(self.reader, str) else self.reader,
             scrub=load_scrub(self.settings["capture.secret_rules"]) if self.settings["capture.scrub"] else drop_private,
             identity=keys.identity(),
+            seed=keys.seed,
+            extract=_extractor(self.settings.get("binder.extractor", "")),
         )
 
 
@@ -185,6 +188,22 @@ def _placed(slot: str, settings: Settings) -> Placement:
 def _function(path: str) -> Any:
     module, _, name = path.partition(":")
     return getattr(import_module(module), name)
+
+
+def _extractor(path: str) -> Extract | None:
+    """The user's own function that finds triples; ``None`` for the built-in."""
+    if not path:
+        return None
+    try:
+        found = _function(path)
+        if not callable(found):
+            raise TypeError("it is no function")
+    except Exception as error:  # whatever a stranger's module does when it is imported
+        raise InvalidValue(
+            name="binder.extractor", value=path, why=_reason(error), expected="module:function, such as mine:triples"
+        ) from error
+    triples: Extract = found
+    return triples
 
 
 def _reason(error: Exception) -> str:

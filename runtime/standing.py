@@ -43,7 +43,8 @@ def replaced(connection: apsw.Connection, row: int) -> tuple[bytes, ...]:
         " WHERE m.id = ? AND m.retired_at IS NULL"
         " UNION ALL SELECT o.id FROM back JOIN memories m ON m.id = back.id AND m.retired_at IS NOT NULL"
         " JOIN memories o ON o.superseded_by = m.id)"
-        " SELECT m.uuid FROM back JOIN memories m ON m.id = back.id ORDER BY m.id",
+        # A cross join, since SQLite would go through all memories to have them in order.
+        " SELECT m.uuid FROM back CROSS JOIN memories m ON m.id = back.id ORDER BY m.id",
         (row,),
     ).fetchall()
     return tuple(uuid for (uuid,) in found)

@@ -31,6 +31,8 @@ ALLOWED = frozenset(
         *("/healthz", "/metrics", "/mcp", "/api/report"),
         *(
             "/api/recall",
+            "/api/shape",
+            "/api/list-roles",
             "/api/get-memories",
             "/api/find-scope",
             "/api/find-similar",

@@ -70,6 +70,7 @@ from mnemic.actors.seen import (
     UseCounted,
 )
 from mnemic.actors.selecting import Survey, Surveyed, Sweep, Swept
+from mnemic.actors.shapes import BindPending, Bound, ListRoles, RolesListed, Shape, Shaped
 
 __all__ = ["ASKED", "TOLD", "decode", "decode_error", "decode_message", "encode", "encode_error", "path_of"]
 
@@ -110,6 +111,9 @@ ASKED: dict[str, type[msgspec.Struct]] = {
         Rescope,
         Survey,
         Sweep,
+        Shape,
+        ListRoles,
+        BindPending,
     )
 }
 """What a face may ask, by path."""
@@ -144,6 +148,9 @@ _ANSWERS: dict[str, type[msgspec.Struct]] = {
         Rescoped,
         Surveyed,
         Swept,
+        Shaped,
+        RolesListed,
+        Bound,
     )
 }
 _ERRORS: dict[str, type[MnemicError]] = {getattr(errors, name).code: getattr(errors, name) for name in errors.__all__}

@@ -19,6 +19,7 @@ from mnemic.actors.errors import ModelMissing
 from mnemic.actors.events import Event, Happening, Malformed, Record, to_bytes
 from mnemic.actors.messages import CaptureText, Embedded, EmbedPending, Recall, Recalled, Take, Taken, TextCaptured
 from mnemic.actors.ports import Extent, Ports, Scrubbed, Source, SpoolPart, Unreadable, Window
+from mnemic.actors.shapes import BindPending, Bound
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.embedded import EmbeddedEngine
 from mnemic.runtime.homes import make_mind, open_mind
@@ -195,7 +196,7 @@ class Society:
             read_record=lambda record: self.read_record(record),
             scrub=lambda text: self.scrub(text),
             identity=self.keys.identity(),
-            **(ports or {}),
+            **({"seed": self.keys.seed} | dict(ports or {})),
         )
         self.supervisor = Supervisor(
             EmbeddedEngine(self.clock, stop_timeout_s=BOUND_S),
@@ -272,6 +273,14 @@ class Society:
         while True:
             answer = self.ask(EmbedPending())
             assert isinstance(answer, Embedded)
+            if not answer.pending:
+                return answer
+
+    def bind(self) -> Bound:
+        """Bind all that waits, and can be bound."""
+        while True:
+            answer = self.ask(BindPending())
+            assert isinstance(answer, Bound)
             if not answer.pending:
                 return answer
 

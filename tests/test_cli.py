@@ -419,7 +419,7 @@ def test_one_is_told_as_one(command: Command, home: Path, tmp_path: Path) -> Non
     transcript = lines(tmp_path / "one.jsonl", turn("an otter"))
     command("capture", transcript, "--home", home, "--no-meaning")
     shown = command("status", "--home", home).out
-    assert "1 memory in 1 session, 0 found by meaning\ntexts 8 bytes, kept as " in shown
+    assert re.search(r"^1 memory in 1 session, 0 found by meaning, [01] by shape\ntexts 8 bytes, kept as ", shown, re.M)
     elsewhere = command("capture", transcript, "--home", home, "--scope", "x", "--no-meaning").out
     assert "1 known already is in another scope, and stays there\n" in elsewhere
     command("forget", "--before", "2100-01-01", "--home", home)
@@ -435,7 +435,7 @@ def test_status_counts_what_is_there(command: Command, example_home: Path) -> No
     assert (counts["memories"], counts["sessions"], counts["embedded"], counts["pending"]) == (270, 12, 270, 0)
     assert sum(counts["kinds"].values()) == sum(scope["memories"] for scope in counts["scopes"]) == 270
     shown = command("status", "--home", example_home).out
-    assert "270 memories in 12 sessions, 270 found by meaning" in shown
+    assert "270 memories in 12 sessions, 270 found by meaning, 270 by shape\n" in shown
     assert "slipway: 255 memories, 49.8 kB (folder)\n" in shown
     assert view["encoder"].split() == [load_encoder().implementation, DEFAULT_SHA256[:12]]
     assert view["instructions"] == (backend().removeprefix("native-") if NATIVE else None)

@@ -198,7 +198,7 @@ def test_init_asks_twice_on_a_terminal_and_shows_nothing_of_it(home: Path) -> No
 
 
 def test_what_cannot_be_without_the_passphrase_says_so_and_how_to_go_on(locked: Path, say: Say) -> None:
-    for arguments in (["recall", "heron"], ["remember", "x"]):
+    for arguments in (["recall", "heron"], ["shape", "who=?"], ["shape", "--roles"], ["remember", "x"]):
         refused = say(*arguments, "--home", locked, "--json")
         assert refused.code == 3, refused
         assert refused.json["code"] == "mind_locked"

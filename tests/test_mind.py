@@ -331,7 +331,7 @@ def test_status_counts_what_is_there(mind: Mind, tmp_path: Path) -> None:
     assert status.society.engine == "embedded"
     assert status.store_bytes > 0
     assert [actor.actor for actor in status.society.actors] == [
-        *("store", "embedder", "retriever", "capture", "consolidator")
+        *("store", "embedder", "binder", "retriever", "capture", "consolidator")
     ]
     assert status.society.dead_letters == 0
     view = mind.status_view()
@@ -412,6 +412,7 @@ def test_what_was_recalled_last_is_in_the_log_when_the_mind_is_closed_at_once(tm
     with mnemic.open(tmp_path) as mind:
         mind.remember("one")
         mind.embed()
+        mind.bind()
         seq = mind.counts().seq
         mind.recall("one")
     with mnemic.open(tmp_path) as mind:

@@ -16,6 +16,8 @@ FOLDERS = ("actors", "algorithms", "hooks", "mnemic", "runtime")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 STRANGERS = {"--no-deps", "--assistant", "--event", "--cwd", "--ask", "--off"}
 """Options of pip, of the hook and of what it starts (docs/spool.md)."""
+READ = {"--extra", "--no", "--package", "--test", "--with"}
+"""Options of programs whose calls are understood (`mnemic.algorithms.shell_commands`)."""
 
 
 def commands_of(group: click.Group) -> Iterator[click.Command]:
@@ -55,7 +57,7 @@ def test_every_option_that_a_text_names_exists() -> None:
         for option in OPTION.findall(text)
     }
     assert {"--tls-cert", "--tls-key", "--repair", "--home"} <= named.keys()
-    assert {option: where for option, where in named.items() if option not in known | STRANGERS} == {}
+    assert {option: where for option, where in named.items() if option not in known | STRANGERS | READ} == {}
 
 
 def test_no_remedy_names_a_setting_of_the_http_face_for_it_has_none() -> None:

@@ -369,6 +369,7 @@ def test_an_assistant_whose_shell_switched_it_off_has_no_such_tools(
         for name, works, given in (
             ("memory_capture", captures, {"text": "the otter"}),
             ("memory_recall", recalls, {"query": "otter", "scope": "*"}),
+            ("memory_shape", recalls, {"pattern": {"who": "?"}, "scope": "*"}),
         ):
             assistant.send(tool_call(name, name, **given))
             answer = assistant.hear()

@@ -144,6 +144,19 @@ def test_what_was_asked_for_is_printed_memory_by_memory() -> None:
     ]
 
 
+def test_an_answer_stands_beside_what_it_was_read_from_without_a_word_of_that() -> None:
+    hit = {"id": ID, "why": "tool 1.00", "start_byte": 0, "text": "nine books", "size_bytes": 10}
+    answer = hit | {"why": "file: a.py 0.97", "text": ""}
+    asked = GIVING | {"occasion": "shape", "query": "tool=pytest file=?", "text": None, "tokens": 3}
+    assert list(giving_lines(asked | {"memories": [hit, answer]})) == [
+        "2026-11-21T14:05:00Z  to codex, session s: as it asked by structure, in work/shelf, 3 tokens",
+        "  asked: tool=pytest file=?",
+        f"  {ID}: tool 1.00",
+        "    | nine books",
+        f"  {ID}: file: a.py 0.97",
+    ]
+
+
 def test_what_was_erased_since_is_said_to_have_been_and_not_that_nothing_was_found() -> None:
     part = {"id": ID, "why": "lexical 1.00", "start_byte": 0, "text": "nine books", "size_bytes": 10}
     asked = GIVING | {"occasion": "recall", "text": None, "memories": [part]}

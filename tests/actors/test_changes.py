@@ -11,8 +11,10 @@ import pytest
 
 from mnemic.actors import changes
 from mnemic.actors.changes import (
+    AddCodes,
     AddEncoder,
     AddMemory,
+    AddSpace,
     AddVectors,
     AdvanceSpool,
     Blank,
@@ -21,11 +23,13 @@ from mnemic.actors.changes import (
     CountOccurrences,
     DropAside,
     DropBackup,
+    DropCodes,
     DropEncoder,
     DropGiven,
     DropMemory,
     DropOriginal,
     DropRecall,
+    DropSpace,
     DropVectors,
     EncoderName,
     Erased,
@@ -97,6 +101,11 @@ SAMPLES: list[Any] = [
     DropEncoder(encoder=ENCODER),
     AddVectors(encoder=ENCODER, meanings=(Meaning(b"i" * 16, ((0, 5), (5, 9)), 9, 12),), vectors=b"\0" * 32),
     DropVectors(encoder=ENCODER, memories=(b"i" * 16,)),
+    AddSpace(stamp="5" * 32, dimensions=10_240, version=1, roles=("who", "date"), model="0" * 64, embedding=384),
+    AddSpace(stamp="6" * 32, dimensions=64, version=2, roles=(), model="", embedding=0, reading="5 mine:triples"),
+    DropSpace(stamp="5" * 32),
+    AddCodes(stamp="5" * 32, seq=9, memories=(b"i" * 16,), items=b"\x90", codes=b"\0" * 1280),
+    DropCodes(memories=(b"i" * 16,)),
     RecordRecall(query="how many?", scope="*", returned=(b"i" * 16,)),
     RecordRecall(
         query="",
@@ -190,7 +199,7 @@ def test_a_change_cannot_be_changed(change: Any) -> None:
 def test_no_change_takes_a_memory_away() -> None:
     backwards = {DropMemory, DropVectors, Unsupersede, RewindSpool, Recount, DropAside, Unreadmit, PutBackTranscript}
     backwards |= {DropOriginal, PutBackCheck, DropGiven, DropRecall, RememberSpoolFile, UnsilenceSession, Unlink}
-    backwards |= {DropBackup, Erased, Blank}
+    backwards |= {DropBackup, Erased, Blank, DropSpace, DropCodes}
     assert not backwards & set(get_args(Change))
 
 
@@ -202,6 +211,7 @@ def test_the_log_holds_all_of_a_change_but_its_bulk(change: Any) -> None:
     assert {type(sample): sample.bulk for sample in SAMPLES if sample.bulk} == {
         AddMemory: ("text",),
         AddVectors: ("vectors",),
+        AddCodes: ("items", "codes"),
         KeepOriginal: ("text",),
         RecordGiven: ("text",),
         SetAside: ("text",),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors import capture, consolidator, embedder, retriever, store
+from mnemic.actors import binder, capture, consolidator, embedder, retriever, store
 from mnemic.actors.contract import CONTRACT, Context, Setting
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.settings import TABLE
@@ -18,6 +18,7 @@ from mnemic.runtime.settings import TABLE
 ACTORS = [
     store.StoreActor,
     embedder.EmbedderActor,
+    binder.BinderActor,
     retriever.RetrieverActor,
     capture.CaptureActor,
     consolidator.ConsolidatorActor,

@@ -72,11 +72,16 @@ def idle(society: Society) -> None:
     raise AssertionError("it never came to rest")
 
 
-def until_asked(society: Society) -> None:
-    """Wait until a message waits for the Embedder."""
+def waiting(society: Society) -> int:
+    """How many messages wait for the Embedder."""
+    return society.supervisor.report().actors[1].waiting
+
+
+def until_asked(society: Society, before: int = 0) -> None:
+    """Wait until more messages wait for the Embedder than did before: the Binder may have asked who embeds."""
     pause = threading.Event()
     for _ in range(round(BOUND_S / 0.001)):
-        if society.supervisor.report().actors[1].waiting:
+        if waiting(society) > before:
             return
         pause.wait(0.001)
     raise AssertionError("nobody asked")
@@ -194,9 +199,9 @@ def test_a_question_waits_for_the_one_window_in_progress_and_no_other(tmp_path: 
                     assert society.encoder.entered.acquire(timeout=BOUND_S)
             for _ in range(3):
                 assert society.encoder.entered.acquire(timeout=BOUND_S)  # a window has begun
-                before = len(society.encoder.encoded)
+                before, asked = len(society.encoder.encoded), waiting(society)
                 question = pool.submit(society.ask, EmbedQuery(text="question"))
-                until_asked(society)
+                until_asked(society, asked)
                 society.encoder.gate.release(1)  # that window ends
                 assert society.encoder.entered.acquire(timeout=BOUND_S)
                 society.encoder.gate.release(1)  # and whatever comes next: it must be the question

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemic.actors import alike, ambient, changes, copies, events, messages, scoping, seen, selecting, snapshot
+from mnemic.actors import alike, ambient, changes, copies, events, messages, scoping, seen, selecting, shapes, snapshot
+from mnemic.actors.binder import BinderActor
 from mnemic.actors.capture import CaptureActor
 from mnemic.actors.changes import AddMemory, AddVectors, Place, without_bulk
 from mnemic.actors.consolidator import ConsolidatorActor
@@ -17,8 +18,8 @@ from mnemic.actors.embedder import EmbedderActor
 from mnemic.actors.retriever import RetrieverActor
 from mnemic.actors.store import StoreActor
 
-MESSAGES = [messages, alike, ambient, copies, scoping, seen, selecting]
-ACTORS = [StoreActor, EmbedderActor, RetrieverActor, CaptureActor, ConsolidatorActor]
+MESSAGES = [messages, alike, ambient, copies, scoping, seen, selecting, shapes]
+ACTORS = [StoreActor, EmbedderActor, BinderActor, RetrieverActor, CaptureActor, ConsolidatorActor]
 FOLDER = Path(__file__).parents[2] / "actors"
 
 
@@ -59,6 +60,7 @@ def undocumented(path: Path) -> list[str]:
         "scoping",
         "seen",
         "selecting",
+        "shapes",
         "changes",
         "events",
         "ports",
@@ -71,7 +73,7 @@ def test_every_struct_and_every_field_is_documented(name: str) -> None:
     assert [one for one in undocumented(FOLDER / f"{name}.py") if one.partition(".")[0] not in exempt] == []
 
 
-@pytest.mark.parametrize("module", [messages, alike, ambient, scoping, seen, selecting, changes, events, snapshot])
+@pytest.mark.parametrize("module", [messages, alike, ambient, scoping, seen, selecting, shapes, changes, events, snapshot])
 def test_every_public_struct_is_promised_and_frozen(module: Any) -> None:
     for struct in structs(module):
         if not struct.__name__.startswith("_"):
@@ -105,6 +107,7 @@ def test_every_message_is_sent_by_somebody_and_taken_by_an_actor_or_it_is_an_ans
     parts = {messages.Envelope, messages.Kept, messages.Hit, messages.Trace, messages.Memory, messages.ScopeCount}
     parts |= {messages.Retirement, alike.Similar, scoping.Known, selecting.Selection, selecting.Copy}
     parts |= {seen.Listed, seen.Giving, seen.GivenPart, seen.Link, seen.Shown, seen.Use, seen.UseOf, seen.ProjectUse}
+    parts |= {shapes.Answer, shapes.RoleView}
     dead = set(both) - taken - answers - parts
     assert {struct.__name__ for struct in dead} <= {"_Message"}
 
@@ -115,7 +118,7 @@ def test_what_is_asked_for_has_one_taker_and_only_events_may_have_more() -> None
         for message in actor.takes:
             takers[message] = takers.get(message, 0) + 1
     several = {message.__name__ for message, number in takers.items() if number > 1}
-    assert several <= {"Committed"}
+    assert several <= {"Committed", "MeaningKept"}
 
 
 PLACE = Place(path="a/b", project=None, found="named")

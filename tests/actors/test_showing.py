@@ -269,6 +269,7 @@ def test_use_is_counted_by_project_and_by_week(society: Society) -> None:
 def test_seeing_writes_nothing(society: Society) -> None:
     kept = society.keep("a memory").id
     society.embed()
+    society.bind()
     before = society.ask(Count()).seq
     for message in (ListMemories(), ListGiven(), ShowMemories(ids=(kept,)), CountUse()):
         society.ask(message)

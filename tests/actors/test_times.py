@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.errors import BadTime
-from mnemic.actors.times import parse_time, to_iso
+from mnemic.actors.errors import BadTime, InvalidValue
+from mnemic.actors.times import parse_days, parse_time, to_iso
 
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
@@ -79,3 +79,38 @@ def test_whole_seconds_are_written_short_and_none_stays_none() -> None:
 @pytest.mark.parametrize("at", [FIRST - 1, LAST + 1, 2**63 - 1, -(2**63), 10**30])
 def test_a_time_that_no_calendar_holds_is_written_as_its_number(at: int) -> None:
     assert to_iso(at) == str(at)
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "beyond"),
+    [
+        ("2026-05-01..2026-05-07", "2026-05-01", "2026-05-08"),
+        ("2026-05", "2026-05-01", "2026-06-01"),
+        ("2024-02", "2024-02-01", "2024-03-01"),
+        ("2025-12", "2025-12-01", "2026-01-01"),
+        ("2026", "2026-01-01", "2027-01-01"),
+        ("2025..2026-03-15", "2025-01-01", "2026-03-16"),
+    ],
+)
+def test_a_range_of_days_has_its_last_day_and_not_the_one_after(text: str, first: str, beyond: str) -> None:
+    assert parse_days("it", text) == (parse_time(first), parse_time(beyond))
+
+
+@pytest.mark.parametrize("text", ["2026-05-01", "yesterday", "", "20260501"])
+def test_what_is_no_range_of_days_is_none(text: str) -> None:
+    assert parse_days("it", text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("2026-13", "it is no range of dates"),
+        ("..2026-05-01", "it is no range of dates"),
+        ("2026-05-01..soon", "it is no range of dates"),
+        ("9999", "it is no range of dates"),
+        ("2026-05-02..2026-05-01", "it ends before it begins"),
+    ],
+)
+def test_a_range_that_is_none_is_refused(text: str, why: str) -> None:
+    with pytest.raises(InvalidValue, match=why):
+        parse_days("it", text)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.bench.__main__ import BENCHES
+from mnemic.bench.__main__ import BENCHES, _line
 from mnemic.bench.locomo import METRICS
 
 
@@ -57,6 +57,13 @@ def test_help_names_every_bench_and_what_it_measures() -> None:
     assert shown.returncode == 0
     text = " ".join(shown.stdout.split())
     assert all(f"{name}: {what}" in text for name, what in BENCHES.items())
+
+
+def test_a_row_says_why_something_was_left_out() -> None:
+    row = {"what": "all", "of": "competitor: torchhd", "state": "skipped", "why": "torch is not installed"}
+    assert _line(row) == "what=all  of=competitor: torchhd  state=skipped  why=torch is not installed"
+    said = _line({"check": "replies", "state": "failed", "why": "it hung"})
+    assert said.split() == ["failed", "replies", "it", "hung"]
 
 
 def test_every_bench_is_documented() -> None:
@@ -111,7 +118,8 @@ def test_a_run_measures_quality_speed_size_and_plaintext(tmp_path: Path) -> None
     assert size["ratio"] == pytest.approx(size["home_bytes"] / size["text_bytes"])
 
     pooled = {row["rule"]: row for row in rows["quality, pooled"]}
-    assert set(pooled) == {"fused", "reciprocal rank", "dense only", "words only", "turn words only"}
+    rules = {"fused", "fused, without structure", "reciprocal rank", "dense only", "words only", "turn words only"}
+    assert set(pooled) == rules
     assert pooled["fused"]["questions"] == 3
     assert [pooled["fused"][metric] for metric in METRICS] == [1.0] * len(METRICS)
     assert all("p" in row for rule, row in pooled.items() if rule != "fused")

@@ -10,10 +10,22 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.changes import AddEncoder, AddMemory, AddVectors, Change, EncoderName, Meaning, Place
+from mnemic.actors.changes import (
+    AddCodes,
+    AddEncoder,
+    AddMemory,
+    AddSpace,
+    AddVectors,
+    Change,
+    Code,
+    EncoderName,
+    Meaning,
+    Place,
+)
 from mnemic.actors.errors import MnemicError
 from mnemic.actors.messages import Applied
 from mnemic.runtime.keys import Keys
@@ -28,6 +40,13 @@ ENCODER = EncoderName(implementation="test-float32", model="0" * 64)
 DIMENSIONS = 4
 
 _keys = itertools.count()
+_HYPERVECTORS = {
+    "spaces": "SELECT * FROM spaces ORDER BY id",
+    "codes": "SELECT space, memory, tier, pairs, code FROM codes ORDER BY memory, id",
+    "fillers": "SELECT role, filler FROM fillers ORDER BY role, filler",
+    "bound": "SELECT b.memory, f.role, f.filler FROM bound b JOIN fillers f ON f.id = b.filler ORDER BY 1, 2, 3",
+    "unbound": "SELECT memory, encoder FROM unbound ORDER BY memory",
+}
 
 
 def memory(number: int, text: bytes = b"the shelf holds nine books", **fields: Any) -> AddMemory:
@@ -63,6 +82,22 @@ def add_encoder(encoder: EncoderName = ENCODER) -> AddEncoder:
     return AddEncoder(encoder=encoder, dimensions=DIMENSIONS)
 
 
+def add_space(stamp: str = "first", **fields: Any) -> AddSpace:
+    """A space of short hypervectors."""
+    given: dict[str, Any] = {"stamp": stamp, "dimensions": 64, "version": 1, "roles": ("who", "topic"), "model": ""}
+    return AddSpace(**(given | {"embedding": 0} | fields))
+
+
+def codes(*numbers: int, stamp: str = "first", seq: int = 1 << 40, topic: str = "shelf") -> AddCodes:
+    """For each of some memories an episode and a fact; every hypervector is another one."""
+    fact = Code(tier="fact", pairs=2, fillers=(("topic", topic),))
+    named = [[Code(tier="episode", pairs=3, fillers=(("who", f"w{n}"), ("topic", topic))), fact] for n in numbers]
+    values = np.arange(2 * len(numbers), dtype="<u8") + 1000 * sum(numbers)
+    items = msgspec.msgpack.encode(named)
+    memories = tuple(id_of(n) for n in numbers)
+    return AddCodes(stamp=stamp, seq=seq, memories=memories, items=items, codes=values.tobytes())
+
+
 def apply(store: Store, *changes: Change, at: int = 1_000_000, key: bytes | None = None) -> Applied:
     """Apply changes under a key that is used once, unless one is given."""
     key = b"key %d" % next(_keys) if key is None else key
@@ -70,7 +105,9 @@ def apply(store: Store, *changes: Change, at: int = 1_000_000, key: bytes | None
 
 
 def held(path: Path, keys: Keys = KEYS) -> dict[str, list[Any]]:
-    """What a store holds, table by table; the word index by its vocabulary. The generation is left out."""
+    """What a store holds, table by table; the word index by its vocabulary. The generation is left out, and so are the
+    numbers of hypervectors, which are never the same twice.
+    """
     with closing(connect(path, keys)) as db:
         tables = ["applies", "log", "texts", "scopes", "sessions", "memories", "encoders", "meanings", "windows"]
         tables += ["spool", "occurrences", "aside", "transcripts", "originals", "checks", "scrubbed"]
@@ -78,6 +115,7 @@ def held(path: Path, keys: Keys = KEYS) -> dict[str, list[Any]]:
         encoders = [row for (row,) in db.execute("SELECT id FROM encoders ORDER BY id").fetchall()]
         found = {table: db.execute(f"SELECT * FROM {table}").fetchall() for table in tables}
         found = {table: sorted(rows, key=lambda row: row[:2]) for table, rows in found.items()}
+        found |= {name: db.execute(sql).fetchall() for name, sql in _HYPERVECTORS.items()}
         found["words"] = db.execute("SELECT * FROM word_instances ORDER BY term, doc, col, offset").fetchall()
         found["indexed"] = db.execute("SELECT id FROM words_docsize ORDER BY id").fetchall()
         for row in encoders:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mnemic.actors.ambient import Brief
-from mnemic.actors.changes import Place, RecordGiven
+from mnemic.actors.changes import Part, Place, RecordGiven, RecordRecall
 from mnemic.actors.cues import standing
 from mnemic.actors.events import Event, to_bytes, to_text
 from mnemic.actors.material import NOTHING, LeftOff, Material
@@ -288,3 +288,16 @@ def test_what_a_session_was_given_is_known_by_host_and_session(society: Society)
     assert society.look(lambda snapshot: snapshot.given("codex", "new")) == {kept.id}
     assert society.look(lambda snapshot: snapshot.given("codex", "\ud800")) == frozenset()
     assert society.look(lambda snapshot: snapshot.given("claude-code", "new")) == frozenset()
+
+
+def test_a_memory_that_only_an_answer_was_read_from_was_not_given(society: Society) -> None:
+    hit, read = society.keep("a hit", place=PLACE), society.keep("read from", place=PLACE)
+    parts = (
+        Part(memory=hit.id, start=0, stop=5, why="tool 1.00"),
+        Part(memory=read.id, start=0, stop=0, why="file: a.py 0.97"),
+    )
+    given = RecordRecall(
+        query="tool=pytest file=?", scope="*", returned=(hit.id,), assistant="codex", session="new", parts=parts
+    )
+    society.ask(Apply(changes=(given,), key=b"given", author="test", run="test"))
+    assert society.look(lambda snapshot: snapshot.given("codex", "new")) == {hit.id}

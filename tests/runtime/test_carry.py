@@ -11,8 +11,10 @@ from typing import Any, get_args
 import pytest
 
 from mnemic.actors.changes import (
+    AddCodes,
     AddEncoder,
     AddMemory,
+    AddSpace,
     AddVectors,
     AdvanceSpool,
     Change,
@@ -48,7 +50,19 @@ from mnemic.actors.errors import InvalidValue, NoSuchMemory
 from mnemic.runtime.carry import Carrier
 from mnemic.runtime.reader import open_reader
 from mnemic.runtime.store import Store
-from tests.runtime.building import ENCODER, KEYS, add_encoder, apply, held, id_of, memory, said, vectors
+from tests.runtime.building import (
+    ENCODER,
+    KEYS,
+    add_encoder,
+    add_space,
+    apply,
+    codes,
+    held,
+    id_of,
+    memory,
+    said,
+    vectors,
+)
 
 OTHER = EncoderName(implementation="other-int8", model="f" * 64)
 THIRD = EncoderName(implementation="third-int8", model="3" * 64)
@@ -190,6 +204,8 @@ SAMPLES: dict[type, Change] = {
     AddEncoder: add_encoder(OTHER),
     DropEncoder: DropEncoder(encoder=ENCODER),
     AddVectors: vectors(2, windows=3),
+    AddSpace: add_space("second"),
+    AddCodes: codes(1, 2),
     RecordRecall: RecordRecall(
         query="how many?",
         scope="*",
@@ -249,6 +265,7 @@ def test_a_change_is_taken_back_whole_and_can_be_done_again(store: Store, path: 
         store, QueueTranscript(path="/a", format="text", due_at=1, changed_at=1), RecordCheck(assistant="t", nonce="1")
     )
     apply(store, RecordGiven(assistant="t", session="s", occasion="prompt", memories=(id_of(1),), tokens=9))
+    apply(store, add_space())
     carrier = Carrier(store._db, KEYS.identity())
     before = held(path)
     _, inverse, changed, _ = carrier.carry_out(change, 50)

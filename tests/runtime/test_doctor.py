@@ -13,6 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from mnemic.actors.contract import Clock
@@ -26,12 +27,12 @@ from mnemic.runtime.keys import Keys
 from mnemic.runtime.schema import MIGRATIONS, connect
 from mnemic.runtime.store import Store
 from tests.faces import Outcome
-from tests.runtime.building import add_encoder, apply, files_of, held, memory, vectors
+from tests.runtime.building import add_encoder, add_space, apply, codes, files_of, held, memory, vectors
 
 OF_THE_MACHINE = {"model", "native", "disk", "engine", "process"}
 OF_THE_HOME = {"settings", "permissions", "leftovers", "pause"}
 OF_THE_CAPTURE = {"hooks", "spool", "losses", "strange", "records", "transcripts"}
-ALL = {"key", "store", "words", "meaning", "clock", "wal", *OF_THE_HOME, *OF_THE_MACHINE, *OF_THE_CAPTURE}
+ALL = {"key", "store", "words", "meaning", "shape", "clock", "wal", *OF_THE_HOME, *OF_THE_MACHINE, *OF_THE_CAPTURE}
 DAY_S = 86_400
 
 
@@ -46,6 +47,7 @@ class Home:
         self.model: Callable[[], Any] = lambda: SimpleNamespace(implementation="test-float32", model="0" * 64)
         with closing(Store.open(self.folder.store, self.keys)) as store:
             apply(store, memory(1), memory(2, b"another", speaker="Ada"), add_encoder(), vectors(1, 2))
+            apply(store, add_space(), codes(1, 2))
 
     def examine(self) -> dict[str, Check]:
         checks = examine(self.path, "default", self.clock, lambda settings: self.model())
@@ -268,7 +270,7 @@ def test_a_copy_from_before_a_migration_is_named_and_never_removed(home: Home) -
     old(copy)
     check = home.examine()["leftovers"]
     assert (check.state, check.repairable) == ("advice", False)
-    assert "1 copy from before a migration (default/store.schema-1.db, 0.3 MB)" in check.detail
+    assert "1 copy from before a migration (default/store.schema-1.db, 0.4 MB)" in check.detail
     assert home.repair() == {}
     assert copy.exists()
 
@@ -352,7 +354,7 @@ def test_a_damaged_word_index_is_wrong_and_is_made_again(home: Home, sql: str) -
     assert (check.state, check.repairable) == ("wrong", True)
     assert home.repair()["words"].done
     assert home.states()["words"] == "ok"
-    assert home.held() == before
+    assert home.held() | {"unbound": []} == before, "what is bound answers, until it is bound again"
 
 
 def test_what_waits_for_its_meaning_is_advice(home: Home) -> None:
@@ -360,6 +362,25 @@ def test_what_waits_for_its_meaning_is_advice(home: Home) -> None:
         apply(store, memory(3), memory(4))
     check = home.examine()["meaning"]
     assert (check.state, check.detail) == ("advice", "2 memories wait to be embedded")
+
+
+def test_what_waits_for_its_hypervector_is_advice_and_what_could_get_none_says_so(home: Home) -> None:
+    with closing(Store.open(home.folder.store, home.keys)) as store:
+        apply(store, memory(3), vectors(3))
+        check = home.examine()["shape"]
+        assert (check.state, check.detail) == ("advice", "2 memories wait to be bound"), "it, and the turn before it"
+        nothing = msgspec.structs.replace(codes(3), items=msgspec.msgpack.encode([[]]), codes=b"")
+        apply(store, codes(2), nothing)
+    check = home.examine()["shape"]
+    assert (check.state, check.detail) == ("advice", "1 memory could not be bound, and cannot be found by shape")
+
+
+def test_without_a_model_all_that_is_not_bound_waits_to_be(home: Home) -> None:
+    with closing(Store.open(home.folder.store, home.keys)) as store:
+        apply(store, memory(3))
+    assert home.examine()["shape"].detail == "1 memory waits to be bound", "the turn before it: it has its meaning"
+    home.model = lambda: (_ for _ in ()).throw(ModelMissing(path="/model", why="it is gone"))
+    assert home.examine()["shape"].detail == "2 memories wait to be bound"
 
 
 def test_a_missing_model_is_wrong(home: Home) -> None:

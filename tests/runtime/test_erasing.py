@@ -13,17 +13,20 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.actors.changes import (
+    AddCodes,
     AddMemory,
     AddVectors,
     AdvanceSpool,
     Blank,
     Change,
+    Code,
     Erased,
     KeepOriginal,
     Meaning,
@@ -48,7 +51,7 @@ from mnemic.runtime.schema import connect
 from mnemic.runtime.store import Store
 from mnemic.runtime.swapping import settle
 from mnemic.runtime.texts import load_text
-from tests.runtime.building import ENCODER, KEYS, add_encoder, apply, held, id_of, memory, vectors
+from tests.runtime.building import ENCODER, KEYS, add_encoder, add_space, apply, codes, held, id_of, memory, vectors
 from tests.runtime.spooling import file_id, record, sealed, write
 
 WORDS = ("otter", "heron", "the shelf holds nine books and no lamp", "the harbour is closed until the tide comes back")
@@ -136,7 +139,7 @@ def histories(draw: st.DrawFn) -> list[tuple[str, Any]]:
     what = st.one_of(
         ADDED,
         st.tuples(st.just("supersede"), st.tuples(numbers, numbers)),
-        st.tuples(st.sampled_from(["retire", "restore", "original", "vectors"]), numbers),
+        st.tuples(st.sampled_from(["retire", "restore", "original", "vectors", "bind"]), numbers),
         st.tuples(st.sampled_from(["recall", "asked", "given", "aside"]), some),
         st.tuples(st.sampled_from(["rename", "merge"]), st.permutations(["work/shelf", "shelf", "shelf~2", "boat"])),
     )
@@ -168,6 +171,8 @@ def changes_of(step: int, what: tuple[str, Any], there: list[int]) -> list[Chang
         return [KeepOriginal(memory=id_of(given), text=f"{own(given)} with its secret {own(given + 100)}".encode())]
     if name == "vectors":
         return [add_encoder(), vectors(*sorted({given, *there[:2]}), windows=2)]
+    if name == "bind":  # what waits, up to a number
+        return [add_space(), *(codes(n, topic=own(n)) for n in there if n <= given)]
     ids = tuple(id_of(n) for n in given)
     quoted = " ".join(own(n) for n in given)
     if name == "recall":
@@ -227,6 +232,9 @@ def test_erased_is_in_no_byte_and_the_store_goes_on(
         check_kept_out(mind, added, gone)
 
 
+BOUND = {"codes", "bound", "fillers", "unbound"}
+
+
 def check_whole(mind: Mind, added: dict[int, AddMemory], gone: set[int]) -> None:
     """Nothing of what is gone is there, all else is, and what the log says makes the same again."""
     left = [one.text for number, one in added.items() if number not in gone]
@@ -240,8 +248,13 @@ def check_whole(mind: Mind, added: dict[int, AddMemory], gone: set[int]) -> None
     with closing(Store.open(mind.folder.store, KEYS)) as store:
         store.rebuild(lambda done, total: None, meaning=False)
     again = mind.held()
-    for table in (*now.keys() - {"sessions", "scopes", "memories", "givings", "given_parts", "projects", "texts"},):
+    for table in (
+        *now.keys() - {"sessions", "scopes", "memories", "givings", "given_parts", "projects", "texts"} - BOUND,
+    ):
         assert again[table] == now[table], table
+    for table in BOUND - {"unbound"}:  # who was forgotten in between waits to be bound again
+        assert set(again[table]) <= set(now[table]), table
+    assert {row[0] for row in now["unbound"]} <= {row[0] for row in again["unbound"]}
     assert named(again) == named(now)
 
 
@@ -309,6 +322,55 @@ def test_vectors_of_whole_chunks_go_and_the_others_stay_as_they_are(mind: Mind) 
     mind.apply(memory(20, b"a new one"), vectors(20))
     with closing(open_reader(mind.folder.store, KEYS)) as reader, reader.snapshot() as now:
         assert now.vectors(ENCODER, 0).row.tolist()[-1] == count + 1, "no row is given twice"
+
+
+def code_of(number: int) -> bytes:
+    """A hypervector that no other memory has, 64 bytes."""
+    return hashlib.sha512(b"code %d" % number).digest()
+
+
+def bind(mind: Mind, *numbers: int) -> None:
+    one = [[Code(tier="episode", pairs=1, fillers=(("who", own(number)),))] for number in numbers]
+    mind.apply(
+        AddCodes(
+            stamp="wide",
+            seq=1 << 40,
+            memories=tuple(id_of(number) for number in numbers),
+            items=msgspec.msgpack.encode(one),
+            codes=b"".join(code_of(number) for number in numbers),
+        )
+    )
+
+
+def test_hypervectors_go_with_it_and_those_of_what_stood_beside_it_are_bound_again(mind: Mind) -> None:
+    kinds = {**dict.fromkeys(range(1, 6), "turn"), 6: "tool_call", 7: "tool_result", 8: "turn"}
+    mind.apply(*(memory(n, own(n).encode(), kind=kind, said_at=n) for n, kind in kinds.items()))
+    mind.apply(memory(9, said_at=3, session="another"), add_space("wide", dimensions=512))
+    bind(mind, *range(1, 10))
+    assert [row[0] for row in mind.held()["unbound"]] == []
+    mind.erase(3, 7)
+    there = opened(mind.folder.store)
+    left = [1, 5, 8, 9]
+    assert [number for number in range(1, 10) if code_of(number) in there] == left
+    state = mind.held()
+    assert [row[0] for row in state["unbound"]] == [2, 4, 6]
+    assert [filler for _, filler in state["fillers"]] == sorted(own(number) for number in left)
+    (added,) = (one for one in mind.log() if isinstance(one, AddCodes))
+    assert added.memories == tuple(id_of(n) for n in (1, 2, 4, 5, 6, 8, 9))
+    bind(mind, 2, 4, 6)
+    mind.erase(*(n for n in range(1, 10) if n not in (3, 7)))
+    assert not any(isinstance(one, AddCodes) for one in mind.log())
+    assert [mind.held()[table] for table in BOUND] == [[]] * 4
+
+
+def test_what_was_bound_when_it_still_stood_beside_it_and_waits_since_goes_too(mind: Mind) -> None:
+    mind.apply(*(memory(n, own(n).encode(), said_at=10 * n) for n in (1, 2, 3)), add_space("wide", dimensions=512))
+    bind(mind, 1, 2, 3)
+    mind.apply(memory(4, b"between them", said_at=15))
+    mind.erase(2)
+    there = opened(mind.folder.store)
+    assert [number for number in (1, 2, 3) if code_of(number) in there] == [], "the first was bound with it as its next"
+    assert [row[0] for row in mind.held()["unbound"]] == [1, 3, 4]
 
 
 def test_a_correction_of_a_correction_stands_for_the_first_word_once_the_one_between_is_gone(mind: Mind) -> None:

@@ -89,6 +89,7 @@ def test_who_needs_the_homes_files_is_pinned_and_only_the_embedder_asks_for_gpus
     assert {spec.name: (spec.placement.pinned, spec.placement.gpus) for spec in specs} == {
         "store": (True, 0.0),
         "embedder": (True, 0.5),
+        "binder": (True, 0.0),
         "retriever": (True, 0.0),
         "capture": (True, 0.0),
         "consolidator": (False, 0.0),

@@ -73,3 +73,26 @@ def test_what_nothing_replaces_stands_for_itself(tmp_path: Path) -> None:
             assert replaced(db, 2) == (id_of(1),)
             apply(store, Retire(memory=id_of(2), reason=""))
             assert (replacement(db, 1), replaced(db, 2)) == (None, ())
+
+
+def test_what_a_memory_stands_for_is_found_without_going_through_the_others(tmp_path: Path) -> None:
+    steps: list[int] = []
+    with (
+        closing(Store.create(tmp_path / "store.db", KEYS)) as store,
+        closing(connect(tmp_path / "store.db", KEYS)) as db,
+    ):
+        for count in (4, 400):
+            apply(store, *(memory(n, b"%d" % n, said_at=n) for n in range(count // 100 + 1, count + 1)))
+            if count == 4:
+                apply(store, Supersede(old=id_of(1), new=id_of(2)))
+            taken = [0]
+
+            def step(taken: list[int] = taken) -> bool:
+                taken[0] += 1
+                return False
+
+            db.set_progress_handler(step, 1)
+            assert replaced(db, 2) == (id_of(1),)
+            assert replacement(db, 1) == Replacement(id_of(2), 2)
+            steps += taken
+    assert steps[1] <= steps[0] + 20

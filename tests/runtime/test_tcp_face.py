@@ -90,6 +90,7 @@ def test_over_tcp_nobody_can_end_the_process_and_health_names_nothing_of_the_hom
 
 ANSWERED = {
     *("/healthz", "/metrics", "/mcp", "/api/report"),
+    *("/api/shape", "/api/list-roles"),
     *("/api/recall", "/api/get-memories", "/api/find-scope", "/api/find-similar", "/api/count", "/api/name-encoder"),
     *("/api/capture-text", "/api/forget", "/api/recover"),
 }

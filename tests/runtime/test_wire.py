@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors import alike, ambient, copies, messages, scoping, seen, selecting
+from mnemic.actors import alike, ambient, copies, messages, scoping, seen, selecting, shapes
 from mnemic.actors import errors as tree
 from mnemic.actors.errors import InvalidValue, MnemicError, StoreError
 from mnemic.actors.messages import Apply, CaptureText, Recall
@@ -23,7 +23,7 @@ from mnemic.runtime.wire import ASKED, TOLD, decode, decode_error, decode_messag
 
 TEXTS = st.text(st.characters())  # lone surrogates too
 KINDS = sorted({*ASKED.values(), *TOLD.values()}, key=path_of)
-MODULES = (messages, alike, ambient, copies, scoping, seen, selecting)
+MODULES = (messages, alike, ambient, copies, scoping, seen, selecting, shapes)
 MESSAGES = {name for module in MODULES for name in module.__all__ if not name.isupper()}
 ANSWERS = [wire._ANSWERS[name] for name in sorted(wire._ANSWERS)]
 
@@ -84,10 +84,10 @@ def test_what_writes_past_the_capturing_never_crosses() -> None:
 
 
 def test_every_message_is_either_a_faces_or_the_actors_own() -> None:
-    inside = {"Apply", "EmbedMore", "EmbedQuery"}
+    inside = {"Apply", "BindMore", "EmbedMore", "EmbedQuery", "MeaningKept"}
     asked = {kind.__name__ for kind in (*ASKED.values(), *TOLD.values(), *ANSWERS)}
     parts = {"Envelope", "Hit", "Kept", "Memory", "Applied", "QueryEmbedded", "ScopeCount", "Signal", "Trace"}
-    parts |= {"Retirement", "Occasion", "Similar", "Known", "Rescoping", "Selection", "Copy"}
+    parts |= {"Answer", "RoleView", "Retirement", "Occasion", "Similar", "Known", "Rescoping", "Selection", "Copy"}
     parts |= {"Listed", "Giving", "GivenPart", "Link", "Shown", "Use", "UseOf", "ProjectUse"}
     assert asked | inside | parts == MESSAGES
 

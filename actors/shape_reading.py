@@ -1,0 +1,229 @@
+"""Reading shapes: which records a question means, and what fills the roles that it asks for.
+
+Between `mnemic.hd`, which knows arrays, and `mnemic.actors.shaping`, which knows messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.actors.patterns import SAYS, THEN
+from mnemic.actors.shape_memory import MOST_FILLERS, Items, ShapeMemory
+from mnemic.actors.shapes import Answer
+from mnemic.actors.snapshot import Snapshot
+from mnemic.hd.codebook import draw
+from mnemic.hd.encoders import match_of
+from mnemic.hd.evidence import counting_weights
+from mnemic.hd.prototypes import propose, prototype, typicality
+from mnemic.hd.query import Asked, Filled, Matches, fill, find, kernel, spread
+from mnemic.hd.records import Pair
+from mnemic.hd.roles import ROLES, Tier
+
+__all__ = ["Looking", "Sample"]
+
+Floats = NDArray[np.float64]
+
+_LEAST = 0.02
+"""Answers less probable than this are none, unless some record surely has them."""
+_WHOLE = 2048
+"""Of more records the prototype is that of a sample, and the typical ones are of it."""
+_READ = 512
+"""At most so many records are read for an answer."""
+_PROPOSED = 128
+"""So many fillers are proposed by what the records have in common, where there are too many to try all with all."""
+_NEAR_ENOUGH = 0.5
+"""What is at least so near to what was asked for is taken for what was meant."""
+_SUPPORTS = 0.05
+"""A record less likely meant than this supports no answer."""
+_SHOWN = 5
+
+
+class Sample(NamedTuple):
+    """Records that are read, `m` of them."""
+
+    places: NDArray[np.int64]
+    """``(m,) int64``: which of their tier."""
+    weights: Floats
+    """``(m,)``: how much each counts; together the probability that any is meant."""
+    meant: NDArray[np.bool_]
+    """``(m,)``: which of them may support an answer."""
+
+
+class Looking:
+    """Looks through the records of some memories, as of one snapshot, which the shape memory has followed."""
+
+    def __init__(self, index: ShapeMemory, snapshot: Snapshot, memories: NDArray[np.bool_]) -> None:
+        assert index.encoders is not None
+        self.index, self.snapshot, self.encoders = index, snapshot, index.encoders
+        self._memories = memories
+        self._visible: dict[Tier, NDArray[np.int64]] = {}
+        self.degraded: list[str] = []
+        """What did not take part, and why, one sentence each."""
+
+    def tell(self, sentence: str) -> None:
+        """Say what did not take part, once."""
+        if sentence not in self.degraded:
+            self.degraded.append(sentence)
+
+    def visible(self, tier: Tier) -> NDArray[np.int64]:
+        """The records looked through, ascending."""
+        if tier not in self._visible:
+            self._visible[tier] = self.index.visible(tier, self._memories)
+        return self._visible[tier]
+
+    def items(self, role: str) -> Items:
+        """The item memory of a role."""
+        return self.index.items(role, self.snapshot)
+
+    # --- which records -----------------------------------------------------------------------------------------------
+
+    def find(self, tier: Tier, exact: Sequence[Pair], near: Sequence[Pair] = ()) -> Matches:
+        """The records that have what is exact, those first that are nearest to what is near."""
+        known = [self.items(role).having(str(filler)) for role, filler, _ in exact]
+        priors = [self._priors(tier, one.role, np.array([count]))[0] for one, count in zip(exact, known, strict=True)]
+        asked = Asked(
+            self.encoders.pairs(exact),
+            np.array(priors, np.float64),
+            self.encoders.pairs(near),
+            np.array([match_of(one.role) == "meaning" for one in near], np.bool_),
+        )
+        return find(self.index.codes(tier), self.visible(tier), asked, self.index.algebra)
+
+    def meant(self, matches: Matches) -> Sample:
+        """The matches that are read for answers: where too many match alike, some of them."""
+        meant = kernel(matches)
+        order = np.argsort(-meant, kind="stable")
+        order = order[meant[order] > _LEAST / _READ]
+        alike = meant[order] > meant[order[:1]] - _LEAST
+        order = spread(order[alike], _READ, 0) if np.count_nonzero(alike) > _READ else order[:_READ]
+        near = min(1.0, float(matches.nearness[order].max(initial=0.0)) / _NEAR_ENOUGH)
+        return Sample(matches.place[order], near * counting_weights(meant[order]), meant[order] > _SUPPORTS)
+
+    def typical(self, tier: Tier) -> tuple[Matches, Sample]:
+        """All records as one set: the most typical first, and those that are read, the stronger counting more."""
+        places = spread(self.visible(tier), _WHOLE)
+        vectors, strengths = self.index.codes(tier).whole(places), self._strengths(tier, places)
+        typical = typicality(self._common(vectors, strengths), vectors, self.index.algebra)
+        order = np.lexsort((-places, -typical))
+        ones = np.ones(len(order))
+        matches = Matches(places[order], ones, typical[order], typical[order][:, None])
+        read = spread(np.arange(len(places)), _READ, 0)
+        weights = strengths[read] / max(1.0, float(strengths[read].sum()))
+        return matches, Sample(places[read], weights, np.ones(len(read), np.bool_))
+
+    # --- what fills a role -------------------------------------------------------------------------------------------
+
+    def answers(self, tier: Tier, role: str, sample: Sample, k: int) -> list[Answer]:
+        """What fills a role of the records sampled, the most confident first."""
+        well = self._well(sample) if tier == "step" and role != "worked" else None
+        if role == THEN:
+            having = self._steps(sample)
+        else:
+            items, filled = self.fill(tier, role, sample)
+            columns = zip(filled.candidate.tolist(), filled.probability.T, strict=True)
+            having = {items.names[candidate]: probability for candidate, probability in columns}
+        confidence = {name: float(sample.weights @ probability) for name, probability in having.items()}
+        best = sorted(having, key=lambda name: (-confidence[name], name))
+        if role == "file":
+            best = _without_last_parts(best, confidence)
+        found = [self._answer(tier, role, name, sample, having[name], well) for name in best[:k]]
+        return [one for one in found if one.support or one.confidence >= _LEAST]
+
+    def fill(self, tier: Tier, role: str, sample: Sample) -> tuple[Items, Filled]:
+        """The item memory of a role, and how probable each of its fillers is in each record sampled."""
+        items, codes = self.items(role), self.index.codes(tier)
+        if len(items.known) > MOST_FILLERS:
+            self.tell(f"{role}: of its {len(items.known)} fillers only the {MOST_FILLERS} most frequent were compared")
+        proposed = None
+        if len(items.names) > 2 * _PROPOSED and len(sample.places) > 1:
+            common = self._common(codes.whole(sample.places), np.maximum(sample.weights, np.finfo(float).tiny))
+            proposed = propose(common, items.bound, _PROPOSED, self.index.algebra)
+        priors = self._priors(tier, role, items.counts)
+        many = ROLES[role].many
+        return items, fill(codes, sample.places, items.bound, priors, many, self.index.algebra, proposed)
+
+    def has(self, tier: Tier, pair: Pair, sample: Sample) -> float:
+        """The probability that a record that is meant has a pair."""
+        prior = self._priors(tier, pair.role, np.array([self.items(pair.role).having(str(pair.filler))]))
+        bound, codes = self.encoders.pairs([pair]), self.index.codes(tier)
+        filled = fill(codes, sample.places, bound, prior, True, self.index.algebra)
+        return float((sample.weights @ filled.probability).sum())
+
+    def common(self, tier: Tier, sample: Sample) -> NDArray[np.uint64]:
+        """The prototype of the records sampled, ``(w,) uint64``."""
+        return self._common(self.index.codes(tier).whole(sample.places), np.maximum(sample.weights, _LEAST / _READ))
+
+    def _steps(self, sample: Sample) -> dict[str, Floats]:
+        """The steps themselves, each told in words: what was done, to what or by what, and how it ended."""
+        count = len(sample.places)
+        words: list[list[str]] = [[] for _ in range(count)]
+        sure = np.ones(count)
+        for role in SAYS:
+            items, filled = self.fill("step", role, sample)
+            if not len(filled.candidate):
+                continue
+            best = filled.probability.argmax(axis=1)
+            likely = filled.probability[np.arange(count), best]
+            for place in np.flatnonzero(likely > 0.5).tolist():
+                if role == "tool" and len(words[place]) > 1:  # what it was done to says more than by what
+                    continue
+                words[place].append(items.names[filled.candidate[best[place]]])
+                sure[place] *= likely[place]
+        told = [" ".join(one) for one in words]
+        return {one: np.where([each == one for each in told], sure, 0.0) for one in dict.fromkeys(told) if one}
+
+    def _well(self, sample: Sample) -> tuple[Floats, Floats]:
+        """The probability of each step sampled that things were well after it, and that they were not."""
+        items, filled = self.fill("step", "worked", sample)
+        none = np.zeros(len(sample.places))
+        found = dict(zip((items.names[one] for one in filled.candidate), filled.probability.T, strict=True))
+        return found.get("yes", none), found.get("no", none)
+
+    def _answer(
+        self, tier: Tier, role: str, filler: str, sample: Sample, having: Floats, well: tuple[Floats, Floats] | None
+    ) -> Answer:
+        counted = sample.weights * having
+        order = np.argsort(-counted, kind="stable")
+        order = order[(having[order] > 0.5) & sample.meant[order]]
+        rows = dict.fromkeys(self.index.rows(tier)[sample.places[order[: 4 * _SHOWN]]].tolist())
+        worked = None
+        if well is not None:
+            yes, no = (float(counted @ one) for one in well)
+            worked = yes / (yes + no) if yes + no > _LEAST * counted.sum() else None
+        return Answer(
+            role=role,
+            filler=filler,
+            confidence=min(1.0, float(counted.sum())),
+            support=len(order),
+            worked=worked,
+            memories=tuple(self.snapshot.ids_of(list(rows)[:_SHOWN])),
+        )
+
+    def _priors(self, tier: Tier, role: str, count: NDArray[np.int64]) -> Floats:
+        """How probable it is that a record has a filler that so many memories have, before one looks."""
+        all_of_them = self.index.bound if "episode" in ROLES[role].tiers else len(self.index.rows(tier))
+        total = max(2, all_of_them)
+        return np.asarray(np.minimum(count / total, 1 - 1 / total), np.float64)
+
+    def _strengths(self, tier: Tier, places: NDArray[np.int64]) -> Floats:
+        """How strong the memory of each record is: the more often it was given, the stronger."""
+        rows = self.index.rows(tier)[places]
+        given = self.snapshot.times_given(rows.tolist())
+        return 1 + np.log2([1 + given.get(row, 0) for row in rows.tolist()])
+
+    def _common(self, vectors: NDArray[np.uint64], strengths: Floats) -> NDArray[np.uint64]:
+        return prototype(vectors, strengths, draw(self.encoders.space, "tie", "prototype"), self.index.algebra)
+
+
+def _without_last_parts(names: Sequence[str], confidence: dict[str, float]) -> list[str]:
+    """Files without names that are only the last part of a path that is told, too: both are bound of each file."""
+    longer: dict[str, float] = {}
+    for name in names:
+        _, slash, last = name.rpartition("/")
+        if slash:
+            longer[last.lower()] = max(longer.get(last.lower(), 0.0), confidence[name])
+    return [name for name in names if longer.get(name.lower(), 0.0) <= confidence[name] - _LEAST or "/" in name]

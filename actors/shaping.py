@@ -1,0 +1,241 @@
+"""Shaping: memories asked for by their structure. What the Retriever does with a `Shape` and a `ListRoles`.
+
+Scope, conversation and time are exact: records of other memories are not looked through. What is known of a record is
+judged pair by pair from its hypervector, and what is asked for is decoded from the records that match.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.actors.analogies import solve
+from mnemic.actors.changes import named_once
+from mnemic.actors.contract import Context
+from mnemic.actors.errors import InvalidValue, ModelError, RuntimeFault
+from mnemic.actors.events import printable
+from mnemic.actors.excerpts import excerpt
+from mnemic.actors.hits import hit_of
+from mnemic.actors.messages import Apply, EmbedQuery, Hit, QueryEmbedded
+from mnemic.actors.patterns import Question, meanings, read
+from mnemic.actors.recollection import Recollection
+from mnemic.actors.scopes import scopes_below
+from mnemic.actors.shape_given import given
+from mnemic.actors.shape_memory import ShapeMemory
+from mnemic.actors.shape_reading import Looking
+from mnemic.actors.shapes import Answer, Shape, Shaped
+from mnemic.actors.snapshot import Snapshot, SnapshotSource
+from mnemic.hd.query import Matches
+from mnemic.hd.records import Pair
+from mnemic.hd.roles import ROLES, Tier
+
+__all__ = ["Shaper", "foreseen"]
+
+_EMBED_TIMEOUT_S = 10.0  # an Embedder that hangs must leave time for the rest to answer
+_LEAST = 0.1
+"""A record that less probably has what was asked for is no hit."""
+_COMPARED = 2000  # fillers that a misspelt one is compared with, 10 us each
+
+
+class _Found(NamedTuple):
+    hits: list[Hit]
+    answers: list[Answer]
+    searched: int
+
+
+class Shaper:
+    """Answers what is asked by structure, from what the Retriever holds in memory."""
+
+    def __init__(self, source: SnapshotSource, memory: Recollection, seed: bytes, k: int, hit_bytes: int) -> None:
+        self._source, self._memory, self._k, self._hit_bytes = source, memory, k, hit_bytes
+        self._index = ShapeMemory(seed)
+
+    def shape(self, asked: Shape, context: Context, paused: Callable[[], bool]) -> Shaped:
+        """Find memories by their structure, and what fills the roles that are asked for.
+
+        Raises:
+            UnknownRole, UnknownScope, InvalidValue: what was asked for cannot be.
+        """
+        _check(asked)
+        degraded: list[str] = []
+        vectors = {role: self._embed(role, text, context, degraded) for role, text in meanings(asked.pattern).items()}
+        with self._source.snapshot() as snapshot:
+            self._follow(snapshot, context)
+            visible = self._visible(asked, snapshot)
+            found = self._answer(asked, vectors, visible, snapshot, degraded)
+        if asked.observe:
+            change = given(asked, found.hits, found.answers, asked.private or paused())
+            key = named_once("shape", context.trace, change.query.encode(), change.scope.encode())
+            context.tell(Apply(changes=(change,), key=key, author="retriever", run=context.trace))
+        return Shaped(
+            hits=tuple(found.hits),
+            answers=tuple(found.answers),
+            scope=asked.scope,
+            searched=found.searched,
+            degraded=tuple(degraded),
+        )
+
+    def index(self, snapshot: Snapshot) -> ShapeMemory:
+        """The records, as of a snapshot that the Retriever's memory has followed; for recalls."""
+        self._index.follow(snapshot, self._memory.columns, retired=self._memory.gone)
+        return self._index
+
+    def _follow(self, snapshot: Snapshot, context: Context) -> None:
+        self._memory.follow(snapshot, None)
+        loaded = context.progress if self._index.empty else _unheard
+        self._index.follow(snapshot, self._memory.columns, loaded, self._memory.gone)
+
+    def _embed(self, role: str, text: str, context: Context, degraded: list[str]) -> QueryEmbedded | None:
+        try:
+            answer = context.ask(EmbedQuery(text=text), _EMBED_TIMEOUT_S)
+        except (ModelError, RuntimeFault) as error:
+            degraded.append(f"{role}: {error} The rest answered.")
+            return None
+        assert isinstance(answer, QueryEmbedded)
+        return answer
+
+    def _visible(self, asked: Shape, snapshot: Snapshot) -> NDArray[np.bool_]:
+        columns = self._memory.columns
+        visible = ~self._memory.retired(None)
+        if asked.scope != "*":
+            visible &= np.isin(columns.scope, scopes_below(snapshot, asked.scope))
+        if asked.session is not None:
+            visible &= np.isin(columns.session, snapshot.session_numbers(printable(asked.session)))
+        return visible & self._said(asked.since, asked.until)
+
+    def _said(self, since: int | None, until: int | None) -> NDArray[np.bool_]:
+        said_at = self._memory.columns.said_at
+        within = np.ones(len(said_at), np.bool_)
+        if since is not None:
+            within &= said_at >= since
+        if until is not None:
+            within &= said_at < until
+        return within
+
+    def _answer(
+        self,
+        asked: Shape,
+        vectors: dict[str, QueryEmbedded | None],
+        visible: NDArray[np.bool_],
+        snapshot: Snapshot,
+        degraded: list[str],
+    ) -> _Found:
+        index, k = self._index, self._k if asked.k is None else asked.k
+        if index.pending:
+            wait = "memory waits" if index.pending == 1 else "memories wait"
+            degraded.append(f"structure: {index.pending} {wait} to be bound, and took no part, or only as bound before")
+        if index.encoders is None:
+            if asked.pattern:
+                read(asked.pattern, tuple(ROLES), lambda role: ())
+            return _Found([], [], 0)
+        looking = Looking(index, snapshot, visible)
+        if asked.analogy:
+            found = self._analogy(asked.analogy, looking, k)
+        else:
+            roles = index.encoders.space.roles
+            question = read(asked.pattern, roles, lambda role: looking.items(role).known)
+            if question.since is not None or question.until is not None:
+                looking = Looking(index, snapshot, visible & self._said(question.since, question.until))
+            found = self._pattern(question, vectors, looking, k)
+        degraded += looking.degraded
+        return found
+
+    def _pattern(
+        self, question: Question, vectors: dict[str, QueryEmbedded | None], looking: Looking, k: int
+    ) -> _Found:
+        near = [one.pair for one in question.near]
+        names = [one.asked for one in (*question.exact, *question.near)]
+        for role, _ in question.meanings:
+            embedded = vectors[role]
+            if embedded is None:
+                continue
+            if embedded.encoder.model != looking.encoders.space.model:
+                looking.tell(f"{role}: no hypervector holds the meaning of this model yet, so it took no part")
+                continue
+            near.append(Pair(role, np.frombuffer(embedded.vector, np.float32)))
+            names.append(role)
+        _tell_unheard_of(question, looking)
+        searched = len(looking.visible(question.tier))
+        if not names and question.meanings:  # nothing that was said of the memories can take part
+            return _Found([], [], searched)
+        if names:
+            matches = looking.find(question.tier, [one.pair for one in question.exact], near)
+            sample = looking.meant(matches)
+        else:
+            matches, sample = looking.typical(question.tier)
+            names = ["typical"]
+        answers = [one for role in question.unknown for one in looking.answers(question.tier, role, sample, k)]
+        return _Found(self._hits(question.tier, matches, names, looking.snapshot, k), answers, searched)
+
+    def _analogy(self, names: tuple[str, ...], looking: Looking, k: int) -> _Found:
+        solved = solve(names, looking, k)
+        if solved is None:
+            looking.tell("analogy: nothing in memory relates the first two in a way in which the third has anything")
+            return _Found([], [], len(looking.visible("episode")))
+        hits = self._hits(solved.tier, solved.matches, solved.asked, looking.snapshot, k)
+        return _Found(hits, solved.answers, len(looking.visible(solved.tier)))
+
+    def _hits(self, tier: Tier, matches: Matches, names: Sequence[str], snapshot: Snapshot, k: int) -> list[Hit]:
+        hits: dict[int, Hit] = {}
+        rows = self._index.rows(tier)
+        for place, probability, nearness, shares in zip(*matches, strict=True):
+            row, score = int(rows[place]), float(probability * nearness)
+            if len(hits) == k:
+                break
+            if row in hits or probability < _LEAST or score <= 0:
+                continue
+            memory = snapshot.records([row])[0]
+            part, offset = excerpt(memory.text, self._hit_bytes, -1, [])
+            why: dict[str, float] = {}
+            for name, share in zip(names, shares.tolist(), strict=True):
+                why[name] = why.get(name, 1.0) * share
+            newer = self._memory.replacement(row, None)
+            older = snapshot.ids_of(self._memory.replaced(row, None))
+            hits[row] = hit_of(
+                memory, part, offset, why, snapshot.ids_of([] if newer is None else [newer]), older, score
+            )
+        return list(hits.values())
+
+
+def foreseen(asked: Shape) -> tuple[EmbedQuery, ...]:
+    """What a question will surely ask the Embedder for."""
+    return tuple(EmbedQuery(text=text) for text in meanings(asked.pattern).values())
+
+
+def _tell_unheard_of(question: Question, looking: Looking) -> None:
+    """Tell of names that no memory has, and which are like them: a name that is misspelt matches nothing."""
+    for asked, (role, filler, _) in question.exact:
+        items = looking.items(role)
+        if not items.having(str(filler)):
+            near = difflib.get_close_matches(str(filler), items.names[:_COMPARED], n=3)
+            meant = f": did you mean {', '.join(near)}?" if near else ""
+            looking.tell(f"{asked}: no memory has {filler!r} as its {role}{meant}")
+
+
+def _unheard(done: int, total: int | None) -> None:
+    """Report to nobody."""
+
+
+def _check(asked: Shape) -> None:
+    try:
+        msgspec.convert(msgspec.structs.asdict(asked), Shape)
+    except msgspec.ValidationError as error:
+        raise InvalidValue(name="an argument", value="", why=str(error), expected="the types of `Shape`") from None
+    if bool(asked.pattern) == bool(asked.analogy):
+        raise InvalidValue(
+            name="the question",
+            value="",
+            why="a pattern and an analogy are two questions" if asked.pattern else "it asks for nothing",
+            expected="a pattern, such as file=?, or an analogy of three names",
+        )
+    if asked.analogy and (len(asked.analogy) != 3 or not all(one.strip() for one in asked.analogy)):
+        raise InvalidValue(
+            name="the analogy", value=" ".join(asked.analogy), why="it has not three names", expected="A, B and C"
+        )
+    if asked.k is not None and asked.k < 1:
+        raise InvalidValue(name="k", value=asked.k, why="it is less than 1", expected="a number from 1")

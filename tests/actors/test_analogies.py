@@ -1,0 +1,75 @@
+"""A is to B as C is to what: the role that B fills for A, and what fills it for C."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from mnemic.actors.errors import InvalidValue
+from tests.shaped import TESTS, answers, event, shape, shaped, work
+from tests.society import Society
+
+SAID = (
+    "Alice lives in Berlin",
+    "Alice works at Initech",
+    "Bob lives in Paris",
+    "Bob works at Acme",
+    "Bob works at Acme",
+    "Carol works at Acme",
+)
+
+
+@pytest.fixture(scope="module")
+def mind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Society]:
+    events = [event(n, "user", text, "t", scope="home") for n, text in enumerate(SAID)]
+    events += [one for number in (1, 2) for one in work(number)]
+    with shaped(tmp_path_factory.mktemp("mind"), events) as society:
+        yield society
+
+
+@pytest.mark.parametrize(
+    ("names", "role", "filler"),
+    [
+        (("Alice", "Berlin", "Bob"), "object", "paris"),
+        (("berlin", "alice", "paris"), "subject", "bob"),
+        (("Alice", "Initech", "Bob"), "object", "acme"),
+        (("alice", "works at", "carol"), "relation", "works at"),
+        (("edit", "auth.py", "test"), "file", TESTS),
+    ],
+)
+def test_what_stands_to_the_third_as_the_second_to_the_first_is_the_first_answer(
+    mind: Society, names: tuple[str, ...], role: str, filler: str
+) -> None:
+    found = shape(mind, analogy=names)
+    assert (found.answers[0].role, found.answers[0].filler) == (role, filler)
+    assert found.answers[0].confidence > 0.6
+    assert found.hits
+    assert found.degraded == ()
+
+
+def test_the_memories_of_the_third_in_the_same_relation_are_the_hits(mind: Society) -> None:
+    found = shape(mind, analogy=("Alice", "Berlin", "Bob"))
+    assert [hit.text for hit in found.hits] == [b"Bob lives in Paris"]
+    assert set(found.hits[0].why) == {"subject", "relation"}
+    assert list(answers(found, "object")) == ["paris"]
+
+
+def test_where_the_third_stands_in_no_such_relation_nothing_is_answered(mind: Society) -> None:
+    found = shape(mind, analogy=("Alice", "Berlin", "Carol"))
+    assert (found.hits, found.answers) == ((), ())
+
+
+def test_where_nothing_relates_the_first_two_that_is_said(mind: Society) -> None:
+    found = shape(mind, analogy=("Alice", "Paris", "Bob"))
+    assert (found.hits, found.answers) == ((), ())
+    assert "nothing in memory relates" in found.degraded[0]
+
+
+def test_a_name_that_nothing_has_is_refused(mind: Society) -> None:
+    with pytest.raises(InvalidValue, match=r"'Mallory': no memory has it in any role"):
+        shape(mind, analogy=("Alice", "Berlin", "Mallory"))
+
+
+def test_only_what_is_looked_through_counts(mind: Society) -> None:
+    assert shape(mind, analogy=("Alice", "Berlin", "Bob"), scope="work").answers == ()
