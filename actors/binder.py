@@ -13,18 +13,18 @@ from typing import Any, ClassVar, Self
 
 import msgspec
 
+from mnemic.actors.binder_settings import LONGEST, WORD, algebra_of, reading_of, space_of
 from mnemic.actors.binding import Binding
 from mnemic.actors.changes import AddSpace, Change, EncoderName
 from mnemic.actors.contract import CONTRACT, Context, Setting
-from mnemic.actors.errors import InvalidValue, MnemicError, ModelError, RuntimeFault
+from mnemic.actors.errors import MnemicError, ModelError, RuntimeFault
 from mnemic.actors.features import Extract
 from mnemic.actors.messages import Apply, Committed, EncoderNamed, NameEncoder
 from mnemic.actors.ports import Ports
-from mnemic.actors.shapes import BindMore, BindPending, Bound, MeaningKept
+from mnemic.actors.shapes import BindAgain, BindMore, BindPending, Bound, MeaningKept
 from mnemic.actors.snapshot import Snapshot, SnapshotSource, SpaceRow, Unbound
 from mnemic.algorithms.triples import triples
-from mnemic.hd.algebra import BACKENDS, Algebra, algebra_named
-from mnemic.hd.roles import ROLES
+from mnemic.hd.algebra import BACKENDS, Algebra
 from mnemic.hd.space import DIMENSIONS, Space
 
 __all__ = ["BinderActor"]
@@ -40,7 +40,7 @@ class BinderActor:
     """Binds what waits."""
 
     contract: ClassVar[int] = CONTRACT
-    takes: ClassVar[tuple[type, ...]] = (BindPending, MeaningKept, Committed, BindMore)
+    takes: ClassVar[tuple[type, ...]] = (BindPending, BindAgain, MeaningKept, Committed, BindMore)
     settings: ClassVar[tuple[Setting, ...]] = (
         Setting(
             "binder.backend",
@@ -49,8 +49,16 @@ class BinderActor:
             f"Who computes: {', '.join(BACKENDS)}; empty means native code where it is built, else NumPy.",
             choices=("", *BACKENDS),
         ),
-        Setting("binder.dimensions", DIMENSIONS, "bits", "Length of a hypervector, a multiple of 64.", 64),
-        Setting("binder.leave_out", (), "-", "Roles that are not bound; `mnemic shape --roles` lists all."),
+        Setting(
+            "binder.dimensions",
+            DIMENSIONS,
+            "bits",
+            f"Length of a hypervector, a multiple of {WORD}, up to {LONGEST}.",
+            WORD,
+            maximum=LONGEST,
+            multiple=WORD,
+        ),
+        Setting("binder.leave_out", ("workspace",), "-", "Roles that are not bound; `mnemic shape --roles` lists all."),
         Setting("binder.topics", 5, "phrases", "At most so many key phrases of a text are bound.", 0),
         Setting(
             "binder.extractor",
@@ -90,6 +98,7 @@ class BinderActor:
         self._announced: set[tuple[str, str]] = set()
         self._leaves = False  # whether another process binds otherwise, and this one leaves it to it
         self._cursor = 0  # the last row that was looked at
+        self._again: int | None = None  # the last row of what failed that was tried again; None: none is
         self._continuing = False  # whether a message to itself is under way
         self._driven = False  # whether somebody asks for step after step
 
@@ -102,19 +111,21 @@ class BinderActor:
                 there.
         """
         settings = ports.settings
-        topics, extractor = settings["binder.topics"], settings["binder.extractor"]
+        space, algebra = space_of(ports.seed, settings), algebra_of(settings)
         return cls(
             ports.open_snapshots(),
-            _space(ports.seed, settings["binder.dimensions"], _roles(settings["binder.leave_out"])),
-            _algebra(settings["binder.backend"]),
+            space,
+            algebra,
             ports.extract or triples,
-            topics,
-            f"{topics} {extractor}",
+            settings["binder.topics"],
+            reading_of(settings),
         )
 
     def handle(self, message: Any, context: Context) -> Bound | None:
         """Take one step, or follow the log in the background."""
-        if isinstance(message, BindPending):
+        if isinstance(message, BindPending | BindAgain):
+            if isinstance(message, BindAgain):
+                self._again, self._looked = 0, None
             self._step(context)
             bound = self._progress()
             self._driven = bound.pending > 0
@@ -126,7 +137,7 @@ class BinderActor:
             self._continue(context)
             return None
         self._continuing = False
-        if self._driven or context.cancelled():
+        if self._driven or context.cancelled() or (message.opened and not self._stays_behind()):
             return None
         try:
             more = self._step(context)
@@ -148,6 +159,16 @@ class BinderActor:
             self._continuing = True
             context.tell(BindMore())
 
+    def _stays_behind(self) -> bool:
+        """Whether a mind that was just opened has something to bind, as a step cut short or other settings leave it.
+
+        What waits for its meaning has to wait for the Embedder, which embeds once something is committed.
+        """
+        with self._source.snapshot() as snapshot:
+            kept = snapshot.space()
+            embedded = any(snapshot.unbound(name, True, 0, 1, 1) for name in snapshot.encoders())
+        return embedded or (kept is not None and not self._kept_as_set(kept))
+
     # --- steps -------------------------------------------------------------------------------------------------------
 
     def _step(self, context: Context) -> bool:
@@ -155,6 +176,8 @@ class BinderActor:
         with self._source.snapshot() as snapshot:
             kept, waits = snapshot.space(), bool(snapshot.unbound(None, False, 0, 1, 1))
             encoders, seq = snapshot.encoders(), snapshot.seq
+        self._again = None if kept is None else self._again
+        waits = waits or self._again is not None
         if context.cancelled() or not (waits or (kept is not None and not self._kept_as_set(kept))):
             return False
         self._choose(kept, encoders, context)
@@ -226,6 +249,11 @@ class BinderActor:
 
     def _fetch(self, snapshot: Snapshot) -> list[Unbound]:
         """The next memories that can be bound; from the start again once the end is reached."""
+        if self._again is not None:
+            found = snapshot.unread(self._encoder, self._again, _FETCH, _TEXT_BYTES)
+            self._again = found[-1].row if found else None
+            if found:
+                return found
         for cursor in {self._cursor: None, 0: None}:
             found = snapshot.unbound(self._encoder, self._waiting, cursor, _FETCH, _TEXT_BYTES)
             self._cursor = found[-1].row if found else 0
@@ -246,7 +274,8 @@ class BinderActor:
             with self._source.snapshot() as snapshot:
                 done, pending = snapshot.bound_counts(self._encoder, self._waiting)
             self._looked, self._since = Bound(done=done, pending=pending), 0
-        pending = 0 if self._leaves else self._looked.pending - self._since
+        tried = int(self._again is not None)  # how many those are is not looked at
+        pending = 0 if self._leaves else max(self._looked.pending - self._since, tried)
         return Bound(done=self._looked.done, pending=pending)
 
     def _apply(self, change: Change, seq: int, what: bytes, context: Context) -> None:
@@ -255,31 +284,3 @@ class BinderActor:
         """
         key = b"binder/" + hashlib.sha256(repr((self._space.stamp, self._reading, seq)).encode() + what).digest()
         context.ask(Apply(changes=(change,), key=key, author="binder", run=context.trace))
-
-
-def _space(seed: bytes, dimensions: int, roles: tuple[str, ...]) -> Space:
-    try:
-        return Space(seed=seed, dimensions=dimensions, roles=roles)
-    except ValueError as error:
-        raise InvalidValue(
-            name="binder.dimensions", value=dimensions, why=str(error), expected="a multiple of 64, such as 10240"
-        ) from error
-
-
-def _roles(left_out: tuple[str, ...]) -> tuple[str, ...]:
-    for name in left_out:
-        if name not in ROLES:
-            known = ", ".join(ROLES)
-            raise InvalidValue(
-                name="binder.leave_out", value=name, why="there is no such role", expected=f"some of {known}"
-            )
-    return tuple(name for name in ROLES if name not in left_out)
-
-
-def _algebra(backend: str) -> Algebra:
-    try:
-        return algebra_named(backend)
-    except ValueError as error:
-        raise InvalidValue(
-            name="binder.backend", value=backend, why=str(error), expected=f"one of {', '.join(BACKENDS)} that is there"
-        ) from error

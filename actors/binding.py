@@ -40,12 +40,15 @@ class Binding:
         self._encoders = Encoders(space, algebra)
         self._extract = extract
         self._topics = topics
+        self._unread: set[bytes] = set()  # of those that are bound just now
 
     def bound(self, memories: Sequence[Unbound], seq: int) -> AddCodes:
         """What is to be kept of some memories that were read at a `seq` of the log.
 
-        One that cannot be read or encoded has no hypervector, and the log says so; it holds up no other one.
+        One whose facts cannot be found has none, and one that cannot be read or encoded has no hypervector at all; the
+        log says so, the change names them, and no other one is held up.
         """
+        self._unread = set()
         read = [self._read(one) for one in memories]
         try:
             codes = self._encoders.records([record for own in read for _, record in own])
@@ -59,29 +62,41 @@ class Binding:
             memories=tuple(one.memory.id for one in memories),
             items=_encode([[_code(tier, record) for tier, record in own] for own in read]),
             codes=codes.astype("<u8", copy=False).tobytes(),
+            unread=tuple(one.memory.id for one in memories if one.memory.id in self._unread),
         )
 
     def _read(self, unbound: Unbound) -> list[tuple[Tier, Record]]:
         try:
-            found = features(unbound, self._roles, self._topics, self._extract)
+            return features(unbound, self._roles, self._topics, self._extract)
         except Exception as error:  # whatever a stranger's extractor does with a text
-            _unbound(unbound, "reading", error)
+            failed = error
+        self._unread.add(unbound.memory.id)
+        try:
+            found = features(unbound, self._roles, self._topics, lambda text, speaker: ())
+        except Exception as error:
+            _unbound(unbound, "reading it", error)
             return []
-        return [(tier, record) for tier, record in found if record]
+        _log.warning("memory %s is bound without facts: %s", unbound.memory.id.hex(), _why("finding them", failed))
+        return found
 
     def _sound(self, unbound: Unbound, own: list[tuple[Tier, Record]]) -> list[tuple[Tier, Record]]:
         """The same records, if they can be bound."""
         try:
             self._encoders.records([record for _, record in own])
         except ValueError as error:
-            _unbound(unbound, "encoding", error)
+            self._unread.add(unbound.memory.id)
+            _unbound(unbound, "encoding it", error)
             return []
         return own
 
 
 def _unbound(unbound: Unbound, step: str, error: Exception) -> None:
-    """Say what failed: by its kind, since its own words may quote the memory."""
-    _log.warning("memory %s is not bound: %s it failed (%s)", unbound.memory.id.hex(), step, type(error).__name__)
+    _log.warning("memory %s is not bound: %s", unbound.memory.id.hex(), _why(step, error))
+
+
+def _why(step: str, error: Exception) -> str:
+    """What failed: by its kind, since its own words may quote the memory."""
+    return f"{step} failed ({type(error).__name__})"
 
 
 def _code(tier: Tier, record: Record) -> Code:

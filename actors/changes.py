@@ -325,6 +325,9 @@ class AddCodes(_Change, frozen=True, kw_only=True, tag="add_codes"):
     """For each memory its records in order, as MessagePack of ``tuple[tuple[Code, ...], ...]``."""
     codes: bytes
     """All records' hypervectors in that order: ``(records, dimensions / 64) uint64``, little-endian, row-major."""
+    unread: tuple[bytes, ...] = ()
+    """Of the memories those of which something could not be found or bound. They are taken up again once they say
+    something else, or when they are asked for (`mnemic.actors.shapes.BindAgain`)."""
 
 
 class DropCodes(_Change, frozen=True, kw_only=True, tag="drop_codes"):

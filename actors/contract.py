@@ -37,6 +37,10 @@ class Setting(msgspec.Struct, frozen=True):
     """Smallest value that is taken."""
     choices: tuple[str, ...] = ()
     """The values that are taken, where only some are."""
+    maximum: float | None = None
+    """Greatest value that is taken."""
+    multiple: int = 1
+    """Of a whole number: what it has to be a multiple of."""
 
 
 class Clock(Protocol):

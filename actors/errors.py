@@ -84,6 +84,11 @@ __all__ = [
 ]
 
 
+_GIVEN = frozenset({"value", "role", "scope", "id"})
+"""Operands that are what somebody gave, word for word; a whole file given by mistake is no part of a sentence."""
+_HEAD, _TAIL = 160, 40
+
+
 class MnemicError(Exception):
     """Anything that ends a request with one sentence: what happened, why, and what to do."""
 
@@ -92,8 +97,8 @@ class MnemicError(Exception):
     remedy: ClassVar[str] = "Run `mnemic doctor`."
 
     def __init__(self, **operands: Any) -> None:
-        self.operands = operands
-        super().__init__(self.sentence.format(**operands))
+        self.operands = {name: _quoted(value) if name in _GIVEN else value for name, value in operands.items()}
+        super().__init__(self.sentence.format(**self.operands))
 
     @property
     def remedy_text(self) -> str:
@@ -102,6 +107,14 @@ class MnemicError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_revive, (type(self), self.operands))
+
+
+def _quoted(value: Any) -> Any:
+    """What was given, or its beginning and its end."""
+    if not isinstance(value, str | bytes) or len(value) <= _HEAD + _TAIL:
+        return value
+    dots: Any = " … " if isinstance(value, str) else b" ... "
+    return value[:_HEAD] + dots + value[-_TAIL:]
 
 
 def _revive(kind: type[MnemicError], operands: dict[str, Any]) -> MnemicError:
@@ -232,7 +245,7 @@ class UnknownScope(BadInput):
 class UnknownRole(BadInput):
     code = "unknown_role"
     sentence = "Memories have no role {role!r}."
-    remedy = "Ask for one of: {known}. `mnemic shape --roles` says what each one is."
+    remedy = "{near}Ask for one of: {known}. `mnemic shape --roles` says what each one is."
 
 
 class NoSuchMemory(BadInput):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import chain
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,13 @@ from mnemic.algorithms.keyphrases import key_phrases
 from mnemic.algorithms.triples import Triple
 from mnemic.hd.encoders import canonical
 from mnemic.hd.records import Pair, Record
-from mnemic.hd.roles import Tier
+from mnemic.hd.roles import ROLES, Tier
 
-__all__ = ["Extract", "Triple", "features"]
+__all__ = ["READING", "Extract", "Fills", "Triple", "features"]
 
+READING = 1
+"""Of all that decides which records are read out of a memory, here and in `mnemic.algorithms`: it grows when the same
+memory with the same neighbours would give others than before, and every mind is bound again."""
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 MOST_FILES = 3
 """Of more files the first are bound: each takes two pairs, and every pair makes the others harder to read."""
@@ -52,6 +55,18 @@ class Extract(Protocol):
         ...
 
 
+@runtime_checkable
+class Fills(Protocol):
+    """An extractor that has this method as well fills roles of its own (`mnemic.hd.roles.register_role`)."""
+
+    def fillers(self, memory: Memory) -> Iterable[tuple[str, str]]:
+        """Roles and what fills them, in the memory's episode, facts and step, whichever have such a role.
+
+        A role that is filled already keeps what it has, and one that holds a single filler takes the first.
+        """
+        ...
+
+
 def features(unbound: Unbound, roles: frozenset[str], topics: int, extract: Extract) -> list[tuple[Tier, Record]]:
     """The records of a memory, its episode first; only pairs of these roles are in them.
 
@@ -62,7 +77,10 @@ def features(unbound: Unbound, roles: frozenset[str], topics: int, extract: Extr
         unbound: the memory and what is around it.
         roles: names of the roles that are bound.
         topics: at most so many key phrases are bound.
-        extract: finds the triples.
+        extract: finds the triples, and fills further roles if it is a `Fills`.
+
+    Raises:
+        ValueError: it fills a role with what the role's encoder does not know.
     """
     memory = unbound.memory
     work = Work.around(unbound)
@@ -75,8 +93,21 @@ def features(unbound: Unbound, roles: frozenset[str], topics: int, extract: Extr
             tiers += [("fact", fact) for fact in _facts(unbound, extract(text, memory.speaker or memory.role))]
     if work is not None and memory.kind == "tool_call":
         tiers.append(("step", _step(memory, work)))
-    records = ((tier, tuple(pair for pair in pairs if pair.role in roles)) for tier, pairs in tiers)
+    further = list(extract.fillers(memory)) if isinstance(extract, Fills) else []
+    records = ((tier, tuple(_bound(tier, list(pairs), further, roles))) for tier, pairs in tiers)
     return [(tier, record) for tier, record in records if record]
+
+
+def _bound(tier: Tier, pairs: list[Pair], further: Iterable[tuple[str, str]], roles: frozenset[str]) -> Iterator[Pair]:
+    """The pairs of a record whose roles are bound, and those that an extractor adds."""
+    yield from (pair for pair in pairs if pair.role in roles)
+    free = {role for role in roles if tier in ROLES[role].tiers} - {pair.role for pair in pairs} if further else ()
+    added: dict[str, list[str]] = {}
+    for role, filler in further:
+        if role in free:
+            added.setdefault(role, []).append(filler)
+    for role, fillers in added.items():
+        yield from _named(role, *(fillers if ROLES[role].many else fillers[:1]))
 
 
 def _episode(unbound: Unbound, work: Work | None) -> Iterator[Pair]:
@@ -129,13 +160,13 @@ def _who(memory: Memory) -> Iterator[Pair]:
 
 
 def _to(unbound: Unbound) -> Sequence[str]:
-    """The others of its session; where none has a name, the other of the two who talk in one."""
+    """The others of its session who have names; where none has, the other of the two who talk in one."""
     memory = unbound.memory
     if memory.kind != "turn":
         return ()
     if unbound.speakers:
         return unbound.speakers
-    other = None if memory.speaker else _OTHER.get(memory.role)
+    other = _OTHER.get(memory.role)
     return (other,) if other else ()
 
 

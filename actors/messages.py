@@ -573,6 +573,8 @@ class Counts(_Message, frozen=True, kw_only=True):
     """Memories found by their shape."""
     unbound: int = 0
     """Memories that wait for their hypervector; what was forgotten waits for none."""
+    unread: int = 0
+    """Memories that have none, or none of their facts, since reading or binding them failed."""
     scopes: tuple[ScopeCount, ...]
     """By path."""
     kinds: dict[str, int]

@@ -7,13 +7,17 @@ only a question has: the steps before one, oldest first, and the step itself. `m
 
 from __future__ import annotations
 
+import difflib
+import unicodedata
 from collections.abc import Callable, Collection, Mapping
-from typing import NamedTuple
+from typing import get_args
 
 import msgspec
 
 from mnemic.actors.errors import InvalidValue, UnknownRole
+from mnemic.actors.events import KINDS, Outcome
 from mnemic.actors.shapes import UNKNOWN
+from mnemic.actors.step_words import AFTER, SAYS, STEPS_BACK, THEN, Known, step_pairs
 from mnemic.actors.times import parse_days
 from mnemic.hd.encoders import canonical, match_of
 from mnemic.hd.records import Pair
@@ -21,21 +25,18 @@ from mnemic.hd.roles import ROLES, TIERS, Tier
 
 __all__ = ["AFTER", "SAYS", "STEPS_BACK", "THEN", "Known", "Question", "meanings", "read"]
 
-AFTER, THEN = "after", "then"
-SAYS: tuple[str, ...] = ("action", "target", "tool", "outcome")
-"""What a step is told by, in this order."""
-STEPS_BACK = 3
-"""A step remembers so many before it."""
+_LONGEST = 60
+"""Characters of a name that is compared with those of the roles."""
+_CLOSED: dict[str, tuple[str, ...]] = {"kind": KINDS, "outcome": get_args(Outcome), "worked": ("yes", "no")}
+"""Roles that nothing else can fill."""
+_FORMS = {
+    "date": "a day, a month, or a range, such as 2026-05-01, 2026-05 or 2026-05-01..2026-05-07",
+    "hour": "an hour, such as 14",
+    "weekday": "a day of the week, such as monday",
+    "size": "a number of words, such as 300",
+}
+"""How the fillers of roles look that are not names."""
 _WHOLES: dict[Tier, str] = {"episode": "memories", "fact": "facts", "step": "steps"}
-
-
-class Known(NamedTuple):
-    """One pair that the records sought have."""
-
-    asked: str
-    """The role it was asked by: its own, or ``after`` or ``then``."""
-    pair: Pair
-    """The pair."""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,20 +70,21 @@ def meanings(pattern: Mapping[str, str]) -> dict[str, str]:
 def read(
     pattern: Mapping[str, str],
     bound: Collection[str],
-    fillers: Callable[[str], Collection[str]],
+    fillers: Callable[[str], Collection[str]] | None,
 ) -> Question:
     """Read a pattern.
 
     Args:
         bound: names of the roles that are bound.
-        fillers: the fillers of a role that any memory has.
+        fillers: the fillers of a role that any memory has; ``None`` where nobody can tell, and words of steps are then
+            not looked up.
 
     Raises:
         UnknownRole: there is no role of a name.
         InvalidValue: a filler is none for its role, a role cannot be asked for, or roles don't go together.
     """
     if not pattern:
-        raise InvalidValue(name="the pattern", value="", why="it asks for nothing", expected="a role, such as file=?")
+        raise InvalidValue(name="the pattern", value="{}", why="it asks for nothing", expected="a role, such as file=?")
     for name, filler in pattern.items():
         _check(name, filler, bound)
     tier = _tier(pattern)
@@ -93,16 +95,11 @@ def read(
         if filler.strip() == UNKNOWN or (name in ROLES and match_of(name) == "meaning"):
             continue
         if name in (AFTER, THEN):
-            exact += _steps(name, filler, fillers)
+            exact += step_pairs(name, filler, fillers)
         elif name == "date" and (span := parse_days("the role date", filler)) is not None:
             since, until = span
         else:
-            try:
-                pair = Pair(name, canonical(name, filler))
-            except ValueError as error:
-                raise InvalidValue(
-                    name=f"the role {name}", value=filler, why=str(error), expected=f"another filler of {name}"
-                ) from None
+            pair = Pair(name, _canonical(name, filler))
             (exact if match_of(name) == "exact" else near).append(Known(name, pair))
     return Question(
         tier=tier,
@@ -115,19 +112,48 @@ def read(
     )
 
 
+def _canonical(name: str, filler: str) -> str:
+    """A filler as records hold it."""
+    why = ""
+    try:
+        kept = canonical(name, filler)
+    except ValueError as error:
+        why = str(error)
+    else:
+        if name in _CLOSED and kept not in _CLOSED[name]:
+            why = "there is no such filler of it"
+        elif name == "size" and kept.startswith("-"):
+            why = "nothing is as short as that"
+    if why:
+        expected = f"one of {', '.join(_CLOSED[name])}" if name in _CLOSED else _FORMS.get(name)
+        raise InvalidValue(
+            name=f"the role {name}", value=filler, why=why, expected=expected or f"another filler of {name}"
+        )
+    return kept
+
+
 def _check(name: str, filler: str, bound: Collection[str]) -> None:
     if name not in ROLES and name not in (AFTER, THEN):
-        raise UnknownRole(role=name, known=", ".join([*bound, AFTER, THEN]))
+        known = [*bound, AFTER, THEN]
+        near = difflib.get_close_matches(name.lower()[:_LONGEST], known, n=1)
+        raise UnknownRole(role=name, known=", ".join(known), near=f"Did you mean {near[0]!r}? " if near else "")
     if name in ROLES and name not in bound:
         raise InvalidValue(
             name="a role",
             value=name,
             why="the setting binder.leave_out leaves it out of what is bound",
-            expected=f"one of {', '.join(bound)}",
+            expected=f"another role, or take {name} out of binder.leave_out in mnemic.toml",
         )
     if not filler.strip():
         raise InvalidValue(name=f"the role {name}", value=filler, why="it is empty", expected="a filler, or ?")
     if filler.strip() != UNKNOWN:
+        if name in ROLES and match_of(name) == "meaning" and not any(map(_means, filler)):
+            raise InvalidValue(
+                name=f"the role {name}",
+                value=filler,
+                why="there is no word in it",
+                expected=f'some words that it is near to, such as {name}="token rotation"',
+            )
         return
     if name in ROLES and not ROLES[name].decodes:
         raise InvalidValue(
@@ -174,43 +200,6 @@ def _tier(pattern: Mapping[str, str]) -> Tier:
     return tier
 
 
-def _steps(name: str, filler: str, fillers: Callable[[str], Collection[str]]) -> list[Known]:
-    """The pairs that say which steps came before, or which step it is."""
-    told = [one.strip() for one in filler.split(",")] if name == AFTER else [filler.strip()]
-    if not all(told):
-        raise InvalidValue(name=f"the role {name}", value=filler, why="a step is empty", expected="words for each step")
-    if len(told) > STEPS_BACK:
-        raise InvalidValue(
-            name="the role after",
-            value=filler,
-            why=f"a step remembers {STEPS_BACK} steps before it, and these are {len(told)}",
-            expected=f"the last {STEPS_BACK}",
-        )
-    return [
-        Known(name, pair._replace(shift=shift))
-        for shift, step in zip(range(len(told), 0, -1) if name == AFTER else (0,), told, strict=True)
-        for pair in _resolved(name, step, fillers)
-    ]
-
-
-def _resolved(name: str, step: str, fillers: Callable[[str], Collection[str]]) -> list[Pair]:
-    """What the words of a step say of it: the longest names first, each role once."""
-    words, found, start = step.lower().split(), {}, 0
-    while start < len(words):
-        for end in range(len(words), start, -1):
-            phrase = " ".join(words[start:end])
-            role = next((one for one in SAYS if one not in found and phrase in fillers(one)), None)
-            if role is not None:
-                found[role], start = Pair(role, phrase), end
-                break
-        else:
-            known = [filler for role in SAYS for filler in list(fillers(role))[:4]]
-            raise InvalidValue(
-                name=f"the role {name}",
-                value=step,
-                why=f"no step has {words[start]!r} that the other words have not said already",
-                expected=f"words that tell steps here: {', '.join(dict.fromkeys(known))}"
-                if known
-                else "another question: no step of a tool is bound yet",
-            )
-    return list(found.values())
+def _means(letter: str) -> bool:
+    """Whether a letter can mean something: one of a word, a digit, or a picture."""
+    return letter.isalnum() or unicodedata.category(letter) == "So"

@@ -105,18 +105,21 @@ class Recollection:
             exact: how many of the best windows have exact cosines, besides those that tie.
         """
         coded, memory, start = self.windows()
-        best = np.full(len(visible), -np.inf, np.float32)
-        where = np.full(len(best), _NOWHERE)
-        seen = np.flatnonzero(visible[memory])
+        best, where = np.full(len(visible), np.nan), np.full(len(visible), -1)
+        looked = visible[memory]
+        seen = np.flatnonzero(looked)
         if len(seen):
             query = np.frombuffer(vector, np.float32)
-            cosines = scores(coded, query, allowed=pack(visible[memory]), exact=exact)[seen]
+            cosines = scores(coded, query, allowed=pack(looked), exact=exact)[seen]
             of, start = memory[seen], start[seen]
-            np.maximum.at(best, of, cosines)
-            first = cosines == best[of]  # of equal windows of one memory the earliest
-            np.minimum.at(where, of[first], start[first])
-        none = where == _NOWHERE
-        return np.where(none, np.nan, best.astype(np.float64)), np.where(none, -1, where)
+            if (of[1:] <= of[:-1]).any():  # some have several windows, which takes longer
+                best[of], where[of] = -np.inf, _NOWHERE
+                np.maximum.at(best, of, cosines)
+                first = cosines == best[of]  # of equal windows of one memory the earliest
+                np.minimum.at(where, of[first], start[first])
+            else:
+                best[of], where[of] = cosines, start
+        return best, where
 
     def located(self, postings: Postings) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Postings with positions in the columns instead of rows."""

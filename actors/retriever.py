@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from mnemic.actors.alike import FindSimilar, SimilarFound
 from mnemic.actors.ambient import Brief, Briefed
+from mnemic.actors.binder_settings import unlike as unlike_bound
 from mnemic.actors.briefing import BUDGET_TOKENS
 from mnemic.actors.changes import RecordRecall, named_once
 from mnemic.actors.contract import CONTRACT, Context, Setting
@@ -54,7 +55,7 @@ from mnemic.actors.shapes import ListRoles, RolesListed, Shape, Shaped
 from mnemic.actors.shaping import Shaper, foreseen
 from mnemic.actors.showing import SHOWS, show
 from mnemic.actors.similarity import similar_to
-from mnemic.actors.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.snapshot import Snapshot, SnapshotSource, SpaceRow
 from mnemic.actors.structural import WEIGHT, days_asked, nearness
 from mnemic.actors.terms import terms_of
 from mnemic.actors.unasked import Telling, tell_unasked
@@ -120,6 +121,7 @@ class RetrieverActor:
         telling: Telling | None = None,
         pauses: Callable[[], Sequence[Span]] = lambda: (),
         seed: bytes = b"",
+        unlike: Callable[[SpaceRow | None], str | None] = lambda kept: None,
     ) -> None:
         self._source = source
         self._pauses = pauses
@@ -127,7 +129,7 @@ class RetrieverActor:
         self._k = k
         self._hit_bytes = hit_bytes
         self._memory = Recollection()
-        self._shaper = Shaper(source, self._memory, seed, k, hit_bytes)
+        self._shaper = Shaper(source, self._memory, seed, k, hit_bytes, unlike)
 
     @classmethod
     def make(cls, ports: Ports) -> Self:
@@ -137,7 +139,8 @@ class RetrieverActor:
             settings["brief.budget_tokens"], settings["brief.subagents"], settings["brief.tracked_scopes"]
         )
         hit_bytes, k = settings["recall.hit_bytes"], settings["recall.k"]
-        return cls(ports.open_snapshots(), hit_bytes, k, telling, ports.pauses, ports.seed)
+        unlike = lambda kept: unlike_bound(kept, settings)  # noqa: E731 - a name for what is asked each time
+        return cls(ports.open_snapshots(), hit_bytes, k, telling, ports.pauses, ports.seed, unlike)
 
     @staticmethod
     def foresees(message: Any) -> tuple[Any, ...]:

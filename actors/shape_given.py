@@ -13,14 +13,17 @@ from mnemic.actors.excerpts import tokens_of
 from mnemic.actors.hits import part_of
 from mnemic.actors.messages import Hit
 from mnemic.actors.shapes import Answer, Shape
+from mnemic.actors.times import to_iso
 from mnemic.algorithms import private
 
 __all__ = ["given"]
 
 
 def given(asked: Shape, hits: Sequence[Hit], answers: Sequence[Answer], unkept: bool) -> RecordRecall:
-    """What keeps it; with `unkept`, not what was asked."""
+    """What keeps it, its filters as the command has them; with `unkept`, not what was asked."""
     text = " ".join(f"{role}={filler}" for role, filler in asked.pattern.items()) or " : ".join(asked.analogy)
+    filters = {"session": asked.session, "since": to_iso(asked.since), "until": to_iso(asked.until)}
+    text += "".join(f" --{name} {value}" for name, value in filters.items() if value is not None)
     return RecordRecall(
         query="" if unkept else to_text(private.drop(to_bytes(printable(text)))[0]),
         scope=printable(asked.scope),

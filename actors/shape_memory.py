@@ -98,6 +98,11 @@ class _Records:
         return self._row.view()
 
     @property
+    def position(self) -> NDArray[np.int64]:
+        """Where each record's memory stands in the columns."""
+        return self._place.view()
+
+    @property
     def codes(self) -> Codes:
         """The records."""
         return Codes(self._head.view(), self._tail.view(), self._pairs.view())
@@ -192,6 +197,10 @@ class ShapeMemory:
     def visible(self, tier: Tier, memories: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Which records of a tier are of the memories looked through, ``(v,) int64``, ascending."""
         return self._records[tier].visible(memories)
+
+    def positions(self, tier: Tier) -> NDArray[np.int64]:
+        """Where each record's memory stands in the columns."""
+        return self._records[tier].position
 
     def codes(self, tier: Tier) -> Codes:
         """The records of a tier; not copies, and some of them are dead."""

@@ -12,14 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.actors.patterns import SAYS, THEN
+from mnemic.actors.shape_about import About
 from mnemic.actors.shape_memory import MOST_FILLERS, Items, ShapeMemory
 from mnemic.actors.shapes import Answer
 from mnemic.actors.snapshot import Snapshot
 from mnemic.hd.codebook import draw
 from mnemic.hd.encoders import match_of
 from mnemic.hd.evidence import counting_weights
+from mnemic.hd.grading import Graded
 from mnemic.hd.prototypes import propose, prototype, typicality
-from mnemic.hd.query import Asked, Filled, Matches, fill, find, kernel, spread
+from mnemic.hd.query import TEMPERATURE, Asked, Filled, Matches, fill, find, kernel, spread
 from mnemic.hd.records import Pair
 from mnemic.hd.roles import ROLES, Tier
 
@@ -28,11 +30,13 @@ __all__ = ["Looking", "Sample"]
 Floats = NDArray[np.float64]
 
 _LEAST = 0.02
-"""Answers less probable than this are none, unless some record surely has them."""
+"""Probabilities that differ by less than this are alike."""
 _WHOLE = 2048
 """Of more records the prototype is that of a sample, and the typical ones are of it."""
 _READ = 512
 """At most so many records are read for an answer."""
+_JUDGED = 1024
+"""At most so many matches are found where it is asked what they are about: no noise hides one that is near."""
 _PROPOSED = 128
 """So many fillers are proposed by what the records have in common, where there are too many to try all with all."""
 _NEAR_ENOUGH = 0.5
@@ -40,6 +44,8 @@ _NEAR_ENOUGH = 0.5
 _SUPPORTS = 0.05
 """A record less likely meant than this supports no answer."""
 _SHOWN = 5
+_DIGITS = 6
+"""Decimal places of a probability; what is beyond them is nothing that anybody could tell."""
 
 
 class Sample(NamedTuple):
@@ -59,7 +65,8 @@ class Looking:
     def __init__(self, index: ShapeMemory, snapshot: Snapshot, memories: NDArray[np.bool_]) -> None:
         assert index.encoders is not None
         self.index, self.snapshot, self.encoders = index, snapshot, index.encoders
-        self._memories = memories
+        self.memories = memories
+        """``(n,) bool``: which memories are looked through."""
         self._visible: dict[Tier, NDArray[np.int64]] = {}
         self.degraded: list[str] = []
         """What did not take part, and why, one sentence each."""
@@ -72,7 +79,7 @@ class Looking:
     def visible(self, tier: Tier) -> NDArray[np.int64]:
         """The records looked through, ascending."""
         if tier not in self._visible:
-            self._visible[tier] = self.index.visible(tier, self._memories)
+            self._visible[tier] = self.index.visible(tier, self.memories)
         return self._visible[tier]
 
     def items(self, role: str) -> Items:
@@ -81,8 +88,8 @@ class Looking:
 
     # --- which records -----------------------------------------------------------------------------------------------
 
-    def find(self, tier: Tier, exact: Sequence[Pair], near: Sequence[Pair] = ()) -> Matches:
-        """The records that have what is exact, those first that are nearest to what is near."""
+    def find(self, tier: Tier, exact: Sequence[Pair], near: Sequence[Pair] = (), about: About | None = None) -> Matches:
+        """The records that have what is exact, the nearest first to what is near, and to what is asked about."""
         known = [self.items(role).having(str(filler)) for role, filler, _ in exact]
         priors = [self._priors(tier, one.role, np.array([count]))[0] for one, count in zip(exact, known, strict=True)]
         asked = Asked(
@@ -90,12 +97,21 @@ class Looking:
             np.array(priors, np.float64),
             self.encoders.pairs(near),
             np.array([match_of(one.role) == "meaning" for one in near], np.bool_),
+            tuple(self._graded(tier, one.role, n) for n, one in enumerate(near) if match_of(one.role) == "near"),
         )
-        return find(self.index.codes(tier), self.visible(tier), asked, self.index.algebra)
+        codes, algebra = self.index.codes(tier), self.index.algebra
+        if about is None:
+            return find(codes, self.visible(tier), asked, algebra)
 
-    def meant(self, matches: Matches) -> Sample:
+        def judge(places: NDArray[np.int64]) -> Floats:
+            memories = self.index.positions(tier)[places]
+            return about.nearness(memories, lambda lacking: about.projected(codes, places[lacking], self.encoders))
+
+        return find(codes, self.visible(tier), asked, algebra, _JUDGED, judge)
+
+    def meant(self, matches: Matches, temperature: float = TEMPERATURE) -> Sample:
         """The matches that are read for answers: where too many match alike, some of them."""
-        meant = kernel(matches)
+        meant = kernel(matches, temperature)
         order = np.argsort(-meant, kind="stable")
         order = order[meant[order] > _LEAST / _READ]
         alike = meant[order] > meant[order[:1]] - _LEAST
@@ -104,7 +120,10 @@ class Looking:
         return Sample(matches.place[order], near * counting_weights(meant[order]), meant[order] > _SUPPORTS)
 
     def typical(self, tier: Tier) -> tuple[Matches, Sample]:
-        """All records as one set: the most typical first, and those that are read, the stronger counting more."""
+        """All records as one set: those first that are most like what the stronger have in common, and all to be read.
+
+        Each counts the same for an answer, however strong: a confidence that rose by asking would be none.
+        """
         places = spread(self.visible(tier), _WHOLE)
         vectors, strengths = self.index.codes(tier).whole(places), self._strengths(tier, places)
         typical = typicality(self._common(vectors, strengths), vectors, self.index.algebra)
@@ -112,7 +131,7 @@ class Looking:
         ones = np.ones(len(order))
         matches = Matches(places[order], ones, typical[order], typical[order][:, None])
         read = spread(np.arange(len(places)), _READ, 0)
-        weights = strengths[read] / max(1.0, float(strengths[read].sum()))
+        weights = np.full(len(read), 1 / max(1, len(read)))
         return matches, Sample(places[read], weights, np.ones(len(read), np.bool_))
 
     # --- what fills a role -------------------------------------------------------------------------------------------
@@ -127,11 +146,13 @@ class Looking:
             columns = zip(filled.candidate.tolist(), filled.probability.T, strict=True)
             having = {items.names[candidate]: probability for candidate, probability in columns}
         confidence = {name: float(sample.weights @ probability) for name, probability in having.items()}
-        best = sorted(having, key=lambda name: (-confidence[name], name))
+        first = {name: _first(probability) for name, probability in having.items()}
+        # of equal ones that of the best memory: what is told first of several roles then goes together where it can
+        best = sorted(having, key=lambda name: (-round(confidence[name], _DIGITS), first[name], name))
         if role == "file":
             best = _without_last_parts(best, confidence)
         found = [self._answer(tier, role, name, sample, having[name], well) for name in best[:k]]
-        return [one for one in found if one.support or one.confidence >= _LEAST]
+        return [one for one in found if one.support]
 
     def fill(self, tier: Tier, role: str, sample: Sample) -> tuple[Items, Filled]:
         """The item memory of a role, and how probable each of its fillers is in each record sampled."""
@@ -148,6 +169,10 @@ class Looking:
 
     def has(self, tier: Tier, pair: Pair, sample: Sample) -> float:
         """The probability that a record that is meant has a pair."""
+        if match_of(pair.role) == "near":  # a day is told only from the days beside it
+            items, filled = self.fill(tier, pair.role, sample)
+            column = [items.names[one] == pair.filler for one in filled.candidate.tolist()]
+            return float((sample.weights @ filled.probability)[column].sum())
         prior = self._priors(tier, pair.role, np.array([self.items(pair.role).having(str(pair.filler))]))
         bound, codes = self.encoders.pairs([pair]), self.index.codes(tier)
         filled = fill(codes, sample.places, bound, prior, True, self.index.algebra)
@@ -189,16 +214,16 @@ class Looking:
         counted = sample.weights * having
         order = np.argsort(-counted, kind="stable")
         order = order[(having[order] > 0.5) & sample.meant[order]]
-        rows = dict.fromkeys(self.index.rows(tier)[sample.places[order[: 4 * _SHOWN]]].tolist())
+        rows = dict.fromkeys(self.index.rows(tier)[sample.places[order]].tolist())  # of one memory there may be several
         worked = None
         if well is not None:
             yes, no = (float(counted @ one) for one in well)
-            worked = yes / (yes + no) if yes + no > _LEAST * counted.sum() else None
+            worked = round(yes / (yes + no), _DIGITS) if yes + no > _LEAST * counted.sum() else None
         return Answer(
             role=role,
             filler=filler,
-            confidence=min(1.0, float(counted.sum())),
-            support=len(order),
+            confidence=round(min(1.0, float(counted.sum())), _DIGITS),
+            support=len(rows),
             worked=worked,
             memories=tuple(self.snapshot.ids_of(list(rows)[:_SHOWN])),
         )
@@ -209,6 +234,11 @@ class Looking:
         total = max(2, all_of_them)
         return np.asarray(np.minimum(count / total, 1 - 1 / total), np.float64)
 
+    def _graded(self, tier: Tier, role: str, column: int) -> Graded:
+        """The fillers that a role may have which is asked for by nearness."""
+        items = self.items(role)
+        return Graded(column, items.bound, self._priors(tier, role, items.counts), ROLES[role].many)
+
     def _strengths(self, tier: Tier, places: NDArray[np.int64]) -> Floats:
         """How strong the memory of each record is: the more often it was given, the stronger."""
         rows = self.index.rows(tier)[places]
@@ -217,6 +247,12 @@ class Looking:
 
     def _common(self, vectors: NDArray[np.uint64], strengths: Floats) -> NDArray[np.uint64]:
         return prototype(vectors, strengths, draw(self.encoders.space, "tie", "prototype"), self.index.algebra)
+
+
+def _first(probability: Floats) -> int:
+    """The first record that probably has a filler; one after all of them, where none has."""
+    has = probability > 0.5
+    return int(has.argmax()) if has.any() else len(has)
 
 
 def _without_last_parts(names: Sequence[str], confidence: dict[str, float]) -> list[str]:

@@ -12,6 +12,7 @@ from mnemic.actors.messages import Hit
 __all__ = [
     "UNKNOWN",
     "Answer",
+    "BindAgain",
     "BindMore",
     "BindPending",
     "Bound",
@@ -54,8 +55,18 @@ class Bound(_Message, frozen=True, kw_only=True):
     """Memories that can be bound now, and still wait; what waits for its meaning first is not among them."""
 
 
+class BindAgain(_Message, frozen=True, kw_only=True):
+    """Have the memories of which something could not be bound wait again, and bind the next few: since then what reads
+    them may have been mended. Answered with `Bound`; `BindPending` goes on.
+    """
+
+
 class BindMore(_Message, frozen=True, kw_only=True):
     """The Binder to itself: go on in the background, after whoever asked meanwhile."""
+
+    opened: bool = False
+    """Whether whoever has just opened the mind tells it: then only what other settings, or a step that was cut short,
+    leave to do is begun."""
 
 
 # --- Retriever -------------------------------------------------------------------------------------------------------

@@ -10,14 +10,13 @@ import difflib
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.actors.analogies import solve
 from mnemic.actors.changes import named_once
 from mnemic.actors.contract import Context
-from mnemic.actors.errors import InvalidValue, ModelError, RuntimeFault
+from mnemic.actors.errors import ModelError, RuntimeFault
 from mnemic.actors.events import printable
 from mnemic.actors.excerpts import excerpt
 from mnemic.actors.hits import hit_of
@@ -25,18 +24,23 @@ from mnemic.actors.messages import Apply, EmbedQuery, Hit, QueryEmbedded
 from mnemic.actors.patterns import Question, meanings, read
 from mnemic.actors.recollection import Recollection
 from mnemic.actors.scopes import scopes_below
+from mnemic.actors.shape_about import TEMPERATURE, About
+from mnemic.actors.shape_asked import check
 from mnemic.actors.shape_given import given
 from mnemic.actors.shape_memory import ShapeMemory
 from mnemic.actors.shape_reading import Looking
 from mnemic.actors.shapes import Answer, Shape, Shaped
-from mnemic.actors.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.snapshot import Snapshot, SnapshotSource, SpaceRow
 from mnemic.hd.query import Matches
 from mnemic.hd.records import Pair
 from mnemic.hd.roles import ROLES, Tier
+from mnemic.hd.symbols import LONGEST
 
 __all__ = ["Shaper", "foreseen"]
 
 _EMBED_TIMEOUT_S = 10.0  # an Embedder that hangs must leave time for the rest to answer
+_ABOUT = "about"
+"""The role of meaning that vectors and words tell better than hypervectors do."""
 _LEAST = 0.1
 """A record that less probably has what was asked for is no hit."""
 _COMPARED = 2000  # fillers that a misspelt one is compared with, 10 us each
@@ -51,8 +55,17 @@ class _Found(NamedTuple):
 class Shaper:
     """Answers what is asked by structure, from what the Retriever holds in memory."""
 
-    def __init__(self, source: SnapshotSource, memory: Recollection, seed: bytes, k: int, hit_bytes: int) -> None:
+    def __init__(
+        self,
+        source: SnapshotSource,
+        memory: Recollection,
+        seed: bytes,
+        k: int,
+        hit_bytes: int,
+        unlike: Callable[[SpaceRow | None], str | None],
+    ) -> None:
         self._source, self._memory, self._k, self._hit_bytes = source, memory, k, hit_bytes
+        self._unlike = unlike
         self._index = ShapeMemory(seed)
 
     def shape(self, asked: Shape, context: Context, paused: Callable[[], bool]) -> Shaped:
@@ -61,13 +74,15 @@ class Shaper:
         Raises:
             UnknownRole, UnknownScope, InvalidValue: what was asked for cannot be.
         """
-        _check(asked)
+        check(asked)
         degraded: list[str] = []
         vectors = {role: self._embed(role, text, context, degraded) for role, text in meanings(asked.pattern).items()}
         with self._source.snapshot() as snapshot:
-            self._follow(snapshot, context)
-            visible = self._visible(asked, snapshot)
+            self._follow(snapshot, vectors.get(_ABOUT), context)
+            visible = self._visible(asked, snapshot, degraded)
             found = self._answer(asked, vectors, visible, snapshot, degraded)
+            otherwise = self._unlike(snapshot.space())
+            degraded += [otherwise] if otherwise else []
         if asked.observe:
             change = given(asked, found.hits, found.answers, asked.private or paused())
             key = named_once("shape", context.trace, change.query.encode(), change.scope.encode())
@@ -85,8 +100,8 @@ class Shaper:
         self._index.follow(snapshot, self._memory.columns, retired=self._memory.gone)
         return self._index
 
-    def _follow(self, snapshot: Snapshot, context: Context) -> None:
-        self._memory.follow(snapshot, None)
+    def _follow(self, snapshot: Snapshot, about: QueryEmbedded | None, context: Context) -> None:
+        self._memory.follow(snapshot, about.encoder if about else None)
         loaded = context.progress if self._index.empty else _unheard
         self._index.follow(snapshot, self._memory.columns, loaded, self._memory.gone)
 
@@ -94,19 +109,26 @@ class Shaper:
         try:
             answer = context.ask(EmbedQuery(text=text), _EMBED_TIMEOUT_S)
         except (ModelError, RuntimeFault) as error:
-            degraded.append(f"{role}: {error} The rest answered.")
+            degraded.append(f"{role}: {error} {'Its words and the' if role == _ABOUT else 'The'} rest answered.")
             return None
         assert isinstance(answer, QueryEmbedded)
         return answer
 
-    def _visible(self, asked: Shape, snapshot: Snapshot) -> NDArray[np.bool_]:
+    def _visible(self, asked: Shape, snapshot: Snapshot, degraded: list[str]) -> NDArray[np.bool_]:
+        """Which memories are looked through; where a filter leaves none of them, that is said."""
         columns = self._memory.columns
         visible = ~self._memory.retired(None)
         if asked.scope != "*":
             visible &= np.isin(columns.scope, scopes_below(snapshot, asked.scope))
         if asked.session is not None:
-            visible &= np.isin(columns.session, snapshot.session_numbers(printable(asked.session)))
-        return visible & self._said(asked.since, asked.until)
+            left = visible & np.isin(columns.session, snapshot.session_numbers(printable(asked.session)))
+            if visible.any() and not left.any():
+                degraded.append(f"session: no memory looked through is of the conversation {asked.session[:LONGEST]!r}")
+            visible = left
+        left = visible & self._said(asked.since, asked.until)
+        if visible.any() and not left.any():
+            degraded.append("time: no memory looked through was said in that time")
+        return left
 
     def _said(self, since: int | None, until: int | None) -> NDArray[np.bool_]:
         said_at = self._memory.columns.said_at
@@ -140,7 +162,10 @@ class Shaper:
             roles = index.encoders.space.roles
             question = read(asked.pattern, roles, lambda role: looking.items(role).known)
             if question.since is not None or question.until is not None:
-                looking = Looking(index, snapshot, visible & self._said(question.since, question.until))
+                left = visible & self._said(question.since, question.until)
+                if visible.any() and not left.any():
+                    degraded.append("date: no memory looked through was said on those days")
+                looking = Looking(index, snapshot, left)
             found = self._pattern(question, vectors, looking, k)
         degraded += looking.degraded
         return found
@@ -150,8 +175,12 @@ class Shaper:
     ) -> _Found:
         near = [one.pair for one in question.near]
         names = [one.asked for one in (*question.exact, *question.near)]
-        for role, _ in question.meanings:
+        about = None
+        for role, text in question.meanings:
             embedded = vectors[role]
+            if role == _ABOUT:
+                about = About.asked(text, embedded, looking.snapshot, self._memory, looking.memories, looking.degraded)
+                continue
             if embedded is None:
                 continue
             if embedded.encoder.model != looking.encoders.space.model:
@@ -159,13 +188,16 @@ class Shaper:
                 continue
             near.append(Pair(role, np.frombuffer(embedded.vector, np.float32)))
             names.append(role)
+        names += [_ABOUT] if about is not None else []
         _tell_unheard_of(question, looking)
         searched = len(looking.visible(question.tier))
         if not names and question.meanings:  # nothing that was said of the memories can take part
             return _Found([], [], searched)
         if names:
-            matches = looking.find(question.tier, [one.pair for one in question.exact], near)
-            sample = looking.meant(matches)
+            matches = looking.find(question.tier, [one.pair for one in question.exact], near, about)
+            sample = looking.meant(matches) if near or about is None else looking.meant(matches, TEMPERATURE)
+            looking.degraded += about.told() if about is not None else ()
+            _tell_far(question, matches, looking)
         else:
             matches, sample = looking.typical(question.tier)
             names = ["typical"]
@@ -177,6 +209,8 @@ class Shaper:
         if solved is None:
             looking.tell("analogy: nothing in memory relates the first two in a way in which the third has anything")
             return _Found([], [], len(looking.visible("episode")))
+        if solved.lacking:
+            looking.tell(f"analogy: {solved.lacking}")
         hits = self._hits(solved.tier, solved.matches, solved.asked, looking.snapshot, k)
         return _Found(hits, solved.answers, len(looking.visible(solved.tier)))
 
@@ -217,25 +251,13 @@ def _tell_unheard_of(question: Question, looking: Looking) -> None:
             looking.tell(f"{asked}: no memory has {filler!r} as its {role}{meant}")
 
 
+def _tell_far(question: Question, matches: Matches, looking: Looking) -> None:
+    """Tell of days, hours and numbers that nothing is near to: what matches them the more by chance is no hit."""
+    near = matches.shares[matches.probability > 0.5, len(question.exact) :]
+    for column, one in enumerate(question.near):
+        if len(near) and not near[:, column].any():
+            looking.tell(f"{one.asked}: nothing that has the rest is near {str(one.pair.filler)!r}")
+
+
 def _unheard(done: int, total: int | None) -> None:
     """Report to nobody."""
-
-
-def _check(asked: Shape) -> None:
-    try:
-        msgspec.convert(msgspec.structs.asdict(asked), Shape)
-    except msgspec.ValidationError as error:
-        raise InvalidValue(name="an argument", value="", why=str(error), expected="the types of `Shape`") from None
-    if bool(asked.pattern) == bool(asked.analogy):
-        raise InvalidValue(
-            name="the question",
-            value="",
-            why="a pattern and an analogy are two questions" if asked.pattern else "it asks for nothing",
-            expected="a pattern, such as file=?, or an analogy of three names",
-        )
-    if asked.analogy and (len(asked.analogy) != 3 or not all(one.strip() for one in asked.analogy)):
-        raise InvalidValue(
-            name="the analogy", value=" ".join(asked.analogy), why="it has not three names", expected="A, B and C"
-        )
-    if asked.k is not None and asked.k < 1:
-        raise InvalidValue(name="k", value=asked.k, why="it is less than 1", expected="a number from 1")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # what is told at the start of a session is told without NumP
     from mnemic.actors.seen import CountUse, GivenListed, ListGiven, ListMemories, MemoriesListed, Shown, UseCounted
 
 __all__ = [
+    "NEAR_CALLS",
     "Aside",
     "CaptureCounts",
     "CodeBlock",
@@ -42,6 +43,9 @@ __all__ = [
     "Unbound",
     "VectorBlock",
 ]
+
+NEAR_CALLS = 8
+"""So many calls and results of tools on each side are told of a call or a result."""
 
 
 class Columns(NamedTuple):
@@ -143,7 +147,7 @@ class Unbound(msgspec.Struct, frozen=True, kw_only=True):
     memory: Memory
     """Itself; of a long text the beginning alone."""
     words: int
-    """Length of the whole text in words."""
+    """Length of the whole text in words, without the name of who speaks."""
     meaning: bytes
     """Mean of its windows' vectors, ``(dimensions,) float32``, not of unit length; empty where it has none."""
     previous: bytes
@@ -153,9 +157,9 @@ class Unbound(msgspec.Struct, frozen=True, kw_only=True):
     speakers: tuple[str, ...]
     """Names of the speakers of its session other than its own, at most three."""
     before: tuple[Neighbour, ...]
-    """Of a call or a result: what was called before it and came of it, the nearest first."""
+    """Of a call or a result: what was called before it and came of it, the nearest first, `NEAR_CALLS` at most."""
     after: tuple[Neighbour, ...]
-    """Of a call or a result: what came after it, the nearest first."""
+    """Of a call or a result: what came after it, the nearest first, `NEAR_CALLS` at most."""
 
 
 class SpaceRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -295,6 +299,10 @@ class Snapshot(Protocol):
         """Where a stem occurs."""
         ...
 
+    def times_written(self, stem: str, most: int) -> int:
+        """How often a stem occurs in all memories, counted up to a number: much faster than to read where."""
+        ...
+
     def records(self, rows: Sequence[int]) -> list[Memory]:
         """Whole memories, in the order asked for."""
         ...
@@ -341,6 +349,10 @@ class Snapshot(Protocol):
 
     def filler_counts(self) -> dict[str, int]:
         """How many different fillers each role has."""
+        ...
+
+    def unread(self, encoder: EncoderName | None, after_row: int, limit: int, text_bytes: int) -> list[Unbound]:
+        """Memories after a row of which something could not be bound, as in `unbound`, where they are not."""
         ...
 
     def waiting(self) -> int:

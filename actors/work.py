@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mnemic.actors.snapshot import Neighbour, Unbound
+from mnemic.actors.snapshot import NEAR_CALLS, Neighbour, Unbound
 from mnemic.algorithms.steps import CHECKS, Happened, Step, blamed, partners, step_of, worked
 
 __all__ = ["Done", "Work"]
@@ -29,9 +29,9 @@ class Done(NamedTuple):
 class Work:
     """A call, or a result with its call if that is near, among the calls of its session."""
 
-    def __init__(self, happened: Sequence[Happened], place: int) -> None:
+    def __init__(self, happened: Sequence[Happened], place: int, *, more_before: bool, more_after: bool) -> None:
         self._happened = happened
-        self._partners = partners(happened)
+        self._partners = partners(happened, more_before=more_before, more_after=more_after)
         self._call = place if happened[place].call else self._partners[place]
         self._place = place
         self._steps: dict[int, Step] = {}
@@ -45,7 +45,12 @@ class Work:
         own = Neighbour(
             kind=memory.kind, tool=memory.tool, outcome=memory.outcome, files=memory.files, text=memory.text
         )
-        return cls([_happened(one) for one in (*unbound.before[::-1], own, *unbound.after)], len(unbound.before))
+        return cls(
+            [_happened(one) for one in (*unbound.before[::-1], own, *unbound.after)],
+            len(unbound.before),
+            more_before=len(unbound.before) >= NEAR_CALLS,
+            more_after=len(unbound.after) >= NEAR_CALLS,
+        )
 
     def programs(self) -> tuple[str, ...]:
         """What a shell ran, the main program first; none for other tools, and where the call is not known."""
@@ -61,7 +66,7 @@ class Work:
             return list(self._happened[self._place].files)
         step, result = self._step(self._call), self._result(self._call)
         found = [*self._happened[self._call].files, *step.files]
-        if result and result.outcome == "failed" and step.action in CHECKS:
+        if result and self._outcome(self._call) == "failed" and step.action in CHECKS:
             found += blamed(result.text)
         return found
 
@@ -98,8 +103,9 @@ class Work:
         return None if found is None else self._happened[found]
 
     def _outcome(self, place: int) -> str | None:
+        """How a call ended, as its result says, or the call itself where a source tells both in one."""
         result = self._result(place)
-        return result.outcome if result else None
+        return (result and result.outcome) or self._happened[place].outcome
 
 
 def _happened(one: Neighbour) -> Happened:

@@ -62,12 +62,12 @@ def bm25(
     words = float(lengths.sum(where=visible, dtype=np.float64))
     if not words:
         return scores
-    damping = k1 * (1.0 - b + b * lengths * (documents / words))
     for rows, counts in postings:
         seen = visible[rows]
         rows, frequency = rows[seen], counts[seen].astype(np.float64)
         weight = inverse_document_frequency(len(rows), documents)
-        scores[rows] += weight * (k1 + 1.0) * frequency / (frequency + damping[rows])
+        damping = k1 * (1.0 - b + b * lengths[rows] * (documents / words))
+        scores[rows] += weight * (k1 + 1.0) * frequency / (frequency + damping)
     return scores
 
 

@@ -50,6 +50,8 @@ _NEAR = re.compile(
     re.IGNORECASE,
 )
 _EARLIEST, _LATEST = date(3, 1, 1), date(9998, 1, 1)  # nearer to its ends, the calendar may lack what is named
+LOOKED_AT = 4_000  # characters: a log that is pasted into a question is no question
+MOST = 16  # of more days none is what is asked for
 _MOST_YEARS = 4  # a day without a year is one of so many years' at most, the latest
 
 
@@ -61,7 +63,7 @@ class Span(NamedTuple):
 
 
 def days_named(text: str, today: date, earliest: date, latest: date) -> list[Span]:
-    """The days that a text names, in order of the patterns, each span once; none where it names none.
+    """The days that a text names, in order of the patterns, each span once; none where it names none, or too many.
 
     A day without a year is meant in each of the years in question. A day that no calendar has names none.
 
@@ -70,6 +72,7 @@ def days_named(text: str, today: date, earliest: date, latest: date) -> list[Spa
         earliest: the first day in question.
         latest: the last one.
     """
+    text = text[:LOOKED_AT]
     years = range(max(earliest.year, latest.year - _MOST_YEARS + 1), latest.year + 1)
     found: list[Span] = []
     taken: list[tuple[int, int]] = []
@@ -85,7 +88,8 @@ def days_named(text: str, today: date, earliest: date, latest: date) -> list[Spa
             found += _ago(match, today)
         for match in _NEAR.finditer(text):
             found += _near(match, today)
-    return list(dict.fromkeys(found))
+    named = list(dict.fromkeys(found))
+    return named if len(named) <= MOST else []
 
 
 def _spans(match: re.Match[str], years: range) -> Iterator[Span]:

@@ -1,18 +1,21 @@
 """Shell commands: what a line that an assistant has a shell run does, and with which programs. Pure.
 
 Above it stands `mnemic.algorithms.steps`. This is no shell: it knows quotes, lists, pipes, here-documents, the usual
-wrappers (``sudo``, ``timeout``, ``uv run``, ``bash -lc``) and the usual programs; of whatever else is said that it is
-run. Of a pipe the first program counts, since that is the one that was wanted.
+wrappers (``sudo``, ``timeout``, ``uv run``, ``bash -lc``, ``docker compose exec web``, ``ssh host``) and the usual
+programs; of whatever else is said that it is run, or what its file is named for (``scripts/lint.sh``). Of a pipe the
+first program counts, since that is the one that was wanted.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from mnemic.algorithms.shell_programs import (
     COMMANDS,
+    ELSEWHERE,
     INSTALL,
     MAKERS,
     PROGRAMS,
@@ -20,11 +23,13 @@ from mnemic.algorithms.shell_programs import (
     RUNNERS,
     SCRIPTS,
     USUAL,
+    VIA,
     WITH_VALUE,
     WORDS,
 )
+from mnemic.algorithms.target_kinds import language_of
 
-__all__ = ["Command", "commands", "main_command"]
+__all__ = ["Command", "commands", "is_program", "main_command", "program_of"]
 
 LONGEST = 4_000
 """Characters of a line that are looked at: what matters of a long script stands at its start, or in its name."""
@@ -36,7 +41,7 @@ class Command(NamedTuple):
     """One program that is run."""
 
     action: str
-    """What it does: ``test``, ``build``, ``lint``, ``edit``, ``commit``, … or ``run``."""
+    """What it does: ``test``, ``build``, ``lint``, ``edit``, ``commit``, … or ``run``; ``via`` if it has others run."""
     program: str
     """Its name, lower case, without its folder."""
     words: tuple[str, ...]
@@ -71,22 +76,61 @@ def main_command(found: Sequence[Command]) -> Command | None:
     return min(found, key=lambda one: RANKS.get(one.action, len(RANKS)), default=None)
 
 
+def program_of(line: str) -> str:
+    """The first word of a line as the name of a program; ``""`` where there is none."""
+    return _base("".join(line.split(None, 1)[:1]))
+
+
+def is_program(line: str) -> bool:
+    """Whether a line starts with one of the usual programs."""
+    program = program_of(line)
+    known = program in PROGRAMS or program in COMMANDS or program in MAKERS or program in RUNNERS
+    return known or program in ELSEWHERE or bool(language_of(program))
+
+
 def _commands(line: str, depth: int) -> Iterator[Command]:
     if "<<" in line:
         line = _UNENDED.sub(r"\2", _HERE_DOCUMENT.sub(r"\3", line))
     for given, into in _simple_commands(line):
         words = _unwrapped(given)
-        if not words:
-            continue
+        if words and depth < DEEPEST and (inner := _inner(words)):
+            found = list(_commands(inner, depth + 1))
+            yield from found
+            if _base(words[0]) in ELSEWHERE:
+                yield Command(VIA if found else "run", _base(words[0]), ())
+        elif words:
+            yield from _command(words, into)
+
+
+def _command(words: list[str], into: str) -> Iterator[Command]:
+    program = _base(words[0])
+    if WORDS.get(program) == "shell" and len(words) > 1 and not words[1].startswith("-"):
+        words = words[1:]  # a script
         program = _base(words[0])
-        script = next((i + 1 for i, word in enumerate(words[:-1]) if re.fullmatch(r"-\w*c", word)), 0)
-        if WORDS.get(program) == "shell" and script and depth < DEEPEST:
-            yield from _commands(words[script], depth + 1)
-        elif into and program in ("cat", "echo", "printf", "tee"):
-            yield Command("edit", program, (into,))
-        elif program and program not in WORDS:
-            arguments = tuple(word for word in words[1:] if not word.startswith("-"))
-            yield Command(_action(program, words[1:], arguments), program, arguments)
+    if into and program in ("cat", "echo", "printf", "tee"):
+        yield Command("edit", program, (into,))
+    elif program and program not in WORDS:
+        arguments = tuple(_arguments(words[1:], WITH_VALUE.get(program, ())))
+        yield Command(_action(program, words, arguments), program, arguments)
+
+
+def _inner(words: list[str]) -> str:
+    """The line that a shell, or another place, is given to run; ``""`` where none is."""
+    program = _base(words[0])
+    if WORDS.get(program) == "shell":
+        return next((words[i + 1] for i, word in enumerate(words[:-1]) if re.fullmatch(r"-\w*c", word)), "")
+    if program not in ELSEWHERE:
+        return ""
+    options = WITH_VALUE.get(program, ())
+    rest = _without_options(words[1:], options)
+    if rest[:1] == ["compose"]:
+        rest = _without_options(rest[1:], options)
+    if ELSEWHERE[program]:
+        if not rest or rest[0] not in ELSEWHERE[program]:
+            return ""
+        rest = _without_options(rest[1:], options)
+    rest = _without_options(rest[1:], options)
+    return " ".join(rest) if program == "ssh" else shlex.join(rest)
 
 
 def _simple_commands(line: str) -> Iterator[tuple[list[str], str]]:
@@ -128,11 +172,16 @@ def _unwrapped(words: list[str]) -> list[str]:
             words = _without_options(words[1:], ("-p", "--package", "--with"))
         elif first in RUNNERS and len(words) > 1 and words[1] in RUNNERS[first].split():
             words = _without_options(words[2:], ("--with", "--extra", "-p", "-n"))
+        elif first == "coverage" and words[1:2] == ["run"]:
+            words = ["python", *words[2:]]
         elif _PYTHON.fullmatch(first):
-            options = [i for i, word in enumerate(words[:-1]) if word == "-m"]
-            if not options or any(not word.startswith("-") for word in words[1 : options[0]]):
-                return ["python", *words[1:]]
-            words = words[options[0] + 1 :]
+            rest = words[1:]
+            while rest and rest[0].startswith("-") and rest[0] != "-m":
+                rest = rest[2 if rest[0] in WITH_VALUE["python"] else 1 :]
+            if rest[:1] == ["-m"] and len(rest) > 1:
+                words = rest[1:]
+            else:
+                return rest if rest and _base(rest[0]) in COMMANDS else ["python", *words[1:]]
         else:
             return words
     return words
@@ -148,7 +197,24 @@ def _without_options(words: list[str], with_value: Sequence[str]) -> list[str]:
     return words
 
 
-def _action(program: str, options: Sequence[str], arguments: Sequence[str]) -> str:
+def _arguments(words: Sequence[str], with_value: Sequence[str]) -> Iterator[str]:
+    """Words that are no options, nor belong to one, nor choose a toolchain (``+nightly``)."""
+    passed = True
+    for word in words:
+        if passed and not word.startswith(("-", "+")):
+            yield word
+        passed = word not in with_value
+
+
+def _action(program: str, words: Sequence[str], arguments: Sequence[str]) -> str:
+    """What a program does.
+
+    Args:
+        program: its name.
+        words: the command as it is written.
+        arguments: its words without options.
+    """
+    options = words[1:]
     first = arguments[0].lower() if arguments else ""
     if program in ("sed", "perl") and any(re.match(r"-\w*i", option) for option in options):
         return "edit"
@@ -156,17 +222,20 @@ def _action(program: str, options: Sequence[str], arguments: Sequence[str]) -> s
         return "lint"
     if program == "node" and "--test" in options:
         return "test"
-    if program == "git" and options and options[0] in ("-C", "-c"):
-        return _action(program, options[2:], [word for word in options[2:] if not word.startswith("-")])
     if program in MAKERS:
         return next((found for word in arguments if (found := _by_name(word.lower()))), "build")
     if program in SCRIPTS and (script := _script(arguments)):
         return _by_name(script) or "run"
-    return COMMANDS.get(program, {}).get(first) or PROGRAMS.get(program, "run")
+    known = COMMANDS.get(program, {}).get(first) or PROGRAMS.get(program)
+    if known or program in COMMANDS or not {"/", "\\", "."}.intersection(words[0]):
+        return known or "run"
+    return _by_name(program.partition(".")[0]) or "run"  # a script of the project's own
 
 
 def _script(arguments: Sequence[str]) -> str:
     """The script of a project that a package manager is to run, if it is one: ``npm run lint``, ``yarn lint:fix``."""
+    if arguments[:1] == ("workspace",):
+        arguments = arguments[2:]
     if arguments and arguments[0] in ("run", "run-script"):
         return "".join(arguments[1:2]).lower()
     return "" if not arguments or arguments[0] in INSTALL else arguments[0].lower()

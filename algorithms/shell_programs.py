@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-__all__ = ["COMMANDS", "INSTALL", "MAKERS", "PROGRAMS", "RANKS", "RUNNERS", "SCRIPTS", "USUAL", "WITH_VALUE", "WORDS"]
+__all__ = [
+    "COMMANDS",
+    "ELSEWHERE",
+    "INSTALL",
+    "MAKERS",
+    "PROGRAMS",
+    "RANKS",
+    "RUNNERS",
+    "SCRIPTS",
+    "USUAL",
+    "VIA",
+    "WITH_VALUE",
+    "WORDS",
+]
 
 
 def _table(text: str) -> dict[str, str]:
@@ -13,7 +26,7 @@ def _table(text: str) -> dict[str, str]:
 
 _MOST_TELLING = """
 test build lint push commit install edit format merge rebase revert reset switch delete move fetch run search inspect
-read list
+read list via
 """
 RANKS = {action: rank for rank, action in enumerate(_MOST_TELLING.split())}
 """Of several commands in one line the first of these is what the line is for: how the line ends tells most of it."""
@@ -26,13 +39,45 @@ leading = ! do elif else if then time until while {
 wrapper = builtin command doas env exec nice nohup setsid stdbuf sudo timeout xargs xvfb-run
 shell = bash sh zsh dash fish ksh
 """)
-WITH_VALUE = {"sudo": ("-u", "-g"), "doas": ("-u",), "nice": ("-n",), "timeout": ("-s", "-k"), "env": ("-u",)}
+_DOCKER = """
+-e --env --env-file -w --workdir -u --user -v --volume --mount -p --publish --name --network --entrypoint --platform
+-l --label -m --memory --cpus --gpus --add-host --shm-size -f --file --project-name --profile --project-directory
+"""
+WITH_VALUE: dict[str, tuple[str, ...]] = {
+    program: tuple(options.split())
+    for programs, options in (
+        ("sudo doas", "-u -g"),
+        ("nice", "-n"),
+        ("timeout", "-s -k"),
+        ("env", "-u -C"),
+        ("git", "-C -c"),
+        ("python", "-X -W"),
+        ("cargo", "-p --package -F --features --target --manifest-path --profile"),
+        ("make gmake", "-C -f -I -o -W"),
+        ("npm", "--prefix -w --workspace"),
+        ("pnpm", "-C --dir -F --filter"),
+        ("yarn bun", "--cwd"),
+        ("docker docker-compose podman podman-compose nerdctl", _DOCKER),
+        ("kubectl oc", "-n --namespace -c --container --context"),
+        ("ssh", "-p -i -l -o -F -J -L -R -D -b -c -E -m -S -W"),
+    )
+    for program in programs.split()
+}
+"""Options that are followed by a word of their own."""
 RUNNERS = _table("""
 run exec = uv poetry pipenv pdm hatch rye conda mamba bundle
 exec dlx x = pnpm yarn npm
 = npx bunx uvx pnpx
 """)
 """Programs that run the program named after one of these words, or named first."""
+ELSEWHERE: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("docker", "docker-compose", "podman", "podman-compose", "nerdctl"), ("exec", "run")),
+    **dict.fromkeys(("kubectl", "oc", "direnv"), ("exec",)),
+    "ssh": (),
+}
+"""Programs that have another one run somewhere else: after one of these words, if there are any, they name where."""
+VIA = "via"
+"""What such a program does: it only leads to what the line is for."""
 
 PROGRAMS = _table("""
 test = ava behave ctest cypress jest karma mocha nose2 nosetests nox phpunit playwright pytest
@@ -81,6 +126,7 @@ _FAMILIES: tuple[tuple[str, dict[str, str]], ...] = (
     ("npm pnpm yarn bun", {**USUAL, **INSTALL}),
     ("dotnet swift mix deno flutter dart zig rails", {**USUAL, **INSTALL}),
     ("docker podman docker-compose", {"build": "build", "pull": "fetch", "push": "push"}),
+    ("manage.py setup.py", USUAL),
     (
         "pip pip3 uv poetry pipenv conda mamba apt apt-get apk brew dnf gem",
         {**INSTALL, "build": "build", "pip": "install"},

@@ -1,7 +1,8 @@
 """Steps: what the call of a tool does and to what kind of thing, whose a result is, and whether it worked. Pure.
 
 Above it stands `mnemic.actors.features`. Each host names its tools in its own words (``Edit``, ``write_file``,
-``apply_patch``, ``replace``); a step names what is done: ``edit``. What a shell runs is told from its line.
+``apply_patch``, ``replace``); a step names what is done: ``edit``. What a shell runs is told from its line, and so is
+what is done by a tool that is named as a program (``pytest``, ``cargo``).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mnemic.algorithms.shell_commands import Command, commands, main_command
+from mnemic.algorithms.shell_commands import Command, commands, is_program, main_command, program_of
 from mnemic.algorithms.target_kinds import is_file, language_of, target_of
 
 __all__ = ["CHECKS", "Happened", "Step", "blamed", "partners", "step_of", "worked"]
@@ -34,7 +35,7 @@ class Happened(NamedTuple):
     tool: str
     """The tool's name as its host writes it, or ``""``."""
     outcome: str | None
-    """``ok`` or ``failed``, where a result says so."""
+    """``ok`` or ``failed``, where that is said of it."""
     files: tuple[str, ...]
     """Files it touched."""
     text: str
@@ -88,7 +89,9 @@ _NEXT_ARGUMENT = re.compile(
     r"|explanation|yield_time_ms|max_output_tokens|sandbox_permissions|with_escalated_permissions|login|shell|tty"
     r"|prefix_rule|dangerouslyDisableSandbox|required_permissions|block_until_ms): "
 )
-_BLAMED = re.compile(r"^(?:FAILED|ERROR|FAIL:?)\s+([\w./\\-]+)|([\w./\\-]+\.\w{1,5})(?::\d+|\(\d+,\d+\))", re.MULTILINE)
+_BLAMED = re.compile(
+    r"^(?:FAILED|ERROR|FAIL:?)\s+([\w./\\-]+)|(?<![\w./\\-])([\w./\\-]+\.\w{1,5})(?::\d+|\(\d+,\d+\))", re.MULTILINE
+)
 _STRING = re.compile(r"\"((?:\\.|[^\"\\])*)(?:\"|\Z)", re.DOTALL)
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 
@@ -105,9 +108,12 @@ def step_of(tool: str, text: str, files: Sequence[str] = ()) -> Step:
     patched = _PATCHED.findall(text) if "*** Begin Patch" in text else []
     if patched and action in ("shell", "edit"):
         return Step("edit", target_of([*files, *patched]), (), tuple(patched))
-    if action != "shell":
+    if is_program(tool) and (action == "call" or (" " in tool and tool.islower())):
+        found = _program_line(tool, text)
+    elif action != "shell":
         return Step(action, target_of(files))
-    found = commands(_shell_line(tool, text))
+    else:
+        found = commands(_shell_line(tool, text))
     main = main_command(found)
     if main is None:
         return Step("run", target_of(files))
@@ -122,28 +128,53 @@ def blamed(text: str) -> list[str]:
     return list(dict.fromkeys(path for path in found if is_file(path)))
 
 
-def partners(happened: Sequence[Happened]) -> list[int | None]:
+def partners(happened: Sequence[Happened], *, more_before: bool = False, more_after: bool = False) -> list[int | None]:
     """Of each call the place of its result, and of each result that of its call; ``None`` where it is not there.
 
     Hosts run calls side by side, so results come in the order of the calls of one round, unless their files tell more.
     A call whose result never came keeps to itself: what comes in later rounds goes to the calls of those.
+
+    Of a part of a session, the first round may lack its first calls: its last calls then have the last results, and
+    where the last results may be missing too, nothing tells whose any of them is.
+
+    Args:
+        happened: a session, or a part of it.
+        more_before: whether there may be more before it.
+        more_after: whether there may be more after it.
     """
     found: list[int | None] = [None] * len(happened)
+    calls = [one.call for one in happened] + [True]
+    came = calls.index(False) if False in calls else len(happened)  # the first result
+    ended = calls.index(True, came)  # the call after it
     rounds: list[list[int]] = []
-    for place, one in enumerate(happened):
-        if one.call:
-            if not place or not happened[place - 1].call:
-                rounds.append([])
-            rounds[-1].append(place)
+    start = 0
+    if more_before and came:
+        if more_after and ended == len(happened):
+            return found
+        if ended - came > came:
+            rounds, start = [list(range(came))], ended
+            for place in range(ended - 1, came - 1, -1):
+                _pair(found, happened, place, rounds[0], -1)
+    for place in range(start, len(happened)):
+        if not calls[place]:
+            any(_pair(found, happened, place, waiting, 0) for waiting in reversed(rounds))
             continue
-        for waiting in reversed(rounds):
-            same = [other for other in waiting if _may_be(happened[other], one)]
-            if same:
-                other = next((other for other in same if one.files and happened[other].files == one.files), same[0])
-                found[place], found[other] = other, place
-                waiting.remove(other)
-                break
+        if not place or not calls[place - 1]:
+            rounds.append([])
+        rounds[-1].append(place)
     return found
+
+
+def _pair(found: list[int | None], happened: Sequence[Happened], place: int, waiting: list[int], end: int) -> bool:
+    """Give a result to a call that waits for its own: of those that it may be of the first (0), or the last (-1)."""
+    one = happened[place]
+    same = [other for other in waiting if _may_be(happened[other], one)]
+    if not same:
+        return False
+    other = next((other for other in same if one.files and happened[other].files == one.files), same[end])
+    found[place], found[other] = other, place
+    waiting.remove(other)
+    return True
 
 
 def worked(step: Step, outcome: str | None, later: Sequence[tuple[Step, str | None]]) -> bool | None:
@@ -194,6 +225,19 @@ def _shell_line(tool: str, text: str) -> str:
         return line
     words = _listed(line)
     return words[-1] if len(words) > 2 and re.fullmatch(r"-\w*c", words[-2]) else " ".join(words)
+
+
+def _program_line(tool: str, text: str) -> list[Command]:
+    """What is run by a tool that is named as a program, or as a command: ``cargo``, ``cargo test``.
+
+    The argument that holds a line, else the first line of what is said of the call, is the line that runs it, if it is
+    in there; else its arguments.
+    """
+    said = text[len(tool) :] if re.match(re.escape(tool) + r"(?:\n|\Z)", text) else text
+    line = _shell_line("", said) if _ARGUMENT.search(said) else said.strip().partition("\n")[0]
+    if program_of(line) == program_of(tool) or program_of(tool) in (one.program for one in commands(line)):
+        return commands(line)
+    return commands(f"{tool} {line}")[:1]
 
 
 def _listed(line: str) -> list[str]:

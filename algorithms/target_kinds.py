@@ -46,6 +46,7 @@ _LANGUAGES = {
     program: language
     for language, programs in (
         ("python", "python pytest pip pip3 uv poetry tox nox mypy ruff black pyright flake8 pylint unittest ipython"),
+        ("python", "manage.py setup.py"),
         ("rust", "cargo rustc rustfmt rustup"),
         ("javascript", "node npm npx yarn pnpm bun jest vitest mocha eslint prettier webpack vite playwright cypress"),
         ("typescript", "tsc deno ts-node tsx"),

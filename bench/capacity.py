@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from mnemic.hd.algebra import Algebra
 from mnemic.hd.codebook import draw
+from mnemic.hd.evidence import agreement
 from mnemic.hd.space import Space
 
 __all__ = [
     "Order",
-    "agreement",
     "closed_form",
     "counted",
     "exact",
@@ -37,15 +37,6 @@ _REACH = 9.0  # standard deviations that the integral goes through on either sid
 _STEPS = 4001
 _SELDOM = 1e-3
 _LEAST = 1e-9
-
-
-def agreement(pairs: int) -> float:
-    """The part of its bits in which a bundle agrees with each of the `pairs` that are in it.
-
-    Half, and half of how often the others are evenly split: Kanerva 2009, "Hyperdimensional computing"; of an even
-    number a tie falls to either side equally often. 1, 0.75, 0.75, 0.6875 …, about ``1/2 + 1/sqrt(2 pi pairs)``.
-    """
-    return 0.5 + math.comb(pairs - 1, (pairs - 1) // 2) / (1 << pairs)
 
 
 def exact(dimensions: int, pairs: int, codebook: int) -> float:

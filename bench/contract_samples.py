@@ -42,7 +42,7 @@ from mnemic.actors.messages import (
     Taken,
     TextCaptured,
 )
-from mnemic.actors.shapes import BindMore, BindPending, Bound, MeaningKept
+from mnemic.actors.shapes import BindAgain, BindMore, BindPending, Bound, MeaningKept
 from mnemic.bench.contract_world import Broken
 
 __all__ = ["BUDGET_S", "check_answer", "mistakes", "samples"]
@@ -61,6 +61,7 @@ ANSWERS: dict[type, type] = {
     NameEncoder: EncoderNamed,
     EmbedPending: Embedded,
     BindPending: Bound,
+    BindAgain: Bound,
     Recall: Recalled,
     GetMemories: Memories,
     FindScope: ScopeFound,
@@ -95,6 +96,8 @@ def samples(takes: tuple[type, ...], lines: str, ids: tuple[bytes, ...]) -> list
         MeaningKept(seq=1),
         BindPending(),
         BindMore(),
+        BindMore(opened=True),
+        BindAgain(),
         Recall(query="where does the tide table hang?", k=3),
         Recall(query="harbour", k=2, scope="work", observe=False, trace=True),
         GetMemories(ids=ids[:2]),

@@ -150,8 +150,12 @@ class PackedAlgebra:
     def cleanup(
         self, items: NDArray[np.uint64], queries: NDArray[np.uint64], k: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """As `Algebra.cleanup`."""
-        return nearest_items(self, items, queries, k)
+        """As `Algebra.cleanup`; one query keeps its best while it goes, and needs no distances of all."""
+        if len(queries) != 1:
+            return nearest_items(self, items, queries, k)
+        check("queries", queries, dimensions=2)
+        index, distance = bits.nearest(items, queries[0], k, native=self._native)
+        return index[None], distance[None].astype(np.int32)
 
     def project(
         self, quantised: NDArray[np.int8], planes: NDArray[np.int8], tie: NDArray[np.uint64]

@@ -25,6 +25,7 @@ __all__ = [
     "bundle_weighted",
     "check_embeddings",
     "check_normals",
+    "check_signs",
     "distances",
 ]
 
@@ -168,8 +169,9 @@ class Hyperplanes:
         """As they were given."""
         self._laid_out: _native.Planes | NDArray[np.float32]
         if bits.natively(native):
-            self._laid_out = _native.Planes(in_order(normals))
+            self._laid_out = _native.Planes(in_order(normals))  # which looks at the values itself
         else:
+            check_signs(normals)
             self._laid_out = normals.T.astype(np.float32)
 
     def project(self, quantised: NDArray[np.int8], tie: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -196,7 +198,7 @@ class Hyperplanes:
 
 
 def check_normals(normals: NDArray[np.int8]) -> None:
-    """See that normals of hyperplanes are ``(D, d) int8`` of 1 and -1, D a multiple of 64.
+    """See that normals of hyperplanes are ``(D, d) int8``, D a multiple of 64.
 
     Raises:
         ValueError: They are not.
@@ -206,6 +208,14 @@ def check_normals(normals: NDArray[np.int8]) -> None:
         raise ValueError(f"planes must be int8 (D, d), D a multiple of 64, not {normals.dtype} {normals.shape}")
     if width > LONGEST:
         raise ValueError(f"embeddings must not be longer than {LONGEST}, and are {width} long")
+
+
+def check_signs(normals: NDArray[np.int8]) -> None:
+    """See that all values of normals are 1 or -1.
+
+    Raises:
+        ValueError: One is not.
+    """
     if not np.all(np.abs(normals) == 1):
         raise ValueError("a plane has a value that is neither 1 nor -1")
 

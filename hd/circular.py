@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from mnemic.hd.levels import Levels
 from mnemic.hd.space import Space
+from mnemic.hd.symbols import LONGEST
 
 __all__ = ["WEEKDAYS", "HourEncoder", "WeekdayEncoder"]
 
@@ -43,7 +44,7 @@ class HourEncoder:
         if found and found[2]:
             hour = hour % 12 + 12 * (found[2] == "pm") if 1 <= hour <= 12 else -1
         if not 0 <= hour <= 23:
-            raise ValueError(f"an hour is from 0 to 23, as in 14, 14:30 or 2 pm, not {filler!r}")
+            raise ValueError(f"an hour is from 0 to 23, as in 14, 14:30 or 2 pm, not {filler[:LONGEST]!r}")
         return str(hour)
 
     def encode(self, fillers: Sequence[str]) -> NDArray[np.uint64]:
@@ -71,7 +72,7 @@ class WeekdayEncoder:
         name = filler.strip().lower()
         found = [day for day in WEEKDAYS if len(name) >= 3 and day.startswith(name)]
         if not found:
-            raise ValueError(f"a day of the week is expected, as in monday or mon, not {filler!r}")
+            raise ValueError(f"a day of the week is expected, as in monday or mon, not {filler[:LONGEST]!r}")
         return found[0]
 
     def encode(self, fillers: Sequence[str]) -> NDArray[np.uint64]:

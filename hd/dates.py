@@ -6,6 +6,7 @@ years.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from typing import ClassVar, Literal
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from mnemic.hd.levels import Levels
 from mnemic.hd.space import Space
+from mnemic.hd.symbols import LONGEST
 
 __all__ = ["DateEncoder"]
 
@@ -29,18 +31,23 @@ class DateEncoder:
     def __init__(self, space: Space, namespace: str) -> None:
         self._levels = Levels(space, namespace, self._SCALES)
 
-    @staticmethod
-    def canonical(filler: str) -> str:
+    _FORM = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{8})([T ][0-9:.,]+(Z|[+-][0-9:]+)?)?", re.IGNORECASE)
+    """Python alone takes a week for its Monday, and any letter for the T."""
+
+    @classmethod
+    def canonical(cls, filler: str) -> str:
         """The day as ``2026-05-01``; of a moment its day, in UTC where it names a zone.
 
         Raises:
             ValueError: it is none.
         """
         try:
+            if not cls._FORM.fullmatch(filler.strip()):
+                raise ValueError
             moment = datetime.fromisoformat(filler.strip())
             return (moment.astimezone(UTC) if moment.tzinfo else moment).date().isoformat()
         except (ValueError, OverflowError):
-            raise ValueError(f"a day is expected, as in 2026-05-01, not {filler!r}") from None
+            raise ValueError(f"a day is expected, as in 2026-05-01, not {filler[:LONGEST]!r}") from None
 
     def encode(self, fillers: Sequence[str]) -> NDArray[np.uint64]:
         """The hypervectors of days, ``(n, space.words) uint64``."""

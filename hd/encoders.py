@@ -33,8 +33,9 @@ Match = Literal["exact", "near", "meaning"]
 _MOST_PAIRS = 8192
 """Bound pairs that are kept, the latest used ones: 11 MB."""
 _AT_ONCE = 1024
-"""Records that are bundled at once: their pairs take some 15 MB at most."""
-_Key = tuple[str, str | bytes, int]
+"""Records that are bundled at once: of a dozen pairs each, they take some 15 MB."""
+_Key = tuple[str, str | int, int]
+"""A role, a name or the number of an embedding in this batch, and a shift."""
 
 
 class Encoder(Protocol):
@@ -194,13 +195,16 @@ class Encoders:
         """Each different pair bound, ``(u, words)``, and which of them each pair is, ``(p,)``."""
         places: dict[_Key, int] = {}
         rows: list[int] = []
-        embeddings: dict[bytes, NDArray[np.float32]] = {}
+        numbers: dict[bytes, int] = {}
+        embeddings: list[NDArray[np.float32]] = []
         for role, filler, shift in pairs:
             if isinstance(filler, str):
                 key: _Key = (role, filler, shift)
-            else:
-                key = (role, raw := filler.tobytes(), shift)
-                embeddings.setdefault(raw, filler)
+            else:  # each is projected once: a memory's own is that before and after its neighbours, too
+                number = numbers.setdefault(filler.tobytes(), len(embeddings))
+                if number == len(embeddings):
+                    embeddings.append(filler)
+                key = (role, number, shift)
             rows.append(places.setdefault(key, len(places)))
         vectors = np.empty((len(places), self.space.words), np.uint64)
         unknown: dict[tuple[str, int], list[_Key]] = {}
@@ -211,7 +215,7 @@ class Encoders:
             else:
                 vectors[place] = known
                 self._pairs.move_to_end(key)
-        projected = self._projected(embeddings)
+        projected = self.meanings(np.stack(embeddings)) if embeddings else vectors[:0]
         for (role, shift), keys in unknown.items():
             bound = self.algebra.bind(self._filled(role, keys, projected), self.role(role))
             vectors[[places[key] for key in keys]] = bound = self.algebra.permute(bound, shift) if shift else bound
@@ -222,21 +226,13 @@ class Encoders:
             self._pairs.popitem(last=False)
         return vectors, np.array(rows, np.int64)
 
-    def _projected(self, embeddings: dict[bytes, NDArray[np.float32]]) -> dict[bytes, NDArray[np.uint64]]:
-        """Each embedding once: one memory's is bound as its own, and as that before and after its neighbours."""
-        if not embeddings:
-            return {}
-        return dict(zip(embeddings, self.meanings(np.stack([*embeddings.values()])), strict=True))
-
-    def _filled(
-        self, role: str, keys: Sequence[_Key], projected: dict[bytes, NDArray[np.uint64]]
-    ) -> NDArray[np.uint64]:
+    def _filled(self, role: str, keys: Sequence[_Key], projected: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """What fills these pairs of one role, ``(n, words)``."""
         named = [filler for _, filler, _ in keys if isinstance(filler, str)]
-        raw = [filler for _, filler, _ in keys if isinstance(filler, bytes)]
+        numbers = [filler for _, filler, _ in keys if isinstance(filler, int)]
         if match_of(role) == "meaning" and not named:
-            return np.stack([projected[filler] for filler in raw])
-        if match_of(role) != "meaning" and not raw:
+            return projected[numbers]
+        if match_of(role) != "meaning" and not numbers:
             return self.fillers(role, named)
         expected = "an embedding, and a name" if named else "a name, and an embedding"
         raise ValueError(f"the role {role} is filled with {expected} was given")

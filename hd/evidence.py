@@ -30,7 +30,6 @@ _MANY = 64.0
 """From so many on, the mean of the reciprocal of a number is the reciprocal of its mean, but for 1.6 percent."""
 
 
-@lru_cache(maxsize=4096)
 def agreement(pairs: int) -> float:
     """The probability p(K) that a bit of a bundle is that of a given one of its K members.
 
@@ -42,15 +41,17 @@ def agreement(pairs: int) -> float:
     """
     if pairs < 0:
         raise ValueError(f"a bundle cannot have {pairs} members")
-    if pairs == 0:
-        return 0.5
-    return 0.5 + math.comb(pairs - 1, (pairs - 1) // 2) / (1 << pairs)
+    return float(agreements(np.array([pairs]))[0])
 
 
 def agreements(pairs: NDArray[np.int64]) -> Floats:
-    """`agreement` of each number of pairs, ``(n,) int64`` to ``(n,) float64``."""
-    table = np.array([agreement(one) for one in range(int(pairs.max(initial=0)) + 1)])
-    return table[pairs]
+    """`agreement` of each number of pairs, ``(n,) int64`` to ``(n,) float64``.
+
+    That of 2 m and of 2 m + 1 pairs is 1/2 + C(2 m, m) / 2^(2 m + 1), whose second part is a product of m fractions.
+    """
+    halves = np.arange(1, int(pairs.max(initial=0)) // 2 + 1)
+    table = 0.5 + np.cumprod(np.concatenate([[0.5], (2 * halves - 1) / (2 * halves)]))
+    return np.where(pairs > 0, table[pairs // 2], 0.5)
 
 
 def log_ratios(distances: NDArray[np.int32], pairs: NDArray[np.int64], dimensions: int) -> Floats:

@@ -8,7 +8,7 @@ similarity is their mean: small distances can be told apart, and large ones stil
 fixed ends (Rachkovskij et al. 2005, "Sparse binary distributed encoding of scalars"; torchhd's ``level``, of which
 this is the form with anchors), it has no first and last level. On a circle the anchors come round again.
 
-All of it is whole numbers: the bits are the same on any machine.
+All of it is whole numbers: the bits are the same on any machine. A number's place is its logarithm, rounded.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from mnemic.hd import bits
 from mnemic.hd.codebook import draw, ranks
 from mnemic.hd.space import Space
+from mnemic.hd.symbols import LONGEST
 
 __all__ = ["Levels", "NumberEncoder"]
 
@@ -53,7 +54,8 @@ class Levels:
         self._sizes = np.diff(starts).tolist()
         self._part = np.searchsorted(starts, order, side="right") - 1
         """Of each bit, which scale it is of."""
-        self._turn = order - np.array(starts)[self._part]
+        self._counts = np.min_scalar_type(max(self._sizes))  # of 16 bits, as a rule, which is thrice as fast as of 64
+        self._turn = (order - np.array(starts)[self._part]).astype(self._counts)
         """Of each bit, how many of its scale are taken from the later anchor before it is."""
         self._masks = [bits.pack(self._part == part) for part in range(len(scales))]
         self._anchors: dict[tuple[int, int], NDArray[np.uint64]] = {}
@@ -62,26 +64,29 @@ class Levels:
         """The hypervectors of places, ``(n, space.words) uint64``."""
         codes = np.zeros((len(places), self._space.words), np.uint64)
         for code, place in zip(codes, places, strict=True):
-            taken = np.empty(len(self._scales), np.int64)
+            taken = np.zeros(len(self._scales), self._counts)
             later = np.zeros_like(code)
-            for part, (scale, size, mask) in enumerate(zip(self._scales, self._sizes, self._masks, strict=True)):
+            for part, (scale, size) in enumerate(zip(self._scales, self._sizes, strict=True)):
                 anchor, beyond = divmod(place, scale)
-                taken[part] = beyond * size // scale
-                code |= self._anchor(scale, anchor) & mask
+                code |= self._anchor(part, anchor)
                 if beyond:
-                    later |= self._anchor(scale, anchor + 1) & mask
-            chosen = bits.pack(self._turn < taken[self._part])
-            code ^= (code ^ later) & chosen
+                    taken[part] = beyond * size // scale
+                    later |= self._anchor(part, anchor + 1)
+            if taken.any():
+                code ^= (code ^ later) & bits.pack(self._turn < taken.take(self._part))
         return codes
 
-    def _anchor(self, scale: int, index: int) -> NDArray[np.uint64]:
+    def _anchor(self, part: int, index: int) -> NDArray[np.uint64]:
+        """The bits of one scale of an anchor; the others are not set."""
+        scale = self._scales[part]
         if self._period:
             index %= self._period // scale
-        found = self._anchors.get((scale, index))
+        found = self._anchors.get((part, index))
         if found is None:
             if len(self._anchors) >= _MOST_ANCHORS:
                 self._anchors.clear()
-            found = self._anchors[scale, index] = draw(self._space, self._namespace, f"{scale} {index}")
+            drawn = draw(self._space, self._namespace, f"{scale} {index}")
+            found = self._anchors[part, index] = drawn & self._masks[part]
         return found
 
 
@@ -111,9 +116,9 @@ class NumberEncoder:
                 raise InvalidOperation
             value = Decimal(filler.strip())
         except InvalidOperation:
-            raise ValueError(f"a number is expected, such as 300 or 0.5, not {filler!r}") from None
-        if not value.is_finite() or abs(value) > cls._MOST:
-            raise ValueError(f"a number from -10^15 to 10^15 is expected, not {filler.strip()!r}")
+            raise ValueError(f"a number is expected, such as 300 or 0.5, not {filler[:LONGEST]!r}") from None
+        if not value.is_finite() or not -cls._MOST <= value <= cls._MOST:  # `abs` overflows at 10^1000000
+            raise ValueError(f"a number from -10^15 to 10^15 is expected, not {filler.strip()[:LONGEST]!r}")
         value = value.quantize(cls._DIGITS).normalize()
         return f"{value or Decimal(0):f}"
 

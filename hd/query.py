@@ -2,6 +2,7 @@
 
 A pattern is some pairs of role and filler. *Exact* ones are in a record or are not; how probable each is follows from
 its distance alone (`mnemic.hd.evidence`). *Near* ones are the better matched the more alike the record's filler is.
+Where the fillers are known, the record's own is decoded, and how near that one is counts (`mnemic.hd.grading`).
 Where there are many records, a quarter of the bits is compared first: what falls six standard errors short of what a
 record that has the pair would show is not looked at again, which loses about one in a billion.
 
@@ -11,18 +12,22 @@ Pure: arrays in, arrays out. Above: `mnemic.hd.prototypes`, for whole sets, and 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.hd.algebra import Algebra
-from mnemic.hd.evidence import agreements, counting_weights, likeness, log_ratios, one_of, presence
+from mnemic.hd.evidence import agreements, likeness, log_ratios, one_of, presence
+from mnemic.hd.grading import Graded, nearness
 
-__all__ = ["MOST", "Asked", "Codes", "Filled", "Matches", "fill", "find", "kernel", "pooled", "spread"]
+__all__ = ["MOST", "Asked", "Codes", "Filled", "Matches", "fill", "find", "kernel", "likenesses", "spread"]
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
+Judge = Callable[[NDArray[np.int64]], NDArray[np.float64]]
+"""Says of some records, ``(m,) int64``, how near each is to something that others know better, ``(m,)``, 0 to 1."""
 
 MOST = 4096
 """At most so many records are compared whole, and so many matches found."""
@@ -30,10 +35,16 @@ _STAGED = 8192
 """From so many records on, a part of the bits is compared first."""
 _ERRORS = 6.0
 """Standard errors by which a record may fall short."""
+_CHANCE = 0.01
+"""In so many questions something far may be taken for near."""
 _NOISE = 2.0
 """Standard errors under which a likeness is none."""
-_TEMPERATURE = 0.05
+TEMPERATURE = 0.05
 """How fast records count less the farther they are from the nearest; about the standard error of a likeness."""
+_GRADED = 1024
+"""At most so many matches are found where something is near whose fillers are known."""
+_UNLIKELY = 1e-6
+"""How near a record is that less probably has all that is exact is not looked at."""
 _WORK = 400_000
 """Pairs of a record and a candidate that are compared for one answer; a millisecond or two."""
 
@@ -65,6 +76,8 @@ class Codes(NamedTuple):
 
     def distances(self, places: Places, queries: NDArray[np.uint64], algebra: Algebra) -> NDArray[np.int32]:
         """The distances of some records from queries ``(q, w) uint64``: ``(m, q) int32``."""
+        if not len(queries):
+            return np.zeros((len(places), 0), np.int32)
         first = self.head.shape[1]
         heads, tails = (np.ascontiguousarray(part) for part in (queries[:, :first], queries[:, first:]))
         if 2 * len(places) > len(self.head):  # to compare all is faster than to copy most of them
@@ -85,6 +98,8 @@ class Asked(NamedTuple):
     """``(g, w) uint64``: pairs that they have nearly, bound."""
     angular: NDArray[np.bool_]
     """``(g,)``: of which the likeness is of angles, so that its sine is the cosine of the embeddings."""
+    graded: tuple[Graded, ...] = ()
+    """The near pairs whose fillers are known."""
 
 
 class Matches(NamedTuple):
@@ -97,7 +112,8 @@ class Matches(NamedTuple):
     nearness: Floats
     """``(m,)``: the product of how near it is to each near pair, 0 to 1; 1 where there are none."""
     shares: Floats
-    """``(m, e + g)``: of each pair alone, its probability or its nearness."""
+    """``(m, e + g)``: of each pair alone, its probability or its nearness; where a judge was asked, ``(m, e + g + 1)``,
+    what he said."""
 
 
 class Filled(NamedTuple):
@@ -109,24 +125,44 @@ class Filled(NamedTuple):
     """``(m, c)``: that it is in the record."""
 
 
-def find(codes: Codes, places: Places, asked: Asked, algebra: Algebra, most: int = MOST) -> Matches:
+def find(
+    codes: Codes, places: Places, asked: Asked, algebra: Algebra, most: int = MOST, judge: Judge | None = None
+) -> Matches:
     """Find the records that match.
 
-    Where more than `most` match equally, those are a sample: the last ones, and others evenly spaced.
+    Where more than `most` match equally, those are a sample: the last ones, and others evenly spaced. Where fillers of
+    near pairs are known, no more are found than can be compared with them.
 
     Args:
         places: ``(v,) int64``, ascending: the records that are looked through; no other is even touched much.
         most: at most so many are found.
+        judge: asked about those that may have the exact pairs, where something is near that no pair tells.
     """
     queries = np.concatenate([asked.exact, asked.near])
+    judged, looked = None, len(places)
     if len(places) > max(_STAGED, most):
-        places = _promising(codes, places, asked, queries, algebra, most)
+        places, judged = _promising(codes, places, asked, queries, algebra, most, judge)
+    elif judge is not None:
+        judged = judge(places)
     distances = codes.distances(places, queries, algebra)
-    shares = _shares(distances, codes.pairs[places], codes.dimensions, asked)
+    noise = _NOISE if asked.graded else _noise(looked)  # of fillers that are known, it is decoded how near they are
+    shares = _shares(distances, codes.pairs[places], codes.dimensions, asked, noise)
+    if judged is not None:
+        shares = np.concatenate([shares, judged[:, None]], axis=1)
     exact = len(asked.exact)
-    probability, nearness = shares[:, :exact].prod(axis=1), shares[:, exact:].prod(axis=1)
-    order = np.lexsort((-places, -np.round(probability * nearness, 6)))[:most]
-    return Matches(places[order], probability[order], nearness[order], shares[order])
+    if asked.graded:
+        order = _best_first(places, shares)
+        order = order[shares[order, :exact].prod(axis=1) > _UNLIKELY][: min(most, _GRADED)]
+        places, shares = places[order], shares[order]
+        _, errors = likeness(distances[order, :0], codes.pairs[places], codes.dimensions)
+        least = _noise(looked) * float(np.median(errors)) if len(places) else 0.0
+        whole, pairs = codes.whole(places), codes.pairs[places]
+        for one in asked.graded:
+            near = asked.near[one.column]
+            shares[:, exact + one.column] = nearness(whole, pairs, near, one, least, algebra)
+    order = _best_first(places, shares)[:most]
+    places, shares = places[order], shares[order]
+    return Matches(places, shares[:, :exact].prod(axis=1), shares[:, exact:].prod(axis=1), shares)
 
 
 def fill(
@@ -155,6 +191,10 @@ def fill(
     looked = places[: max(8, _WORK // count)]
     measured = algebra.distances(heads, codes.head[looked])
     possible = np.asarray((measured <= _farthest(codes.pairs[looked], 64 * first)).any(axis=1), np.bool_)
+    if np.count_nonzero(possible) * len(places) > _WORK:  # a quarter of the bits says little of long records
+        which = np.flatnonzero(possible)
+        measured = algebra.distances(candidates[which], codes.whole(looked))
+        possible[which] = (measured <= _farthest(codes.pairs[looked], codes.dimensions)).any(axis=1)
     if proposed is not None:
         possible[proposed] = True
     which = np.flatnonzero(possible & (priors > 0))
@@ -164,7 +204,13 @@ def fill(
     return Filled(which, judged)
 
 
-def kernel(matches: Matches) -> Floats:
+def likenesses(codes: Codes, places: Places, asked: Asked, algebra: Algebra) -> Floats:
+    """Of each pair alone how probable it is in some records, or how near they are to it: ``(m, e + g)``."""
+    queries = np.concatenate([asked.exact, asked.near])
+    return _shares(codes.distances(places, queries, algebra), codes.pairs[places], codes.dimensions, asked)
+
+
+def kernel(matches: Matches, temperature: float = TEMPERATURE) -> Floats:
     """The probability of each match that it is meant: what it has all of, less as others are nearer than it.
 
     With nothing near in the pattern, it is `Matches.probability`.
@@ -172,17 +218,8 @@ def kernel(matches: Matches) -> Floats:
     likely = matches.probability > 0.5
     best = matches.nearness[likely].max(initial=0.0) or matches.nearness.max(initial=0.0)
     return np.asarray(
-        matches.probability * np.exp(np.minimum(0.0, matches.nearness - best) / _TEMPERATURE) * (matches.nearness > 0)
+        matches.probability * np.exp(np.minimum(0.0, matches.nearness - best) / temperature) * (matches.nearness > 0)
     )
-
-
-def pooled(meant: Floats, filled: Filled) -> Floats:
-    """The probability of each candidate to fill the role of a record that is meant, ``(c,)``.
-
-    Args:
-        meant: ``(m,)``: of each record, that it is meant.
-    """
-    return np.asarray(counting_weights(meant) @ filled.probability)
 
 
 def spread(places: Places, most: int, last: int = 64) -> Places:
@@ -193,13 +230,25 @@ def spread(places: Places, most: int, last: int = 64) -> Places:
     return places[np.union1d(even, np.arange(len(places) - min(last, most), len(places)))]
 
 
+def _best_first(places: Places, shares: Floats) -> NDArray[np.int64]:
+    """The order of records: those first that match best; of equals the one that was kept last."""
+    return np.lexsort((-places, -np.round(shares.prod(axis=1), 6)))
+
+
 def _promising(
-    codes: Codes, places: Places, asked: Asked, queries: NDArray[np.uint64], algebra: Algebra, most: int
-) -> Places:
-    """Those that may match, by the first bits alone."""
+    codes: Codes,
+    places: Places,
+    asked: Asked,
+    queries: NDArray[np.uint64],
+    algebra: Algebra,
+    most: int,
+    judge: Judge | None,
+) -> tuple[Places, Floats | None]:
+    """Those that may match, by the first bits alone, and what the judge says of them."""
     first = codes.head.shape[1]
-    # Comparing all is faster than copying most of them.
-    if 2 * len(places) > len(codes.head):
+    if not len(queries):
+        heads = np.zeros((len(places), 0), np.int32)
+    elif 2 * len(places) > len(codes.head):  # comparing all is faster than copying most of them
         heads = algebra.distances(codes.head, np.ascontiguousarray(queries[:, :first]))
         heads = heads if len(places) == len(codes.head) else heads[places]
     else:
@@ -211,11 +260,16 @@ def _promising(
         for column in range(1, exact):  # thrice as fast as `all` along the short axis
             may &= heads[:, column] <= limits
         places, heads = places[may], heads[may]
-    if len(places) <= most or not len(asked.near):
-        return spread(places, most)
-    shares = _shares(heads, codes.pairs[places], 64 * first, asked)
-    rough = shares.prod(axis=1)
-    return np.sort(places[np.argpartition(-rough, most)[:most]])
+    judged = None if judge is None else judge(places)
+    if len(places) <= most:
+        return places, judged
+    if judged is None and not len(asked.near):
+        return spread(places, most), None
+    rough = _shares(heads, codes.pairs[places], 64 * first, asked).prod(axis=1)
+    if judged is None:
+        return np.sort(places[np.argpartition(-rough, most)[:most]]), None
+    best = np.sort(np.argpartition(-rough * judged, most)[:most])
+    return places[best], judged[best]
 
 
 def _farthest(pairs: NDArray[np.int64], dimensions: int) -> NDArray[np.int32]:
@@ -225,10 +279,33 @@ def _farthest(pairs: NDArray[np.int64], dimensions: int) -> NDArray[np.int32]:
     return table.astype(np.int32)[pairs]
 
 
-def _shares(distances: NDArray[np.int32], pairs: NDArray[np.int64], dimensions: int, asked: Asked) -> Floats:
+def _noise(looked: int) -> float:
+    """Standard errors that no record surpasses by chance, of so many: in one question of a hundred at most.
+
+    The tail of the normal law beyond z is less than exp(-z^2 / 2).
+    """
+    return math.sqrt(2 * math.log(max(1, looked) / _CHANCE))
+
+
+def _shares(
+    distances: NDArray[np.int32],
+    pairs: NDArray[np.int64],
+    dimensions: int,
+    asked: Asked,
+    noise: float = _NOISE,
+) -> Floats:
+    """Of each pair alone how probable it is, or how near.
+
+    Args:
+        noise: standard errors under which a likeness is none where it is not one of angles. Unrelated texts are a
+            little alike, and unrelated days are not.
+    """
     exact = len(asked.exact)
+    if not distances.shape[1]:
+        return np.zeros(distances.shape)
     present = presence(log_ratios(distances[:, :exact], pairs, dimensions), asked.priors)
     alike, error = likeness(distances[:, exact:], pairs, dimensions)
-    alike = np.where(alike > _NOISE * error[:, None], np.minimum(alike, 1.0), 0.0)
+    least = np.where(asked.angular, _NOISE, noise)
+    alike = np.where(alike > least * error[:, None], np.minimum(alike, 1.0), 0.0)
     alike = np.where(asked.angular, np.sin(alike * (math.pi / 2)), alike)
     return np.concatenate([present, alike], axis=1)

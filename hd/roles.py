@@ -76,7 +76,7 @@ ROLES: dict[str, Role] = {
             encoder="meaning",
             tiers=("episode", "fact"),
             decodes=False,
-            help="What it is about, by meaning.",
+            help="What it is about, by meaning and by its words.",
         ),
         Role(name="topic", encoder="symbol", tiers=("episode",), many=True, help="A key phrase of it."),
         Role(name="size", encoder="number", tiers=("episode",), help="Its length in words."),

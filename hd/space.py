@@ -16,6 +16,8 @@ from mnemic.hd.roles import ROLES, unknown_role
 __all__ = ["DIMENSIONS", "SEED_BYTES", "VERSION", "Space"]
 
 DIMENSIONS = 10_240
+_MOST_DIMENSIONS = 1 << 20
+"""128 KB a hypervector, and below 2^24, up to which float32 counts exactly."""
 SEED_BYTES = 32
 VERSION = 1
 """Of everything in this folder that decides a bit: it grows when a filler would get other bits than before."""
@@ -27,7 +29,7 @@ class Space(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     seed: bytes
     """What all codebooks follow from, 32 bytes; a secret of the mind, never stored with the hypervectors."""
     dimensions: int = DIMENSIONS
-    """Bits of a hypervector, a multiple of 64."""
+    """Bits of a hypervector, a multiple of 64; 1,048,576 at most."""
     version: int = VERSION
     """Of the encoders."""
     roles: tuple[str, ...] = msgspec.field(default_factory=lambda: tuple(ROLES))
@@ -47,6 +49,8 @@ class Space(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             raise ValueError(f"the seed of a space is {SEED_BYTES} bytes, not {len(self.seed)}")
         if self.dimensions < 64 or self.dimensions % 64:
             raise ValueError(f"a hypervector has a multiple of 64 bits, not {self.dimensions}")
+        if self.dimensions > _MOST_DIMENSIONS:
+            raise ValueError(f"a hypervector has at most {_MOST_DIMENSIONS} bits, not {self.dimensions}")
         if self.embedding < 0:
             raise ValueError(f"an embedding is not shorter than 0, and here {self.embedding}")
         for name in self.roles:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
@@ -18,7 +19,7 @@ LONGEST = 120
 
 
 class SymbolEncoder:
-    """Names whatever their case and their spaces."""
+    """Names whatever their case, their spaces, and how Unicode writes their letters (UAX #15: form C)."""
 
     match: ClassVar[Literal["exact", "near", "meaning"]] = "exact"
 
@@ -32,7 +33,7 @@ class SymbolEncoder:
         Raises:
             ValueError: there is none.
         """
-        return _some(" ".join(filler.lower().split())[-LONGEST:].strip())
+        return _some(" ".join(_composed(filler.lower()).split())[-LONGEST:].strip())
 
     def encode(self, fillers: Sequence[str]) -> NDArray[np.uint64]:
         """The hypervectors of canonical names, ``(n, space.words) uint64``."""
@@ -54,16 +55,22 @@ class PathEncoder:
         Raises:
             ValueError: there is none.
         """
-        whole = " ".join(filler.split()).replace("\\", "/")
+        whole = " ".join(_composed(filler).split()).replace("\\", "/")
         parts = [part for one in whole.split("/") if (part := one.strip()) not in ("", ".")]
         path = "/" * whole.startswith("/") + "/".join(parts)
+        parts = parts[-LONGEST:]  # more are too long in any case; one by one, a million would take hours
         while len(path) > LONGEST and len(parts) > 1:
             path = "/".join(parts := parts[1:])
-        return _some(path[-LONGEST:].strip() or whole)
+        return _some(path[-LONGEST:].strip() or whole[:1])
 
     def encode(self, fillers: Sequence[str]) -> NDArray[np.uint64]:
         """The hypervectors of canonical paths, ``(n, space.words) uint64``."""
         return _drawn(self._space, self._namespace, [filler.lower() for filler in fillers])
+
+
+def _composed(name: str) -> str:
+    """Letters with their accents as one: some file systems and keyboards take them apart."""
+    return unicodedata.normalize("NFC", name)
 
 
 def _some(name: str) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torchhd import BSCTensor  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 from mnemic.hd.algebra import nearest_items
-from mnemic.hd.batches import check_embeddings, check_normals
+from mnemic.hd.batches import check_embeddings, check_normals, check_signs
 from mnemic.hd.packing import check, check_groups, check_others, check_weights
 
 __all__ = ["TorchAlgebra", "find_device"]
@@ -142,6 +142,7 @@ class TorchAlgebra:
         laid_out = self._planes
         if laid_out is None or laid_out[0] is not planes:
             check_normals(planes)
+            check_signs(planes)
             columns = torch.from_numpy(planes.T.astype(np.float32)).to(self._device)
             self._planes = laid_out = (planes, columns)
         check_embeddings(quantised, planes, tie)

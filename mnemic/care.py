@@ -12,7 +12,7 @@ import msgspec
 from mnemic.actors.contract import Clock
 from mnemic.hooks.examine_hooks import wiring_checks
 from mnemic.mind import Mind, Progress
-from mnemic.runtime.checks import Check
+from mnemic.runtime.checks import Check, counted
 from mnemic.runtime.doctor import Mended, examine, repair
 from mnemic.runtime.encoders import encoder_from
 from mnemic.runtime.examine_capture import arrived
@@ -86,6 +86,13 @@ def care_for(
             whole.drain()
         return f"understood {again.readmitted} of the records now, and read {again.queued} transcripts again"
 
+    def bind_again() -> str:
+        with opened() as whole:
+            left = whole.bind_again(progress)
+        return (
+            f"bound them again; {counted(left, 'still fails', 'still fail')}" if left else "bound them again, all whole"
+        )
+
     def look() -> list[Check]:
         wiring = lambda: wiring_checks(home, environment, clock, arrived(home, mind, clock, keys))  # noqa: E731 - a name
         return examine(home, mind, clock, encoder_from, {"wiring": wiring}, keys)
@@ -93,5 +100,5 @@ def care_for(
     checks = look()
     if not mend:
         return Findings(checks, None)
-    mended = repair(home, mind, clock, checks, rebuild, read_again, keys)
+    mended = repair(home, mind, clock, checks, rebuild, read_again, bind_again, keys)
     return Findings(look() if mended else checks, mended)

@@ -31,6 +31,7 @@ from mnemic.interrupts import Terminated, breakable_stdin, heed_sigterm, need_st
 from mnemic.key_cli import add_key_commands
 from mnemic.move_cli import add_move_commands
 from mnemic.pause_cli import add_pause_commands
+from mnemic.reports import unread as told_unread
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.hardening import leave_no_core
 from mnemic.runtime.logs import log_to
@@ -232,6 +233,8 @@ def capture(chosen: Chosen, sources: tuple[str, ...], format_: str, scope: str |
             yield f"no meaning: {report.meaning_error}"
         if report.shape_error:
             yield f"{counted(report.unbound, 'memory waits', 'memories wait')} for their shape: {report.shape_error}"
+        if report.unread:
+            yield told_unread(report.unread)
         if report.differing:
             yield f"{report.differing} had an id that was kept before with another text; the first text stands"
         if report.malformed:

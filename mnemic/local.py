@@ -19,6 +19,7 @@ from mnemic.actors.errors import (
     NotOnRay,
     Rekeyed,
 )
+from mnemic.actors.shapes import BindMore
 from mnemic.hooks.formats import open_transcript
 from mnemic.hooks.records import read_record
 from mnemic.locking import keys_for
@@ -28,7 +29,7 @@ from mnemic.runtime.homes import MindFolder, folder_of, fork_mind, make_mind, op
 from mnemic.runtime.keyring import check_passphrase, is_locked
 from mnemic.runtime.keys import Keys, run_name
 from mnemic.runtime.reports import Observer
-from mnemic.runtime.settings import Settings, load_settings
+from mnemic.runtime.settings import Settings, load_settings, naming
 from mnemic.runtime.society import start_society
 from mnemic.runtime.store import Store
 from mnemic.runtime.supervisor import Supervisor
@@ -84,7 +85,7 @@ def open_society(
             folder, keys = found_mind(home, mind, clock, create=create, passphrase=passphrase)
         engine = make_engine(folder, keys)
         try:
-            return start_society(
+            society = start_society(
                 folder,
                 keys,
                 settings,
@@ -97,8 +98,13 @@ def open_society(
                 observer=observer,
                 fence=fence,
             )
+            if BindMore in settings.actors["binder"].takes:  # somebody's own may look by itself
+                society.tell(BindMore(opened=True))
+            return society
         except BaseException as error:
             engine.close()
+            if isinstance(error, InvalidValue):
+                raise naming(error, home / "mnemic.toml") from error
             # What opened it a moment ago: the key of now does.
             if not (tries and isinstance(error, KeyMissing | KeyMismatch | Rekeyed)):
                 raise

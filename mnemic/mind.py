@@ -55,13 +55,13 @@ from mnemic.actors.messages import (
     Take,
     Taken,
 )
-from mnemic.actors.shapes import BindPending, Bound
+from mnemic.actors.shapes import BindAgain, BindPending, Bound
 from mnemic.correcting import Correcting
 from mnemic.erasing import Erasing
 from mnemic.locking import Locking
 from mnemic.moving import Moving
 from mnemic.pausing import Pausing
-from mnemic.reports import Captured, Status
+from mnemic.reports import Captured, Status, unread
 from mnemic.runtime.meeting import Meeting, edited
 from mnemic.runtime.paths import expanded
 from mnemic.runtime.projects import clean_scope, locate
@@ -458,6 +458,34 @@ class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
             if not answer.pending:
                 return answer
 
+    def bind_first(self, more: Callable[[], bool]) -> None:
+        """Bind what is to be bound before a question is asked by shape, where no process does.
+
+        What is left then, or what goes wrong with it, is said in the answer.
+
+        Args:
+            more: asked before each bounded step whether there is time for it.
+        """
+        if self._process() is not None:
+            return
+        try:
+            while more():
+                answer = self._ask(BindPending())
+                assert isinstance(answer, Bound)
+                if not answer.pending:
+                    return
+        except MnemicError as error:
+            self._behind = [*self._behind, f"shape: {error} {error.remedy_text}"]
+
+    def bind_again(self, progress: Progress | None = None) -> int:
+        """Bind again the memories of which something could not be bound: what reads them may have been mended.
+
+        Returns of how many that is so now.
+        """
+        self._ask(BindAgain())
+        self.bind(progress)
+        return self.counts().unread
+
     def rebuild(self, *, meaning: bool = False, progress: Callable[[int, int | None], None] | None = None) -> int:
         """Make what is derived again from the log; with `meaning`, vectors too. Returns the log's highest number."""
         answer = self.society.ask(Rebuild(meaning=meaning), timeout_s=24 * 3600.0, progress=progress)
@@ -499,8 +527,11 @@ class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
             degraded.append(f"meaning: {error} {error.remedy_text}")
         if counts.pending:
             degraded.append(f"meaning: {counts.pending} memories are found by their words only so far")
-        if counts.unbound > counts.pending:  # what waits for its meaning was said
-            degraded.append(f"shape: {counts.unbound - counts.pending} memories are not found by their shape so far")
+        unbound = counts.unbound - (counts.pending if encoder else 0)  # what waits for its meaning first was said
+        if unbound > 0:
+            degraded.append(f"shape: {unbound} memories wait to be bound as they are now")
+        if counts.unread:
+            degraded.append(f"shape: {unread(counts.unread)}")
         report = self.society.report()
         degraded += [f"{actor.actor} was set aside: {actor.cause}" for actor in report.actors if actor.quarantined]
         process = self._process()
@@ -600,13 +631,15 @@ class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
             report.embedded, report.pending, report.partly = answer.done, answer.pending, answer.partly
 
     def _bind_new(self, report: Captured, wanted: bool, progress: Progress | None) -> None:
-        counts = self.counts()
-        report.bound, report.unbound = counts.bound, counts.unbound
-        if not wanted or not counts.unbound or (not report.new and self._process() is not None):
-            return
+        self._count_shape(report)
+        if not wanted or (not report.new and self._process() is not None):
+            return  # where nothing waits, the settings may have changed, which only the Binder knows
         try:
             self.bind(progress)
         except (BadInput, RuntimeFault) as error:
             report.shape_error = f"{error} {error.remedy_text}"
+        self._count_shape(report)
+
+    def _count_shape(self, report: Captured) -> None:
         counts = self.counts()
-        report.bound, report.unbound = counts.bound, counts.unbound
+        report.bound, report.unbound, report.unread = counts.bound, counts.unbound, counts.unread

@@ -28,7 +28,7 @@ from mnemic.runtime.http_face import make_app
 from mnemic.runtime.mcp_face import make_server
 from mnemic.runtime.mcp_http import McpHttp
 from mnemic.runtime.mcp_stream import McpStream
-from mnemic.runtime.meeting import PROTOCOL, Card, Meeting, settings_file
+from mnemic.runtime.meeting import PROTOCOL, Card, Meeting, edited, settings_file
 from mnemic.runtime.metrics import CONTENT_TYPE, Metrics
 from mnemic.runtime.parent import ENGINE_LOST
 from mnemic.runtime.requests import Requests
@@ -113,7 +113,9 @@ class Process:
         self._metrics = Metrics()
         self._requests = Requests(clock, self._metrics)
         self._unlocked = Unlocked(home, card.engine)
-        self._societies = Societies(home, clock, make_engine, self._metrics, self.card, self._unlocked.keys)
+        self._societies = Societies(
+            home, clock, make_engine, self._metrics, self.card, self._unlocked.keys, self._reread
+        )
         self._minds = self._societies.minds
         self._drainer = Drainer(home, self._minds, self.serving, clock, self._is_locked)
         self._events: queue.SimpleQueue[str] = queue.SimpleQueue()  # one that a signal handler may put into
@@ -218,6 +220,20 @@ class Process:
 
     def _is_locked(self, mind: str) -> bool:
         return locked_mind(self._home, mind) and self._unlocked.keys(mind) is None
+
+    def _reread(self) -> bool:
+        """Read the settings again where no mind can be opened with those of before, and the file was edited since.
+
+        Other minds that are open get them by and by. Returns whether it was edited.
+
+        Raises:
+            BadSettings, InvalidValue, ActorRefused: they cannot be used either.
+        """
+        if not edited(self._card.settings, self._home):
+            return False
+        self._societies.settings = load_settings(self._home / "mnemic.toml")
+        self._events.put("reload")
+        return True
 
     def _reload(self) -> None:
         """Read the settings again, and open all minds anew with them; bad ones change nothing, and are shown."""

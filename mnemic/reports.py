@@ -12,7 +12,7 @@ from mnemic.runtime.reports import SocietyReport
 if TYPE_CHECKING:  # whoever only captures need not load it
     from mnemic.capture_status import CaptureStatus
 
-__all__ = ["Captured", "Status"]
+__all__ = ["Captured", "Status", "unread"]
 
 
 class Captured(msgspec.Struct, kw_only=True):
@@ -54,6 +54,8 @@ class Captured(msgspec.Struct, kw_only=True):
     """Memories of the mind that are found by their shape too."""
     unbound: int = 0
     """Memories that wait for it."""
+    unread: int = 0
+    """Memories that have no shape, or one without facts, since reading or binding them failed."""
     shape_error: str | None = None
     """Why they do, where nothing could be bound."""
 
@@ -87,3 +89,12 @@ class Status(msgspec.Struct, kw_only=True):
     """What the home's process says of itself; ``None`` where the command worked alone."""
     degraded: list[str]
     """What is missing, and what that means, a sentence each."""
+
+
+def unread(number: int) -> str:
+    """What is said where something of so many memories could not be bound."""
+    return (
+        f"{number} {'memory has' if number == 1 else 'memories have'} no facts, or no shape at all, since what reads"
+        " them failed (mnemic.log or serve.log in the home says why); once it is mended, `mnemic doctor --repair` binds"
+        " them again"
+    )

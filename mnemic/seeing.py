@@ -28,6 +28,10 @@ from mnemic.verbs import Verbs
 __all__ = ["Seeing", "check_span"]
 
 
+_BEYOND = 2**63
+"""Microseconds that a column of the store has no room for: 292,000 years."""
+
+
 class Seeing(Verbs):
     """The verbs."""
 
@@ -129,11 +133,19 @@ class Seeing(Verbs):
 
 
 def check_span(since: int | None, until: int | None) -> None:
-    """Refuse a span of time that holds nothing.
+    """Refuse a span of time that holds nothing, or that no store can tell.
 
     Raises:
         InvalidValue: it is one.
     """
+    for name, at in (("since", since), ("until", until)):
+        if isinstance(at, int) and not -_BEYOND <= at < _BEYOND:
+            raise InvalidValue(
+                name=name,
+                value=at,
+                why="no time is as far from 1970 as that",
+                expected="microseconds since 1970 UTC, as `mnemic.actors.times.parse_time` gives them",
+            )
     if since is not None and until is not None and until <= since:
         raise InvalidValue(
             name="until",

@@ -23,6 +23,7 @@ __all__ = ["add_shape_commands", "answer_lines", "read_pattern"]
 
 FindScope = Callable[["Chosen", "Mind", str | None], tuple[str, str]]
 """The scope to look through, and how it was found."""
+_BIND_S = 2.0  # whoever asks waits so long at most for what is to be bound first
 _NOTHING_ASKED = (
     "Nothing is asked for: give a role, such as file=?, or --analogy A B C. What there is: mnemic shape --roles"
 )
@@ -39,7 +40,7 @@ def add_shape_commands(cli: click.Group, options: Options, clock: Clock, find_sc
 
     @cli.command()
     @click.argument("pairs", nargs=-1, metavar="ROLE=FILLER|ROLE=?...")
-    @click.option("--analogy", nargs=3, metavar="A B C", help="A is to B as C is to what?")
+    @click.option("--analogy", is_flag=True, help="Of three names A B C: A is to B as C is to what?")
     @click.option("--roles", is_flag=True, help="List what can be asked for.")
     @click.option("-k", default=None, type=int, metavar="N", help="At most so many memories, and answers a role.")
     @click.option(
@@ -55,7 +56,7 @@ def add_shape_commands(cli: click.Group, options: Options, clock: Clock, find_sc
     def shape(
         chosen: Chosen,
         pairs: tuple[str, ...],
-        analogy: tuple[str, ...] | None,
+        analogy: bool,
         roles: bool,
         k: int | None,
         scope: str | None,
@@ -69,18 +70,21 @@ def add_shape_commands(cli: click.Group, options: Options, clock: Clock, find_sc
         """
         from mnemic.runtime.shape_views import shaped_view
 
-        if roles and (pairs or analogy):
+        if roles and (pairs or analogy or {k, scope, session, since, until} != {None}):
             raise click.UsageError("--roles lists what can be asked for, and asks for nothing: give it alone")
         if roles:
             _list_roles(chosen)
             return
-        if bool(pairs) == bool(analogy):
-            both = "a pattern and --analogy are two questions: ask one of them"
-            raise click.UsageError(both if pairs else _NOTHING_ASKED)
-        pattern = read_pattern(pairs)
+        if analogy:
+            _check_names(pairs)
+        elif not pairs:
+            raise click.UsageError(_NOTHING_ASKED)
+        pattern = {} if analogy else read_pattern(pairs)
         since_us, until_us = (None if text is None else parse_time(text) for text in (since, until))
         started = clock.monotonic_s()
         with chosen.open(create=False, asking=True) as mind:
+            until_s = clock.monotonic_s() + _BIND_S
+            mind.bind_first(lambda: clock.monotonic_s() < until_s)
             scope, found = find_scope(chosen, mind, scope)
             shaped = mind.shape(
                 pattern,
@@ -89,7 +93,7 @@ def add_shape_commands(cli: click.Group, options: Options, clock: Clock, find_sc
                 session=session,
                 since=since_us,
                 until=until_us,
-                analogy=analogy or (),
+                analogy=pairs if analogy else (),
             )
             took_ms = 1e3 * (clock.monotonic_s() - started)
             view = shaped_view(shaped, strict=False, found=found, took_ms=took_ms)
@@ -103,12 +107,27 @@ def add_shape_commands(cli: click.Group, options: Options, clock: Clock, find_sc
                 looked = f"{counted(shaped.searched, 'record')} looked through"
                 yield f"{shown}, {looked} in {where} ({found}{more}), {took_ms:.0f} ms"
                 asked = [role for role, filler in pattern.items() if filler == "?"]
-                yield from answer_lines(view["answers"], asked)
+                yield from answer_lines(view["answers"], asked, [hit["id"] for hit in view["hits"]])
                 for number, hit in enumerate(view["hits"], start=1):
                     yield from hit_lines(number, hit)
                 yield from (f"degraded: {line}" for line in shaped.degraded)
 
             chosen.say(view, lines)  # before the mind is closed, which may have to wait for another process's writing
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Refuse what is no analogy.
+
+    Raises:
+        UsageError: these are not three names.
+    """
+    if len(names) == 3:
+        return
+    pairs = [name for name in names if "=" in name]
+    if len(names) - len(pairs) == 3:
+        raise click.UsageError(f"a pattern ({' '.join(pairs)[:60]}) and --analogy are two questions: ask one of them")
+    got = f"these are {len(names)}: {', '.join(names)[:60]}" if names else "none is given"
+    raise click.UsageError(f"--analogy takes three names, A is to B as C is to what?, and {got}")
 
 
 def read_pattern(pairs: Sequence[str]) -> dict[str, str]:
@@ -134,18 +153,25 @@ def read_pattern(pairs: Sequence[str]) -> dict[str, str]:
     return pattern
 
 
-def answer_lines(answers: Sequence[dict[str, Any]], asked: Sequence[str] = ()) -> Iterator[str]:
+def answer_lines(
+    answers: Sequence[dict[str, Any]], asked: Sequence[str] = (), shown: Sequence[str] = ()
+) -> Iterator[str]:
     """What fills each role, as `mnemic.runtime.shape_views.answer_view` gives it.
 
     Args:
         asked: the roles that were asked for; of one that nothing was found for, that is said.
+        shown: ids of the memories that are shown below, in order: those of them that an answer was read from are named
+            by their number. Each role is answered for itself, and the numbers tell what goes together.
     """
+    numbers = {memory: number for number, memory in enumerate(shown, start=1)}
     roles = list(dict.fromkeys([*asked, *(one["role"] for one in answers)]))
     for role in roles:
         found = [one for one in answers if one["role"] == role]
         yield f"{role}:" if found else f"{role}: nothing was found that fills it"
         for one in found:
-            read = f"read from {counted(one['support'], 'memory', 'memories')}"
+            below = sorted(numbers[memory] for memory in one["memories"] if memory in numbers)
+            which = f": {', '.join(map(str, below))}{' …' if len(below) < one['support'] else ''}" if below else ""
+            read = f"read from {counted(one['support'], 'memory', 'memories')}{which}"
             well = "" if "worked" not in one else f", things were well after it in {100 * one['worked']:.0f} %"
             yield f"  {one['confidence']:.2f}  {one['filler']}  ({read}{well})"
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from mnemic.actors.shape_asked import names, texts
 from mnemic.actors.shapes import ListRoles, RolesListed, Shape, Shaped
 from mnemic.pausing import Pausing
 from mnemic.runtime.projects import clean_scope
@@ -24,7 +25,7 @@ class Shaping(Pausing):
 
     def shape(
         self,
-        pattern: Mapping[str, str] | None = None,
+        pattern: Mapping[str, str | float] | None = None,
         k: int | None = None,
         *,
         scope: str = "*",
@@ -43,7 +44,9 @@ class Shaping(Pausing):
         See `mnemic.actors.shapes.Shape` for what each argument means; `roles` says what can be asked for.
 
         Args:
-            pattern: role to filler, or to ``?``; none where an analogy is asked.
+            pattern: role to filler, or to ``?``; none where an analogy is asked. Numbers are taken as their text, and
+                true and false as yes and no.
+            analogy: three names.
             progress: told how far the work is, where it takes long: at first, all hypervectors are loaded.
 
         Raises:
@@ -52,8 +55,8 @@ class Shaping(Pausing):
         check_span(since, until)
         answer = self._ask(
             Shape(
-                pattern=dict(pattern or {}),
-                analogy=tuple(analogy),
+                pattern=texts({} if pattern is None else pattern),
+                analogy=names(analogy),
                 k=k,
                 scope=scope if scope == "*" else clean_scope(scope),
                 session=session,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mnemic.actors.contract import Clock
-from mnemic.actors.errors import MnemicError, ModelError
+from mnemic.actors.errors import ActorRefused, InvalidValue, MnemicError, ModelError
 from mnemic.actors.messages import Count, Counts, NameEncoder
 from mnemic.local import MakeEngine, open_society
 from mnemic.mind import Mind
@@ -19,6 +19,7 @@ from mnemic.minds import Minds
 from mnemic.runtime.keys import Keys
 from mnemic.runtime.metrics import Metrics
 from mnemic.runtime.settings import load_settings
+from mnemic.runtime.supervisor import Supervisor
 
 __all__ = ["Societies"]
 
@@ -39,6 +40,7 @@ class Societies:
         metrics: Metrics,
         card: Callable[[], dict[str, Any]],
         held: Callable[[str], Keys | None] = lambda name: None,
+        reread: Callable[[], bool] = lambda: False,
     ) -> None:
         """Start none yet.
 
@@ -47,6 +49,7 @@ class Societies:
             metrics: counts what the actors do, and shows how they are.
             card: what the process says of itself.
             held: the keys of a mind that somebody unlocked.
+            reread: takes the settings from the file anew, if that was edited since; says whether it was.
 
         Raises:
             BadSettings, InvalidValue, ActorRefused: the home's settings are wrong.
@@ -57,6 +60,7 @@ class Societies:
         self._metrics = metrics
         self._card = card
         self._held = held
+        self._reread = reread
         self._quiet: dict[str, int] = {}  # those that want to do nothing more, and how many requests each had by then
         self._kept: dict[str, int] = {}  # those of them that stay open with something to embed; not looked at again
         self.settings = load_settings(home / "mnemic.toml")
@@ -70,17 +74,12 @@ class Societies:
         return all(quiet.get(name) == mind.society.report().requests for name, mind in self.minds.open_ones().items())
 
     def _open(self, name: str, create: bool) -> Mind:
-        supervisor = open_society(
-            self._home,
-            name,
-            self._make_engine,
-            clock=self._clock,
-            create=create,
-            settings=self.settings,
-            observer=self._metrics,
-            fence=_FENCE,
-            held=lambda: self._held(name),
-        )
+        try:
+            supervisor = self._start(name, create)
+        except (InvalidValue, ActorRefused):
+            if not self._reread():  # what was wrong in the settings may have been mended meanwhile
+                raise
+            supervisor = self._start(name, create)
         mind = Mind(supervisor, self._home, name, process=self._card)
         try:
             self._metrics.show(name, supervisor.report)
@@ -91,6 +90,19 @@ class Societies:
             raise
         supervisor.watch(on_idle_exit=lambda: self._leave_alone(name, mind))
         return mind
+
+    def _start(self, name: str, create: bool) -> Supervisor:
+        return open_society(
+            self._home,
+            name,
+            self._make_engine,
+            clock=self._clock,
+            create=create,
+            settings=self.settings,
+            observer=self._metrics,
+            fence=_FENCE,
+            held=lambda: self._held(name),
+        )
 
     def _closed(self, name: str) -> None:
         self._metrics.hide(name)

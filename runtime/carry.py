@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import apsw
@@ -41,7 +41,7 @@ from mnemic.runtime.scope_reader import project_scope
 from mnemic.runtime.standing import replacement
 from mnemic.runtime.texts import drop_text_if_unused, keep_text, searchable
 
-__all__ = ["Carrier", "encoder_row"]
+__all__ = ["Carrier", "encoder_row", "varints"]
 
 _UNCHANGED: Carried = (None, None, False, None)
 
@@ -140,7 +140,7 @@ class Carrier:
         row = self._db.last_insert_rowid()
         self._db.execute("INSERT INTO words(rowid, text, speaker) VALUES(?, ?, ?)", (row, body, speaker))
         sizes = self._db.execute("SELECT sz FROM words_docsize WHERE id = ?", (row,)).get
-        self._db.execute("UPDATE memories SET words = ? WHERE id = ?", (_sum_of_varints(sizes), row))
+        self._db.execute("UPDATE memories SET words = ? WHERE id = ?", (sum(varints(sizes)), row))
         for type, count in change.scrubbed:
             self._db.execute("INSERT INTO scrubbed(memory, type, count) VALUES(?, ?, ?)", (row, type, count))
         self._marker.came(row)
@@ -337,14 +337,14 @@ class Carrier:
         self._db.execute("DELETE FROM meanings WHERE encoder = ? AND memory = ?", (encoder, memory))
 
 
-def _sum_of_varints(blob: bytes) -> int:
-    """How many words FTS5 counted in all columns of a row; the format of ``%_docsize`` is part of its documentation."""
-    total = value = 0
-    for byte in blob:
+def varints(sizes: bytes) -> Iterator[int]:
+    """How many words FTS5 counted in each column of a row; the format of ``%_docsize`` is part of its documentation."""
+    value = 0
+    for byte in sizes:
         value = value << 7 | byte & 0x7F
         if byte < 0x80:
-            total, value = total + value, 0
-    return total
+            yield value
+            value = 0
 
 
 def encoder_row(connection: apsw.Connection, name: EncoderName) -> int | None:

@@ -15,7 +15,8 @@ import msgspec
 
 from mnemic.actors.changes import AddCodes, AddSpace, Code, DropCodes, DropSpace
 from mnemic.runtime.carry_spool import Carried
-from mnemic.runtime.marking import Marker
+from mnemic.runtime.item_memory import ItemMemory
+from mnemic.runtime.marking import UNREAD, Marker
 
 __all__ = ["CODE_TABLES", "CodeCarrier", "newest_space"]
 
@@ -31,6 +32,7 @@ class CodeCarrier:
     def __init__(self, connection: apsw.Connection, marker: Marker) -> None:
         self._db = connection
         self._marker = marker
+        self._items = ItemMemory(connection)
         self.hands: dict[type, Callable[[Any, int], Carried]] = {
             AddSpace: self._add_space,
             DropSpace: self._drop_space,
@@ -86,13 +88,18 @@ class CodeCarrier:
             what = f"{len(items)} lists of records and {len(change.codes)} bytes"
             raise ValueError(f"{what} are not {len(change.memories)} and {count} hypervectors of {size} bytes")
         kept: list[bytes] = []
+        unread = frozenset(change.unread)
         stop = 0
         for memory, records in zip(change.memories, items, strict=True):
             start, stop = stop, stop + size * len(records)
             row = self._waiting(memory)
             if row is None:  # erased or forgotten meanwhile, or bound by another process
                 continue
-            self._db.execute("DELETE FROM unbound WHERE memory = ? AND marked <= ?", (row, change.seq))
+            done = (row, change.seq)
+            if memory in unread:
+                self._db.execute(f"UPDATE unbound SET encoder = {UNREAD} WHERE memory = ? AND marked <= ?", done)
+            else:
+                self._db.execute("DELETE FROM unbound WHERE memory = ? AND marked <= ?", done)
             if self._same(newest, row, records, change.codes[start:stop]):
                 continue
             kept.append(memory)
@@ -103,7 +110,7 @@ class CodeCarrier:
                     "INSERT INTO codes(space, memory, tier, pairs, code) VALUES(?, ?, ?, ?, ?)",
                     (newest, row, record.tier, record.pairs, code),
                 )
-            self._keep_fillers(row, {filler for record in records for filler in record.fillers})
+            self._items.keep(row, {filler for record in records for filler in record.fillers})
         if not kept:
             return _UNCHANGED
         return None, DropCodes(memories=tuple(kept)), True, None
@@ -115,20 +122,6 @@ class CodeCarrier:
         ).fetchall()
         kept = b"".join(code for _, _, _, code in had)
         return kept == codes and [(space, one.tier, one.pairs) for one in records] == [one[:3] for one in had]
-
-    def _keep_fillers(self, row: int, fillers: set[tuple[str, str]]) -> None:
-        """Have the item memory know what a memory has, and no more."""
-        has: set[int] = set()
-        for role, filler in sorted(fillers):
-            self._db.execute("INSERT OR IGNORE INTO fillers(role, filler) VALUES(?, ?)", (role, filler))
-            number = self._db.execute("SELECT id FROM fillers WHERE role = ? AND filler = ?", (role, filler)).get
-            self._db.execute("INSERT OR IGNORE INTO bound(memory, filler) VALUES(?, ?)", (row, number))
-            has.add(int(number))
-        had: list[Any] = self._db.execute("SELECT filler FROM bound WHERE memory = ?", (row,)).fetchall()
-        gone = [int(one) for (one,) in had if one not in has]
-        for one in gone:
-            self._db.execute("DELETE FROM bound WHERE memory = ? AND filler = ?", (row, one))
-        self._marker.drop_fillers(gone)
 
     def _drop_codes(self, change: DropCodes, at: int) -> Carried:
         for memory in change.memories:

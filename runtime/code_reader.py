@@ -11,17 +11,16 @@ from abc import abstractmethod
 from typing import Any
 
 import apsw
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.actors.changes import EncoderName
 from mnemic.actors.messages import Memory
-from mnemic.actors.snapshot import CodeBlock, Neighbour, SpaceRow, Unbound
-from mnemic.runtime.carry import encoder_row
+from mnemic.actors.snapshot import NEAR_CALLS, CodeBlock, Neighbour, SpaceRow, Unbound
+from mnemic.runtime.carry import encoder_row, varints
 from mnemic.runtime.carry_codes import newest_space
-from mnemic.runtime.marking import NEAR_CALLS, speakers
-from mnemic.runtime.texts import load_text
+from mnemic.runtime.marking import UNREAD, speakers
+from mnemic.runtime.seen_reader import text_start
 
 __all__ = ["CodeReading"]
 
@@ -39,7 +38,7 @@ class CodeReading:
     _db: apsw.Connection
 
     @abstractmethod
-    def _record(self, row: int) -> Memory: ...
+    def _record(self, row: int, text_bytes: int | None = None) -> Memory: ...
 
     def space(self) -> SpaceRow | None:
         newest = newest_space(self._db)
@@ -82,9 +81,7 @@ class CodeReading:
         return [
             (str(filler), int(count))
             for filler, count in self._db.execute(
-                "SELECT f.filler, count(*) FROM fillers f JOIN bound b ON b.filler = f.id WHERE f.role = ?"
-                " GROUP BY f.id ORDER BY count(*) DESC, f.filler",
-                (role,),
+                "SELECT filler, memories FROM fillers WHERE role = ? ORDER BY memories DESC, filler", (role,)
             )
         ]
 
@@ -100,23 +97,37 @@ class CodeReading:
         return int(bound), int(pending)
 
     def waiting(self) -> int:
-        return int(self._db.execute("SELECT count(*) FROM unbound").get)
+        return int(self._db.execute("SELECT count(*) FROM unbound WHERE encoder != ?", (UNREAD,)).get)
+
+    def unread(self, encoder: EncoderName | None, after_row: int, limit: int, text_bytes: int) -> list[Unbound]:
+        return self._among("u.encoder = ?", (UNREAD,), encoder, after_row, limit, text_bytes)
 
     def unbound(
         self, encoder: EncoderName | None, waiting: bool, after_row: int, limit: int, text_bytes: int
     ) -> list[Unbound]:
         condition, values = self._waits(encoder, waiting)
+        return self._among(condition, values, encoder, after_row, limit, text_bytes)
+
+    def _among(
+        self,
+        condition: str,
+        values: tuple[int, ...],
+        encoder: EncoderName | None,
+        after_row: int,
+        limit: int,
+        text_bytes: int,
+    ) -> list[Unbound]:
         rows: list[Any] = self._db.execute(
             f"SELECT u.memory FROM unbound u WHERE {condition} AND u.memory > ? ORDER BY u.memory LIMIT ?",
             (*values, after_row, limit),
         ).fetchall()
         batch = _Batch(self._db, 0 if encoder is None else encoder_row(self._db, encoder) or 0)
-        return [batch.unbound(row, self._record(row), text_bytes) for (row,) in rows]
+        return [batch.unbound(row, self._record(row, text_bytes)) for (row,) in rows]
 
     def _waits(self, encoder: EncoderName | None, waiting: bool) -> tuple[str, tuple[int, ...]]:
         """Which of those that are to be bound can be; only what is not forgotten is to be."""
         if not waiting:
-            return "1", ()
+            return "u.encoder != ?", (UNREAD,)
         number = None if encoder is None else encoder_row(self._db, encoder)
         return ("0", ()) if number is None else ("u.encoder = ?", (number,))
 
@@ -131,15 +142,13 @@ class _Batch:
         self._calls: dict[int, Neighbour] = {}
         self._speakers: dict[int, list[str]] = {}
 
-    def unbound(self, row: int, memory: Memory, text_bytes: int) -> Unbound:
-        session, words, at = next(
-            self._db.execute(f"SELECT m.session, m.words, {_WHEN} FROM memories m WHERE m.id = ?", (row,))
-        )
+    def unbound(self, row: int, memory: Memory) -> Unbound:
+        session, at = next(self._db.execute(f"SELECT m.session, {_WHEN} FROM memories m WHERE m.id = ?", (row,)))
         is_call = memory.kind in ("tool_call", "tool_result")
         return Unbound(
             row=row,
-            memory=msgspec.structs.replace(memory, text=_beginning(memory.text, text_bytes)),
-            words=words,
+            memory=memory,
+            words=self._words(row),
             meaning=self._mean(row),
             previous=self._mean(self._turn(session, at, row, "before")),
             next=self._mean(self._turn(session, at, row, "after")) if memory.kind == "turn" else b"",
@@ -147,6 +156,17 @@ class _Batch:
             before=self._near(session, at, row, "before") if is_call else (),
             after=self._near(session, at, row, "after") if is_call else (),
         )
+
+    def _words(self, row: int) -> int:
+        """Words of the text alone: what is kept beside a memory counts its speaker's name too.
+
+        FTS5 keeps how many there are in each column. Where the index has lost a memory, which the doctor tells, it is
+        what was counted when the memory came.
+        """
+        sizes = self._db.execute("SELECT sz FROM words_docsize WHERE id = ?", (row,)).get
+        if sizes is None:
+            return int(self._db.execute("SELECT words FROM memories WHERE id = ?", (row,)).get)
+        return next(varints(sizes))
 
     def _others(self, session: int, speaker: str | None) -> tuple[str, ...]:
         if session not in self._speakers:
@@ -182,7 +202,7 @@ class _Batch:
                 tool=tool,
                 outcome=outcome,
                 files=tuple(json.loads(files)),
-                text=_beginning(load_text(self._db, text), _CALL_BYTES),
+                text=text_start(self._db, text, _CALL_BYTES)[0],
             )
         return self._calls[row]
 
@@ -191,7 +211,7 @@ class _Batch:
         if row not in self._means:
             assert row is not None
             found: list[Any] = self._db.execute(
-                "SELECT id FROM windows WHERE encoder = ? AND memory = ?", (self._encoder, row)
+                "SELECT id FROM windows WHERE encoder = ? AND memory = ? ORDER BY id", (self._encoder, row)
             ).fetchall()
             one = f"SELECT embedding FROM vectors_{self._encoder} WHERE rowid = ?"
             vectors = [np.frombuffer(self._db.execute(one, (window,)).get, "<f4") for (window,) in found]
@@ -205,12 +225,3 @@ def _mean_of(vectors: list[NDArray[np.float32]]) -> NDArray[np.float32]:
     for vector in vectors:
         total += vector
     return (total / len(vectors)).astype(np.float32)
-
-
-def _beginning(text: bytes, limit: int) -> bytes:
-    """So many bytes of a text, or fewer: no character is cut."""
-    if len(text) <= limit:
-        return text
-    while limit and text[limit] & 0xC0 == 0x80:
-        limit -= 1
-    return text[:limit]

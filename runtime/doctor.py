@@ -26,6 +26,7 @@ from mnemic.runtime import (
 from mnemic.runtime.checks import Check, guarded
 from mnemic.runtime.examine_machine import LoadEncoder
 from mnemic.runtime.keys import Keys
+from mnemic.runtime.settings import load_settings
 
 __all__ = ["Check", "Mended", "examine", "repair"]
 
@@ -87,7 +88,7 @@ def examine(
         folder, keys = unlocked
         waiting = lambda: examine_mind.waiting(folder, keys)  # noqa: E731 - a name for what is asked again and again
         look("meaning", examine_society.meaning, waiting, served is not None, able)
-        look("shape", examine_shape.shape, folder, keys, able)
+        look("shape", lambda: examine_shape.shape(folder, keys, able, load_settings(home / "mnemic.toml")))
         look("capture", examine_capture.capture, folder, keys, clock, serving=served is not None)
     for name, one in looks.items():
         look(name, one)
@@ -101,6 +102,7 @@ def repair(
     checks: Iterable[Check],
     rebuild: Callable[[], object],
     read_again: Callable[[], str],
+    bind_again: Callable[[], str],
     keys: Keys | None = None,
 ) -> list[Mended]:
     """Mend what can be mended without losing anything; one repair that fails keeps no other from being tried.
@@ -109,6 +111,7 @@ def repair(
         checks: what was seen.
         rebuild: makes the word index again from the log, by way of the home's process where one serves.
         read_again: tries again what could not be understood, in the same way; says what came of it.
+        bind_again: binds again that of which something could not be bound, and says what came of it.
         keys: of a mind that is locked, where somebody said its passphrase.
     """
 
@@ -129,6 +132,7 @@ def repair(
         "words": words,
         "records": read_again,
         "transcripts": read_again,
+        "shape": bind_again,
         "wal": lambda: examine_mind.checkpoint(home, mind, keys),
         "actors": lambda: asked("release"),
         "letters": lambda: asked("replay"),

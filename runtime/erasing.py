@@ -23,7 +23,7 @@ from mnemic.runtime.carry import Carrier
 from mnemic.runtime.carry_erased import words_mark
 from mnemic.runtime.homes import MindFolder
 from mnemic.runtime.keys import Keys
-from mnemic.runtime.marking import Marker
+from mnemic.runtime.marking import Marker, speakers
 from mnemic.runtime.opener import Opener
 from mnemic.runtime.relogging import Gone, Healed, forget_answers, reasons, recorded, relog, scoped
 from mnemic.runtime.runs import quoting
@@ -307,14 +307,21 @@ class _Erasing:
         marker = Marker(self._db)
         rows = self._ones("SELECT row FROM gone")
         others = {other for row in rows for other in marker.around(row)}
+        sessions = self._ones("SELECT DISTINCT m.session FROM gone g JOIN memories m ON m.id = g.row")
+        named = {session: speakers(self._db, session) for session in sessions}
         for row in rows:
             marker.goes(row)
+        self._db.execute("UPDATE memories SET retired_at = coalesce(retired_at, 0) WHERE id IN (SELECT row FROM gone)")
+        for session in sessions:  # records name those who are spoken to: whoever says nothing any more is not
+            if speakers(self._db, session) != named[session]:
+                others.update(self._ones(f"SELECT id FROM memories WHERE session = {session} AND retired_at IS NULL"))
         stale = (  # what waits may have been bound when it still stood beside it
             "SELECT u.memory FROM unbound u JOIN memories m ON m.id = u.memory WHERE m.session IN"
             " (SELECT g.session FROM gone JOIN memories g ON g.id = gone.row)"
         )
         for row in others.union(self._ones(stale)).difference(rows):
             marker.drop_codes(row)
+            marker.again(row)
         self._db.execute("DELETE FROM unbound WHERE memory IN (SELECT row FROM gone)")
         self._db.execute("UPDATE unbound SET marked = 0")  # no row of the log will come for it
 

@@ -58,7 +58,7 @@ class MindPort(Protocol):
 
     def shape(
         self,
-        pattern: Mapping[str, str] | None = None,
+        pattern: Mapping[str, str | float] | None = None,
         k: int | None = None,
         *,
         scope: str = "*",

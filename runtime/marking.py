@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
 
 import apsw
 
-__all__ = ["NEAR_CALLS", "SPEAKERS", "Marker", "speakers"]
+from mnemic.actors.snapshot import NEAR_CALLS
+from mnemic.runtime.item_memory import ItemMemory
 
-NEAR_CALLS = 8
-"""So many calls and results of tools on each side are read for a step."""
+__all__ = ["SPEAKERS", "UNREAD", "Marker", "speakers"]
+
 SPEAKERS = 4
 """So many names of a session's speakers are looked at, the first by the alphabet: three, and a memory's own."""
+
+UNREAD = -1
+"""In place of an encoder's number: something of this memory could not be bound, and it waits until it is marked again,
+because of what it says or stands beside, or since somebody asks for it."""
 
 _TOOLS = "('tool_call', 'tool_result')"
 _WHEN = "coalesce(m.said_at, m.recorded_at)"
@@ -32,6 +36,7 @@ class Marker:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._db = connection
+        self._items = ItemMemory(connection)
         self._marked: int | None = None
 
     def begins(self) -> None:
@@ -81,21 +86,12 @@ class Marker:
     def drop_codes(self, row: int) -> None:
         """Drop what was bound of a memory, and the fillers that no other one has."""
         self._db.execute("DELETE FROM codes WHERE memory = ?", (row,))
-        had: list[Any] = self._db.execute("SELECT filler FROM bound WHERE memory = ?", (row,)).fetchall()
-        self._db.execute("DELETE FROM bound WHERE memory = ?", (row,))
-        self.drop_fillers(filler for (filler,) in had)
-
-    def drop_fillers(self, fillers: Iterable[int]) -> None:
-        """Drop those of some fillers that no memory has any more."""
-        for filler in fillers:
-            self._db.execute(
-                "DELETE FROM fillers WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM bound WHERE filler = ?1)", (filler,)
-            )
+        self._items.drop(row)
 
     # --- who is read for whom ----------------------------------------------------------------------------------------
 
     def around(self, row: int) -> set[int]:
-        """The memories, not forgotten, whose records say something of another one."""
+        """The memories, not forgotten, whose records say something of another one because of their place beside it."""
         return (self._beside(row) | self._near(row)) - {row}
 
     def _beside(self, row: int) -> set[int]:

@@ -12,10 +12,11 @@ import json
 import logging
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict, TypeVar
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
+from pydantic import BeforeValidator
 
 from mnemic.actors.alike import Similar
 from mnemic.actors.changes import Part
@@ -23,7 +24,11 @@ from mnemic.actors.contract import Clock
 from mnemic.actors.errors import BadInput, InvalidValue, MnemicError, SwitchedOff
 from mnemic.actors.events import DEFAULT_KINDS
 from mnemic.actors.messages import Memory
+from mnemic.actors.patterns import read as read_pattern
+from mnemic.actors.shape_asked import check, texts
+from mnemic.actors.shapes import Shape
 from mnemic.actors.times import parse_time, to_iso
+from mnemic.hd.roles import ROLES
 from mnemic.runtime.face import Door, MindPort, Minds, work
 from mnemic.runtime.mcp_tools import ADDS, HIDES, READS, sentences, tool
 from mnemic.runtime.projects import NO_PLACE
@@ -166,7 +171,10 @@ def make_server(minds: Minds, door: Door, clock: Clock, version: str) -> MCPServ
         return await answer("memory_recall", recall, context)
 
     async def memory_shape(
-        context: Context[Any, Any], pattern: dict[str, str], k: int | None = None, scope: str | None = None
+        context: Context[Any, Any],
+        pattern: Annotated[dict[str, str], BeforeValidator(texts)],
+        k: int | None = None,
+        scope: str | None = None,
     ) -> _Shaped:
         """Find memories by structure. pattern: roles to fillers, ? asks: {tool: pytest, about: login, file: ?},
         {after: edit, then: ?}.
@@ -176,6 +184,8 @@ def make_server(minds: Minds, door: Door, clock: Clock, version: str) -> MCPServ
         def shape(mind: MindPort, caller: Caller, progress: Progress | None) -> _Shaped:
             path, found, unknown = _scope(mind, caller, scope)
             if unknown is not None:
+                check(Shape(pattern=pattern, k=k))
+                read_pattern(pattern, tuple(ROLES), None)
                 nothing = _nothing(path, found, unknown, 1e3 * (clock.monotonic_s() - started))
                 return nothing | {"answers": []}  # type: ignore[return-value]
             shaped = mind.shape(

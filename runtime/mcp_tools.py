@@ -48,8 +48,8 @@ class _Tool(Tool):
 def tool(verb: Callable[..., Awaitable[Any]], annotations: ToolAnnotations) -> Tool:
     """A tool of the function's name; its docstring is the description."""
     made = _Tool.from_function(verb, description=" ".join((verb.__doc__ or "").split()), annotations=annotations)
-    made.parameters = {**_slim(made.parameters), "additionalProperties": False}
-    made.fn_metadata.output_schema = _named(_slim(made.fn_metadata.output_schema))
+    made.parameters = _slim(made.parameters)  # that nothing else is taken is told to who tries, and not in each session
+    made.fn_metadata.output_schema = _named(made.fn_metadata.output_schema or {})
     return made
 
 
@@ -75,14 +75,9 @@ def _slim(schema: Any) -> Any:
     return slim | kinds[0] if len(kinds) == 1 else slim | ({"anyOf": kinds} if kinds else {})
 
 
-def _named(schema: Any) -> Any:
-    """An answer's schema: what is in it by name, and which of that are lists; a value tells the rest itself."""
-    if "properties" not in schema:
-        return schema
-    lists = {"array": {"type": "array"}}
-    return {"properties": {name: lists.get(part.get("type"), {}) for name, part in schema["properties"].items()}} | {
-        "type": "object"
-    }
+def _named(schema: dict[str, Any]) -> dict[str, Any]:
+    """An answer's schema: what is always in it, by name; a value tells the rest itself."""
+    return {"type": "object"} | ({"required": schema["required"]} if "required" in schema else {})
 
 
 def _failed(error: MnemicError) -> CallToolResult:

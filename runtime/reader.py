@@ -23,9 +23,10 @@ from mnemic.runtime.capture_reader import CaptureReading
 from mnemic.runtime.carry import encoder_row
 from mnemic.runtime.code_reader import CodeReading
 from mnemic.runtime.keys import Keys
+from mnemic.runtime.marking import UNREAD
 from mnemic.runtime.schema import STEMMER, WORDS, check_schema, connect, translated
 from mnemic.runtime.scope_reader import ScopeReading
-from mnemic.runtime.seen_reader import SeenReading
+from mnemic.runtime.seen_reader import SeenReading, text_start
 from mnemic.runtime.selecting import SelectionReading
 from mnemic.runtime.shown_reader import shown
 from mnemic.runtime.standing import replaced, replacement
@@ -128,8 +129,8 @@ class StoreSnapshot(CaptureReading, BriefReading, CodeReading, ScopeReading, See
             "SELECT id, memory, start FROM windows WHERE encoder = ? AND id > ? ORDER BY id", (number, after_window)
         ).fetchall()
         # sqlite-vec scans all rows for a range of them; beyond a tenth of all, that is faster than one by one.
-        total = int(self._db.execute("SELECT count(*) FROM windows WHERE encoder = ?", (number,)).get)
-        if len(found) > total // 10:
+        count = "SELECT count(*) FROM windows WHERE encoder = ?"
+        if found and len(found) > int(self._db.execute(count, (number,)).get) // 10:  # to count takes long, too
             rows: list[Any] = self._db.execute(f"SELECT rowid, embedding FROM vectors_{number}").fetchall()
             kept = dict(rows)
             blobs = [kept[window] for window, _, _ in found]
@@ -152,6 +153,12 @@ class StoreSnapshot(CaptureReading, BriefReading, CodeReading, ScopeReading, See
         ).fetchall()
         row, count = _columns(found, 2)
         return Postings(row, count.astype(np.float32))
+
+    def times_written(self, stem: str, most: int) -> int:
+        found = self._db.execute(
+            "SELECT count(*) FROM (SELECT 1 FROM word_instances WHERE term = ? LIMIT ?)", (stem, most)
+        )
+        return int(found.get)
 
     def records(self, rows: Sequence[int]) -> list[Memory]:
         return [self._record(row) for row in rows]
@@ -207,6 +214,7 @@ class StoreSnapshot(CaptureReading, BriefReading, CodeReading, ScopeReading, See
             partly=partly,
             bound=bound,
             unbound=unbound,
+            unread=int(self._db.execute("SELECT count(*) FROM unbound WHERE encoder = ?", (UNREAD,)).get),
             scopes=tuple(ScopeCount(path=path, found=found, memories=count) for path, found, count in scopes),
             kinds=dict(self._db.execute("SELECT kind, count(*) FROM memories GROUP BY kind ORDER BY kind")),
         )
@@ -223,7 +231,8 @@ class StoreSnapshot(CaptureReading, BriefReading, CodeReading, ScopeReading, See
         )
         return int(whole - less), int(partly - less_partly)
 
-    def _record(self, row: int) -> Memory:
+    def _record(self, row: int, text_bytes: int | None = None) -> Memory:
+        """A memory; with `text_bytes` no more of a longer text than so much of its start."""
         found: Any = next(
             self._db.execute(
                 "SELECT m.uuid, m.source_id, m.text, s.assistant, s.name, c.path, c.found, m.kind, m.role, m.speaker,"
@@ -234,10 +243,11 @@ class StoreSnapshot(CaptureReading, BriefReading, CodeReading, ScopeReading, See
             )
         )
         newer = replacement(self._db, row)
+        text = load_text(self._db, found[2]) if text_bytes is None else text_start(self._db, found[2], text_bytes)[0]
         return Memory(
             id=found[0],
             source_id=found[1],
-            text=load_text(self._db, found[2]),
+            text=text,
             assistant=found[3],
             session=found[4],
             scope=found[5],

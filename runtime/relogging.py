@@ -236,7 +236,8 @@ class _Relogging:
         kept = self._left(inverse.memories) if isinstance(inverse, DropCodes) else ()
         if not left or not kept:
             return Blank(), None, None
-        return msgspec.structs.replace(change, memories=left), _encode(DropCodes(memories=kept)), row[2]
+        after = msgspec.structs.replace(change, memories=left, unread=self._left(change.unread))
+        return after, _encode(DropCodes(memories=kept)), row[2]
 
     def _recall(self, row: Row) -> Row:
         change: RecordRecall = row[0]

@@ -175,11 +175,9 @@ CREATE TABLE codes(
 CREATE INDEX codes_memory ON codes(memory);
 CREATE INDEX codes_tier ON codes(space, tier, id);
 CREATE TABLE fillers(
-  id INTEGER PRIMARY KEY, role TEXT NOT NULL, filler TEXT NOT NULL, UNIQUE(role, filler)) STRICT;
-CREATE TABLE bound(
-  memory INTEGER NOT NULL REFERENCES memories(id), filler INTEGER NOT NULL REFERENCES fillers(id),
-  PRIMARY KEY(memory, filler)) STRICT, WITHOUT ROWID;
-CREATE INDEX bound_filler ON bound(filler);
+  id INTEGER PRIMARY KEY, role TEXT NOT NULL, filler TEXT NOT NULL, memories INTEGER NOT NULL, UNIQUE(role, filler))
+  STRICT;
+CREATE TABLE bound(memory INTEGER PRIMARY KEY REFERENCES memories(id), fillers TEXT NOT NULL) STRICT;
 CREATE TABLE unbound(
   memory INTEGER PRIMARY KEY REFERENCES memories(id), marked INTEGER NOT NULL, encoder INTEGER NOT NULL) STRICT;
 CREATE INDEX unbound_encoder ON unbound(encoder, memory);

@@ -19,7 +19,16 @@ from mnemic.algorithms.scan import backend
 from mnemic.runtime import idleness
 from mnemic.runtime.plugins import BUILT_IN, SLOTS, load_actors
 
-__all__ = ["TABLE", "Settings", "as_markdown", "check_instructions", "load_settings", "model_folder", "unknown_names"]
+__all__ = [
+    "TABLE",
+    "Settings",
+    "as_markdown",
+    "check_instructions",
+    "load_settings",
+    "model_folder",
+    "naming",
+    "unknown_names",
+]
 
 _RUNTIME = (
     Setting("runtime.ask_timeout_s", 60.0, "seconds", "How long a face waits for one answer.", 0.1),
@@ -104,6 +113,14 @@ def check_instructions() -> None:
         raise BadInstructions(what=what, usable=usable) from error
 
 
+def naming(error: InvalidValue, path: Path) -> InvalidValue:
+    """The same error of a setting that only its actor could see, with the file that holds it; another one as it is."""
+    name = error.operands.get("name")
+    if type(error) is not InvalidValue or name not in {setting.name for setting in TABLE}:
+        return error
+    return InvalidValue(**(error.operands | {"name": f"{name} in {path}"}))
+
+
 def unknown_names(path: Path) -> list[str]:
     """The names in a file of settings that no setting has, in the order in which they stand there.
 
@@ -178,6 +195,10 @@ def _checked(setting: Setting, value: Any, path: Path) -> Any:
         why = f"it is no {kind.__name__}"
     elif setting.minimum is not None and not value >= setting.minimum:  # nan is not
         why = f"it is not {setting.minimum:g} or more"
+    elif setting.maximum is not None and value > setting.maximum:
+        why, expected = f"it is more than {setting.maximum:,.12g}", f"{setting.maximum:.12g} at most, {expected}"
+    elif setting.multiple > 1 and value % setting.multiple:
+        why = f"it is no multiple of {setting.multiple}"
     elif setting.choices and value not in setting.choices:
         why, expected = "there is no such one", f"one of {', '.join(map(repr, setting.choices))}"
     else:
@@ -187,7 +208,8 @@ def _checked(setting: Setting, value: Any, path: Path) -> Any:
 
 def _listed(setting: Setting, value: Any, path: Path) -> tuple[str, ...]:
     """A list of texts, each of them one that the setting takes."""
-    expected = f"a list such as {list(setting.choices) or ['work/*', '~/notes']!r}"
+    such = [value] if isinstance(value, str) and value.strip() and not setting.choices else setting.choices
+    expected = f"a list such as {list(such or setting.default) or ['work/*', '~/notes']!r}"
     if not isinstance(value, list):
         why = "it is no list"
     elif not all(isinstance(one, str) and one.strip() for one in value):

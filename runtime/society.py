@@ -194,16 +194,27 @@ def _extractor(path: str) -> Extract | None:
     """The user's own function that finds triples; ``None`` for the built-in."""
     if not path:
         return None
+    module, _, name = path.partition(":")
     try:
-        found = _function(path)
-        if not callable(found):
-            raise TypeError("it is no function")
-    except Exception as error:  # whatever a stranger's module does when it is imported
-        raise InvalidValue(
-            name="binder.extractor", value=path, why=_reason(error), expected="module:function, such as mine:triples"
-        ) from error
+        found = getattr(import_module(module), name, None) if module and name else None
+    except (Exception, SystemExit) as error:  # whatever a stranger's module does when it is imported
+        absent = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
+        why = f"there is no module {absent!r}" if absent else _not_imported(module, error)
+        raise _no_extractor(path, why) from error
+    if not (module and name):
+        raise _no_extractor(path, "it names no function of a module")
+    if not callable(found):
+        raise _no_extractor(path, f"{module} has no function {name!r}")
     triples: Extract = found
     return triples
+
+
+def _not_imported(module: str, error: BaseException) -> str:
+    return f"importing {module} failed: {_reason(error) if isinstance(error, Exception) else 'it ends the process'}"
+
+
+def _no_extractor(path: str, why: str) -> InvalidValue:
+    return InvalidValue(name="binder.extractor", value=path, why=why, expected="module:function, such as mine:triples")
 
 
 def _reason(error: Exception) -> str:

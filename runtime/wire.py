@@ -70,7 +70,7 @@ from mnemic.actors.seen import (
     UseCounted,
 )
 from mnemic.actors.selecting import Survey, Surveyed, Sweep, Swept
-from mnemic.actors.shapes import BindPending, Bound, ListRoles, RolesListed, Shape, Shaped
+from mnemic.actors.shapes import BindAgain, BindPending, Bound, ListRoles, RolesListed, Shape, Shaped
 
 __all__ = ["ASKED", "TOLD", "decode", "decode_error", "decode_message", "encode", "encode_error", "path_of"]
 
@@ -114,6 +114,7 @@ ASKED: dict[str, type[msgspec.Struct]] = {
         Shape,
         ListRoles,
         BindPending,
+        BindAgain,
     )
 }
 """What a face may ask, by path."""

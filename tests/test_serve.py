@@ -18,6 +18,7 @@ import pytest
 
 import mnemic
 from mnemic.actors.changes import Place
+from mnemic.actors.errors import InvalidValue
 from mnemic.actors.messages import CaptureText, Take
 from mnemic.mind import Mind
 from mnemic.runtime.client import RemoteSociety
@@ -414,6 +415,28 @@ def test_an_edit_of_the_settings_is_said_to_have_no_effect_until_they_are_read_a
         until(lambda: said() == ("ok", []))
         (home / "mnemic.toml").unlink()
         assert said()[0] == "advice"
+
+
+def test_a_process_that_read_settings_nothing_can_be_opened_with_takes_them_anew_once_they_are_mended(
+    home: Path,
+) -> None:
+    good = (home / "mnemic.toml").read_text("utf-8")
+    setting(home, '[binder]\nleave_out = ["colour"]')
+    with serving(home, "--engine", "embedded") as process:
+        for _ in range(2):
+            with pytest.raises(InvalidValue, match=r"binder\.leave_out in .*mnemic\.toml cannot be 'colour'"):
+                served(home).remember("an otter")
+        (home / "mnemic.toml").write_text(f"{good}[recall]\ncolour = 3\n", "utf-8")
+        with pytest.raises(InvalidValue, match=r"recall\.colour"):
+            served(home).remember("an otter")
+        (home / "mnemic.toml").write_text(f"{good}[recall]\nk = 3\n", "utf-8")
+        mind = served(home)
+        assert mind.remember("an otter").created
+        for number in range(5):
+            mind.remember(f"otter {number}", session=str(number))
+        assert len(mind.recall("otter").hits) == 3, "and they are in force"
+        until(lambda: not [line for line in served(home).status().degraded if line.startswith("settings: ")])
+        assert process.poll() is None
 
 
 def test_a_capture_of_which_nothing_is_new_leaves_what_waits_to_the_process(home: Path, tmp_path: Path) -> None:

@@ -72,6 +72,48 @@ def test_filters_that_cannot_be_are_refused(mind: Mind) -> None:
         mind.shape({"tool": "yen"}, analogy=("a", "b", "c"))
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"pattern": "who=maya"}, "the pattern cannot be 'who=maya': it is no mapping of roles to fillers"),
+        ({"pattern": {}}, "it asks for nothing. Give a pattern, such as file=?"),
+        ({"pattern": {"who": None}}, "the role who cannot be None: it is no text"),
+        ({"pattern": {"hour": ["9"]}}, "the role hour cannot be \"['9']\": it is no text"),
+        ({"analogy": "auth.py"}, "the analogy cannot be 'auth.py': it is no list of names"),
+        ({"analogy": ("a", "b")}, "the analogy cannot be 'a b': it has 2 names"),
+        ({"pattern": {"tool": "yen"}, "since": 2**70}, f"since cannot be {2**70}: no time is as far from 1970 as that"),
+        ({"pattern": {"tool": "yen"}, "until": -(2**70)}, "no time is as far from 1970 as that"),
+        ({"pattern": {"tool": "yen"}, "since": "x"}, "the argument since cannot be 'x': expected `int | null`"),
+    ],
+)
+def test_what_python_gives_by_mistake_is_refused_by_what_is_wrong_with_it(
+    mind: Mind, asked: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InvalidValue) as error:
+        mind.shape(**asked)
+    assert said in f"{error.value} {error.value.remedy_text}"
+
+
+def test_times_that_no_store_can_tell_are_refused_by_every_verb_that_takes_them(mind: Mind) -> None:
+    for verb in (
+        lambda: mind.recall("yen", since=2**63),
+        lambda: mind.log(since=2**63),
+        lambda: mind.log_given(until=-(2**64)),
+    ):
+        with pytest.raises(InvalidValue, match="no time is as far from 1970 as that"):
+            verb()
+    assert mind.log(since=-(2**63), until=2**63 - 1).memories
+
+
+def test_numbers_are_taken_as_their_text(mind: Mind) -> None:
+    sizes = [mind.shape({"tool": "yen", "size": size}, observe=False).hits for size in (4, 4.0, "4")]
+    assert sizes[0] == sizes[1] == sizes[2] != ()
+    with pytest.raises(InvalidValue, match="the role hour cannot be '99'"):
+        mind.shape({"hour": 99})
+    with pytest.raises(InvalidValue, match="outcome cannot be 'yes'"):
+        mind.shape({"outcome": True})
+
+
 def test_what_is_not_observed_leaves_no_trace_and_what_is_private_no_question(mind: Mind) -> None:
     mind.shape({"tool": "yen"}, observe=False)
     mind.shape({"tool": "yen"}, private=True, assistant="codex", asking="abc")

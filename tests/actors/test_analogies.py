@@ -18,12 +18,21 @@ SAID = (
     "Bob works at Acme",
     "Carol works at Acme",
 )
+MOVED = (
+    "queue works at rabbitmq",
+    "queue works at rabbitmq",
+    "queue lives in rabbitmq",
+    "database lives in postgres",
+)
 
 
 @pytest.fixture(scope="module")
 def mind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Society]:
     events = [event(n, "user", text, "t", scope="home") for n, text in enumerate(SAID)]
     events += [one for number in (1, 2) for one in work(number)]
+    events += [event(n, "user", text, "q", scope="home") for n, text in enumerate(MOVED, 20)]
+    for day, who in ((1, "ines"), (3, "olaf")):  # nobody else says anything in that month
+        events += [event((day + 52) * 1440 + n, "user", "the oars", who, scope="pier", speaker=who) for n in range(2)]
     with shaped(tmp_path_factory.mktemp("mind"), events) as society:
         yield society
 
@@ -36,6 +45,9 @@ def mind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Society]:
         (("Alice", "Initech", "Bob"), "object", "acme"),
         (("alice", "works at", "carol"), "relation", "works at"),
         (("edit", "auth.py", "test"), "file", TESTS),
+        (("queue", "rabbitmq", "database"), "object", "postgres"),
+        (("ines", "2025-12-01", "olaf"), "date", "2025-12-03"),
+        (("2025-12-01", "ines", "2025-12-03"), "who", "olaf"),
     ],
 )
 def test_what_stands_to_the_third_as_the_second_to_the_first_is_the_first_answer(
@@ -55,9 +67,18 @@ def test_the_memories_of_the_third_in_the_same_relation_are_the_hits(mind: Socie
     assert list(answers(found, "object")) == ["paris"]
 
 
-def test_where_the_third_stands_in_no_such_relation_nothing_is_answered(mind: Society) -> None:
+def test_where_the_third_stands_in_no_such_relation_nothing_is_answered_and_that_is_said(mind: Society) -> None:
     found = shape(mind, analogy=("Alice", "Berlin", "Carol"))
     assert (found.hits, found.answers) == ((), ())
+    (why,) = found.degraded
+    assert why.startswith("analogy: 'Berlin' is the object where 'Alice' is the subject, in the relation 'lives in';")
+    assert "'Carol' has no such" in why
+
+
+def test_a_day_beside_the_one_that_is_named_is_another(mind: Society) -> None:
+    assert shape(mind, analogy=("ines", "2025-12-03", "olaf")).answers == ()
+    with pytest.raises(InvalidValue, match=r"'2025-12-04': no memory has it in any role"):
+        shape(mind, analogy=("ines", "2025-12-04", "olaf"))
 
 
 def test_where_nothing_relates_the_first_two_that_is_said(mind: Society) -> None:

@@ -65,6 +65,18 @@ def test_an_operand_may_hold_braces() -> None:
     assert error.remedy_text == "Give {}."
 
 
+def test_what_was_given_is_quoted_whole_or_by_its_beginning_and_its_end() -> None:
+    error = errors.InvalidValue(name="n", value="a" * 50_000 + "z", why="w", expected="e")
+    assert str(error) == f"n cannot be '{'a' * 160} … {'a' * 39}z': w."
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+    assert (
+        str(errors.InvalidValue(name="n", value="a" * 200, why="w", expected="e")) == f"n cannot be '{'a' * 200}': w."
+    )
+    assert len(str(errors.InvalidValue(name="n", value=b"\0" * 50_000, why="w", expected="e"))) < 1_000
+    for kind, name in ((errors.UnknownRole, "role"), (errors.UnknownScope, "scope"), (errors.BadTime, "value")):
+        assert len(str(kind(**({"near": "", "known": ""} | {name: "x" * 9_999})))) < 300
+
+
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.code)
 def test_the_exit_code_says_what_kind_it_was(kind: type[MnemicError]) -> None:
     codes = {root: number for number, root in enumerate(ROOTS, start=2)}

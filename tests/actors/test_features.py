@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.features import MOST_FACTS, MOST_FILES, Triple, features
+from mnemic.actors.messages import Memory
 from mnemic.actors.snapshot import Neighbour, Unbound
 from mnemic.algorithms.triples import triples
 from mnemic.hd.encoders import canonical
 from mnemic.hd.records import Record
-from mnemic.hd.roles import ROLES, Tier
+from mnemic.hd.roles import ROLES, Role, Tier
 from tests.actors.test_work import MEMORY, SESSION, at
 
 ALL = frozenset(ROLES)
@@ -109,7 +110,9 @@ def test_what_is_not_known_is_absent() -> None:
         ("assistant", None, (), ["user"]),
         ("assistant", None, ("Ines",), ["ines"]),
         ("user", "Ines", ("Bea", "Malcolm"), ["bea", "malcolm"]),
-        ("user", "Ines", (), None),
+        ("user", "Ines", (), ["assistant"]),
+        ("assistant", "Rook", (), ["user"]),
+        ("system", "Ines", (), None),
         ("system", None, (), None),
     ],
 )
@@ -214,6 +217,25 @@ def test_what_an_extractor_leaves_empty_is_no_fact_and_what_it_repeats_is_one() 
 
     facts = [record for tier, record in features(said("x"), ALL, 5, extract) if tier == "fact"]
     assert [named(record)["object"] for record in facts] == [[f"{hour}:00"] for hour in range(MOST_FACTS)]
+
+
+def test_an_extractor_fills_roles_of_its_own_and_no_role_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ROLES, "mood", Role(name="mood", encoder="symbol", tiers=("episode", "fact"), help="Its mood."))
+    monkeypatch.setitem(ROLES, "pet", Role(name="pet", encoder="symbol", tiers=("fact",), many=True, help="Of whom."))
+
+    class Mine:
+        def __call__(self, text: str, speaker: str | None) -> list[Triple]:
+            return [Triple("rex", "is", text)]
+
+        def fillers(self, memory: Memory) -> list[tuple[str, str]]:
+            assert memory.text == b"good"
+            return [("mood", "Glad"), ("mood", "sad"), ("pet", "Rex"), ("pet", "Tom"), ("who", "me"), ("no", "x")]
+
+    (_, episode), (_, fact) = features(said("good"), ALL | {"mood", "pet"}, 5, Mine())
+    assert named(episode)["mood"] == named(fact)["mood"] == ["glad"]
+    assert (named(fact)["pet"], "pet" in named(episode)) == (["rex", "tom"], False)
+    assert named(episode)["who"] == ["assistant"]
+    assert "mood" not in named(features(said("good"), ALL, 5, Mine())[0][1])
 
 
 @pytest.mark.parametrize("kind", ["tool_result", "tool_call", "thinking", "injected"])

@@ -73,7 +73,9 @@ def test_every_struct_and_every_field_is_documented(name: str) -> None:
     assert [one for one in undocumented(FOLDER / f"{name}.py") if one.partition(".")[0] not in exempt] == []
 
 
-@pytest.mark.parametrize("module", [messages, alike, ambient, scoping, seen, selecting, shapes, changes, events, snapshot])
+@pytest.mark.parametrize(
+    "module", [messages, alike, ambient, scoping, seen, selecting, shapes, changes, events, snapshot]
+)
 def test_every_public_struct_is_promised_and_frozen(module: Any) -> None:
     for struct in structs(module):
         if not struct.__name__.startswith("_"):

@@ -45,7 +45,8 @@ def test_roles_that_are_known_and_roles_that_are_asked_for_are_told_apart() -> N
 
 @pytest.mark.parametrize("role", ROLES)
 def test_a_role_alone_asks_the_records_that_have_it(role: str) -> None:
-    text = {"date": "2026-05-01", "hour": "14", "weekday": "monday", "size": "3"}.get(role, "something")
+    text = {"date": "2026-05-01", "hour": "14", "weekday": "monday", "size": "3"}
+    text = (text | {"kind": "note", "outcome": "ok", "worked": "no"}).get(role, "something")
     tier = asked(**{role: text}).tier
     assert tier in ROLES[role].tiers
     assert tier == "episode" or "episode" not in ROLES[role].tiers
@@ -119,6 +120,36 @@ def test_an_unknown_role_is_answered_with_those_there_are() -> None:
         assert f" {role}" in error.value.remedy_text
 
 
+@pytest.mark.parametrize(("typed", "meant"), [("flie", "file"), ("Who", "who"), ("afer", "after"), ("xyz", "")])
+def test_a_role_that_is_misspelt_is_told_which_was_meant(typed: str, meant: str) -> None:
+    with pytest.raises(UnknownRole) as error:
+        asked(**{typed: "?"})
+    start = f"Did you mean {meant!r}? " if meant else ""
+    assert error.value.remedy_text.startswith(f"{start}Ask for one of: who, ")
+
+
+@pytest.mark.parametrize("role", ["kind", "outcome", "worked"])
+def test_what_nothing_else_can_fill_is_taken_in_any_case_and_asked_for_with_a_question_mark(role: str) -> None:
+    filler = {"kind": " NOTE ", "outcome": "Failed", "worked": "Yes"}[role]
+    assert asked(**{role: filler}).exact == (Known(role, Pair(role, filler.strip().lower())),)
+    assert asked(**{role: "?"}).unknown == (role,)
+
+
+@pytest.mark.parametrize("filler", ["x" * 100_000, "1" * 100_000, "edit " * 20_000, "🎉" * 100_000])
+@pytest.mark.parametrize("role", ["date", "hour", "size", "kind", "worked", "after", "then", "nothing"])
+def test_what_is_very_long_is_quoted_by_its_beginning(role: str, filler: str) -> None:
+    for pattern in ({role: filler}, {filler: role}):
+        with pytest.raises((InvalidValue, UnknownRole)) as error:
+            asked(**pattern)
+        assert len(f"{error.value} {error.value.remedy_text}") < 1_000
+
+
+def test_words_of_steps_are_not_looked_up_where_nobody_can_tell_which_there_are() -> None:
+    assert read({"after": "frob, edit", "then": "?"}, tuple(ROLES), None).unknown == ("then",)
+    with pytest.raises(InvalidValue, match="a step is empty"):
+        read({"after": "frob,,edit"}, tuple(ROLES), None)
+
+
 @pytest.mark.parametrize(
     ("pattern", "said"),
     [
@@ -129,8 +160,17 @@ def test_an_unknown_role_is_answered_with_those_there_are() -> None:
         ({"subject": "alice", "then": "?"}, "subject is a role of facts and then one of steps"),
         ({"subject": "alice", "file": "?"}, "subject asks for facts, which have no role file"),
         ({"action": "edit", "kind": "turn"}, "action asks for steps, which have no role kind"),
-        ({"after": "edit, frobnicate"}, "no step has 'frobnicate'"),
-        ({"after": "edit edit"}, "no step has 'edit' that the other words have not said already"),
+        ({"after": "edit, frobnicate"}, "no step here is told by 'frobnicate'"),
+        ({"after": "edit edit"}, "the step is told by 'edit' twice"),
+        ({"after": "edit read"}, "'read' and 'edit' are both a step's action"),
+        ({"after": "edit;test"}, 'Give a comma between two steps, as in after="edit, test failed"'),
+        ({"then": "edit,test"}, "it is one step, and a comma stands between two"),
+        ({"kind": "bogus"}, "Give one of turn, tool_call, tool_result, decision, note, summary, thinking, injected."),
+        ({"outcome": "fail"}, "Give one of ok, failed."),
+        ({"worked": "maybe"}, "Give one of yes, no."),
+        ({"size": "-3"}, "the role size cannot be '-3': nothing is as short as that"),
+        ({"about": "?!,."}, "there is no word in it"),
+        ({"previous": "—"}, "there is no word in it"),
         ({"after": "edit,,test"}, "a step is empty"),
         ({"after": "edit, edit, edit, edit"}, "a step remembers 3 steps before it, and these are 4"),
         ({"date": "2026-13"}, "it is no range of dates"),
@@ -138,6 +178,7 @@ def test_an_unknown_role_is_answered_with_those_there_are() -> None:
         ({"date": "2026-05-07..2026-05-01"}, "it ends before it begins"),
         ({"date": "9999-12"}, "it is no range of dates"),
         ({"date": "soon"}, "the role date cannot be 'soon'"),
+        ({"date": "tomorrow"}, "Give a day, a month, or a range, such as 2026-05-01,"),
         ({"hour": "25"}, "the role hour cannot be '25'"),
         ({"size": "many"}, "the role size cannot be 'many'"),
     ],
@@ -158,8 +199,9 @@ def test_words_of_steps_are_refused_with_those_that_there_are_or_with_that_there
 
 
 def test_a_role_that_is_left_out_of_what_is_bound_is_refused() -> None:
-    with pytest.raises(InvalidValue, match=r"binder\.leave_out"):
+    with pytest.raises(InvalidValue, match=r"binder\.leave_out") as error:
         read({"topic": "?"}, [role for role in ROLES if role != "topic"], lambda role: ())
+    assert "take topic out of binder.leave_out" in error.value.remedy_text
 
 
 def test_texts_that_must_be_embedded_are_known_before_anything_is_read() -> None:

@@ -132,6 +132,7 @@ def test_a_look_at_nothing_new_reads_nothing(tmp_path: Path) -> None:
     with Society(tmp_path, sources={"a": turns(["one"])}) as society:
         society.take("a")
         society.embed()
+        society.bind()
         follow(society, memory)
 
         def again(snapshot: Any) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.messages import Memory
-from mnemic.actors.snapshot import Neighbour, Unbound
+from mnemic.actors.snapshot import NEAR_CALLS, Neighbour, Unbound
 from mnemic.actors.work import Done, Work
 
 MEMORY = Memory(
@@ -68,6 +68,12 @@ def at(session: list[Neighbour], place: int) -> Unbound:
     )
 
 
+def window(session: list[Neighbour], place: int) -> Unbound:
+    """As the store tells it: so many calls and results on each side, and not more."""
+    whole = at(session, place)
+    return msgspec.structs.replace(whole, before=whole.before[:NEAR_CALLS], after=whole.after[:NEAR_CALLS])
+
+
 def work_at(place: int) -> Work:
     work = Work.around(at(SESSION, place))
     assert work is not None
@@ -122,3 +128,64 @@ def test_any_neighbourhood_can_be_read(session: list[Neighbour], data: st.DataOb
     assert len(work.done(3)) <= 4
     if session[place].kind == "tool_call":
         assert work.done(0)
+
+
+def test_a_call_that_says_itself_how_it_ended_needs_no_result() -> None:
+    ended = [
+        Neighbour(kind="tool_call", tool="Bash", outcome=outcome, files=(), text=f"Bash\ncommand: {line}".encode())
+        for line, outcome in (("pytest -q", "failed"), ("pytest -q", "ok"))
+    ]
+    works = [Work.around(at(ended, place)) for place in (0, 1)]
+    assert [work.outcome() for work in works if work] == ["failed", "ok"]
+    assert [work.worked() for work in works if work] == [False, True]
+    assert [one.outcome for one in works[1].done(3)] == ["ok", "failed"] if works[1] else False
+
+
+def test_what_a_result_says_counts_before_what_its_call_says() -> None:
+    said = Neighbour(kind="tool_call", tool="Bash", outcome="ok", files=(), text=b"Bash\ncommand: pytest -q")
+    silent = Neighbour(kind="tool_result", tool="Bash", outcome=None, files=(), text=b"")
+    outcomes = []
+    for came in (result("Bash", "failed"), silent):
+        work = Work.around(at([said, came], 1))
+        outcomes.append(work and work.outcome())
+    assert outcomes == ["failed", "ok"]
+
+
+@given(st.lists(st.lists(st.sampled_from(("ok", "failed")), min_size=1, max_size=12), min_size=1, max_size=5))
+def test_of_calls_side_by_side_none_is_taken_for_another_where_not_all_are_near(rounds: list[list[str]]) -> None:
+    truth = {f"tool{turn}x{n}": ended for turn, ends in enumerate(rounds) for n, ended in enumerate(ends)}
+    names = [[name for name in truth if name.startswith(f"tool{turn}x")] for turn in range(len(rounds))]
+    session = [
+        one
+        for turn in names
+        for one in (
+            *(call("Bash", f"command: {name}") for name in turn),
+            *(result("Bash", truth[name]) for name in turn),
+        )
+    ]
+    for place, name in enumerate(name for turn in names for name in (*turn, *turn)):
+        work = Work.around(window(session, place))
+        assert work is not None
+        assert work.programs() in ((), (name,))
+        assert all(done.outcome in ("", truth[done.tool]) for done in work.done(3))
+        if max(map(len, rounds)) <= 4:
+            assert work.programs() == (name,)
+            assert work.outcome() == truth[name]
+
+
+def test_calls_of_anybody_s_tools_are_steps_that_tell_what_worked() -> None:
+    session = [
+        Neighbour(kind="tool_call", tool="Edit", outcome="ok", files=("auth.py",), text=b"shorter tokens"),
+        Neighbour(kind="tool_call", tool="pytest", outcome=None, files=(), text=b"pytest -q tests/test_auth.py"),
+        Neighbour(kind="tool_result", tool="pytest", outcome="failed", files=(), text=b"FAILED tests/test_auth.py::x"),
+        Neighbour(kind="tool_call", tool="Edit", outcome="ok", files=("auth.py",), text=b"longer ones"),
+        Neighbour(kind="tool_call", tool="pytest", outcome="ok", files=(), text=b"31 passed"),
+    ]
+    works = [Work.around(at(session, place)) for place in (0, 1, 3, 4)]
+    assert [work and work.done(0) for work in works] == [
+        [Done("edit", "python", "Edit", "ok")],
+        [Done("test", "python", "pytest", "failed")],
+        [Done("edit", "python", "Edit", "ok")],
+        [Done("test", "python", "pytest", "ok")],
+    ]
+    assert [work and work.worked() for work in works] == [False, False, True, True]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.algorithms.days import Span, days_named
+from mnemic.algorithms.days import LOOKED_AT, MOST, Span, days_named
 
 TODAY = date(2026, 11, 22)  # a Sunday
 KNOWN = (date(2026, 9, 1), date(2026, 11, 20))
@@ -108,3 +108,11 @@ def test_any_text_at_any_time_names_days_in_their_order(text: str, today: date, 
     latest = min(date.max - timedelta(days=1), first) + min(more, date.max - first)
     for span in days_named(f"{text} yesterday, a year ago, last month, 5 May", today, first, max(first, latest)):
         assert span.first <= span.last
+
+
+def test_of_a_pasted_log_no_day_is_asked_for() -> None:
+    log = [f"2026-{month:02}-{day:02} ERROR" for month in range(1, 13) for day in range(1, 11)]
+    first, last = date(2026, 1, 1), date(2026, 12, 31)
+    assert days_named("\n".join(log), last, first, last) == []
+    assert len(days_named("\n".join(log[:MOST]), last, first, last)) == MOST
+    assert days_named("x " * LOOKED_AT + log[0], last, first, last) == []

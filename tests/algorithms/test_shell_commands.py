@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.algorithms.shell_commands import LONGEST, Command, commands, main_command
+from mnemic.algorithms.shell_commands import LONGEST, Command, commands, is_program, main_command, program_of
 from mnemic.algorithms.shell_programs import RANKS
 
 ANYTHING = st.text(st.characters(exclude_categories=()), max_size=120)
 PIECES = (
     *("pytest", "git", "commit", "cd", "sudo", "-u", "timeout", "5", "uv", "run", "bash", "-lc", "'make test'", "x=1"),
+    *("docker", "exec", "ssh", "+x", "-m", "python", "coverage", "compose"),
     *("&&", "||", ";", "|", "\n", ">", ">>", "<<E", "E", "(", ")", "{", "}", '"', "'", "\\", "$(date)", "2>&1", "for"),
 )
 LINES = st.lists(st.sampled_from(PIECES), max_size=25).map(" ".join)
@@ -70,6 +71,27 @@ def purpose(line: str) -> str:
         ("mkdir -p a/b", "move mkdir"),
         ("rm -rf build", "delete rm"),
         ('"C:\\tools\\Pytest.exe" -q', "test pytest"),
+        ("docker compose -f ci.yml exec -T web pytest -q", "test pytest"),
+        ("docker-compose run --rm -e CI=1 web bash -lc 'cd app && pytest -q'", "test pytest"),
+        ("docker run --rm -v $PWD:/src -w /src rust:1 cargo test", "test cargo"),
+        ("docker ps", "run docker"),
+        ("kubectl exec -it pod -c web -- rails test", "test rails"),
+        ("ssh -p 22 ana@penmarrow 'cd /srv && sudo git pull | tail -1'", "merge git"),
+        ("ssh penmarrow", "run ssh"),
+        ("ssh penmarrow 'cd /srv'", "run ssh"),
+        ("pnpm --filter web test", "test pnpm"),
+        ("yarn workspace web lint", "lint yarn"),
+        ("npm --prefix test run build", "build npm"),
+        ("cargo +nightly fmt", "format cargo"),
+        ("cargo -p test build", "build cargo"),
+        ("python -X dev -m pytest", "test pytest"),
+        ("coverage run --branch -m pytest", "test pytest"),
+        ("python manage.py test app", "test manage.py"),
+        ("python tests/run.py", "run python"),
+        ("bash scripts/test.sh --fast", "test test.sh"),
+        ("./scripts/lint-all", "lint lint-all"),
+        ("bin/ship", "run ship"),
+        ("bash", ""),
         ("# only a remark", ""),
         ("echo done", ""),
         ("cd /srv", ""),
@@ -94,6 +116,11 @@ def test_of_commands_that_do_the_same_the_first_is_the_main_one() -> None:
     assert main_command([]) is None
 
 
+def test_what_leads_elsewhere_is_named_after_what_it_leads_to() -> None:
+    assert [one.program for one in commands("docker exec web pytest && git push")] == ["pytest", "docker", "git"]
+    assert main_command(commands("ssh penmarrow 'ls /srv'")) == Command("list", "ls", ("/srv",))
+
+
 def test_a_shell_within_a_shell_is_followed() -> None:
     assert commands("bash -c \"sh -lc 'pytest -q'\"") == commands("pytest -q")
 
@@ -114,3 +141,22 @@ def test_a_remark_at_the_end_changes_nothing(line: str) -> None:
 
 def test_of_a_long_script_the_start_is_looked_at() -> None:
     assert commands("true;" * LONGEST + "pytest") == []
+
+
+@pytest.mark.parametrize(
+    ("line", "program", "usual"),
+    [
+        ("pytest -q", "pytest", True),
+        ("/usr/bin/Cargo.exe test", "cargo", True),
+        ("npx", "npx", True),
+        ("ssh harbour ls", "ssh", True),
+        ("make", "make", True),
+        ("node x.js", "node", True),
+        ("tide --now", "tide", False),
+        ("mcp__ci__pytest", "mcp__ci__pytest", False),
+        (" ", "", False),
+        ("", "", False),
+    ],
+)
+def test_the_usual_programs_are_known_at_the_start_of_a_line(line: str, program: str, usual: bool) -> None:
+    assert (program_of(line), is_program(line)) == (program, usual)

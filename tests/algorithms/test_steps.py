@@ -10,7 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.events import Event, to_text
-from mnemic.algorithms.steps import CHECKS, LOOKS_AHEAD, Happened, Step, blamed, partners, step_of, worked
+from mnemic.algorithms.steps import (
+    CHECKS,
+    LOOKS_AHEAD,
+    MOST_PROGRAMS,
+    Happened,
+    Step,
+    blamed,
+    partners,
+    step_of,
+    worked,
+)
 from mnemic.hooks.formats import find_transcripts, open_transcript
 
 ANYTHING = st.text(st.characters(exclude_categories=()), max_size=80)
@@ -101,6 +111,41 @@ def performed(paths: list[str]) -> dict[str, set[str]]:
 )
 def test_each_host_s_word_for_it_becomes_one_word(tool: str, text: str, files: tuple[str, ...], expected: Step) -> None:
     assert step_of(tool, text, files) == expected
+
+
+@pytest.mark.parametrize(
+    ("tool", "text", "expected"),
+    [
+        ("pytest", "", Step("test", "python", ("pytest",))),
+        ("pytest", "2 failed, 31 passed", Step("test", "python", ("pytest",))),
+        ("Pytest", "pytest -q tests/test_a.py", Step("test", "python", ("pytest",), ("tests/test_a.py",))),
+        ("pytest", "pytest\n-q tests/test_a.py", Step("test", "python", ("pytest",), ("tests/test_a.py",))),
+        ("pytest", "pytest\ncommand: pytest -q\ntimeout: 5", Step("test", "python", ("pytest",))),
+        ("cargo", "cargo test -p kernels\nerror: no such crate", Step("test", "rust", ("cargo",))),
+        ("cargo", "build", Step("build", "rust", ("cargo",))),
+        ("cargo", "it went well", Step("run", "rust", ("cargo",))),
+        ("cargo test", "ok. 3 passed", Step("test", "rust", ("cargo",))),
+        ("npm", "cd web && npm run lint", Step("lint", "javascript", ("npm",))),
+        ("npm test", "", Step("test", "javascript", ("npm",))),
+        ("eslint", "npx eslint src/a.js", Step("lint", "javascript", ("eslint",), ("src/a.js",))),
+        ("python", "python -m pytest -q", Step("test", "python", ("pytest",))),
+        ("python", "import pytest\npytest.main()", Step("run", "python", ("python",))),
+        ("git", "commit -m x", Step("commit", "git", ("git",))),
+        ("go", "golangci-lint run", Step("run", "go", ("go",))),
+        ("uv", "run pytest", Step("test", "python", ("pytest",))),
+        ("npx", "", Step("run", "")),
+        ("booking", "pytest -q", Step("call", "")),
+        ("mcp__ci__pytest", "pytest -q", Step("call", "")),
+    ],
+)
+def test_a_tool_that_is_named_as_a_program_does_what_the_program_does(tool: str, text: str, expected: Step) -> None:
+    assert step_of(tool, text) == expected
+
+
+@given(st.sampled_from(["pytest", "npx", "cargo test", "docker", "python", " ", ""]), ANYTHING)
+def test_whatever_is_said_of_its_call_a_program_is_its_own(tool: str, text: str) -> None:
+    assert step_of(tool, text).action
+    assert len(step_of(tool, text).programs) <= MOST_PROGRAMS
 
 
 def test_the_tools_of_real_transcripts_are_known() -> None:
@@ -213,3 +258,8 @@ see https://example.com:80 and 12:30
 """
     assert blamed(printed) == ["tests/test_auth.py", "tests/test_ids.py", "src/main.rs", "src/app.ts"]
     assert blamed("") == []
+
+
+def test_output_without_a_blank_is_looked_through_once() -> None:
+    printed = "a" * 200_000  # where each letter begins anew, this takes minutes
+    assert blamed(f"{printed}\nsrc/main.rs:3:5") == ["src/main.rs"]

@@ -25,7 +25,17 @@ def said(text: str) -> list[str]:
     ("text", "expected"),
     [
         ("I like tea.", "ines | like | tea"),
-        ("I really prefer tabs over spaces", "ines | prefer | tabs"),
+        ("I really prefer tabs over spaces", "ines | prefer | tabs over spaces"),
+        ("I prefer tea to the strong coffee in the morning", "ines | prefer | tea to the strong coffee"),
+        ("I don't prefer tabs over spaces", "ines | not prefer | tabs over spaces"),
+        ("We chose Postgres over MySQL for the bookings", "we | choose | postgres over mysql"),
+        (
+            "We chose Postgres over it. We picked a logo over the weekend",
+            ["we | choose | postgres", "we | pick | logo"],
+        ),
+        ("The crew carries the boat. We use tabs over spaces", "we | use | tabs"),
+        ("The key is not in the vault", "key | is not in | vault"),
+        ("The door is not named Rex. Rex is no longer a puppy", ["door | is not named | rex", "rex | is not | puppy"]),
         ("I've recently moved to Berlin with my sister.", "ines | move to | berlin"),
         ("I'm a nurse.", "ines | is | nurse"),
         ("I am allergic to cats", "ines | is allergic to | cats"),
@@ -39,7 +49,18 @@ def said(text: str) -> list[str]:
         ("We use Postgres for the bookings.", "we | use | postgres"),
         ("We decided to use SQLite, since nobody can nurse a server.", "we | decide to | use sqlite"),
         ("Our database is written in Rust.", "database | is written in | rust"),
-        ("The session token lasts 30 minutes of idling", "session token | last | 30 minutes of idling"),
+        ("The session token lasts 30 minutes of idling", "session token | last for | 30 minutes of idling"),
+        ("The session token lasts for 30 days", "session token | last for | 30 days"),
+        ("The timeout is set to 30 seconds in prod", "timeout | is set to | 30 seconds"),
+        ("The backups are now stored in Frankfurt", "backups | is stored in | frankfurt"),
+        ("Our own server listens on port 8080", "server | listen on | port 8080"),
+        ("Our database is SQLite in WAL mode", "database | is | sqlite"),
+        ("The file holds 12,000 rows. The month page needs 12,000 rows", "month page | need | 12,000 rows"),
+        ("The docs live at [docs.example.com](https://docs.example.com/a?b=1).", "docs | live at | docs.example.com"),
+        ("The app automatically replaces old keys", "app | replace | old keys"),
+        ("Emily uses vim. Anna Kelly uses vim", ["emily | use | vim", "anna kelly | use | vim"]),
+        ("Ruff is a linter written in Rust", "ruff | is | linter"),
+        ("auth.py imports the settings lazily", "auth.py | import | settings"),
         ("The tests run on CI", "tests | run on | ci"),
         ("`auth.py` depends on `tokens.py`", "auth.py | depend on | tokens.py"),
         ("Anna Berg joined a gym last week", "anna berg | join | gym"),
@@ -48,8 +69,49 @@ def said(text: str) -> list[str]:
         ("It rains, but I like it here and I visited the harbour two days ago", "ines | visit | harbour"),
     ],
 )
-def test_a_plain_statement_is_read(text: str, expected: str) -> None:
-    assert said(text) == [expected]
+def test_a_plain_statement_is_read(text: str, expected: str | list[str]) -> None:
+    assert said(text) == ([expected] if isinstance(expected, str) else expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The database was MySQL", "database | was | mysql"),
+        ("The flags were not documented in time. The owner was not Ines", "owner | was not | ines"),
+        ("We used MySQL. I lived in Oslo", ["we | used | mysql", "ines | lived in | oslo"]),
+        ("We had used MySQL", "we | used | mysql"),
+        ("I have used vim. I've lived in Oslo", ["ines | use | vim", "ines | live in | oslo"]),
+        ("I moved to Oslo. I fixed the build", ["ines | move to | oslo", "ines | fix | build"]),
+        ("I was using vim. We were moving to Rust", []),
+    ],
+)
+def test_what_held_once_is_not_said_to_hold_now(text: str, expected: str | list[str]) -> None:
+    assert said(text) == ([expected] if isinstance(expected, str) else expected)
+
+
+@pytest.mark.parametrize(
+    ("half", "whole"),
+    [
+        ("ids.py is the only module that reads the clock", "ids.py is the module"),
+        ("ids.py is the path we watch", "ids.py is the path"),
+        ("SQLite keeps booleans as 0 and 1", "SQLite keeps booleans"),
+        ("I take high water from the tide", "I take high water"),
+        ("The generated output is compatible with version 3", "The generated output is compatible"),
+        ("The tests are flaky on Windows", "The tests are flaky"),
+        ("The parser is faster than before", "The parser is fast"),
+    ],
+)
+def test_half_of_what_is_said_is_left_out(half: str, whole: str) -> None:
+    assert said(half) == []
+    assert len(said(whole)) == 1
+
+
+def test_a_possessive_is_no_subject_and_own_no_verb() -> None:
+    assert said("The prompt's own line stays. The card's own check fails.") == []
+
+
+def test_an_order_is_nobodys_habit() -> None:
+    assert said("Fix support for aliases. Use constraints files. Keep the logs.") == []
 
 
 @pytest.mark.parametrize(
@@ -61,8 +123,8 @@ def test_a_plain_statement_is_read(text: str, expected: str) -> None:
         ("I no longer use vim", "ines | not use | vim"),
         ("We haven't moved to Postgres", "we | not move to | postgres"),
         ("My sister doesn’t own a car", "ines's sister | not own | car"),
-        ("The build isn't slow", "build | not is | slow"),
-        ("I'm not a lawyer", "ines | not is | lawyer"),
+        ("The build isn't slow", "build | is not | slow"),
+        ("I'm not a lawyer", "ines | is not | lawyer"),
     ],
 )
 def test_what_is_denied_keeps_its_not(text: str, expected: str) -> None:
@@ -88,6 +150,10 @@ def test_what_is_denied_keeps_its_not(text: str, expected: str) -> None:
         "the thing Tomasz reads aloud",
         "I have. We are. The is. My dog. Anna. I",
         "so-so, not-so-great, I",
+        "The file is probably generated. The job possibly uses Redis. The disk is nearly full.",
+        "Nobody uses Docker. Whoever uses Docker. The following are uses. Tools like ruff need a file.",
+        "It crashes if the cache is empty and the list is long.",
+        "My last reply was cut off. The lock is gone. The lock is released.",
     ],
 )
 def test_what_is_asked_wished_supposed_quoted_or_left_open_says_nothing(text: str) -> None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from mnemic.bench.capacity import (
     Order,
-    agreement,
     closed_form,
     counted,
     exact,
@@ -22,16 +21,10 @@ from mnemic.bench.capacity import (
     unlikeliness,
 )
 from mnemic.hd.algebra import algebra_named
+from mnemic.hd.evidence import agreement
 from mnemic.hd.space import Space
 
 SPACE = Space(seed=sha256(b"capacity").digest(), dimensions=256)
-
-
-@pytest.mark.parametrize("pairs", range(1, 9))
-def test_agreement_is_what_all_votes_of_the_others_give(pairs: int) -> None:
-    votes = [sum(others) for others in product((0, 1), repeat=pairs - 1)]
-    ours = [1.0 if 2 * (vote + 1) > pairs else 0.5 if 2 * (vote + 1) == pairs else 0.0 for vote in votes]
-    assert agreement(pairs) == sum(ours) / len(ours)
 
 
 @given(dimensions=st.integers(1, 40), pairs=st.integers(1, 12), codebook=st.integers(1, 3))

@@ -42,6 +42,7 @@ def test_a_day_of_the_week_is_less_alike_the_farther_off_round_the_week(day: int
         ("23:59:59", "23"),
         (" 2 PM ", "14"),
         ("2pm", "14"),
+        ("1 am", "1"),
         ("12 am", "0"),
         ("12pm", "12"),
         ("11:05 am", "11"),
@@ -55,6 +56,13 @@ def test_an_hour_has_one_form(given: str, kept: str) -> None:
 def test_what_is_no_hour_is_told_what_is_expected(given: str) -> None:
     with pytest.raises(ValueError, match="an hour is from 0 to 23"):
         canonical("hour", given)
+
+
+@pytest.mark.parametrize("role", ["hour", "weekday"])
+def test_what_is_none_is_not_told_at_length(role: str) -> None:
+    with pytest.raises(ValueError, match="not 'noon noon ") as refused:
+        canonical(role, "noon " * 10_000)
+    assert len(str(refused.value)) < 250
 
 
 @pytest.mark.parametrize("day", WEEKDAYS)

@@ -62,10 +62,15 @@ def test_the_form_of_any_moment_is_its_own_form(moment: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", ["", "today", "2026-13-01", "2026-02-30", "1.5.2026", "0001-01-01T00:00+14:00", "2026-05", "?"]
+    "given",
+    [
+        *("", "today", "2026-13-01", "2026-02-30", "1.5.2026", "0001-01-01T00:00+14:00", "2026-05", "?"),
+        *("2026-W18", "2026-W18-5", "2026-05-01x10:00", "1" * 5000, "2026-05-01T10:00 CET", "2026-05-01T25:00"),
+    ],
 )
 def test_what_is_no_day_is_told_what_is_expected(given: str) -> None:
-    with pytest.raises(ValueError, match="a day is expected, as in 2026-05-01"):
+    with pytest.raises(ValueError, match="a day is expected, as in 2026-05-01") as refused:
         canonical("date", given)
+    assert len(str(refused.value)) < 250
     with pytest.raises(ValueError, match="a day is expected"):
         ENCODERS.fillers("date", [given])

@@ -158,6 +158,14 @@ def test_no_more_pairs_are_kept_than_allowed_and_what_went_is_bound_again(monkey
     assert len(fresh._pairs) == 3
 
 
+def test_the_pairs_that_are_kept_are_those_used_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoders, "_MOST_PAIRS", 3)
+    fresh = Encoders(SPACE)
+    for number in (0, 1, 2, 0, 3):
+        fresh.pairs([Pair("topic", str(number))])
+    assert [name for _, name, _ in fresh._pairs] == ["2", "0", "3"]
+
+
 def test_what_a_caller_does_to_the_pairs_it_was_given_changes_no_later_one() -> None:
     fresh = Encoders(SPACE)
     first = fresh.pairs(topics(2))

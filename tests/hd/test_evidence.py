@@ -51,6 +51,11 @@ def test_the_more_pairs_a_record_has_the_less_each_shows_and_all_show_a_little(p
     assert agreement(pairs) == pytest.approx(0.5 + 0.4 / math.sqrt(pairs), abs=0.12 / pairs)
 
 
+def test_of_records_of_very_many_pairs_too_the_law_is_known_at_once() -> None:
+    assert agreement(1_000_000) == pytest.approx(0.5 + 1 / math.sqrt(2 * math.pi * 1_000_000), rel=1e-9)
+    assert agreement(999) == pytest.approx(0.5 + math.comb(998, 499) / 2**999, abs=1e-13)
+
+
 @given(distance=st.integers(0, 1024), pairs=st.integers(1, 60))
 def test_the_ratio_is_that_of_the_two_binomial_laws(distance: int, pairs: int) -> None:
     found = log_ratios(np.array([[distance]], np.int32), np.array([pairs]), 1024)[0, 0]
@@ -84,6 +89,14 @@ def test_of_fillers_that_exclude_each_other_one_is_there_or_none(ratios: list[fl
     assert (found[0][priors == 0] == 0).all()
 
 
+def test_what_the_shares_of_fillers_lack_of_1_is_that_the_record_has_none_and_beyond_1_they_are_shares() -> None:
+    says_nothing = np.zeros((1, 2))
+    assert one_of(says_nothing, np.array([0.3, 0.1])).tolist() == [pytest.approx([0.3, 0.1])]
+    assert one_of(np.array([[math.log(2), 0.0]]), np.array([0.3, 0.1])).tolist() == [pytest.approx([6 / 13, 1 / 13])]
+    assert one_of(says_nothing, np.array([1.5, 0.5])).tolist() == [pytest.approx([0.75, 0.25])]
+    assert one_of(says_nothing, np.zeros(2)).tolist() == [[0.0, 0.0]]
+
+
 def test_two_fillers_that_look_alike_share_what_both_cannot_have() -> None:
     assert one_of(np.array([[50.0, 50.0]]), np.array([0.3, 0.3])).tolist() == [pytest.approx([0.5, 0.5])]
     assert presence(np.array([[50.0, 50.0]]), np.array([0.3, 0.3])).min() > 0.99
@@ -97,6 +110,9 @@ def test_likeness_is_one_for_the_same_and_nothing_for_what_is_unrelated_whatever
     assert found[:, 0] == pytest.approx(1.0, abs=1e-3)
     assert found[:, 1] == pytest.approx(0.0)
     assert (np.diff(error) > 0).all()  # the more is bundled, the less is sure
+    drawn = np.random.default_rng(1).binomial(dimensions, 0.5, (4000, 1)).astype(np.int32)
+    measured, (error_of_12, *_) = likeness(drawn, np.full(4000, 12), dimensions)
+    assert measured.std() == pytest.approx(error_of_12, rel=0.05)
 
 
 @given(matched=st.lists(PROBABILITIES, max_size=7))

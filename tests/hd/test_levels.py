@@ -56,6 +56,7 @@ def test_every_bit_is_of_an_anchor_whatever_the_dimensions(dimensions: int) -> N
 def test_a_place_is_the_same_after_more_anchors_than_are_kept() -> None:
     before = LEVELS.encode([7])
     LEVELS.encode(range(0, 40_000, 20))
+    assert len(LEVELS._anchors) <= 1024
     assert np.array_equal(LEVELS.encode([7]), before)
 
 
@@ -108,6 +109,13 @@ def test_a_number_has_one_form(given: str, kept: str) -> None:
     assert canonical("size", given) == canonical("size", kept) == kept
 
 
+def test_what_is_no_number_is_not_told_at_length() -> None:
+    for written in ("many " * 10_000, "1" * 10_000):
+        with pytest.raises(ValueError, match="expected") as refused:
+            canonical("size", written)
+        assert len(str(refused.value)) < 250
+
+
 @given(st.floats(-1e15, 1e15))
 def test_the_form_of_any_number_is_its_own_form(value: float) -> None:
     kept = canonical("size", repr(value))
@@ -116,7 +124,7 @@ def test_the_form_of_any_number_is_its_own_form(value: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", ["", "many", "1_000", "1,000", "0x10", "nan", "inf", "-Infinity", "1e16", "1e999999", "?"]
+    "given", ["", "many", "1_000", "1,000", "0x10", "nan", "inf", "-Infinity", "1e16", "1e999999", "-1e1000000", "?"]
 )
 def test_what_is_no_number_is_told_what_is_expected(given: str) -> None:
     with pytest.raises(ValueError, match=r"number .*expected"):

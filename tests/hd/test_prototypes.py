@@ -45,6 +45,15 @@ def test_what_is_stronger_counts_more() -> None:
     assert common.tolist() == records[0].tolist()  # four of six votes
 
 
+@pytest.mark.parametrize("all_stronger", [1.0, 1e-3, 70.0])
+def test_two_that_agree_outweigh_a_third_that_is_not_twice_as_strong(all_stronger: float) -> None:
+    strong, weak = drawn(1, 160), drawn(1, 160)
+    records = np.concatenate([strong, weak, weak])
+    for strength, wins in ((1.6, weak), (2.2, strong)):
+        common = prototype(records, all_stronger * np.array([strength, 1.0, 1.0]), TIE, ALGEBRA)
+        assert common.tolist() == wins[0].tolist()
+
+
 def test_what_a_fifth_of_a_set_has_is_proposed_among_thousands() -> None:
     fillers = drawn(3_000, 160)
     records = np.concatenate([records_with(fillers[n], 8) for n in (5, 17, 600)] + [drawn(16, 160)])

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mnemic.hd.algebra import Algebra, algebra_named, best
-from mnemic.hd.query import Asked, Codes, Filled, fill, find, kernel, pooled, spread
+from mnemic.hd.evidence import counting_weights
+from mnemic.hd.query import Asked, Codes, Filled, Matches, fill, find, kernel, spread
 
 ALGEBRA = best()
 
@@ -118,6 +119,41 @@ def test_the_nearer_a_records_filler_is_the_better_it_matches_and_one_without_it
     assert (matches.probability == 1).all()
 
 
+def test_of_many_records_those_that_have_something_near_are_found_by_a_part_of_the_bits() -> None:
+    world = World(14, 9_000, 64, fillers=40)
+    asked = world.asked((1, 0))
+    near = Asked(asked.exact[:0], asked.priors[:0], asked.exact, np.zeros(1, np.bool_))
+    having = world.having((1, 0))
+    assert 20 < len(having) < 500
+    found = find(world.codes, world.all, near, ALGEBRA, most=1000)
+    assert set(having) <= set(found.place.tolist())
+    assert set(found.place[: len(having)].tolist()) == set(having)
+
+
+@pytest.mark.parametrize("records", [1, 300, 10_000])
+def test_where_nothing_is_near_no_record_is_taken_for_near_but_in_one_question_of_a_hundred(records: int) -> None:
+    rng = np.random.default_rng(records)
+    codes = Codes.of(drawn(rng, records, 160), np.full(records, 9))
+    questions = 60 if records > 300 else 400
+    taken = 0
+    for _ in range(questions):
+        near = Asked(drawn(rng, 0, 160), np.empty(0), drawn(rng, 1, 160), np.zeros(1, np.bool_))
+        taken += int(find(codes, np.arange(records), near, ALGEBRA).nearness.any())
+    assert taken <= questions / 50
+
+
+def test_one_record_that_is_near_is_found_among_many_that_are_not() -> None:
+    rng = np.random.default_rng(4)
+    target = drawn(rng, 160)
+    half = np.packbits(np.unpackbits(target.view(np.uint8)) ^ (rng.permutation(10_240) < 2_560)).view(np.uint64)
+    vectors = drawn(rng, 20_000, 160)
+    vectors[7_777] = ALGEBRA.bundle(np.concatenate([half[None], drawn(rng, 8, 160)]), target)
+    near = Asked(vectors[:0], np.empty(0), target[None], np.zeros(1, np.bool_))
+    matches = find(Codes.of(vectors, np.full(20_000, 9)), np.arange(20_000), near, ALGEBRA)
+    assert matches.place[matches.nearness > 0].tolist() == [7_777]
+    assert matches.nearness[0] == pytest.approx(0.5, abs=0.15)
+
+
 def test_nearness_of_angles_is_their_cosine() -> None:
     rng = np.random.default_rng(7)
     target = drawn(rng, 1, 160)
@@ -136,13 +172,18 @@ def test_none_or_one_record_of_any_size_is_looked_through_as_well(records: int, 
     assert len(matches.place) == records
     assert matches.shares.shape == (records, 2)
     filled = fill(world.codes, places, world.pairs[2], world.share[2], False, ALGEBRA)
-    assert pooled(kernel(matches), filled).shape == filled.candidate.shape
+    assert answers(matches, filled).shape == filled.candidate.shape
 
 
 def test_nothing_has_a_pair_that_is_known_of_nothing() -> None:
     world = World(9, 50, 160)
     asked = world.asked((0, 0))._replace(priors=np.zeros(1))
     assert (find(world.codes, world.all, asked, ALGEBRA).probability == 0).all()
+
+
+def answers(matches: Matches, filled: Filled) -> NDArray[np.float64]:
+    """The probability of each candidate to fill the role of a record that is meant."""
+    return np.asarray(counting_weights(kernel(matches)) @ filled.probability)
 
 
 # --- what fills a role -----------------------------------------------------------------------------------------------
@@ -178,10 +219,17 @@ def test_what_is_meant_is_what_matches_and_the_nearest_of_it() -> None:
     assert kernel(near) == pytest.approx([1.0, np.exp(-1), 0.0, 0.0])
 
 
-def test_an_answer_is_the_share_of_the_records_that_are_meant_which_have_it() -> None:
-    filled = Filled(np.array([4, 7]), np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
-    assert pooled(np.array([1.0, 1.0, 1.0, 0.0]), filled) == pytest.approx([2 / 3, 1 / 3], abs=1e-6)
-    assert pooled(np.zeros(4), filled).tolist() == [0.0, 0.0]
+@pytest.mark.parametrize("members", [20, 40])
+def test_of_many_candidates_only_those_are_compared_with_all_that_a_record_might_have(members: int) -> None:
+    rng = np.random.default_rng(13)
+    candidates, count = drawn(rng, 10_000, 160), 60
+    rows = rng.integers(0, len(candidates), members * count)
+    offsets = np.arange(count + 1) * members
+    codes = Codes.of(ALGEBRA.bundle_groups(candidates, offsets, drawn(rng, count, 160), rows), np.full(count, members))
+    filled = fill(codes, np.arange(count), candidates, np.full(10_000, 1e-3), True, ALGEBRA)
+    assert len(filled.candidate) < 2_500  # with the first bits alone, nearly all would be
+    sure = filled.candidate[filled.probability[:40].max(axis=0) > 0.9]
+    assert set(rows[: 40 * members]) <= set(sure.tolist())
 
 
 @given(length=st.integers(0, 400), most=st.integers(1, 200), last=st.integers(0, 80))
@@ -234,9 +282,45 @@ def test_of_answers_given_nine_tenths_nine_in_ten_are_right() -> None:
             having = world.having(*known)
             role = next(one for one in (1, 2, 3) if one not in [role for role, _ in known])
             filled = fill(world.codes, matches.place, world.pairs[role], world.share[role], False, ALGEBRA)
-            confidence += pooled(kernel(matches), filled).tolist()
+            confidence += answers(matches, filled).tolist()
             has = [world.truth[having, role] == one for one in filled.candidate]
             truth += [float(one.mean()) if len(having) else 0.0 for one in has]
     for low, high in ((0.0, 0.3), (0.3, 0.7), (0.7, 0.9), (0.85, 0.95), (0.95, 1.01)):
         found, promised = right(np.array(confidence), np.array(truth), low, high)
         assert found == pytest.approx(promised, abs=0.03)
+
+
+@pytest.mark.parametrize("most", [50, 4096])
+def test_a_judge_is_asked_only_about_what_may_have_the_exact_pairs_and_ranks_it(most: int) -> None:
+    world = World(7, 9000, 16, fillers=6)
+    seen: list[NDArray[np.int64]] = []
+
+    def judge(places: NDArray[np.int64]) -> NDArray[np.float64]:
+        seen.append(places)
+        return np.asarray((places % 97) / 97)
+
+    asked = world.asked((0, 0), (1, 0))
+    plain, judged = (
+        find(world.codes, world.all, asked, ALGEBRA),
+        find(world.codes, world.all, asked, ALGEBRA, most, judge),
+    )
+    having = world.having((0, 0), (1, 0))
+    (looked,) = seen
+    assert set(having) <= set(looked.tolist())
+    assert len(looked) < len(world.all) / 2
+    assert judged.nearness.tolist() == judged.shares[:, 2].tolist() == (judged.place % 97 / 97).tolist()
+    rank = np.argsort(plain.place)[np.searchsorted(np.sort(plain.place), judged.place)]
+    assert judged.probability.tolist() == plain.probability[rank].tolist()
+    best = max((place for place in having), key=lambda place: (place % 97, place))
+    assert int(judged.place[0]) % 97 == best % 97
+    assert len(judged.place) <= most
+
+
+def test_a_judge_alone_ranks_all_records() -> None:
+    world = World(3, 40, 16)
+    found = find(world.codes, world.all, world.asked(), ALGEBRA, judge=lambda places: places / 40)
+    assert found.place.tolist() == list(range(39, -1, -1))
+    assert (found.probability == 1).all()
+    many = World(4, 9000, 16)
+    found = find(many.codes, many.all, many.asked(), ALGEBRA, 10, lambda places: places / 9000)
+    assert found.place.tolist() == list(range(8999, 8989, -1))

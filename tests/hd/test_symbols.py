@@ -18,6 +18,9 @@ TEXTS = st.text(st.characters() | st.sampled_from("/\\. a"), max_size=300).filte
 @pytest.mark.parametrize("role", ["who", "file"])
 @given(text=TEXTS)
 @example(text="/")
+@example(text="./" * 500)
+@example(text="e\u0301" * 200)
+@example(text="\u0130\u0301")
 @example(text="./")
 @example(text="a./b" + "c" * 117)
 @example(text="\ud800")
@@ -64,6 +67,15 @@ def test_of_a_long_path_the_last_parts_are_taken_and_of_a_long_name_the_end() ->
     assert kept.endswith("/deep/test_auth.py")
     assert canonical("file", "x" * 500 + ".py") == "x" * (LONGEST - 3) + ".py"
     assert canonical("who", "a" + "b" * 500) == "b" * LONGEST
+
+
+def test_a_path_of_a_million_parts_is_cut_off_at_once() -> None:
+    assert canonical("file", "ab/" * 1_000_000 + "c.py") == "ab/" * 38 + "c.py"
+
+
+@pytest.mark.parametrize("role", ["who", "file"])
+def test_a_letter_and_its_accent_are_the_letter_that_has_it(role: str) -> None:
+    assert canonical(role, "cafe\u0301.py") == canonical(role, "caf\u00e9.py") == "caf\u00e9.py"
 
 
 def test_paths_that_differ_in_case_alone_have_the_same_bits() -> None:

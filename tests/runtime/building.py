@@ -40,11 +40,16 @@ ENCODER = EncoderName(implementation="test-float32", model="0" * 64)
 DIMENSIONS = 4
 
 _keys = itertools.count()
+_MISCOUNTED = (
+    "SELECT role, filler FROM fillers f WHERE memories !="
+    " (SELECT count(*) FROM bound b, json_each(b.fillers) j WHERE j.value = f.id)"
+)
 _HYPERVECTORS = {
     "spaces": "SELECT * FROM spaces ORDER BY id",
     "codes": "SELECT space, memory, tier, pairs, code FROM codes ORDER BY memory, id",
     "fillers": "SELECT role, filler FROM fillers ORDER BY role, filler",
-    "bound": "SELECT b.memory, f.role, f.filler FROM bound b JOIN fillers f ON f.id = b.filler ORDER BY 1, 2, 3",
+    "bound": "SELECT b.memory, f.role, f.filler FROM bound b, json_each(b.fillers) j"
+    " JOIN fillers f ON f.id = j.value ORDER BY 1, 2, 3",
     "unbound": "SELECT memory, encoder FROM unbound ORDER BY memory",
 }
 
@@ -125,6 +130,7 @@ def held(path: Path, keys: Keys = KEYS) -> dict[str, list[Any]]:
         found["vector tables"] = kept
         assert db.execute("PRAGMA quick_check").fetchall() == [("ok",)]
         assert db.execute("PRAGMA foreign_key_check").fetchall() == []
+        assert db.execute(_MISCOUNTED).fetchall() == []
     return found
 
 

@@ -35,6 +35,7 @@ from mnemic.runtime.embedded import EmbeddedEngine
 from mnemic.runtime.engine import Engine
 from mnemic.runtime.homes import MindFolder, make_mind, open_mind
 from mnemic.runtime.keys import Keys
+from mnemic.runtime.plugins import SLOTS
 from mnemic.runtime.ray_local import LocalRay
 from mnemic.runtime.settings import load_settings
 from mnemic.runtime.society import start_society
@@ -229,8 +230,8 @@ def test_whatever_process_is_killed_under_load_nothing_acknowledged_is_lost_and_
             acknowledged.append(words)
             return
 
-    store, _, retriever, capture, _ = processes()  # in the order of `mnemic.runtime.plugins.SLOTS`
-    victims = [capture, store, retriever]
+    running = processes()
+    victims = [running[slot] for slot in ("capture", "store", "retriever", "binder")]
     with ThreadPoolExecutor(4) as pool:
         taking = pool.submit(take, society, source)
         keeping = [pool.submit(keep, number) for number in range(120)]
@@ -243,6 +244,9 @@ def test_whatever_process_is_killed_under_load_nothing_acknowledged_is_lost_and_
     assert (new + known, len(acknowledged)) == (600, 120)
     assert society.ask(Count()).memories == 720
     assert take(society, source) == (0, 600)
+    while (bound := society.ask(BindPending())).pending:
+        pass
+    assert bound.done == 720
     failed = {actor.actor: actor.failures for actor in society.report().actors}
     assert sum(failed.values()) >= len(victims)
 
@@ -278,10 +282,10 @@ def test_what_hooks_kept_is_taken_in_once_whatever_process_is_killed_meanwhile(
         with ThreadPoolExecutor(1) as pool:
             draining = pool.submit(drain)
             if society.report().engine == "ray":
-                store, _, _, capture, _ = processes()
-                for number, victim in enumerate((capture, store), start=1):
+                running = processes()
+                for number, slot in enumerate(("capture", "store"), start=1):
                     until(lambda number=number: len(parts) >= 8 * number)  # type: ignore[misc]
-                    os.kill(victim, signal.SIGKILL)
+                    os.kill(running[slot], signal.SIGKILL)
             draining.result()
         told = society.ask(Waiting())
         assert (told.records, told.set_aside_count, told.torn) == (count, 0, 0)
@@ -291,14 +295,14 @@ def test_what_hooks_kept_is_taken_in_once_whatever_process_is_killed_meanwhile(
         society.stop()
 
 
-def processes() -> list[int]:
-    """Process ids of all actors that this process has under Ray, in the order in which they were started."""
+def processes() -> dict[str, int]:
+    """Process ids of all actors that this process has under Ray, by slot: they are started in the order of these."""
     found = [
         one
         for one in psutil.Process().children(recursive=True)
         if one.cmdline()[0:1] and one.cmdline()[0].startswith("ray::Worker")
     ]
-    return [one.pid for one in sorted(found, key=lambda one: one.create_time())]
+    return dict(zip(SLOTS, (one.pid for one in sorted(found, key=lambda one: one.create_time())), strict=True))
 
 
 # --- one trace -------------------------------------------------------------------------------------------------------

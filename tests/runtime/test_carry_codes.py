@@ -25,8 +25,7 @@ from mnemic.actors.changes import (
     Retire,
 )
 from mnemic.actors.errors import InvalidValue, NoSuchMemory, UnknownScope
-from mnemic.actors.snapshot import Unbound
-from mnemic.runtime.marking import NEAR_CALLS
+from mnemic.actors.snapshot import NEAR_CALLS, Unbound
 from mnemic.runtime.reader import StoreSnapshot, open_reader
 from mnemic.runtime.store import Store
 from tests.runtime.building import (
@@ -83,6 +82,39 @@ def test_what_is_added_waits_and_what_is_bound_does_not(store: Store, path: Path
     apply(store, codes(1))
     assert waiting(path) == [2]
     assert look(path, lambda now: now.bound_counts(None, False)) == (1, 1)
+
+
+def test_what_could_not_be_read_whole_is_kept_apart_from_what_waits_until_it_is_to_be_bound_again(
+    store: Store, path: Path
+) -> None:
+    def unread() -> list[int]:
+        found = look(path, lambda now: now.unread(None, 0, 10, 100))
+        return [int.from_bytes(one.memory.id, "big") for one in found]
+
+    apply(store, memory(1), memory(2), add_space())
+    apply(store, msgspec.structs.replace(codes(1, 2, seq=look(path, lambda now: now.seq)), unread=(id_of(2),)))
+    assert (waiting(path), unread()) == ([], [2])
+    counts = look(path, lambda now: now.counts(None))
+    assert (counts.bound, counts.unbound, counts.unread) == (2, 0, 1)
+    assert look(path, lambda now: now.waiting()) == 0
+    apply(store, memory(3))
+    assert (waiting(path), unread()) == ([2, 3], []), "a turn came after it: it is tried again"
+    bind_all(store, path)
+    assert (waiting(path), unread()) == ([], [])
+    apply(store, memory(4))
+    apply(store, msgspec.structs.replace(codes(3, 4, seq=look(path, lambda now: now.seq)), unread=(id_of(4),)))
+    apply(store, codes(4, seq=look(path, lambda now: now.seq)))
+    assert (waiting(path), unread()) == ([], []), "once it is read whole, it is as any other"
+    apply(store, Retire(memory=id_of(4), reason=""))
+    assert unread() == []
+
+
+def test_what_was_marked_meanwhile_waits_though_it_could_not_be_read(store: Store, path: Path) -> None:
+    apply(store, memory(1), add_space())
+    before = look(path, lambda now: now.seq)
+    apply(store, memory(2))
+    apply(store, msgspec.structs.replace(codes(1, seq=before), unread=(id_of(1),)))
+    assert waiting(path) == [1, 2]
 
 
 def test_whoever_has_vectors_of_the_encoder_can_be_bound_with_them(store: Store, path: Path) -> None:

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from mnemic.actors.changes import Retire
-from mnemic.actors.snapshot import Unbound
+from mnemic.actors.snapshot import NEAR_CALLS, Unbound
 from mnemic.runtime import code_reader
-from mnemic.runtime.marking import NEAR_CALLS
 from mnemic.runtime.reader import open_reader
 from mnemic.runtime.store import Store
 from tests.runtime.building import ENCODER, KEYS, add_encoder, add_space, apply, codes, id_of, memory, plain, vectors
@@ -106,6 +105,32 @@ def test_of_a_long_text_the_beginning_is_read_and_no_letter_is_cut(store: Store,
     given = read(path, limit)[1].memory.text
     assert given == {0: b"", 1: b"a", 2: b"a", 3: text[:3], 5: text[:4], 6: text[:4]}.get(limit, text)
     assert read(path, limit)[1].words == 1, "of the whole"
+
+
+@pytest.mark.parametrize(("text", "words"), [(b"", 0), (b"hello", 1), (b"hello " * 300, 300)])
+def test_a_text_is_as_long_as_its_own_words_whoever_speaks(store: Store, path: Path, text: bytes, words: int) -> None:
+    apply(store, memory(1, text, speaker="Ann Lee"), memory(2, text))
+    assert {row: one.words for row, one in read(path).items()} == {1: words, 2: words}
+
+
+def test_of_a_memory_that_the_word_index_has_lost_all_words_are_told_that_were_counted(
+    store: Store, path: Path
+) -> None:
+    apply(store, memory(1, b"hello there", speaker="Ann"))
+    store._db.execute("DELETE FROM words_docsize")
+    assert read(path)[1].words == 3
+
+
+def test_of_a_text_of_any_length_no_more_than_the_beginning_is_read(
+    store: Store, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = dict.fromkeys((1, 3), "tool_call") | {2: "tool_result"}
+    apply(store, *(memory(n, b"%d " % n + b"x" * 10_000, kind=kind, said_at=n) for n, kind in calls.items()))
+    monkeypatch.setattr("mnemic.runtime.reader.load_text", pytest.fail)
+    monkeypatch.setattr("mnemic.runtime.code_reader.load_text", pytest.fail, raising=False)
+    found = read(path, 100)
+    assert [len(found[n].memory.text) for n in (1, 2, 3)] == [100, 100, 100]
+    assert [len(one.text) for one in (*found[2].before, *found[2].after)] == [2048, 2048]
 
 
 def test_memories_that_wait_are_read_page_by_page(store: Store, path: Path) -> None:

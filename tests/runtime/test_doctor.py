@@ -68,7 +68,15 @@ class Home:
             with closing(Store.open(self.folder.store, self.keys)) as store:
                 store.rebuild(lambda done, total: None, meaning=False)
 
-        mended = repair(self.path, "default", self.clock, self.examine().values(), rebuild, lambda: "tried again")
+        mended = repair(
+            self.path,
+            "default",
+            self.clock,
+            self.examine().values(),
+            rebuild,
+            lambda: "tried again",
+            lambda: "bound them",
+        )
         return {one.name: one for one in mended}
 
     def change(self, sql: str) -> None:

@@ -51,7 +51,7 @@ def never() -> Any:
 
 def mend(home: Path) -> dict[str, Mended]:
     """What was mended, by name."""
-    mended = repair(home, "default", SystemClock(), look(home).values(), never, never)
+    mended = repair(home, "default", SystemClock(), look(home).values(), never, never, never)
     return {one.name: one for one in mended}
 
 

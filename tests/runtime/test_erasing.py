@@ -373,6 +373,32 @@ def test_what_was_bound_when_it_still_stood_beside_it_and_waits_since_goes_too(m
     assert [row[0] for row in mind.held()["unbound"]] == [1, 3, 4]
 
 
+def test_who_says_nothing_any_more_is_spoken_to_by_nobody(mind: Mind) -> None:
+    names = {1: "Ann", 2: "Ann", **dict.fromkeys(range(3, 8), "Bob")}
+    mind.apply(*(memory(n, own(n).encode(), said_at=n, speaker=name) for n, name in names.items()))
+    mind.apply(memory(8, own(8).encode(), session="another"), add_space("wide", dimensions=512))
+    bind(mind, *range(1, 9))
+    mind.erase(1)
+    assert [row[0] for row in mind.held()["unbound"]] == [2], "the others speak to her still"
+    bind(mind, 2)
+    mind.erase(2)
+    there = opened(mind.folder.store)
+    assert [number for number in range(1, 9) if code_of(number) in there] == [8]
+    assert [row[0] for row in mind.held()["unbound"]] == [3, 4, 5, 6, 7]
+    assert [filler for _, filler in mind.held()["fillers"]] == [own(8)]
+
+
+def test_whose_words_are_erased_all_at_once_is_spoken_to_by_nobody_either(mind: Mind) -> None:
+    names = {1: "Ann", 2: "Bob", 3: "Bob", 4: "Bob", 5: "Ann"}
+    mind.apply(*(memory(n, own(n).encode(), said_at=n, speaker=name) for n, name in names.items()))
+    mind.apply(add_space("wide", dimensions=512))
+    bind(mind, *names)
+    mind.erase(1, 5)
+    there = opened(mind.folder.store)
+    assert [number for number in names if code_of(number) in there] == []
+    assert [row[0] for row in mind.held()["unbound"]] == [2, 3, 4]
+
+
 def test_a_correction_of_a_correction_stands_for_the_first_word_once_the_one_between_is_gone(mind: Mind) -> None:
     mind.apply(*(memory(n, own(n).encode()) for n in (1, 2, 3, 4)))
     mind.apply(Supersede(old=id_of(1), new=id_of(2)), Supersede(old=id_of(4), new=id_of(2)), at=5)

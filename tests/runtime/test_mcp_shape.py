@@ -72,6 +72,46 @@ def test_a_caller_whose_project_is_not_known_is_given_nothing_and_told_so(faces:
     with_client(faces, git_project(tmp_path / "cellar"), use)
 
 
+def test_what_cannot_be_asked_is_refused_where_the_project_is_not_known_too(faces: Hosted, tmp_path: Path) -> None:
+    async def use(client: Client) -> None:
+        wrong: list[dict[str, Any]] = [
+            {"pattern": {}},
+            {"pattern": {"worked": "maybe"}},
+            {"pattern": {"after": "edit,,test"}},
+            {"pattern": FAILED, "k": 0},
+        ]
+        for arguments in wrong:
+            failed = await client.call("memory_shape", arguments)
+            assert (failed.failed, failed.text.partition(":")[0]) == (True, "invalid_value"), arguments
+        unknown = await client.call("memory_shape", {"pattern": {"flie": "?"}})
+        assert "Did you mean 'file'?" in unknown.text
+        steps = await client.good("memory_shape", pattern={"after": "edit, test failed", "then": "?"})
+        assert "yet; scope='*' looks through everything" in steps["degraded"][0]
+
+    with_client(faces, git_project(tmp_path / "cellar"), use)
+
+
+def test_numbers_and_booleans_are_taken_as_their_text_and_what_is_neither_is_named(
+    faces: Hosted, tmp_path: Path
+) -> None:
+    async def use(client: Client) -> None:
+        for given, text in ((9, "9"), (9.0, "9"), (2026, "2026")):
+            role = "date" if given == 2026 else "hour"
+            number, word = [
+                await client.good("memory_shape", pattern={role: one, "who": "?"}, scope="*") for one in (given, text)
+            ]
+            assert [hit["id"] for hit in number["hits"]] == [hit["id"] for hit in word["hits"]]
+            assert (number["searched"], number["degraded"]) == (word["searched"], word["degraded"])
+        steps = await client.good("memory_shape", pattern={"worked": True, "action": "?"}, scope="*")
+        assert "hits" in steps
+        nothing = await client.call("memory_shape", {"pattern": {"who": None}, "scope": "*"})
+        assert nothing.text.startswith("invalid_value: the role who cannot be None: it is no text.")
+        listed = await client.call("memory_shape", {"pattern": {"hour": [9]}, "scope": "*"})
+        assert listed.text.startswith("invalid_value: the role hour cannot be '[9]': it is no text.")
+
+    with_client(faces, tmp_path, use)
+
+
 def test_what_cannot_be_asked_is_an_error_that_says_what_can(faces: Hosted, tmp_path: Path) -> None:
     async def use(client: Client) -> None:
         for arguments, code in (

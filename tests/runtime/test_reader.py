@@ -129,6 +129,8 @@ def test_words_are_found_by_their_stem_in_text_and_speaker(store: Store, reader:
         (stem,) = now.stems(["shelves"])
         postings = now.postings(stem)
         assert postings.row.tolist() == [1, 2, 3]
+        assert [now.times_written(stem, most) for most in (1, 6, 7)] == [1, 6, 6]
+        assert now.times_written("nowhere", 5) == 0
         assert postings.frequency.tolist() == [3.0, 1.0, 2.0], "the speaker is counted, a shelf has another stem"
         assert postings.frequency.dtype == np.float32
         assert now.postings(now.stems(["cafe"])[0]).row.tolist() == [2]

@@ -9,7 +9,7 @@ from typing import NoReturn
 import pytest
 
 from mnemic.actors.errors import BadSettings, HomeUnreadable, InvalidValue
-from mnemic.runtime.settings import TABLE, Settings, as_markdown, load_settings
+from mnemic.runtime.settings import TABLE, Settings, as_markdown, load_settings, naming
 from tests.runtime.building import ROOT, said
 
 
@@ -30,7 +30,7 @@ def test_every_setting_can_be_set(tmp_path: Path) -> None:
         if section == "actors":
             continue  # tests/runtime/test_plugins.py names some
         listed = isinstance(setting.default, tuple)
-        value = "a folder" if isinstance(setting.default, str) or listed else setting.default + 1
+        value = "a folder" if isinstance(setting.default, str) or listed else setting.default + setting.multiple
         if isinstance(setting.default, bool):
             value = not setting.default
         if setting.choices:
@@ -72,6 +72,11 @@ def test_settings_are_named_by_their_values() -> None:
         ("[embedder]\nimplementation = 'jax'", "there is no such one"),
         ("[embedder]\nthreads = -1", "it is not 0 or more"),
         ("[capture]\ndeny = '/secret'", "it is no list"),
+        ("[binder]\ndimensions = 100000000000", "it is more than 65,536"),
+        ("[binder]\ndimensions = 65600", "it is more than 65,536"),
+        ("[binder]\ndimensions = 100", "it is no multiple of 64"),
+        ("[binder]\ndimensions = 0", "it is not 64 or more"),
+        ("[binder]\nleave_out = 'who'", "it is no list"),
         ("[capture]\nallow = ['work', 1]", "it does not hold texts alone"),
         ("[capture]\nallow = [' ']", "it does not hold texts alone"),
         ("[capture]\nleave_out = ['headless', 'subagent']", "there is no 'subagent'"),
@@ -92,6 +97,33 @@ def test_a_name_that_is_none_is_told_with_the_nearest_that_is_one(tmp_path: Path
         with pytest.raises(InvalidValue) as caught:
             load(tmp_path, text)
         assert caught.value.remedy_text == f"Give {near}, as docs/settings.md has it."
+
+
+def test_a_list_that_is_none_is_told_with_one_of_what_was_given_or_is_the_default(tmp_path: Path) -> None:
+    for text, such in (
+        ("[binder]\nleave_out = 'who'", "['who']"),
+        ("[binder]\nleave_out = 3", "['workspace']"),
+        ("[capture]\ndeny = '/secret'", "['/secret']"),
+        ("[capture]\ndeny = ' '", "['work/*', '~/notes']"),
+        ("[capture]\nleave_out = 'headless'", "['headless', 'subagents']"),
+    ):
+        with pytest.raises(InvalidValue) as caught:
+            load(tmp_path, text)
+        assert caught.value.remedy_text == f"Give a list such as {such}."
+
+
+def test_the_longest_hypervectors_that_can_be_set_are_taken(tmp_path: Path) -> None:
+    assert load(tmp_path, "[binder]\ndimensions = 65536")["binder.dimensions"] == 65_536
+
+
+def test_an_error_of_a_setting_that_its_actor_saw_names_the_file_and_any_other_stays_as_it_is(tmp_path: Path) -> None:
+    seen = InvalidValue(name="binder.leave_out", value="colour", why="there is no such role", expected="some of who")
+    named = naming(seen, tmp_path / "mnemic.toml")
+    assert str(named).startswith(f"binder.leave_out in {tmp_path / 'mnemic.toml'} cannot be 'colour'")
+    assert named.remedy_text == seen.remedy_text
+    other = InvalidValue(name="the mind's name", value="a/b", why="it has a slash", expected="a name")
+    assert naming(other, tmp_path) is other
+    assert naming(named, tmp_path) is named
 
 
 def test_of_a_home_that_cannot_be_read_the_home_is_named_and_not_a_file_in_it(

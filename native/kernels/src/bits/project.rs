@@ -46,8 +46,13 @@ impl Planes {
         for (plane, normal) in normals.chunks_exact(width).enumerate() {
             let (panel, lane) = (plane / LANES, plane % LANES);
             sums[panel][lane] = normal.iter().map(|value| i32::from(*value)).sum();
-            for (line, values) in panels[panel * steps..].iter_mut().zip(normal.chunks(STEP)) {
-                line.0[lane * STEP..][..values.len()].copy_from_slice(values);
+            let (whole, rest) = normal.as_chunks::<STEP>(); // pieces of a known length, which are no function calls
+            let lines = &mut panels[panel * steps..][..steps];
+            for (line, values) in lines.iter_mut().zip(whole) {
+                line.0[lane * STEP..][..STEP].copy_from_slice(values);
+            }
+            if let (false, Some(line)) = (rest.is_empty(), lines.last_mut()) {
+                line.0[lane * STEP..][..rest.len()].copy_from_slice(rest);
             }
         }
         Ok(Self { width, words, panels, sums })
