@@ -151,9 +151,13 @@ class Shaper:
         if index.pending:
             wait = "memory waits" if index.pending == 1 else "memories wait"
             degraded.append(f"structure: {index.pending} {wait} to be bound, and took no part, or only as bound before")
-        if index.encoders is None:
+        if index.encoders is None or not index.bound:  # a name that nothing has yet may be one that what waits has
             if asked.pattern:
-                read(asked.pattern, tuple(ROLES), lambda role: ())
+                read(
+                    asked.pattern,
+                    tuple(ROLES) if index.encoders is None else index.encoders.space.roles,
+                    lambda role: (),
+                )
             return _Found([], [], 0)
         looking = Looking(index, snapshot, visible)
         if asked.analogy:

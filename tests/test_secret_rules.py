@@ -62,7 +62,7 @@ def test_a_file_that_cannot_be_used_ends_the_command_with_one_sentence(
     rules.unlink() if content is None else rules.write_text(content, "utf-8")
     refused = command("capture", lines(tmp_path / "a.jsonl", turn(SECRET)), "--home", home)
     assert (refused.code, refused.out) == (2, "")
-    assert f"capture.secret_rules cannot be '{rules}': " in refused.err
+    assert f"capture.secret_rules in {home / 'mnemic.toml'} cannot be '{rules}': " in refused.err
     assert why in refused.err
     assert "gitleaks' format" in refused.err
     assert "Traceback" not in refused.err

@@ -274,7 +274,7 @@ def test_a_newer_process_is_one_sentence_for_every_request(begin: Any) -> None:
     def newer(connection: Connection) -> None:
         connection.say({"error": encode_error(NewerProcess(home="/home", theirs=2, ours=1, pid=7))})
 
-    host, _ = begin(newer, newer)
+    host, _ = begin(newer, newer, newer)
     host.send(message(1, "initialize"))
     said = host.hear()["error"]["message"]
     assert "is newer (protocol 2)" in said
