@@ -1,11 +1,11 @@
 """The bits bench: the algebra of packed hypervectors, natively by each instruction set, by NumPy and by torchhd.
 
-Hypervectors are drawn, 10,240 bits each. Rows: how long it takes to find the ten nearest of very many, of all of them
-and of a tenth that a mask allows; and to bundle 15 and 1,000, and to bind and to rotate 1,000. Each instruction set has
-a process of its own, since the set is chosen once a process, and there NumPy takes turns with it; torchhd, where a bit
-takes a byte, searches 1,000. As the baseline the same memory is read by NumPy and next to nothing done with it.
-Everything on one thread, whose own time is counted: other programs' turns are not in it. What becomes of this in
-records, item memories and minds is measured by `mnemic.bench.hd_bench`.
+Hypervectors are drawn, 10,240 bits each. Rows: how long it takes to find the ten nearest of very many and of 1,000, to
+bundle 15 and 1,000, and to bind and to rotate 1,000. Each instruction set has a process of its own, since the set is
+chosen once a process, and there NumPy takes turns with it; torchhd, where a bit takes a byte, searches 1,000. As the
+baseline the same memory is read by NumPy and next to nothing done with it. Everything on one thread, whose own time is
+counted: other programs' turns are not in it. What becomes of this in records, item memories and minds is measured by
+`mnemic.bench.hd_bench`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ K = 10
 FEW = 1000
 SHIFT = 777
 GOAL_MS = {100_000: 6.0}
-_OF_ALL = ("nearest 10", "nearest 10 of a tenth")
+_OF_ALL = "nearest 10"
 _IN_A_ROW = 4
 """Calls in each turn. The first is not counted: it finds in the caches what somebody else left there."""
 _SLOW_MS = 500.0
@@ -57,11 +57,10 @@ def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
 
 def beside_numpy(count: int, rounds: int) -> list[dict[str, Any]]:
     """The rows of the instruction set of this process, of NumPy beside it and of reading alone."""
-    vectors, query, allowed = _draw(count)
-    few, mask, tenth = vectors[:FEW], bits.mask(allowed), np.flatnonzero(allowed)
+    vectors, query = _draw(count)
+    few = vectors[:FEW]
     ours: Tasks = {
         "nearest 10": lambda: bits.nearest(vectors, query, K),
-        "nearest 10 of a tenth": lambda: bits.nearest(vectors, query, K, mask),
         "nearest 10 of 1,000": lambda: bits.nearest(few, query, K),
         "bundle 15": lambda: bits.bundle(few[:15], query),
         "bundle 1,000": lambda: bits.bundle(few, query),
@@ -70,7 +69,6 @@ def beside_numpy(count: int, rounds: int) -> list[dict[str, Any]]:
     }
     theirs: Tasks = {
         "nearest 10": lambda: _nearest(vectors, query),
-        "nearest 10 of a tenth": lambda: _nearest(vectors[tenth], query),
         "nearest 10 of 1,000": lambda: _nearest(few, query),
         "bundle 15": lambda: _bundle(few[:15]),
         "bundle 1,000": lambda: _bundle(few),
@@ -113,7 +111,7 @@ def _torchhd(rounds: int) -> Iterator[dict[str, Any]]:
         yield {"what": "all", "of": name, "vectors": FEW, "state": "skipped", "why": why}
         return
     torch.set_num_threads(1)
-    vectors, query, _ = _draw(FEW)
+    vectors, query = _draw(FEW)
     few, one = (torch.from_numpy(bits.unpack(words)).as_subclass(torchhd.BSCTensor) for words in (vectors, query))
     tasks: Tasks = {
         "nearest 10 of 1,000": lambda: torch.topk(torchhd.hamming_similarity(one, few), K),
@@ -160,15 +158,15 @@ def by_turns(
 
 
 def _of_task(task: str, count: int) -> dict[str, Any]:
-    return {"what": task, "vectors": count} if task in _OF_ALL else {"what": task}
+    return {"what": task, "vectors": count} if task == _OF_ALL else {"what": task}
 
 
-def _draw(count: int) -> tuple[Words, Words, NDArray[np.bool_]]:
-    """Hypervectors ``(n, 160)``, a query near one of them, and the tenth that a mask allows."""
+def _draw(count: int) -> tuple[Words, Words]:
+    """Hypervectors ``(n, 160)``, and a query near one of them."""
     random = np.random.default_rng(count)
     vectors = random.integers(0, 2**64, (count, WORDS), np.uint64)
     noise = bits.pack(random.random(64 * WORDS) < 0.3)
-    return vectors, vectors[count // 2] ^ noise, random.random(count) < 0.1
+    return vectors, vectors[count // 2] ^ noise
 
 
 def _nearest(vectors: Words, query: Words) -> NDArray[np.int64]:

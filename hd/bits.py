@@ -21,7 +21,6 @@ from mnemic.hd.packing import (
     check_counters,
     check_others,
     in_order,
-    mask,
     pack,
     unpack,
     unpacked,
@@ -48,7 +47,6 @@ __all__ = [
     "count",
     "distances",
     "majority",
-    "mask",
     "natively",
     "nearest",
     "pack",
@@ -220,7 +218,6 @@ def nearest(
     vectors: NDArray[np.uint64],
     query: NDArray[np.uint64],
     k: int,
-    allowed: NDArray[np.uint64] | None = None,
     *,
     native: bool | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -229,8 +226,7 @@ def nearest(
     Args:
         vectors: ``(n, w) uint64``.
         query: ``(w,) uint64``.
-        k: how many at most; where fewer are there or allowed, fewer are found.
-        allowed: which may be found, ``(ceil(n / 64),) uint64`` as `mask` makes it; the others are not even read.
+        k: how many at most; where fewer are there, fewer are found.
 
     Returns:
         Their indices and their Hamming distances, ``(m,) int64`` each, the nearest first, of equally near ones the
@@ -243,15 +239,9 @@ def nearest(
     check("the query", query, dimensions=1, words=vectors.shape[1])
     if k < 0:
         raise ValueError(f"k must not be negative, and is {k}")
-    if allowed is not None:
-        expected = ((len(vectors) + 63) // 64,)
-        if allowed.dtype != np.uint64 or allowed.shape != expected:
-            raise ValueError(f"the mask must be uint64 {expected}, not {allowed.dtype} {allowed.shape}")
-        allowed = in_order(allowed)
     k = min(k, len(vectors))
     if natively(native):
-        return _native.hamming_nearest(as_rows(vectors), in_order(query), k, allowed)
-    rows = np.arange(len(vectors)) if allowed is None else np.flatnonzero(unpacked(allowed)[: len(vectors)])
-    measured = distances(vectors if allowed is None else vectors[rows], query, native=False)
+        return _native.hamming_nearest(as_rows(vectors), in_order(query), k)
+    measured = distances(vectors, query, native=False)
     order = np.argsort(measured, kind="stable")[:k]
-    return rows[order], measured[order]
+    return order, measured[order]

@@ -19,7 +19,6 @@ __all__ = [
     "check_others",
     "check_weights",
     "in_order",
-    "mask",
     "pack",
     "unpack",
     "unpacked",
@@ -48,17 +47,6 @@ def unpack(vectors: NDArray[np.uint64]) -> NDArray[np.bool_]:
     if vectors.dtype != np.uint64 or vectors.ndim == 0 or vectors.shape[-1] == 0:
         raise ValueError(f"vectors must be uint64 of at least one word, not {vectors.dtype} {vectors.shape}")
     return unpacked(vectors).view(np.bool_)
-
-
-def mask(allowed: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """Pack what is allowed, ``(n,) bool``, into the words that `nearest` takes, ``(ceil(n / 64),) uint64``.
-
-    Raises:
-        ValueError: The dtype or shape is another.
-    """
-    if allowed.dtype != np.bool_ or allowed.ndim != 1:
-        raise ValueError(f"what is allowed must be (n,) bool, not {allowed.dtype} {allowed.shape}")
-    return as_words(np.pad(allowed, (0, -len(allowed) % 64)))
 
 
 def check(what: str, vectors: NDArray[np.uint64], dimensions: int | None = None, words: int | None = None) -> None:

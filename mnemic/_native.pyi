@@ -185,7 +185,7 @@ def hamming_distances_of(vectors: NDArray[np.uint64], queries: NDArray[np.uint64
     """
 
 def hamming_nearest(
-    vectors: NDArray[np.uint64], query: NDArray[np.uint64], k: int, allowed: NDArray[np.uint64] | None = None
+    vectors: NDArray[np.uint64], query: NDArray[np.uint64], k: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Find the `k` rows nearest to the query, the GIL released.
 
@@ -193,7 +193,6 @@ def hamming_nearest(
         vectors: ``(n, w) uint64``.
         query: ``(w,) uint64``.
         k: from 0.
-        allowed: ``(ceil(n / 64),) uint64``, a bit for each row that may be found.
 
     Returns:
         Rows and distances, ``(m,) int64`` each, by distance, then by row.

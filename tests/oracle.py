@@ -49,12 +49,10 @@ def bits_of(vectors: NDArray[np.uint64]) -> NDArray[np.bool_]:
     return single.astype(np.bool_).reshape(*vectors.shape[:-1], 64 * vectors.shape[-1])
 
 
-def nearest_by_hamming(
-    vectors: NDArray[np.uint64], query: NDArray[np.uint64], allowed: NDArray[np.bool_], k: int
-) -> list[tuple[int, int]]:
-    """Return row and distance of the `k` nearest of the rows that are allowed, nearest first, then the lower row."""
+def nearest_by_hamming(vectors: NDArray[np.uint64], query: NDArray[np.uint64], k: int) -> list[tuple[int, int]]:
+    """Return row and distance of the `k` nearest rows, nearest first, then the lower row."""
     distances = (bits_of(vectors) != bits_of(query)).sum(axis=1)
-    found = sorted((int(distances[row]), int(row)) for row in np.flatnonzero(allowed))
+    found = sorted((int(distance), row) for row, distance in enumerate(distances))
     return [(row, distance) for distance, row in found[:k]]
 
 

@@ -18,36 +18,12 @@ from numpy.typing import NDArray
 from mnemic.hd import bits
 from mnemic.hd.algebra import Algebra
 from tests import oracle
-
-Words = NDArray[np.uint64]
+from tests.hd.drawing import NO_TORCHHD, SHIFTS, Words, hypervectors, random
 
 # One law is run for several classes, which is what a contract is for.
 laws = settings(max_examples=40, suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow])
 
-SHIFTS = st.integers(-1000, 1000) | st.sampled_from([0, 64, -64, 10_240, 2**63, -(2**70)])
 WORDS = 160
-NO_TORCHHD = "torchhd is the reference; install mnemic[torch] for this test"
-
-
-def random(seed: int, *shape: int) -> Words:
-    return np.random.default_rng(seed).integers(0, 2**64, shape, np.uint64)
-
-
-@st.composite
-def hypervectors(draw: st.DrawFn, most: int = 20, others: int = 1) -> tuple[Words, ...]:
-    """0 to `most` hypervectors ``(n, w)`` and `others` single ones ``(w,)``, of 1 to 20 words.
-
-    Of random words; or of very few different ones, all-zero and all-one among them, so that there are ties.
-    """
-    rows, words = draw(st.integers(0, most)), draw(st.integers(1, 20))
-    values = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    table = values.integers(0, 2**64, (rows + others, words), np.uint64)
-    kind = draw(st.sampled_from(["random", "few", "zero"]))
-    if kind == "few":
-        table[:] = np.array([0, 2**64 - 1, 5], np.uint64)[values.integers(0, 3, (rows + others, 1))]
-    elif kind == "zero":
-        table[:] = 0
-    return table[:rows], *table[rows:]
 
 
 @st.composite
@@ -207,9 +183,8 @@ class AlgebraContract:
         indices, distances = algebra.cleanup(items, probes, k)
         assert indices.shape == distances.shape == (len(probes), min(k, len(items)))
         assert (indices.dtype, distances.dtype) == (np.int64, np.int32)
-        every = np.ones(len(items), np.bool_)
         for probe, rows, apart in zip(probes, indices, distances, strict=True):
-            assert list(zip(rows, apart, strict=True)) == oracle.nearest_by_hamming(items, probe, every, k)
+            assert list(zip(rows, apart, strict=True)) == oracle.nearest_by_hamming(items, probe, k)
         if k and len(items):
             assert np.array_equal(indices[:, 0], measured.argmin(axis=0))
 

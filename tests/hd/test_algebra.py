@@ -11,7 +11,8 @@ import pytest
 from mnemic.hd import algebra as module
 from mnemic.hd import bits
 from mnemic.hd.algebra import BACKENDS, Algebra, PackedAlgebra, algebra_named, best
-from tests.hd.algebra_contract import AlgebraContract, random
+from tests.hd.algebra_contract import AlgebraContract
+from tests.hd.drawing import random
 
 NO_TORCH = "torch is not installed; install mnemic[torch] for this test"
 

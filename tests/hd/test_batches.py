@@ -7,7 +7,7 @@ import pytest
 
 from mnemic.hd import batches, bits
 from mnemic.hd.batches import LONGEST, Hyperplanes
-from tests.hd.algebra_contract import random
+from tests.hd.drawing import random
 
 BACKENDS = [
     pytest.param(False, id="numpy"),

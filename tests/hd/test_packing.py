@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
-from mnemic.hd.packing import mask, pack, unpack
+from mnemic.hd.packing import pack, unpack
 from tests import oracle
 
 
@@ -24,15 +24,6 @@ def test_what_is_unpacked_is_packed_again(vectors: NDArray[np.uint64]) -> None:
         assert np.array_equal(pack(unpack(vector)), vector)
 
 
-@given(arrays.arrays(np.bool_, st.integers(0, 200)))
-def test_a_mask_has_a_bit_for_each_that_is_allowed_and_none_beyond(allowed: NDArray[np.bool_]) -> None:
-    words = mask(allowed)
-    assert words.shape == ((len(allowed) + 63) // 64,)
-    single = oracle.bits_of(words)
-    assert np.array_equal(single[: len(allowed)], allowed)
-    assert not single[len(allowed) :].any()
-
-
 def test_bits_and_words_of_other_types_and_shapes_are_refused() -> None:
     for wrong_bits in (np.zeros(63, np.bool_), np.zeros(0, np.bool_), np.zeros(64, np.uint8), np.zeros((), np.bool_)):
         with pytest.raises(ValueError, match="bits must be bool, their number a multiple of 64, not"):
@@ -40,5 +31,3 @@ def test_bits_and_words_of_other_types_and_shapes_are_refused() -> None:
     for wrong_words in (np.zeros((2, 0), np.uint64), np.zeros(2, np.uint8), np.uint64(3)[()]):
         with pytest.raises(ValueError, match="vectors must be uint64 of at least one word, not"):
             unpack(np.asarray(wrong_words))
-    with pytest.raises(ValueError, match=r"allowed must be \(n,\) bool, not uint8 \(5,\)"):
-        mask(np.zeros(5, np.uint8))

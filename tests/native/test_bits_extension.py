@@ -55,7 +55,6 @@ def test_whatever_comes_there_is_an_answer_or_an_error_that_can_be_caught(
     for call in (
         lambda: native.hamming_distances(a, b),
         lambda: native.hamming_nearest(a, b, number),
-        lambda: native.hamming_nearest(a, b, number, c),
         lambda: native.bind_bits(a, b, c),
         lambda: native.rotate_bits(a, number, c),
         lambda: native.bundle_bits(a, b),
@@ -155,9 +154,7 @@ def test_every_instruction_set_gives_the_same_bits() -> None:
             bits.count(vectors, counters, 3)
             parts = [bits.bind(vectors, tie), bits.rotate(vectors, 77), bits.majority(counters, 3 * rows, tie)]
             parts += [counters, bits.bundle(vectors, tie), bits.bundle(vectors[:100], tie)]
-            allowed = bits.mask(random.random(rows) < 0.5)
             parts += [bits.distances(vectors, tie), *bits.nearest(vectors, tie, 50)]
-            parts += bits.nearest(vectors, tie, 50, allowed)
             offsets, half = np.array([0, 0, rows // 2, rows]), random.integers(0, max(rows, 1), rows)
             ties = random.integers(0, 2**64, (3, words), np.uint64)
             parts += [batches.bundle_groups(vectors, offsets, ties), batches.bind_groups(vectors, offsets)]

@@ -72,8 +72,7 @@ proptest! {
     #[test]
     fn bits_take_anything(
         vectors in vec(any::<u64>(), 0..120), others in vec(any::<u64>(), 0..120), words in length(), fitting: bool,
-        shift: i64, weight: i32, counters in vec(any::<i32>(), 0..200), total: i32,
-        allowed in proptest::option::of(vec(any::<u64>(), 0..3)), k in length(),
+        shift: i64, weight: i32, counters in vec(any::<i32>(), 0..200), total: i32, k in length(),
     ) {
         let rows = vectors.len().checked_div(words).unwrap_or(0);
         let vectors = if fitting { &vectors[..rows * words] } else { &vectors[..] };
@@ -89,7 +88,7 @@ proptest! {
                 bits::count(set, vectors, weight, &mut counted).is_ok(),
                 bits::majority(set, &counters, total, query, &mut voted).is_ok(),
                 bits::distances(set, vectors, query, &mut distances).is_ok(),
-                bits::nearest(set, vectors, query, allowed.as_deref(), k),
+                bits::nearest(set, vectors, query, k),
             );
             (done, bound, rotated, bundled, counted, voted, distances)
         })?;

@@ -55,19 +55,16 @@ pub fn hamming_distances_of<'py>(
 
 /// The rows nearest to the query, and their distances, the GIL released.
 #[pyfunction]
-#[pyo3(signature = (vectors, query, k, allowed=None))]
 pub fn hamming_nearest<'py>(
     py: Python<'py>,
     vectors: PyReadonlyArray2<'py, u64>,
     query: PyReadonlyArray1<'py, u64>,
     k: usize,
-    allowed: Option<PyReadonlyArray1<'py, u64>>,
 ) -> PyResult<Found<'py>> {
     let set = chosen()?;
     alike(vectors.shape()[1], query.len())?;
     let (rows, probe) = (values(&vectors, "vectors")?, values(&query, "query")?);
-    let mask = allowed.as_ref().map(|mask| values(mask, "mask")).transpose()?;
-    let found = py.detach(|| bits::nearest(set, rows, probe, mask, k)).map_err(refused)?;
+    let found = py.detach(|| bits::nearest(set, rows, probe, k)).map_err(refused)?;
     let (distances, rows) = found.into_iter().unzip();
     Ok((PyArray1::from_vec(py, rows), PyArray1::from_vec(py, distances)))
 }

@@ -46,28 +46,18 @@ pub fn distances_of(
 
 /// Find the `k` rows of `vectors` nearest to `query`, the nearest first, of equals the one with the lower index first.
 ///
-/// Where there is a mask `allowed`, only rows whose bit is set are looked at: row i's is bit `i % 64` of word `i / 64`.
-/// Bits beyond the last row mean nothing. Fewer than `k` are found where there are fewer. Exact.
+/// Fewer than `k` are found where there are fewer. Exact.
 ///
 /// # Errors
 ///
-/// [`BitsError`] where `vectors` are not rows as long as `query`, or the mask has not got one bit a row, in whole words.
-pub fn nearest(
-    set: InstructionSet,
-    vectors: &[u64],
-    query: &[u64],
-    allowed: Option<&[u64]>,
-    k: usize,
-) -> Result<Vec<Neighbour>, BitsError> {
+/// [`BitsError`] where `vectors` are not rows as long as `query`.
+pub fn nearest(set: InstructionSet, vectors: &[u64], query: &[u64], k: usize) -> Result<Vec<Neighbour>, BitsError> {
     let rows = rows(vectors, query.len())?;
-    if let Some(allowed) = allowed {
-        fits("words of the mask", allowed.len(), rows.div_ceil(64))?;
-    }
     if k == 0 {
         return Ok(Vec::new());
     }
     let mut best = Best { k, found: BinaryHeap::with_capacity(k.min(rows)) };
-    search(set, vectors, query, allowed, &mut best);
+    search(set, vectors, query, &mut best);
     Ok(best.found.into_sorted_vec())
 }
 
@@ -94,7 +84,7 @@ impl Best {
 
 for_each_set!(measure = measure_body(vectors: &[u64], query: &[u64], distances: &mut [i64]));
 for_each_set!(measure_all = measure_all_body(vectors: &[u64], queries: &[u64], words: usize, distances: &mut [i32]));
-for_each_set!(search = search_body(vectors: &[u64], query: &[u64], allowed: Option<&[u64]>, best: &mut Best));
+for_each_set!(search = search_body(vectors: &[u64], query: &[u64], best: &mut Best));
 
 #[inline(always)]
 fn measure_body(vectors: &[u64], query: &[u64], distances: &mut [i64]) {
@@ -160,33 +150,9 @@ fn distances_together(row: &[u64], queries: [&[u64]; TOGETHER], ahead: &[u64]) -
 }
 
 #[inline(always)]
-fn search_body(vectors: &[u64], query: &[u64], allowed: Option<&[u64]>, best: &mut Best) {
-    let mut rows = vectors.chunks_exact(query.len());
-    match allowed {
-        None => scan(rows.enumerate(), query, |row, distance| best.offer(distance, row)),
-        Some(allowed) => {
-            let mut passed = 0;
-            let allowed_rows = set_bits(allowed).map_while(|row| {
-                let found = rows.nth(row - passed)?;
-                passed = row + 1;
-                Some((row, found))
-            });
-            scan(allowed_rows, query, |row, distance| best.offer(distance, row));
-        }
-    }
-}
-
-/// Which bits are set, in order.
-#[inline(always)]
-fn set_bits(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
-    words.iter().enumerate().flat_map(|(at, word)| {
-        let mut left = *word;
-        std::iter::from_fn(move || {
-            let bit = left.trailing_zeros() as usize;
-            left &= left.wrapping_sub(1);
-            (bit < 64).then_some(64 * at + bit)
-        })
-    })
+fn search_body(vectors: &[u64], query: &[u64], best: &mut Best) {
+    let rows = vectors.chunks_exact(query.len()).enumerate();
+    scan(rows, query, |row, distance| best.offer(distance, row));
 }
 
 /// Tell each row's distance. While one is measured, the next is fetched: the processor's own prefetching stops at the

@@ -45,15 +45,11 @@ fn distances_are_the_bits_that_differ_and_the_nearest_are_the_first_of_the_sorte
             assert_eq!(distances(set, &vectors, &query, &mut found), Ok(()));
             assert_eq!(found, expected, "{set:?} {rows} {width}");
 
-            let mask = words(rows.div_ceil(64), 3);
-            for allowed in [None, Some(mask.as_slice())] {
-                let mut sorted: Vec<_> = expected.iter().copied().zip(0..).collect();
-                sorted.retain(|(_, row)| allowed.is_none_or(|mask| bit(mask, *row as usize)));
-                sorted.sort_unstable();
-                for k in [0, 1, 10, rows, usize::MAX] {
-                    let first = &sorted[..k.min(sorted.len())];
-                    assert_eq!(nearest(set, &vectors, &query, allowed, k).as_deref(), Ok(first), "{set:?} {k}");
-                }
+            let mut sorted: Vec<_> = expected.iter().copied().zip(0..).collect();
+            sorted.sort_unstable();
+            for k in [0, 1, 10, rows, usize::MAX] {
+                let first = &sorted[..k.min(sorted.len())];
+                assert_eq!(nearest(set, &vectors, &query, k).as_deref(), Ok(first), "{set:?} {k}");
             }
         }
     }
@@ -250,8 +246,7 @@ fn shapes_that_do_not_fit_are_refused() {
     assert_eq!(distances(set, &[], &[], &mut []), Err(BitsError::NoWords));
     assert_eq!(distances(set, &[0; 5], &[0; 2], &mut [0; 2]), Err(BitsError::Ragged { given: 5, words: 2 }));
     assert_eq!(distances(set, &[0; 4], &[0; 2], &mut [0; 3]), length("distances", 3, 2));
-    assert_eq!(nearest(set, &[], &[], None, 1), Err(BitsError::NoWords));
-    assert_eq!(nearest(set, &[0; 65], &[0], Some(&[0]), 1).map(|_| ()), length("words of the mask", 1, 2));
+    assert_eq!(nearest(set, &[], &[], 1), Err(BitsError::NoWords));
     assert_eq!(count(set, &[0], 1, &mut []), Err(BitsError::NoWords));
     assert_eq!(count(set, &[0], 1, &mut [0; 65]), length("counters", 65, 64));
     assert_eq!(majority(set, &[], 0, &[], &mut []), Err(BitsError::NoWords));
