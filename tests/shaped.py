@@ -72,7 +72,7 @@ def shaped(home: Path, events: Sequence[Event], **more: Any) -> Society:
 
 
 def bind(society: Society) -> Bound:
-    """Bind all that waits."""
+    """Bind all that can be."""
     while True:
         answer = society.ask(BindPending())
         assert isinstance(answer, Bound)

@@ -27,6 +27,7 @@ from mnemic.runtime.homes import fork_mind, open_mind
 from mnemic.runtime.store import Store
 from tests.faces import until
 from tests.runtime.building import child
+from tests.shaped import bind
 from tests.society import BOUND_S, BagEncoder, Society, turns
 
 SEED = bytes(range(32))
@@ -53,15 +54,6 @@ def talk(count: int, session: str = "s") -> list[Event]:
             outcome = ("ok", "failed")[number % 2] if kind == "tool_result" else None
             found += turns([text], session, said_at=at, outcome=outcome, scope="work/shelf", **call)
     return found
-
-
-def bind(society: Society) -> Bound:
-    """Bind all that can be."""
-    while True:
-        answer = society.ask(BindPending())
-        assert isinstance(answer, Bound)
-        if not answer.pending:
-            return answer
 
 
 def settled(society: Society) -> Bound:

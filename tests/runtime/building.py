@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from mnemic.actors.changes import (
 from mnemic.actors.errors import MnemicError
 from mnemic.actors.messages import Applied
 from mnemic.runtime.keys import Keys
-from mnemic.runtime.reader import Reader
+from mnemic.runtime.reader import Reader, StoreSnapshot, open_reader
 from mnemic.runtime.schema import connect
 from mnemic.runtime.store import Store
 
@@ -52,6 +52,12 @@ _HYPERVECTORS = {
     " JOIN fillers f ON f.id = j.value ORDER BY 1, 2, 3",
     "unbound": "SELECT memory, encoder FROM unbound ORDER BY memory",
 }
+
+
+def look(path: Path, what: Callable[[StoreSnapshot], Any]) -> Any:
+    """Look at a store's newest snapshot."""
+    with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
+        return what(now)
 
 
 def memory(number: int, text: bytes = b"the shelf holds nine books", **fields: Any) -> AddMemory:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, get_args
@@ -66,17 +65,6 @@ from tests.runtime.building import (
 
 OTHER = EncoderName(implementation="other-int8", model="f" * 64)
 THIRD = EncoderName(implementation="third-int8", model="3" * 64)
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "store.db"
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    with closing(Store.create(path, KEYS)) as made:
-        yield made
 
 
 # --- scopes ----------------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -152,12 +151,6 @@ def without_payloads(tables: dict[str, list[Any]]) -> dict[str, list[Any]]:
         "aside": [(*row[:5], *row[6:]) for row in tables["aside"]],
         "log": [row[:4] if b"set_aside" in row[2] else row for row in tables["log"]],
     }
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with closing(Store.create(tmp_path / "store.db", KEYS)) as made:
-        yield made
 
 
 def seen(store: Store, look: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -37,26 +36,11 @@ from tests.runtime.building import (
     codes,
     held,
     id_of,
+    look,
     memory,
     plain,
     vectors,
 )
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "store.db"
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    with closing(Store.create(path, KEYS)) as made:
-        yield made
-
-
-def look(path: Path, what: Any) -> Any:
-    with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
-        return what(now)
 
 
 def waiting(path: Path, encoder: EncoderName | None = None) -> list[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -28,17 +27,6 @@ CHANGES = st.one_of(
     st.builds(MoveProject, path=paths, project=projects, was=projects),
     st.builds(Place, path=paths, project=projects, found=st.just("folder")),
 )
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "store.db"
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    with closing(Store.create(path, KEYS)) as made:
-        yield made
 
 
 def rescope(store: Store, *changes: Change, author: str = RESCOPED) -> tuple[bool, ...]:

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from mnemic.actors.changes import MarkSession, SilenceSession
 from mnemic.runtime.reader import open_reader
 from mnemic.runtime.store import Store
 from tests.runtime.building import KEYS, apply, held, memory
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with closing(Store.create(tmp_path / "store.db", KEYS)) as made:
-        yield made
 
 
 def seen(path: Path, look: Any) -> Any:

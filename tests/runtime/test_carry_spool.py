@@ -8,9 +8,7 @@ from mnemic.actors.changes import AdvanceSpool, Counted, CountOccurrences, Forge
 from mnemic.runtime.capture_reader import SUMS
 from mnemic.runtime.store import Store
 from tests.runtime.building import apply
-from tests.runtime.test_carry_capture import FILE, seen, store
-
-__all__ = ["store"]
+from tests.runtime.test_carry_capture import FILE, seen
 
 
 def test_the_offset_goes_where_it_is_told_to_and_counts_add_up(store: Store) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,25 +10,19 @@ import pytest
 from mnemic.actors.changes import Retire
 from mnemic.actors.snapshot import NEAR_CALLS, Unbound
 from mnemic.runtime import code_reader
-from mnemic.runtime.reader import open_reader
 from mnemic.runtime.store import Store
-from tests.runtime.building import ENCODER, KEYS, add_encoder, add_space, apply, codes, id_of, memory, plain, vectors
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "store.db"
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    with closing(Store.create(path, KEYS)) as made:
-        yield made
-
-
-def look(path: Path, what: Any) -> Any:
-    with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
-        return what(now)
+from tests.runtime.building import (
+    ENCODER,
+    add_encoder,
+    add_space,
+    apply,
+    codes,
+    id_of,
+    look,
+    memory,
+    plain,
+    vectors,
+)
 
 
 def read(path: Path, text_bytes: int = 1000) -> dict[int, Unbound]:

@@ -22,12 +22,6 @@ GIT = Place(path="shelf", project="/a/shelf/.git", found="git")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with closing(Store.create(tmp_path / "store.db", KEYS)) as made:
-        yield made
-
-
-@pytest.fixture
 def reader(store: Store, tmp_path: Path) -> Iterator[Reader]:
     with closing(open_reader(tmp_path / "store.db", KEYS)) as opened:
         yield opened

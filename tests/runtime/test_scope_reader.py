@@ -22,11 +22,6 @@ BOAT = Place(path="shelf%", project=None, found="named")
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "store.db"
-
-
-@pytest.fixture
 def store(path: Path) -> Iterator[Store]:
     with closing(Store.create(path, KEYS)) as made:
         apply(made, memory(1, place=SHELF, said_at=70), memory(2, place=LAMP, said_at=50), memory(3, place=BOAT), at=90)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,12 +28,6 @@ MONDAY_US = 4 * DAY_US
 def snapshot(store: Store) -> Iterator[StoreSnapshot]:
     with closing(open_reader(store._path, KEYS)) as reader, reader.snapshot() as now:
         yield now
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with closing(Store.create(tmp_path / "store.db", KEYS)) as made:
-        yield made
 
 
 @settings(max_examples=40)

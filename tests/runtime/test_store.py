@@ -6,7 +6,6 @@ import random
 import shutil
 import tempfile
 import uuid
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -52,17 +51,6 @@ from tests.runtime.building import (
 )
 
 OTHER = EncoderName(implementation="other-int8", model="f" * 64)
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "store.db"
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    with closing(Store.create(path, KEYS)) as made:
-        yield made
 
 
 # --- one transaction, once -------------------------------------------------------------------------------------------

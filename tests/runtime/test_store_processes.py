@@ -5,12 +5,10 @@ from __future__ import annotations
 import random
 import zlib
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import apsw
-import pytest
 
 from mnemic.actors.changes import Place, RecordRecall
 from mnemic.runtime.reader import open_reader
@@ -27,18 +25,6 @@ from tests.runtime.building import (
     vectors,
     wait_for_release,
 )
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "store.db"
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    with closing(Store.create(path, KEYS)) as made:
-        yield made
-
 
 # --- several processes -----------------------------------------------------------------------------------------------
 
