@@ -24,7 +24,7 @@ from mnemic.actors.binder_settings import unlike as unlike_bound
 from mnemic.actors.briefing import BUDGET_TOKENS
 from mnemic.actors.changes import RecordRecall, named_once
 from mnemic.actors.contract import CONTRACT, Context, Setting
-from mnemic.actors.errors import InvalidValue, ModelError, PausesUnreadable, RuntimeFault
+from mnemic.actors.errors import InvalidValue, PausesUnreadable
 from mnemic.actors.events import KINDS, printable, to_bytes, to_text
 from mnemic.actors.excerpts import BYTES_A_TOKEN, excerpt, tokens_of
 from mnemic.actors.hits import hit_of, part_of
@@ -45,6 +45,7 @@ from mnemic.actors.messages import (
     Trace,
 )
 from mnemic.actors.ports import Ports, Span
+from mnemic.actors.query_vector import query_vector
 from mnemic.actors.recollection import Recollection
 from mnemic.actors.scopes import existing_scope, scopes_below
 from mnemic.actors.scoping import ListScopes, Scopes
@@ -71,7 +72,6 @@ SIGNALS = ("dense", "lexical", "session", "structural")
 _ABOVE = 1e-3  # a correction stands this much above what it replaces
 _CANDIDATES_TRACED = 200
 _LEAST_EXCERPT_BYTES = 256  # a shorter stretch of a longer text tells too little: that text is left out
-_EMBED_TIMEOUT_S = 10.0  # an Embedder that hangs must leave time for the words to answer
 
 Floats = NDArray[np.float64]
 
@@ -221,7 +221,8 @@ class RetrieverActor:
         degraded: list[str] = []
         loaded = context.progress if self._memory.empty else _unheard
         loaded(0, 2)  # the first time takes long: the model comes before the two parts that `follow` tells of
-        asked = self._embed(recall, context, degraded) if "dense" in recall.signals else None
+        by_meaning = "dense" in recall.signals
+        asked = query_vector(recall.query, context, degraded, "Words alone answered.") if by_meaning else None
         with self._source.snapshot() as snapshot:
             self._memory.follow(snapshot, asked.encoder if asked else None, loaded)
             visible = self._visible(recall, snapshot)
@@ -262,15 +263,6 @@ class RetrieverActor:
             degraded=tuple(degraded),
             candidates=candidates,
         )
-
-    def _embed(self, recall: Recall, context: Context, degraded: list[str]) -> QueryEmbedded | None:
-        try:
-            answer = context.ask(EmbedQuery(text=recall.query), _EMBED_TIMEOUT_S)
-        except (ModelError, RuntimeFault) as error:
-            degraded.append(f"meaning: {error} Words alone answered.")
-            return None
-        assert isinstance(answer, QueryEmbedded)
-        return answer
 
     def _paused(self, at: int) -> bool:
         """Whether the memory is paused; where nobody can tell, no question is kept, as no hook keeps anything."""

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from mnemic.actors.analogies import solve
 from mnemic.actors.changes import named_once
 from mnemic.actors.contract import Context
-from mnemic.actors.errors import ModelError, RuntimeFault
 from mnemic.actors.events import printable
 from mnemic.actors.excerpts import excerpt
 from mnemic.actors.hits import hit_of
 from mnemic.actors.messages import Apply, EmbedQuery, Hit, QueryEmbedded
 from mnemic.actors.patterns import Question, meanings, read
+from mnemic.actors.query_vector import query_vector
 from mnemic.actors.recollection import Recollection
 from mnemic.actors.scopes import scopes_below
 from mnemic.actors.shape_about import TEMPERATURE, About
@@ -38,7 +38,7 @@ from mnemic.hd.symbols import LONGEST
 
 __all__ = ["Shaper", "foreseen"]
 
-_EMBED_TIMEOUT_S = 10.0  # an Embedder that hangs must leave time for the rest to answer
+_WITHOUT = ("The rest answered.", "Its words and the rest answered.")
 _ABOUT = "about"
 """The role of meaning that vectors and words tell better than hypervectors do."""
 _LEAST = 0.1
@@ -76,7 +76,10 @@ class Shaper:
         """
         check(asked)
         degraded: list[str] = []
-        vectors = {role: self._embed(role, text, context, degraded) for role, text in meanings(asked.pattern).items()}
+        vectors = {
+            role: query_vector(text, context, degraded, _WITHOUT[role == _ABOUT], role)
+            for role, text in meanings(asked.pattern).items()
+        }
         with self._source.snapshot() as snapshot:
             self._follow(snapshot, vectors.get(_ABOUT), context)
             visible = self._visible(asked, snapshot, degraded)
@@ -104,15 +107,6 @@ class Shaper:
         self._memory.follow(snapshot, about.encoder if about else None)
         loaded = context.progress if self._index.empty else _unheard
         self._index.follow(snapshot, self._memory.columns, loaded, self._memory.gone)
-
-    def _embed(self, role: str, text: str, context: Context, degraded: list[str]) -> QueryEmbedded | None:
-        try:
-            answer = context.ask(EmbedQuery(text=text), _EMBED_TIMEOUT_S)
-        except (ModelError, RuntimeFault) as error:
-            degraded.append(f"{role}: {error} {'Its words and the' if role == _ABOUT else 'The'} rest answered.")
-            return None
-        assert isinstance(answer, QueryEmbedded)
-        return answer
 
     def _visible(self, asked: Shape, snapshot: Snapshot, degraded: list[str]) -> NDArray[np.bool_]:
         """Which memories are looked through; where a filter leaves none of them, that is said."""

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from mnemic.actors.alike import FindSimilar, Similar, SimilarFound
 from mnemic.actors.contract import Context
-from mnemic.actors.errors import InvalidValue, ModelError, RuntimeFault
+from mnemic.actors.errors import InvalidValue
 from mnemic.actors.events import KINDS, to_bytes, to_text
 from mnemic.actors.excerpts import excerpt
-from mnemic.actors.messages import EmbedQuery, Memory, QueryEmbedded
+from mnemic.actors.messages import Memory
+from mnemic.actors.query_vector import query_vector
 from mnemic.actors.recollection import Recollection
 from mnemic.actors.scopes import scopes_below
 from mnemic.actors.snapshot import Snapshot, SnapshotSource
@@ -53,7 +54,9 @@ def similar_to(asked: FindSimilar, memory: Recollection, source: SnapshotSource,
     if not asked.text.strip():
         return SimilarFound(similar=())
     degraded: list[str] = []
-    embedded = _embed(asked.text, context, degraded)
+    embedded = query_vector(
+        asked.text, context, degraded, "What is similar was found by its words alone.", timeout_s=_EMBED_TIMEOUT_S
+    )
     with source.snapshot() as snapshot:
         memory.follow(snapshot, embedded.encoder if embedded else None)
         terms = terms_of(asked.text, snapshot, [])
@@ -85,16 +88,6 @@ def resemblance(one: set[str], other: set[str]) -> float:
     """How many of the words that either text has both have, 0 to 1; 0 where neither has any."""
     either = len(one | other)
     return len(one & other) / either if either else 0.0
-
-
-def _embed(text: str, context: Context, degraded: list[str]) -> QueryEmbedded | None:
-    try:
-        answer = context.ask(EmbedQuery(text=text), _EMBED_TIMEOUT_S)
-    except (ModelError, RuntimeFault) as error:
-        degraded.append(f"meaning: {error} What is similar was found by its words alone.")
-        return None
-    assert isinstance(answer, QueryEmbedded)
-    return answer
 
 
 def _visible(asked: FindSimilar, memory: Recollection, snapshot: Snapshot) -> NDArray[np.bool_]:

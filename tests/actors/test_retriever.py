@@ -576,7 +576,7 @@ def test_a_place_is_found_where_something_was_captured_there(society: Society) -
 def test_a_hanging_embedder_does_not_keep_the_words_from_answering(
     society: Society, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mnemic.actors.retriever._EMBED_TIMEOUT_S", 0.05)
+    monkeypatch.setattr("mnemic.actors.query_vector._TIMEOUT_S", 0.05)
     society.keep("the kettle is on")
     society.embed()
     society.encoder = BagEncoder()
