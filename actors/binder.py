@@ -162,12 +162,15 @@ class BinderActor:
     def _stays_behind(self) -> bool:
         """Whether a mind that was just opened has something to bind, as a step cut short or other settings leave it.
 
-        What waits for its meaning has to wait for the Embedder, which embeds once something is committed.
+        What waits for its meaning has to wait for the Embedder, which embeds once something is committed. Where
+        memories are bound without any, none waits for that.
         """
         with self._source.snapshot() as snapshot:
             kept = snapshot.space()
-            embedded = any(snapshot.unbound(name, True, 0, 1, 1) for name in snapshot.encoders())
-        return embedded or (kept is not None and not self._kept_as_set(kept))
+            ready = any(snapshot.unbound(name, True, 0, 1, 1) for name in snapshot.encoders())
+            if kept is not None and not kept.model:
+                ready = ready or bool(snapshot.unbound(None, False, 0, 1, 1))
+        return ready or (kept is not None and not self._kept_as_set(kept))
 
     # --- steps -------------------------------------------------------------------------------------------------------
 

@@ -52,7 +52,7 @@ class Binding:
         read = [self._read(one) for one in memories]
         try:
             codes = self._encoders.records([record for own in read for _, record in own])
-        except ValueError as error:  # a stranger's role or encoder, say: which memory it is, each alone tells
+        except Exception as error:  # whatever a stranger's encoder does: which memory it is, each alone tells
             _log.warning("some of %d memories cannot be bound together: %s", len(memories), type(error).__name__)
             read = [self._sound(one, own) for one, own in zip(memories, read, strict=True)]
             codes = self._encoders.records([record for own in read for _, record in own])
@@ -83,7 +83,7 @@ class Binding:
         """The same records, if they can be bound."""
         try:
             self._encoders.records([record for _, record in own])
-        except ValueError as error:
+        except Exception as error:
             self._unread.add(unbound.memory.id)
             _unbound(unbound, "encoding it", error)
             return []

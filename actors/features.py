@@ -20,6 +20,7 @@ from mnemic.actors.snapshot import Unbound
 from mnemic.actors.work import Done, Work
 from mnemic.algorithms.keyphrases import key_phrases
 from mnemic.algorithms.triples import Triple
+from mnemic.hd.circular import WEEKDAYS
 from mnemic.hd.encoders import canonical
 from mnemic.hd.records import Pair, Record
 from mnemic.hd.roles import ROLES, Tier
@@ -29,7 +30,6 @@ __all__ = ["READING", "Extract", "Fills", "Triple", "features"]
 READING = 1
 """Of all that decides which records are read out of a memory, here and in `mnemic.algorithms`: it grows when the same
 memory with the same neighbours would give others than before, and every mind is bound again."""
-WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 MOST_FILES = 3
 """Of more files the first are bound: each takes two pairs, and every pair makes the others harder to read."""
 MOST_FACTS = 8

@@ -110,7 +110,7 @@ class About:
         """
         words = Words.of(text, snapshot, memory, visible, degraded)
         if embedded is None and not words.known:
-            degraded.append("about: no memory has a word of it, so it took no part")
+            degraded.append("about: no memory has a word of it that tells anything, so it took no part")
             return None
         return cls(embedded, words, memory)
 

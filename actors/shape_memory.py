@@ -148,7 +148,9 @@ class ShapeMemory:
             loaded: told how many tiers are there, of how many.
             retired: how many of the memories are retired: their fillers are no longer known then.
         """
+        pending = snapshot.waiting()
         if snapshot.seq == self._seq and snapshot.generation == self._generation:
+            self.pending = pending  # what is bound again to the same bits waits no more, and the log says nothing of it
             return
         row = snapshot.space()
         if snapshot.generation != self._generation or row != self._row:
@@ -161,7 +163,6 @@ class ShapeMemory:
         new = any(len(block.number) for block in came.values())
         if new:
             self._take(came, columns)
-        pending = snapshot.waiting()
         if new or (pending, retired) != (self.pending, self._retired):  # nothing else changes who has which filler
             self._items.clear()
         self.pending, self._retired = pending, retired

@@ -97,7 +97,7 @@ class Looking:
             np.array(priors, np.float64),
             self.encoders.pairs(near),
             np.array([match_of(one.role) == "meaning" for one in near], np.bool_),
-            tuple(self._graded(tier, one.role, n) for n, one in enumerate(near) if match_of(one.role) == "near"),
+            tuple(self._graded(tier, one.role, n) for n, one in enumerate(near) if _is_graded(one.role)),
         )
         codes, algebra = self.index.codes(tier), self.index.algebra
         if about is None:
@@ -237,7 +237,7 @@ class Looking:
     def _graded(self, tier: Tier, role: str, column: int) -> Graded:
         """The fillers that a role may have which is asked for by nearness."""
         items = self.items(role)
-        return Graded(column, items.bound, self._priors(tier, role, items.counts), ROLES[role].many)
+        return Graded(column, items.bound, self._priors(tier, role, items.counts))
 
     def _strengths(self, tier: Tier, places: NDArray[np.int64]) -> Floats:
         """How strong the memory of each record is: the more often it was given, the stronger."""
@@ -247,6 +247,11 @@ class Looking:
 
     def _common(self, vectors: NDArray[np.uint64], strengths: Floats) -> NDArray[np.uint64]:
         return prototype(vectors, strengths, draw(self.encoders.space, "tie", "prototype"), self.index.algebra)
+
+
+def _is_graded(role: str) -> bool:
+    """Whether it is decoded how near a record is: where it has but one filler."""
+    return match_of(role) == "near" and not ROLES[role].many
 
 
 def _first(probability: Floats) -> int:

@@ -3,7 +3,8 @@
 How alike a record is to the pair asked for has noise, so that of two records of one day one would seem the nearer. But
 the fillers of a role are told apart far better than that: neighbours share but some of their bits. So the record's own
 is decoded, and how alike that one's code is to the one asked for is how near the record is. All records of a filler are
-then equally near, but for what is not sure of the decoding.
+then equally near, but for what is not sure of the decoding. Given up: roles of which a record has several fillers.
+There a neighbour of a filler cannot be told from a second one.
 
 Pure: arrays in, arrays out. Below `mnemic.hd.query`.
 """
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.hd.algebra import Algebra
-from mnemic.hd.evidence import log_ratios, one_of, presence
+from mnemic.hd.evidence import log_ratios, one_of
 
 __all__ = ["Graded", "nearness"]
 
@@ -32,7 +33,7 @@ _FAR = 0.005
 
 
 class Graded(NamedTuple):
-    """The fillers that records may have in the role of a near pair, `c` of them."""
+    """The fillers that records may have in the role of a near pair, `c` of them; no record has two of them."""
 
     column: int
     """Which of the near pairs."""
@@ -40,8 +41,6 @@ class Graded(NamedTuple):
     """``(c, w) uint64``: the fillers, bound to the role."""
     priors: Floats
     """``(c,)``: how many records have each, as a share of all."""
-    many: bool
-    """Whether a record may have several of them."""
 
 
 def nearness(
@@ -69,9 +68,7 @@ def nearness(
     having = np.flatnonzero(fillers.priors > 0)
     which = having[np.argsort(-alike[having], kind="stable")[: max(1, _COMPARED // len(records))]]
     ratios = log_ratios(algebra.distances(fillers.bound[which], records).T, pairs, dimensions)
-    judged = (presence if fillers.many else one_of)(ratios, fillers.priors[which])
-    counted = judged * np.where(alike[which] > least, alike[which], 0.0)
-    near = counted.max(axis=1, initial=0.0) if fillers.many else counted.sum(axis=1)
+    near = one_of(ratios, fillers.priors[which]) @ np.where(alike[which] > least, alike[which], 0.0)
     return np.asarray(np.where(near < _FAR, 0.0, near))
 
 

@@ -45,6 +45,10 @@ _GRADED = 1024
 """At most so many matches are found where something is near whose fillers are known."""
 _UNLIKELY = 1e-6
 """How near a record is that less probably has all that is exact is not looked at."""
+_ALIKE, _EQUAL = 2, 6
+"""Decimal places up to which scores are compared where they have noise, and where they rank."""
+_LAST, _SHARE = 64, 25
+"""At most so many of a sample are the last ones, and one in so many: a confidence may lean to them by 4 % at most."""
 _WORK = 400_000
 """Pairs of a record and a candidate that are compared for one answer; a millisecond or two."""
 
@@ -139,28 +143,28 @@ def find(
         judge: asked about those that may have the exact pairs, where something is near that no pair tells.
     """
     queries = np.concatenate([asked.exact, asked.near])
-    judged, looked = None, len(places)
+    judged, looked, exact = None, len(places), len(asked.exact)
+    digits = _ALIKE if judge is None else _EQUAL
     if len(places) > max(_STAGED, most):
         places, judged = _promising(codes, places, asked, queries, algebra, most, judge)
     elif judge is not None:
         judged = judge(places)
     distances = codes.distances(places, queries, algebra)
-    noise = _NOISE if asked.graded else _noise(looked)  # of fillers that are known, it is decoded how near they are
-    shares = _shares(distances, codes.pairs[places], codes.dimensions, asked, noise)
+    shares = _shares(distances, codes.pairs[places], codes.dimensions, asked, _noise(looked))
     if judged is not None:
         shares = np.concatenate([shares, judged[:, None]], axis=1)
-    exact = len(asked.exact)
     if asked.graded:
-        order = _best_first(places, shares)
-        order = order[shares[order, :exact].prod(axis=1) > _UNLIKELY][: min(most, _GRADED)]
-        places, shares = places[order], shares[order]
-        _, errors = likeness(distances[order, :0], codes.pairs[places], codes.dimensions)
+        likely = np.flatnonzero(shares[:, :exact].prod(axis=1) > _UNLIKELY)
+        likely = likely[_best(shares[likely].prod(axis=1), min(most, _GRADED), digits)]
+        places, shares = places[likely], shares[likely]
+        _, errors = likeness(distances[likely, :0], codes.pairs[places], codes.dimensions)
         least = _noise(looked) * float(np.median(errors)) if len(places) else 0.0
         whole, pairs = codes.whole(places), codes.pairs[places]
         for one in asked.graded:
             near = asked.near[one.column]
             shares[:, exact + one.column] = nearness(whole, pairs, near, one, least, algebra)
-    order = _best_first(places, shares)[:most]
+    found = _best(shares.prod(axis=1), most, digits)
+    order = found[_best_first(places[found], shares[found])]
     places, shares = places[order], shares[order]
     return Matches(places, shares[:, :exact].prod(axis=1), shares[:, exact:].prod(axis=1), shares)
 
@@ -222,7 +226,7 @@ def kernel(matches: Matches, temperature: float = TEMPERATURE) -> Floats:
     )
 
 
-def spread(places: Places, most: int, last: int = 64) -> Places:
+def spread(places: Places, most: int, last: int = _LAST) -> Places:
     """At most so many of some places: the last ones, and others evenly spaced; ascending."""
     if len(places) <= most:
         return places
@@ -232,7 +236,21 @@ def spread(places: Places, most: int, last: int = 64) -> Places:
 
 def _best_first(places: Places, shares: Floats) -> NDArray[np.int64]:
     """The order of records: those first that match best; of equals the one that was kept last."""
-    return np.lexsort((-places, -np.round(shares.prod(axis=1), 6)))
+    return np.lexsort((-places, -np.round(shares.prod(axis=1), _EQUAL)))
+
+
+def _best(scores: Floats, most: int, digits: int) -> NDArray[np.int64]:
+    """Which are the best, ascending, `most` at most; of more that are equal the last ones, and others evenly spaced.
+
+    Args:
+        digits: decimal places; what is beyond them is no difference.
+    """
+    if len(scores) <= most:
+        return np.arange(len(scores))
+    scores = np.round(scores, digits)
+    least = np.partition(scores, -most)[-most]
+    better, last = np.flatnonzero(scores > least), min(_LAST, most // _SHARE)
+    return np.union1d(better, spread(np.flatnonzero(scores == least), most - len(better), last))
 
 
 def _promising(
@@ -263,12 +281,10 @@ def _promising(
     judged = None if judge is None else judge(places)
     if len(places) <= most:
         return places, judged
-    if judged is None and not len(asked.near):
-        return spread(places, most), None
     rough = _shares(heads, codes.pairs[places], 64 * first, asked).prod(axis=1)
     if judged is None:
-        return np.sort(places[np.argpartition(-rough, most)[:most]]), None
-    best = np.sort(np.argpartition(-rough * judged, most)[:most])
+        return places[_best(rough, most, _ALIKE)], None
+    best = _best(rough * judged, most, _EQUAL)
     return places[best], judged[best]
 
 
@@ -296,6 +312,8 @@ def _shares(
 ) -> Floats:
     """Of each pair alone how probable it is, or how near.
 
+    How near a filler is that is known is decoded later: until then all records that may have the very one are the same.
+
     Args:
         noise: standard errors under which a likeness is none where it is not one of angles. Unrelated texts are a
             little alike, and unrelated days are not.
@@ -305,7 +323,9 @@ def _shares(
         return np.zeros(distances.shape)
     present = presence(log_ratios(distances[:, :exact], pairs, dimensions), asked.priors)
     alike, error = likeness(distances[:, exact:], pairs, dimensions)
-    least = np.where(asked.angular, _NOISE, noise)
-    alike = np.where(alike > least * error[:, None], np.minimum(alike, 1.0), 0.0)
+    graded = np.isin(np.arange(alike.shape[1]), [one.column for one in asked.graded])
+    alike = np.where(graded & (alike > 1 - _NOISE * error[:, None]), 1.0, np.minimum(alike, 1.0))
+    least = np.where(asked.angular | graded, _NOISE, noise)
+    alike = np.where(alike > least * error[:, None], alike, 0.0)
     alike = np.where(asked.angular, np.sin(alike * (math.pi / 2)), alike)
     return np.concatenate([present, alike], axis=1)

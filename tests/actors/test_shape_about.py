@@ -14,7 +14,6 @@ from mnemic.actors import shape_about
 from mnemic.actors.errors import ModelMissing
 from mnemic.actors.shape_about import Words, nearness
 from mnemic.actors.shapes import Shaped
-from mnemic.hd import query
 from tests.actors.test_shaping import said
 from tests.shaped import answers, event, shape, shaped
 from tests.society import BagEncoder, Society
@@ -114,6 +113,26 @@ def test_words_that_occur_too_often_are_left_out_and_named(tmp_path: Path, monke
         assert said(found)[0] == "Bob lives in Paris"
 
 
+def test_where_all_its_words_occur_too_often_and_there_is_no_model_that_alone_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shape_about, "_COMMON", 1)
+
+    def missing() -> Any:
+        raise ModelMissing(path="/nowhere", why="it is gone")
+
+    with shaped(tmp_path, TALK):
+        pass
+    with Society(tmp_path) as society:
+        society.load = missing
+        found = shape(society, {"about": "bob", "who": "?"})
+    assert found.hits == ()
+    assert found.degraded[1:] == (
+        "about: words that occur more than 1 times took no part: bob",
+        "about: no memory has a word of it that tells anything, so it took no part",
+    )
+
+
 class Held(BagEncoder):
     """Another implementation of the same model, which embeds what is asked and nothing else."""
 
@@ -159,10 +178,6 @@ def test_where_the_hypervectors_are_of_another_model_words_alone_say_it(tmp_path
     other = asked_of_a_held_model(tmp_path, BagEncoder("other").model, asked)
     assert [hit.why for hit in other.hits] == [hit.why for hit in by_words.hits]
     assert any("4 memories have no vectors yet" in one for one in other.degraded)
-
-
-def test_memories_count_less_the_farther_they_are_from_the_nearest_sooner_than_by_noisy_likenesses() -> None:
-    assert shape_about.TEMPERATURE < query.TEMPERATURE
 
 
 def test_where_nothing_has_what_is_exact_nothing_is_near(tmp_path: Path) -> None:

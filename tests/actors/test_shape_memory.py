@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -18,6 +19,7 @@ from mnemic.actors.recollection import Recollection
 from mnemic.actors.shape_memory import ShapeMemory
 from mnemic.actors.snapshot import Snapshot
 from mnemic.hd.roles import TIERS
+from mnemic.runtime.store import Store
 from tests.shaped import bind, event, shape, shaped, work
 from tests.society import Society
 
@@ -97,6 +99,16 @@ def test_facts_and_steps_go_with_the_memory_that_is_bound_anew(tmp_path: Path) -
         after = assert_as_new(society, follower)
         assert (len(after["step"]), len(after["fact"])) == (4, 1)
         assert len(after["episode"]) == len(before["episode"]) + 1
+
+
+def test_what_is_bound_again_to_the_same_bits_waits_no_more_though_the_log_says_nothing_of_it(tmp_path: Path) -> None:
+    with shaped(tmp_path, work(0)) as society:
+        follower = Follower(society)
+        with closing(Store.open(society.folder.store, society.keys)) as store:
+            store.rebuild(lambda done, total: None, meaning=False)  # the actors are not told
+        assert society.look(follower.follow)["pending"][0][0] > 0
+        bind(society)
+        assert assert_as_new(society, follower)["pending"][0][0] == 0
 
 
 def test_another_space_takes_the_place_of_the_one_before(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,12 @@ import pytest
 from mnemic.actors.changes import Place
 from mnemic.actors.errors import InvalidValue, ModelMissing, UnknownRole, UnknownScope
 from mnemic.actors.events import to_text
-from mnemic.actors.messages import EmbedQuery, Forget
+from mnemic.actors.features import Triple
+from mnemic.actors.messages import EmbedQuery, Forget, Memory
 from mnemic.actors.retriever import RetrieverActor
 from mnemic.actors.seen import ListGiven
 from mnemic.actors.shapes import ListRoles, RolesListed, Shape, Shaped
-from mnemic.hd.roles import ROLES
+from mnemic.hd.roles import ROLES, Role
 from tests.faces import until
 from tests.shaped import AUTH, TESTS, answers, bind, event, shape, shaped, work
 from tests.society import Society
@@ -115,6 +116,32 @@ def test_a_day_before_and_a_day_after_are_as_near(tmp_path: Path) -> None:
         found = shape(society, {"date": "2025-10-13", "who": "?"})
         assert [round(one.confidence, 2) for one in found.answers] == [0.5, 0.5]
         assert found.hits[0].why["date"] == pytest.approx(found.hits[1].why["date"], abs=0.001)
+
+
+def test_of_several_days_of_a_memory_one_that_is_near_is_not_taken_for_the_one_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    due = Role(name="due", encoder="date", tiers=("episode",), many=True, help="A day on which it is due.")
+    monkeypatch.setitem(ROLES, "due", due)
+
+    class Due:
+        def __call__(self, text: str, speaker: str | None) -> Sequence[Triple]:
+            return []
+
+        def fillers(self, memory: Memory) -> list[tuple[str, str]]:
+            return [("due", day) for day in to_text(memory.text).split()]
+
+    days = ("2026-05-01 2030-08-01", "2026-05-04 2030-08-01")
+    with Society(tmp_path, ports={"extract": Due()}) as society:
+        for text in days:
+            society.keep(text, session=text)
+        society.embed()
+        bind(society)
+        found = shape(society, {"due": "2026-05-01"})
+    assert said(found) == list(days)
+    first, second = (hit.why["due"] for hit in found.hits)
+    assert first == pytest.approx(1.0, abs=0.15)
+    assert second == pytest.approx(0.63, abs=0.15)
 
 
 def test_scope_session_and_times_are_exact(mind: Society) -> None:
@@ -250,7 +277,7 @@ def test_without_a_model_words_say_what_a_memory_is_about_and_the_rest_answers(m
         assert "The rest answered." in beside.degraded[0]
         unknown = shape(society, {"about": "xylophone", "who": "?"})
         assert (unknown.hits, unknown.answers) == ((), ())
-        assert unknown.degraded[1] == "about: no memory has a word of it, so it took no part"
+        assert unknown.degraded[1] == "about: no memory has a word of it that tells anything, so it took no part"
 
 
 def test_what_is_not_bound_yet_is_counted_and_found_once_it_is(tmp_path: Path) -> None:
