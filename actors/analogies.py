@@ -2,7 +2,10 @@
 
 A's records are bundled into a prototype, and the role that B fills in it is found by cleanup; in facts also the
 relation in which the two stand. Then the records of C, of the same relation, are asked for what fills that role. A
-name may be a day, an hour or a number too: those that have the very same are the nearest to it.
+name may be a day, an hour or a number too: then only those count that have the very same.
+
+Facts answer where A and B are parts of one, steps where one of the two is told of steps alone. What every memory has,
+such as who and date, episodes answer: a fact was said on that day, but the day is no part of it.
 """
 
 from __future__ import annotations
@@ -21,8 +24,29 @@ from mnemic.hd.roles import ROLES, Tier
 
 __all__ = ["Analogy", "solve"]
 
-_TIERS: tuple[Tier, ...] = ("fact", "step", "episode")
-"""In this order: a fact relates two names, an episode merely has both."""
+
+class _Way(NamedTuple):
+    """A way in which two names may belong together: the roles that they fill in records of a tier."""
+
+    tier: Tier
+    own: int
+    """At least so many of the two roles are those of this tier alone, as subject and object are a fact's."""
+    loose: bool = False
+    """Whether it says little: one name is a part of a fact in which the other has none, or a topic among others."""
+
+
+_FACT = _Way("fact", own=2)
+_WAYS = (
+    _FACT,
+    _Way("step", own=1),
+    _Way("episode", own=0),
+    _Way("fact", own=1, loose=True),
+    _Way("episode", own=0, loose=True),
+)
+"""In this order. Where one of the others relates the first two, no loose one is tried."""
+_TOPIC = "topic"
+"""A role in which names merely stand beside each other."""
+_THING: dict[Tier, str] = {"fact": "fact", "step": "step", "episode": "memory"}
 _LEAST = 0.5
 """Of fewer records nothing is known."""
 _RELATIONS = 5
@@ -55,43 +79,65 @@ class _Relation(NamedTuple):
 
 
 def solve(names: tuple[str, ...], looking: Looking, k: int) -> Analogy | None:
-    """Solve an analogy; ``None`` where no record relates the first two, or none has the third in the first's role.
+    """Solve an analogy; ``None`` where no record relates the first two in a role that the third has in any.
 
     Raises:
         InvalidValue: a name is one that no memory has.
     """
     first, second, third = (_roles(name, looking) for name in names)
     shared = [role for role in first if role in third]
-    for tier in _TIERS:
-        found = [_relation(names, second, tier, role, looking) for role in shared if tier in ROLES[role].tiers]
-        relation = max(found, key=lambda one: one.records, default=None)
-        if relation is not None and relation.records > _LEAST:
+    lacking: Analogy | None = None
+    for way in _WAYS:
+        if way.loose and lacking is not None:
             break
-    else:
-        return None
+        relation = _related(names, second, way, shared, looking)
+        if relation is None and way == _FACT:  # that a fact says it is known, whatever C is
+            could = [role for role in first if _kept(role, names[2]) is not None]
+            relation = _related(names, second, way, could, looking)
+        if relation is None:
+            continue
+        found = _asked(names, relation, looking, k)
+        if found.answers:
+            return found
+        lacking = lacking or found
+    return lacking
+
+
+def _asked(names: tuple[str, ...], relation: _Relation, looking: Looking, k: int) -> Analogy:
+    """Ask C's records for what the relation of the first two says."""
     tier, role = relation.tier, relation.role
-    third_one, said = Pair(role, canonical(role, names[2])), []
+    third, said = Pair(role, canonical(role, names[2])), []
     if tier == "fact" and "relation" not in (role, relation.filled):
         said = _said(names, relation, looking)
     for also in [[one] for one in said] or [[]]:
-        matches = _find(tier, [third_one, *also], looking)
+        matches = _find(tier, [third, *also], looking)
         if (matches.probability * matches.nearness).max(initial=0.0) > _LEAST:
             break
     answers = looking.answers(tier, relation.filled, looking.meant(matches), k)
-    lacking = ""
-    if not answers:
-        where = f", in the relation {' or '.join(repr(one.filler) for one in said)}" if said else ""
-        lacking = (
-            f"{names[1]!r} is the {relation.filled} where {names[0]!r} is the {role}{where}; {names[2]!r} has no such"
-        )
-    return Analogy(tier, matches, tuple(one.role for one in _in_order([third_one, *also])), answers, lacking)
+    lacking = "" if answers else _lacking(names, relation, said)
+    return Analogy(tier, matches, tuple(one.role for one in _in_order([third, *also])), answers, lacking)
+
+
+def _lacking(names: tuple[str, ...], relation: _Relation, said: Sequence[Pair]) -> str:
+    records, role, filled = f"no {_THING[relation.tier]} looked through", relation.role, relation.filled
+    known = f"{names[1]!r} is the {filled} where {names[0]!r} is the {role}"
+    if not said:
+        return f"{known}; {records} that has {names[2]!r} as its {role} has any {filled}"
+    relations = " or ".join(repr(one.filler) for one in said)
+    return f"{known}, in the relation {relations}; {records} has {names[2]!r} as its {role} in such a relation"
 
 
 def _find(tier: Tier, pairs: Sequence[Pair], looking: Looking) -> Matches:
-    """The records that have all of some pairs; what is matched by nearness comes last."""
+    """The records that have all of some pairs; what is matched by nearness comes last, and has to be the very same."""
     ordered = _in_order(pairs)
     exact = [one for one in ordered if match_of(one.role) == "exact"]
-    return looking.find(tier, exact, ordered[len(exact) :])
+    near = ordered[len(exact) :]
+    matches = looking.find(tier, exact, near)
+    if near:  # where none has that day, those of the nearest one are found
+        sample = looking.meant(matches)
+        if not all(looking.has(tier, one, sample) > _LEAST for one in near):
+            return Matches(matches.place[:0], matches.probability[:0], matches.nearness[:0], matches.shares[:0])
+    return matches
 
 
 def _in_order(pairs: Sequence[Pair]) -> list[Pair]:
@@ -120,11 +166,30 @@ def _roles(name: str, looking: Looking) -> list[str]:
     return found
 
 
-def _relation(names: tuple[str, ...], roles: list[str], tier: Tier, role: str, looking: Looking) -> _Relation:
+def _related(
+    names: tuple[str, ...], filled: list[str], way: _Way, roles: list[str], looking: Looking
+) -> _Relation | None:
+    """How the first two belong together in a way in which A fills one of some roles; ``None`` where they do not."""
+    found = [_relation(names, filled, way, role, looking) for role in roles if way.tier in ROLES[role].tiers]
+    best = max(found, key=lambda one: one.records, default=None)
+    return best if best is not None and best.records > _LEAST else None
+
+
+def _relation(names: tuple[str, ...], filled: list[str], way: _Way, role: str, looking: Looking) -> _Relation:
     """The role that B fills where A fills one."""
+    tier = way.tier
+    others = [
+        one
+        for one in filled
+        if tier in ROLES[one].tiers
+        and (one != role or ROLES[one].many)
+        and (one != _TOPIC or way.loose)
+        and sum(ROLES[each].tiers == (tier,) for each in (role, one)) >= way.own
+    ]
+    if not others:
+        return _Relation(0.0, tier, role, role)
     sample = looking.meant(_find(tier, [Pair(role, canonical(role, names[0]))], looking))
-    others = [one for one in roles if tier in ROLES[one].tiers and (one != role or ROLES[one].many)]
-    if not len(sample.places) or not others:
+    if not len(sample.places):
         return _Relation(0.0, tier, role, role)
     pairs = [Pair(one, canonical(one, names[1])) for one in others]
     best = filled_role(looking.common(tier, sample), looking.encoders.pairs(pairs), looking.index.algebra)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from mnemic.actors.causes import raised_at
 from mnemic.actors.changes import AddCodes, Code
 from mnemic.actors.features import Extract, features
 from mnemic.actors.snapshot import Unbound
@@ -45,8 +46,9 @@ class Binding:
     def bound(self, memories: Sequence[Unbound], seq: int) -> AddCodes:
         """What is to be kept of some memories that were read at a `seq` of the log.
 
-        One whose facts cannot be found has none, and one that cannot be read or encoded has no hypervector at all; the
-        log says so, the change names them, and no other one is held up.
+        One whose facts cannot be found has none, and one whose fillers of somebody's own roles cannot be found has none
+        of those; one that cannot be read or encoded has no hypervector at all. The log says so, the change names them,
+        and no other one is held up.
         """
         self._unread = set()
         read = [self._read(one) for one in memories]
@@ -66,18 +68,17 @@ class Binding:
         )
 
     def _read(self, unbound: Unbound) -> list[tuple[Tier, Record]]:
+        def lost(what: str, error: Exception) -> None:
+            self._unread.add(unbound.memory.id)
+            why = _why("finding them", error)
+            _log.warning("memory %s is bound without %s: %s", unbound.memory.id.hex(), what, why)
+
         try:
-            return features(unbound, self._roles, self._topics, self._extract)
-        except Exception as error:  # whatever a stranger's extractor does with a text
-            failed = error
-        self._unread.add(unbound.memory.id)
-        try:
-            found = features(unbound, self._roles, self._topics, lambda text, speaker: ())
+            return features(unbound, self._roles, self._topics, self._extract, lost)
         except Exception as error:
+            self._unread.add(unbound.memory.id)
             _unbound(unbound, "reading it", error)
             return []
-        _log.warning("memory %s is bound without facts: %s", unbound.memory.id.hex(), _why("finding them", failed))
-        return found
 
     def _sound(self, unbound: Unbound, own: list[tuple[Tier, Record]]) -> list[tuple[Tier, Record]]:
         """The same records, if they can be bound."""
@@ -95,8 +96,8 @@ def _unbound(unbound: Unbound, step: str, error: Exception) -> None:
 
 
 def _why(step: str, error: Exception) -> str:
-    """What failed: by its kind, since its own words may quote the memory."""
-    return f"{step} failed ({type(error).__name__})"
+    """What failed: by its kind and its place in the code, since its own words may quote the memory."""
+    return f"{step} failed ({type(error).__name__} at {raised_at(error)})"
 
 
 def _code(tier: Tier, record: Record) -> Code:

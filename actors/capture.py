@@ -32,6 +32,7 @@ from mnemic.actors.keeping import Keeping, keep
 from mnemic.actors.leaving_out import SETTINGS as LEFT_OUT
 from mnemic.actors.leaving_out import LeavingOut
 from mnemic.actors.messages import CaptureText, Forget, Forgotten, Recover, Take, Taken, TextCaptured
+from mnemic.actors.misfits import misfit
 from mnemic.actors.ports import Ports
 from mnemic.actors.queueing import Queueing
 from mnemic.actors.rescoping import rescope
@@ -211,9 +212,8 @@ def _check(message: CaptureText) -> None:
         raise InvalidValue(
             name="said_at", value=message.said_at, why="no calendar holds it", expected="microseconds since 1970"
         )
+    fields = msgspec.structs.asdict(message)
     try:
-        msgspec.convert(msgspec.structs.asdict(message), CaptureText)
+        msgspec.convert(fields, CaptureText)
     except msgspec.ValidationError as error:
-        raise InvalidValue(
-            name="an argument", value="", why=str(error), expected="the types of `CaptureText`"
-        ) from None
+        raise misfit(error, fields) from None

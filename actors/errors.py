@@ -17,6 +17,7 @@ __all__ = [
     "AlreadyThere",
     "AmbiguousFormat",
     "BackupLocked",
+    "BadBody",
     "BadConfiguration",
     "BadInput",
     "BadInstructions",
@@ -94,7 +95,9 @@ class MnemicError(Exception):
 
     code: ClassVar[str] = "error"
     sentence: ClassVar[str] = "Mnemic could not do this."
+    """What happened, and why, with a place for each operand; ``str(error)`` has them filled in."""
     remedy: ClassVar[str] = "Run `mnemic doctor`."
+    """What to do, with a place for each operand; `remedy_text` has them filled in."""
 
     def __init__(self, **operands: Any) -> None:
         self.operands = {name: _quoted(value) if name in _GIVEN else value for name, value in operands.items()}
@@ -152,6 +155,14 @@ class NotLockable(InvalidValue):
     code = "not_lockable"
     sentence = "The mind {mind!r} cannot be locked: its key file opens it whenever somebody asks."
     remedy = "Run `mnemic rekey --passphrase{named}` to have a passphrase open it in place of the file."
+
+
+class BadBody(InvalidValue):
+    """What was sent as a whole; it may hold anything, and is shown nowhere."""
+
+    code = "bad_body"
+    sentence = "The body cannot be taken: {why}."
+    remedy = "Give {expected}."
 
 
 class MissingArgument(BadInput):

@@ -6,7 +6,7 @@ that is said in it, and a call of a tool gives a step. A role that a memory has 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Protocol, runtime_checkable
@@ -67,7 +67,17 @@ class Fills(Protocol):
         ...
 
 
-def features(unbound: Unbound, roles: frozenset[str], topics: int, extract: Extract) -> list[tuple[Tier, Record]]:
+def _raised(what: str, error: Exception) -> None:
+    raise error
+
+
+def features(
+    unbound: Unbound,
+    roles: frozenset[str],
+    topics: int,
+    extract: Extract,
+    lost: Callable[[str, Exception], None] = _raised,
+) -> list[tuple[Tier, Record]]:
     """The records of a memory, its episode first; only pairs of these roles are in them.
 
     Fillers are canonical, as `mnemic.hd.encoders.Encoders.canonical` has them; embeddings are of unit length. The same
@@ -78,9 +88,8 @@ def features(unbound: Unbound, roles: frozenset[str], topics: int, extract: Extr
         roles: names of the roles that are bound.
         topics: at most so many key phrases are bound.
         extract: finds the triples, and fills further roles if it is a `Fills`.
-
-    Raises:
-        ValueError: it fills a role with what the role's encoder does not know.
+        lost: told what `extract` failed to find, facts or fillers, and why. All else is in the records. Where nobody
+            is told, it is raised.
     """
     memory = unbound.memory
     work = Work.around(unbound)
@@ -90,11 +99,25 @@ def features(unbound: Unbound, roles: frozenset[str], topics: int, extract: Extr
         phrases = key_phrases(text, topics if "topic" in roles else 0)
         tiers[0] = ("episode", chain(tiers[0][1], _named("topic", *phrases)))
         if not roles.isdisjoint(("subject", "relation", "object")):
-            tiers += [("fact", fact) for fact in _facts(unbound, extract(text, memory.speaker or memory.role))]
+            try:
+                tiers += [("fact", fact) for fact in _facts(unbound, extract(text, memory.speaker or memory.role))]
+            except Exception as error:  # whatever a stranger's extractor does with a text
+                lost("facts", error)
     if work is not None and memory.kind == "tool_call":
         tiers.append(("step", _step(memory, work)))
-    further = list(extract.fillers(memory)) if isinstance(extract, Fills) else []
-    records = ((tier, tuple(_bound(tier, list(pairs), further, roles))) for tier, pairs in tiers)
+    whole = [(tier, list(pairs)) for tier, pairs in tiers]
+    try:
+        further = list(extract.fillers(memory)) if isinstance(extract, Fills) else []
+        return _records(whole, further, roles)
+    except Exception as error:  # as above: what it fills a role with may be no filler of it, too
+        lost("fillers of your own roles", error)
+        return _records(whole, [], roles)
+
+
+def _records(
+    whole: Sequence[tuple[Tier, list[Pair]]], further: Sequence[tuple[str, str]], roles: frozenset[str]
+) -> list[tuple[Tier, Record]]:
+    records = ((tier, tuple(_bound(tier, pairs, further, roles))) for tier, pairs in whole)
     return [(tier, record) for tier, record in records if record]
 
 

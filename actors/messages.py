@@ -574,7 +574,7 @@ class Counts(_Message, frozen=True, kw_only=True):
     unbound: int = 0
     """Memories that wait for their hypervector; what was forgotten waits for none."""
     unread: int = 0
-    """Memories that have none, or none of their facts, since reading or binding them failed."""
+    """Memories that have none, or one without facts or roles of their own, since reading or binding them failed."""
     scopes: tuple[ScopeCount, ...]
     """By path."""
     kinds: dict[str, int]

@@ -27,8 +27,12 @@ __all__ = ["AFTER", "SAYS", "STEPS_BACK", "THEN", "Known", "Question", "meanings
 
 _LONGEST = 60
 """Characters of a name that is compared with those of the roles."""
+_ALIKE = 0.65
+"""How like a role a name is that may be meant for it: ``flie`` is 0.75 like ``file``, ``bogus`` 0.6 like ``about``."""
 _CLOSED: dict[str, tuple[str, ...]] = {"kind": KINDS, "outcome": get_args(Outcome), "worked": ("yes", "no")}
 """Roles that nothing else can fill."""
+_SAME = {"worked": {"true": "yes", "false": "no"}}
+"""Other words for fillers."""
 _FORMS = {
     "date": "a day, a month, or a range, such as 2026-05-01, 2026-05 or 2026-05-01..2026-05-07",
     "hour": "an hour, such as 14",
@@ -120,6 +124,7 @@ def _canonical(name: str, filler: str) -> str:
     except ValueError as error:
         why = str(error)
     else:
+        kept = _SAME.get(name, {}).get(kept, kept)
         if name in _CLOSED and kept not in _CLOSED[name]:
             why = "there is no such filler of it"
         elif name == "size" and kept.startswith("-"):
@@ -135,7 +140,7 @@ def _canonical(name: str, filler: str) -> str:
 def _check(name: str, filler: str, bound: Collection[str]) -> None:
     if name not in ROLES and name not in (AFTER, THEN):
         known = [*bound, AFTER, THEN]
-        near = difflib.get_close_matches(name.lower()[:_LONGEST], known, n=1)
+        near = difflib.get_close_matches(name.lower()[:_LONGEST], known, n=1, cutoff=_ALIKE)
         raise UnknownRole(role=name, known=", ".join(known), near=f"Did you mean {near[0]!r}? " if near else "")
     if name in ROLES and name not in bound:
         raise InvalidValue(

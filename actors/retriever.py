@@ -44,6 +44,7 @@ from mnemic.actors.messages import (
     ScopeFound,
     Trace,
 )
+from mnemic.actors.misfits import misfit
 from mnemic.actors.ports import Ports, Span
 from mnemic.actors.query_vector import query_vector
 from mnemic.actors.recollection import Recollection
@@ -406,10 +407,11 @@ def _unheard(done: int, total: int | None) -> None:
 
 
 def _check(recall: Recall) -> None:
+    fields = msgspec.structs.asdict(recall)
     try:
-        msgspec.convert(msgspec.structs.asdict(recall), Recall)
+        msgspec.convert(fields, Recall)
     except msgspec.ValidationError as error:
-        raise InvalidValue(name="an argument", value="", why=str(error), expected="the types of `Recall`") from None
+        raise misfit(error, fields) from None
     if not recall.query.strip():
         raise InvalidValue(name="the query", value=recall.query, why="it is empty", expected="some words")
     if recall.k is not None and recall.k < 1:

@@ -109,9 +109,11 @@ class About:
             degraded: told, in a sentence each, what takes no part.
         """
         words = Words.of(text, snapshot, memory, visible, degraded)
-        if embedded is None and not words.known:
-            degraded.append("about: no memory has a word of it that tells anything, so it took no part")
-            return None
+        if not words.known:
+            left = "it took no part" if embedded is None else "its meaning alone told how near they are"
+            degraded.append(f"about: no memory has a word of it that tells anything, so {left}")
+            if embedded is None:
+                return None
         return cls(embedded, words, memory)
 
     def told(self) -> Iterator[str]:

@@ -5,17 +5,22 @@ Below `mnemic.actors.shaping` and the faces; `mnemic.actors.patterns` reads what
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from mnemic.actors.errors import InvalidValue
+from mnemic.actors.misfits import misfit, shown
 from mnemic.actors.shapes import Shape
 
 __all__ = ["check", "names", "texts"]
 
+_LONGEST = 120
+"""Characters of a role's name that are told back."""
 _THREE = "three names: A is to B as C is to what is asked"
+_PLACES = ("first", "second", "third")
 
 
 def check(asked: Shape) -> None:
@@ -24,29 +29,32 @@ def check(asked: Shape) -> None:
     Raises:
         InvalidValue: it is none.
     """
-    for field in msgspec.structs.fields(Shape):
-        given = getattr(asked, field.name)
-        try:
-            msgspec.convert(given, field.type)
-        except msgspec.ValidationError as error:
-            raise InvalidValue(
-                name=f"the argument {field.name}",
-                value=_shown(given),
-                why=str(error)[:1].lower() + str(error)[1:],
-                expected="one of the type that `Shape` says",
-            ) from None
+    given = msgspec.structs.asdict(asked)
+    try:
+        msgspec.convert(given, Shape)
+    except msgspec.ValidationError as error:
+        raise misfit(error, given) from None
     if bool(asked.pattern) == bool(asked.analogy):
         raise InvalidValue(
             name="the question",
             value="a pattern and an analogy" if asked.pattern else "nothing",
             why="these are two questions" if asked.pattern else "it asks for nothing",
-            expected="a pattern, such as file=?, or an analogy of three names",
+            expected="one of them" if asked.pattern else 'a pattern, such as {"file": "?"}',
         )
-    if asked.analogy and (len(asked.analogy) != 3 or not all(one.strip() for one in asked.analogy)):
+    if asked.analogy and len(asked.analogy) != 3:
+        count = len(asked.analogy)
         raise InvalidValue(
             name="the analogy",
-            value=" ".join(asked.analogy),
-            why=f"it has {len([one for one in asked.analogy if one.strip()])} names",
+            value=shlex.join(asked.analogy),
+            why=f"it has {count} name{'s' * (count > 1)}",
+            expected=_THREE,
+        )
+    empty = [place for place, one in zip(_PLACES, asked.analogy, strict=False) if not one.strip()]
+    if empty:
+        raise InvalidValue(
+            name="the analogy",
+            value=shlex.join(asked.analogy),
+            why=f"its {' and '.join(empty)} name{'s are' if len(empty) > 1 else ' is'} empty",
             expected=_THREE,
         )
     if asked.k is not None and asked.k < 1:
@@ -59,8 +67,8 @@ def names(analogy: Any) -> tuple[str, ...]:
     Raises:
         InvalidValue: they are one text, which has letters and no names, or nothing that could be gone through.
     """
-    if isinstance(analogy, str | bytes) or not isinstance(analogy, Iterable):
-        raise InvalidValue(name="the analogy", value=_shown(analogy), why="it is no list of names", expected=_THREE)
+    if isinstance(analogy, str | bytes | Mapping) or not isinstance(analogy, Iterable):
+        raise InvalidValue(name="the analogy", value=shown(analogy), why="it is no list of names", expected=_THREE)
     return tuple(analogy)
 
 
@@ -73,11 +81,13 @@ def texts(pattern: Any) -> dict[str, str]:
     if not isinstance(pattern, Mapping):
         raise InvalidValue(
             name="the pattern",
-            value=_shown(pattern),
+            value=shown(pattern),
             why="it is no mapping of roles to fillers",
             expected='one, such as {"tool": "pytest", "file": "?"}',
         )
-    return {_text("a role", role): _text(f"the role {role}", filler) for role, filler in pattern.items()}
+    return {
+        _text("a role", role): _text(f"the role {str(role)[:_LONGEST]}", filler) for role, filler in pattern.items()
+    }
 
 
 def _text(name: str, given: Any) -> str:
@@ -86,10 +96,5 @@ def _text(name: str, given: Any) -> str:
     if isinstance(given, float) and given.is_integer():
         given = int(given)
     if not isinstance(given, str | int | float):
-        raise InvalidValue(name=name, value=_shown(given), why="it is no text", expected="a filler, or ? to ask for it")
+        raise InvalidValue(name=name, value=shown(given), why="it is no text", expected="a filler, or ? to ask for it")
     return str(given)
-
-
-def _shown(given: Any) -> Any:
-    """What was given, as an error may tell it in another process too."""
-    return given if given is None or isinstance(given, str | int | float) else repr(given)

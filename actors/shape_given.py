@@ -5,6 +5,7 @@ Below `mnemic.actors.shaping`.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from mnemic.actors.changes import Part, RecordRecall
@@ -20,10 +21,12 @@ __all__ = ["given"]
 
 
 def given(asked: Shape, hits: Sequence[Hit], answers: Sequence[Answer], unkept: bool) -> RecordRecall:
-    """What keeps it, its filters as the command has them; with `unkept`, not what was asked."""
-    text = " ".join(f"{role}={filler}" for role, filler in asked.pattern.items()) or " : ".join(asked.analogy)
+    """What keeps it, as it is typed at the command; with `unkept`, not what was asked."""
+    words = [f"{role}={filler}" for role, filler in asked.pattern.items()]
+    words += ["--analogy", *asked.analogy] if asked.analogy else []
     filters = {"session": asked.session, "since": to_iso(asked.since), "until": to_iso(asked.until)}
-    text += "".join(f" --{name} {value}" for name, value in filters.items() if value is not None)
+    words += [word for name, value in filters.items() if value is not None for word in (f"--{name}", value)]
+    text = " ".join(_typed(word) for word in words)
     return RecordRecall(
         query="" if unkept else to_text(private.drop(to_bytes(printable(text)))[0]),
         scope=printable(asked.scope),
@@ -34,6 +37,14 @@ def given(asked: Shape, hits: Sequence[Hit], answers: Sequence[Answer], unkept: 
         tokens=sum(tokens_of(hit.text) for hit in hits),
         occasion="shape",
     )
+
+
+def _typed(word: str) -> str:
+    """A word in quotes where a shell needs them; what is in them stays in one piece, so that erasing finds it there."""
+    if shlex.quote(word) == word:
+        return word
+    mark = '"' if "'" in word else "'"
+    return f"{mark}{word}{mark}"
 
 
 def _told(answer: Answer) -> Part:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.patterns import SAYS, THEN
+from mnemic.actors.patterns import SAYS, STEPS_BACK, THEN
 from mnemic.actors.shape_about import About
 from mnemic.actors.shape_memory import MOST_FILLERS, Items, ShapeMemory
 from mnemic.actors.shapes import Answer
@@ -25,7 +25,7 @@ from mnemic.hd.query import TEMPERATURE, Asked, Filled, Matches, fill, find, ker
 from mnemic.hd.records import Pair
 from mnemic.hd.roles import ROLES, Tier
 
-__all__ = ["Looking", "Sample"]
+__all__ = ["Looking", "Sample", "is_graded"]
 
 Floats = NDArray[np.float64]
 
@@ -43,6 +43,8 @@ _NEAR_ENOUGH = 0.5
 """What is at least so near to what was asked for is taken for what was meant."""
 _SUPPORTS = 0.05
 """A record less likely meant than this supports no answer."""
+_TOLD = 0.005
+"""What is less probable is no answer: people are shown two decimal places, and it would be 0.00."""
 _SHOWN = 5
 _DIGITS = 6
 """Decimal places of a probability; what is beyond them is nothing that anybody could tell."""
@@ -97,7 +99,7 @@ class Looking:
             np.array(priors, np.float64),
             self.encoders.pairs(near),
             np.array([match_of(one.role) == "meaning" for one in near], np.bool_),
-            tuple(self._graded(tier, one.role, n) for n, one in enumerate(near) if _is_graded(one.role)),
+            tuple(self._graded(tier, one, n) for n, one in enumerate(near) if is_graded(one.role)),
         )
         codes, algebra = self.index.codes(tier), self.index.algebra
         if about is None:
@@ -138,7 +140,7 @@ class Looking:
 
     def answers(self, tier: Tier, role: str, sample: Sample, k: int) -> list[Answer]:
         """What fills a role of the records sampled, the most confident first."""
-        well = self._well(sample) if tier == "step" and role != "worked" else None
+        well = self._well(sample) if tier == "step" and role in (THEN, *SAYS) else None
         if role == THEN:
             having = self._steps(sample)
         else:
@@ -152,7 +154,11 @@ class Looking:
         if role == "file":
             best = _without_last_parts(best, confidence)
         found = [self._answer(tier, role, name, sample, having[name], well) for name in best[:k]]
-        return [one for one in found if one.support]
+        read = [one for one in found if one.support]
+        told = [one for one in read if one.confidence >= _TOLD]
+        if read and not told:
+            self.tell(f"{role}: nothing that fills it is as probable as {100 * _TOLD:g} %")
+        return told
 
     def fill(self, tier: Tier, role: str, sample: Sample) -> tuple[Items, Filled]:
         """The item memory of a role, and how probable each of its fillers is in each record sampled."""
@@ -183,7 +189,10 @@ class Looking:
         return self._common(self.index.codes(tier).whole(sample.places), np.maximum(sample.weights, _LEAST / _READ))
 
     def _steps(self, sample: Sample) -> dict[str, Floats]:
-        """The steps themselves, each told in words: what was done, to what or by what, and how it ended."""
+        """The steps themselves, each told in words: what was done, to what or by what, and how it ended.
+
+        What is not told of a step it has not: that counts for how probable it is, too.
+        """
         count = len(sample.places)
         words: list[list[str]] = [[] for _ in range(count)]
         sure = np.ones(count)
@@ -191,13 +200,19 @@ class Looking:
             items, filled = self.fill("step", role, sample)
             if not len(filled.candidate):
                 continue
-            best = filled.probability.argmax(axis=1)
-            likely = filled.probability[np.arange(count), best]
-            for place in np.flatnonzero(likely > 0.5).tolist():
+            judged = filled.probability
+            best = judged.argmax(axis=1)
+            likely = judged[np.arange(count), best]
+            none = (1 - judged).prod(axis=1) if ROLES[role].many else 1 - judged.sum(axis=1)
+            for place in range(count):
                 if role == "tool" and len(words[place]) > 1:  # what it was done to says more than by what
                     continue
-                words[place].append(items.names[filled.candidate[best[place]]])
-                sure[place] *= likely[place]
+                name = items.names[filled.candidate[best[place]]]
+                if likely[place] <= 0.5:
+                    sure[place] *= max(0.0, none[place])
+                elif role != "tool" or name not in words[place]:  # a tool may be named as what it does
+                    words[place].append(name)
+                    sure[place] *= likely[place]
         told = [" ".join(one) for one in words]
         return {one: np.where([each == one for each in told], sure, 0.0) for one in dict.fromkeys(told) if one}
 
@@ -215,29 +230,35 @@ class Looking:
         order = np.argsort(-counted, kind="stable")
         order = order[(having[order] > 0.5) & sample.meant[order]]
         rows = dict.fromkeys(self.index.rows(tier)[sample.places[order]].tolist())  # of one memory there may be several
-        worked = None
-        if well is not None:
-            yes, no = (float(counted @ one) for one in well)
-            worked = round(yes / (yes + no), _DIGITS) if yes + no > _LEAST * counted.sum() else None
+        yes, no = (one[order] for one in well) if well is not None else (np.zeros(0), np.zeros(0))
+        known = yes + no > 0.5
+        worked = float((yes[known] / (yes + no)[known]).mean()) if known.any() else None
         return Answer(
             role=role,
             filler=filler,
             confidence=round(min(1.0, float(counted.sum())), _DIGITS),
             support=len(rows),
-            worked=worked,
+            worked=None if worked is None else round(worked, _DIGITS),
+            worked_of=int(np.count_nonzero(known)),
             memories=tuple(self.snapshot.ids_of(list(rows)[:_SHOWN])),
         )
 
     def _priors(self, tier: Tier, role: str, count: NDArray[np.int64]) -> Floats:
-        """How probable it is that a record has a filler that so many memories have, before one looks."""
+        """How probable it is that a record has a filler that so many memories have, before one looks.
+
+        A step's memory counts for what the steps before it had, too, so up to four times in all: the sum would leave
+        no room for a step that has none.
+        """
         all_of_them = self.index.bound if "episode" in ROLES[role].tiers else len(self.index.rows(tier))
         total = max(2, all_of_them)
-        return np.asarray(np.minimum(count / total, 1 - 1 / total), np.float64)
+        times = 1 + STEPS_BACK if role in SAYS else 1
+        return np.asarray(np.minimum(count / total, 1 - 1 / total) / times, np.float64)
 
-    def _graded(self, tier: Tier, role: str, column: int) -> Graded:
+    def _graded(self, tier: Tier, asked: Pair, column: int) -> Graded:
         """The fillers that a role may have which is asked for by nearness."""
-        items = self.items(role)
-        return Graded(column, items.bound, self._priors(tier, role, items.counts))
+        items = self.items(asked.role)
+        alike = self.encoders.alike(asked.role, items.names, str(asked.filler))
+        return Graded(column, items.bound, self._priors(tier, asked.role, items.counts), alike)
 
     def _strengths(self, tier: Tier, places: NDArray[np.int64]) -> Floats:
         """How strong the memory of each record is: the more often it was given, the stronger."""
@@ -249,7 +270,7 @@ class Looking:
         return prototype(vectors, strengths, draw(self.encoders.space, "tie", "prototype"), self.index.algebra)
 
 
-def _is_graded(role: str) -> bool:
+def is_graded(role: str) -> bool:
     """Whether it is decoded how near a record is: where it has but one filler."""
     return match_of(role) == "near" and not ROLES[role].many
 

@@ -112,7 +112,10 @@ class Answer(_Message, frozen=True, kw_only=True):
     support: int
     """How many of the memories that match it was read from."""
     worked: float | None = None
-    """Of a step, in which part of those cases things were well after it; ``None`` where that is not known."""
+    """Of what tells a step, in which part of the cases of which it is known things were well after it; ``None`` where
+    it is known of none."""
+    worked_of: int = 0
+    """Of how many of the memories that it was read from that is known."""
     memories: tuple[bytes, ...] = ()
     """Ids of memories that it was read from, the best first, at most five."""
 

@@ -28,12 +28,13 @@ from mnemic.actors.shape_about import TEMPERATURE, About
 from mnemic.actors.shape_asked import check
 from mnemic.actors.shape_given import given
 from mnemic.actors.shape_memory import ShapeMemory
-from mnemic.actors.shape_reading import Looking
+from mnemic.actors.shape_reading import Looking, is_graded
 from mnemic.actors.shapes import Answer, Shape, Shaped
 from mnemic.actors.snapshot import Snapshot, SnapshotSource, SpaceRow
+from mnemic.hd import grading, query
 from mnemic.hd.query import Matches
 from mnemic.hd.records import Pair
-from mnemic.hd.roles import ROLES, Tier
+from mnemic.hd.roles import BUILT_IN, ROLES, Tier
 from mnemic.hd.symbols import LONGEST
 
 __all__ = ["Shaper", "foreseen"]
@@ -43,6 +44,8 @@ _ABOUT = "about"
 """The role of meaning that vectors and words tell better than hypervectors do."""
 _LEAST = 0.1
 """A record that less probably has what was asked for is no hit."""
+_ALIKE = 0.75
+"""How like a filler a name is that may be meant for it, as for scopes: ``mara`` is so like ``maya``."""
 _COMPARED = 2000  # fillers that a misspelt one is compared with, 10 us each
 
 
@@ -150,7 +153,7 @@ class Shaper:
                 read(
                     asked.pattern,
                     tuple(ROLES) if index.encoders is None else index.encoders.space.roles,
-                    lambda role: (),
+                    None,
                 )
             return _Found([], [], 0)
         looking = Looking(index, snapshot, visible)
@@ -188,12 +191,13 @@ class Shaper:
             names.append(role)
         names += [_ABOUT] if about is not None else []
         _tell_unheard_of(question, looking)
+        self._tell_unread(question, looking)
         searched = len(looking.visible(question.tier))
         if not names and question.meanings:  # nothing that was said of the memories can take part
             return _Found([], [], searched)
         if names:
             matches = looking.find(question.tier, [one.pair for one in question.exact], near, about)
-            sample = looking.meant(matches) if near or about is None else looking.meant(matches, TEMPERATURE)
+            sample = looking.meant(matches, _temperature(question, near, about))
             looking.degraded += about.told() if about is not None else ()
             _tell_far(question, matches, looking)
         else:
@@ -201,6 +205,23 @@ class Shaper:
             names = ["typical"]
         answers = [one for role in question.unknown for one in looking.answers(question.tier, role, sample, k)]
         return _Found(self._hits(question.tier, matches, names, looking.snapshot, k), answers, searched)
+
+    def _tell_unread(self, question: Question, looking: Looking) -> None:
+        """Tell of memories that may lack what is asked for or by, since what finds it failed on them."""
+        named = [one.pair.role for one in (*question.exact, *question.near)]
+        asked = dict.fromkeys((*named, *question.unknown, *(role for role, _ in question.meanings)))
+        found = ["facts"] if question.tier == "fact" else []
+        found += [role for role in asked if role in ROLES and role not in BUILT_IN]
+        if not found:
+            return
+        unread = np.isin(self._memory.columns.row, looking.snapshot.unread_rows())
+        count = int(np.count_nonzero(unread & looking.memories))
+        if count:
+            looking.tell(
+                f"{', '.join(found)}: what reads memories failed on {count} of those looked through, so some may be"
+                " missing (mnemic.log or serve.log in the home says why); once it is mended, `mnemic doctor --repair`"
+                " binds them again"
+            )
 
     def _analogy(self, names: tuple[str, ...], looking: Looking, k: int) -> _Found:
         solved = solve(names, looking, k)
@@ -239,12 +260,20 @@ def foreseen(asked: Shape) -> tuple[EmbedQuery, ...]:
     return tuple(EmbedQuery(text=text) for text in meanings(asked.pattern).values())
 
 
+def _temperature(question: Question, near: Sequence[Pair], about: About | None) -> float:
+    """How fast memories count less the farther they are from the nearest: the less noise, the faster."""
+    if about is not None:
+        return query.TEMPERATURE if near else TEMPERATURE
+    decoded = len(near) == sum(map(is_graded, (one.pair.role for one in question.near)))
+    return grading.TEMPERATURE if decoded else query.TEMPERATURE
+
+
 def _tell_unheard_of(question: Question, looking: Looking) -> None:
     """Tell of names that no memory has, and which are like them: a name that is misspelt matches nothing."""
     for asked, (role, filler, _) in question.exact:
         items = looking.items(role)
         if not items.having(str(filler)):
-            near = difflib.get_close_matches(str(filler), items.names[:_COMPARED], n=3)
+            near = difflib.get_close_matches(str(filler), items.names[:_COMPARED], n=3, cutoff=_ALIKE)
             meant = f": did you mean {', '.join(near)}?" if near else ""
             looking.tell(f"{asked}: no memory has {filler!r} as its {role}{meant}")
 

@@ -355,6 +355,10 @@ class Snapshot(Protocol):
         """Memories after a row of which something could not be bound, as in `unbound`, where they are not."""
         ...
 
+    def unread_rows(self) -> NDArray[np.int64]:
+        """Rows of the memories of which something could not be bound, ``(n,) int64``, ascending."""
+        ...
+
     def waiting(self) -> int:
         """How many memories wait to be bound, whether they could be now or not."""
         ...

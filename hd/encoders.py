@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from mnemic.hd.roles import role_named, unknown_role
 from mnemic.hd.space import Space
 from mnemic.hd.symbols import PathEncoder, SymbolEncoder
 
-__all__ = ["ENCODERS", "Encoder", "Encoders", "canonical", "match_of", "register_encoder"]
+__all__ = ["ENCODERS", "Encoder", "Encoders", "NearEncoder", "canonical", "match_of", "register_encoder"]
 
 Match = Literal["exact", "near", "meaning"]
 
@@ -57,6 +57,14 @@ class Encoder(Protocol):
         ...
 
 
+class NearEncoder(Encoder, Protocol):
+    """One whose fillers are compared by how near they are."""
+
+    def alike(self, fillers: Sequence[str], filler: str) -> NDArray[np.float64]:
+        """How similar the hypervectors of canonical fillers are to that of one, but for chance: ``(n,)``, 0 to 1."""
+        ...
+
+
 ENCODERS: dict[str, type[Encoder]] = {
     "symbol": SymbolEncoder,
     "path": PathEncoder,
@@ -73,10 +81,12 @@ def register_encoder(name: str, encoder: type[Encoder]) -> None:
     """Have a further encoder, for roles to name. It must give the same bits for ever: nothing tells when it changes.
 
     Raises:
-        ValueError: there is one of that name.
+        ValueError: there is one of that name, or it compares by nearness and does not say how near: `NearEncoder`.
     """
     if name in ENCODERS:
         raise ValueError(f"there is an encoder named {name!r} already; take another name")
+    if encoder.match == "near" and not callable(getattr(encoder, "alike", None)):
+        raise ValueError(f"the encoder {name!r} compares by nearness: give it a method `alike` that says how near")
     ENCODERS[name] = encoder
 
 
@@ -149,9 +159,15 @@ class Encoders:
         Raises:
             ValueError: there is no such role, its fillers are embeddings, or one is none of its fillers.
         """
-        if role not in self._encoders:
-            self._encoders[role] = _encoder_of(role)(self.space, f"filler {role}")
-        return self._encoders[role].encode(fillers)
+        return self._encoder(role).encode(fillers)
+
+    def alike(self, role: str, fillers: Sequence[str], filler: str) -> NDArray[np.float64]:
+        """How near canonical fillers of a role that compares by nearness are to one, ``(n,)``, 0 to 1.
+
+        Raises:
+            ValueError: as of `fillers`.
+        """
+        return cast(NearEncoder, self._encoder(role)).alike(fillers, filler)
 
     def meanings(self, embeddings: NDArray[np.float32]) -> NDArray[np.uint64]:
         """The projections of embeddings, ``(n, space.embedding) float32`` to ``(n, space.words) uint64``.
@@ -190,6 +206,11 @@ class Encoders:
             ties = self.algebra.bind(self.algebra.permute(whole), self._tie)
             codes[start : start + _AT_ONCE] = self.algebra.bundle_groups(vectors, offsets, ties, rows)
         return codes
+
+    def _encoder(self, role: str) -> Encoder:
+        if role not in self._encoders:
+            self._encoders[role] = _encoder_of(role)(self.space, f"filler {role}")
+        return self._encoders[role]
 
     def _bound(self, pairs: Sequence[Pair]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """Each different pair bound, ``(u, words)``, and which of them each pair is, ``(p,)``."""

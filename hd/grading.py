@@ -2,16 +2,15 @@
 
 How alike a record is to the pair asked for has noise, so that of two records of one day one would seem the nearer. But
 the fillers of a role are told apart far better than that: neighbours share but some of their bits. So the record's own
-is decoded, and how alike that one's code is to the one asked for is how near the record is. All records of a filler are
-then equally near, but for what is not sure of the decoding. Given up: roles of which a record has several fillers.
-There a neighbour of a filler cannot be told from a second one.
+is decoded, and how near that one is to the one asked for is how near the record is. All records of a filler are then
+equally near. Given up: roles of which a record has several fillers. There a neighbour of a filler cannot be told from a
+second one.
 
 Pure: arrays in, arrays out. Below `mnemic.hd.query`.
 """
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -20,16 +19,17 @@ from numpy.typing import NDArray
 from mnemic.hd.algebra import Algebra
 from mnemic.hd.evidence import log_ratios, one_of
 
-__all__ = ["Graded", "nearness"]
+__all__ = ["TEMPERATURE", "Graded", "nearness"]
 
 Floats = NDArray[np.float64]
 
+TEMPERATURE = 0.01
+"""How fast records count less the farther they are from the nearest: a day beyond the nearest counts 1/50 as much; of
+days some weeks off, those of a few days more still count."""
 _COMPARED = 200_000
 """Pairs of a record and a filler that are compared for how near the record is; a few milliseconds."""
-_ALIKE = 3.0
-"""Standard errors within which two fillers are equally near: a day before and a day after."""
-_FAR = 0.005
-"""What is less near than this is not near: it is left of fillers that a record hardly has."""
+_FAR = 0.05
+"""What is less near than this is not near at all: a day a year and a half off."""
 
 
 class Graded(NamedTuple):
@@ -41,16 +41,13 @@ class Graded(NamedTuple):
     """``(c, w) uint64``: the fillers, bound to the role."""
     priors: Floats
     """``(c,)``: how many records have each, as a share of all."""
+    alike: Floats
+    """``(c,)``: how near each is to the one asked for, 0 to 1."""
 
 
 def nearness(
-    records: NDArray[np.uint64],
-    pairs: NDArray[np.int64],
-    asked: NDArray[np.uint64],
-    fillers: Graded,
-    least: float,
-    algebra: Algebra,
-) -> Floats:
+    records: NDArray[np.uint64], pairs: NDArray[np.int64], fillers: Graded, algebra: Algebra
+) -> tuple[Floats, Floats]:
     """How near the filler that each record has is to the one asked for, ``(m,)``, 0 to 1; 0 where it has none.
 
     Where there are too many fillers to compare all with all, those are compared that are nearest to the one asked for.
@@ -58,30 +55,19 @@ def nearness(
     Args:
         records: ``(m, w) uint64``.
         pairs: ``(m,) int64``: how many pairs each has.
-        asked: ``(w,) uint64``: the pair asked for, bound.
-        least: what is not more alike than this is not near.
+
+    Returns:
+        That, and the probability that the record has that filler, ``(m,)``; 1 where it is not near.
     """
-    if not len(records):
-        return np.zeros(0)
-    dimensions = 64 * records.shape[1]
-    alike = _levelled(algebra.similarity(fillers.bound, asked), dimensions)
+    near, sure = np.zeros(len(records)), np.ones(len(records))
     having = np.flatnonzero(fillers.priors > 0)
-    which = having[np.argsort(-alike[having], kind="stable")[: max(1, _COMPARED // len(records))]]
-    ratios = log_ratios(algebra.distances(fillers.bound[which], records).T, pairs, dimensions)
-    near = one_of(ratios, fillers.priors[which]) @ np.where(alike[which] > least, alike[which], 0.0)
-    return np.asarray(np.where(near < _FAR, 0.0, near))
-
-
-def _levelled(alike: Floats, dimensions: int) -> Floats:
-    """Similarities of fillers to one, those that are equal but for chance as one.
-
-    Of two fillers of similarity s, a share of 1 - s of the bits has nothing to do with each other.
-    """
-    levels = alike.copy()
-    top, error = math.inf, 0.0
-    for place in np.argsort(-alike, kind="stable").tolist():
-        if top - alike[place] > _ALIKE * error:
-            top = float(alike[place])
-            error = math.sqrt(2 * max(0.0, 1 - top) / dimensions)
-        levels[place] = top
-    return levels
+    if not len(records) or not len(having):
+        return near, sure
+    which = having[np.argsort(-fillers.alike[having], kind="stable")[: max(1, _COMPARED // len(records))]]
+    ratios = log_ratios(algebra.distances(fillers.bound[which], records).T, pairs, 64 * records.shape[1])
+    judged = one_of(ratios, fillers.priors[which])
+    own = judged.argmax(axis=1)
+    probable = judged[np.arange(len(records)), own]
+    has = (probable > 1 - judged.sum(axis=1)) & (fillers.alike[which][own] > _FAR)
+    near[has], sure[has] = fillers.alike[which][own[has]], probable[has]
+    return near, sure

@@ -26,7 +26,7 @@ from mnemic.hd.codebook import draw, ranks
 from mnemic.hd.space import Space
 from mnemic.hd.symbols import LONGEST
 
-__all__ = ["Levels", "NumberEncoder"]
+__all__ = ["LevelEncoder", "Levels", "NumberEncoder"]
 
 _MOST_ANCHORS = 1024
 """Anchors that are kept: 1.3 MB. They are drawn again when they are needed again."""
@@ -76,6 +76,14 @@ class Levels:
                 code ^= (code ^ later) & bits.pack(self._turn < taken.take(self._part))
         return codes
 
+    def alike(self, places: Sequence[int], place: int) -> NDArray[np.float64]:
+        """How similar the hypervectors of places are to that of one, but for chance: ``(n,)``, 0 to 1."""
+        apart = np.abs(np.array(places, np.int64) - place)
+        if self._period:
+            apart = np.minimum(apart % self._period, -apart % self._period)
+        near = np.maximum(0.0, 1 - apart[:, None] / np.array(self._scales))
+        return np.asarray(near @ np.array(self._sizes, np.float64) / sum(self._sizes))
+
     def _anchor(self, part: int, index: int) -> NDArray[np.uint64]:
         """The bits of one scale of an anchor; the others are not set."""
         scale = self._scales[part]
@@ -90,19 +98,47 @@ class Levels:
         return found
 
 
-class NumberEncoder:
-    """Numbers, by their magnitude: as near as their ratio is near 1. Negative ones and 0 have their place too."""
+class LevelEncoder:
+    """Fillers that have a place on a line, or on a circle."""
 
     match: ClassVar[Literal["exact", "near", "meaning"]] = "near"
+    _SCALES: ClassVar[tuple[int, ...]]
+    _PERIOD: ClassVar[int] = 0
+
+    def __init__(self, space: Space, namespace: str) -> None:
+        self._levels = Levels(space, namespace, self._SCALES, self._PERIOD)
+
+    @classmethod
+    def canonical(cls, filler: str) -> str:
+        """A filler in the one form in which it is kept.
+
+        Raises:
+            ValueError: it is none.
+        """
+        raise NotImplementedError
+
+    def encode(self, fillers: Sequence[str]) -> NDArray[np.uint64]:
+        """The hypervectors of fillers, ``(n, space.words) uint64``."""
+        return self._levels.encode([self._place(self.canonical(filler)) for filler in fillers])
+
+    def alike(self, fillers: Sequence[str], filler: str) -> NDArray[np.float64]:
+        """How similar the hypervectors of canonical fillers are to that of one, but for chance: ``(n,)``, 0 to 1."""
+        return self._levels.alike([self._place(one) for one in fillers], self._place(filler))
+
+    @classmethod
+    def _place(cls, canonical: str) -> int:
+        raise NotImplementedError
+
+
+class NumberEncoder(LevelEncoder):
+    """Numbers, by their magnitude: as near as their ratio is near 1. Negative ones and 0 have their place too."""
+
     _STEPS = 256
     """Places to a doubling: whole numbers below 370 have bits of their own, larger ones share them within 0.3 %."""
     _SCALES = (1, 64, 256, 1024, 4096)
     """A fifth of the bits is each place's own; the others tell a quarter of a doubling, one, four and sixteen."""
     _MOST = 10**15
     _DIGITS = Decimal("0.000001")
-
-    def __init__(self, space: Space, namespace: str) -> None:
-        self._levels = Levels(space, namespace, self._SCALES)
 
     @classmethod
     def canonical(cls, filler: str) -> str:
@@ -116,16 +152,13 @@ class NumberEncoder:
                 raise InvalidOperation
             value = Decimal(filler.strip())
         except InvalidOperation:
-            raise ValueError(f"a number is expected, such as 300 or 0.5, not {filler[:LONGEST]!r}") from None
+            raise ValueError(f"a number is expected, such as 300, not {filler[:LONGEST]!r}") from None
         if not value.is_finite() or not -cls._MOST <= value <= cls._MOST:  # `abs` overflows at 10^1000000
             raise ValueError(f"a number from -10^15 to 10^15 is expected, not {filler.strip()[:LONGEST]!r}")
         value = value.quantize(cls._DIGITS).normalize()
         return f"{value or Decimal(0):f}"
 
-    def encode(self, fillers: Sequence[str]) -> NDArray[np.uint64]:
-        """The hypervectors of numbers, ``(n, space.words) uint64``."""
-        return self._levels.encode([self._place(float(self.canonical(filler))) for filler in fillers])
-
     @classmethod
-    def _place(cls, value: float) -> int:
+    def _place(cls, canonical: str) -> int:
+        value = float(canonical)
         return round(math.copysign(cls._STEPS * math.log2(1 + abs(value)), value))

@@ -112,7 +112,7 @@ class Matches(NamedTuple):
     place: Places
     """``(m,) int64``: which of the records."""
     probability: Floats
-    """``(m,)``: that the record has all exact pairs."""
+    """``(m,)``: that the record has all exact pairs, and the fillers by which it is near."""
     nearness: Floats
     """``(m,)``: the product of how near it is to each near pair, 0 to 1; 1 where there are none."""
     shares: Floats
@@ -153,20 +153,19 @@ def find(
     shares = _shares(distances, codes.pairs[places], codes.dimensions, asked, _noise(looked))
     if judged is not None:
         shares = np.concatenate([shares, judged[:, None]], axis=1)
+    sure = np.ones(len(places))
     if asked.graded:
         likely = np.flatnonzero(shares[:, :exact].prod(axis=1) > _UNLIKELY)
         likely = likely[_best(shares[likely].prod(axis=1), min(most, _GRADED), digits)]
         places, shares = places[likely], shares[likely]
-        _, errors = likeness(distances[likely, :0], codes.pairs[places], codes.dimensions)
-        least = _noise(looked) * float(np.median(errors)) if len(places) else 0.0
-        whole, pairs = codes.whole(places), codes.pairs[places]
+        sure, whole, pairs = np.ones(len(places)), codes.whole(places), codes.pairs[places]
         for one in asked.graded:
-            near = asked.near[one.column]
-            shares[:, exact + one.column] = nearness(whole, pairs, near, one, least, algebra)
+            shares[:, exact + one.column], certain = nearness(whole, pairs, one, algebra)
+            sure *= certain
     found = _best(shares.prod(axis=1), most, digits)
     order = found[_best_first(places[found], shares[found])]
     places, shares = places[order], shares[order]
-    return Matches(places, shares[:, :exact].prod(axis=1), shares[:, exact:].prod(axis=1), shares)
+    return Matches(places, shares[:, :exact].prod(axis=1) * sure[order], shares[:, exact:].prod(axis=1), shares)
 
 
 def fill(

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-__all__ = ["ROLES", "TIERS", "Role", "Tier", "register_role", "role_named", "unknown_role"]
+__all__ = ["BUILT_IN", "ROLES", "TIERS", "Role", "Tier", "register_role", "role_named", "unknown_role"]
 
 Tier = Literal["episode", "fact", "step"]
 TIERS: tuple[Tier, ...] = ("episode", "fact", "step")
@@ -110,6 +110,8 @@ ROLES: dict[str, Role] = {
     )
 }
 """All roles, by name, in the order in which they are shown."""
+BUILT_IN = frozenset(ROLES)
+"""Names of those that nobody registered."""
 
 
 def role_named(name: str) -> Role | None:

@@ -55,7 +55,7 @@ class Captured(msgspec.Struct, kw_only=True):
     unbound: int = 0
     """Memories that wait for it."""
     unread: int = 0
-    """Memories that have no shape, or one without facts, since reading or binding them failed."""
+    """Memories that have no shape, or one without facts or roles of your own, since reading or binding them failed."""
     shape_error: str | None = None
     """Why they do, where nothing could be bound."""
 
@@ -94,7 +94,7 @@ class Status(msgspec.Struct, kw_only=True):
 def unread(number: int) -> str:
     """What is said where something of so many memories could not be bound."""
     return (
-        f"{number} {'memory has' if number == 1 else 'memories have'} no facts, or no shape at all, since what reads"
-        " them failed (mnemic.log or serve.log in the home says why); once it is mended, `mnemic doctor --repair` binds"
-        " them again"
+        f"{number} {'memory has' if number == 1 else 'memories have'} no facts, no roles of your own, or no shape at"
+        " all, since what reads them failed (mnemic.log or serve.log in the home says why); once it is mended,"
+        " `mnemic doctor --repair` binds them again"
     )

@@ -6,9 +6,11 @@ Verbs of `mnemic.mind.Mind`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from mnemic.actors.changes import Part
 from mnemic.actors.errors import InvalidValue
+from mnemic.actors.misfits import shown
 from mnemic.actors.seen import (
     CountUse,
     GivenListed,
@@ -136,14 +138,16 @@ def check_span(since: int | None, until: int | None) -> None:
     """Refuse a span of time that holds nothing, or that no store can tell.
 
     Raises:
-        InvalidValue: it is one.
+        InvalidValue: it is one, or an end of it is no number.
     """
     for name, at in (("since", since), ("until", until)):
-        if isinstance(at, int) and not -_BEYOND <= at < _BEYOND:
+        given: Any = at  # by programs, it may be anything
+        whole = isinstance(given, int)
+        if given is not None and not (whole and -_BEYOND <= given < _BEYOND):
             raise InvalidValue(
                 name=name,
-                value=at,
-                why="no time is as far from 1970 as that",
+                value=shown(given),
+                why="no time is as far from 1970 as that" if whole else "it is no whole number",
                 expected="microseconds since 1970 UTC, as `mnemic.actors.times.parse_time` gives them",
             )
     if since is not None and until is not None and until <= since:

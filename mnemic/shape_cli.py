@@ -141,10 +141,12 @@ def read_pattern(pairs: Sequence[str]) -> dict[str, str]:
         role, equals, filler = pair.partition("=")
         role, filler = role.strip(), filler.strip()
         why = ""
-        if not equals or not role:
-            why = "it has no role before a ="
+        if not equals:
+            why = "there is no = in it"
+        elif not role:
+            why = "it has no role before the ="
         elif not filler:
-            why = f"nothing is asked of {role}"
+            why = f"nothing stands after the = of {role}"
         elif role in pattern:
             why = f"{role} is in it twice"
         if why:
@@ -173,6 +175,8 @@ def answer_lines(
             which = f": {', '.join(map(str, below))}{' …' if len(below) < one['support'] else ''}" if below else ""
             read = f"read from {counted(one['support'], 'memory', 'memories')}{which}"
             well = "" if "worked" not in one else f", things were well after it in {100 * one['worked']:.0f} %"
+            if well and one["worked_of"] < one["support"]:
+                well += f", known of {one['worked_of']}"
             yield f"  {one['confidence']:.2f}  {one['filler']}  ({read}{well})"
 
 

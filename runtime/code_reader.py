@@ -102,6 +102,10 @@ class CodeReading:
     def unread(self, encoder: EncoderName | None, after_row: int, limit: int, text_bytes: int) -> list[Unbound]:
         return self._among("u.encoder = ?", (UNREAD,), encoder, after_row, limit, text_bytes)
 
+    def unread_rows(self) -> NDArray[np.int64]:
+        found = self._db.execute("SELECT memory FROM unbound WHERE encoder = ? ORDER BY memory", (UNREAD,)).fetchall()
+        return np.array([row for (row,) in found], np.int64)
+
     def unbound(
         self, encoder: EncoderName | None, waiting: bool, after_row: int, limit: int, text_bytes: int
     ) -> list[Unbound]:

@@ -7,13 +7,13 @@ Above it stands the supervisor, which decides; below it are `mnemic.runtime.embe
 from __future__ import annotations
 
 import logging
-import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Protocol
 
 import msgspec
 
+from mnemic.actors.causes import raised_at
 from mnemic.actors.contract import Actor, Context
 from mnemic.actors.errors import DeadlineExceeded, MnemicError, Quarantined
 from mnemic.actors.messages import Envelope
@@ -72,13 +72,7 @@ def kind_of(error: BaseException) -> str:
 
 def place_of(error: BaseException) -> str:
     """Where in the code a failure was raised, such as ``handle (embedder.py:12)``; empty where it never was."""
-    if isinstance(error, RemoteFailure):
-        return error.place
-    frames = list(traceback.walk_tb(error.__traceback__))
-    if not frames:
-        return ""
-    code, line = frames[-1][0].f_code, frames[-1][1]
-    return f"{code.co_name} ({code.co_filename.rsplit('/', 1)[-1]}:{line})"
+    return error.place if isinstance(error, RemoteFailure) else raised_at(error)
 
 
 def cause_of(error: BaseException) -> str:

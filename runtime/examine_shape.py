@@ -42,7 +42,13 @@ def shape(folder: MindFolder, keys: Keys, able: bool, settings: Settings) -> Ite
         extractor = settings["binder.extractor"]
         what = f"the extractor {extractor!r} failed on them" if extractor else "reading or binding them failed"
         has = counted(failed, "memory has", "memories have")
-        yield Check("shape", "advice", f"{has} no facts, or no shape at all: {what}", remedy, repairable=True)
+        yield Check(
+            "shape",
+            "advice",
+            f"{has} no facts, no roles of your own, or no shape at all: {what}",
+            remedy,
+            repairable=True,
+        )
     if lost:
         told = f"{counted(lost, 'memory', 'memories')} could not be bound, and cannot be found by shape"
         yield Check("shape", "advice", told, f"{_WHY}: report it with that line.")

@@ -62,6 +62,8 @@ class MindPort(Protocol):
         k: int | None = None,
         *,
         scope: str = "*",
+        until: int | None = None,
+        observe: bool = True,
         assistant: str = "",
         asking: str = "",
         private: bool = False,

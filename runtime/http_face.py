@@ -25,6 +25,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mnemic.actors.errors import (
     AlreadyServed,
+    BadBody,
     BadInput,
     DeadlineExceeded,
     EngineLost,
@@ -421,15 +422,13 @@ async def read_body(request: Request) -> bytes:
     """The body.
 
     Raises:
-        InvalidValue: it is longer than `BODY_BYTES`; the rest is not read.
+        BadBody: it is longer than `BODY_BYTES`; the rest is not read.
     """
     body = bytearray()
     async for part in request.stream():
         body += part
         if len(body) > BODY_BYTES:
-            raise InvalidValue(
-                name="the body", value="this", why="it is too long", expected=f"at most {BODY_BYTES >> 20} MiB"
-            )
+            raise BadBody(why="it is too long", expected=f"at most {BODY_BYTES >> 20} MiB")
     return bytes(body)
 
 
@@ -457,6 +456,4 @@ def _drain_request(body: bytes) -> tuple[str, int]:
         reason = value.get("reason")
         return reason if reason in _REASONS else "no reason that is known", int(value.get("protocol", PROTOCOL))
     except (ValueError, TypeError, AttributeError, RecursionError):
-        raise InvalidValue(
-            name="the body", value="this", why="it is no request to drain", expected="reason and protocol"
-        ) from None
+        raise BadBody(why="it is no request to drain", expected="reason and protocol") from None

@@ -24,11 +24,8 @@ from mnemic.actors.contract import Clock
 from mnemic.actors.errors import BadInput, InvalidValue, MnemicError, SwitchedOff
 from mnemic.actors.events import DEFAULT_KINDS
 from mnemic.actors.messages import Memory
-from mnemic.actors.patterns import read as read_pattern
-from mnemic.actors.shape_asked import check, texts
-from mnemic.actors.shapes import Shape
+from mnemic.actors.shape_asked import texts
 from mnemic.actors.times import parse_time, to_iso
-from mnemic.hd.roles import ROLES
 from mnemic.runtime.face import Door, MindPort, Minds, work
 from mnemic.runtime.mcp_tools import ADDS, HIDES, READS, sentences, tool
 from mnemic.runtime.projects import NO_PLACE
@@ -45,6 +42,8 @@ tool, what next). Call memory_capture when the user states a lasting decision, p
 PAGE_BYTES = 256 << 10
 _KEEPING, _TELLING = ("memory_capture",), ("memory_recall", "memory_shape", "memory_get", "memory")
 _UNKNOWN_SCOPE = "no memory is in this folder's project ({path}) yet; scope='*' looks through everything"
+_BEGINNING = -(1 << 63)
+"""The first time that the store can tell: no memory was said before it."""
 _NO_FOLDER = "this caller has named no folder, and so no project; scope='*' looks through everything"
 
 T = TypeVar("T")
@@ -172,7 +171,9 @@ def make_server(minds: Minds, door: Door, clock: Clock, version: str) -> MCPServ
 
     async def memory_shape(
         context: Context[Any, Any],
-        pattern: Annotated[dict[str, str], BeforeValidator(texts)],
+        pattern: Annotated[
+            dict[str, str], BeforeValidator(texts, json_schema_input_type=dict[str, str | float | bool])
+        ],
         k: int | None = None,
         scope: str | None = None,
     ) -> _Shaped:
@@ -184,8 +185,8 @@ def make_server(minds: Minds, door: Door, clock: Clock, version: str) -> MCPServ
         def shape(mind: MindPort, caller: Caller, progress: Progress | None) -> _Shaped:
             path, found, unknown = _scope(mind, caller, scope)
             if unknown is not None:
-                check(Shape(pattern=pattern, k=k))
-                read_pattern(pattern, tuple(ROLES), None)
+                # Looks through nothing, and so only refuses what cannot be asked.
+                mind.shape(pattern, k, until=_BEGINNING, observe=False, progress=progress)
                 nothing = _nothing(path, found, unknown, 1e3 * (clock.monotonic_s() - started))
                 return nothing | {"answers": []}  # type: ignore[return-value]
             shaped = mind.shape(

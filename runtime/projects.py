@@ -10,10 +10,12 @@ import os
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from mnemic.actors.changes import Place
 from mnemic.actors.errors import BadInput, BadSettings, InvalidValue
 from mnemic.actors.events import printable
+from mnemic.actors.misfits import shown
 
 __all__ = ["NO_PLACE", "clean_scope", "locate", "repository_of"]
 
@@ -21,6 +23,7 @@ NO_PLACE = Place(path="", project=None, found="none")
 """Where what belongs to no project goes."""
 _SETTINGS = ".mnemic.toml"
 _PART = re.compile(r"[^\x00-\x1f/*\ud800-\udfff]+")
+_NAMES = "names joined by '/', such as work/shelf"
 _GIT_FOLDER = ("HEAD", "objects", "refs")
 
 
@@ -53,13 +56,15 @@ def clean_scope(scope: str, name: str = "a scope") -> str:
     """A scope's path, without slashes at its ends.
 
     Raises:
-        InvalidValue: a part is blank, ``.`` or ``..``, or holds ``*``, a control character or a lone surrogate.
+        InvalidValue: it is no text, or a part is blank, ``.`` or ``..``, or holds ``*``, a control character or a lone
+            surrogate.
     """
+    given: Any = scope  # by programs, it may be anything
+    if not isinstance(given, str):
+        raise InvalidValue(name=name, value=shown(given), why="it is no text", expected=_NAMES)
     path = scope.strip("/")
     if path and not all(_PART.fullmatch(part) and part.strip() not in ("", ".", "..") for part in path.split("/")):
-        raise InvalidValue(
-            name=name, value=scope, why="it is no path", expected="names joined by '/', such as work/shelf"
-        )
+        raise InvalidValue(name=name, value=scope, why="it is no path", expected=_NAMES)
     return path
 
 

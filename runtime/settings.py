@@ -30,6 +30,13 @@ __all__ = [
     "unknown_names",
 ]
 
+_SUCH = {
+    "class": "module:Class",
+    "function": "module:function",
+    "file": "~/rules.toml",
+    "path": "~/models/mine",
+}
+"""By unit, an example of what is empty by default."""
 _RUNTIME = (
     Setting("runtime.ask_timeout_s", 60.0, "seconds", "How long a face waits for one answer.", 0.1),
     Setting("runtime.inbox_messages", 256, "messages", "How many messages may wait for one actor.", 1),
@@ -188,7 +195,9 @@ def _checked(setting: Setting, value: Any, path: Path) -> Any:
     kind = type(setting.default)
     if kind is tuple:
         return _listed(setting, value, path)
-    expected = f"a value such as {setting.default!r}"
+    expected = f"a value such as {setting.default or _SUCH.get(setting.unit, setting.default)!r}"
+    if setting.choices:
+        expected = f"one of {', '.join(map(repr, setting.choices))}"
     if kind is float and type(value) is int:
         value = float(value)
     if type(value) is not kind:
@@ -200,7 +209,7 @@ def _checked(setting: Setting, value: Any, path: Path) -> Any:
     elif setting.multiple > 1 and value % setting.multiple:
         why = f"it is no multiple of {setting.multiple}"
     elif setting.choices and value not in setting.choices:
-        why, expected = "there is no such one", f"one of {', '.join(map(repr, setting.choices))}"
+        why = "there is no such one"
     else:
         return value
     raise InvalidValue(name=f"{setting.name} in {path}", value=value, why=why, expected=expected)

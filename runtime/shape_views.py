@@ -14,7 +14,7 @@ __all__ = ["answer_view", "roles_view", "shaped_view"]
 
 
 def answer_view(answer: Answer, *, strict: bool, memories: int | None = None) -> dict[str, Any]:
-    """What fills a role; ``worked`` is there where it is known.
+    """What fills a role; ``worked`` and ``worked_of`` are there where it is known.
 
     Args:
         memories: so many ids at most of those that it was read from; all that are given, where absent.
@@ -26,7 +26,7 @@ def answer_view(answer: Answer, *, strict: bool, memories: int | None = None) ->
         "support": answer.support,
     }
     if answer.worked is not None:
-        view["worked"] = round(answer.worked, 4)
+        view |= {"worked": round(answer.worked, 4), "worked_of": answer.worked_of}
     return view | {"memories": [show_id(one) for one in answer.memories[:memories]]}
 
 

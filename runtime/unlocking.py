@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from mnemic.actors.errors import InvalidValue, NotOnRay, Rekeyed
+from mnemic.actors.errors import BadBody, InvalidValue, NotOnRay, Rekeyed
 from mnemic.runtime.homes import folder_of, read_card
 from mnemic.runtime.keyring import KeyCard, is_locked
 from mnemic.runtime.keys import Keys, Secrets
@@ -38,7 +38,8 @@ class Unlocked:
         """Hold a mind's secrets, as JSON.
 
         Raises:
-            InvalidValue: these are none, or the mind is not locked.
+            BadBody: these are none.
+            InvalidValue: the mind is not locked.
             Rekeyed: the mind has another key.
             NotOnRay: nobody here could use them.
             MnemicError: there is no such mind, or its card cannot be read.
@@ -53,7 +54,7 @@ class Unlocked:
             keys = Keys(msgspec.json.decode(secrets, type=Secrets))
         except (msgspec.DecodeError, ValueError):  # its cause could quote them
             expected = "the secrets that its passphrase opens"
-            raise InvalidValue(name="the body", value="this", why="it is no mind's", expected=expected) from None
+            raise BadBody(why="it has no secrets of a mind", expected=expected) from None
         if keys.check != card.check:
             raise Rekeyed(path=str(folder_of(self._home, mind).path))
         with self._gate:

@@ -7,9 +7,11 @@ type, an error carries its operands, so that whoever asks gets the same objects 
 
 from __future__ import annotations
 
+import difflib
 import json
 import math
 import re
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -29,7 +31,17 @@ from mnemic.actors.ambient import (
     WaitingCounts,
 )
 from mnemic.actors.copies import CopyNoted, NoteCopy
-from mnemic.actors.errors import BadInput, InvalidValue, MnemicError, ModelError, RuntimeFault, StoreError
+from mnemic.actors.errors import (
+    BadBody,
+    BadInput,
+    InvalidValue,
+    MissingArgument,
+    MnemicError,
+    ModelError,
+    RuntimeFault,
+    StoreError,
+    UnknownArgument,
+)
 from mnemic.actors.messages import (
     CaptureText,
     Committed,
@@ -57,6 +69,7 @@ from mnemic.actors.messages import (
     Taken,
     TextCaptured,
 )
+from mnemic.actors.misfits import misfit, shown
 from mnemic.actors.scoping import ListScopes, Rescope, Rescoped, Scopes
 from mnemic.actors.seen import (
     CountUse,
@@ -70,6 +83,7 @@ from mnemic.actors.seen import (
     UseCounted,
 )
 from mnemic.actors.selecting import Survey, Surveyed, Sweep, Swept
+from mnemic.actors.shape_asked import names, texts
 from mnemic.actors.shapes import BindAgain, BindPending, Bound, ListRoles, RolesListed, Shape, Shaped
 
 __all__ = ["ASKED", "TOLD", "decode", "decode_error", "decode_message", "encode", "encode_error", "path_of"]
@@ -158,6 +172,8 @@ _ERRORS: dict[str, type[MnemicError]] = {getattr(errors, name).code: getattr(err
 _FAMILIES: dict[str, type[MnemicError]] = {
     kind.__name__: kind for kind in (BadInput, StoreError, ModelError, RuntimeFault, MnemicError)
 }
+_OBJECT = "one JSON object"
+_LONGEST = 60  # characters of a field's name that are told back
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1  # what an integer of the store or of NumPy can be
 
 
@@ -185,21 +201,31 @@ def decode_message(kind: type[msgspec.Struct], body: bytes) -> Any:
     """The message of a type that a body gives the fields of.
 
     Raises:
-        InvalidValue: it is no JSON, or its fields are not the message's.
+        BadBody: it is no JSON object.
+        MissingArgument, UnknownArgument, InvalidValue: its fields are not the message's.
     """
     value = _strict(body or b"{}")
+    if not isinstance(value, dict):
+        raise BadBody(why="it is no JSON object", expected=_OBJECT)
+    message, named = path_of(kind), value.pop("type", kind.__name__)
+    fields = msgspec.structs.fields(kind)
+    known = ", ".join(field.name for field in fields) or "nothing"
+    stray = min(value.keys() - {field.name for field in fields}, default=None)
+    if stray is not None:
+        near = difflib.get_close_matches(stray[:_LONGEST], [field.name for field in fields], n=1)
+        hint = f"Did you mean {near[0]!r}? " if near else ""
+        raise UnknownArgument(tool=message, name=stray[:_LONGEST], near=hint, known=known)
+    if named != kind.__name__:
+        raise InvalidValue(name="type", value=shown(named), why=f"{message} is asked", expected=kind.__name__)
+    for field in fields:
+        if field.required and field.name not in value:
+            raise MissingArgument(tool=message, name=field.name, known=known)
     try:
-        if not isinstance(value, dict):
-            raise msgspec.ValidationError("Expected `object`")
-        unknown = value.keys() - {"type", *kind.__struct_fields__}
-        if unknown or value.get("type", kind.__name__) != kind.__name__:
-            raise msgspec.ValidationError(f"it has no {min(unknown)!r}" if unknown else "it is another message")
-        return msgspec.convert(value, kind)
-    except (msgspec.ValidationError, UnicodeEncodeError) as error:  # the latter of half a pair where no text belongs
-        why = str(error) if isinstance(error, msgspec.ValidationError) else "a text is where none can be"
-        raise InvalidValue(
-            name=path_of(kind), value="this", why=why, expected=f"the fields of `{kind.__name__}`"
-        ) from None
+        return msgspec.convert(value | {name: take(value[name]) for name, take in _takers(kind, value)}, kind)
+    except msgspec.ValidationError as error:
+        raise misfit(error, value) from None
+    except UnicodeEncodeError:
+        raise BadBody(why="it has half a surrogate pair where base64 belongs", expected="base64 there") from None
 
 
 def encode_error(error: MnemicError) -> dict[str, Any]:
@@ -260,7 +286,13 @@ def _strict(body: bytes) -> Any:
         return json.loads(body, parse_constant=_refuse, parse_int=_integer, parse_float=_number)
     except (ValueError, RecursionError) as error:
         why = "it is no JSON" if isinstance(error, json.JSONDecodeError | UnicodeDecodeError) else str(error)
-        raise InvalidValue(name="the body", value="this", why=why, expected="one JSON object") from None
+        raise BadBody(why=why, expected=_OBJECT) from None
+
+
+def _takers(kind: type[msgspec.Struct], value: dict[str, Any]) -> list[tuple[str, Callable[[Any], Any]]]:
+    """The fields that are given and taken as programs give them, as in every face, and what takes each."""
+    taken = {"pattern": texts, "analogy": names} if kind is Shape else {}
+    return [(name, take) for name, take in taken.items() if name in value]
 
 
 def _refuse(name: str) -> Any:

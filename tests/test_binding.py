@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import signal
+import textwrap
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -239,6 +240,30 @@ birds = Birds()
     assert {one.filler for one in found.answers} == {"ann", "ben"}
 
 
+def test_the_role_of_ones_own_that_is_documented_finds_each_ticket_of_the_example_however_it_stands_in_the_text(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, _, page = (FIXTURES.parents[1] / "docs" / "shape.md").read_text("utf-8").partition("### Roles of your own")
+    shown = [line for line in page.partition("With `extractor = ")[0].splitlines() if not line or line[:4] == "    "]
+    (tmp_path / "tickets.py").write_text(textwrap.dedent("\n".join(shown)), "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with (home / "mnemic.toml").open("a") as settings:
+        settings.write('[binder]\nextractor = "tickets:tickets"\n')
+    try:
+        with mnemic.open(home) as mind:
+            mind.capture(FIXTURES.parents[1] / "mnemic" / "example")
+            tickets = {one.name: one.samples for one in mind.roles().roles}["ticket"]
+            found = mind.shape({"ticket": "SLIP-23", "date": "?"}, k=100)
+    finally:
+        roles.ROLES.pop("ticket", None)
+    folder, keys = open_mind(home, "default")
+    with closing(open_reader(folder.store, keys)) as reader, reader.snapshot() as now:
+        named = [one.id for one in now.records(now.memories(0).row.tolist()) if b"SLIP-23" in one.text]
+    assert set(tickets) == {"slip-4", "slip-9", "slip-23", "slip-31", "slip-44"}
+    assert {hit.id for hit in found.hits} == set(named)
+    assert (found.answers[0].filler, found.answers[0].support) == ("2026-10-02", 3)
+
+
 @pytest.mark.parametrize(
     ("name", "why"),
     [
@@ -297,7 +322,7 @@ def test_what_an_extractor_failed_on_is_told_by_the_capture_and_the_status_and_m
     with (home / "mnemic.toml").open("a") as settings:
         settings.write('[binder]\nextractor = "my_failing_triples:triples"\n')
     transcript = lines(tmp_path / "t.jsonl", turn("Herons wade", speaker="Ann"), turn("Terns dive", speaker="Ben"))
-    told = "2 memories have no facts, or no shape at all"
+    told = "2 memories have no facts, no roles of your own, or no shape at all"
     assert told in command("capture", transcript, "--home", home).out
     report = json.loads(command("capture", transcript, "--home", home, "--json").out)
     assert (report["bound"], report["unbound"], report["unread"]) == (2, 0, 2)
@@ -305,6 +330,9 @@ def test_what_an_extractor_failed_on_is_told_by_the_capture_and_the_status_and_m
         (said,) = (one for one in mind.status().degraded if one.startswith("shape: "))
         assert told in said
         assert {one.filler for one in mind.shape({"who": "?"}).answers} == {"ann", "ben"}, "all else is bound"
+        (missing,) = (one for one in mind.shape({"subject": "?"}).degraded if "binds them again" in one)
+        assert missing.startswith("facts: what reads memories failed on 2 of those looked through")
+    assert "ZeroDivisionError at triples (my_failing_triples.py:2)" in (home / "mnemic.log").read_text("utf-8")
     check = shape_check()
     assert (check["state"], check["repairable"]) == ("advice", True)
     assert "the extractor 'my_failing_triples:triples' failed on them" in check["detail"]

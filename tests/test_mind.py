@@ -366,6 +366,14 @@ def test_a_mind_is_made_where_there_is_none_only_when_that_is_wanted(tmp_path: P
         mnemic.open(tmp_path / "home", mind="../elsewhere")
 
 
+def test_an_argument_of_another_type_is_named(mind: Mind) -> None:
+    wrong: dict[str, Any] = {"session": 3}
+    for verb in (mind.recall, mind.remember):
+        with pytest.raises(InvalidValue, match="session cannot be 3: it is a whole number") as error:
+            verb("an otter", **wrong)
+        assert error.value.remedy_text == "Give a text."
+
+
 def test_a_copy_holds_what_there_was_and_goes_its_own_way(mind: Mind, tmp_path: Path) -> None:
     mind.remember("one")
     seq = mind.counts().seq

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -35,9 +36,10 @@ def test_a_pattern_is_read_as_it_was_typed(pattern: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("pairs", "why"),
     [
-        (["file"], "it has no role before a ="),
-        (["=pytest"], "it has no role before a ="),
-        (["tool="], "nothing is asked of tool"),
+        (["file"], "there is no = in it"),
+        (["=pytest"], "it has no role before the ="),
+        (["tool="], "nothing stands after the = of tool"),
+        (["about= "], "nothing stands after the = of about"),
         (["tool=pytest", "tool=cargo"], "tool is in it twice"),
     ],
 )
@@ -50,14 +52,16 @@ def test_what_is_no_pattern_is_refused_by_what_is_wrong_with_it(pairs: list[str]
 def test_answers_are_told_by_role_and_a_role_without_any_is_told_too() -> None:
     one: dict[str, Any] = {"role": "file", "filler": "a.py", "confidence": 0.987, "support": 1, "memories": []}
     two = one | {"filler": "b.py", "confidence": 0.5, "support": 3}
-    step = one | {"role": "then", "filler": "edit python ok", "worked": 2 / 3, "support": 6}
-    assert list(answer_lines([one, two, step], ["file", "topic"])) == [
+    step = one | {"role": "then", "filler": "edit python ok", "worked": 2 / 3, "support": 6, "worked_of": 6}
+    partly = step | {"worked": 0.5, "worked_of": 2}
+    assert list(answer_lines([one, two, step, partly], ["file", "topic"])) == [
         "file:",
         "  0.99  a.py  (read from 1 memory)",
         "  0.50  b.py  (read from 3 memories)",
         "topic: nothing was found that fills it",
         "then:",
         "  0.99  edit python ok  (read from 6 memories, things were well after it in 67 %)",
+        "  0.99  edit python ok  (read from 6 memories, things were well after it in 50 %, known of 2)",
     ]
     assert list(answer_lines([])) == []
 
@@ -186,7 +190,7 @@ def test_the_roles_are_listed_with_what_fills_them_here(command: Command, boat: 
         ([], 2, "Nothing is asked for: give a role, such as file=?"),
         (["--roles", "file=?"], 2, "--roles lists what can be asked for"),
         (["tool=pytest", "--analogy", "a", "b", "c"], 2, "are two questions"),
-        (["tool"], 2, "it has no role before a ="),
+        (["tool"], 2, "there is no = in it"),
         (["fil=?"], 2, "fil"),
         (["about=?"], 2, "about"),
         (["subject=ida", "action=edit"], 2, "subject"),
@@ -281,10 +285,22 @@ def test_your_own_questions_are_in_the_log_and_nobody_elses(command: Command, bo
 def test_the_log_has_the_filters_of_a_question(command: Command, boat: Path) -> None:
     shaped(command, boat, "who=?", "--session", "b", "--since", "2026-11-03", "--until", "2026-11-04T12:00:00+01:00")
     shown = command("log", "--recalls", "--home", boat).out
-    asked = "who=? --session b --since 2026-11-03T00:00:00Z --until 2026-11-04T11:00:00Z"
+    asked = "'who=?' --session b --since 2026-11-03T00:00:00Z --until 2026-11-04T11:00:00Z"
     assert f"  asked: {asked}\n" in shown
     command("shape", "--analogy", "edit", "oars.py", "test", "--session", "b", "--home", boat)
-    assert "  asked: edit : oars.py : test --session b\n" in command("log", "--recalls", "--home", boat).out
+    assert "  asked: --analogy edit oars.py test --session b\n" in command("log", "--recalls", "--home", boat).out
+
+
+def test_what_the_log_says_was_asked_can_be_asked_again(command: Command, boat: Path) -> None:
+    for asked in (
+        ("after=edit, test failed", "then=?"),
+        ("--analogy", "edit", "oars.py", "test"),
+        ("topic=ida's pier", "who=?", "--session", "a b"),
+    ):
+        shaped(command, boat, *asked)
+        newest = command("log", "--recalls", "-n", 1, "--home", boat, "--json").json
+        assert tuple(shlex.split(newest["query"])) == asked
+        assert all(word in newest["query"] for word in asked), "each in one piece: erasing looks for it there"
 
 
 def test_every_role_is_documented() -> None:

@@ -384,7 +384,9 @@ def test_an_extractor_that_fails_on_a_text_costs_its_facts_alone_and_the_log_doe
         assert {tier: len(texts_bound(one, tier)) for tier in ("episode", "fact")} == {"episode": 2, "fact": 1}
         assert one.look(lambda now: now.fillers("object")) == [("high", 1)]
         assert counts(one) == (2, 0)
-    assert "is bound without facts: finding them failed (RuntimeError)" in caplog.text
+    line = extract.__code__.co_firstlineno + 2
+    told = f"is bound without facts: finding them failed (RuntimeError at extract (test_binder.py:{line}))"
+    assert caplog.text.count(told) == 1
     assert "blue tin" not in caplog.text
 
 
@@ -506,7 +508,7 @@ def test_a_filler_that_its_encoder_fails_on_costs_that_memory_alone(
         one.keep("two", session="b", speaker="Ann")
         assert settled(one) == Bound(done=1, pending=0)
         assert texts_bound(one).keys() == {b"two"}
-    assert f"is not bound: encoding it failed ({error.__name__})" in caplog.text
+    assert f"is not bound: encoding it failed ({error.__name__} at refuse (test_binder.py:" in caplog.text
     assert "eve is none" not in caplog.text
 
 

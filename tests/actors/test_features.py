@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -236,6 +237,48 @@ def test_an_extractor_fills_roles_of_its_own_and_no_role_twice(monkeypatch: pyte
     assert (named(fact)["pet"], "pet" in named(episode)) == (["rex", "tom"], False)
     assert named(episode)["who"] == ["assistant"]
     assert "mood" not in named(features(said("good"), ALL, 5, Mine())[0][1])
+
+
+@pytest.mark.parametrize("broken", [(), ("facts",), ("fillers",), ("facts", "fillers")])
+@pytest.mark.parametrize("wrong", [None, [1], [("mood",)], [("mood", "\U0001f419", 3)]])
+def test_what_an_extractor_fails_to_find_is_lost_alone(
+    monkeypatch: pytest.MonkeyPatch, broken: tuple[str, ...], wrong: Any
+) -> None:
+    monkeypatch.setitem(ROLES, "mood", Role(name="mood", encoder="symbol", tiers=("episode",), help="Its mood."))
+
+    class Mine:
+        def __call__(self, text: str, speaker: str | None) -> Any:
+            return wrong if "facts" in broken else [Triple("rex", "is", text)]
+
+        def fillers(self, memory: Memory) -> Any:
+            return wrong if "fillers" in broken else [("mood", "glad")]
+
+    lost: list[str] = []
+    found = features(said("good"), ALL | {"mood"}, 5, Mine(), lambda what, error: lost.append(what.split()[0]))
+    assert tuple(lost) == broken
+    assert ("fact" in [tier for tier, _ in found]) == ("facts" not in broken)
+    assert named(found[0][1]).get("mood") == (None if "fillers" in broken else ["glad"])
+    assert named(found[0][1])["who"] == ["assistant"]
+
+
+def test_a_filler_that_is_none_of_its_role_is_lost_and_where_nobody_is_told_it_is_raised(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(ROLES, "due", Role(name="due", encoder="date", tiers=("episode", "fact"), help="When."))
+
+    class Mine:
+        def __call__(self, text: str, speaker: str | None) -> list[Triple]:
+            return [Triple("rex", "is", text)]
+
+        def fillers(self, memory: Memory) -> list[tuple[str, str]]:
+            return [("due", "soon")]
+
+    lost: list[Exception] = []
+    found = features(said("good"), ALL | {"due"}, 5, Mine(), lambda what, error: lost.append(error))
+    assert [type(error) for error in lost] == [ValueError]
+    assert [tier for tier, _ in found] == ["episode", "fact"]
+    with pytest.raises(ValueError, match="soon"):
+        features(said("good"), ALL | {"due"}, 5, Mine())
 
 
 @pytest.mark.parametrize("kind", ["tool_result", "tool_call", "thinking", "injected"])

@@ -120,7 +120,9 @@ def test_an_unknown_role_is_answered_with_those_there_are() -> None:
         assert f" {role}" in error.value.remedy_text
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("flie", "file"), ("Who", "who"), ("afer", "after"), ("xyz", "")])
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("flie", "file"), ("Who", "who"), ("afer", "after"), ("xyz", ""), ("bogus", "")]
+)
 def test_a_role_that_is_misspelt_is_told_which_was_meant(typed: str, meant: str) -> None:
     with pytest.raises(UnknownRole) as error:
         asked(**{typed: "?"})
@@ -133,6 +135,11 @@ def test_what_nothing_else_can_fill_is_taken_in_any_case_and_asked_for_with_a_qu
     filler = {"kind": " NOTE ", "outcome": "Failed", "worked": "Yes"}[role]
     assert asked(**{role: filler}).exact == (Known(role, Pair(role, filler.strip().lower())),)
     assert asked(**{role: "?"}).unknown == (role,)
+
+
+@pytest.mark.parametrize(("filler", "meant"), [("true", "yes"), ("False", "no")])
+def test_whether_it_worked_is_told_by_true_and_false_too(filler: str, meant: str) -> None:
+    assert asked(worked=filler) == asked(worked=meant)
 
 
 @pytest.mark.parametrize("filler", ["x" * 100_000, "1" * 100_000, "edit " * 20_000, "🎉" * 100_000])
@@ -178,9 +185,11 @@ def test_words_of_steps_are_not_looked_up_where_nobody_can_tell_which_there_are(
         ({"date": "2026-05-07..2026-05-01"}, "it ends before it begins"),
         ({"date": "9999-12"}, "it is no range of dates"),
         ({"date": "soon"}, "the role date cannot be 'soon'"),
+        ({"date": "2026-02-30"}, "the role date cannot be '2026-02-30': there is no such day."),
+        ({"date": "2026-05-01T25:00"}, "there is no such time."),
         ({"date": "tomorrow"}, "Give a day, a month, or a range, such as 2026-05-01,"),
         ({"hour": "25"}, "the role hour cannot be '25'"),
-        ({"size": "many"}, "the role size cannot be 'many'"),
+        ({"size": "many"}, "the role size cannot be 'many': a number is expected, such as 300, not 'many'."),
     ],
 )
 def test_what_cannot_be_asked_is_said_in_a_sentence_and_what_to_give_instead(

@@ -105,6 +105,13 @@ def test_patterns_without_about_are_answered_without_reading_a_word(
         assert shape(society, asked) == before
 
 
+def test_where_no_memory_has_any_of_its_words_that_is_said(tmp_path: Path) -> None:
+    told = "about: no memory has a word of it that tells anything, so its meaning alone told how near they are"
+    with shaped(tmp_path, TALK) as society:
+        assert told in shape(society, {"about": "quantum chromodynamics", "who": "?"}).degraded
+        assert shape(society, {"about": "chromodynamics of Paris", "who": "?"}).degraded == ()
+
+
 def test_words_that_occur_too_often_are_left_out_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shape_about, "_COMMON", 1)
     with shaped(tmp_path, TALK) as society:

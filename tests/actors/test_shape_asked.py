@@ -49,7 +49,19 @@ def test_what_is_not_text_is_quoted_by_its_beginning_too() -> None:
     assert len(str(error.value)) < 500
 
 
-@pytest.mark.parametrize("given", ["auth.py", b"abc", 3, None])
+def test_a_role_is_quoted_by_its_beginning_too() -> None:
+    with pytest.raises(InvalidValue) as error:
+        texts({"who" * 100_000: None})
+    assert len(str(error.value)) < 500
+
+
+def test_what_asks_for_nothing_is_told_of_a_pattern_alone_for_not_every_face_takes_an_analogy() -> None:
+    with pytest.raises(InvalidValue) as error:
+        check(Shape())
+    assert error.value.remedy_text == 'Give a pattern, such as {"file": "?"}.'
+
+
+@pytest.mark.parametrize("given", ["auth.py", b"abc", 3, None, {"a": 1, "b": 2, "c": 3}])
 def test_names_are_several_texts_and_not_one(given: Any) -> None:
     with pytest.raises(InvalidValue, match="it is no list of names"):
         names(given)
@@ -65,13 +77,13 @@ def test_names_are_several_texts_and_not_one(given: Any) -> None:
             "the question cannot be 'a pattern and an analogy': these are two questions.",
         ),
         ({"analogy": ("a", "b")}, "the analogy cannot be 'a b': it has 2 names."),
-        ({"analogy": ("a", " ", "c")}, "it has 2 names"),
+        ({"analogy": ("a",)}, "the analogy cannot be 'a': it has 1 name."),
+        ({"analogy": ("", "b c", "d")}, "the analogy cannot be \"'' 'b c' d\": its first name is empty."),
+        ({"analogy": ("a", " ", "c")}, "its second name is empty."),
+        ({"analogy": ("a", "", "")}, "its second and third names are empty."),
         ({"pattern": {"who": "?"}, "k": 0}, "k cannot be 0: it is less than 1."),
-        ({"pattern": {"who": 3}}, "the argument pattern cannot be \"{'who': 3}\": expected `str`, got `int`"),
-        (
-            {"pattern": {"who": "?"}, "session": 3},
-            "the argument session cannot be 3: expected `str | null`, got `int`.",
-        ),
+        ({"pattern": {"who": 3}}, "pattern cannot be \"{'who': 3}\": of something in it, it is a whole number."),
+        ({"pattern": {"who": "?"}, "session": 3}, "session cannot be 3: it is a whole number."),
     ],
 )
 def test_what_is_no_question_is_refused_whatever_is_in_memory(asked: dict[str, Any], said: str) -> None:

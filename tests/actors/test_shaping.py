@@ -16,7 +16,7 @@ from mnemic.actors.features import Triple
 from mnemic.actors.messages import EmbedQuery, Forget, Memory
 from mnemic.actors.retriever import RetrieverActor
 from mnemic.actors.seen import ListGiven
-from mnemic.actors.shapes import ListRoles, RolesListed, Shape, Shaped
+from mnemic.actors.shapes import BindAgain, ListRoles, RolesListed, Shape, Shaped
 from mnemic.hd.roles import ROLES, Role
 from tests.faces import until
 from tests.shaped import AUTH, TESTS, answers, bind, event, shape, shaped, work
@@ -108,6 +108,24 @@ def test_all_that_are_as_near_count_the_same(
     nearest = [hit for hit in found.hits if hit.score > found.hits[0].score - 0.02]
     assert len({round(hit.score, 3) for hit in nearest}) == 1
     assert [hit.said_at for hit in nearest] == sorted((hit.said_at or 0 for hit in nearest), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("days", "asked", "expected"),
+    [
+        ({"cy": [1] * 6, "dot": [4]}, "2025-10-12", {"dot": 1.0}),
+        ({"cy": [1] * 6, "dot": [4]}, "2025-10-18", {"dot": 1.0}),
+        ({"ann": [1, 2], "bob": [2]}, "2025-10-13", {"ann": 0.5, "bob": 0.5}),
+    ],
+)
+def test_where_there_is_none_of_a_day_the_nearest_one_alone_counts(
+    tmp_path: Path, days: dict[str, list[int]], asked: str, expected: dict[str, float]
+) -> None:
+    minutes = [(who, 1440 * day + n) for who, all_of in days.items() for n, day in enumerate(all_of)]
+    events = [event(minute, "user", f"{who} was here {minute}", who, speaker=who) for who, minute in minutes]
+    with shaped(tmp_path, events) as society:
+        found = {one.filler: one.confidence for one in shape(society, {"date": asked, "who": "?"}).answers}
+    assert {who: found.get(who, 0.0) for who in expected} == pytest.approx(expected, abs=0.06)
 
 
 def test_a_day_before_and_a_day_after_are_as_near(tmp_path: Path) -> None:
@@ -258,6 +276,7 @@ def test_a_name_that_no_memory_has_matches_nothing_and_the_like_of_it_is_named(m
     found = shape(mind, {"tool": "edti", "file": "?"})
     assert (found.hits, found.answers) == ((), ())
     assert found.degraded == ("tool: no memory has 'edti' as its tool: did you mean edit?",)
+    assert shape(mind, {"tool": "predict"}).degraded == ("tool: no memory has 'predict' as its tool",)
 
 
 def test_without_a_model_words_say_what_a_memory_is_about_and_the_rest_answers(mind: Society) -> None:
@@ -322,6 +341,49 @@ def test_what_cannot_be_asked_is_refused(mind: Society, asked: dict[str, Any]) -
         mind.ask(Shape(**asked))
 
 
+def test_a_question_for_or_by_what_an_extractor_failed_to_find_says_of_how_many_memories(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticket = Role(name="ticket", encoder="symbol", tiers=("episode",), many=True, help="A ticket.")
+    monkeypatch.setitem(ROLES, "ticket", ticket)
+
+    class Failing:
+        broken = True
+
+        def __call__(self, text: str, speaker: str | None) -> Sequence[Triple]:
+            if self.broken and "tea" not in text:
+                raise RuntimeError(text)
+            return [Triple("ann", "drinks", text)]
+
+        def fillers(self, memory: Memory) -> list[tuple[str, str]]:
+            return [("ticket", "SLIP-23")]
+
+    def told(pattern: dict[str, str], **more: Any) -> list[str]:
+        return [one for one in shape(society, pattern, **more).degraded if "what reads memories failed" in one]
+
+    extract = Failing()
+    with Society(tmp_path, ports={"extract": extract}) as society:
+        for text in ("tea", "milk", "water"):
+            society.keep(text, session=text, place=Place(path=text, project=None, found="named"))
+        society.embed()
+        bind(society)
+        for asked in ({"subject": "?"}, {"object": "tea", "who": "?"}, {"subject": "ann", "about": "milk"}):
+            (sentence,) = told(asked)
+            assert sentence.startswith("facts: what reads memories failed on 2 of those looked through, so some may")
+            assert sentence.endswith("`mnemic doctor --repair` binds them again")
+        assert told({"ticket": "slip-23"})[0].startswith("ticket: what reads memories failed on 2 of those")
+        assert told({"who": "user", "ticket": "?"})[0].startswith("ticket: ")
+        assert answers(shape(society, {"ticket": "?"}), "ticket")["slip-23"].support == 3, "facts alone are missing"
+        assert told({"who": "?"}) == told({"then": "?"}) == [], "it lacks nothing of them"
+        assert "failed on 1 of those" in told({"subject": "?"}, scope="milk")[0]
+        assert told({"subject": "?"}, scope="tea") == []
+        extract.broken = False
+        assert told({"subject": "?"}), "mended, but not bound again"
+        society.ask(BindAgain())
+        bind(society)
+        assert told({"subject": "?"}) == told({"ticket": "?"}) == []
+
+
 def test_a_role_that_is_not_bound_unless_a_setting_says_so_is_refused_with_the_remedy(mind: Society) -> None:
     with pytest.raises(InvalidValue) as error:
         shape(mind, {"workspace": "?"})
@@ -347,7 +409,7 @@ def test_what_was_given_is_kept_in_the_log_with_the_question_unless_it_is_privat
         kept = society.ask(ListGiven()).givings
         assert [(one.occasion, one.query, one.session) for one in kept] == [
             ("shape", "", ""),
-            ("shape", "who=user kind=?", "x"),
+            ("shape", "who=user 'kind=?'", "x"),
         ]
         assert [part.why for part in kept[1].parts] == ["who 1.00", "kind: turn 1.00"]
 

@@ -69,8 +69,9 @@ def test_the_form_of_any_moment_is_its_own_form(moment: object) -> None:
     ],
 )
 def test_what_is_no_day_is_told_what_is_expected(given: str) -> None:
-    with pytest.raises(ValueError, match="a day is expected, as in 2026-05-01") as refused:
+    said = "a day is expected, as in 2026-05-01|there is no such (day|time)"
+    with pytest.raises(ValueError, match=said) as refused:
         canonical("date", given)
     assert len(str(refused.value)) < 250
-    with pytest.raises(ValueError, match="a day is expected"):
+    with pytest.raises(ValueError, match=said):
         ENCODERS.fillers("date", [given])

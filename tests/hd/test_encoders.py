@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import comb
 from random import Random
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pytest
@@ -226,6 +226,9 @@ class Vowels:
     def encode(self, fillers: Sequence[str]) -> NDArray[np.uint64]:
         return np.stack([draw(self.space, self.namespace, str(len(filler))) for filler in fillers])
 
+    def alike(self, fillers: Sequence[str], filler: str) -> NDArray[np.float64]:
+        return np.array([float(len(one) == len(filler)) for one in fillers])
+
 
 @pytest.fixture
 def researcher() -> Iterator[None]:
@@ -249,6 +252,33 @@ def test_a_registered_role_of_a_registered_encoder_is_bound_and_read() -> None:
 def test_an_encoder_is_not_replaced_by_another_of_its_name() -> None:
     with pytest.raises(ValueError, match="an encoder named 'symbol' already"):
         register_encoder("symbol", Vowels)
+
+
+def test_an_encoder_that_compares_by_nearness_has_to_say_how_near() -> None:
+    class Dumb(Vowels):
+        alike: Any = None
+
+    with pytest.raises(ValueError, match="'dumb' compares by nearness: give it a method `alike`"):
+        register_encoder("dumb", Dumb)
+    assert "dumb" not in ENCODERS
+
+
+@pytest.mark.parametrize(
+    ("role", "fillers"),
+    [
+        ("date", ["2026-05-01", "2026-05-02", "2026-05-06", "2026-04-20", "2026-08-01", "2020-01-01"]),
+        ("hour", ["0", "1", "5", "12", "23"]),
+        ("weekday", ["monday", "tuesday", "friday", "sunday"]),
+        ("size", ["300", "301", "330", "9000", "0", "-300"]),
+    ],
+)
+def test_how_alike_fillers_are_is_how_alike_their_codes_are_but_for_chance(
+    bound: Encoders, role: str, fillers: list[str]
+) -> None:
+    told = bound.alike(role, fillers, fillers[0])
+    codes = bound.fillers(role, fillers)
+    assert told[0] == 1.0
+    assert told == pytest.approx(bound.algebra.similarity(codes, codes[0]), abs=NOISE)
 
 
 def test_a_role_whose_encoder_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,7 +46,7 @@ class Days:
 
     def near(self, day: str) -> Matches:
         pair = self.encoders.pairs([Pair("date", day)])
-        graded = Graded(0, self.bound, self.priors)
+        graded = Graded(0, self.bound, self.priors, self.encoders.alike("date", self.names, day))
         asked = Asked(pair[:0], np.zeros(0), pair, np.zeros(1, np.bool_), (graded,))
         return find(self.codes, self.all, asked, ALGEBRA)
 
@@ -75,10 +75,25 @@ def test_the_nearer_of_two_days_is_nearer_and_two_on_either_side_are_as_near() -
     assert near[2] == pytest.approx(near[3], abs=1e-6)
 
 
-def test_what_is_near_to_nothing_is_not_near_and_by_very_short_hypervectors_nothing_is() -> None:
+def test_what_is_near_to_nothing_is_not_near() -> None:
     days: list[str | None] = ["2026-05-01", "2026-05-02"] * 5
     assert (Days(3, days).near("3026-05-01").nearness == 0).all()
-    assert (Days(4, days, dimensions=64).near("2026-05-01").nearness == 0).all()
+
+
+@pytest.mark.parametrize("dimensions", [64, 128, 256])
+def test_how_probable_it_is_that_a_record_is_of_the_day_is_kept_however_short_the_hypervectors(dimensions: int) -> None:
+    days: list[str | None] = ["2026-05-01", "2026-05-02", "2026-05-05", "2026-08-01"]
+    told, right = [], []
+    for seed in range(80):
+        own = [days[which] for which in np.random.default_rng(1000 + seed).integers(0, 4, 40)]
+        found = Days(seed, own, dimensions=dimensions).near("2026-05-01")
+        for place, probability, near in zip(found.place, found.probability, found.nearness, strict=True):
+            if near == 1.0:
+                told.append(probability)
+                right.append(own[place] == "2026-05-01")
+    sure = np.array(told) > 0.9
+    assert np.mean(told) == pytest.approx(np.mean(right), abs=0.03)
+    assert np.mean(np.array(told)[sure]) == pytest.approx(np.mean(np.array(right)[sure]), abs=0.03)
 
 
 def test_of_very_many_records_and_fillers_those_of_the_nearest_day_are_found_and_equal() -> None:
@@ -94,10 +109,11 @@ def test_of_very_many_records_and_fillers_those_of_the_nearest_day_are_found_and
 
 def test_without_records_or_fillers_nothing_is_near() -> None:
     world = Days(6, ["2026-05-01", None])
-    none = Graded(0, world.bound[:0], np.zeros(0))
-    whole, pairs, asked = world.codes.whole(world.all), world.codes.pairs, world.bound[0]
-    assert nearness(whole, pairs, asked, none, 0.0, ALGEBRA).tolist() == [0.0, 0.0]
-    assert nearness(whole[:0], pairs[:0], asked, none, 0.0, ALGEBRA).tolist() == []
+    none = Graded(0, world.bound[:0], np.zeros(0), np.zeros(0))
+    some = Graded(0, world.bound, world.priors, np.ones(1))
+    whole, pairs = world.codes.whole(world.all), world.codes.pairs
+    assert [part.tolist() for part in nearness(whole, pairs, none, ALGEBRA)] == [[0.0, 0.0], [1.0, 1.0]]
+    assert [part.tolist() for part in nearness(whole[:0], pairs[:0], some, ALGEBRA)] == [[], []]
 
 
 @pytest.mark.parametrize("records", [5_000, 9_000])

@@ -73,6 +73,7 @@ def test_what_could_not_be_read_whole_is_kept_apart_from_what_waits_until_it_is_
 ) -> None:
     def unread() -> list[int]:
         found = look(path, lambda now: now.unread(None, 0, 10, 100))
+        assert look(path, lambda now: now.unread_rows().tolist()) == [one.row for one in found]
         return [int.from_bytes(one.memory.id, "big") for one in found]
 
     apply(store, memory(1), memory(2), add_space())

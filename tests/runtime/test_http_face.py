@@ -17,15 +17,18 @@ from hypothesis import strategies as st
 from mnemic.actors.errors import (
     ActorFailed,
     AlreadyServed,
+    BadBody,
     DamagedStore,
     InboxFull,
     InvalidValue,
+    MissingArgument,
     MnemicError,
     ModelMissing,
     NewerProcess,
     NoSuchMemory,
     OlderProcess,
     StoreBusy,
+    UnknownArgument,
     UnknownScope,
 )
 from mnemic.actors.messages import Counts, Recalled, TextCaptured
@@ -142,7 +145,8 @@ def test_a_look_that_is_nobodys_wish_keeps_nobody_awake(faces: Hosted) -> None:
 @pytest.mark.parametrize(
     ("path", "fields", "headers", "kind"),
     [
-        ("/api/recall", {}, {}, InvalidValue),
+        ("/api/recall", {}, {}, MissingArgument),
+        ("/api/recall", {"query": "x", "shape": "round"}, {}, UnknownArgument),
         ("/api/recall", {"query": " "}, {}, InvalidValue),
         ("/api/recall", {"query": "x", "scope": "nowhere"}, {}, UnknownScope),
         ("/api/get-memories", {"ids": ["AAAA"]}, {}, NoSuchMemory),
@@ -156,7 +160,7 @@ def test_a_look_that_is_nobodys_wish_keeps_nobody_awake(faces: Hosted) -> None:
         ("/api/count", {}, {"Mnemic-Timeout": "-1"}, InvalidValue),
         ("/api/count", {}, {"Mnemic-Protocol": "one"}, InvalidValue),
         ("/api/tell/committed", {"seq": "one"}, {}, InvalidValue),
-        ("/api/drain", ["now"], {}, InvalidValue),
+        ("/api/drain", ["now"], {}, BadBody),
     ],
 )
 def test_a_request_that_cannot_be_is_refused(
@@ -179,7 +183,7 @@ def test_other_paths_and_methods_are_refused(faces: Hosted) -> None:
 
 
 def test_a_body_that_is_too_long_is_refused_and_the_next_one_is_read(faces: Hosted) -> None:
-    refused(faces.request("POST", "/api/recall", b" " * (BODY_BYTES + 1)), 400, InvalidValue)
+    refused(faces.request("POST", "/api/recall", b" " * (BODY_BYTES + 1)), 400, BadBody)
     long = faces.post("/api/capture-text", text_of("x" * (20 << 20)), Mnemic_Mind="long", Mnemic_Create="1")
     assert long.json["created"]
 

@@ -22,7 +22,7 @@ from tests.faces import claude_turn, git_project, lines, turn
 from tests.hosted import BOUND_S, Hosted, hosted
 from tests.mcp_client import Client, Transport, over_http, over_stream, with_client
 
-SCHEMA_TOKENS = 735  # of four bytes; the promise is 1,000 for all seven tools
+SCHEMA_TOKENS = 745  # of four bytes; the promise is 1,000 for all seven tools
 TOOLS = {
     "memory_recall": {
         "query",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from mcp.types import Implementation
 
@@ -78,6 +79,8 @@ def test_what_cannot_be_asked_is_refused_where_the_project_is_not_known_too(face
             {"pattern": {}},
             {"pattern": {"worked": "maybe"}},
             {"pattern": {"after": "edit,,test"}},
+            {"pattern": {"after": "zork", "then": "?"}},
+            {"pattern": {"workspace": "?"}},
             {"pattern": FAILED, "k": 0},
         ]
         for arguments in wrong:
@@ -85,10 +88,31 @@ def test_what_cannot_be_asked_is_refused_where_the_project_is_not_known_too(face
             assert (failed.failed, failed.text.partition(":")[0]) == (True, "invalid_value"), arguments
         unknown = await client.call("memory_shape", {"pattern": {"flie": "?"}})
         assert "Did you mean 'file'?" in unknown.text
-        steps = await client.good("memory_shape", pattern={"after": "edit, test failed", "then": "?"})
+        steps = await client.good("memory_shape", pattern={"after": "pytest, pytest failed", "then": "?"})
         assert "yet; scope='*' looks through everything" in steps["degraded"][0]
 
     with_client(faces, git_project(tmp_path / "cellar"), use)
+    with faces.minds.use("default", False) as mind:
+        assert mind.log_given().givings == (), "nothing was given"
+
+
+def test_the_schema_lets_through_all_that_is_taken_and_no_error_names_what_the_tool_does_not_take(
+    faces: Hosted, tmp_path: Path
+) -> None:
+    async def use(client: Client) -> None:
+        schema = client.tools["memory_shape"].input_schema
+        for filler in ("9", 9, 0.5, True):
+            jsonschema.validate({"pattern": {"hour": filler}}, schema)
+        for filler in (None, [9]):
+            with pytest.raises(jsonschema.ValidationError):
+                jsonschema.validate({"pattern": {"hour": filler}}, schema)
+        nothing = await client.call("memory_shape", {"pattern": {}, "scope": "*"})
+        assert nothing.text == (
+            "invalid_value: the question cannot be 'nothing': it asks for nothing. "
+            'Give a pattern, such as {"file": "?"}.'
+        )
+
+    with_client(faces, tmp_path, use)
 
 
 def test_numbers_and_booleans_are_taken_as_their_text_and_what_is_neither_is_named(
@@ -143,7 +167,7 @@ def test_what_it_gave_is_in_the_log_word_for_word_under_the_assistants_name(face
         until(lambda: bool(mind.log_given().givings))
         (giving,) = mind.log_given().givings
     assert (giving.assistant, giving.occasion, giving.scope) == ("an assistant", "shape", "pier")
-    assert giving.query == "tool=pytest outcome=failed file=?"
+    assert giving.query == "tool=pytest outcome=failed 'file=?'"
     (hit,) = shown[0]["hits"]
     part = giving.parts[0]
     assert (show_id(part.id), part.text) == (hit["id"], b"the pier's test")
@@ -179,4 +203,32 @@ def test_http_answers_a_shape_and_lists_the_roles(faces: Hosted) -> None:
     assert (listed.status, listed.json["bound"]) == (200, 3)
     wrong = faces.post("/api/shape", {"pattern": {"fil": "?"}})
     assert (wrong.status, wrong.json["code"]) == (400, "unknown_role")
-    assert faces.post("/api/shape", {"pattern": {"file": 3}}).status == 400
+
+
+@pytest.mark.parametrize("filler", [10, 10.0, True])
+def test_http_takes_numbers_and_booleans_in_a_pattern_as_every_face_does(faces: Hosted, filler: Any) -> None:
+    role, text = ("worked", "yes") if filler is True else ("hour", "10")
+    given, told = [
+        faces.post("/api/shape", {"pattern": {role: one, "who": "?"}, "observe": False}) for one in (filler, text)
+    ]
+    assert given.status == told.status == 200
+    assert given.json == told.json
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "said"),
+    [
+        ({"pattern": {"hour": None}}, "invalid_value", "the role hour cannot be None: it is no text."),
+        ({"pattern": {"hour": [9]}}, "invalid_value", "the role hour cannot be '[9]': it is no text."),
+        ({"pattern": "who=ida"}, "invalid_value", "the pattern cannot be 'who=ida': it is no mapping of roles"),
+        ({"analogy": "auth.py"}, "invalid_value", "the analogy cannot be 'auth.py': it is no list of names."),
+        ({"analogy": {"a": 1}}, "invalid_value", "the analogy cannot be \"{'a': 1}\": it is no list of names."),
+        ({"analogy": ["a", 3, "c"]}, "invalid_value", "analogy[1] cannot be 3: it is a whole number."),
+        ({"since": "2026-01-01"}, "invalid_value", "since cannot be '2026-01-01': it is a text."),
+        ({"patern": {}}, "unknown_argument", "shape takes no argument 'patern'."),
+    ],
+)
+def test_http_names_what_is_wrong_in_a_sentence(faces: Hosted, fields: dict[str, Any], code: str, said: str) -> None:
+    refused = faces.post("/api/shape", {"pattern": FAILED} | fields)
+    assert (refused.status, refused.json["code"]) == (400, code)
+    assert refused.json["error"].startswith(said)

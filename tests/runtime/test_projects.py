@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -216,6 +217,12 @@ def test_a_scope_is_taken_as_it_is_or_refused(scope: str) -> None:
 @pytest.mark.parametrize("scope", ["a//b", "a/./b", "../a", "a/*", "*", "a\nb", "a\0", " ", "a/ /b", "\ud800"])
 def test_what_is_no_path_is_refused(scope: str) -> None:
     with pytest.raises(InvalidValue, match="it is no path"):
+        clean_scope(scope)
+
+
+@pytest.mark.parametrize("scope", [3, None, b"a", ["a"]])
+def test_what_is_no_text_is_refused(scope: Any) -> None:
+    with pytest.raises(InvalidValue, match="it is no text"):
         clean_scope(scope)
 
 

@@ -99,6 +99,24 @@ def test_a_name_that_is_none_is_told_with_the_nearest_that_is_one(tmp_path: Path
         assert caught.value.remedy_text == f"Give {near}, as docs/settings.md has it."
 
 
+def test_a_value_that_is_none_is_told_with_one_that_could_be(tmp_path: Path) -> None:
+    for text, expected in (
+        ("[binder]\nextractor = 3", "a value such as 'module:function'"),
+        ("[actors]\nstore = 3", "a value such as 'module:Class'"),
+        ("[binder]\nbackend = 3", "one of '', 'native', 'numpy', 'torch'"),
+        ("[recall]\nk = 'x'", f"a value such as {Settings()['recall.k']}"),
+    ):
+        with pytest.raises(InvalidValue) as caught:
+            load(tmp_path, text)
+        assert caught.value.remedy_text == f"Give {expected}."
+    for setting in TABLE:
+        if isinstance(setting.default, str):
+            section, _, key = setting.name.partition(".")
+            with pytest.raises(InvalidValue) as caught:
+                load(tmp_path, f"[{section}]\n{key} = 3")
+            assert "such as ''" not in caught.value.remedy_text, setting.name
+
+
 def test_a_list_that_is_none_is_told_with_one_of_what_was_given_or_is_the_default(tmp_path: Path) -> None:
     for text, such in (
         ("[binder]\nleave_out = 'who'", "['who']"),

@@ -33,8 +33,9 @@ def test_an_answer_has_the_promised_names_and_what_is_not_known_is_not_there() -
         "support": 3,
         "memories": [show_id(one) for one in IDS],
     }
-    step = msgspec.structs.replace(ANSWER, role="then", filler="edit python ok", worked=2 / 3)
-    assert answer_view(step, strict=False)["worked"] == 0.6667
+    step = msgspec.structs.replace(ANSWER, role="then", filler="edit python ok", worked=2 / 3, worked_of=3)
+    view = answer_view(step, strict=False)
+    assert (view["worked"], view["worked_of"]) == (0.6667, 3)
     assert answer_view(step, strict=False, memories=1)["memories"] == [show_id(IDS[0])]
     assert answer_view(msgspec.structs.replace(step, worked=0.0), strict=True, memories=0)["worked"] == 0.0
 

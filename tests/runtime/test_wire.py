@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from mnemic.actors import alike, ambient, copies, messages, scoping, seen, selecting, shapes
 from mnemic.actors import errors as tree
-from mnemic.actors.errors import InvalidValue, MnemicError, StoreError
-from mnemic.actors.messages import Apply, CaptureText, Recall
+from mnemic.actors.errors import BadInput, InvalidValue, MnemicError, StoreError
+from mnemic.actors.messages import Apply, CaptureText, GetMemories, Recall
 from mnemic.mind import Mind
 from mnemic.runtime import wire
 from mnemic.runtime.views import error_view
@@ -122,13 +122,36 @@ def test_names_in_paths_are_lower_case_with_dashes() -> None:
         b'{"query": "x", "k": 9223372036854775808}',
         b'{"query": "x", "k": ' + b"9" * 5000 + b"}",
         b'{"query": "x", "shape": "round"}',
+        b'{"query": "x", "' + b"shape" * 50_000 + b'": 1}',
         b'{"query": "x", "type": "Apply"}',
     ],
 )
 def test_a_body_that_is_no_such_message_is_refused_with_a_sentence(body: bytes) -> None:
-    with pytest.raises(InvalidValue) as caught:
+    with pytest.raises(BadInput) as caught:
         decode_message(Recall, body)
-    assert "\n" not in str(caught.value)
+    said = f"{caught.value} {caught.value.remedy_text}"
+    assert len(said) < 1_000
+    for unsaid in ("\n", "'this'", "`", "$"):
+        assert unsaid not in said
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "said"),
+    [
+        (Recall, b"nonsense", "The body cannot be taken: it is no JSON. Give one JSON object."),
+        (Recall, b"[]", "The body cannot be taken: it is no JSON object. Give one JSON object."),
+        (Recall, b"{}", "recall was called without 'query', which it needs. Give it; what may be given: query, k, "),
+        (Recall, b'{"query": "x", "scop": 1}', "recall takes no argument 'scop'. Did you mean 'scope'? What may be "),
+        (Recall, b'{"query": "x", "type": "Take"}', "type cannot be 'Take': recall is asked. Give Recall."),
+        (Recall, b'{"query": "x", "k": "many"}', "k cannot be 'many': it is a text. Give a whole number."),
+        (GetMemories, b'{"ids": ["%"]}', "ids[0] cannot be '%': it is no base64. Give base64."),
+        (GetMemories, b'{"ids": ["\\ud83d"]}', "The body cannot be taken: it has half a surrogate pair where base64 "),
+    ],
+)
+def test_what_is_wrong_with_a_body_is_named(kind: type[msgspec.Struct], body: bytes, said: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        decode_message(kind, body)
+    assert f"{caught.value} {caught.value.remedy_text}".startswith(said)
 
 
 # --- errors ----------------------------------------------------------------------------------------------------------
