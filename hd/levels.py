@@ -14,6 +14,7 @@ All of it is whole numbers: the bits are the same on any machine. A number's pla
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import ClassVar, Literal
@@ -98,7 +99,7 @@ class Levels:
         return found
 
 
-class LevelEncoder:
+class LevelEncoder(ABC):
     """Fillers that have a place on a line, or on a circle."""
 
     match: ClassVar[Literal["exact", "near", "meaning"]] = "near"
@@ -109,13 +110,13 @@ class LevelEncoder:
         self._levels = Levels(space, namespace, self._SCALES, self._PERIOD)
 
     @classmethod
+    @abstractmethod
     def canonical(cls, filler: str) -> str:
         """A filler in the one form in which it is kept.
 
         Raises:
             ValueError: it is none.
         """
-        raise NotImplementedError
 
     def encode(self, fillers: Sequence[str]) -> NDArray[np.uint64]:
         """The hypervectors of fillers, ``(n, space.words) uint64``."""
@@ -126,8 +127,9 @@ class LevelEncoder:
         return self._levels.alike([self._place(one) for one in fillers], self._place(filler))
 
     @classmethod
+    @abstractmethod
     def _place(cls, canonical: str) -> int:
-        raise NotImplementedError
+        """Where a canonical filler stands."""
 
 
 class NumberEncoder(LevelEncoder):

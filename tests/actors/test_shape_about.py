@@ -112,6 +112,17 @@ def test_where_no_memory_has_any_of_its_words_that_is_said(tmp_path: Path) -> No
         assert shape(society, {"about": "chromodynamics of Paris", "who": "?"}).degraded == ()
 
 
+def asked_without_a_model(home: Path, pattern: dict[str, str]) -> Shaped:
+    def missing() -> Any:
+        raise ModelMissing(path="/nowhere", why="it is gone")
+
+    with shaped(home, TALK):
+        pass
+    with Society(home) as society:
+        society.load = missing
+        return shape(society, pattern)
+
+
 def test_words_that_occur_too_often_are_left_out_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shape_about, "_COMMON", 1)
     with shaped(tmp_path, TALK) as society:
@@ -125,14 +136,7 @@ def test_where_all_its_words_occur_too_often_and_there_is_no_model_that_alone_is
 ) -> None:
     monkeypatch.setattr(shape_about, "_COMMON", 1)
 
-    def missing() -> Any:
-        raise ModelMissing(path="/nowhere", why="it is gone")
-
-    with shaped(tmp_path, TALK):
-        pass
-    with Society(tmp_path) as society:
-        society.load = missing
-        found = shape(society, {"about": "bob", "who": "?"})
+    found = asked_without_a_model(tmp_path, {"about": "bob", "who": "?"})
     assert found.hits == ()
     assert found.degraded[1:] == (
         "about: words that occur more than 1 times took no part: bob",
@@ -174,14 +178,7 @@ def test_where_there_is_no_vector_yet_the_hypervector_says_what_a_memory_is_abou
 def test_where_the_hypervectors_are_of_another_model_words_alone_say_it(tmp_path: Path) -> None:
     asked = "the water that it needs"
 
-    def missing() -> Any:
-        raise ModelMissing(path="/nowhere", why="it is gone")
-
-    with shaped(tmp_path, TALK):
-        pass
-    with Society(tmp_path) as society:
-        society.load = missing
-        by_words = shape(society, {"kind": "turn", "about": asked})
+    by_words = asked_without_a_model(tmp_path, {"kind": "turn", "about": asked})
     other = asked_of_a_held_model(tmp_path, BagEncoder("other").model, asked)
     assert [hit.why for hit in other.hits] == [hit.why for hit in by_words.hits]
     assert any("4 memories have no vectors yet" in one for one in other.degraded)
