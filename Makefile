@@ -62,7 +62,7 @@ build/assistants/.made: Makefile
 
 # `make test` runs these tests too, where the programs are there.
 test-assistants: $(DEV) $(if $(shell command -v npm),assistants)
-	$(BIN)/python -m pytest tests/test_assistants.py tests/hooks/test_real_programs.py $(ARGS)
+	$(BIN)/python -m pytest tests/system/test_assistants.py tests/system/test_host_programs.py $(ARGS)
 
 bench: $(BASE)
 	$(BIN)/python -m mnemic.bench $(ARGS)

@@ -17,11 +17,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.changes import AddEncoder, AddVectors, Change, DropEncoder, EncoderName, Meaning
-from mnemic.actors.contract import CONTRACT, Context, Setting
-from mnemic.actors.errors import DeviceExhausted, MnemicError, NotEmbeddable
-from mnemic.actors.events import DEFAULT_KINDS, to_text
-from mnemic.actors.messages import (
+from mnemic.actors.protocol.changes import AddEncoder, AddVectors, Change, DropEncoder, EncoderName, Meaning
+from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
+from mnemic.actors.protocol.errors import DeviceExhausted, MnemicError, NotEmbeddable
+from mnemic.actors.protocol.events import DEFAULT_KINDS, to_text
+from mnemic.actors.protocol.messages import (
     Apply,
     Committed,
     Counts,
@@ -33,8 +33,8 @@ from mnemic.actors.messages import (
     NameEncoder,
     QueryEmbedded,
 )
-from mnemic.actors.ports import IMPLEMENTATIONS, Encoder, Ports, Window
-from mnemic.actors.snapshot import Pending, SnapshotSource
+from mnemic.actors.protocol.ports import IMPLEMENTATIONS, Encoder, Ports, Window
+from mnemic.actors.protocol.snapshot import Pending, SnapshotSource
 
 __all__ = ["EmbedderActor"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from mnemic.actors.changes import (
+from mnemic.actors.protocol.changes import (
     AddMemory,
     AddVectors,
     DropEncoder,
@@ -14,10 +14,10 @@ from mnemic.actors.changes import (
     Retire,
     SplitScope,
 )
-from mnemic.actors.contract import CONTRACT, Context, Setting
-from mnemic.actors.messages import Applied, Apply, Committed, Rebuild, Rebuilt
-from mnemic.actors.ports import Ports, StorePort
-from mnemic.actors.shapes import MeaningKept
+from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
+from mnemic.actors.protocol.messages import Applied, Apply, Committed, Rebuild, Rebuilt
+from mnemic.actors.protocol.ports import Ports, StorePort
+from mnemic.actors.protocol.shape_messages import MeaningKept
 
 __all__ = ["StoreActor"]
 

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from mnemic.actors.errors import MnemicError
+from mnemic.actors.protocol.errors import MnemicError
 
 BENCHES = {
     "bits": "hypervectors of packed bits: search, bundle, bind, rotate, beside NumPy and torchhd; one thread",
@@ -32,7 +32,17 @@ BENCHES = {
     "shape": "questions of structure by shape, meaning and words; what structure adds to recall (--data for LoCoMo's)",
     "soak": "very many mixed requests to one process: resident memory and descriptors over time",
 }
-"""Name and what it measures; module `mnemic.bench.NAME_bench` holds ``run(arguments) -> list of rows``."""
+"""Name and what it measures; a module ``NAME_bench`` in one of the `ROOMS` holds ``run(arguments) -> list of rows``."""
+
+ROOMS = ("contract", "faults", "quality", "speed")
+"""The folders that benches lie in."""
+
+
+def bench_named(name: str) -> Callable[[argparse.Namespace], list[dict[str, Any]]]:
+    """Find what runs the bench of a name."""
+    (room,) = (room for room in ROOMS if (Path(__file__).parent / room / f"{name}_bench.py").exists())
+    run: Callable[[argparse.Namespace], list[dict[str, Any]]] = import_module(f"mnemic.bench.{room}.{name}_bench").run
+    return run
 
 
 def main() -> int:
@@ -76,9 +86,7 @@ def main() -> int:
     if arguments.engine is None:
         arguments.engine = "both" if arguments.name in ("engine", "kill") else "embedded"
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command does; before NumPy is loaded
-    run: Callable[[argparse.Namespace], list[dict[str, Any]]] = import_module(
-        f"mnemic.bench.{arguments.name}_bench"
-    ).run
+    run = bench_named(arguments.name)
     try:
         rows = run(arguments)
     except (OSError, ValueError, KeyError, MnemicError) as error:

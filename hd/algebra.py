@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.hd import batches, bits
+from mnemic.hd.batches import nearest_items
 from mnemic.hd.packing import check
 
-__all__ = ["BACKENDS", "Algebra", "PackedAlgebra", "algebra_named", "best", "nearest_items"]
+__all__ = ["BACKENDS", "Algebra", "PackedAlgebra", "algebra_named", "best"]
 
 BACKENDS = ("native", "numpy", "torch")
 
-_KEYS = 4_000_000
 """Pairs of item and query that are sorted at a time: 32 MB."""
 
 
@@ -152,7 +152,7 @@ class PackedAlgebra:
     ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """As `Algebra.cleanup`; one query keeps its best while it goes, and needs no distances of all."""
         if len(queries) != 1:
-            return nearest_items(self, items, queries, k)
+            return nearest_items(self.distances, items, queries, k)
         check("queries", queries, dimensions=2)
         index, distance = bits.nearest(items, queries[0], k, native=self._native)
         return index[None], distance[None].astype(np.int32)
@@ -165,33 +165,6 @@ class PackedAlgebra:
         if hyperplanes is None or hyperplanes.normals is not planes:
             self._hyperplanes = hyperplanes = batches.Hyperplanes(planes, native=self._native)
         return hyperplanes.project(quantised, tie)
-
-
-def nearest_items(
-    algebra: Algebra, items: NDArray[np.uint64], queries: NDArray[np.uint64], k: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """`Algebra.cleanup` by a backend's own distances, some queries at a time.
-
-    Raises:
-        ValueError: The dtypes or shapes are others, or `k` is negative.
-    """
-    if k < 0:
-        raise ValueError(f"k must not be negative, and is {k}")
-    check("items", items, dimensions=2)
-    check("queries", queries, dimensions=2, words=items.shape[1])
-    number = len(items)
-    k = min(k, number)
-    indices, distances = np.empty((len(queries), k), np.int64), np.empty((len(queries), k), np.int32)
-    at_once = max(1, _KEYS // max(1, number))
-    for start in range(0, len(queries) if k else 0, at_once):
-        measured = algebra.distances(items, queries[start : start + at_once])
-        # Distance and index as one number: no two are equal, so that choosing some of them is exact.
-        keys = measured.T.astype(np.int64) * number + np.arange(number)
-        if k < number:
-            keys = np.partition(keys, k - 1, axis=1)[:, :k]
-        keys.sort(axis=1)
-        distances[start : start + at_once], indices[start : start + at_once] = np.divmod(keys, number)
-    return indices, distances
 
 
 def algebra_named(name: str = "") -> Algebra:

@@ -6,6 +6,7 @@ the same bits either way. `mnemic.hd.algebra` stands above both.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -27,8 +28,10 @@ __all__ = [
     "check_normals",
     "check_signs",
     "distances",
+    "nearest_items",
 ]
 
+_KEYS = 4_000_000
 LONGEST = 132_000
 """The most values of an embedding that is projected: then every sum stays under 2^24, and float32 holds it exactly."""
 
@@ -236,3 +239,33 @@ def check_embeddings(quantised: NDArray[np.int8], normals: NDArray[np.int8], tie
 
 def _in_order_too(rows: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
     return None if rows is None else in_order(rows)
+
+
+def nearest_items(
+    distances_of: Callable[[NDArray[np.uint64], NDArray[np.uint64]], NDArray[np.int32]],
+    items: NDArray[np.uint64],
+    queries: NDArray[np.uint64],
+    k: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """`Algebra.cleanup` by a backend's own distances, some queries at a time.
+
+    Raises:
+        ValueError: The dtypes or shapes are others, or `k` is negative.
+    """
+    if k < 0:
+        raise ValueError(f"k must not be negative, and is {k}")
+    check("items", items, dimensions=2)
+    check("queries", queries, dimensions=2, words=items.shape[1])
+    number = len(items)
+    k = min(k, number)
+    indices, distances = np.empty((len(queries), k), np.int64), np.empty((len(queries), k), np.int32)
+    at_once = max(1, _KEYS // max(1, number))
+    for start in range(0, len(queries) if k else 0, at_once):
+        measured = distances_of(items, queries[start : start + at_once])
+        # Distance and index as one number: no two are equal, so that choosing some of them is exact.
+        keys = measured.T.astype(np.int64) * number + np.arange(number)
+        if k < number:
+            keys = np.partition(keys, k - 1, axis=1)[:, :k]
+        keys.sort(axis=1)
+        distances[start : start + at_once], indices[start : start + at_once] = np.divmod(keys, number)
+    return indices, distances

@@ -2,18 +2,23 @@
 
 The bits of a symbol are drawn from the space's seed, a namespace and the symbol by SHA-256 (FIPS 180-4), stretched by
 SHAKE-256 (FIPS 202), so that any machine and any process draws the same ones, and none is ever stored.
+
+Symbols: names, each of a hypervector of its own that has nothing to do with any other's.
 """
 
 from __future__ import annotations
 
 import hashlib
+import unicodedata
+from collections.abc import Sequence
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.hd.space import Space
 
-__all__ = ["draw", "ranks", "stream"]
+__all__ = ["LONGEST", "PathEncoder", "SymbolEncoder", "draw", "ranks", "stream"]
 
 
 def stream(space: Space, namespace: str, symbol: str, size_bytes: int) -> bytes:
@@ -44,3 +49,75 @@ def ranks(space: Space, namespace: str) -> NDArray[np.int64]:
     places = np.empty(space.dimensions, np.int64)
     places[np.argsort(keys, kind="stable")] = np.arange(space.dimensions)
     return places
+
+
+LONGEST = 120
+"""Characters of a name. Of a longer one the end is taken, since that is what tells paths apart."""
+
+
+class SymbolEncoder:
+    """Names whatever their case, their spaces, and how Unicode writes their letters (UAX #15: form C)."""
+
+    match: ClassVar[Literal["exact", "near", "meaning"]] = "exact"
+
+    def __init__(self, space: Space, namespace: str) -> None:
+        self._space, self._namespace = space, namespace
+
+    @staticmethod
+    def canonical(filler: str) -> str:
+        """Its words in lower case.
+
+        Raises:
+            ValueError: there is none.
+        """
+        return _some(" ".join(_composed(filler.lower()).split())[-LONGEST:].strip())
+
+    def encode(self, fillers: Sequence[str]) -> NDArray[np.uint64]:
+        """The hypervectors of canonical names, ``(n, space.words) uint64``."""
+        return _drawn(self._space, self._namespace, fillers)
+
+
+class PathEncoder:
+    """Paths, which keep their case to be shown; two that differ by nothing else have the same bits."""
+
+    match: ClassVar[Literal["exact", "near", "meaning"]] = "exact"
+
+    def __init__(self, space: Space, namespace: str) -> None:
+        self._space, self._namespace = space, namespace
+
+    @staticmethod
+    def canonical(filler: str) -> str:
+        """Its parts with ``/`` between them, without ``./`` before them and ``/`` after them.
+
+        Raises:
+            ValueError: there is none.
+        """
+        whole = " ".join(_composed(filler).split()).replace("\\", "/")
+        parts = [part for one in whole.split("/") if (part := one.strip()) not in ("", ".")]
+        path = "/" * whole.startswith("/") + "/".join(parts)
+        parts = parts[-LONGEST:]  # more are too long in any case; one by one, a million would take hours
+        while len(path) > LONGEST and len(parts) > 1:
+            path = "/".join(parts := parts[1:])
+        return _some(path[-LONGEST:].strip() or whole[:1])
+
+    def encode(self, fillers: Sequence[str]) -> NDArray[np.uint64]:
+        """The hypervectors of canonical paths, ``(n, space.words) uint64``."""
+        return _drawn(self._space, self._namespace, [filler.lower() for filler in fillers])
+
+
+def _composed(name: str) -> str:
+    """Letters with their accents as one: some file systems and keyboards take them apart."""
+    return unicodedata.normalize("NFC", name)
+
+
+def _some(name: str) -> str:
+    if not name:
+        raise ValueError("a name is expected, and there is none")
+    return name
+
+
+def _drawn(space: Space, namespace: str, names: Sequence[str]) -> NDArray[np.uint64]:
+    drawn = np.empty((len(names), space.words), np.uint64)
+    for code, name in zip(drawn, names, strict=True):
+        code[:] = draw(space, namespace, name)
+    return drawn

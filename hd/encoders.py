@@ -16,15 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.hd.algebra import Algebra, best
-from mnemic.hd.circular import HourEncoder, WeekdayEncoder
-from mnemic.hd.codebook import draw
-from mnemic.hd.dates import DateEncoder
-from mnemic.hd.levels import NumberEncoder
+from mnemic.hd.codebook import PathEncoder, SymbolEncoder, draw
+from mnemic.hd.levels import DateEncoder, HourEncoder, NumberEncoder, WeekdayEncoder
 from mnemic.hd.projection import MeaningEncoder, Projection
 from mnemic.hd.records import Pair, Record
 from mnemic.hd.roles import role_named, unknown_role
 from mnemic.hd.space import Space
-from mnemic.hd.symbols import PathEncoder, SymbolEncoder
 
 __all__ = ["ENCODERS", "Encoder", "Encoders", "NearEncoder", "canonical", "match_of", "register_encoder"]
 

@@ -2,11 +2,11 @@
 
 A pattern is some pairs of role and filler. *Exact* ones are in a record or are not; how probable each is follows from
 its distance alone (`mnemic.hd.evidence`). *Near* ones are the better matched the more alike the record's filler is.
-Where the fillers are known, the record's own is decoded, and how near that one is counts (`mnemic.hd.grading`).
+Where the fillers are known, the record's own is decoded, and how near that one is counts (`mnemic.hd.evidence`).
 Where there are many records, a quarter of the bits is compared first: what falls six standard errors short of what a
 record that has the pair would show is not looked at again, which loses about one in a billion.
 
-Pure: arrays in, arrays out. Above: `mnemic.hd.prototypes`, for whole sets, and whoever holds the records.
+Pure: arrays in, arrays out. Above: `mnemic.hd.records`, for whole sets, and whoever holds the records.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.hd.algebra import Algebra
-from mnemic.hd.evidence import agreements, likeness, log_ratios, one_of, presence
-from mnemic.hd.grading import Graded, nearness
+from mnemic.hd.evidence import Graded, agreements, likeness, log_ratios, nearness, one_of, presence
 
 __all__ = ["MOST", "Asked", "Codes", "Filled", "Matches", "fill", "find", "kernel", "likenesses", "spread"]
 

@@ -1,6 +1,13 @@
 """Records: what is known of a memory, a fact or a step, as pairs of role and filler, and its one hypervector.
 
 Each pair is bound (role and filler, rotated by `shift` where the order of things matters) and the pairs are bundled.
+
+Prototypes: one hypervector for a whole set of records, what they have in common, and analogies between sets.
+
+A prototype is the bundle of a set, each record weighing as much as its strength. What fills a role of many of them is
+near the prototype, so that cleanup finds it among any number of fillers by one comparison each: what it proposes,
+`mnemic.hd.query.fill` then confirms record by record. For analogies see Kanerva 2010, "What we mean when we say 'What's
+the dollar of Mexico?'": the role that B fills for A is found by cleanup, and C is asked for what fills it.
 """
 
 from __future__ import annotations
@@ -10,7 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Filler", "Pair", "Record"]
+from mnemic.hd.algebra import Algebra
+
+__all__ = ["Filler", "Pair", "Record", "filled_role", "propose", "prototype", "typicality"]
 
 Filler = str | NDArray[np.float32]
 """A canonical name, or an embedding of unit length, ``(space.embedding,) float32``."""
@@ -29,3 +38,52 @@ class Pair(NamedTuple):
 
 Record = tuple[Pair, ...]
 """What one hypervector says; the order does not matter, and no pair is in it twice."""
+
+
+_GRADES = 16
+"""A strength counts as one of so many whole numbers: the strongest so often, the weakest once."""
+
+
+def prototype(
+    vectors: NDArray[np.uint64], strengths: NDArray[np.float64], tie: NDArray[np.uint64], algebra: Algebra
+) -> NDArray[np.uint64]:
+    """Bundle a set, ``(n, w) uint64`` to ``(w,) uint64``; of an empty one it is the tie.
+
+    Args:
+        strengths: ``(n,) float64``, more than 0: how much each counts beside the others.
+        tie: ``(w,) uint64``: decides where as much has a bit as has it not.
+    """
+    top = float(strengths.max(initial=0.0))
+    if not len(vectors) or (strengths == top).all():
+        return algebra.bundle(vectors, tie)
+    weights = np.maximum(1, np.round(_GRADES * strengths / top)).astype(np.int32)
+    return algebra.bundle(vectors, tie, weights)
+
+
+def propose(
+    common: NDArray[np.uint64], candidates: NDArray[np.uint64], most: int, algebra: Algebra
+) -> NDArray[np.int64]:
+    """The candidates nearest to a prototype, ``(min(most, c),) int64``, the nearest first.
+
+    Args:
+        common: the prototype, ``(w,) uint64``.
+        candidates: ``(c, w) uint64``: fillers bound to a role.
+    """
+    nearest, _ = algebra.cleanup(candidates, common[None], most)
+    return np.asarray(nearest[0])
+
+
+def typicality(common: NDArray[np.uint64], vectors: NDArray[np.uint64], algebra: Algebra) -> NDArray[np.float64]:
+    """How alike each record of a set is to its prototype, ``(n,) float64``, 0 to 1."""
+    return np.maximum(0.0, algebra.similarity(vectors, common))
+
+
+def filled_role(common: NDArray[np.uint64], bound: NDArray[np.uint64], algebra: Algebra) -> int:
+    """Which role a filler fills in most of a set: the index of the nearest of its bindings, ``(r, w) uint64``.
+
+    Raises:
+        ValueError: there are no bindings.
+    """
+    if not len(bound):
+        raise ValueError("a filler that no role has fills none")
+    return int(propose(common, bound, 1, algebra)[0])

@@ -14,8 +14,7 @@ import torch  # type: ignore[import-not-found, unused-ignore]
 from numpy.typing import NDArray
 from torchhd import BSCTensor  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-from mnemic.hd.algebra import nearest_items
-from mnemic.hd.batches import check_embeddings, check_normals, check_signs
+from mnemic.hd.batches import check_embeddings, check_normals, check_signs, nearest_items
 from mnemic.hd.packing import check, check_groups, check_others, check_weights
 
 __all__ = ["TorchAlgebra", "find_device"]
@@ -133,7 +132,7 @@ class TorchAlgebra:
         self, items: NDArray[np.uint64], queries: NDArray[np.uint64], k: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """As `Algebra.cleanup`."""
-        return nearest_items(self, items, queries, k)
+        return nearest_items(self.distances, items, queries, k)
 
     def project(
         self, quantised: NDArray[np.int8], planes: NDArray[np.int8], tie: NDArray[np.uint64]

@@ -13,13 +13,13 @@ import logging
 import os
 from typing import TYPE_CHECKING
 
+from mnemic.runtime.version import __version__
+
 if TYPE_CHECKING:
-    from mnemic.actors.contract import Clock
-    from mnemic.mind import Mind
+    from mnemic.actors.protocol.contract import Clock
+    from mnemic.runtime.api.mind import Mind
 
 __all__ = ["__version__", "open"]
-
-__version__ = "0.1.0"
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # what is logged is for whoever listens, not for stderr
 
@@ -48,6 +48,6 @@ def open(
         mnemic.errors.StoreError: it cannot be opened, and nothing was written.
         mnemic.errors.InvalidValue: a name, the engine or a setting is not valid.
     """
-    from mnemic.mind import Mind  # here, because it loads NumPy and SQLite: `import mnemic` stays cheap
+    from mnemic.open_mind import open_here  # here, because it loads NumPy and SQLite: `import mnemic` stays cheap
 
-    return Mind.open(home, mind, engine=engine, clock=clock, seed=seed, passphrase=passphrase, create=True)
+    return open_here(home, mind, engine=engine, clock=clock, seed=seed, passphrase=passphrase, create=True)

@@ -1,6 +1,6 @@
 """``python -m mnemic``: the command."""
 
-from mnemic.cli import main
+from mnemic.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -30,10 +30,10 @@ class Encoder:
         """Lay out a model's weights, the GIL released. Nothing of `tensors` is kept.
 
         Args:
-            tensors: a ``dict`` by the names, and of the sizes, of `mnemic.algorithms.bert.expected_shapes`,
+            tensors: a ``dict`` by the names, and of the sizes, of `mnemic.algorithms.text.bert.expected_shapes`,
                 ``float32``, C-contiguous.
             vocabulary, hidden, layers, heads, intermediate, positions, epsilon, activation, pooling: as in
-                `mnemic.algorithms.bert.BertConfig`.
+                `mnemic.algorithms.text.bert.BertConfig`.
             int8: whether weights and activations are quantised to bytes, rather than computed in float32.
 
         Raises:

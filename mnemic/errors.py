@@ -1,8 +1,8 @@
-"""The errors a caller may meet, and the exit code of each kind; see `mnemic.actors.errors` for the tree."""
+"""The errors a caller may meet, and the exit code of each kind; see `mnemic.actors.protocol.errors` for the tree."""
 
-from mnemic.actors import errors as _tree
-from mnemic.actors.errors import *  # noqa: F403 - the whole tree is published here
-from mnemic.actors.errors import BadInput, MnemicError, ModelError, RuntimeFault, StoreError
+from mnemic.actors.protocol import errors as _tree
+from mnemic.actors.protocol.errors import *  # noqa: F403 - the whole tree is published here
+from mnemic.actors.protocol.errors import BadInput, MnemicError, ModelError, RuntimeFault, StoreError
 
 __all__ = ["exit_code"]
 __all__ += _tree.__all__

@@ -16,28 +16,30 @@ from typing import Any
 
 import msgspec
 
-from mnemic import __version__
-from mnemic.actors.contract import Clock
-from mnemic.actors.errors import AlreadyServed, MnemicError, StoreReadOnly
-from mnemic.draining import Drainer
-from mnemic.local import MakeEngine, ray_engine
-from mnemic.runtime.embedded import EmbeddedEngine
-from mnemic.runtime.homes import locked_mind
-from mnemic.runtime.hosting import Faces
-from mnemic.runtime.http_face import make_app
-from mnemic.runtime.mcp_face import make_server
-from mnemic.runtime.mcp_http import McpHttp
-from mnemic.runtime.mcp_stream import McpStream
-from mnemic.runtime.meeting import PROTOCOL, Card, Meeting, edited, settings_file
-from mnemic.runtime.metrics import CONTENT_TYPE, Metrics
-from mnemic.runtime.parent import ENGINE_LOST
-from mnemic.runtime.requests import Requests
-from mnemic.runtime.settings import load_settings
-from mnemic.runtime.tcp_face import Tcp
-from mnemic.runtime.unlocking import Unlocked
-from mnemic.serve import Options, tcp_options
+from mnemic.actors.protocol.contract import Clock
+from mnemic.actors.protocol.errors import AlreadyServed, MnemicError, StoreReadOnly
+from mnemic.compose import open_society, ray_engine
+from mnemic.open_mind import mind_over
+from mnemic.runtime.engine.embedded import EmbeddedEngine
+from mnemic.runtime.engine.engine import MakeEngine
+from mnemic.runtime.engine.ray.parent import ENGINE_LOST
+from mnemic.runtime.engine.settings import load_settings
+from mnemic.runtime.engine.supervisor import Supervisor
+from mnemic.runtime.minds.homes import locked_mind
+from mnemic.runtime.minds.run_dir import PROTOCOL, Card, Meeting, edited, settings_file
+from mnemic.runtime.minds.unlocking import Unlocked
+from mnemic.runtime.serve.actor_systems import Societies
+from mnemic.runtime.serve.drainer import Drainer
+from mnemic.runtime.serve.http.http_server import Faces
+from mnemic.runtime.serve.http.routes import make_app
+from mnemic.runtime.serve.http.tcp import Tcp
+from mnemic.runtime.serve.mcp.http import McpHttp
+from mnemic.runtime.serve.mcp.stream import McpStream
+from mnemic.runtime.serve.mcp.tools import make_server
+from mnemic.runtime.serve.metrics import CONTENT_TYPE, Metrics, Requests
+from mnemic.runtime.serve.options import Options, tcp_options
+from mnemic.runtime.version import __version__
 from mnemic.session_start import locked_answer
-from mnemic.societies import Societies
 
 __all__ = ["Process", "serve_here", "serve_on_ray"]
 
@@ -70,7 +72,7 @@ def serve_on_ray(
     Raises:
         EngineMissing, EngineLost: Ray cannot be had.
     """
-    from mnemic.runtime.ray_local import LocalRay, connect  # here: only whoever asks for Ray needs it
+    from mnemic.runtime.engine.ray.local import LocalRay, connect  # here: only whoever asks for Ray needs it
 
     local = None if options.address else LocalRay.start(home / "run" / "ray")
     cluster = connect(str(options.address)) if local is None else local.cluster
@@ -83,6 +85,11 @@ def serve_on_ray(
             cluster.close()
         else:
             local.stop()
+
+
+def _start(make_engine: MakeEngine, home: Path, mind: str, **more: Any) -> Supervisor:
+    """Start the actors of a mind on an engine of this process's."""
+    return open_society(home, mind, make_engine, **more)
 
 
 class Process:
@@ -114,7 +121,14 @@ class Process:
         self._requests = Requests(clock, self._metrics)
         self._unlocked = Unlocked(home, card.engine)
         self._societies = Societies(
-            home, clock, make_engine, self._metrics, self.card, self._unlocked.keys, self._reread
+            home,
+            clock,
+            partial(_start, make_engine),
+            mind_over,
+            self._metrics,
+            self.card,
+            self._unlocked.keys,
+            self._reread,
         )
         self._minds = self._societies.minds
         self._drainer = Drainer(home, self._minds, self.serving, clock, self._is_locked)

@@ -1,13 +1,12 @@
 """The process that serves a home: it hosts the faces, opens minds as they are asked for, drains, and leaves.
 
 Started on demand it is one process with the embedded engine; `mnemic serve` takes over from it. On Ray this runs in a
-child of `mnemic.runtime.parent`, which holds lock, card and sockets in its stead.
+child of `mnemic.runtime.engine.ray.parent`, which holds lock, card and sockets in its stead.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import ipaddress
 import logging
 import os
 import signal
@@ -16,50 +15,28 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from mnemic import __version__
-from mnemic.actors.errors import AlreadyServed, EngineMissing, InvalidValue, NotServed
+from mnemic.actors.protocol.errors import AlreadyServed, EngineMissing, InvalidValue, NotServed
+from mnemic.runtime.client.launcher import drain
+from mnemic.runtime.engine.ray.parent import Parent, kill_session
+from mnemic.runtime.engine.settings import load_settings
 from mnemic.runtime.logs import log_to
-from mnemic.runtime.meeting import PROTOCOL, Card, Meeting, process_start
-from mnemic.runtime.parent import Parent, kill_session
-from mnemic.runtime.settings import load_settings
-from mnemic.runtime.starting import drain
+from mnemic.runtime.minds.run_dir import PROTOCOL, Card, Meeting, process_start
+from mnemic.runtime.serve.options import Options, tcp_options
+from mnemic.runtime.version import __version__
 
 if TYPE_CHECKING:
-    from mnemic.actors.contract import Clock
+    from mnemic.actors.protocol.contract import Clock
 
-__all__ = ["Options", "hold_home", "serve_home", "stray_option", "tcp_options"]
+__all__ = ["hold_home", "serve_home", "stray_option"]
 
 _log = logging.getLogger("mnemic.serve")
 
 _CLUSTER_S = 5.0
 _LOCK_TIMEOUT_S = 20.0  # for whoever leaves to be gone
-
-
-class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """What `mnemic serve` was told."""
-
-    engine: str
-    """``embedded`` or ``ray``."""
-    address: str | None = None
-    """The Ray cluster to use; one of this process's own where absent."""
-    http: str | None = None
-    """``HOST:PORT`` to listen on beside the sockets."""
-    tls_cert: str | None = None
-    """Its certificate."""
-    tls_key: str | None = None
-    """The certificate's key."""
-    on_demand: bool = False
-    """Whether a client started it, in the background."""
-    token: bool = False
-    """Whether callers on loopback have to show the token too."""
-    new_token: bool = False
-    """Whether to make a new token; the one before is worth nothing from then on."""
-    child: str | None = None
-    """Descriptors of the sockets and of the pipe to the parent, with commas; the process that drives Ray has them."""
 
 
 def serve_home(home: Path, options: Options, clock: Clock, say: Callable[[str], None]) -> int:
@@ -166,18 +143,6 @@ def stray_option(options: Options) -> str | None:
     return None
 
 
-def tcp_options(home: Path, options: Options) -> dict[str, Any]:
-    """What is demanded of callers over TCP, as `mnemic.runtime.tcp_face.Tcp` names it."""
-    host = str(options.http).rpartition(":")[0].strip("[]")
-    demanded = options.token or not _loopback(host)
-    return {
-        "token": home / "http-token" if demanded else None,
-        "hosts": () if host in ("", "0.0.0.0", "::") else (host,),
-        "certificate": None if options.tls_cert is None else Path(options.tls_cert),
-        "key": None if options.tls_key is None else Path(options.tls_key),
-    }
-
-
 def _tell(say: Callable[[str], None], line: str) -> None:
     """Say one thing more to whoever started it, who may have closed the pipe since: it serves on all the same."""
     try:
@@ -190,8 +155,7 @@ def _tcp(home: Path, options: Options, say: Callable[[str], None]) -> list[socke
     """The socket for TCP, bound, where one is asked for."""
     if options.http is None:
         return []
-    from mnemic.runtime.tcp_face import bind_tcp
-    from mnemic.runtime.tokens import new_token
+    from mnemic.runtime.serve.http.tcp import bind_tcp, new_token
 
     tcp = bind_tcp(options.http, **tcp_options(home, options))
     try:
@@ -212,7 +176,7 @@ def _address(listening: socket.socket) -> str:
 def _sweep(home: Path) -> None:
     """Remove what a Ray has left whose process was killed; the home's lock is held."""
     if any((home / "run").glob("ray*")):
-        from mnemic.runtime.ray_local import sweep_home  # here: only where there was a Ray
+        from mnemic.runtime.engine.ray.local import sweep_home  # here: only where there was a Ray
 
         sweep_home(home)
 
@@ -263,13 +227,6 @@ def _absolute(options: Options) -> Options:
     )
 
 
-def _loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 def _need_ray() -> None:
     if importlib.util.find_spec("ray") is None:
         raise EngineMissing(engine="ray", why="the package ray is not installed")
@@ -277,7 +234,7 @@ def _need_ray() -> None:
 
 def _need_cluster(address: str) -> None:
     """Refuse a cluster that is open to all, or not there: Ray would take a quarter of a minute, and end the process."""
-    from mnemic.runtime.ray_local import need_token  # here: only whoever asks for Ray needs it
+    from mnemic.runtime.engine.ray.local import need_token  # here: only whoever asks for Ray needs it
 
     host, _, port = address.rpartition(":")
     if port.isdigit() and "/" not in host:  # Ray knows other ways to say it

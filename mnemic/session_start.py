@@ -14,21 +14,20 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from mnemic.actors.ambient import Brief, Briefed
-from mnemic.actors.briefing import compose_start
-from mnemic.actors.changes import RecordGiven
-from mnemic.actors.errors import MindLocked, MnemicError
-from mnemic.actors.excerpts import tokens_of
-from mnemic.actors.reasons import why_at_start
-from mnemic.actors.told import TOLD, note
-from mnemic.actors.unasked import Telling, given
-from mnemic.answering import hook_answer
-from mnemic.runtime.brief_reader import scope_at, start_material
+from mnemic.actors.brief.brief import Telling, given
+from mnemic.actors.brief.briefing_note import TOLD, note
+from mnemic.actors.brief.compose import compose_start, why_at_start
+from mnemic.actors.protocol.ambient_messages import Brief, Briefed
+from mnemic.actors.protocol.changes import RecordGiven
+from mnemic.actors.protocol.errors import MindLocked, MnemicError
+from mnemic.actors.recall.hits import tokens_of
+from mnemic.hooks.read.hook_reply import hook_answer
+from mnemic.runtime.capture.pauses import notices
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.homes import folder_of, locked_mind, naming, open_mind
-from mnemic.runtime.pauses import notices
-from mnemic.runtime.projects import locate
-from mnemic.runtime.schema import check_schema, connect, translated
+from mnemic.runtime.minds.homes import folder_of, locked_mind, naming, open_mind
+from mnemic.runtime.minds.projects import locate
+from mnemic.runtime.store.read.brief import scope_at, start_material
+from mnemic.runtime.store.schema import check_schema, connect, translated
 
 __all__ = ["locked_answer", "main", "tell_alone"]
 
@@ -111,7 +110,8 @@ def tell_alone(home: Path, mind: str, asked: Brief, noted: Note = lambda _: None
 def locked_answer(
     home: Path, mind: str, assistant: str, event: str, cwd: str | None, payload: bytes, unkept: bool
 ) -> bytes:
-    """What a hook of a locked mind prints, where a process serves its home; see `mnemic.answering.hook_answer`.
+    """What a hook of a locked mind prints, where a process serves its home; see
+    `mnemic.hooks.read.hook_reply.hook_answer`.
 
     Raises:
         MnemicError: as there.
@@ -140,7 +140,7 @@ def _answer(
 
 def _leave_note(home: Path, mind: str, change: RecordGiven) -> None:
     """Leave what was told in the spool, sealed as hooks seal: whoever writes the store next puts it into the log."""
-    from mnemic.runtime.python_hook import Command, keep  # here: the assistant has its answer already
+    from mnemic.runtime.capture.python_hook import Command, keep  # here: the assistant has its answer already
 
     assistant, folder = change.assistant.encode(), folder_of(home, mind).path
     command = Command(assistant, TOLD.encode(), False, bytes(home), mind.encode(), False)

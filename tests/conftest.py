@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from mnemic.cli import main
+from mnemic.cli.main import main
 from tests.faces import EXAMPLE, Outcome, run
 from tests.ray_fixture import local_ray as local_ray
 from tests.serving import end

@@ -10,8 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.paths import ROOT
+
 COMMAND = (sys.executable, "-W", "error", "-m", "mnemic")
-EXAMPLE = Path(__file__).parents[1] / "mnemic" / "example"
+EXAMPLE = ROOT / "mnemic" / "example"
 BOUND_S = 240.0  # the model embeds the example in 8 s on an idle machine
 
 

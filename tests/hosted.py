@@ -15,17 +15,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import mnemic
-from mnemic.actors.contract import Clock
-from mnemic.actors.errors import AlreadyServed
-from mnemic.mind import Mind
+from mnemic.actors.protocol.contract import Clock
+from mnemic.actors.protocol.errors import AlreadyServed
+from mnemic.open_mind import open_here
+from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.hosting import Faces
-from mnemic.runtime.http_face import make_app
-from mnemic.runtime.mcp_face import make_server
-from mnemic.runtime.mcp_http import McpHttp
-from mnemic.runtime.mcp_stream import McpStream
-from mnemic.runtime.meeting import PROTOCOL
-from mnemic.runtime.tcp_face import Tcp
+from mnemic.runtime.minds.run_dir import PROTOCOL
+from mnemic.runtime.serve.http.http_server import Faces
+from mnemic.runtime.serve.http.routes import make_app
+from mnemic.runtime.serve.http.tcp import Tcp
+from mnemic.runtime.serve.mcp.http import McpHttp
+from mnemic.runtime.serve.mcp.stream import McpStream
+from mnemic.runtime.serve.mcp.tools import make_server
 
 BOUND_S = 60.0
 
@@ -42,7 +43,7 @@ class OpenMinds:
     def use(self, name: str, create: bool) -> Iterator[Mind]:
         with self._opening:
             if name not in self._minds:
-                self._minds[name] = Mind.open(self._home, name, create=create)
+                self._minds[name] = open_here(self._home, name, create=create)
         yield self._minds[name]
 
     def close(self) -> None:

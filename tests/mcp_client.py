@@ -18,7 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from mcp.types import InitializeResult, ListToolsResult, jsonrpc_message_adapter
 
-from mnemic.runtime.meeting import PROTOCOL
+from mnemic.runtime.minds.run_dir import PROTOCOL
 from tests.hosted import BOUND_S, Hosted
 
 

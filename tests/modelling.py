@@ -15,7 +15,7 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import TemplateProcessing
 
-from mnemic.algorithms.bert import BertConfig, expected_shapes
+from mnemic.algorithms.text.bert import BertConfig, expected_shapes
 
 __all__ = ["SMALL", "VOCABULARY", "Tensors", "config_json", "draw", "write_json", "write_model"]
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from mnemic.runtime.ray_local import LocalRay
-from mnemic.runtime.sealing import Seal
+from mnemic.runtime.engine.ray.local import LocalRay
+from mnemic.runtime.engine.ray.sealing import Seal
 
 
 class OpenSeal(msgspec.Struct, frozen=True):

@@ -14,11 +14,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mnemic.runtime.meeting import Card, Meeting, process_start
+from mnemic.runtime.minds.run_dir import Card, Meeting, process_start
 from tests.faces import BOUND_S, start, until
 from tests.hosted import HELLO
 
-_OTHER = "import mnemic.runtime.meeting as meeting; meeting.PROTOCOL = {}; from mnemic.cli import main; main()"
+_OTHER = (
+    "import mnemic.runtime.minds.run_dir as meeting; meeting.PROTOCOL = {}; from mnemic.cli.main import main; main()"
+)
 """A Mnemic of another protocol: what the processes say to each other is read from one place when they start."""
 
 

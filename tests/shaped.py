@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mnemic.actors.events import Event, Kind, Outcome, Role, to_bytes
-from mnemic.actors.features import Triple
-from mnemic.actors.shapes import Answer, BindPending, Bound, Shape, Shaped
+from mnemic.actors.protocol.events import Event, Kind, Outcome, Role, to_bytes
+from mnemic.actors.protocol.shape_messages import Answer, BindPending, Bound, Shape, Shaped
+from mnemic.actors.shape.features import Triple
 from tests.society import START_US, Society
 
 __all__ = ["AUTH", "MINUTE_US", "TESTS", "answers", "bind", "shape", "shaped", "work"]

@@ -14,24 +14,32 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.changes import Place
-from mnemic.actors.errors import ModelMissing
-from mnemic.actors.events import Event, Happening, Malformed, Record, to_bytes
-from mnemic.actors.messages import CaptureText, Embedded, EmbedPending, Recall, Recalled, Take, Taken, TextCaptured
-from mnemic.actors.ports import Extent, Ports, Scrubbed, Source, SpoolPart, Unreadable, Window
-from mnemic.actors.shapes import BindPending, Bound
+from mnemic.actors.protocol.changes import Place
+from mnemic.actors.protocol.errors import ModelMissing
+from mnemic.actors.protocol.events import Event, Happening, Malformed, Record, to_bytes
+from mnemic.actors.protocol.messages import (
+    CaptureText,
+    Embedded,
+    EmbedPending,
+    Recall,
+    Recalled,
+    Take,
+    Taken,
+    TextCaptured,
+)
+from mnemic.actors.protocol.ports import Extent, Ports, Scrubbed, Source, SpoolPart, Unreadable, Window
+from mnemic.actors.protocol.shape_messages import BindPending, Bound
 from mnemic.runtime.clock import ManualClock
-from mnemic.runtime.embedded import EmbeddedEngine
-from mnemic.runtime.homes import make_mind, open_mind
-from mnemic.runtime.keys import Keys
-from mnemic.runtime.plugins import BUILT_IN
-from mnemic.runtime.projects import locate
-from mnemic.runtime.reader import open_reader
-from mnemic.runtime.settings import Settings
-from mnemic.runtime.silence import silenced
-from mnemic.runtime.store import Store
-from mnemic.runtime.supervision import Policy
-from mnemic.runtime.supervisor import ActorSpec, Supervisor
+from mnemic.runtime.engine.actor_health import Policy
+from mnemic.runtime.engine.embedded import EmbeddedEngine
+from mnemic.runtime.engine.plugins import BUILT_IN
+from mnemic.runtime.engine.settings import Settings
+from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
+from mnemic.runtime.keys.keys import Keys
+from mnemic.runtime.minds.homes import make_mind, open_mind
+from mnemic.runtime.minds.projects import locate, silenced
+from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.store import Store
 
 BOUND_S = 30.0
 START_US = 1_760_000_000_000_000

@@ -8,15 +8,15 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.paths import ROOT
+
 FOLDERS = ["actors", "algorithms", "hd", "hooks", "mnemic", "runtime"]
 CLOCK = "runtime/clock.py"
-KEYS = "runtime/keys.py"
-ALONE = "runtime/python_hook.py"
+KEYS = "runtime/keys/keys.py"
+ALONE = "runtime/capture/python_hook.py"
 """Runs where there is nothing of Mnemic that could hand it time or chance."""
 
 CLOCKS = {

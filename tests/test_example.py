@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 
-from mnemic.algorithms.stopwords import STOP_WORDS
+from mnemic.algorithms.text.stopwords import STOP_WORDS
+from tests.paths import ROOT
 
-EXAMPLE = Path(__file__).parents[1] / "mnemic" / "example"
+EXAMPLE = ROOT / "mnemic" / "example"
 FILES = sorted(EXAMPLE.rglob("*.jsonl"))
 QUESTIONS: list[dict[str, Any]] = json.loads((EXAMPLE / "questions.json").read_text("utf-8"))
 LIMIT_BYTES = 250_000

@@ -12,19 +12,26 @@ from typing import NamedTuple
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.paths import ROOT
 
 RANKS = {"_native": 0, "hd": 1, "algorithms": 1, "actors": 2, "runtime": 3, "hooks": 4, "bench": 4, "": 5}
 """A module imports its own folder and what stands lower; the root of the package, ``""``, stands above everything."""
 
+ROOMS = [
+    *("version", "clock", "logs", "files", "keys", "store", "spool", "minds", "capture", "secrets", "models"),
+    *("transfer", "engine", "client", "api", "serve", "doctor"),
+]
+"""The rooms of `runtime`, and its few modules outside one: each imports only itself and what stands before it here."""
+
 FOLDERS = sorted(RANKS.keys() - {"", "_native"})
 HEAVY = {"torch", "torchhd", "ray", "leidenalg", "networkx", "mcp", "prometheus_client", "re2", "uvicorn"}
 TOGETHER = {
-    "mcp": {f"runtime/mcp_{part}.py" for part in ("face", "http", "stream", "tools")},
-    "torch": {"algorithms/torch_bert.py", "hd/torch_algebra.py"},
+    "mcp": {f"runtime/serve/mcp/{part}.py" for part in ("http", "stream", "tool_schemas", "tools")},
+    "torch": {"algorithms/text/torch_bert.py", "hd/torch_algebra.py"},
 }
 """Modules that share a heavy package: those of MCP are never loaded without each other, and each of torch's two is
 loaded only where it is asked for by name, from a folder that the other one's may not import."""
+MOST_MODULES = 16
 PURE = {"hd", "algorithms"}
 IO_MODULES = {
     *(
@@ -126,17 +133,93 @@ def modules() -> Iterator[tuple[str, Path]]:
             yield folder, path
 
 
-MODULES = [pytest.param(folder, path, id=str(path.relative_to(ROOT))) for folder, path in modules()]
+def dotted(folder: str, path: Path) -> str:
+    """The name that a module is imported by."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    names = [name for name in parts if name != "__init__"]
+    return ".".join(names if names[0] == "mnemic" else ["mnemic", *names])
 
 
-@pytest.mark.parametrize(("folder", "path"), MODULES)
-def test_a_module_imports_only_what_stands_below_it(folder: str, path: Path) -> None:
-    assert misplaced(path.read_text("utf-8"), folder) == []
+def imported_modules() -> dict[str, set[str]]:
+    """Every module with the modules of the product that it imports, wherever in it."""
+    sources = {dotted(folder, path): path.read_text("utf-8") for folder, path in modules()}
+    graph: dict[str, set[str]] = {name: set() for name in sources}
+    for name, source in sources.items():
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Import):
+                found = {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                below = {alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+                found = {full if full in sources else node.module for full in below.values()}
+            else:
+                continue
+            graph[name] |= found & sources.keys() - {name}
+    return graph
 
 
-@pytest.mark.parametrize("path", [param.values[1] for param in MODULES if param.values[0] in PURE], ids=str)
-def test_pure_folders_reach_nothing_outside(path: Path) -> None:
-    assert impure(path.read_text("utf-8")) == []
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """The modules that import each other in circles: what is left once all others are taken away."""
+    left = {name: set(targets) for name, targets in graph.items()}
+    while True:
+        free = {name for name, targets in left.items() if not targets & left.keys()}
+        imported = set().union(*left.values()) if left else set()
+        free |= left.keys() - imported
+        if not free:
+            return [sorted(left)] if left else []
+        for name in free:
+            del left[name]
+
+
+def out_of_order(graph: dict[str, set[str]]) -> list[str]:
+    """What a room of `runtime` imports from a room above it."""
+    room = {name: name.split(".")[2] for name in graph if name.startswith("mnemic.runtime.")}
+    return [
+        f"{name} imports {target}"
+        for name, targets in graph.items()
+        for target in targets
+        if name in room and target in room and ROOMS.index(room[target]) > ROOMS.index(room[name])
+    ]
+
+
+def test_a_module_imports_only_what_stands_below_it() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for folder, path in modules()
+        for line in misplaced(path.read_text("utf-8"), folder)
+    ]
+    assert found == []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert circles(imported_modules()) == []
+
+
+def test_the_rooms_of_the_runtime_keep_their_order_and_the_design_names_it() -> None:
+    assert out_of_order(imported_modules()) == []
+    assert " ← ".join(ROOMS) in (ROOT / "docs" / "design.md").read_text("utf-8").replace("\n", " ")
+
+
+def test_no_folder_holds_more_than_sixteen_modules() -> None:
+    held: dict[Path, int] = defaultdict(int)
+    for _, path in modules():
+        held[path.parent.relative_to(ROOT)] += path.name != "__init__.py"
+    assert {str(folder): number for folder, number in held.items() if number > MOST_MODULES} == {}
+
+
+def test_pure_folders_reach_nothing_outside() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for folder, path in modules()
+        if folder in PURE
+        for line in impure(path.read_text("utf-8"))
+    ]
+    assert found == []
+
+
+def test_a_planted_circle_and_a_planted_upward_import_are_found() -> None:
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
+    upward = {"mnemic.runtime.store.x": {"mnemic.runtime.api.y"}, "mnemic.runtime.api.y": set()}
+    assert out_of_order(upward) == ["mnemic.runtime.store.x imports mnemic.runtime.api.y"]
 
 
 def test_a_heavy_package_is_imported_by_one_module_only() -> None:
@@ -150,7 +233,7 @@ def test_a_heavy_package_is_imported_by_one_module_only() -> None:
     assert several == TOGETHER
 
 
-@pytest.mark.parametrize("module", ["mnemic", "mnemic.cli"])
+@pytest.mark.parametrize("module", ["mnemic", "mnemic.cli.main"])
 def test_importing_the_package_loads_nothing_heavy(module: str) -> None:
     code = f"import sys, {module}; print(*set({sorted(HEAVY)}).intersection(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
@@ -160,16 +243,16 @@ def test_importing_the_package_loads_nothing_heavy(module: str) -> None:
 @pytest.mark.parametrize(
     ("folder", "source"),
     [
-        ("algorithms", "from mnemic.actors.events import Event"),
+        ("algorithms", "from mnemic.actors.protocol.events import Event"),
         ("algorithms", "import mnemic.hd.algebra"),
         ("hd", "from mnemic import algorithms"),
         ("actors", "def f():\n    from mnemic.runtime import clock"),
-        ("runtime", "import mnemic.hooks.claude_code as host"),
-        ("runtime", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from mnemic.cli import main"),
+        ("runtime", "import mnemic.hooks.hosts.claude_code.transcript as host"),
+        ("runtime", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from mnemic.cli.main import main"),
         ("hooks", "from mnemic.bench import recall"),
         ("bench", "from mnemic import open"),
         ("hooks", "import mnemic"),
-        ("actors", "import importlib\nimportlib.import_module('mnemic.runtime.store')"),
+        ("actors", "import importlib\nimportlib.import_module('mnemic.runtime.store.store')"),
         ("actors", "from .events import Event"),
         ("actors", "from . import events"),
         ("", "import runtime"),
@@ -186,7 +269,7 @@ def test_a_planted_import_against_the_direction_is_found(folder: str, source: st
     ("folder", "source"),
     [
         ("algorithms", "import mnemic._native as _native"),
-        ("actors", "from mnemic.actors.events import Event\nfrom mnemic.hd import algebra"),
+        ("actors", "from mnemic.actors.protocol.events import Event\nfrom mnemic.hd import algebra"),
         ("hooks", "from mnemic.runtime import clock\nfrom mnemic.actors import events"),
         ("", "from mnemic.hooks import claude_code\nfrom mnemic import cli"),
         ("runtime", "import benchmark_of_others, hdfs"),

@@ -22,14 +22,14 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.errors import MnemicError
-from mnemic.actors.messages import CaptureText, GetMemories, Memories, Recall, TextCaptured
-from mnemic.bench.homes import PLACE, STILL
-from mnemic.bench.processes import family, kill, served, until
-from mnemic.runtime.meeting import Card
-from mnemic.runtime.ray_local import sweep
-from mnemic.runtime.unix_http import call
-from mnemic.runtime.wire import decode, encode, path_of
+from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.protocol.messages import CaptureText, GetMemories, Memories, Recall, TextCaptured
+from mnemic.bench.harness.homes import PLACE, STILL
+from mnemic.bench.harness.processes import family, kill, served, until
+from mnemic.runtime.client.unix_http import call
+from mnemic.runtime.client.wire import decode, encode, path_of
+from mnemic.runtime.engine.ray.local import sweep
+from mnemic.runtime.minds.run_dir import Card
 
 UNIT_BYTES = 10
 LARGE_BYTES = 5 << 20

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.paths import ROOT
+
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 NOT_COPIED = shutil.ignore_patterns(".*", "build", "dist", "target", "*.egg-info", "*.so", "__pycache__")
 NO_CARGO = "mnemic: cargo was not found: no native code, NumPy does its work, slower."
@@ -52,20 +53,21 @@ def path_without_cargo(folder: Path) -> str:
     return str(folder)
 
 
-def test_every_folder_of_code_is_a_listed_package_and_flat() -> None:
-    folders = {path.parent.relative_to(ROOT) for path in ROOT.glob("*/__init__.py")}
+def test_every_folder_of_code_is_a_listed_package() -> None:
     setuptools = PROJECT["tool"]["setuptools"]
-    assert {Path(folder) for folder in setuptools["package-dir"].values()} == folders
-    assert set(setuptools["packages"]) == setuptools["package-dir"].keys()
-    for folder in folders:
-        assert not list((ROOT / folder).glob("*/*.py"))
+    folders = {Path(folder) for folder in setuptools["package-dir"].values()}
+    assert folders == {path.parent.relative_to(ROOT) for path in ROOT.glob("*/__init__.py")}
+    rooms = {path.parent for folder in folders for path in (ROOT / folder).rglob("*.py")}
+    names = [".".join(room.relative_to(ROOT).parts) for room in rooms]
+    assert {name if name.startswith("mnemic") else f"mnemic.{name}" for name in names} == set(setuptools["packages"])
+    assert [room for room in rooms if not (room / "__init__.py").exists()] == []
 
 
 def test_the_installed_distribution_is_this_version_and_brings_the_command() -> None:
     distribution = importlib.metadata.distribution("mnemic")
     assert distribution.version == PROJECT["project"]["version"]
     commands = {entry.name: entry.value for entry in distribution.entry_points if entry.group == "console_scripts"}
-    assert commands == {"mnemic": "mnemic.cli:main"}
+    assert commands == {"mnemic": "mnemic.cli.main:main"}
 
 
 def test_the_rust_workspace_has_the_version_of_the_package() -> None:
@@ -104,7 +106,8 @@ def test_without_cargo_the_build_says_so_in_one_line_and_goes_on(checkout: Path,
     assert wheel.name.endswith("-py3-none-any.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
     assert not [name for name in names if name.endswith(".so")]
-    assert {"mnemic/py.typed", "mnemic/_native.pyi", "mnemic/actors/events.py", "mnemic/algorithms/scan.py"} <= names
+    modules = {"mnemic/actors/protocol/events.py", "mnemic/algorithms/retrieval/scan.py"}
+    assert {"mnemic/py.typed", "mnemic/_native.pyi", *modules} <= names
     examples = {f"mnemic/example/{path.name}" for path in (ROOT / "mnemic" / "example").glob("*") if path.is_file()}
     assert examples <= names
     assert {name.split("/")[0] for name in names} == {"mnemic", f"mnemic-{PROJECT['project']['version']}.dist-info"}

@@ -18,11 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mnemic
-from mnemic.actors.events import to_bytes
+from mnemic.actors.protocol.events import to_bytes
 from mnemic.errors import InvalidValue, UnknownScope
-from mnemic.mind import Mind
+from mnemic.runtime.api.mind import Mind
+from mnemic.runtime.api.views import parse_id
 from mnemic.runtime.clock import ManualClock
-from mnemic.runtime.views import parse_id
 from tests.faces import EXAMPLE, Outcome, finish, run, start, turn, until
 from tests.serving import end
 

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mnemic.actors.changes import EncoderName
 from mnemic.actors.embedder import EmbedderActor
-from mnemic.actors.errors import ActorFailed, DeviceExhausted, ModelMissing, NotEmbeddable, StoreBusy
-from mnemic.actors.messages import (
+from mnemic.actors.protocol.changes import EncoderName
+from mnemic.actors.protocol.errors import ActorFailed, DeviceExhausted, ModelMissing, NotEmbeddable, StoreBusy
+from mnemic.actors.protocol.messages import (
     Apply,
     Committed,
     Count,
@@ -27,9 +27,9 @@ from mnemic.actors.messages import (
     Rebuild,
     Recover,
 )
-from mnemic.actors.ports import Window
-from mnemic.runtime.store import Store
-from mnemic.runtime.supervision import Policy
+from mnemic.actors.protocol.ports import Window
+from mnemic.runtime.engine.actor_health import Policy
+from mnemic.runtime.store.store import Store
 from tests.runtime.building import apply, id_of, memory
 from tests.society import BOUND_S, BagEncoder, Society, turns
 

@@ -18,7 +18,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-REPOSITORY = Path(__file__).parents[2]
+from tests.paths import ROOT
+
+REPOSITORY = ROOT
 PORT = 19090
 TIMEOUT_S = 180.0
 COMMAND = Path(sys.executable).parent / "mnemic"

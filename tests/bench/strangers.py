@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.capture import new_id
-from mnemic.actors.changes import AddMemory, Place, RecordRecall
-from mnemic.actors.consolidator import ConsolidatorActor
-from mnemic.actors.contract import Setting
-from mnemic.actors.errors import MnemicError
-from mnemic.actors.messages import Applied, Apply, NightReport, Preempt, Sleep
-from mnemic.actors.ports import Ports
+from mnemic.actors.capture.capture import new_id
+from mnemic.actors.protocol.changes import AddMemory, Place, RecordRecall
+from mnemic.actors.protocol.contract import Setting
+from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.protocol.messages import Applied, Apply, NightReport, Preempt, Sleep
+from mnemic.actors.protocol.ports import Ports
+from mnemic.actors.sleep.consolidator import ConsolidatorActor
 
 
 class Again(msgspec.Struct, frozen=True):

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from mnemic.bench.__main__ import BENCHES, _line
-from mnemic.bench.locomo import METRICS
+from mnemic.bench.quality.locomo import METRICS
+from tests.paths import ROOT
 
 
 def bench(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -67,7 +68,7 @@ def test_a_row_says_why_something_was_left_out() -> None:
 
 
 def test_every_bench_is_documented() -> None:
-    documented = (Path(__file__).parents[2] / "docs" / "benches.md").read_text("utf-8")
+    documented = (ROOT / "docs" / "benches.md").read_text("utf-8")
     assert all(f"\n| `{name}` | " in documented for name in BENCHES)
 
 

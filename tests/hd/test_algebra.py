@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from mnemic.hd import algebra as module
-from mnemic.hd import bits
+from mnemic.hd import batches, bits
 from mnemic.hd.algebra import BACKENDS, Algebra, PackedAlgebra, algebra_named, best
-from tests.hd.algebra_contract import AlgebraContract
+from tests.contract.algebra_contract import AlgebraContract
 from tests.hd.drawing import random
 
 NO_TORCH = "torch is not installed; install mnemic[torch] for this test"
@@ -97,7 +97,7 @@ def test_queries_that_are_cleaned_up_some_at_a_time_find_the_same(monkeypatch: p
     items, queries = random(1, 60, 2), random(2, 25, 2)
     expected = best().cleanup(items, queries, 7)
     for pairs in (1, 60, 250):
-        monkeypatch.setattr(module, "_KEYS", pairs)
+        monkeypatch.setattr(batches, "_KEYS", pairs)
         assert all(np.array_equal(a, b) for a, b in zip(expected, best().cleanup(items, queries, 7), strict=True))
 
 

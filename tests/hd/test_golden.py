@@ -12,7 +12,6 @@ import os
 import subprocess
 import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,8 +23,9 @@ from mnemic.hd.encoders import Encoders
 from mnemic.hd.records import Pair
 from mnemic.hd.space import VERSION
 from tests.hd.spaces import space
+from tests.paths import ROOT
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "hypervectors.json"
+GOLDEN = ROOT / "tests" / "golden" / "hypervectors.json"
 FILLERS = {
     "who": ["ada lovelace", "\u00e9\u4e2d\U0001f600", "\ud800"],
     "file": ["docs/README.md"],
@@ -76,7 +76,7 @@ def test_hypervectors_are_the_same_in_another_process(hash_seed: str) -> None:
         capture_output=True,
         check=True,
         timeout=60,
-        cwd=Path(__file__).parents[2],
+        cwd=ROOT,
         env={**os.environ, "PYTHONHASHSEED": hash_seed},
     )
     assert json.loads(done.stdout) == json.loads(GOLDEN.read_bytes())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,8 +15,9 @@ from mnemic.hd.algebra import algebra_named, best
 from mnemic.hd.encoders import Encoders, canonical
 from mnemic.hd.projection import Projection, quantise
 from tests.hd.spaces import NOISE, similarity, space
+from tests.paths import ROOT
 
-MINILM = Path(__file__).parents[1] / "golden" / "minilm.json"
+MINILM = ROOT / "tests" / "golden" / "minilm.json"
 ENCODERS = Encoders(space(384))
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.events import Event, Malformed, to_text
+from mnemic.actors.protocol.events import Event, Malformed, to_text
 from mnemic.hooks import open_transcript
+from tests.paths import FIXTURES
 
 Write = Callable[..., str]
 
@@ -31,7 +32,7 @@ def write(tmp_path: Path) -> Write:
 @pytest.fixture
 def transcripts() -> Path:
     """The folder of real transcripts."""
-    return Path(__file__).parent.parent / "fixtures" / "transcripts"
+    return FIXTURES / "transcripts"
 
 
 @pytest.fixture

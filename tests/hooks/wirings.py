@@ -7,14 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from mnemic.hooks.commands import Wiring, wiring_for
-from mnemic.hooks.hosts import HOSTS
-from mnemic.hooks.wiring import Change, apply, plan_install, plan_uninstall
-from mnemic.hooks.wiring_host import Host
-from mnemic.hooks.wiring_record import Record
+from mnemic.hooks.wire.commands import Wiring, wiring_for
+from mnemic.hooks.wire.host import Host
+from mnemic.hooks.wire.hosts import HOSTS
+from mnemic.hooks.wire.record import Record
+from mnemic.hooks.wire.wiring import Change, apply, plan_install, plan_uninstall
 from mnemic.runtime.clock import ManualClock
+from tests.paths import FIXTURES
 
-FIXTURES = Path(__file__).parents[1] / "fixtures" / "wiring"
+FIXTURES = FIXTURES / "wiring"
 CASES = sorted((host.name, case.name) for host in FIXTURES.iterdir() for case in host.iterdir() if case.is_dir()) + [
     (name, "nothing") for name in HOSTS
 ]

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import threading
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from tests.paths import ROOT
+
 native = pytest.importorskip("mnemic._native", reason="the native extension is not built")
 
-STUB = Path(__file__).parents[2] / "mnemic" / "_native.pyi"
+STUB = ROOT / "mnemic" / "_native.pyi"
 
 
 def test_the_stub_lists_exactly_what_is_there() -> None:

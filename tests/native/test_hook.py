@@ -1,6 +1,6 @@
 """The executable that assistants run: it is there, small, alone and of this version; and the format's page is true.
 
-What it does is in `tests/runtime/test_both_hooks.py`, where the hook in Python does the same.
+What it does is in `tests/contract/test_hooks.py`, where the hook in Python does the same.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-ROOT = Path(__file__).parents[2]
+from tests.paths import FIXTURES, ROOT
+
 EXECUTABLE = Path(sys.executable).with_name("mnemic-hook")
 PAGE = (ROOT / "docs" / "spool.md").read_text("utf-8")
-VECTOR: dict[str, Any] = json.loads((ROOT / "tests" / "fixtures" / "spool" / "vector-1.json").read_bytes())
+VECTOR: dict[str, Any] = json.loads((FIXTURES / "spool" / "vector-1.json").read_bytes())
 FILE = bytes.fromhex(VECTOR["file"])
 
 needs_executable = pytest.mark.skipif(not EXECUTABLE.exists(), reason=f"{EXECUTABLE} is not built")
@@ -55,7 +56,7 @@ def test_it_is_small_and_brings_no_interpreter() -> None:
 @needs_executable
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc here, where memory is counted")
 def test_an_event_of_a_megabyte_takes_little_memory(tmp_path: Path) -> None:
-    bench = pytest.importorskip("mnemic.bench.hook_bench")
+    bench = pytest.importorskip("mnemic.bench.speed.hook_bench")
     card = {"version": 1, "public": VECTOR["public"], "names": VECTOR["names"]}
     mind = tmp_path / "minds" / "default"
     mind.mkdir(parents=True)

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.changes import (
+from mnemic.actors.protocol.changes import (
     AddCodes,
     AddEncoder,
     AddMemory,
@@ -26,14 +26,14 @@ from mnemic.actors.changes import (
     Meaning,
     Place,
 )
-from mnemic.actors.errors import MnemicError
-from mnemic.actors.messages import Applied
-from mnemic.runtime.keys import Keys
-from mnemic.runtime.reader import Reader, StoreSnapshot, open_reader
-from mnemic.runtime.schema import connect
-from mnemic.runtime.store import Store
+from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.protocol.messages import Applied
+from mnemic.runtime.keys.keys import Keys
+from mnemic.runtime.store.read.reader import Reader, StoreSnapshot, open_reader
+from mnemic.runtime.store.schema import connect
+from mnemic.runtime.store.store import Store
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 KEYS = Keys(bytes(range(32)))
 NAMED = Place(path="work/shelf", project=None, found="named")
 ENCODER = EncoderName(implementation="test-float32", model="0" * 64)

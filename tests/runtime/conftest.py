@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.runtime.store import Store
+from mnemic.runtime.store.store import Store
 from tests.runtime.building import KEYS
 
 

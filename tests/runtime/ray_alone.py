@@ -19,16 +19,16 @@ import msgspec
 import psutil
 
 import mnemic
-from mnemic.actors.contract import Context
-from mnemic.actors.errors import InvalidValue, KeyMissing, MindMissing, MnemicError
+from mnemic.actors.protocol.contract import Context
+from mnemic.actors.protocol.errors import InvalidValue, KeyMissing, MindMissing, MnemicError
 from mnemic.runtime.clock import ManualClock
-from mnemic.runtime.engine import Placement, RemoteFailure
-from mnemic.runtime.ray_engine import RayEngine
-from mnemic.runtime.ray_local import LocalRay, connect
-from mnemic.runtime.sealing import Seal
+from mnemic.runtime.engine.engine import Placement, RemoteFailure
+from mnemic.runtime.engine.ray.engine import RayEngine
+from mnemic.runtime.engine.ray.local import LocalRay, connect
+from mnemic.runtime.engine.ray.sealing import Seal
+from tests.contract.engine_contract import BOUND_S, Echo, ProbeActor, Raise, Say, Watch, letter
 from tests.ray_fixture import OpenSeal
-from tests.runtime.engine_contract import BOUND_S, Echo, ProbeActor, Raise, Say, Watch, letter
-from tests.runtime.test_ray_engine import Die, MortalActor, Pid
+from tests.runtime.engine.ray.test_engine import Die, MortalActor, Pid
 
 MARK = b"the tea is in the blue tin of Ada"
 CONTROL = b"nothing of this is a memory"

@@ -17,9 +17,9 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
-from mnemic.actors.events import Record
-from mnemic.actors.ports import SpoolPart, Unreadable
-from mnemic.runtime.spool import Spool
+from mnemic.actors.protocol.events import Record
+from mnemic.actors.protocol.ports import SpoolPart, Unreadable
+from mnemic.runtime.spool.spool import Spool
 from tests.runtime.building import KEYS
 
 PRIVATE = KEYS.spool

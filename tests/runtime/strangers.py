@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from mnemic.actors.consolidator import ConsolidatorActor
-from mnemic.actors.contract import Setting
-from mnemic.actors.errors import DamagedStore, InvalidValue
-from mnemic.actors.messages import Committed, Count, Preempt, Sleep
-from mnemic.actors.ports import Ports
-from mnemic.actors.retriever import RetrieverActor
+from mnemic.actors.protocol.contract import Setting
+from mnemic.actors.protocol.errors import DamagedStore, InvalidValue
+from mnemic.actors.protocol.messages import Committed, Count, Preempt, Sleep
+from mnemic.actors.protocol.ports import Ports
+from mnemic.actors.recall.retriever import RetrieverActor
+from mnemic.actors.sleep.consolidator import ConsolidatorActor
 
 NO_CLASS = 3
 

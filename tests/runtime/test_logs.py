@@ -16,13 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.contract import CONTRACT, Context, Setting
-from mnemic.actors.errors import MnemicError, StoreBusy
+from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
+from mnemic.actors.protocol.errors import MnemicError, StoreBusy
 from mnemic.runtime.clock import ManualClock
-from mnemic.runtime.embedded import EmbeddedEngine
+from mnemic.runtime.engine.actor_health import Policy
+from mnemic.runtime.engine.embedded import EmbeddedEngine
+from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
 from mnemic.runtime.logs import FIELDS, JsonLines, log_to
-from mnemic.runtime.supervision import Policy
-from mnemic.runtime.supervisor import ActorSpec, Supervisor
 from tests.runtime.building import child, finish
 from tests.society import Society
 

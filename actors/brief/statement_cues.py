@@ -1,0 +1,114 @@
+"""Cues: what in a text tells, without any model, that it states something standing, asks, or leaves something open.
+
+Rules a reader can check, in English, and made to be right rather than complete: what they miss is still found by
+recall, and what they take wrongly would be told to every session. Above stands `mnemic.actors.brief.compose`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+__all__ = ["LONGEST", "WORDS", "asks", "left_open", "standing"]
+
+LONGEST = 4000
+"""Characters; what is longer is mostly pasted, and what it says in passing is no wish of who pasted it."""
+
+WORDS = (
+    *("always", "never", "ever", "prefer", "preference", "decided", "decision", "agreed", "remember", "henceforth"),
+    *("rule", "convention", "policy", "standard", "default", "stop"),
+    *("from now on", "going forward", "in future", "in the future", "for the future", "down as"),
+)
+"""Words and phrases of which every standing statement holds one: by these the word index finds all there may be."""
+
+_CLAUSE = r"(?:^|[:;–—-]\s+)(?:(?:please|and|also|ok(?:ay)?|yes|no|so|then),?\s+)*"
+_STANDING = re.compile(
+    rf"""
+      {_CLAUSE}(?:always|never)\s+(?!mind\b|again\b|heard\b|said\b|saw\b|seen\b|knew\b|got\b|had\b|was\b|were\b|did\b
+        |been\b|thought\b|happened\b|\w+ed\b)[a-z]
+    | {_CLAUSE}(?:do\s+not|don['’]t)\s+ever\b
+    | \byou\s+(?:should|must|are\s+to|need\s+to)\s+(?:always|never)\b
+    | \b(?:I|we)\s+(?:always|never)\s+(?:want|use|write|run|ship|deploy|commit|push|merge|release|keep|put|test)\b
+    | \b(?:I|we)\s+(?:\w+ly\s+)?prefer\b
+    | {_CLAUSE}prefer\s
+    | \b(?:my|our)\s+preference\s+is\b
+    | \bfrom\s+now\s+on\b | \bgoing\s+forward\b | \bhenceforth\b
+    | {_CLAUSE}(?:in|for)\s+(?:the\s+)?future[,:]
+    | {_CLAUSE}remember\s*(?:that\s|this\b|:)
+    | {_CLAUSE}(?:decision|decided|agreed|(?:house\s+|new\s+)?rule)\s*:
+    | \bhouse\s+rules?\b(?!\s*\.md)(?=.*:)
+    | \b(?:I|we)(?:\s+have|['’]ve)?(?:\s+(?:now|just|already|finally))?
+      \s+(?:decided|agreed)\s+(?:that|to|on|against|not)\b
+    | {_CLAUSE}we(?:\s+have|['’]ve)?(?:\s+(?:now|just|already|finally))?\s+(?:decided|agreed)\s*[:,]
+    | {_CLAUSE}(?:put|write|note|record)\s+(?:it|them|that|this)\s+down\s+as\b
+    | \b(?:our|my|the)\s+(?:house\s+|team\s+)?(?:convention|policy|rule|standard|default)(?:\s+here)?\s+is\b
+    | {_CLAUSE}stop\s+(?:using|adding|writing|putting|calling)\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_UNSURE = re.compile(
+    r"\s*(?:(?:but|and|so|or|well)[ ,]+)*(?:if|suppose|imagine|what|why|how|when|maybe|perhaps|should|shall|did|do|does"
+    r"|would|could|can|is|are|was|were)\s(?!not ever)",
+    re.IGNORECASE,
+)
+_OPEN = re.compile(
+    r"""
+      \b(?:to-?do|fixme|tbd)s?\b
+    | \bloose\s+ends?\b | \bopen\s+(?:points?|questions?|issues?|ends?)\b
+    | \bstill\s+(?:to|open|missing|failing|fails?|needs?|has\s+to|have\s+to|unclear)\b
+    | \b(?:left|remains?)\s+(?:to\s+\w+|open|undone|for\b)
+    | \bremaining\s+(?:steps?|work|tasks?|items?|is|are)\b
+    | \bnext\s+(?:steps?|up|time)\b | ^next\s*:
+    | \bnot\s+(?:done|finished|started)\s+yet\b | \bnot\s+yet\s+(?:done|\w+ed)\b
+    | \bfollow-?ups?\b | \bremind\s+me\b | \bpick\s+(?:this|it|that)\s+up\b
+    | \b(?:please|let['’]s|I['’]ll|we['’]ll|I\s+will|we\s+will)\b.*\b(?:tomorrow|next\s+week|later\s+on)\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_ENDS = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|\n+")
+_QUOTED = re.compile(r"^(?:```|~~~).*?(?:^(?:```|~~~)[^\n]*$|\Z)|^\s*>[^\n]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+
+
+def standing(text: str) -> int | None:
+    """Where a text starts to state a decision, a preference or a rule that is to hold; ``None`` where it does not.
+
+    A question states none, and neither does what is quoted (code, lines that start with ``>``), nor any text longer
+    than `LONGEST`.
+    """
+    if len(text) > LONGEST:
+        return None
+    for start, sentence in _sentences(text):
+        if (
+            not sentence.rstrip("\"'”’)]* ").endswith("?")
+            and _STANDING.search(sentence)
+            and not _UNSURE.match(sentence)
+        ):
+            return start
+    return None
+
+
+def asks(text: str) -> str | None:
+    """The question that a text ends with, if it does."""
+    last = ""
+    for _, sentence in _sentences(text):
+        last = sentence
+    return last if last.rstrip("\"'”’)]*_ ").endswith("?") else None
+
+
+def left_open(text: str, limit: int) -> list[str]:
+    """The last sentences of a text, at most so many, that say that something is still to be done; in their order."""
+    found = [sentence for _, sentence in _sentences(text) if _OPEN.search(sentence)]
+    return found[-limit:] if limit else []
+
+
+def _sentences(text: str) -> Iterator[tuple[int, str]]:
+    """The sentences of a text and where each starts; what is quoted in it is blank."""
+    plain = _QUOTED.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    start = 0
+    for end in [*_ENDS.finditer(plain), None]:
+        stop = len(plain) if end is None else end.start()
+        sentence = plain[start:stop]
+        stripped = sentence.strip().lstrip("-*•# ")
+        if stripped:
+            yield start + sentence.index(stripped), stripped
+        start = stop if end is None else end.end()

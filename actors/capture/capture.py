@@ -1,0 +1,227 @@
+"""The Capture actor: turns what happened into memories, each once, by the identity rule.
+
+It takes in transcripts (`mnemic.actors.capture.transcripts`), what the hooks of assistants kept
+(`mnemic.actors.capture.drain`) and single texts, and takes back what is to be forgotten
+(`mnemic.actors.capture.forget`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import msgspec
+
+from mnemic.actors.capture.capture_filter import SETTINGS as LEFT_OUT
+from mnemic.actors.capture.capture_filter import LeavingOut
+from mnemic.actors.capture.drain import Draining
+from mnemic.actors.capture.forget import forget, sweep
+from mnemic.actors.capture.identity import identity_of, new_id
+from mnemic.actors.capture.prepare import Keeping, keep
+from mnemic.actors.capture.rescope import rescope
+from mnemic.actors.capture.transcript_queue import Queueing
+from mnemic.actors.capture.transcripts import Transcribing
+from mnemic.actors.protocol.ambient_messages import (
+    Drained,
+    DrainSpool,
+    Queued,
+    QueueTranscripts,
+    ReadAgain,
+    Reread,
+    Waiting,
+    WaitingCounts,
+)
+from mnemic.actors.protocol.changes import Change, RecordBackup, Supersede, named_once
+from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
+from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.protocol.events import KINDS, ROLES, Event
+from mnemic.actors.protocol.messages import (
+    CaptureText,
+    CopyNoted,
+    Forget,
+    Forgotten,
+    NoteCopy,
+    Recover,
+    Take,
+    Taken,
+    TextCaptured,
+)
+from mnemic.actors.protocol.ports import Ports
+from mnemic.actors.protocol.scope_messages import Rescope, Rescoped, Sweep, Swept
+from mnemic.actors.protocol.snapshot import Snapshots
+from mnemic.actors.protocol.validation_text import misfit
+
+__all__ = ["OWNER", "CaptureActor", "identity_of", "new_id"]
+
+OWNER = "direct"
+"""Who gives a text as its `CaptureText.assistant` where no assistant does, but the owner of the mind: that is always
+taken, unlike what an assistant hands over in a pause."""
+
+
+class CaptureActor:
+    """Takes in transcripts, what hooks kept and single texts, and takes back what is to be forgotten."""
+
+    contract: ClassVar[int] = CONTRACT
+    takes: ClassVar[tuple[type, ...]] = (
+        Take,
+        CaptureText,
+        Forget,
+        Recover,
+        DrainSpool,
+        QueueTranscripts,
+        Waiting,
+        ReadAgain,
+        Rescope,
+        Sweep,
+        NoteCopy,
+    )
+    settings: ClassVar[tuple[Setting, ...]] = (
+        Setting("capture.batch_events", 256, "events", "How many events of a transcript one transaction keeps.", 1),
+        Setting("capture.batch_bytes", 4 << 20, "bytes", "A transaction is closed once its texts are this long.", 1),
+        Setting("capture.scrub", True, "-", "Whether secrets are taken out of texts; what is private always is."),
+        Setting(
+            "capture.secret_rules",
+            "",
+            "file",
+            "Rules in gitleaks' format that find secrets beside Mnemic's own; empty is those alone.",
+        ),
+        Setting(
+            "capture.keep_originals",
+            False,
+            "-",
+            "Whether texts that secrets were taken out of are kept as they were too, where no recall looks.",
+        ),
+        Setting(
+            "capture.silence_s",
+            600.0,
+            "seconds",
+            "A session that says nothing for so long is over: its transcript is taken in.",
+            0.0,
+        ),
+        *LEFT_OUT,
+    )
+    pinned: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        keeping: Keeping,
+        leaving_out: LeavingOut,
+        transcribing: Transcribing,
+        queueing: Queueing,
+        draining: Draining,
+        snapshots: Snapshots,
+    ) -> None:
+        self._keeping = keeping
+        self._leaving_out = leaving_out
+        self._transcribing = transcribing
+        self._queueing = queueing
+        self._draining = draining
+        self._snapshots = snapshots
+
+    @classmethod
+    def make(cls, ports: Ports) -> Self:
+        """Take what reads transcripts and the spool, and what tells events apart."""
+        settings = ports.settings
+        batch = settings["capture.batch_events"], settings["capture.batch_bytes"]
+        keeping = Keeping(ports.locate, ports.identity, ports.scrub, originals=settings["capture.keep_originals"])
+        snapshots = Snapshots(ports.open_snapshots)
+        leaving_out = LeavingOut(snapshots, ports.pauses, ports.silenced, ports.admitted, settings)
+        transcribing = Transcribing(ports.open_transcript, keeping, leaving_out, snapshots, *batch)
+        queueing = Queueing(snapshots, ports.measure, transcribing, settings["capture.silence_s"])
+        draining = Draining(ports.open_spool, ports.read_record, keeping, leaving_out, queueing, snapshots, *batch)
+        return cls(keeping, leaving_out, transcribing, queueing, draining, snapshots)
+
+    def handle(
+        self, message: Any, context: Context
+    ) -> Taken | TextCaptured | Forgotten | Drained | Queued | WaitingCounts | Reread | Rescoped | CopyNoted | Swept:
+        """Take in a part of a transcript or of the spool, or one text; forget memories, or take that back.
+
+        Raises:
+            SourceUnreadable, AmbiguousFormat: nothing of this part was kept; earlier parts are.
+            StoreError: this part was not kept; earlier ones are.
+            NoSuchMemory, InvalidValue: nothing was changed.
+        """
+        self._keeping.begin()
+        self._leaving_out.begin()
+        match message:
+            case Forget() | Recover():
+                return forget(message, context)
+            case Sweep():
+                return sweep(message, self._snapshots, context)
+            case NoteCopy():
+                return _note_copy(message, context)
+            case CaptureText():
+                return self._capture_text(message, context)
+            case Rescope():
+                return rescope(message, context)
+            case DrainSpool():
+                return self._draining.drain(message, context)
+            case QueueTranscripts():
+                return self._queueing.queue(message, context)
+            case Waiting():
+                counts = self._queueing.waiting(context)
+                oldest_at, left_out = self._draining.oldest_at(counts.offsets), self._leaving_out.rules
+                return msgspec.structs.replace(counts, oldest_at=oldest_at, left_out=left_out)
+            case ReadAgain():
+                return self._draining.read_again(message, context)
+            case _:
+                return self._transcribing.take(message, context)
+
+    def close(self) -> None:
+        """Let go of the transcripts that are half read, and of the store."""
+        self._transcribing.close()
+        self._snapshots.close()
+
+    def _capture_text(self, message: CaptureText, context: Context) -> TextCaptured:
+        _check(message)
+        if message.assistant != OWNER:
+            folder = message.folder
+            works = () if folder is None else ((self._keeping.place_of_folder(folder), folder),)
+            self._leaving_out.refuse(((message.place, None), *works), context.clock.now_us())
+        event = Event(
+            assistant=message.assistant,
+            session=message.session,
+            kind=message.kind,
+            role=message.role,
+            text=message.text,
+            speaker=message.speaker,
+            said_at=context.now if message.said_at is None else message.said_at,
+        )
+        identity = self._keeping.identity(event, message.occurrence)
+        if message.supersedes is not None:  # who goes back to an earlier word says something new
+            identity = self._keeping.digest(b"supersedes", message.supersedes, identity)
+        changes: tuple[Change, ...] = self._keeping.changes(event, identity, message.place, context)
+        if not changes:
+            raise InvalidValue(name="text", value="", why="all of it is private", expected="something to keep")
+        if message.supersedes is not None:
+            changes = (*changes, Supersede(old=message.supersedes, new=new_id(context, identity)))
+        kept = keep(changes, named_once("text", context.trace, identity), context).kept[0]
+        return TextCaptured(
+            id=kept.id,
+            created=kept.created,
+            scope=kept.scope,
+            superseded_by=kept.superseded_by,
+            retired_at=kept.retired_at,
+            erased=kept.erased,
+        )
+
+
+def _note_copy(message: NoteCopy, context: Context) -> CopyNoted:
+    change = RecordBackup(path=message.path, what=message.what, size_bytes=message.size_bytes)
+    return CopyNoted(seq=keep((change,), named_once("copy", context.trace, message.path.encode()), context).seq)
+
+
+def _check(message: CaptureText) -> None:
+    if not message.text.strip():
+        raise InvalidValue(name="text", value="", why="there is nothing to keep", expected="some words")
+    for name, given, known in (("kind", message.kind, KINDS), ("role", message.role, ROLES)):
+        if given not in known:
+            raise InvalidValue(name=name, value=given, why="it is not known", expected=f"one of {', '.join(known)}")
+    if message.said_at is not None and not 0 <= abs(message.said_at) < 1 << 62:
+        raise InvalidValue(
+            name="said_at", value=message.said_at, why="no calendar holds it", expected="microseconds since 1970"
+        )
+    fields = msgspec.structs.asdict(message)
+    try:
+        msgspec.convert(fields, CaptureText)
+    except msgspec.ValidationError as error:
+        raise misfit(error, fields) from None

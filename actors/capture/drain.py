@@ -1,0 +1,372 @@
+"""Draining: from what hooks kept in the spool to memories, exactly once.
+
+What the Capture actor does for `DrainSpool` and `ReadAgain`. All that follows from a part of a spool file goes to the
+Store in one transaction with how far the file is taken in, under a key that follows from the file and the place:
+whoever is killed when, the part is taken in once. What cannot be understood is set aside, whole; the rest goes on.
+
+What is set aside: a record that cannot be understood, without what must not be kept even of such a one.
+
+Below `mnemic.actors.capture.drain`. A record lies aside for as long as nobody understands it, so secrets and what is
+private are taken out of it before, text by text where it is JSON: it can be read again later.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from mnemic.actors.brief.briefing_note import TOLD, known_part, told_by
+from mnemic.actors.capture.capture_filter import LeavingOut, marks, root_of
+from mnemic.actors.capture.prepare import Keeping, flaw, keep
+from mnemic.actors.capture.transcript_queue import Queueing
+from mnemic.actors.capture.transcripts import Counting
+from mnemic.actors.protocol.ambient_messages import Drained, DrainSpool, ReadAgain, Reread
+from mnemic.actors.protocol.changes import (
+    AdvanceSpool,
+    Change,
+    ForgetSpoolFile,
+    Place,
+    Readmit,
+    RecordCheck,
+    RecordGiven,
+    SetAside,
+    SilenceSession,
+    named_once,
+)
+from mnemic.actors.protocol.contract import Context
+from mnemic.actors.protocol.errors import ActorFailed, BadInput, MnemicError, UnreadableRecord
+from mnemic.actors.protocol.events import (
+    Check,
+    Event,
+    Happening,
+    Record,
+    Silence,
+    TranscriptAt,
+    printable,
+    to_bytes,
+    to_text,
+)
+from mnemic.actors.protocol.ports import RecordReader, Scrub, SpoolPart, SpoolPort, Unreadable
+from mnemic.actors.protocol.snapshot import Snapshot, Snapshots
+
+__all__ = ["Draining", "clean", "set_aside"]
+
+_WHY_CHARS = 400
+_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_STRINGS = re.compile(rf"({_STRING})(?:(\s*:\s*)({_STRING})?)?", re.DOTALL)
+"""A string of a JSON document; where it is a name, with the colon, and with the value if that is a string."""
+
+
+def set_aside(record: Record | Unreadable, why: str, scrub: Scrub) -> SetAside:
+    """What keeps a record out of the way.
+
+    Args:
+        why: what is wrong with it, without its text; one that was never taken apart says that itself.
+        scrub: takes out what must not be kept.
+    """
+    if isinstance(record, Unreadable):
+        text = clean(record.body, scrub)
+        return SetAside(record=record.id, assistant="", event="", why=record.why[:_WHY_CHARS], text=text)
+    return SetAside(
+        record=record.id,
+        assistant=str(printable(record.assistant)),
+        event=str(printable(record.event)),
+        why=str(printable(why))[:_WHY_CHARS],
+        text=clean(record.payload, scrub),
+        at=record.at,
+        cwd=printable(record.cwd),
+        branch=printable(record.branch),
+    )
+
+
+def clean(payload: bytes, scrub: Scrub) -> bytes:
+    """A payload without what must not be kept: JSON stays JSON, its names as they are; else the bytes as a text."""
+    try:
+        text = to_text(payload)
+        json.loads(text)
+    except (ValueError, RecursionError):  # half of one, another encoding, or too deep for us
+        return scrub(payload).text
+    return to_bytes(_STRINGS.sub(lambda found: _cleaned(found, scrub), text))
+
+
+def _cleaned(found: re.Match[str], scrub: Scrub) -> str:
+    name, colon, value = found.groups()
+    if colon is None:
+        return _string(name, scrub)
+    if value is None:
+        return str(found[0])
+    before = f"{name}{colon}"
+    pair = to_bytes(before + _string(value, scrub))
+    value = _text(scrub(pair).text).removeprefix(before)  # some secrets are known by their names alone
+    return before + (value if _is_string(value) else '""')
+
+
+def _string(token: str, scrub: Scrub) -> str:
+    """A string of a JSON document, as JSON again; one that holds nothing of the kind stays as it was written."""
+    text = to_bytes(json.loads(token))
+    left = scrub(text).text
+    return token if left == text else json.dumps(_text(left))
+
+
+def _text(left: bytes) -> str:
+    try:
+        return to_text(left)
+    except UnicodeDecodeError:  # a rule of somebody's own has cut a character in two
+        return left.decode("utf-8", "replace")
+
+
+def _is_string(token: str) -> bool:
+    try:
+        return isinstance(json.loads(token), str)
+    except ValueError:
+        return False
+
+
+_log = logging.getLogger("mnemic.capture")
+
+_REREAD_RECORDS = 64
+_REFUSED = (BadInput, ActorFailed)
+"""What the Store answers where it is a record's fault, or may be."""
+
+
+class Draining:
+    """Takes in what hooks kept."""
+
+    def __init__(
+        self,
+        open_spool: Callable[[], SpoolPort],
+        read_record: RecordReader,
+        keeping: Keeping,
+        leaving_out: LeavingOut,
+        queueing: Queueing,
+        snapshots: Snapshots,
+        batch_records: int,
+        batch_bytes: int,
+    ) -> None:
+        self._open_spool = open_spool
+        self._spool: SpoolPort | None = None
+        self._read_record = read_record
+        self._keeping = keeping
+        self._leaving_out = leaving_out
+        self._queueing = queueing
+        self._snapshots = snapshots
+        self._batch_records = batch_records
+        self._batch_bytes = batch_bytes
+        self._keys: set[bytes] = set()  # of the parts that were taken in since nothing was left
+        self._singly = 0  # so many records are taken one by one: the Store has refused them together
+
+    def drain(self, message: DrainSpool, context: Context) -> Drained:
+        """Take in the next part of the spool, or, where nothing is left of it, of a transcript that is due.
+
+        Raises:
+            StoreError, RuntimeFault: nothing of this part was kept; it comes again.
+        """
+        spool = self._opened()
+        with self._snapshots.snapshot() as snapshot:
+            offsets, tears = snapshot.spool_offsets(), snapshot.spool_tears()
+        part = spool.read(offsets, 1 if self._singly else self._batch_records, self._batch_bytes)
+        if part is not None:
+            return self._take_in(part, offsets.get(part.file, 0), tears.get(part.file, 0), context)
+        self._singly = 0
+        self._keys.clear()
+        gone = spool.clear(offsets)
+        if gone:  # who dies before this is kept finds them gone the next time
+            keep([ForgetSpoolFile(file=file) for file in gone], named_once("forget", context.trace, *gone), context)
+        return self._queueing.take_due(context) if message.transcripts else Drained()
+
+    def oldest_at(self, offsets: Mapping[bytes, int]) -> int | None:
+        """World time of the oldest event that is not taken in, microseconds."""
+        return self._opened().oldest_at(offsets)
+
+    def _opened(self) -> SpoolPort:
+        if self._spool is None:
+            self._spool = self._open_spool()
+        return self._spool
+
+    def read_again(self, message: ReadAgain, context: Context) -> Reread:
+        """Try again what was set aside: the next few records, each for itself; then transcripts that failed."""
+        with self._snapshots.snapshot() as snapshot:
+            waiting = snapshot.aside(message.after, _REREAD_RECORDS)
+        readmitted = 0
+        for one in waiting:
+            record = Record(
+                id=one.record,
+                assistant=one.assistant,
+                event=one.event,
+                at=one.at,
+                cwd=one.cwd,
+                branch=one.branch,
+                payload=one.payload,
+            )
+            understood = self._understood(record) if one.at else "it could not be taken apart"
+            if isinstance(understood, str):
+                continue
+            with self._snapshots.snapshot() as snapshot:
+                changes = self._changes([understood], snapshot, context)
+            try:
+                keep([*changes, Readmit(record=one.record)], named_once("readmit", "spool", one.record), context)
+            except _REFUSED as error:
+                _log.warning("a record that was set aside was refused again: %s", error.code)
+            else:
+                readmitted += 1
+        if len(waiting) == _REREAD_RECORDS:
+            return Reread(readmitted=readmitted, after=waiting[-1].row, queued=0, more=True)
+        with self._snapshots.snapshot() as snapshot:
+            again = self._queueing.retried(snapshot, context)
+        if again:
+            keep(again, named_once("retry", context.trace), context)
+        return Reread(
+            readmitted=readmitted, after=waiting[-1].row if waiting else message.after, queued=len(again), more=False
+        )
+
+    # --- a part ------------------------------------------------------------------------------------------------------
+
+    def _take_in(self, part: SpoolPart, start: int, tears: int, context: Context) -> Drained:
+        understood: list[_Understood] = []
+        aside: list[Change] = []
+        left_out = 0
+        for record in part.records:
+            found = record.why if isinstance(record, Unreadable) else self._understood(record)
+            if isinstance(found, _Understood):
+                understood.append(found)
+                left_out += found.left_out
+            else:
+                aside.append(set_aside(record, found, self._keeping.scrub))
+        with self._snapshots.snapshot() as snapshot:
+            changes = self._changes(understood, snapshot, context)
+        advance = AdvanceSpool(file=part.file, offset=part.offset, records=len(part.records), torn=part.torn)
+        # A power cut may take back what was read; what comes then at the same place is another part, one tear later.
+        key = named_once("drain", "spool", part.file, b"%d" % start, b"%d" % tears)
+        if key in self._keys:  # it was forgotten, and is here again: a copy was put back
+            key = named_once("again", context.trace, key)
+        try:
+            kept = keep([*changes, *aside, advance], key, context).kept
+        except _REFUSED as error:
+            if not part.records:
+                raise
+            if len(part.records) > 1:  # one of them is at fault: they come again, each for itself
+                self._singly = len(part.records)
+                return Drained(more=True)
+            _log.error("the store refused a record of %s: %s", _assistant(part.records[0]), error.code)
+            why = f"the store refused it ({error.code})"
+            kept, aside = (), [set_aside(part.records[0], why, self._keeping.scrub)]
+            keep([*aside, advance], key, context)
+        self._keys.add(key)
+        self._singly = max(0, self._singly - len(part.records))
+        return Drained(
+            records=len(part.records),
+            new=sum(one.created for one in kept),
+            known=sum(not one.created for one in kept),
+            set_aside=len(aside),
+            left_out=left_out,
+            torn=part.torn,
+            more=bool(part.records) or part.offset != start,
+        )
+
+    def _understood(self, record: Record) -> _Understood | str:
+        """What a record stands for; or why that cannot be told, or cannot be kept."""
+        if record.event == TOLD:
+            told = told_by(record)
+            return told if isinstance(told, str) else _Understood(told=[told])
+        left_out = self._leaving_out.of_record(record, self._keeping.place_of_folder)
+        found = self._read(record)
+        if isinstance(found, str):  # what is not understood may be of the very thing that is left out
+            return _Understood(left_out=1) if left_out else found
+        kept = _Understood(
+            transcripts=[] if left_out else [(one, record.at) for one in found if isinstance(one, TranscriptAt)],
+            checks=[one for one in found if isinstance(one, Check)],
+            silences=[one for one in found if isinstance(one, Silence)],
+        )
+        for one in found:
+            if not isinstance(one, Event):
+                continue
+            if left_out:
+                kept.left_out += 1
+                continue
+            why = self._keep_event(_completed(one, record), record, kept)
+            if why is not None:
+                return why
+        return kept
+
+    def _keep_event(self, event: Event, record: Record, kept: _Understood) -> str | None:
+        """Note an event with what is kept of its record, unless it is left out; or say why it cannot be."""
+        why = flaw(event)
+        if why is not None:
+            return why
+        place = self._keeping.place(event, None, anyway=True)
+        if self._leaving_out.by_kind(event) or self._leaving_out.by_project(place, event.cwd):
+            kept.left_out += 1
+            if event.headless:  # not every host's transcript says so
+                kept.silences.append(Silence(assistant=event.assistant, session=event.session))
+        elif isinstance(place, str):
+            return place
+        else:
+            kept.events.append((event, place, record.at))
+        return None
+
+    def _read(self, record: Record) -> list[Happening] | str:
+        try:
+            return self._read_record(record)
+        except UnreadableRecord as error:
+            return str(error.operands.get("why", error.code))
+        except MnemicError as error:
+            return str(error)
+        except Exception as error:  # an adapter's defect must not stop what others keep: logged, and doctor shows it
+            _log.error("a record of %s (%s) failed: %s", record.assistant, record.event, type(error).__name__)
+            return f"reading it failed ({type(error).__name__})"
+
+    def _changes(self, understood: Sequence[_Understood], snapshot: Snapshot, context: Context) -> list[Change]:
+        """What keeps all of it, in order."""
+        changes: list[Change] = []
+        counting = Counting(snapshot)
+        for event, place, at in (found for one in understood for found in one.events):
+            identity = self._keeping.identity(event, 1)
+            if event.host_id is None:
+                identity = self._keeping.identity(event, counting.reported(identity, at))
+            changes += self._keeping.changes(event, identity, place, context)
+        changes += marks(event for one in understood for event, _, _ in one.events)
+        silences = {(one.assistant, root_of(one.session)): None for each in understood for one in each.silences}
+        changes += [
+            SilenceSession(assistant=str(printable(assistant)), session=str(printable(session)))
+            for assistant, session in silences
+        ]
+        changes += counting.changes()
+        transcripts = [one for each in understood for one in each.transcripts]
+        changes += self._queueing.announced(transcripts, snapshot, context)
+        changes += [known_part(one, snapshot) for each in understood for one in each.told]
+        checks = {one.assistant: one for each in understood for one in each.checks}
+        changes += [
+            RecordCheck(assistant=str(printable(one.assistant)), nonce=str(printable(one.nonce)))
+            for one in checks.values()
+        ]
+        return changes
+
+
+class _Understood(msgspec.Struct, kw_only=True):
+    """What one record stands for: what is kept of it, and where."""
+
+    events: list[tuple[Event, Place, int]] = []
+    """With the world time of the record."""
+    transcripts: list[tuple[TranscriptAt, int]] = []
+    checks: list[Check] = []
+    silences: list[Silence] = []
+    told: list[RecordGiven] = []
+    left_out: int = 0
+
+
+def _completed(event: Event, record: Record) -> Event:
+    """An event with what its adapter left to the record."""
+    return msgspec.structs.replace(
+        event,
+        cwd=record.cwd if event.cwd is None else event.cwd,
+        branch=record.branch if event.branch is None else event.branch,
+        said_at=record.at if event.said_at is None else event.said_at,
+    )
+
+
+def _assistant(record: Record | Unreadable) -> str:
+    return record.assistant if isinstance(record, Record) else "a hook"

@@ -1,0 +1,168 @@
+"""Rescoping: what is to be done when a project changed its folder or its name, or was two and is one.
+
+Whoever asks plans from the scopes there are, and Capture has the Store do it, because it changes what is kept on
+somebody's word, as a correction does. The Store refuses what would mix two scopes by mistake.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from mnemic.actors.protocol.changes import MergeScopes, MoveProject, RenameScope, SplitScope, named_once
+from mnemic.actors.protocol.contract import Context
+from mnemic.actors.protocol.errors import InvalidValue, UnknownScope
+from mnemic.actors.protocol.messages import Applied, Apply
+from mnemic.actors.protocol.scope_messages import RESCOPED, UNSCOPED, Known, Rescope, Rescoped, Rescoping
+
+__all__ = ["Moved", "merging", "moving", "rescope", "scopes_under", "told"]
+
+
+class Moved(NamedTuple):
+    """What became of one scope."""
+
+    what: str
+    """``renamed``, ``merged``, ``split`` or ``moved``."""
+    path: str
+    """The path it had; of one that was split, the scope that it was in."""
+    to: str
+    """The path it has now; of one that was merged, the scope that it is in."""
+    was: str | None = None
+    """Of one whose project moved, the project before."""
+    project: str | None = None
+    """And the one it has now."""
+    memories: int = 0
+    """How many memories have another path now."""
+
+
+def rescope(message: Rescope, context: Context) -> Rescoped:
+    """Have the Store change scopes.
+
+    Raises:
+        UnknownScope: there is none of a path that is named.
+        InvalidValue: it would mix two scopes, or cannot be taken back any more.
+        StoreError: nothing was changed.
+    """
+    if not message.changes:
+        return Rescoped(changed=())
+    key = named_once("rescope", context.trace, *(msgspec.msgpack.encode(change) for change in message.changes))
+    author = UNSCOPED if message.undoes else RESCOPED
+    applied = context.ask(Apply(changes=message.changes, key=key, author=author, run=context.trace))
+    assert isinstance(applied, Applied)
+    return Rescoped(changed=applied.changed)
+
+
+def scopes_under(known: Sequence[Known], path: str) -> list[str]:
+    """Paths of a scope and of those below it, those above first.
+
+    Raises:
+        UnknownScope: there is none.
+        InvalidValue: the path is empty.
+    """
+    if not path:
+        raise InvalidValue(
+            name="a scope",
+            value=path,
+            why="what belongs to no project has no name, and stays where it is",
+            expected="the path of a scope, such as work/shelf",
+        )
+    found = [one.path for one in known if one.path == path or one.path.startswith(f"{path}/")]
+    if not found:
+        near = difflib.get_close_matches(path, [one.path for one in known], n=1, cutoff=0.75)
+        raise UnknownScope(scope=path, near=f"Did you mean {near[0]!r}? " if near else "")
+    return sorted(found, key=lambda one: (one.count("/"), one))
+
+
+def merging(known: Sequence[Known], path: str, into: str) -> tuple[Rescoping, ...]:
+    """What puts a scope, and those below it, into another one; those above come first, so that their paths are free.
+
+    Raises:
+        UnknownScope: there is none of either path.
+        InvalidValue: a path is empty, or the one lies within the other that would go.
+    """
+    moved, there = scopes_under(known, path), {one.path for one in known}
+    scopes_under(known, into)
+    if into.startswith(f"{path}/"):
+        raise InvalidValue(
+            name="the scope to merge into",
+            value=into,
+            why=f"it lies below {path!r}, which would go",
+            expected=f"the two the other way round, or a scope that is not below {path!r}",
+        )
+    if path == into:
+        return ()
+    changes: list[Rescoping] = []
+    for one in moved:
+        to = into + one.removeprefix(path)
+        there.remove(one)
+        if to in there:
+            changes.append(MergeScopes(path=one, into=to))
+        else:
+            changes.append(RenameScope(path=one, to=to, below=False))
+            there.add(to)
+    return tuple(changes)
+
+
+def moving(known: Sequence[Known], move: MoveProject) -> tuple[Rescoping, ...]:
+    """What says that a project has another folder now, one that belongs to its scope already among them.
+
+    Such a one was merged into the scope, or the one that moved was. It is let go by a scope that takes it out, loses it
+    and is merged again: each of these is taken back by what it is.
+    """
+    one = next(one for one in known if one.path == move.path)
+    if move.project == move.was or move.project not in (one.project, *one.projects):
+        return (move,)
+    paths = {one.path for one in known}
+    passing = next(path for path in (f"{move.path}~{number}" for number in itertools.count(2)) if path not in paths)
+    goes = move.was if move.was in one.projects else move.project
+    let_go: tuple[Rescoping, ...] = (
+        SplitScope(path=passing, found="git", project=goes, projects=(), into=move.path, memories=()),
+        MoveProject(path=passing, project=None, was=goes),
+        MergeScopes(path=passing, into=move.path),
+    )
+    return let_go if goes == move.was else (*let_go, move)
+
+
+def told(known: Sequence[Known], done: Sequence[Rescoping]) -> tuple[Moved, ...]:
+    """What became of each scope, in the order in which it was done; of one that `moving` has pass, its folder alone.
+
+    Args:
+        known: the scopes there were before.
+    """
+    sizes = {one.path: one.memories for one in known}
+    moved: list[Moved] = []
+    passing = {change.path: change.into for change in done if isinstance(change, SplitScope)}
+    passing = {
+        change.path: change.into for change in done if isinstance(change, MergeScopes) and change.path in passing
+    }
+    moves = [change for change in done if isinstance(change, MoveProject) and change.path not in passing]
+    folders = {folder for change in moves for folder in (change.was, change.project)}
+    for change in done:
+        match change:
+            case SplitScope() | MergeScopes() if change.path in passing:
+                pass
+            case RenameScope():
+                renamed = {path: change.to + path.removeprefix(change.path) for path in sizes if _moves(change, path)}
+                moved += [Moved("renamed", path, to, memories=sizes[path]) for path, to in sorted(renamed.items())]
+                sizes = {renamed.get(path, path): size for path, size in sizes.items()}
+            case MergeScopes():
+                size = sizes.pop(change.path, 0)
+                sizes[change.into] = sizes.get(change.into, 0) + size
+                moved.append(Moved("merged", change.path, change.into, memories=size))
+            case SplitScope():
+                size = sizes[change.path] = len(change.memories)
+                sizes[change.into] = sizes.get(change.into, size) - size
+                moved.append(Moved("split", change.into, change.path, memories=size))
+            case MoveProject():
+                path = passing.get(change.path, change.path)
+                if path == change.path or (change.was or change.project) not in folders:
+                    moved.append(Moved("moved", path, path, was=change.was, project=change.project))
+    return tuple(moved)
+
+
+def _moves(change: RenameScope, path: str) -> bool:
+    return path == change.path or (change.below and path.startswith(f"{change.path}/"))

@@ -1,0 +1,248 @@
+"""Taking in a transcript: in parts, so that nobody waits for a whole one and a kill loses nothing acknowledged.
+
+What the Capture actor does for `Take`, and for a transcript that is due (`mnemic.actors.capture.transcript_queue`).
+
+Counting: how often a text was said that has no id of its host's, where hooks and transcripts each tell a part.
+
+Half of the identity rule (docs/decisions/0001-identity.md). A transcript is counted from its start. What hooks report
+has no start, so its count is kept, and beside it how many more the transcript had told when it was last read: what a
+hook reports from then on comes after those. Above stand `mnemic.actors.capture.drain` and
+`mnemic.actors.capture.transcripts`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+
+import msgspec
+
+from mnemic.actors.capture.capture_filter import LeavingOut, marks
+from mnemic.actors.capture.prepare import Keeping, flaw, keep
+from mnemic.actors.protocol.changes import AddMemory, Change, Counted, CountOccurrences, Place, named_once
+from mnemic.actors.protocol.contract import Context
+from mnemic.actors.protocol.errors import SourceUnreadable
+from mnemic.actors.protocol.events import Event, Malformed
+from mnemic.actors.protocol.messages import Kept, Take, Taken
+from mnemic.actors.protocol.ports import Source, TranscriptOpener
+from mnemic.actors.protocol.snapshot import Snapshot, Snapshots
+
+__all__ = ["UNKEPT", "Counting", "Transcribing"]
+
+_MARGIN_US = 2_000_000
+"""A hook may run after its host has written the same text to the transcript; by less than so."""
+
+
+class Counting:
+    """Counts on, from what a snapshot knows."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._counted: dict[bytes, Counted] = {}
+
+    def reported(self, first: bytes, at: int) -> int:
+        """Count one more report of a hook, and say which occurrence of its text that is.
+
+        Args:
+            first: the identity of the text's first occurrence.
+            at: world time of the report, microseconds.
+        """
+        known = self._counted.get(first) or self._snapshot.occurrences([first]).get(first) or Counted(identity=first)
+        # What the transcript had told already, this hook tells of late: it is one of those that were missed.
+        late = known.missed > 0 and at <= known.read_at + _MARGIN_US
+        known = msgspec.structs.replace(known, hooks=known.hooks + 1, missed=known.missed - late)
+        self._counted[first] = known
+        return known.hooks + known.missed
+
+    def read(self, counts: Mapping[bytes, int], at: int) -> None:
+        """Take over how often texts occurred in a transcript that was read to its end.
+
+        Args:
+            counts: by the identity of the first occurrence.
+            at: world time of that, microseconds.
+        """
+        known = self._snapshot.occurrences(list(counts))
+        for first, count in counts.items():
+            before = known.get(first) or Counted(identity=first)
+            if count > before.hooks + before.missed:
+                missed = count - before.hooks
+                self._counted[first] = msgspec.structs.replace(before, missed=missed, read_at=at)
+
+    def changes(self) -> list[Change]:
+        """What keeps the counts that have changed."""
+        return [CountOccurrences(counts=tuple(self._counted.values()))] if self._counted else []
+
+
+UNKEPT = "item not kept: "
+"""What the reason starts with where a line was understood, and could not be kept all the same."""
+
+
+class Transcribing:
+    """Takes in transcripts, and remembers those that are half read."""
+
+    def __init__(
+        self,
+        opener: TranscriptOpener,
+        keeping: Keeping,
+        leaving_out: LeavingOut,
+        snapshots: Snapshots,
+        batch_events: int,
+        batch_bytes: int,
+    ) -> None:
+        self._open = opener
+        self._keeping = keeping
+        self._leaving_out = leaving_out
+        self._snapshots = snapshots
+        self._batch_events = batch_events
+        self._batch_bytes = batch_bytes
+        self._readings: dict[tuple[str, str, str | None], _Reading] = {}
+
+    def take(self, message: Take, context: Context, *, by_itself: bool = False) -> Taken:
+        """Take in the next part.
+
+        Args:
+            by_itself: whether nobody asked for it: then what was said in a silenced folder, in a pause, or in a session
+                that was to be left alone is passed over.
+
+        Raises:
+            SourceUnreadable, AmbiguousFormat: nothing of this part was kept; earlier parts are.
+            StoreError: this part was not kept; earlier ones are.
+        """
+        name = (message.path, message.format, message.scope)
+        reading = self._readings.pop(name, None)
+        if reading is None or reading.taken != message.skip:
+            if reading is not None:
+                reading.source.close()
+            reading = _Reading(self._open(message.path, message.format), self._keeping)
+            if message.skip and reading.source.size_bytes is None:
+                reading.source.close()
+                raise SourceUnreadable(path=message.path, why="the reading broke off, and a pipe cannot be read again")
+        reading.leaves_out = lambda event, at: self._leaves_out(event, at, message.scope, by_itself)
+        try:
+            for item, first, _ in reading.items(message.skip):  # earlier parts have taken them; their memories are kept
+                if isinstance(item, Event):
+                    reading.count(item, first)
+            reading.left_out = 0
+            taken = self._part(reading, message, context, by_itself)
+        except BaseException:
+            reading.source.close()
+            raise
+        if taken.done:
+            reading.source.close()
+        else:
+            self._readings[name] = reading
+        return taken
+
+    def close(self) -> None:
+        """Let go of the transcripts that are half read."""
+        for reading in self._readings.values():
+            reading.source.close()
+        self._readings.clear()
+
+    def _leaves_out(self, event: Event, at: int | None, scope: str | None, by_itself: bool) -> bool:
+        place = self._place(event, scope, by_itself)
+        return self._leaving_out.of_transcript(event, place, at, by_itself=by_itself)
+
+    def _place(self, event: Event, scope: str | None, by_itself: bool) -> Place | str:
+        return self._keeping.place(event, scope, anyway=by_itself)
+
+    def _part(self, reading: _Reading, message: Take, context: Context, by_itself: bool) -> Taken:
+        changes: list[Change] = []
+        named: list[str] = []
+        by_id: list[bool] = []  # whether the host gave the event an id
+        malformed: list[tuple[int, str]] = []
+        told: list[Event] = []
+        size, done = 0, True
+        for count, (item, first, identity) in enumerate(reading.items(None), start=1):
+            if isinstance(item, Malformed):
+                malformed.append((item.line, item.why))
+            elif item is not None:
+                reading.count(item, first)
+                place = self._place(item, message.scope, by_itself)
+                if isinstance(place, str):
+                    malformed.append((reading.taken, f"{UNKEPT}{place}"))
+                elif kept_by := self._keeping.changes(item, identity, place, context):
+                    changes += kept_by
+                    by_id.append(item.host_id is not None)
+                    named.append(place.path)
+                    told.append(item)
+                    size += len(item.text)
+            if count >= self._batch_events or size >= self._batch_bytes:
+                done = False
+                break
+        changes += marks(told)
+        identities = [change.identity for change in changes if isinstance(change, AddMemory)]
+        if done and reading.counts:
+            with self._snapshots.snapshot() as snapshot:
+                counting = Counting(snapshot)
+                counting.read(reading.counts, context.clock.now_us())
+            changes += counting.changes()
+        kept: tuple[Kept, ...] = ()
+        if changes:
+            kept = keep(changes, named_once("take", context.trace, b"%d" % reading.taken, *identities), context).kept
+        return Taken(
+            format=reading.source.format,
+            taken=reading.taken,
+            done=done,
+            position_bytes=reading.source.position_bytes,
+            size_bytes=reading.source.size_bytes,
+            new=sum(one.created for one in kept),
+            known=sum(not (one.created or one.erased) for one in kept),
+            differing=sum(named and not one.same_text for named, one in zip(by_id, kept, strict=True)),
+            elsewhere=0
+            if message.scope is None
+            else sum(not one.created and one.scope != asked for one, asked in zip(kept, named, strict=True)),
+            retired=sum(one.retired_at is not None for one in kept),
+            erased=sum(one.erased for one in kept),
+            left_out=reading.left_out,
+            malformed=tuple(malformed),
+            scopes=tuple(sorted({one.scope for one in kept if one.created})),
+        )
+
+
+class _Reading:
+    """A transcript that is being read, and how often each text occurred in it."""
+
+    def __init__(self, source: Source, keeping: Keeping) -> None:
+        self.source = source
+        self.taken = 0
+        self.left_out = 0
+        """How many events were left out."""
+        self.leaves_out: Callable[[Event, int | None], bool] = lambda event, at: False
+        """Whether an event is left out; it is told when it happened, as far as the transcript has said."""
+        self._items = iter(source)
+        self._keeping = keeping
+        self._said_at: int | None = None
+        self._occurred: Counter[bytes] = Counter()
+        self.counts: dict[bytes, int] = {}
+        """How often the texts occurred that hooks may have reported too, by the identity of the first occurrence."""
+
+    def items(self, up_to: int | None) -> Iterator[tuple[Event | Malformed | None, bytes, bytes]]:
+        """The next items, each with its first occurrence's identity and its own: up to that number, or to the end.
+
+        What is left out is ``None``, and counts as no occurrence: hooks have not counted it either.
+        """
+        while up_to is None or self.taken < up_to:
+            item = next(self._items, None)
+            if item is None:
+                return
+            self.taken += 1
+            first = identity = b""
+            if isinstance(item, Event) and (why := flaw(item)) is not None:
+                item = Malformed(line=self.taken, why=f"{UNKEPT}{why}")
+            if isinstance(item, Event):
+                self._said_at = self._said_at if item.said_at is None else item.said_at
+                if self.leaves_out(item, self._said_at):
+                    self.left_out += 1
+                    yield None, first, identity
+                    continue
+                first = self._keeping.identity(item, 1)
+                self._occurred[first] += item.host_id is None
+                occurred = self._occurred[first]
+                identity = first if occurred <= 1 else self._keeping.identity(item, occurred)
+            yield item, first, identity
+
+    def count(self, item: Event, first: bytes) -> None:
+        """Note that hooks have to count on after the last item, if they may tell it too: not what has an occasion."""
+        if item.host_id is None and item.occasion is None:
+            self.counts[first] = self._occurred[first]

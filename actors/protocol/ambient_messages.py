@@ -1,0 +1,178 @@
+"""Messages of what happens by itself: taking in what hooks kept, and telling an assistant what it should know.
+
+Beside `mnemic.actors.protocol.messages`, whose rules hold here too.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from mnemic.actors.protocol.changes import Place
+
+__all__ = [
+    "Brief",
+    "Briefed",
+    "DrainSpool",
+    "Drained",
+    "Occasion",
+    "QueueTranscripts",
+    "Queued",
+    "ReadAgain",
+    "Reread",
+    "Waiting",
+    "WaitingCounts",
+]
+
+Occasion = Literal["session-start", "prompt"]
+
+
+class _Message(msgspec.Struct, frozen=True, kw_only=True):
+    pass
+
+
+# --- Capture ---------------------------------------------------------------------------------------------------------
+
+
+class DrainSpool(_Message, frozen=True, kw_only=True):
+    """Take in the next bounded part of what hooks kept; where nothing is left of that, of a transcript that is due."""
+
+    transcripts: bool = True
+    """Whether transcripts that are due are taken too."""
+
+
+class Drained(_Message, frozen=True, kw_only=True):
+    """Answer to `DrainSpool`; the counts are of this part alone."""
+
+    records: int = 0
+    """Records of hooks that were taken in."""
+    new: int = 0
+    """Memories kept now for the first time."""
+    known: int = 0
+    """Events that had been captured before."""
+    set_aside: int = 0
+    """Records that could not be understood, and are kept aside."""
+    left_out: int = 0
+    """Events that are not kept: of a pause, or of what the settings leave out."""
+    torn: int = 0
+    """Places of the spool that hold no whole record."""
+    transcript: str = ""
+    """The transcript of which a part was taken in, or nothing."""
+    more: bool = False
+    """Whether more can be taken in now."""
+    next_due_at: int | None = None
+    """System time, microseconds, at which a transcript is due, where nothing is left to take in now; else ``None``."""
+
+
+class QueueTranscripts(_Message, frozen=True, kw_only=True):
+    """Have transcripts taken in, in the background, the newest first. Those taken already, and not changed, are not."""
+
+    paths: tuple[tuple[str, str], ...]
+    """Files, absolute, and the format of each."""
+
+
+class Queued(_Message, frozen=True, kw_only=True):
+    """Answer to `QueueTranscripts`."""
+
+    queued: int
+    """How many are to be taken."""
+    known: int
+    """How many were taken before and have not changed since."""
+
+
+class ReadAgain(_Message, frozen=True, kw_only=True):
+    """Try again what was set aside, the next few records; after the last ones, the transcripts that could not be read.
+
+    A newer version may understand them, or what was in the way is mended.
+    """
+
+    after: int = 0
+    """How far earlier parts have come, as the last answer says."""
+
+
+class Reread(_Message, frozen=True, kw_only=True):
+    """Answer to `ReadAgain`; the counts are of this part alone."""
+
+    readmitted: int
+    """Records that were understood now."""
+    after: int
+    """How far this part has come."""
+    queued: int
+    """Transcripts that are to be taken in again; only the last part queues them."""
+    more: bool
+    """Whether there are more records."""
+
+
+class Waiting(_Message, frozen=True, kw_only=True):
+    """Say what of the capture is on its way, and what became of it."""
+
+
+class WaitingCounts(_Message, frozen=True, kw_only=True):
+    """Answer to `Waiting`."""
+
+    offsets: dict[bytes, int]
+    """How far each spool file is taken in, by its id."""
+    oldest_at: int | None = None
+    """World time of the oldest event in the spool that is not taken in, microseconds."""
+    records: int
+    """Records of hooks taken in so far."""
+    torn: int
+    """Places of the spool that held no whole record, so far."""
+    set_aside: tuple[tuple[str, str, str], ...]
+    """The last records that could not be understood: host, event and why. At most 20."""
+    set_aside_count: int
+    """How many there are."""
+    scrubbed: dict[str, int]
+    """Secrets taken out of texts, by type."""
+    transcripts: int
+    """Transcripts that wait to be taken in now."""
+    transcripts_bytes: int
+    """How long they are together, where they can still be seen."""
+    transcripts_later: int
+    """Transcripts of sessions that are still going on, or may be."""
+    transcripts_failed: tuple[tuple[str, str], ...]
+    """Transcripts that could not be read, and why. At most 20."""
+    checks: dict[str, str]
+    """The last trial event of each host that arrived."""
+    left_out: tuple[str, ...] = ()
+    """What the settings leave out, a phrase each."""
+
+
+# --- Retriever -------------------------------------------------------------------------------------------------------
+
+
+class Brief(_Message, frozen=True, kw_only=True):
+    """Say what an assistant should know unasked, now: at the start of a session, or for one prompt."""
+
+    occasion: Occasion
+    """When."""
+    place: Place
+    """Where the assistant works."""
+    assistant: str
+    """The host."""
+    session: str
+    """The conversation: what it holds itself is not told to it."""
+    prompt: str = ""
+    """What the user said, where the occasion is a prompt."""
+    budget_tokens: int | None = None
+    """At most so much text, a token counted as four bytes of UTF-8; as much as the setting says where absent."""
+    again: bool = False
+    """Whether the session has lost what it was told: all of it is told once more."""
+    tracked: bool = False
+    """Whether a file that came with the project's repository says where that is: its author may name any scope."""
+    notices: tuple[str, ...] = ()
+    """What is to be said before anything else at the start of a session, a sentence each."""
+
+
+class Briefed(_Message, frozen=True, kw_only=True):
+    """Answer to `Brief`."""
+
+    text: str
+    """What to put before the assistant, framed; empty where there is nothing to say."""
+    memories: tuple[bytes, ...]
+    """Ids of the memories it quotes, in order."""
+    tokens: int
+    """How long the text is."""
+    degraded: tuple[str, ...] = ()
+    """What did not take part, and why, one sentence each."""

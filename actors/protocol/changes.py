@@ -1,0 +1,791 @@
+"""Changes: the closed list of what may be done to a store. An actor writes by sending `Apply(changes)`.
+
+The Store carries out all changes of one `Apply` in one transaction and keeps each in its log with its inverse, its
+run and its author. Whatever was done can be undone in reverse order (`Store.fork(at_seq)` does just that). What only
+takes back, no actor can ask for: nothing in `Change` takes a memory away. `Retire` hides one, and keeps its bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, ClassVar, Union
+
+import msgspec
+
+from mnemic.actors.protocol.events import Kind, Outcome, Role
+
+__all__ = [
+    "AddCodes",
+    "AddEncoder",
+    "AddMemory",
+    "AddSpace",
+    "AddVectors",
+    "AdvanceSpool",
+    "Blank",
+    "Change",
+    "Code",
+    "CountOccurrences",
+    "Counted",
+    "DropAside",
+    "DropBackup",
+    "DropCodes",
+    "DropEncoder",
+    "DropGiven",
+    "DropMemory",
+    "DropOriginal",
+    "DropRecall",
+    "DropSpace",
+    "DropVectors",
+    "EncoderName",
+    "Erased",
+    "FinishTranscript",
+    "ForgetSpoolFile",
+    "Inverse",
+    "KeepOriginal",
+    "Logged",
+    "MarkSession",
+    "Meaning",
+    "MergeScopes",
+    "MoveProject",
+    "Part",
+    "Place",
+    "PutBackCheck",
+    "PutBackTranscript",
+    "QueueTranscript",
+    "Readmit",
+    "RecordBackup",
+    "RecordCheck",
+    "RecordGiven",
+    "RecordRecall",
+    "Recount",
+    "RememberSpoolFile",
+    "RenameScope",
+    "Restore",
+    "Retire",
+    "RewindSpool",
+    "SetAside",
+    "SilenceSession",
+    "SplitScope",
+    "Supersede",
+    "TranscriptState",
+    "Unlink",
+    "Unreadmit",
+    "UnsilenceSession",
+    "Unsupersede",
+    "named_once",
+]
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Which scope something belongs to, and how that is known."""
+
+    path: str
+    """The scope's path, such as ``workspace/project``; ``""`` for what belongs to no project."""
+    project: str | None
+    """What makes the project itself: its common git directory or its folder; ``None`` for a scope given by name.
+    Two projects of one name get two paths (``shelf`` and ``shelf~2``)."""
+    found: str
+    """How it was found: ``named``, ``.mnemic.toml``, ``git``, ``folder`` or ``none``."""
+
+
+class EncoderName(msgspec.Struct, frozen=True):
+    """Which code and which weights make a vector."""
+
+    implementation: str
+    """The code, such as ``numpy-float32``."""
+    model: str
+    """SHA-256 of the weights, hexadecimal."""
+
+
+class Meaning(msgspec.Struct, frozen=True):
+    """The embedded windows of one memory."""
+
+    memory: bytes
+    """The memory's id."""
+    spans: tuple[tuple[int, int], ...]
+    """Where each window starts and ends, in characters."""
+    covered: int
+    """How many characters the windows cover, from the start."""
+    total: int
+    """How many there are; what is beyond `covered` is found by its words only."""
+
+
+class Counted(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """How often a text without a host's id has occurred in its session; see `mnemic.actors.capture.transcripts`."""
+
+    identity: bytes
+    """Of the first occurrence."""
+    hooks: int = 0
+    """So often hooks reported it."""
+    missed: int = 0
+    """So much more often its transcript told it, less those that hooks reported late."""
+    read_at: int = 0
+    """World time, microseconds, at which the transcript was read that told more."""
+
+
+class TranscriptState(msgspec.Struct, frozen=True):
+    """What the store knows of a transcript."""
+
+    format: str
+    """The name it is read by."""
+    due_at: int | None
+    """System time, microseconds, from which it may be taken in; ``None`` where it waits for nothing."""
+    changed_at: int
+    """World time it was last written, as far as is known, microseconds."""
+    size_bytes: int | None
+    """How long it was when it was last taken in."""
+    taken_at: int | None
+    """System time of that, microseconds."""
+    why: str
+    """Why it could not be read then; empty where it was."""
+
+
+class _Change(msgspec.Struct, frozen=True, kw_only=True, tag_field="change", omit_defaults=True):
+    bulk: ClassVar[tuple[str, ...]] = ()
+    """Fields left empty in the log: a text lives in its memory, and vectors can be made again."""
+
+
+class AddMemory(_Change, frozen=True, kw_only=True, tag="add_memory"):
+    """Keep one text for good. A memory of the same identity is kept once."""
+
+    bulk = ("text",)
+
+    id: bytes
+    """UUIDv7, 16 bytes."""
+    identity: bytes
+    """Keyed hash, 32 bytes, that tells whether this was captured before."""
+    assistant: str
+    """The host, as in `Event.assistant`."""
+    session: str
+    """The conversation."""
+    place: Place
+    """The scope."""
+    kind: Kind
+    """What it is."""
+    role: Role
+    """Who it comes from."""
+    text: bytes
+    """Verbatim, UTF-8 with ``surrogatepass``."""
+    source_id: str | None = None
+    """The input's own id."""
+    speaker: str | None = None
+    """Name of who spoke."""
+    said_at: int | None = None
+    """World time, microseconds since 1970 UTC."""
+    branch: str | None = None
+    """Git branch."""
+    tool: str | None = None
+    """Tool name."""
+    outcome: Outcome | None = None
+    """How the tool call ended."""
+    files: tuple[str, ...] = ()
+    """Files touched."""
+    scrubbed: tuple[tuple[str, int], ...] = ()
+    """What was taken out of the text before it was kept: the type of each secret and how many of it."""
+
+
+class DropMemory(_Change, frozen=True, kw_only=True, tag="drop_memory"):
+    """Take back an `AddMemory`, with its words, its vectors and a session or scope that held nothing else."""
+
+    id: bytes
+    """The memory."""
+
+
+class Supersede(_Change, frozen=True, kw_only=True, tag="supersede"):
+    """Say that a newer memory replaces an older one; the old words stay readable as the past.
+
+    What was replaced already is replaced at the end of its chain. A memory that replaces itself is refused.
+    """
+
+    old: bytes
+    """The memory that no longer holds."""
+    new: bytes
+    """The memory that holds instead."""
+
+
+class Unsupersede(_Change, frozen=True, kw_only=True, tag="unsupersede"):
+    """Take back a `Supersede`."""
+
+    old: bytes
+    """The memory that holds again."""
+    new: bytes
+    """The memory that replaced it."""
+
+
+class Retire(_Change, frozen=True, kw_only=True, tag="retire"):
+    """Hide a memory from recall from now on; what it was, and that it was, stays. One that is retired stays so."""
+
+    memory: bytes
+    """Which."""
+    reason: str
+    """Why, with lone surrogates escaped; ``""`` where nobody said."""
+    at: int | None = None
+    """System time it was, microseconds, where a `Restore` is taken back."""
+
+
+class Restore(_Change, frozen=True, kw_only=True, tag="restore"):
+    """Take back a `Retire`: the memory is as if it had never been retired, to who asks for an earlier time too."""
+
+    memory: bytes
+    """Which; one that is not retired stays as it is."""
+
+
+class AddEncoder(_Change, frozen=True, kw_only=True, tag="add_encoder"):
+    """Make room for the vectors of an implementation and model."""
+
+    encoder: EncoderName
+    """Its name."""
+    dimensions: int
+    """Length of its vectors."""
+    number: int | None = None
+    """The number it had, where a `DropEncoder` is taken back."""
+
+
+class DropEncoder(_Change, frozen=True, kw_only=True, tag="drop_encoder"):
+    """Take back an `AddEncoder`, or retire an encoder, with all its vectors; they can be made again."""
+
+    encoder: EncoderName
+    """Its name."""
+
+
+class AddVectors(_Change, frozen=True, kw_only=True, tag="add_vectors"):
+    """Keep the vectors of some memories. Those that a memory has from the same encoder stand: they are the same."""
+
+    bulk = ("vectors",)
+
+    encoder: EncoderName
+    """Who made them."""
+    meanings: tuple[Meaning, ...]
+    """Which windows they are of, memory by memory."""
+    vectors: bytes
+    """All windows' vectors in that order: ``(windows, dimensions) float32``, little-endian, row-major."""
+
+
+class DropVectors(_Change, frozen=True, kw_only=True, tag="drop_vectors"):
+    """Take back an `AddVectors`."""
+
+    encoder: EncoderName
+    """Who made them."""
+    memories: tuple[bytes, ...]
+    """Whose they are."""
+
+
+class AddSpace(_Change, frozen=True, kw_only=True, tag="add_space"):
+    """Say in which space hypervectors are made from now on: all memories wait to be bound in it.
+
+    One that was the newest before stays so.
+    """
+
+    stamp: str
+    """What tells the space from others; see `mnemic.hd.space.Space.stamp`."""
+    dimensions: int
+    """Bits of a hypervector."""
+    version: int
+    """Of the encoders."""
+    roles: tuple[str, ...]
+    """Names of the roles that are bound."""
+    model: str
+    """SHA-256 of the weights whose embeddings are bound, hexadecimal; ``""`` for none."""
+    embedding: int
+    """Length of those embeddings."""
+    reading: str = ""
+    """How records are read out of memories; another way has all of them bound again, in the same space."""
+
+
+class DropSpace(_Change, frozen=True, kw_only=True, tag="drop_space"):
+    """Take back the last `AddSpace`, with all hypervectors of that space; they can be made again."""
+
+    stamp: str
+    """The space."""
+
+
+class Code(msgspec.Struct, frozen=True, array_like=True):
+    """What one hypervector is of."""
+
+    tier: str
+    """``episode``, ``fact`` or ``step``; see `mnemic.hd.roles`."""
+    pairs: int
+    """How many pairs of role and filler are bundled in it."""
+    fillers: tuple[tuple[str, str], ...]
+    """Role and filler of those that have a name: what the item memory has to know."""
+
+
+class AddCodes(_Change, frozen=True, kw_only=True, tag="add_codes"):
+    """Keep the hypervectors of some memories, in place of those that they had."""
+
+    bulk = ("items", "codes")
+
+    stamp: str
+    """The space they are of; where it is not the newest any more, nothing is kept."""
+    seq: int
+    """The log's highest number when the memories were read: what was to be bound again since then still is."""
+    memories: tuple[bytes, ...]
+    """Ids of the memories."""
+    items: bytes
+    """For each memory its records in order, as MessagePack of ``tuple[tuple[Code, ...], ...]``."""
+    codes: bytes
+    """All records' hypervectors in that order: ``(records, dimensions / 64) uint64``, little-endian, row-major."""
+    unread: tuple[bytes, ...] = ()
+    """Of the memories those of which something could not be found or bound. They are taken up again once they say
+    something else, or when they are asked for (`mnemic.actors.protocol.shape_messages.BindAgain`)."""
+
+
+class DropCodes(_Change, frozen=True, kw_only=True, tag="drop_codes"):
+    """Take back an `AddCodes`: these memories wait to be bound again."""
+
+    memories: tuple[bytes, ...]
+    """Whose they are; one that is gone stays so."""
+
+
+class Part(msgspec.Struct, frozen=True, array_like=True):
+    """What was given of one memory, and why. Texts never change, so where it lies in the text is what it said."""
+
+    memory: bytes
+    """Its id."""
+    start: int
+    """The byte at which it starts."""
+    stop: int
+    """The byte after it."""
+    why: str
+    """Why it was chosen, for a person to read."""
+
+
+class RecordRecall(_Change, frozen=True, kw_only=True, tag="record_recall"):
+    """Keep what was asked and what was given, word for word."""
+
+    query: str
+    """The question, with lone surrogates escaped."""
+    scope: str
+    """The scope it was asked in; ``*`` for everything."""
+    returned: tuple[bytes, ...]
+    """Ids of the hits, best first; logs from before `parts` was kept have nothing else."""
+    assistant: str = ""
+    """The assistant that asked, as it names itself; empty where its owner did."""
+    session: str = ""
+    """The conversation, where it is known."""
+    parts: tuple[Part, ...] = ()
+    """What was given of each, in that order."""
+    tokens: int = 0
+    """How long that is together."""
+    occasion: str = "recall"
+    """What was asked for: ``recall``, memories by their structure (``shape``), or by their ids (``get``)."""
+
+
+class DropRecall(_Change, frozen=True, kw_only=True, tag="drop_recall"):
+    """Take back the last `RecordRecall` that is not taken back yet."""
+
+
+class AdvanceSpool(_Change, frozen=True, kw_only=True, tag="advance_spool"):
+    """Say how far a spool file is taken in; in the same transaction as what was in it, so that it is taken once."""
+
+    file: bytes
+    """The file's own id, 16 bytes."""
+    offset: int
+    """Bytes from its start that need not be read again."""
+    records: int = 0
+    """How many records that is, beyond those before."""
+    torn: int = 0
+    """How many places of it could not be read, beyond those before."""
+
+
+class RewindSpool(_Change, frozen=True, kw_only=True, tag="rewind_spool"):
+    """Take back an `AdvanceSpool`."""
+
+    file: bytes
+    """The file's own id."""
+    offset: int
+    """How far it was taken in; with nothing in it either, it was not known."""
+    records: int
+    """How many records that was."""
+    torn: int
+    """How many places of it could not be read."""
+
+
+class ForgetSpoolFile(_Change, frozen=True, kw_only=True, tag="forget_spool_file"):
+    """Say that a spool file is gone for good; what came of it stays in the sums. One that is not known stays so."""
+
+    file: bytes
+    """The file's own id."""
+
+
+class RememberSpoolFile(_Change, frozen=True, kw_only=True, tag="remember_spool_file"):
+    """Take back a `ForgetSpoolFile`."""
+
+    file: bytes
+    """The file's own id."""
+    offset: int
+    """How far it was taken in."""
+    records: int
+    """How many records that was."""
+    torn: int
+    """How many places of it could not be read."""
+
+
+class CountOccurrences(_Change, frozen=True, kw_only=True, tag="count_occurrences"):
+    """Say how often texts without a host's id have occurred in their sessions, so far.
+
+    What hooks reported is never counted down.
+    """
+
+    counts: tuple[Counted, ...]
+    """Text by text."""
+
+
+class Recount(_Change, frozen=True, kw_only=True, tag="recount"):
+    """Take back a `CountOccurrences`."""
+
+    counts: tuple[Counted, ...]
+    """How often each had occurred; nothing but its identity where it had not."""
+
+
+class SetAside(_Change, frozen=True, kw_only=True, tag="set_aside"):
+    """Keep a record that could not be understood, out of the way."""
+
+    bulk = ("text",)
+
+    record: bytes
+    """Its id; one that is aside already stays as it is."""
+    assistant: str
+    """The host it comes from."""
+    event: str
+    """What the adapter calls it."""
+    why: str
+    """What is wrong with it, without its text."""
+    text: bytes
+    """Its payload, without what must not be kept."""
+    at: int = 0
+    """World time it was written, microseconds, where that is known; with `cwd` and `branch` as in `Record`."""
+    cwd: str | None = None
+    """The folder the host worked in."""
+    branch: str | None = None
+    """The git branch."""
+
+
+class DropAside(_Change, frozen=True, kw_only=True, tag="drop_aside"):
+    """Take back a `SetAside`."""
+
+    record: bytes
+    """The record."""
+
+
+class Readmit(_Change, frozen=True, kw_only=True, tag="readmit"):
+    """Say that a record that was set aside has been understood after all; goes with the memories that were in it.
+
+    Its payload is let go of, here and in the log.
+    """
+
+    record: bytes
+    """Its id; one that is not aside, or was readmitted before, stays as it is."""
+
+
+class Unreadmit(_Change, frozen=True, kw_only=True, tag="unreadmit"):
+    """Take back a `Readmit`: the record waits again, and its payload is gone."""
+
+    record: bytes
+    """The record."""
+
+
+class QueueTranscript(_Change, frozen=True, kw_only=True, tag="queue_transcript"):
+    """Have a transcript taken in once it is due; one that is queued already is due anew."""
+
+    path: str
+    """The file, with lone surrogates escaped."""
+    format: str
+    """The name it is read by."""
+    due_at: int
+    """System time, microseconds, from which it may be taken."""
+    changed_at: int
+    """World time it was last written, microseconds; the newest of those that are due comes first."""
+
+
+class FinishTranscript(_Change, frozen=True, kw_only=True, tag="finish_transcript"):
+    """Say that a transcript was taken in, to its end or as far as it could be read."""
+
+    path: str
+    """The file."""
+    size_bytes: int
+    """Its length then."""
+    why: str = ""
+    """Why it could not be read; empty where it was."""
+
+
+class PutBackTranscript(_Change, frozen=True, kw_only=True, tag="put_back_transcript"):
+    """Take back a `QueueTranscript` or a `FinishTranscript`."""
+
+    path: str
+    """The file."""
+    state: TranscriptState | None
+    """What was known of it before; ``None`` where nothing was."""
+
+
+class KeepOriginal(_Change, frozen=True, kw_only=True, tag="keep_original"):
+    """Keep the words of a memory as they were before secrets were taken out, where no recall looks."""
+
+    bulk = ("text",)
+
+    memory: bytes
+    """The memory."""
+    text: bytes
+    """Its whole text."""
+
+
+class DropOriginal(_Change, frozen=True, kw_only=True, tag="drop_original"):
+    """Take back a `KeepOriginal`."""
+
+    memory: bytes
+    """The memory."""
+
+
+class RecordCheck(_Change, frozen=True, kw_only=True, tag="record_check"):
+    """Say that a host's trial event arrived; the last one of each host is known."""
+
+    assistant: str
+    """The host."""
+    nonce: str
+    """Which trial."""
+
+
+class PutBackCheck(_Change, frozen=True, kw_only=True, tag="put_back_check"):
+    """Take back a `RecordCheck`."""
+
+    assistant: str
+    """The host."""
+    nonce: str | None
+    """The trial before; ``None`` where there was none."""
+    at: int
+    """System time at which that one was recorded, microseconds."""
+
+
+class RecordGiven(_Change, frozen=True, kw_only=True, tag="record_given"):
+    """Say what an assistant was given unasked, so that the same session is not given it again."""
+
+    bulk = ("text",)
+
+    assistant: str
+    """The host."""
+    session: str
+    """The conversation."""
+    occasion: str
+    """``session-start`` or ``prompt``."""
+    memories: tuple[bytes, ...]
+    """Their ids, in the order in which they were given."""
+    tokens: int
+    """How long what was given is."""
+    scope: str = ""
+    """Path of the scope it was given for."""
+    why: tuple[str, ...] = ()
+    """Why each memory was chosen, for a person to read, in the order of `memories`."""
+    text: bytes = b""
+    """What was given, word for word."""
+    at: int | None = None
+    """System time it was given, microseconds; that of the change where absent."""
+
+
+class DropGiven(_Change, frozen=True, kw_only=True, tag="drop_given"):
+    """Take back the last `RecordGiven` that is not taken back yet."""
+
+    count: int
+    """How many memories it names."""
+
+
+class Erased(_Change, frozen=True, kw_only=True, tag="erased"):
+    """What is left in the log of a memory that was erased: enough not to keep it again. No actor can ask for it."""
+
+    identity: bytes
+    """The keyed hash that tells whether it is captured again, 32 bytes."""
+    row: int = 0
+    """The row it had, which no other memory gets, since what is derived goes by rows; 0 where it never was here."""
+    place: Place | None = None
+    """The scope that it made, where later changes of the log are about that scope; else nothing is kept of it."""
+
+
+class Blank(_Change, frozen=True, kw_only=True, tag="blank"):
+    """What is left in the log of a change that was about an erased memory alone. No actor can ask for it."""
+
+    links: tuple[tuple[bytes, bytes], ...] = ()
+    """Memories that an erased one stood between, once it was replaced itself: each with what replaces it since."""
+
+
+class Unlink(_Change, frozen=True, kw_only=True, tag="unlink"):
+    """Take back the links of a `Blank`."""
+
+    memories: tuple[bytes, ...]
+    """Those that nothing replaces then."""
+
+
+class RecordBackup(_Change, frozen=True, kw_only=True, tag="record_backup"):
+    """Say that a backup or an export was made: what is erased later is still in it."""
+
+    path: str
+    """Where, absolute, with lone surrogates escaped."""
+    what: str
+    """``backup`` or ``export``."""
+    size_bytes: int
+    """How long it is."""
+
+
+class DropBackup(_Change, frozen=True, kw_only=True, tag="drop_backup"):
+    """Take back the last `RecordBackup` that is not taken back yet."""
+
+
+class SilenceSession(_Change, frozen=True, kw_only=True, tag="silence_session"):
+    """Say that a conversation was to be left alone: nothing of it is read from its transcript from now on."""
+
+    assistant: str
+    """The host."""
+    session: str
+    """The conversation."""
+
+
+class UnsilenceSession(_Change, frozen=True, kw_only=True, tag="unsilence_session"):
+    """Take back a `SilenceSession`."""
+
+    assistant: str
+    """The host."""
+    session: str
+    """The conversation."""
+
+
+class MarkSession(_Change, frozen=True, kw_only=True, tag="mark_session"):
+    """Say how a conversation is held; nothing where no memory of it is kept."""
+
+    assistant: str
+    """The host."""
+    session: str
+    """The conversation."""
+    mode: str
+    """``headless`` where nobody sits in front of it, ``subagent`` where an agent asked for it, empty otherwise."""
+
+
+class RenameScope(_Change, frozen=True, kw_only=True, tag="rename_scope"):
+    """Give a scope another path. Refused where another one has that path, or lies below it and would be mixed in."""
+
+    path: str
+    """The path it has."""
+    to: str
+    """The path it gets."""
+    below: bool = True
+    """Whether what is below it goes with it; such a path need be no scope itself."""
+
+
+class MergeScopes(_Change, frozen=True, kw_only=True, tag="merge_scopes"):
+    """Put all memories of one scope into another one, and from now on what its project brings."""
+
+    path: str
+    """The scope that goes."""
+    into: str
+    """The scope that stays."""
+
+
+class SplitScope(_Change, frozen=True, kw_only=True, tag="split_scope"):
+    """Take back a `MergeScopes`."""
+
+    path: str
+    """The scope that comes back."""
+    found: str
+    """How it was found."""
+    project: str | None
+    """Its project, if it had one."""
+    projects: tuple[str, ...]
+    """Projects that had been merged into it before."""
+    into: str
+    """The scope it had been put into."""
+    memories: tuple[bytes, ...]
+    """Ids of the memories that were its own; those that are not in `into` stay where they are."""
+    number: int | None = None
+    """The number it had."""
+
+
+class MoveProject(_Change, frozen=True, kw_only=True, tag="move_project"):
+    """Say that a project of a scope has another folder now. Refused where that is another scope's."""
+
+    path: str
+    """The scope."""
+    project: str | None
+    """What makes the project itself from now on; see `Place.project`. ``None`` where it has no folder any more."""
+    was: str | None = None
+    """The project that this was; ``None`` where the scope had none of its own."""
+
+
+Change = Union[  # noqa: UP007 - msgspec's
+    AddMemory,
+    Supersede,
+    Retire,
+    Restore,
+    AddEncoder,
+    DropEncoder,
+    AddVectors,
+    AddSpace,
+    AddCodes,
+    RecordRecall,
+    AdvanceSpool,
+    ForgetSpoolFile,
+    CountOccurrences,
+    SetAside,
+    Readmit,
+    QueueTranscript,
+    FinishTranscript,
+    KeepOriginal,
+    RecordCheck,
+    RecordGiven,
+    RecordBackup,
+    SilenceSession,
+    MarkSession,
+    RenameScope,
+    MergeScopes,
+    SplitScope,
+    MoveProject,
+]
+"""What an actor may ask for."""
+Logged = Union[Change, Erased, Blank]  # noqa: UP007 - decoders need unions
+"""What a log may hold."""
+Inverse = Union[  # noqa: UP007 - decoders need unions
+    DropMemory,
+    Unsupersede,
+    Unlink,
+    Retire,
+    Restore,
+    AddEncoder,
+    DropEncoder,
+    DropVectors,
+    DropSpace,
+    DropCodes,
+    RewindSpool,
+    RememberSpoolFile,
+    Recount,
+    DropAside,
+    Unreadmit,
+    PutBackTranscript,
+    DropOriginal,
+    PutBackCheck,
+    DropGiven,
+    DropRecall,
+    DropBackup,
+    UnsilenceSession,
+    MarkSession,
+    RenameScope,
+    MergeScopes,
+    SplitScope,
+    MoveProject,
+]
+"""What takes a change back."""
+
+
+def without_bulk(change: Any) -> Any:
+    """The change as the log keeps it: its bulk fields empty."""
+    return msgspec.structs.replace(change, **dict.fromkeys(change.bulk, b"")) if change.bulk else change
+
+
+def named_once(verb: str, trace: str, *what: bytes) -> bytes:
+    """The idempotency key of one thing that a request asks for: the request's trace, and what it is.
+
+    A request that is sent again has the same keys, so that twice is once; two things under one trace have two.
+
+    Args:
+        what: whatever tells it from others under the same trace, and is the same when the request comes again.
+    """
+    digest = hashlib.sha256()
+    for part in what:
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    return f"{verb}/{trace}/".encode("utf-8", "surrogatepass") + digest.digest()

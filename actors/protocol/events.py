@@ -1,0 +1,164 @@
+"""Events: what happened in a session, as a host's hooks, its transcript or an import reports it.
+
+The adapters of `mnemic.hooks` make them; `mnemic.actors.capture.capture` turns them into memories. Text is bytes, UTF-8
+with surrogates passed through, because most libraries refuse the lone surrogate that a real transcript holds now and
+then.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import msgspec
+
+__all__ = [
+    "DEFAULT_KINDS",
+    "KINDS",
+    "ROLES",
+    "SILENCED",
+    "Check",
+    "Event",
+    "Happening",
+    "Kind",
+    "Malformed",
+    "Outcome",
+    "Record",
+    "Role",
+    "Silence",
+    "TranscriptAt",
+    "printable",
+    "to_bytes",
+    "to_text",
+]
+
+Role = Literal["user", "assistant", "tool", "system"]
+Kind = Literal["turn", "tool_call", "tool_result", "decision", "note", "summary", "thinking", "injected"]
+Outcome = Literal["ok", "failed"]
+
+ROLES: tuple[str, ...] = get_args(Role)
+KINDS: tuple[str, ...] = get_args(Kind)
+DEFAULT_KINDS: tuple[str, ...] = ("turn", "tool_call", "decision", "note")
+"""What recall looks through unless asked otherwise: bulk tool output, a compaction's summary, a model's thinking and
+what a host injected stay out."""
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing said or done in a session."""
+
+    assistant: str
+    """The host it comes from: ``claude-code``, ``codex``, or ``generic`` for imports."""
+    session: str
+    """The host's id of the conversation; a subagent's is ``<session>/<agent id>``."""
+    kind: Kind
+    """What it is; `DEFAULT_KINDS` are recalled unless asked otherwise."""
+    role: Role
+    """Who it comes from."""
+    text: bytes
+    """What was said or done, whole: UTF-8 with ``surrogatepass``."""
+    host_id: str | None = None
+    """The host's own id of the turn or tool call, as both its hooks and its transcript give it; else ``None``."""
+    source_id: str | None = None
+    """The input's own id of this line, kept for whoever made it; no part of the identity unless it is `host_id`."""
+    occasion: str | None = None
+    """What else tells equal texts of a session apart, for sources that no second channel reports: the time that a
+    generic line names. Without it only their count does."""
+    speaker: str | None = None
+    """The name of who spoke, where the source gives one."""
+    said_at: int | None = None
+    """World time, microseconds since 1970 UTC."""
+    cwd: str | None = None
+    """The folder the session worked in."""
+    branch: str | None = None
+    """The git branch it worked on, as the host wrote it."""
+    scope: str | None = None
+    """The scope the source itself names; ``None`` lets the folder decide."""
+    tool: str | None = None
+    """Name of the tool, for tool calls and results."""
+    outcome: Outcome | None = None
+    """How a tool call ended."""
+    files: tuple[str, ...] = ()
+    """Files the call touched, as the host names them."""
+    headless: bool = False
+    """Whether its host says that nobody sits in front of the session: a program started it."""
+    subagent: bool = False
+    """Whether an agent asked for the session."""
+
+
+class Malformed(msgspec.Struct, frozen=True):
+    """A line that could not be read; it is counted and shown, and the rest goes on."""
+
+    line: int
+    """Number of the line, from 1."""
+    why: str
+    """What is wrong with it, without its text."""
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """What one run of a hook kept: the bytes that the host gave it, as they came, and what it saw itself."""
+
+    id: bytes
+    """Of this record alone, 16 bytes."""
+    assistant: str
+    """The host whose adapter wired the hook."""
+    event: str
+    """What the adapter calls this event (``session-start``, ``prompt``, ``reply``, ``tool``, …)."""
+    at: int
+    """World time, microseconds since 1970 UTC, by the clock of the machine at that moment."""
+    cwd: str | None
+    """The folder the host worked in: what it says itself, else the hook's own."""
+    branch: str | None
+    """The git branch checked out there then; ``None`` outside of a repository, and where no branch is."""
+    entry: str | None = None
+    """How the host told its hooks that it was started, in its own word; ``None`` where it does not."""
+    payload: bytes
+    """What the host wrote on the hook's standard input, byte for byte."""
+
+
+class TranscriptAt(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the host keeps the transcript of a session: the safety net for what its hooks miss."""
+
+    path: str
+    """The file."""
+    format: str
+    """The name it is read by, as in `mnemic.hooks.read.formats`."""
+    ended: bool
+    """Whether the session is over: taken at once; else only when the session has been silent for long."""
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """A trial event: somebody looks whether what this host's hooks keep arrives."""
+
+    assistant: str
+    """The host."""
+    nonce: str
+    """What tells this trial from others."""
+
+
+class Silence(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that its user wants left alone: its transcript is not to be read either."""
+
+    assistant: str
+    """The host."""
+    session: str
+    """The conversation."""
+
+
+SILENCED = "silenced"
+"""What a hook calls the record that only says this."""
+Happening = Event | TranscriptAt | Check | Silence
+"""What a record stands for."""
+
+
+def to_bytes(text: str) -> bytes:
+    """Encode text as it is stored; lone surrogates pass."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def to_text(data: bytes) -> str:
+    """Decode stored text; lone surrogates come back."""
+    return data.decode("utf-8", "surrogatepass")
+
+
+def printable(name: Any) -> Any:
+    """A name as it can be kept: a lone surrogate is written out, since SQLite's text cannot hold it; ``None`` stays."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8") if isinstance(name, str) else name

@@ -1,0 +1,321 @@
+"""Messages of seeing: what was captured, what assistants were given, one memory with all that belongs to it, and use.
+
+Beside `mnemic.actors.protocol.messages`, whose rules hold here too. The Retriever answers;
+`mnemic.actors.recall.list_memories` does it.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from mnemic.actors.protocol.changes import Part
+from mnemic.actors.protocol.messages import Memory
+
+__all__ = [
+    "MOST_LISTED",
+    "CountUse",
+    "GivenListed",
+    "GivenPart",
+    "Giving",
+    "Link",
+    "ListGiven",
+    "ListMemories",
+    "Listed",
+    "MemoriesListed",
+    "NoteGiven",
+    "ProjectUse",
+    "ShowMemories",
+    "Shown",
+    "ShownMemories",
+    "Use",
+    "UseCounted",
+    "UseOf",
+]
+
+MOST_LISTED = 1000
+"""So many at most on a page."""
+
+
+class _Message(msgspec.Struct, frozen=True, kw_only=True):
+    pass
+
+
+# --- what was captured -----------------------------------------------------------------------------------------------
+
+
+class ListMemories(_Message, frozen=True, kw_only=True):
+    """List memories, newest first by the time they were said (kept, where the source gave none)."""
+
+    scope: str = "*"
+    """A scope's path: it and what is below it; ``*`` for everything."""
+    session: str | None = None
+    """Only this conversation."""
+    since: int | None = None
+    """World time, microseconds: said at or after."""
+    until: int | None = None
+    """World time, microseconds: said before."""
+    kinds: tuple[str, ...] = ()
+    """Only of these kinds; of all where none is named."""
+    forgotten: bool = False
+    """Whether to list what was forgotten, instead of what was not."""
+    limit: int = 20
+    """At most so many."""
+    after: str | None = None
+    """The cursor of the last one seen: those that come after it are listed."""
+    text_bytes: int = 400
+    """Of a longer text so much of its start is given."""
+
+
+class Listed(_Message, frozen=True, kw_only=True):
+    """A memory in a list."""
+
+    cursor: str
+    """Where it stands: what comes after it is listed with this as `ListMemories.after`."""
+    id: bytes
+    """UUIDv7."""
+    at: int
+    """World time it was said, else kept, microseconds."""
+    kind: str
+    """What it is."""
+    role: str
+    """Who it comes from."""
+    speaker: str | None
+    """Name of who spoke."""
+    assistant: str
+    """The host."""
+    session: str
+    """The conversation."""
+    mode: str
+    """How that is held: ``headless``, ``subagent``, or nothing to say."""
+    scope: str
+    """The scope's path."""
+    tool: str | None
+    """Tool name."""
+    outcome: str | None
+    """How the tool call ended."""
+    text: bytes
+    """Verbatim: whole, or the start of a long one."""
+    size_bytes: int
+    """Length of the whole."""
+    replaced: bool
+    """Whether another memory replaces it."""
+    retired_at: int | None
+    """System time it was forgotten, microseconds."""
+    retired_reason: str | None
+    """Why it was forgotten."""
+
+
+class MemoriesListed(_Message, frozen=True, kw_only=True):
+    """Answer to `ListMemories`."""
+
+    memories: tuple[Listed, ...]
+    """Newest first."""
+    more: bool
+    """Whether any come after them."""
+
+
+# --- what was given --------------------------------------------------------------------------------------------------
+
+
+class NoteGiven(_Message, frozen=True, kw_only=True):
+    """Keep in the log that an assistant was given memories that it named itself."""
+
+    assistant: str
+    """Who asked, as it names itself."""
+    session: str
+    """The conversation, where it is known."""
+    parts: tuple[Part, ...]
+    """What was given of each."""
+
+
+class ListGiven(_Message, frozen=True, kw_only=True):
+    """List what assistants were given, word for word, newest first."""
+
+    scope: str = "*"
+    """A scope's path: what was given for it or what is below it; ``*`` for everything."""
+    session: str | None = None
+    """Only to this conversation."""
+    since: int | None = None
+    """System time, microseconds: given at or after."""
+    until: int | None = None
+    """System time, microseconds: given before."""
+    own: bool = False
+    """Whether to list what the owner's own recalls gave, instead of what assistants were given."""
+    limit: int = 20
+    """At most so many; fewer where they are long."""
+    after: str | None = None
+    """The cursor of the last one seen: those that come after it are listed."""
+
+
+class GivenPart(_Message, frozen=True, kw_only=True):
+    """One memory that was given."""
+
+    id: bytes
+    """UUIDv7."""
+    why: str
+    """Why it was chosen, for a person to read; empty where that was not kept yet."""
+    start_byte: int | None
+    """Where what was given of it starts in the whole; ``None`` where that is not kept beside the memory."""
+    text: bytes | None
+    """What was given of it, word for word; ``None`` where it stands in `Giving.text`, or was not kept yet."""
+    size_bytes: int
+    """Length of the whole memory."""
+
+
+class Giving(_Message, frozen=True, kw_only=True):
+    """What was given at one time."""
+
+    cursor: str
+    """Where it stands: what comes after it is listed with this as `ListGiven.after`."""
+    at: int
+    """System time, microseconds."""
+    occasion: str
+    """``session-start``, ``prompt``, ``recall``, ``shape`` or ``get``."""
+    assistant: str
+    """Who was given it; empty for the owner."""
+    session: str
+    """The conversation, where it is known."""
+    scope: str
+    """The scope's path, as it was then; ``*`` for everything."""
+    query: str
+    """What was asked, where something was."""
+    tokens: int
+    """How long it was, a token counted as four bytes of UTF-8."""
+    text: bytes | None
+    """What was given, word for word, where it was composed; else the parts hold it."""
+    parts: tuple[GivenPart, ...]
+    """The memories, in the order in which they were given. What was erased since is not among them."""
+
+
+class GivenListed(_Message, frozen=True, kw_only=True):
+    """Answer to `ListGiven`."""
+
+    givings: tuple[Giving, ...]
+    """Newest first."""
+    more: bool
+    """Whether any come after them."""
+
+
+# --- one memory ------------------------------------------------------------------------------------------------------
+
+
+class ShowMemories(_Message, frozen=True, kw_only=True):
+    """Give memories whole, with all that belongs to each."""
+
+    ids: tuple[bytes, ...]
+    """Which."""
+
+
+class Link(_Message, frozen=True, kw_only=True):
+    """Another memory, as far as it is shown beside one."""
+
+    id: bytes
+    """UUIDv7."""
+    at: int
+    """World time it was said, else kept, microseconds."""
+    since: int | None
+    """System time since which one replaces the other, microseconds."""
+    retired_at: int | None
+    """System time it was forgotten, microseconds."""
+    text: bytes
+    """How it begins."""
+    size_bytes: int
+    """Length of the whole."""
+
+
+class UseOf(_Message, frozen=True, kw_only=True):
+    """How often a memory was given on one occasion."""
+
+    occasion: str
+    """As in `Giving.occasion`."""
+    own: bool
+    """Whether its owner asked."""
+    times: int
+    """How often."""
+    last_at: int
+    """System time of the last, microseconds."""
+
+
+class Shown(_Message, frozen=True, kw_only=True):
+    """A memory with all that belongs to it."""
+
+    memory: Memory
+    """As it is kept."""
+    mode: str
+    """How its conversation is held: ``headless``, ``subagent``, or nothing to say."""
+    seq: int | None
+    """Number of the log's row that keeps it."""
+    author: str | None
+    """The actor that kept it."""
+    run: str | None
+    """What that belonged to."""
+    machine: str | None
+    """Name of the machine."""
+    code: str | None
+    """Version of Mnemic."""
+    scrubbed: dict[str, int]
+    """Secrets taken out of its text before it was kept, by type."""
+    original: bool
+    """Whether its text from before that is kept too."""
+    newer: tuple[Link, ...]
+    """What replaces it, what replaces that, to the one that holds."""
+    older: tuple[Link, ...]
+    """What it replaces."""
+    previous: bytes | None
+    """Id of what was said before it in the same conversation."""
+    next: bytes | None
+    """Id of what was said after it."""
+    uses: tuple[UseOf, ...]
+    """How often it was given, by occasion."""
+
+
+class ShownMemories(_Message, frozen=True, kw_only=True):
+    """Answer to `ShowMemories`."""
+
+    memories: tuple[Shown, ...]
+    """In the order asked for."""
+
+
+# --- use -------------------------------------------------------------------------------------------------------------
+
+
+class CountUse(_Message, frozen=True, kw_only=True):
+    """Count memories, bytes and the tokens that assistants were given, by project and by week."""
+
+    weeks: int = 8
+    """So many weeks, this one and those before it."""
+
+
+class Use(_Message, frozen=True, kw_only=True):
+    """What was kept and given in one span of time."""
+
+    memories: int = 0
+    """Memories said in it (kept, where the source gave no time)."""
+    text_bytes: int = 0
+    """Their texts."""
+    given: int = 0
+    """How often assistants were given something."""
+    tokens: int = 0
+    """How long that was together."""
+
+
+class ProjectUse(_Message, frozen=True, kw_only=True):
+    """What was kept and given of one scope."""
+
+    path: str
+    """Its path, as it was when something was given; ``*`` for what was asked of everything."""
+    total: Use
+    """Ever."""
+    weeks: tuple[Use, ...]
+    """In each of `UseCounted.weeks`."""
+
+
+class UseCounted(_Message, frozen=True, kw_only=True):
+    """Answer to `CountUse`."""
+
+    weeks: tuple[int, ...]
+    """When each week starts, Monday at midnight UTC, microseconds; the newest first."""
+    all: tuple[Use, ...]
+    """Everything in each of them."""
+    projects: tuple[ProjectUse, ...]
+    """By path."""

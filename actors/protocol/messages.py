@@ -1,0 +1,700 @@
+"""Messages: everything that one part of Mnemic says to another. Commands are imperative, events past.
+
+Payloads carry what is asked; the envelope carries id, trace, deadline and the time, so that no actor reads a clock.
+
+Messages of what is alike: near-duplicates of a text, named to whoever keeps it. Refused is nothing.
+
+Beside `mnemic.actors.protocol.messages`, whose rules hold here too. `mnemic.actors.recall.similarity` answers.
+
+Messages of backups and exports: Capture notes that one was made, since what is erased later is still in it.
+
+Beside `mnemic.actors.protocol.messages`, whose rules hold here too.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from mnemic.actors.protocol.changes import Change, EncoderName, Place
+from mnemic.actors.protocol.events import DEFAULT_KINDS, Kind, Role
+
+__all__ = [
+    "Applied",
+    "Apply",
+    "CaptureText",
+    "Committed",
+    "CopyNoted",
+    "Count",
+    "Counts",
+    "EmbedMore",
+    "EmbedPending",
+    "EmbedQuery",
+    "Embedded",
+    "EncoderNamed",
+    "Envelope",
+    "FindScope",
+    "FindSimilar",
+    "Forget",
+    "Forgotten",
+    "GetMemories",
+    "Hit",
+    "Kept",
+    "Memories",
+    "Memory",
+    "NameEncoder",
+    "NightReport",
+    "NoteCopy",
+    "Preempt",
+    "QueryEmbedded",
+    "Rebuild",
+    "Rebuilt",
+    "Recall",
+    "Recalled",
+    "Recover",
+    "Retirement",
+    "ScopeCount",
+    "ScopeFound",
+    "Signal",
+    "Similar",
+    "SimilarFound",
+    "Sleep",
+    "Take",
+    "Taken",
+    "TextCaptured",
+    "Trace",
+]
+
+
+class _Message(msgspec.Struct, frozen=True, kw_only=True):
+    pass
+
+
+class FindSimilar(_Message, frozen=True, kw_only=True):
+    """Name the memories that say nearly the same as a text; of what was replaced, what replaced it is named too."""
+
+    text: str
+    """The text; of a long one its first window counts for its meaning, and its longest words."""
+    scope: str
+    """A scope's path: it and what is below it are looked through."""
+    but: tuple[bytes, ...] = ()
+    """Ids of memories that are not to be named: the text's own, and what it replaces."""
+    limit: int = 3
+    """At most so many."""
+
+
+class Similar(_Message, frozen=True, kw_only=True):
+    """A memory that says nearly the same."""
+
+    id: bytes
+    """Which."""
+    text: bytes
+    """How it begins, or its best stretch."""
+    start_byte: int
+    """Where that starts in the whole."""
+    size_bytes: int
+    """Length of the whole."""
+    kind: str
+    """What it is."""
+    role: str
+    """Who it comes from."""
+    scope: str
+    """The scope's path."""
+    said_at: int | None
+    """World time, microseconds."""
+    score: float
+    """How near it is, 1 at most: the greater of `why`."""
+    why: dict[str, float]
+    """``meaning``: the cosine of the two; ``words``: how many of the words that either has both have."""
+    superseded_by: bytes | None
+    """Id of what replaced it."""
+
+
+class SimilarFound(_Message, frozen=True, kw_only=True):
+    """Answer to `FindSimilar`."""
+
+    similar: tuple[Similar, ...]
+    """The nearest first."""
+    degraded: tuple[str, ...] = ()
+    """What did not take part, and why, one sentence each."""
+
+
+Signal = Literal["dense", "lexical", "session", "structural"]
+
+
+class Envelope(msgspec.Struct, frozen=True, kw_only=True):
+    """What travels: a message and everything about it that is not its content."""
+
+    id: str
+    """Unique within the run of the process."""
+    trace: str
+    """Shared by everything that one request sets off."""
+    now: int
+    """World time at the face, microseconds since 1970 UTC."""
+    deadline: float | None
+    """Monotonic seconds after which nobody waits for the answer; ``None`` for what is told, not asked."""
+    message: Any
+    """The payload."""
+
+
+# --- Capture ---------------------------------------------------------------------------------------------------------
+
+
+class Take(_Message, frozen=True, kw_only=True):
+    """Take in the next part of a transcript. Sent again and again until the reply says `done`."""
+
+    path: str
+    """The file; ``-`` is standard input."""
+    format: str
+    """``auto``, ``claude-code``, ``codex``, ``jsonl`` or ``text``."""
+    scope: str | None
+    """The scope of all its events; ``None`` leaves each to its own, or to the project of its folder."""
+    skip: int
+    """How many items of the source earlier parts have taken; makes the message repeatable after a restart."""
+
+
+class Taken(_Message, frozen=True, kw_only=True):
+    """Answer to `Take`; the counts are of this part alone."""
+
+    format: str
+    """The format it was read as."""
+    taken: int
+    """Items read so far, to be sent as the next `skip`."""
+    done: bool
+    """Whether the source is at its end."""
+    position_bytes: int
+    """How far the reading is."""
+    size_bytes: int | None
+    """Length of the source, where known."""
+    new: int
+    """Memories kept now for the first time."""
+    known: int
+    """Events that had been captured before."""
+    differing: int
+    """Events whose host id was captured before with another text; the first text stands."""
+    elsewhere: int
+    """Events captured before that are in another scope than the one this `Take` names; they stay there."""
+    retired: int = 0
+    """Of the known, memories that were forgotten; they stay so."""
+    erased: int = 0
+    """Events whose memories were erased; they are not kept again."""
+    left_out: int = 0
+    """Events that are not kept: of what the settings leave out, or, where nobody asked for it, of a pause."""
+    malformed: tuple[tuple[int, str], ...]
+    """Lines that could not be read: number and reason."""
+    scopes: tuple[str, ...]
+    """Scopes that the new memories are in."""
+
+
+class CaptureText(_Message, frozen=True, kw_only=True):
+    """Keep one text that a person or an assistant gives directly."""
+
+    text: bytes
+    """Verbatim."""
+    role: Role
+    """Who it comes from."""
+    session: str
+    """The conversation it belongs to."""
+    place: Place
+    """The scope."""
+    assistant: str = "direct"
+    """The host."""
+    kind: Kind = "note"
+    """What it is."""
+    speaker: str | None = None
+    """Name of who spoke."""
+    said_at: int | None = None
+    """World time, microseconds; the time of the message where absent."""
+    supersedes: bytes | None = None
+    """Id of the memory that this one replaces."""
+    occurrence: int = 1
+    """Which of the same texts of its session it is, from 1: what is said in two scopes is kept in both."""
+    folder: str | None = None
+    """The folder that the assistant works in, where one is known: what the settings leave out is known by it too."""
+
+
+class TextCaptured(_Message, frozen=True, kw_only=True):
+    """Answer to `CaptureText`."""
+
+    similar: tuple[Similar, ...] = ()
+    """Near-duplicates of the text; `mnemic.runtime.api.mind.Mind.remember` asks for them (`FindSimilar`) once it is
+    kept.
+    """
+    degraded: tuple[str, ...] = ()
+    """What took no part in finding those, and why, one sentence each."""
+    superseded_by: bytes | None = None
+    """Id of what has replaced it since, where it had been captured before."""
+    retired_at: int | None = None
+    """System time it was forgotten, microseconds, where it was: to capture it again does not bring it back."""
+    erased: bool = False
+    """Whether it was erased before, and so is not kept again: there is no memory of that id."""
+
+    id: bytes
+    """The memory's id, new or known."""
+    created: bool
+    """False where the same text had been captured in the same session."""
+    scope: str
+    """The scope's path."""
+
+
+class Forget(_Message, frozen=True, kw_only=True):
+    """Hide memories from recall from now on, all or none; their texts stay."""
+
+    ids: tuple[bytes, ...]
+    """Which; one named twice is meant once."""
+    reason: str = ""
+    """Why."""
+
+
+class Recover(_Message, frozen=True, kw_only=True):
+    """Take back that memories were forgotten, all or none."""
+
+    ids: tuple[bytes, ...]
+    """Which; one named twice is meant once."""
+
+
+class Retirement(_Message, frozen=True, kw_only=True):
+    """How one memory stands after `Forget` or `Recover`."""
+
+    id: bytes
+    """Which."""
+    changed: bool
+    """False where it stood so before."""
+    retired_at: int | None
+    """System time it was forgotten, microseconds; ``None`` where it is found again."""
+    reason: str | None
+    """Why it was forgotten; ``None`` where it is found again."""
+    text: bytes
+    """How it begins: enough to see that it is the one that was meant."""
+    size_bytes: int
+    """Length of the whole."""
+    kind: str
+    """What it is."""
+    role: str
+    """Who it comes from."""
+    speaker: str | None
+    """Name of who spoke."""
+    session: str
+    """The conversation."""
+    scope: str
+    """The scope's path."""
+    said_at: int | None
+    """World time, microseconds."""
+
+
+class Forgotten(_Message, frozen=True, kw_only=True):
+    """Answer to `Forget` and to `Recover`."""
+
+    memories: tuple[Retirement, ...]
+    """In the order they were named."""
+
+
+# --- Store -----------------------------------------------------------------------------------------------------------
+
+
+class Apply(_Message, frozen=True, kw_only=True):
+    """Carry out changes in one transaction."""
+
+    changes: tuple[Change, ...]
+    """In order."""
+    key: bytes
+    """Idempotency key: the same key again changes nothing and gives the same answer."""
+    author: str
+    """The actor that asks for it."""
+    run: str
+    """What it belongs to: a trace, a night."""
+
+
+class Kept(_Message, frozen=True, kw_only=True):
+    """What became of one `AddMemory`."""
+
+    superseded_by: bytes | None = None
+    """Id of what has replaced it since, where it was known."""
+    retired_at: int | None = None
+    """System time it was retired, microseconds, where it was known and is."""
+    erased: bool = False
+    """Whether it was erased before, and so is not kept: there is no memory of that id."""
+
+    id: bytes
+    """The id under which it is kept: the earlier one's where it was known."""
+    created: bool
+    """Whether it is new."""
+    same_text: bool
+    """Whether the text kept is the text given."""
+    scope: str
+    """Path of the scope it is in."""
+
+
+class Applied(_Message, frozen=True, kw_only=True):
+    """Answer to `Apply`: what was asked for is committed."""
+
+    seq: int
+    """Highest log number of the transaction."""
+    kept: tuple[Kept, ...]
+    """One for each `AddMemory`, in order."""
+    changed: tuple[bool, ...] = ()
+    """For each change, in order, whether it did anything: what is so already is not done again."""
+
+
+class Committed(_Message, frozen=True, kw_only=True):
+    """Event: memories were committed or rebuilt; whoever derives something from them may follow."""
+
+    seq: int
+    """The log's highest number then."""
+
+
+class Rebuild(_Message, frozen=True, kw_only=True):
+    """Make what is derived again from the log."""
+
+    meaning: bool = False
+    """Whether the vectors too are to be made again; they follow in the background."""
+
+
+class Rebuilt(_Message, frozen=True, kw_only=True):
+    """Answer to `Rebuild`."""
+
+    seq: int
+    """The log's highest number: all up to it was replayed."""
+
+
+# --- Embedder --------------------------------------------------------------------------------------------------------
+
+
+class EmbedQuery(_Message, frozen=True, kw_only=True):
+    """Embed a question."""
+
+    text: str
+    """What is asked; more than one window is cut."""
+
+
+class QueryEmbedded(_Message, frozen=True, kw_only=True):
+    """Answer to `EmbedQuery`."""
+
+    vector: bytes
+    """``(dimensions,) float32`` of unit length."""
+    encoder: EncoderName
+    """Who made it."""
+
+
+class NameEncoder(_Message, frozen=True, kw_only=True):
+    """Say which encoder is used; it is loaded for that where it is not yet."""
+
+
+class EncoderNamed(_Message, frozen=True, kw_only=True):
+    """Answer to `NameEncoder`."""
+
+    encoder: EncoderName
+    """Code and weights."""
+    dimensions: int = 0
+    """Length of its vectors."""
+
+
+class EmbedPending(_Message, frozen=True, kw_only=True):
+    """Embed the next few windows of what is not embedded yet: one bounded step."""
+
+
+class EmbedMore(_Message, frozen=True, kw_only=True):
+    """The Embedder to itself: go on in the background, after whoever asked meanwhile."""
+
+
+class Embedded(_Message, frozen=True, kw_only=True):
+    """Answer to `EmbedPending`."""
+
+    done: int
+    """Memories that have their meaning."""
+    pending: int
+    """Memories that still wait."""
+    partly: int
+    """Memories of which only the first part is embedded, or nothing where the model failed; words find them."""
+
+
+# --- Retriever -------------------------------------------------------------------------------------------------------
+
+
+class Recall(_Message, frozen=True, kw_only=True):
+    """Find the memories that matter."""
+
+    query: str
+    """The question or the words."""
+    k: int | None = None
+    """At most so many hits; as many as the setting ``recall.k`` says where absent."""
+    scope: str = "*"
+    """A scope's path: it and what is below it; ``*`` for everything."""
+    kinds: tuple[str, ...] = DEFAULT_KINDS
+    """Which kinds to look through."""
+    session: str | None = None
+    """Only this conversation."""
+    since: int | None = None
+    """World time, microseconds: said at or after."""
+    until: int | None = None
+    """World time, microseconds: said before."""
+    as_of: int | None = None
+    """System time, microseconds: what the memory knew then."""
+    budget_tokens: int | None = None
+    """The texts given are together at most so long."""
+    signals: tuple[Signal, ...] = ("dense", "lexical", "session", "structural")
+    """Which signals to use; ``structural`` says something where the question names a day."""
+    private: bool = False
+    """Whether the question itself is not kept, only what was given: nothing of its session is captured. In a pause no
+    question is kept."""
+    observe: bool = True
+    """Whether the recall is kept in the log; measuring leaves no trace."""
+    trace: bool = False
+    """Whether to give the candidates before fusion."""
+    assistant: str = ""
+    """The assistant that asks, as it names itself; empty where its owner does. What is given is kept in the log."""
+    asking: str = ""
+    """The conversation it asks from, where it is known."""
+
+
+class Hit(_Message, frozen=True, kw_only=True):
+    """One memory found."""
+
+    id: bytes
+    """UUIDv7."""
+    source_id: str | None
+    """The input's own id."""
+    text: bytes
+    """Verbatim: whole, or the best stretch of a long one."""
+    start_byte: int
+    """Where `text` starts in the whole."""
+    size_bytes: int
+    """Length of the whole; equal to ``len(text)`` where it is given whole."""
+    tier: str
+    """``episodic``: what was said or done."""
+    kind: str
+    """What it is."""
+    role: str
+    """Who it comes from."""
+    speaker: str | None
+    """Name of who spoke."""
+    session: str
+    """The conversation."""
+    scope: str
+    """The scope's path."""
+    said_at: int | None
+    """World time, microseconds."""
+    score: float
+    """Of a recall the sum of `why`; of a shape see `mnemic.actors.protocol.shape_messages.Shaped`."""
+    why: dict[str, float]
+    """What each signal contributes: 1 is the best of what was looked through, 0 the least, by that signal;
+    ``prior`` is what a correction takes over from the memory it replaces."""
+    superseded_by: bytes | None
+    """Id of the memory that replaces this one."""
+    supersedes: tuple[bytes, ...] = ()
+    """Ids of the memories that this one replaces."""
+
+
+class Trace(_Message, frozen=True, kw_only=True):
+    """A candidate before fusion."""
+
+    id: bytes
+    """The memory."""
+    raw: dict[str, float]
+    """Each signal's own score."""
+
+
+class Recalled(_Message, frozen=True, kw_only=True):
+    """Answer to `Recall`."""
+
+    hits: tuple[Hit, ...]
+    """Best first."""
+    scope: str
+    """The scope looked through."""
+    searched: int
+    """How many memories were looked through."""
+    used_tokens: int
+    """Length of the hits' texts, a token counted as four bytes of UTF-8."""
+    left_out: int
+    """How many of the best `k` were left out because the budget had no room for them."""
+    degraded: tuple[str, ...]
+    """What did not take part, and why, one sentence each."""
+    candidates: tuple[Trace, ...]
+    """With `trace`, every candidate any signal speaks for."""
+
+
+class GetMemories(_Message, frozen=True, kw_only=True):
+    """Give memories whole."""
+
+    ids: tuple[bytes, ...]
+    """Which."""
+
+
+class Memory(_Message, frozen=True, kw_only=True):
+    """One memory as it is kept."""
+
+    id: bytes
+    """UUIDv7."""
+    source_id: str | None
+    """The input's own id."""
+    text: bytes
+    """Verbatim, whole."""
+    assistant: str
+    """The host."""
+    session: str
+    """The conversation."""
+    scope: str
+    """The scope's path."""
+    found: str
+    """How the scope was found."""
+    kind: str
+    """What it is."""
+    role: str
+    """Who it comes from."""
+    speaker: str | None
+    """Name of who spoke."""
+    branch: str | None
+    """Git branch."""
+    tool: str | None
+    """Tool name."""
+    outcome: str | None
+    """How the tool call ended."""
+    files: tuple[str, ...]
+    """Files touched."""
+    said_at: int | None
+    """World time it was said, microseconds."""
+    valid_from: int
+    """World time from which it holds, microseconds."""
+    valid_to: int | None
+    """World time from which it no longer holds."""
+    recorded_at: int
+    """System time it was kept, microseconds."""
+    retired_at: int | None = None
+    """System time it was forgotten, microseconds."""
+    retired_reason: str | None = None
+    """Why it was forgotten."""
+    superseded_by: bytes | None
+    """Id of what replaces it. What was forgotten replaces nothing: what replaced that does, or nothing."""
+    supersedes: tuple[bytes, ...]
+    """Ids of what it replaces."""
+
+
+class Memories(_Message, frozen=True, kw_only=True):
+    """Answer to `GetMemories`."""
+
+    memories: tuple[Memory, ...]
+    """In the order asked for."""
+
+
+class FindScope(_Message, frozen=True, kw_only=True):
+    """Say whether anything was captured in a place."""
+
+    place: Place
+    """What `mnemic.runtime.minds.projects` made of a folder or of a name."""
+
+
+class ScopeFound(_Message, frozen=True, kw_only=True):
+    """Answer to `FindScope`."""
+
+    path: str | None
+    """The scope's path, or ``None`` where no memory is in it."""
+
+
+class Count(_Message, frozen=True, kw_only=True):
+    """Count what is there."""
+
+
+class ScopeCount(_Message, frozen=True, kw_only=True):
+    """What one scope holds."""
+
+    path: str
+    """Its path."""
+    found: str
+    """How it was found."""
+    memories: int
+    """How many."""
+
+
+class Counts(_Message, frozen=True, kw_only=True):
+    """Answer to `Count`."""
+
+    scan: str = ""
+    """Which code compares vectors: its instruction set, or ``numpy``."""
+    seq: int
+    """The log's highest number."""
+    memories: int
+    """All memories: those that are embedded, those that wait to be, and those that were forgotten."""
+    retired: int = 0
+    """Memories that were forgotten: kept, and not found."""
+    sessions: int
+    """All conversations."""
+    headless: int = 0
+    """Conversations in front of which nobody sat."""
+    subagents: int = 0
+    """Conversations that an agent had with another."""
+    text_bytes: int
+    """All texts, as they were captured."""
+    kept_bytes: int
+    """All texts, as they are kept: each once, long ones compressed."""
+    embedded: int
+    """Memories found by meaning."""
+    pending: int
+    """Memories found by words only, so far."""
+    partly: int
+    """Of those embedded, memories of which only the first part is, or nothing where the model failed on the text."""
+    bound: int = 0
+    """Memories found by their shape."""
+    unbound: int = 0
+    """Memories that wait for their hypervector; what was forgotten waits for none."""
+    unread: int = 0
+    """Memories that have none, or one without facts or roles of their own, since reading or binding them failed."""
+    scopes: tuple[ScopeCount, ...]
+    """By path."""
+    kinds: dict[str, int]
+    """Memories of each kind."""
+
+
+# --- Consolidator ----------------------------------------------------------------------------------------------------
+
+
+class Sleep(_Message, frozen=True, kw_only=True):
+    """Consolidate while nobody asks for anything. An actor that has much to do takes one bounded step and tells itself
+    to go on, so that `Preempt` comes through. While its report says that it is not finished and time is left, the same
+    night is asked for again: for more of it, and for a report of all of it so far.
+    """
+
+    run: str
+    """Name of the night; what is written in it carries it."""
+    seed: bytes
+    """What chance depends on this night, 32 bytes; it follows from the mind's seed and the log's number."""
+    budget_s: float
+    """At most so long, seconds."""
+
+
+class Preempt(_Message, frozen=True, kw_only=True):
+    """Somebody asks for something: finish the step and stop."""
+
+    run: str
+    """The night that is to end."""
+
+
+class NightReport(_Message, frozen=True, kw_only=True):
+    """Answer to `Sleep`: what the night did so far."""
+
+    run: str
+    """The night."""
+    steps: tuple[str, ...]
+    """What was done, in order, by name."""
+    changes: int
+    """How many changes it asked the Store for."""
+    finished: bool
+    """Whether nothing is left to do until something new is captured."""
+
+
+class NoteCopy(msgspec.Struct, frozen=True, kw_only=True):
+    """Note that a backup or an export of the mind was made."""
+
+    path: str
+    """Where, absolute, with lone surrogates escaped."""
+    what: Literal["backup", "export"]
+    """Which."""
+    size_bytes: int
+    """How long it is."""
+
+
+class CopyNoted(msgspec.Struct, frozen=True, kw_only=True):
+    """Answer to `NoteCopy`."""
+
+    seq: int
+    """Number of the log row that says so."""

@@ -1,0 +1,289 @@
+"""Ports: what an actor needs from outside, as protocols. The root hands in what fulfils them.
+
+`mnemic.runtime` and `mnemic.hooks` hold the real ones. Tests of behaviour may hand in small ones of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from mnemic.actors.protocol.changes import Change, Place
+from mnemic.actors.protocol.events import Event, Happening, Malformed, Record
+from mnemic.actors.protocol.messages import Applied
+from mnemic.actors.protocol.snapshot import SnapshotSource
+
+if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from mnemic.actors.shape.features import Extract
+
+__all__ = [
+    "IMPLEMENTATIONS",
+    "Digest",
+    "Encoder",
+    "Extent",
+    "Locate",
+    "Measure",
+    "Ports",
+    "RecordReader",
+    "Scrub",
+    "Scrubbed",
+    "Source",
+    "Span",
+    "SpoolPart",
+    "SpoolPort",
+    "StorePort",
+    "TranscriptOpener",
+    "Unreadable",
+    "Window",
+]
+
+Digest = Callable[..., bytes]
+"""A keyed hash of a sequence of byte strings, 32 bytes."""
+
+
+class Locate(Protocol):
+    """Takes the scope that is named, or finds the one of a folder, as it is now."""
+
+    def __call__(self, scope: str | None, folder: str | None, *, anyway: bool = False) -> Place:
+        """Raises `BadInput`: it is no scope. With `anyway`, a folder belongs somewhere whatever a file in it says."""
+        ...
+
+
+Span = tuple[int, int | None]
+"""A pause: world time, microseconds, from which it holds, and the first at which it does not, if any is known."""
+
+IMPLEMENTATIONS = (
+    "native-int8",
+    "native-float32",
+    "numpy-float32",
+    "torch-float16",
+    "torch-bfloat16",
+    "torch-float32",
+)
+"""The implementations of `Encoder` that there are; each vector is stamped with the name of the one that made it."""
+
+
+class Window(msgspec.Struct, frozen=True):
+    """One stretch of a text that is embedded as a whole."""
+
+    start: int
+    """Offset of its first character in the decoded text."""
+    end: int
+    """Offset after its last character."""
+    token_ids: tuple[int, ...]
+    """What the encoder is given, special tokens included."""
+
+
+class Encoder(Protocol):
+    """Turns text into unit vectors. All implementations agree within the tolerances of the contract suite."""
+
+    implementation: str
+    """Which code made a vector, one of `IMPLEMENTATIONS`."""
+    model: str
+    """SHA-256 of the weights, hexadecimal."""
+    dimensions: int
+    """Length of a vector."""
+    batch: int
+    """How many windows it takes at once with profit, and without keeping a question waiting for long."""
+
+    def windows(self, text: str, limit: int) -> tuple[list[Window], int]:
+        """Cut a text into at most `limit` windows that together cover it from its start.
+
+        Returns the windows and the number of characters they cover; an empty text has one window.
+        """
+        ...
+
+    def encode(self, windows: Sequence[Window]) -> NDArray[np.float32]:
+        """Embed windows; however many there are, they may be none.
+
+        Returns ``(windows, dimensions) float32`` of unit length. The same window gives the same vector, whatever else
+        is embedded before, after or beside it: to the bit, or on a torch device within its precision.
+
+        Raises:
+            ValueError: A window cannot be embedded; which one, trying each alone tells.
+            DeviceExhausted: There is no room for so many; where there was one alone, not even for that.
+            ModelError: None can be.
+            RuntimeError: What computes failed, on a window or altogether.
+        """
+        ...
+
+
+class Source(Protocol):
+    """One opened transcript: its events, in order, and how far the reading is."""
+
+    format: str
+    """The format it is read as."""
+    size_bytes: int | None
+    """Length of the source; ``None`` where it is a pipe."""
+    position_bytes: int
+    """How much of it has been read."""
+
+    def __iter__(self) -> Iterator[Event | Malformed]: ...
+
+    def close(self) -> None:
+        """Let go of the file."""
+        ...
+
+
+class TranscriptOpener(Protocol):
+    """Opens a transcript by path (``-`` is standard input) and format (``auto`` looks at its first lines)."""
+
+    def __call__(self, path: str, format: str) -> Source:
+        """Raises `SourceUnreadable` or `AmbiguousFormat`."""
+        ...
+
+
+class Extent(msgspec.Struct, frozen=True):
+    """How long a file is, and when it was written."""
+
+    size_bytes: int
+    """Its length."""
+    changed_at: int
+    """World time it was last written, microseconds since 1970 UTC."""
+
+
+Measure = Callable[[str], Extent | None]
+"""Looks at a file by its path; ``None`` where there is none that can be looked at."""
+
+
+class RecordReader(Protocol):
+    """Tells what a hook's record stands for."""
+
+    def __call__(self, record: Record) -> list[Happening]:
+        """In order; empty where it is nothing to keep.
+
+        Raises:
+            UnreadableRecord: it cannot be understood.
+        """
+        ...
+
+
+class Unreadable(msgspec.Struct, frozen=True):
+    """A record that was opened, and holds no event that this version can take apart."""
+
+    id: bytes
+    """Of the record, 16 bytes."""
+    why: str
+    """What is wrong with it, without its text."""
+    body: bytes
+    """All of it, opened."""
+
+
+class SpoolPart(msgspec.Struct, frozen=True, kw_only=True):
+    """The next records of one spool file."""
+
+    file: bytes
+    """The file's id, 16 bytes."""
+    records: tuple[Record | Unreadable, ...]
+    """In the order in which they were written."""
+    offset: int
+    """Where the next part starts."""
+    torn: int
+    """Places on the way that hold no whole record: what a killed hook, a full disk or a damaged disk left."""
+
+
+class SpoolPort(Protocol):
+    """A mind's spool; see `mnemic.runtime.spool.spool`."""
+
+    def read(self, offsets: Mapping[bytes, int], limit_records: int, limit_bytes: int) -> SpoolPart | None:
+        """The next part of the file whose oldest unread byte is oldest; ``None`` where nothing waits.
+
+        Args:
+            offsets: how far each file is taken in, by its id; a file that is not named is read from its start.
+        """
+        ...
+
+    def clear(self, offsets: Mapping[bytes, int]) -> list[bytes]:
+        """Remove files that are taken in to their end and have been silent for a while.
+
+        Returns the ids of those, and of files among `offsets` that were gone before, as far as that can be told.
+        """
+        ...
+
+    def oldest_at(self, offsets: Mapping[bytes, int]) -> int | None:
+        """World time of the oldest event that is not taken in, microseconds; ``None`` where nothing waits."""
+        ...
+
+
+class Scrubbed(msgspec.Struct, frozen=True):
+    """A text without what must not be kept."""
+
+    text: bytes
+    """What is left, each secret replaced by a mark of its type; empty where nothing is left to keep."""
+    found: tuple[tuple[str, int], ...]
+    """The types of secrets found, by name, and how many of each; ``private`` for what its author marked so."""
+
+
+Scrub = Callable[[bytes], Scrubbed]
+"""Takes secrets out of a text, and what stands between ``<private>`` and ``</private>``."""
+
+
+class StorePort(Protocol):
+    """The store itself; see `mnemic.runtime.store.store.Store`."""
+
+    def apply(self, changes: Iterable[Change], *, at: int, key: bytes, author: str, run: str) -> Applied:
+        """Carry out changes in one transaction."""
+        ...
+
+    def rebuild(self, progress: Callable[[int, int | None], None], *, meaning: bool) -> int:
+        """Make what is derived again."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the file."""
+        ...
+
+
+def _never() -> Sequence[Span]:
+    return ()
+
+
+def _all(scopes: Sequence[str], folders: Sequence[str]) -> bool:
+    return True
+
+
+class Ports(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a society has for its actors; `Actor.make` takes of it what the actor needs.
+
+    What is opened belongs to the actor that opened it, and its `close` lets go of it. Only one actor may write.
+    """
+
+    settings: Mapping[str, Any]
+    """The settings in force: values by full name, such as ``recall.k``."""
+    open_store: Callable[[], StorePort]
+    """Opens the mind for writing."""
+    open_snapshots: Callable[[], SnapshotSource]
+    """Opens the mind for reading, by a connection of one's own."""
+    load_encoder: Callable[[], Encoder]
+    """Loads the embedding model; raises `ModelError`."""
+    open_transcript: TranscriptOpener
+    """Opens transcripts."""
+    locate: Locate
+    """Finds scopes."""
+    measure: Measure
+    """Looks at files."""
+    open_spool: Callable[[], SpoolPort]
+    """Opens what the hooks of this mind have kept."""
+    read_record: RecordReader
+    """Tells what a hook's record stands for."""
+    scrub: Scrub
+    """Takes out of texts what must not be kept."""
+    silenced: Callable[[str | None], bool]
+    """Whether the project of a folder has asked that nothing of it be remembered by itself."""
+    pauses: Callable[[], Sequence[Span]] = _never
+    """All pauses of the mind, as they are now; raises `mnemic.actors.protocol.errors.PausesUnreadable`."""
+    admitted: Callable[[Sequence[str], Sequence[str]], bool] = _all
+    """Whether the settings let a project in, by its scopes and its folders; see
+    `mnemic.actors.capture.capture_filter`.
+    """
+    identity: Digest
+    """The mind's keyed hash: what makes capturing twice store once."""
+    seed: bytes = b""
+    """What the codebooks of hypervectors follow from, 32 bytes, the same for the mind's whole life."""
+    extract: Extract | None = None
+    """Finds triples in a text; the built-in does where absent."""

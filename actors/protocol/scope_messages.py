@@ -1,0 +1,191 @@
+"""Messages of scopes: which there are, and which project belongs to which, after it changed its folder or its name.
+
+Beside `mnemic.actors.protocol.messages`, whose rules hold here too. `mnemic.actors.capture.rescope` plans what
+`Rescope` asks for.
+
+Messages of what is forgotten many at once: which memories are meant, what there is of them, and their retirement.
+
+Beside `mnemic.actors.protocol.messages`, whose rules hold here too. `mnemic.runtime.transfer.erase` goes by the same
+selections.
+"""
+
+from __future__ import annotations
+
+from typing import Union
+
+import msgspec
+
+from mnemic.actors.protocol.changes import MergeScopes, MoveProject, RenameScope, SplitScope
+from mnemic.actors.protocol.messages import Retirement, ScopeCount
+
+__all__ = [
+    "RESCOPED",
+    "UNSCOPED",
+    "Copy",
+    "Known",
+    "ListScopes",
+    "Rescope",
+    "Rescoped",
+    "Rescoping",
+    "Scopes",
+    "Selection",
+    "Survey",
+    "Surveyed",
+    "Sweep",
+    "Swept",
+]
+
+RESCOPED = "scopes"
+"""The author of what changes scopes."""
+UNSCOPED = "scopes.undo"
+"""The author of what takes such a change back."""
+
+Rescoping = Union[RenameScope, MergeScopes, SplitScope, MoveProject]  # noqa: UP007 - decoders need unions
+"""A change of scopes; each is taken back by one of them."""
+
+
+class _Message(msgspec.Struct, frozen=True, kw_only=True):
+    pass
+
+
+class ListScopes(_Message, frozen=True, kw_only=True):
+    """Say which scopes there are."""
+
+
+class Known(_Message, frozen=True, kw_only=True):
+    """One scope."""
+
+    path: str
+    """Its path."""
+    found: str
+    """How it was found: ``named``, ``.mnemic.toml``, ``git``, ``folder`` or ``none``."""
+    project: str | None
+    """What makes its project itself, its common git directory or its folder; ``None`` where it was named."""
+    projects: tuple[str, ...] = ()
+    """Further projects that were merged into it."""
+    memories: int
+    """How many memories it holds, those that were forgotten too."""
+    last_at: int | None
+    """World time of the newest of them, microseconds."""
+
+
+class Scopes(_Message, frozen=True, kw_only=True):
+    """Answer to `ListScopes`."""
+
+    scopes: tuple[Known, ...]
+    """By path."""
+    undo: tuple[Rescoping, ...] = ()
+    """What takes back the last change of scopes that is not taken back yet; empty where there is none."""
+
+
+class Rescope(_Message, frozen=True, kw_only=True):
+    """Change which scopes there are, or which project belongs to which: all of it or nothing."""
+
+    changes: tuple[Rescoping, ...]
+    """In order."""
+    undoes: bool = False
+    """Whether this is the `Scopes.undo` of before: what it takes back is not taken back a second time."""
+
+
+class Rescoped(_Message, frozen=True, kw_only=True):
+    """Answer to `Rescope`."""
+
+    changed: tuple[bool, ...]
+    """For each change, in order, whether it did anything."""
+
+
+class Selection(_Message, frozen=True, kw_only=True):
+    """Which memories are meant: those that are named, or else all that fulfil every condition that is given."""
+
+    ids: tuple[bytes, ...] = ()
+    """These, and no others; all of them must be there."""
+    scope: str | None = None
+    """In this scope or below it; ``*`` is everything."""
+    session: str | None = None
+    """Of the conversation of that name, and of those that its subagents had."""
+    since: int | None = None
+    """World time, microseconds: said at or after."""
+    until: int | None = None
+    """World time, microseconds: said before."""
+    forgotten_at: int | None = None
+    """System time, microseconds: those that were forgotten at that very moment."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is said of which are meant."""
+        return self == Selection()
+
+
+class Copy(_Message, frozen=True, kw_only=True):
+    """A backup or an export that was made when a memory was there."""
+
+    path: str
+    """Where it was written."""
+    what: str
+    """``backup`` or ``export``."""
+    at: int
+    """When, system time, microseconds."""
+
+
+class Survey(_Message, frozen=True, kw_only=True):
+    """Say what a selection holds."""
+
+    selection: Selection
+    """Which memories."""
+    shown: int = 10
+    """So many of them at most are shown."""
+
+
+class Surveyed(_Message, frozen=True, kw_only=True):
+    """Answer to `Survey`."""
+
+    memories: int
+    """How many there are."""
+    retired: int
+    """Of those, memories that were forgotten."""
+    size_bytes: int
+    """How long their texts are together."""
+    sessions: int
+    """How many conversations they are of."""
+    scopes: tuple[ScopeCount, ...]
+    """How many of them are in which scope, by path."""
+    oldest: int | None
+    """World time of the oldest, microseconds."""
+    newest: int | None
+    """World time of the newest."""
+    first: tuple[Retirement, ...]
+    """The newest of them, and how each begins; `Retirement.changed` says nothing here."""
+    originals: int
+    """Words kept as they were before secrets were taken out of them."""
+    given: int
+    """How often an assistant was given one of them, or a recall found one."""
+    corrected: int
+    """Memories beside them that one of them replaces, and that will stand for themselves again."""
+    copies: tuple[Copy, ...]
+    """Backups and exports in which some of them are, newest first."""
+    generation: int
+    """With `last_row`, which state this is: what is kept from now on is not in it."""
+    last_row: int
+    """Highest row of the mind's memories."""
+
+
+class Sweep(_Message, frozen=True, kw_only=True):
+    """Hide all memories of a selection from recall, or take that back."""
+
+    selection: Selection
+    """Which memories."""
+    reason: str = ""
+    """Why they are hidden."""
+    restore: bool = False
+    """Whether they are found again."""
+
+
+class Swept(_Message, frozen=True, kw_only=True):
+    """Answer to `Sweep`."""
+
+    changed: int
+    """Memories that stood otherwise before."""
+    unchanged: int
+    """Memories that stood so already."""
+    at: int | None
+    """System time at which they were forgotten, microseconds: what takes just this back goes by it."""

@@ -1,0 +1,60 @@
+"""Scopes: which of those that hold anything is meant. Below `mnemic.actors.recall.retriever`."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import Any
+
+from mnemic.actors.protocol.changes import Place
+from mnemic.actors.protocol.errors import InvalidValue, UnknownScope
+from mnemic.actors.protocol.events import printable
+from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.protocol.validation_text import shown
+
+__all__ = ["clean_scope", "existing_scope", "scopes_below"]
+
+
+def existing_scope(snapshot: Snapshot, place: Place) -> str | None:
+    """The path of a place's scope, or ``None`` where no memory is in it."""
+    if place.project is not None:
+        return snapshot.scope_of(printable(place.project))
+    path = str(printable(place.path))
+    return path if path in snapshot.scopes().values() else None
+
+
+def scopes_below(snapshot: Snapshot, scope: str) -> list[int]:
+    """Numbers of a scope and of those below it.
+
+    Raises:
+        UnknownScope: there is none of that path.
+    """
+    paths = snapshot.scopes()
+    found = [number for number, path in paths.items() if path == scope or (scope and path.startswith(f"{scope}/"))]
+    if not found:
+        # Near misses only: to an assistant in one project, the names of all others are none of its business.
+        near = difflib.get_close_matches(scope, paths.values(), n=1, cutoff=0.75)
+        raise UnknownScope(scope=scope, near=f"Did you mean {near[0]!r}? " if near else "")
+    return found
+
+
+_PART = re.compile(r"[^\x00-\x1f/*\ud800-\udfff]+")
+
+
+_NAMES = "names joined by '/', such as work/shelf"
+
+
+def clean_scope(scope: str, name: str = "a scope") -> str:
+    """A scope's path, without slashes at its ends.
+
+    Raises:
+        InvalidValue: it is no text, or a part is blank, ``.`` or ``..``, or holds ``*``, a control character or a lone
+            surrogate.
+    """
+    given: Any = scope  # by programs, it may be anything
+    if not isinstance(given, str):
+        raise InvalidValue(name=name, value=shown(given), why="it is no text", expected=_NAMES)
+    path = scope.strip("/")
+    if path and not all(_PART.fullmatch(part) and part.strip() not in ("", ".", "..") for part in path.split("/")):
+        raise InvalidValue(name=name, value=scope, why="it is no path", expected=_NAMES)
+    return path

@@ -1,0 +1,170 @@
+"""Messages of shapes: how memories get their hypervectors, and how they are asked for by their structure.
+
+Beside `mnemic.actors.protocol.messages`, whose rules hold here too. The Binder binds what the log brings; the Retriever
+answers.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from mnemic.actors.protocol.messages import Hit
+
+__all__ = [
+    "UNKNOWN",
+    "Answer",
+    "BindAgain",
+    "BindMore",
+    "BindPending",
+    "Bound",
+    "ListRoles",
+    "MeaningKept",
+    "RoleView",
+    "RolesListed",
+    "Shape",
+    "Shaped",
+]
+
+UNKNOWN = "?"
+"""The filler that asks what fills the role."""
+
+
+class _Message(msgspec.Struct, frozen=True, kw_only=True):
+    pass
+
+
+# --- Binder ----------------------------------------------------------------------------------------------------------
+
+
+class MeaningKept(_Message, frozen=True, kw_only=True):
+    """Event: vectors were kept, or went, memories were forgotten, or scopes changed; whoever binds them may follow."""
+
+    seq: int
+    """The log's highest number then."""
+
+
+class BindPending(_Message, frozen=True, kw_only=True):
+    """Bind the next few memories that are not bound yet, or not any more: one bounded step."""
+
+
+class Bound(_Message, frozen=True, kw_only=True):
+    """Answer to `BindPending`."""
+
+    done: int
+    """Memories that have their hypervector."""
+    pending: int
+    """Memories that can be bound now, and still wait; what waits for its meaning first is not among them."""
+
+
+class BindAgain(_Message, frozen=True, kw_only=True):
+    """Have the memories of which something could not be bound wait again, and bind the next few: since then what reads
+    them may have been mended. Answered with `Bound`; `BindPending` goes on.
+    """
+
+
+class BindMore(_Message, frozen=True, kw_only=True):
+    """The Binder to itself: go on in the background, after whoever asked meanwhile."""
+
+    opened: bool = False
+    """Whether whoever has just opened the mind tells it: then only what other settings, or a step that was cut short,
+    leave to do is begun."""
+
+
+# --- Retriever -------------------------------------------------------------------------------------------------------
+
+
+class Shape(_Message, frozen=True, kw_only=True):
+    """Find memories by their structure, and what fills the roles that are asked for."""
+
+    pattern: dict[str, str] = {}
+    """Role to filler, or to ``?``; an analogy has none."""
+    analogy: tuple[str, ...] = ()
+    """Three names A, B, C: A is to B as C is to what? Empty where a pattern is asked."""
+    k: int | None = None
+    """At most so many hits, and answers for each role; as many as the setting ``recall.k`` says where absent."""
+    scope: str = "*"
+    """A scope's path: it and what is below it; ``*`` for everything. Exact."""
+    session: str | None = None
+    """Only this conversation. Exact."""
+    since: int | None = None
+    """World time, microseconds: said at or after. Exact."""
+    until: int | None = None
+    """World time, microseconds: said before. Exact."""
+    observe: bool = True
+    """Whether it is kept in the log what was given; measuring leaves no trace."""
+    private: bool = False
+    """Whether the question itself is not kept, only what was given."""
+    assistant: str = ""
+    """The assistant that asks, as it names itself; empty where its owner does."""
+    asking: str = ""
+    """The conversation it asks from, where it is known."""
+
+
+class Answer(_Message, frozen=True, kw_only=True):
+    """What fills an unknown role."""
+
+    role: str
+    """The role."""
+    filler: str
+    """What fills it."""
+    confidence: float
+    """How probable it is that a memory of this shape, any of them, has that filler, 0 to 1: of memories of shapes for
+    which an answer was given 0.9, nine in ten have it."""
+    support: int
+    """How many of the memories that match it was read from."""
+    worked: float | None = None
+    """Of what tells a step, in which part of the cases of which it is known things were well after it; ``None`` where
+    it is known of none."""
+    worked_of: int = 0
+    """Of how many of the memories that it was read from that is known."""
+    memories: tuple[bytes, ...] = ()
+    """Ids of memories that it was read from, the best first, at most five."""
+
+
+class Shaped(_Message, frozen=True, kw_only=True):
+    """Answer to `Shape`."""
+
+    hits: tuple[Hit, ...]
+    """Memories that match, best first; `Hit.score` is the probability that the memory has all that was asked for, times
+    how near it is where nearness was asked for; `Hit.why` has a share for each role of the pattern, 0 to 1. Where roles
+    are only asked for, it is how typical the memory is of all that were looked through, and `Hit.why` says so."""
+    answers: tuple[Answer, ...]
+    """By role in the order asked, the most confident first."""
+    scope: str
+    """The scope looked through."""
+    searched: int
+    """How many records were looked through."""
+    degraded: tuple[str, ...]
+    """What did not take part, and why, one sentence each."""
+
+
+class ListRoles(_Message, frozen=True, kw_only=True):
+    """Say what can be asked for."""
+
+
+class RoleView(_Message, frozen=True, kw_only=True):
+    """One role."""
+
+    name: str
+    """What it is asked for by."""
+    help: str
+    """One sentence."""
+    match: str
+    """``exact``, ``near`` or ``meaning``."""
+    decodes: bool
+    """Whether it can be asked for with ``?``."""
+    fillers: int
+    """How many different fillers the mind knows."""
+    samples: tuple[str, ...]
+    """The most frequent of them, at most five."""
+
+
+class RolesListed(_Message, frozen=True, kw_only=True):
+    """Answer to `ListRoles`."""
+
+    roles: tuple[RoleView, ...]
+    """All of them, in the order of `mnemic.hd.roles.ROLES`; after them those that only questions about steps have."""
+    bound: int
+    """Memories that have their hypervector."""
+    pending: int
+    """Memories that wait for it."""

@@ -1,0 +1,508 @@
+"""Snapshots: what actors read. Arrays and records as of one `seq` of the log; never SQL.
+
+`mnemic.runtime.store.read.reader` holds the real ones. All reads from one snapshot see the same state, whatever is
+written meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import msgspec
+
+from mnemic.actors.protocol.ambient_messages import Brief
+from mnemic.actors.protocol.briefing_sources import Material
+from mnemic.actors.protocol.changes import Counted, EncoderName, TranscriptState
+from mnemic.actors.protocol.messages import Counts, Memory
+from mnemic.actors.protocol.scope_messages import Known, Rescoping, Selection, Surveyed
+
+if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from mnemic.actors.protocol.log_messages import (
+        CountUse,
+        GivenListed,
+        ListGiven,
+        ListMemories,
+        MemoriesListed,
+        Shown,
+        UseCounted,
+    )
+
+__all__ = [
+    "NEAR_CALLS",
+    "Aside",
+    "CaptureCounts",
+    "CodeBlock",
+    "Columns",
+    "Neighbour",
+    "Pending",
+    "Postings",
+    "Retired",
+    "Snapshot",
+    "SnapshotSource",
+    "Snapshots",
+    "SpaceRow",
+    "Superseded",
+    "Unbound",
+    "VectorBlock",
+]
+
+NEAR_CALLS = 8
+"""So many calls and results of tools on each side are told of a call or a result."""
+
+
+class Columns(NamedTuple):
+    """Memories, column by column, in the order they were kept; `n` of them."""
+
+    row: NDArray[np.int64]
+    """``(n,) int64``: the row, ascending."""
+    session: NDArray[np.int64]
+    """``(n,) int64``: number of the conversation."""
+    scope: NDArray[np.int64]
+    """``(n,) int64``: number of the scope."""
+    kind: NDArray[np.int64]
+    """``(n,) int64``: position in `mnemic.actors.protocol.events.KINDS`."""
+    words: NDArray[np.int64]
+    """``(n,) int64``: length in words, the speaker's name included."""
+    said_at: NDArray[np.int64]
+    """``(n,) int64``: world time, microseconds; the time of keeping where the source gave none."""
+    recorded_at: NDArray[np.int64]
+    """``(n,) int64``: system time, microseconds."""
+
+
+class Superseded(NamedTuple):
+    """Which memories are replaced by which, `n` pairs."""
+
+    old: NDArray[np.int64]
+    """``(n,) int64``: row of the replaced memory."""
+    new: NDArray[np.int64]
+    """``(n,) int64``: row of the one that replaces it."""
+    at: NDArray[np.int64]
+    """``(n,) int64``: system time it was said, microseconds."""
+
+
+class Retired(NamedTuple):
+    """Which memories are retired, `n` of them."""
+
+    row: NDArray[np.int64]
+    """``(n,) int64``: the row, ascending."""
+    at: NDArray[np.int64]
+    """``(n,) int64``: system time it was said, microseconds; they are not found from then on."""
+
+
+class VectorBlock(NamedTuple):
+    """Embedded windows, `n` of them."""
+
+    window: NDArray[np.int64]
+    """``(n,) int64``: number of the window, ascending."""
+    row: NDArray[np.int64]
+    """``(n,) int64``: row of its memory."""
+    start: NDArray[np.int64]
+    """``(n,) int64``: where it starts in the text, characters."""
+    vectors: NDArray[np.float32]
+    """``(n, dimensions) float32``, unit length."""
+
+
+class Postings(NamedTuple):
+    """Where one word stem occurs, `n` memories."""
+
+    row: NDArray[np.int64]
+    """``(n,) int64``: row of the memory, ascending."""
+    frequency: NDArray[np.float32]
+    """``(n,) float32``: how often."""
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """A memory that waits to be embedded."""
+
+    row: int
+    """Its row."""
+    id: bytes
+    """Its id."""
+    kind: str
+    """What it is."""
+    speaker: str | None
+    """Who spoke: embedded with the text, since a question may name them."""
+    text: bytes
+    """Its text."""
+
+
+class Neighbour(msgspec.Struct, frozen=True, kw_only=True):
+    """A call of a tool, or its result, near another one in a session."""
+
+    kind: str
+    """``tool_call`` or ``tool_result``."""
+    tool: str | None
+    """The tool's name."""
+    outcome: str | None
+    """How it ended, where that is known."""
+    files: tuple[str, ...]
+    """Files touched."""
+    text: bytes
+    """How its text begins."""
+
+
+class Unbound(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory that waits to be bound, with all that its records say."""
+
+    row: int
+    """Its row."""
+    memory: Memory
+    """Itself; of a long text the beginning alone."""
+    words: int
+    """Length of the whole text in words, without the name of who speaks."""
+    meaning: bytes
+    """Mean of its windows' vectors, ``(dimensions,) float32``, not of unit length; empty where it has none."""
+    previous: bytes
+    """The same of the turn before it in its session."""
+    next: bytes
+    """The same of the turn after it."""
+    speakers: tuple[str, ...]
+    """Names of the speakers of its session other than its own, at most three."""
+    before: tuple[Neighbour, ...]
+    """Of a call or a result: what was called before it and came of it, the nearest first, `NEAR_CALLS` at most."""
+    after: tuple[Neighbour, ...]
+    """Of a call or a result: what came after it, the nearest first, `NEAR_CALLS` at most."""
+
+
+class SpaceRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The space in which hypervectors are made, as it is kept: all of it but the seed."""
+
+    stamp: str
+    """What tells it from others."""
+    dimensions: int
+    """Bits of a hypervector."""
+    version: int
+    """Of the encoders."""
+    roles: tuple[str, ...]
+    """Names of the roles that are bound."""
+    model: str
+    """SHA-256 of the weights whose embeddings are bound, hexadecimal."""
+    embedding: int
+    """Length of those embeddings."""
+    reading: str = ""
+    """How records are read out of memories."""
+
+
+class CodeBlock(NamedTuple):
+    """Hypervectors of one tier, `n` of them."""
+
+    number: NDArray[np.int64]
+    """``(n,) int64``: number of each, ascending; what is bound anew gets a new one."""
+    row: NDArray[np.int64]
+    """``(n,) int64``: row of its memory."""
+    pairs: NDArray[np.int64]
+    """``(n,) int64``: how many pairs are bundled in it."""
+    codes: NDArray[np.uint64]
+    """``(n, dimensions / 64) uint64``."""
+
+
+class Aside(msgspec.Struct, frozen=True):
+    """A record that could not be understood, and is kept aside; see `mnemic.actors.protocol.changes.SetAside`."""
+
+    row: int
+    """Its row."""
+    record: bytes
+    """Its id."""
+    assistant: str
+    """The host it comes from."""
+    event: str
+    """What the adapter calls it."""
+    at: int
+    """World time it was written, microseconds; 0 where that is not known."""
+    cwd: str | None
+    """The folder the host worked in."""
+    branch: str | None
+    """The git branch."""
+    payload: bytes
+    """What the host wrote, without what must not be kept; of a record that could not even be taken apart, all of it.
+    Empty where it was let go of."""
+
+
+class CaptureCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of what was captured by itself; see `mnemic.actors.protocol.ambient_messages.WaitingCounts`."""
+
+    records: int
+    """Records of hooks taken in so far."""
+    torn: int
+    """Places of the spool that held no whole record, so far."""
+    set_aside: tuple[tuple[str, str, str], ...]
+    """The last records that could not be understood, newest first: host, event and why. At most 20."""
+    set_aside_count: int
+    """How many there are."""
+    scrubbed: dict[str, int]
+    """Secrets taken out of texts, by type."""
+    transcripts: int
+    """Transcripts that are due."""
+    transcripts_later: int
+    """Transcripts that will be."""
+    transcripts_failed: tuple[tuple[str, str], ...]
+    """Transcripts that could not be read, and why, newest first. At most 20."""
+    checks: dict[str, str]
+    """The last trial event of each host that arrived."""
+
+
+class Snapshot(Protocol):
+    """The state as of one `seq`."""
+
+    seq: int
+    """The log's highest number."""
+    generation: int
+    """Grows when what is derived is made anew: rows and windows seen before may mean something else then."""
+
+    def memories(self, after_row: int) -> Columns:
+        """Memories kept after a row; ``0`` gives all."""
+        ...
+
+    def superseded(self) -> Superseded:
+        """All replacements."""
+        ...
+
+    def retired(self) -> Retired:
+        """All memories that are retired."""
+        ...
+
+    def scopes(self) -> dict[int, str]:
+        """Scope numbers and their paths."""
+        ...
+
+    def scope_of(self, project: str) -> str | None:
+        """The path of a project's scope, its own or the one it was merged into, if anything was captured there."""
+        ...
+
+    def known_scopes(self) -> list[Known]:
+        """All scopes, by path."""
+        ...
+
+    def unscoping(self) -> tuple[Rescoping, ...]:
+        """What takes back the last change of scopes that is not taken back yet; empty where there is none."""
+        ...
+
+    def session_numbers(self, name: str) -> list[int]:
+        """Numbers of the conversations of that name, of any assistant."""
+        ...
+
+    def encoders(self) -> list[EncoderName]:
+        """Who made vectors, oldest first."""
+        ...
+
+    def vectors(self, encoder: EncoderName, after_window: int) -> VectorBlock:
+        """Windows embedded after a window; ``0`` gives all."""
+        ...
+
+    def stems(self, words: Sequence[str]) -> list[str]:
+        """The stem under which the word index keeps each word."""
+        ...
+
+    def words(self, text: str) -> list[str]:
+        """The words of a text, lower case, without accents, not stemmed."""
+        ...
+
+    def postings(self, stem: str) -> Postings:
+        """Where a stem occurs."""
+        ...
+
+    def times_written(self, stem: str, most: int) -> int:
+        """How often a stem occurs in all memories, counted up to a number: much faster than to read where."""
+        ...
+
+    def records(self, rows: Sequence[int]) -> list[Memory]:
+        """Whole memories, in the order asked for."""
+        ...
+
+    def ids_of(self, rows: Sequence[int]) -> list[bytes]:
+        """Ids of rows, in the order asked for."""
+        ...
+
+    def rows_of(self, ids: Sequence[bytes]) -> list[int]:
+        """Rows of ids.
+
+        Raises:
+            NoSuchMemory: one of them is not there.
+        """
+        ...
+
+    def pending(self, encoder: EncoderName, after_row: int, bulk: bool, limit: int) -> list[Pending]:
+        """Memories after a row that are to be embedded by the encoder: bulk kinds only, or all others only."""
+        ...
+
+    def space(self) -> SpaceRow | None:
+        """The newest space; ``None`` where nothing was ever bound."""
+        ...
+
+    def unbound(
+        self, encoder: EncoderName | None, waiting: bool, after_row: int, limit: int, text_bytes: int
+    ) -> list[Unbound]:
+        """Memories after a row that wait to be bound and are not forgotten.
+
+        Args:
+            encoder: whose vectors they are bound with; ``None`` for none.
+            waiting: whether those that the encoder has not embedded yet are left out.
+            text_bytes: of a longer text so much of its start is given.
+        """
+        ...
+
+    def codes(self, tier: str, after: int) -> CodeBlock:
+        """Hypervectors of the newest space, of one tier, of numbers after one; ``0`` gives all."""
+        ...
+
+    def fillers(self, role: str) -> list[tuple[str, int]]:
+        """The fillers of a role that any memory has, and how many have it, the most frequent first."""
+        ...
+
+    def filler_counts(self) -> dict[str, int]:
+        """How many different fillers each role has."""
+        ...
+
+    def unread(self, encoder: EncoderName | None, after_row: int, limit: int, text_bytes: int) -> list[Unbound]:
+        """Memories after a row of which something could not be bound, as in `unbound`, where they are not."""
+        ...
+
+    def unread_rows(self) -> NDArray[np.int64]:
+        """Rows of the memories of which something could not be bound, ``(n,) int64``, ascending."""
+        ...
+
+    def waiting(self) -> int:
+        """How many memories wait to be bound, whether they could be now or not."""
+        ...
+
+    def bound_counts(self, encoder: EncoderName | None, waiting: bool) -> tuple[int, int]:
+        """How many memories are bound in the newest space, and how many wait that could be; as in `unbound`."""
+        ...
+
+    def times_given(self, rows: Sequence[int]) -> dict[int, int]:
+        """How often memories were given to whoever asked, by row; those that never were are not in it."""
+        ...
+
+    def counts(self, encoder: EncoderName | None) -> Counts:
+        """What is there; embedded by `encoder`, or by the newest where it is ``None``."""
+        ...
+
+    def spool_offsets(self) -> dict[bytes, int]:
+        """How far each spool file is taken in, by its id."""
+        ...
+
+    def spool_tears(self) -> dict[bytes, int]:
+        """How many places of each spool file could not be read, where there are any."""
+        ...
+
+    def occurrences(self, identities: Sequence[bytes]) -> dict[bytes, Counted]:
+        """How often the texts of these first identities have occurred so far; the unknown ones are left out."""
+        ...
+
+    def transcript(self, path: str) -> TranscriptState | None:
+        """What is known of a transcript, if anything is."""
+        ...
+
+    def due_transcript(self, now: int) -> tuple[str, str] | None:
+        """Path and format of the transcript that was written last of those that are due, if any is."""
+        ...
+
+    def next_due_at(self) -> int | None:
+        """System time from which a transcript is due; ``None`` where none waits."""
+        ...
+
+    def waiting_transcripts(self, now: int) -> list[str]:
+        """Paths of the transcripts that are due."""
+        ...
+
+    def failed_transcripts(self) -> list[tuple[str, str]]:
+        """Paths and formats of the transcripts that could not be read the last time."""
+        ...
+
+    def is_silenced(self, assistant: str, session: str) -> bool:
+        """Whether a conversation was to be left alone."""
+        ...
+
+    def aside(self, after_row: int, limit: int) -> list[Aside]:
+        """Records that are set aside, of rows after one."""
+        ...
+
+    def capture_counts(self, now: int) -> CaptureCounts:
+        """What became of what was captured by itself; `now` is system time, microseconds."""
+        ...
+
+    def start_material(self, asked: Brief) -> Material:
+        """What there is to tell an assistant at the start of a session."""
+        ...
+
+    def selected(self, selection: Selection) -> list[bytes]:
+        """Ids of the memories that are meant, in the order they were kept.
+
+        Raises:
+            NoSuchMemory, UnknownScope, InvalidValue: there is nothing of that name.
+        """
+        ...
+
+    def survey(self, selection: Selection, shown: int) -> Surveyed:
+        """What a selection holds, and how so many of its memories begin.
+
+        Raises:
+            NoSuchMemory, UnknownScope, InvalidValue: there is nothing of that name.
+        """
+        ...
+
+    def given(self, assistant: str, session: str) -> frozenset[bytes]:
+        """Ids of the memories that a session was given."""
+        ...
+
+    def listed(
+        self, asked: ListMemories, scopes: Sequence[int] | None, sessions: Sequence[int] | None
+    ) -> MemoriesListed:
+        """A page of memories, of these scopes and conversations only where they are given.
+
+        Raises:
+            InvalidValue: the cursor is none.
+        """
+        ...
+
+    def givings(self, asked: ListGiven) -> GivenListed:
+        """A page of what was given.
+
+        Raises:
+            InvalidValue: the cursor is none.
+        """
+        ...
+
+    def shown(self, row: int) -> Shown:
+        """The memory of a row with all that belongs to it."""
+        ...
+
+    def use(self, asked: CountUse, now: int) -> UseCounted:
+        """What was kept and given, by project and week; `now` is world time, microseconds."""
+        ...
+
+
+class SnapshotSource(Protocol):
+    """Gives snapshots."""
+
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
+        """The newest state, held while the context lasts; keep it short, since the write-ahead log cannot shrink."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the store."""
+        ...
+
+
+class Snapshots:
+    """Snapshots of a store that is opened when the first is asked for."""
+
+    def __init__(self, open_source: Callable[[], SnapshotSource]) -> None:
+        self._open = open_source
+        self._opened: SnapshotSource | None = None
+
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
+        """As `SnapshotSource.snapshot`."""
+        if self._opened is None:
+            self._opened = self._open()
+        return self._opened.snapshot()
+
+    def close(self) -> None:
+        """Let go of the store."""
+        if self._opened is not None:
+            self._opened.close()

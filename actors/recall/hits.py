@@ -1,0 +1,135 @@
+"""Hits: a memory as it is given to whoever asked, and what the log keeps of that.
+
+Below `mnemic.actors.recall.retriever` and `mnemic.actors.shape.shape_recall`.
+
+Excerpts: which stretch of a long memory a hit shows, and how long a text counts in a token budget.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+from mnemic.actors.protocol.changes import Part
+from mnemic.actors.protocol.events import to_bytes, to_text
+from mnemic.actors.protocol.messages import Hit, Memory
+
+__all__ = ["BYTES_A_TOKEN", "densest", "excerpt", "hit_of", "part_of", "tokens_of"]
+
+
+def hit_of(
+    memory: Memory,
+    part: bytes,
+    offset: int,
+    why: dict[str, float],
+    newer: list[bytes],
+    older: list[bytes],
+    score: float | None = None,
+) -> Hit:
+    """A memory as it is given.
+
+    Args:
+        part: what is given of its text, from byte `offset` on.
+        newer: the id of what stands for it now, if anything does.
+        older: ids of what it stands for.
+        score: the sum of `why`, unless it says otherwise.
+    """
+    return Hit(
+        id=memory.id,
+        source_id=memory.source_id,
+        text=part,
+        start_byte=offset,
+        size_bytes=len(memory.text),
+        tier="episodic",
+        kind=memory.kind,
+        role=memory.role,
+        speaker=memory.speaker,
+        session=memory.session,
+        scope=memory.scope,
+        said_at=memory.said_at,
+        score=sum(why.values()) if score is None else score,
+        why=why,
+        superseded_by=newer[0] if newer else None,
+        supersedes=tuple(older),
+    )
+
+
+def part_of(hit: Hit) -> Part:
+    """What was given of a memory, and why: what each signal contributed."""
+    why = ", ".join(f"{name} {share:.2f}" for name, share in hit.why.items())
+    return Part(memory=hit.id, start=hit.start_byte, stop=hit.start_byte + len(hit.text), why=why)
+
+
+BYTES_A_TOKEN = 4
+"""A token is counted as four bytes of UTF-8: English prose has 4 to 5, code about 3.5 a token of today's models."""
+
+
+def tokens_of(text: bytes) -> int:
+    """The length of a text in a budget, rounded up."""
+    return -(-len(text) // BYTES_A_TOKEN)
+
+
+def excerpt(text: bytes, limit: int, start: int, terms: Sequence[str]) -> tuple[bytes, int]:
+    """The whole of a short text; of a long one, a verbatim stretch that holds the place sought.
+
+    Args:
+        text: UTF-8 with ``surrogatepass``.
+        limit: the most bytes to give, 8 or more.
+        start: the character at which the window starts that fits best; -1 where none is known.
+        terms: stems, one of which marks the place where no window does.
+
+    Returns the stretch and the byte at which it starts.
+    """
+    if len(text) <= limit:
+        return text, 0
+    whole = to_text(text)
+    if start < 0:
+        places = (re.search(re.escape(term), whole, re.IGNORECASE) for term in terms)
+        start = min((place.start() for place in places if place), default=0)
+    place = len(to_bytes(whole[:start]))
+    back = max(0, place - limit // 2)
+    line = text.rfind(b"\n", back, place) + 1
+    first = place if back and not line else line
+    first = _character_start(text, min(first, len(text) - limit), 1)  # a stretch at the end is as long as any
+    return text[first : _character_start(text, min(first + limit, len(text)), -1)], first
+
+
+def densest(text: bytes, limit: int, weights: Mapping[str, float]) -> bytes:
+    """The whole of a short text; of a long one, the first verbatim stretch that holds the most weight of terms.
+
+    Args:
+        text: UTF-8 with ``surrogatepass``.
+        limit: the most bytes to give, 8 or more.
+        weights: terms and how much each counts, once.
+    """
+    if len(text) <= limit:
+        return text
+    lowered = text.lower()  # of bytes: as long as the text
+    places = sorted(
+        (found.start(), term) for term in weights for found in re.finditer(re.escape(to_bytes(term)), lowered)
+    )
+    best, start, span, first = 0.0, 0, limit, 0
+    held: dict[str, int] = {}
+    for place, term in places:
+        held[term] = held.get(term, 0) + 1
+        while place + len(to_bytes(term)) - places[first][0] > limit:
+            left = places[first][1]
+            held[left] -= 1
+            first += 1
+        weight = math.fsum(weights[one] for one, count in held.items() if count)
+        if weight > best:
+            best, start = weight, places[first][0]
+            span = place + len(to_bytes(term)) - start
+    back = max(0, start - (limit - span) // 2)  # what stands before it tells what it is about, from a word on
+    space = text.find(b" ", back, start)
+    start = back if not back else start if space < 0 else space + 1
+    start = _character_start(text, min(start, len(text) - limit), 1)
+    return text[start : _character_start(text, min(start + limit, len(text)), -1)]
+
+
+def _character_start(text: bytes, at: int, step: int) -> int:
+    """The nearest place at which a character starts, in one direction."""
+    while 0 < at < len(text) and text[at] & 0xC0 == 0x80:  # a byte that continues a character
+        at += step
+    return at

@@ -1,0 +1,210 @@
+"""What the Retriever holds in memory: the columns of all memories and their vectors, grown as the log grows.
+
+Beside each vector of float32 lie its codes (`mnemic.algorithms.retrieval.scan`), a quarter of its size, made as it
+comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.actors.protocol.changes import EncoderName
+from mnemic.actors.protocol.snapshot import Columns, Postings, Retired, Snapshot, Superseded
+from mnemic.algorithms.retrieval.scan import Coded, pack, scores
+
+__all__ = ["Growing", "Recollection"]
+
+_EMPTY = np.empty(0, np.int64)
+_NOWHERE = np.iinfo(np.int64).max
+
+
+class Growing:
+    """An array that grows at its end; appending costs amortised time in proportion to what is appended."""
+
+    def __init__(self, empty: NDArray[Any]) -> None:
+        self._block = empty
+        self._length = len(empty)
+
+    def append(self, more: NDArray[Any]) -> None:
+        length = self._length + len(more)
+        if length > len(self._block):
+            block = np.empty((max(length, 2 * self._length), *more.shape[1:]), more.dtype)
+            block[: self._length] = self._block[: self._length]
+            self._block = block
+        self._block[self._length : length] = more
+        self._length = length
+
+    def keep(self, places: NDArray[np.int64]) -> None:
+        """Keep some of what was appended, in the order of these places, and nothing else."""
+        self._block = self._block[: self._length][places]
+        self._length = len(places)
+
+    def view(self) -> NDArray[Any]:
+        """What was appended; not a copy."""
+        return self._block[: self._length]
+
+
+class Recollection:
+    """Follows the log: after `follow`, everything here is as of that snapshot."""
+
+    def __init__(self) -> None:
+        self._generation = -1
+        self._seq = -1
+        self._seq_of_windows = -1
+        self._last_window = 0
+        self._encoder: EncoderName | None = None
+        self._columns: tuple[Growing, ...] = ()
+        self.columns = Columns(*(_EMPTY for _ in Columns._fields))
+        """All memories, column by column."""
+        self._clear()
+
+    @property
+    def empty(self) -> bool:
+        """Whether it has followed nothing yet: the first time takes long."""
+        return self._seq < 0
+
+    def follow(
+        self, snapshot: Snapshot, encoder: EncoderName | None, loaded: Callable[[int, int], None] = lambda *_: None
+    ) -> None:
+        """Bring everything up to a snapshot; with another encoder, its vectors take the place of the old ones.
+
+        Args:
+            loaded: told how many of the two parts, columns and vectors, are there.
+        """
+        if snapshot.generation != self._generation:
+            self._generation = snapshot.generation
+            self._clear()
+        if snapshot.seq != self._seq:
+            last = int(self.columns.row[-1]) if len(self.columns.row) else 0
+            for growing, more in zip(self._columns, snapshot.memories(last), strict=True):
+                growing.append(more)
+            self.columns = Columns(*(growing.view() for growing in self._columns))
+            self._superseded = snapshot.superseded()
+            self._retired = snapshot.retired()
+        loaded(1, 2)
+        if encoder is not None and (encoder != self._encoder or snapshot.seq != self._seq_of_windows):
+            self._follow_windows(snapshot, encoder)
+        self._seq = snapshot.seq
+        loaded(2, 2)
+
+    def windows(self) -> tuple[Coded, NDArray[np.int64], NDArray[np.int64]]:
+        """The vectors of `w` windows, the position of each one's memory, and where its window starts."""
+        coded = Coded(self._vectors.view(), self._codes.view(), self._scales.view())
+        return coded, self._memory_of_window.view(), self._start_of_window.view()
+
+    def cosines(
+        self, vector: bytes, visible: NDArray[np.bool_], exact: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """For each visible memory the cosine of its best window, NaN where it has none, and where that window starts.
+
+        Args:
+            vector: what they are compared with, ``(dimensions,) float32`` of unit length.
+            exact: how many of the best windows have exact cosines, besides those that tie.
+        """
+        coded, memory, start = self.windows()
+        best, where = np.full(len(visible), np.nan), np.full(len(visible), -1)
+        looked = visible[memory]
+        seen = np.flatnonzero(looked)
+        if len(seen):
+            query = np.frombuffer(vector, np.float32)
+            cosines = scores(coded, query, allowed=pack(looked), exact=exact)[seen]
+            of, start = memory[seen], start[seen]
+            if (of[1:] <= of[:-1]).any():  # some have several windows, which takes longer
+                best[of], where[of] = -np.inf, _NOWHERE
+                np.maximum.at(best, of, cosines)
+                first = cosines == best[of]  # of equal windows of one memory the earliest
+                np.minimum.at(where, of[first], start[first])
+            else:
+                best[of], where[of] = cosines, start
+        return best, where
+
+    def located(self, postings: Postings) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Postings with positions in the columns instead of rows."""
+        return np.searchsorted(self.columns.row, postings.row), postings.frequency
+
+    def superseded(self) -> Iterator[tuple[int, int, int]]:
+        """Positions of what is replaced and of what replaces it, and the time it was said; the oldest first."""
+        order = np.lexsort((self._superseded.old, self._superseded.at))
+        old = np.searchsorted(self.columns.row, self._superseded.old[order])
+        new = np.searchsorted(self.columns.row, self._superseded.new[order])
+        yield from zip(old.tolist(), new.tolist(), self._superseded.at[order].tolist(), strict=True)
+
+    @property
+    def gone(self) -> int:
+        """How many memories are retired."""
+        return len(self._retired.row)
+
+    def retired(self, as_of: int | None) -> NDArray[np.bool_]:
+        """Which memories were retired by then, by position ``(n,) bool``."""
+        gone = self._retired.row if as_of is None else self._retired.row[self._retired.at <= as_of]
+        mask = np.zeros(len(self.columns.row), np.bool_)
+        mask[np.searchsorted(self.columns.row, gone)] = True
+        return mask
+
+    def replacement(self, row: int, as_of: int | None) -> int | None:
+        """The row of what stood for the memory of this row then: the next in its chain that was not retired."""
+        while True:
+            link = np.flatnonzero(self._superseded.old == row)
+            if not len(link) or (as_of is not None and int(self._superseded.at[link[0]]) > as_of):
+                return None
+            row = int(self._superseded.new[link[0]])
+            if not self._gone(row, as_of):
+                return row
+
+    def replaced(self, row: int, as_of: int | None) -> list[int]:
+        """The rows of what the memory of this row stood for then, in the order they were kept."""
+        if self._gone(row, as_of):
+            return []
+        found: list[int] = []
+        waiting = [row]
+        while waiting:
+            new = waiting.pop()
+            said = self._superseded.at <= (_NOWHERE if as_of is None else as_of)
+            for old in self._superseded.old[(self._superseded.new == new) & said].tolist():
+                found.append(old)
+                if self._gone(old, as_of):  # what it had replaced is replaced by what replaced it
+                    waiting.append(old)
+        return sorted(found)
+
+    def _gone(self, row: int, as_of: int | None) -> bool:
+        """Whether the memory of a row was retired by then."""
+        at = self._retired.at[self._retired.row == row]
+        return bool(len(at)) and (as_of is None or int(at[0]) <= as_of)
+
+    def _follow_windows(self, snapshot: Snapshot, encoder: EncoderName) -> None:
+        if encoder != self._encoder:
+            self._encoder = encoder
+            self._clear_windows(0)
+        block = snapshot.vectors(encoder, self._last_window)
+        if len(block.window):
+            if not self._last_window:
+                self._clear_windows(block.vectors.shape[1])
+            coded = Coded.of(block.vectors)
+            self._vectors.append(coded.vectors)
+            self._codes.append(coded.codes)
+            self._scales.append(coded.scales)
+            self._memory_of_window.append(np.searchsorted(self.columns.row, block.row))
+            self._start_of_window.append(block.start)
+            self._last_window = int(block.window[-1])
+        self._seq_of_windows = snapshot.seq
+
+    def _clear(self) -> None:
+        self._seq = -1
+        self._clear_windows(0)
+        self._columns = tuple(Growing(_EMPTY) for _ in Columns._fields)
+        self.columns = Columns(*(growing.view() for growing in self._columns))
+        self._superseded = Superseded(_EMPTY, _EMPTY, _EMPTY)
+        self._retired = Retired(_EMPTY, _EMPTY)
+
+    def _clear_windows(self, dimensions: int) -> None:
+        self._last_window = 0
+        self._seq_of_windows = -1
+        self._vectors = Growing(np.empty((0, dimensions), np.float32))
+        self._codes = Growing(np.empty((0, dimensions), np.int8))
+        self._scales = Growing(np.empty(0, np.float32))
+        self._memory_of_window = Growing(_EMPTY)
+        self._start_of_window = Growing(_EMPTY)

@@ -1,0 +1,136 @@
+"""Similarity: which memories say nearly the same as a text. What the Retriever does with a `FindSimilar`.
+
+Two measures, each absolute and symmetric, since the score of a recall is relative: the cosine of the two texts'
+meaning, and the share of their words that both have (the resemblance of Broder 1997, of stems without stop words).
+Either alone is enough, because each misses what the other sees: a note whose one number changed keeps its words, and
+one in other words keeps its meaning. Words are found in what has no vector yet, and answer alone where no model is.
+
+Both limits were read off LoCoMo's five development conversations (docs/correct.md has the table).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.actors.brief.relevance_gate import rarity
+from mnemic.actors.protocol.contract import Context
+from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.protocol.events import KINDS, to_bytes, to_text
+from mnemic.actors.protocol.messages import FindSimilar, Memory, Similar, SimilarFound
+from mnemic.actors.protocol.scopes import scopes_below
+from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.recall.hits import excerpt
+from mnemic.actors.recall.query import query_vector, terms_of
+from mnemic.actors.recall.recall_index import Recollection
+
+__all__ = ["LEAST_MEANING", "LEAST_WORDS", "resemblance", "similar_to"]
+
+LEAST_MEANING = 0.88
+"""The cosine of two texts from which they say nearly the same."""
+LEAST_WORDS = 0.6
+"""The share of their words from which they do."""
+_KINDS = ("turn", "decision", "note")
+"""What somebody said or kept; what a tool was given or answered repeats itself by its nature."""
+_FEWEST_WORDS = 2  # "yes" is no near-duplicate of "yes"
+_MOST_LOOKED_UP = 24  # words, the longest, which are the rarest as a rule: each costs a look into the index
+_CANDIDATES = 16
+_LENGTHS = 4  # two texts of which one has four times as many words do not share most of them
+_SHOWN_BYTES = 400
+_EMBED_TIMEOUT_S = 5.0  # who keeps a text waits for this
+
+
+def similar_to(asked: FindSimilar, memory: Recollection, source: SnapshotSource, context: Context) -> SimilarFound:
+    """Name the memories that say nearly the same as a text, the nearest first.
+
+    Raises:
+        UnknownScope: no memory is in the scope.
+        InvalidValue: the limit is less than 1.
+    """
+    if asked.limit < 1:
+        raise InvalidValue(name="the limit", value=asked.limit, why="it is less than 1", expected="a number from 1")
+    if not asked.text.strip():
+        return SimilarFound(similar=())
+    degraded: list[str] = []
+    embedded = query_vector(
+        asked.text, context, degraded, "What is similar was found by its words alone.", timeout_s=_EMBED_TIMEOUT_S
+    )
+    with source.snapshot() as snapshot:
+        memory.follow(snapshot, embedded.encoder if embedded else None)
+        terms = terms_of(asked.text, snapshot, [])
+        if len(terms) < _FEWEST_WORDS:
+            return SimilarFound(similar=(), degraded=tuple(degraded))
+        visible = _visible(asked, memory, snapshot)
+        near = _by_words(asked.text, terms, visible, memory, snapshot)
+        cosines, starts = None, None
+        if embedded is not None:
+            cosines, starts = memory.cosines(embedded.vector, visible, 4 * _CANDIDATES)
+            close = np.flatnonzero(visible & (np.nan_to_num(cosines, nan=-1.0) >= LEAST_MEANING))
+            near = [*near, *close[np.argsort(-cosines[close], kind="stable")][:_CANDIDATES].tolist()]
+        found = []
+        for index in dict.fromkeys(near):
+            (record,) = snapshot.records([int(memory.columns.row[index])])
+            why = {} if cosines is None or np.isnan(cosines[index]) else {"meaning": float(cosines[index])}
+            if len(record.text) <= _LENGTHS * len(to_bytes(asked.text)) + _SHOWN_BYTES:
+                why["words"] = resemblance(set(terms), set(terms_of(to_text(record.text), snapshot, [])))
+            if why.get("meaning", 0.0) < LEAST_MEANING and why.get("words", 0.0) < LEAST_WORDS:
+                continue
+            if not _leads_to(record, asked.but, snapshot):
+                start = -1 if starts is None else int(starts[index])
+                found.append(_similar(record, why, *excerpt(record.text, _SHOWN_BYTES, start, terms)))
+    found.sort(key=lambda one: (-one.score, -(one.said_at or 0), one.id))
+    return SimilarFound(similar=tuple(found[: asked.limit]), degraded=tuple(degraded))
+
+
+def resemblance(one: set[str], other: set[str]) -> float:
+    """How many of the words that either text has both have, 0 to 1; 0 where neither has any."""
+    either = len(one | other)
+    return len(one & other) / either if either else 0.0
+
+
+def _visible(asked: FindSimilar, memory: Recollection, snapshot: Snapshot) -> NDArray[np.bool_]:
+    columns = memory.columns
+    visible = np.isin(columns.kind, [KINDS.index(kind) for kind in _KINDS]) & ~memory.retired(None)
+    visible &= np.isin(columns.scope, scopes_below(snapshot, asked.scope))
+    visible[np.searchsorted(columns.row, snapshot.rows_of(asked.but))] = False
+    return visible
+
+
+def _by_words(
+    text: str, terms: list[str], visible: NDArray[np.bool_], memory: Recollection, snapshot: Snapshot
+) -> list[int]:
+    """Positions of the memories of a like length that share the rarest words, at most `_CANDIDATES`."""
+    length = len(snapshot.words(text))
+    shared = np.zeros(len(visible))
+    for term in sorted(terms, key=lambda term: (-len(term), term))[:_MOST_LOOKED_UP]:
+        place, _ = memory.located(snapshot.postings(term))
+        shared[place] += rarity(len(visible), len(place))
+    words = memory.columns.words
+    shared[~visible | (words * _LENGTHS < length) | (words > length * _LENGTHS)] = 0.0
+    best = np.argsort(-shared, kind="stable")[:_CANDIDATES]
+    return [int(index) for index in best if shared[index] > 0]
+
+
+def _leads_to(record: Memory, ids: tuple[bytes, ...], snapshot: Snapshot) -> bool:
+    """Whether one of the ids stands for a memory by now."""
+    while record.superseded_by is not None:
+        if record.superseded_by in ids:
+            return True
+        (record,) = snapshot.records(snapshot.rows_of([record.superseded_by]))
+    return False
+
+
+def _similar(record: Memory, why: dict[str, float], part: bytes, start: int) -> Similar:
+    return Similar(
+        id=record.id,
+        text=part,
+        start_byte=start,
+        size_bytes=len(record.text),
+        kind=record.kind,
+        role=record.role,
+        scope=record.scope,
+        said_at=record.said_at,
+        score=max(why.values()),
+        why=why,
+        superseded_by=record.superseded_by,
+    )

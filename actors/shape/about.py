@@ -1,0 +1,171 @@
+"""What memories are about, as `mnemic.actors.shape.shape_recall` asks for it: by their vectors and by their words, as
+recall does.
+
+A hypervector of a dozen pairs holds an embedding with noise, and no words at all. The Retriever has both. So among the
+records that have what is exact, the cosine of the memory's best window and BM25 of its words and of its session's are
+fused; only where a memory has no vector does the projection in its hypervector stand in. Unlike recall's, each signal
+stays on its own scale: a cosine of 1 and words that say all that was asked are full marks, whatever else is there. So
+a nearness means the same in every question, and confidence may rest on it (docs/decisions/0011-structural-signal.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.actors.protocol.messages import QueryEmbedded
+from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.recall.query import terms_of
+from mnemic.actors.recall.recall_index import Recollection
+from mnemic.algorithms.retrieval.bm25 import bm25, bm25_grouped, inverse_document_frequency
+from mnemic.algorithms.retrieval.fusion import Signal, fuse
+from mnemic.algorithms.retrieval.scan import RESCORE
+from mnemic.hd.encoders import Encoders
+from mnemic.hd.query import Asked, Codes, likenesses
+from mnemic.hd.records import Pair
+
+__all__ = ["TEMPERATURE", "About", "Words", "nearness"]
+
+Floats = NDArray[np.float64]
+
+_COMMON, _SHARE = 1024, 100
+"""A word that occurs more often, and more often than there is one memory in a hundred, tells little beside the others,
+and to read where takes long: a millisecond for each 2,000 times."""
+TEMPERATURE = 0.035
+"""How fast memories count less the farther they are from the nearest: chosen on every other one of LoCoMo's
+observations, and right on the rest."""
+_WORDS = 1.5
+"""How much a memory's words, and its session's, count beside its meaning: words that are not those of the question
+seldom reach half of their full marks. Chosen likewise."""
+
+
+class Words(NamedTuple):
+    """What the words of a question say of all memories, `n` of them."""
+
+    memory: Floats
+    """``(n,)``: BM25 of each memory."""
+    session: Floats
+    """``(n,)``: BM25 of its session."""
+    whole: float
+    """The score of a memory of average length that has each word once that any has: full marks."""
+    known: float
+    """How much of what the words tell is told by those that any memory has, 0 to 1; 0 where there is none."""
+
+    @classmethod
+    def of(
+        cls, text: str, snapshot: Snapshot, memory: Recollection, visible: NDArray[np.bool_], degraded: list[str]
+    ) -> Self:
+        """Look them up.
+
+        Args:
+            visible: ``(n,) bool``: which memories count.
+            degraded: told, in a sentence, which words were left out.
+        """
+        columns, documents = memory.columns, int(np.count_nonzero(visible))
+        terms = terms_of(text, snapshot, degraded)
+        most = max(_COMMON, len(visible) // _SHARE)
+        common = [term for term in terms if snapshot.times_written(term, most + 1) > most]
+        if common:
+            degraded.append(f"about: words that occur more than {most:,} times took no part: {', '.join(common)}")
+        postings = [memory.located(snapshot.postings(term)) for term in terms if term not in common]
+        having = [int(np.count_nonzero(visible[rows])) for rows, _ in postings]
+        telling = [inverse_document_frequency(count, documents) for count in having]
+        whole = sum(weight for weight, count in zip(telling, having, strict=True) if count)
+        known = [one for one, count in zip(postings, having, strict=True) if count]
+        return cls(
+            bm25(known, columns.words, visible),
+            bm25_grouped(known, columns.words, visible, columns.session),
+            whole,
+            whole / sum(telling) if whole else 0.0,
+        )
+
+
+class About:
+    """What is asked about, and how near memories are to it."""
+
+    def __init__(self, embedded: QueryEmbedded | None, words: Words, memory: Recollection) -> None:
+        self.embedded, self._words, self._memory = embedded, words, memory
+        self._lacking = 0
+
+    @classmethod
+    def asked(
+        cls,
+        text: str,
+        embedded: QueryEmbedded | None,
+        snapshot: Snapshot,
+        memory: Recollection,
+        visible: NDArray[np.bool_],
+        degraded: list[str],
+    ) -> Self | None:
+        """What is asked about; ``None`` where nothing can be said: there is no vector, and no memory has a word of it.
+
+        Args:
+            text: it, in somebody's words.
+            embedded: its vector, where there is a model.
+            memory: has followed the vectors of that model.
+            visible: ``(n,) bool``: which memories count.
+            degraded: told, in a sentence each, what takes no part.
+        """
+        words = Words.of(text, snapshot, memory, visible, degraded)
+        if not words.known:
+            left = "it took no part" if embedded is None else "its meaning alone told how near they are"
+            degraded.append(f"about: no memory has a word of it that tells anything, so {left}")
+            if embedded is None:
+                return None
+        return cls(embedded, words, memory)
+
+    def told(self) -> Iterator[str]:
+        """What took no part in the nearness told last, one sentence each."""
+        if self._lacking:
+            of_them = "memory has no vector" if self._lacking == 1 else "memories have no vectors"
+            yield f"about: {self._lacking} {of_them} yet; hypervectors or words alone spoke there"
+
+    def projected(self, codes: Codes, places: NDArray[np.int64], encoders: Encoders) -> Floats:
+        """The cosines that hypervectors show of some records, ``(m,)``; NaN where they hold those of another model."""
+        if self.embedded is None or self.embedded.encoder.model != encoders.space.model:
+            return np.full(len(places), np.nan)
+        near = encoders.pairs([Pair("about", np.frombuffer(self.embedded.vector, np.float32))])
+        asked = Asked(near[:0], np.empty(0), near, np.ones(1, np.bool_))
+        return likenesses(codes, places, asked, encoders.algebra)[:, 0]
+
+    def nearness(self, memories: NDArray[np.int64], projected: Callable[[NDArray[np.int64]], Floats]) -> Floats:
+        """How near the memories of some records are, 0 to 1.
+
+        Args:
+            memories: ``(m,) int64``: the position of each record's memory.
+            projected: the cosines that the hypervectors show of some of these records, where their memories have no
+                vector; NaN where they show none.
+        """
+        words = Words(self._words.memory[memories], self._words.session[memories], self._words.whole, self._words.known)
+        if self.embedded is None:
+            return nearness(None, words)
+        looked = np.zeros(len(self._memory.columns.row), np.bool_)
+        looked[memories] = True
+        cosines = self._memory.cosines(self.embedded.vector, looked, RESCORE)[0][memories]
+        lacking = np.flatnonzero(np.isnan(cosines))
+        if len(lacking):
+            cosines[lacking] = projected(lacking)
+        self._lacking = len(lacking)
+        return nearness(cosines, words)
+
+
+def nearness(cosines: Floats | None, words: Words) -> Floats:
+    """Fuse what meaning says with what words say, ``(m,)``, 0 to 1.
+
+    Words count the less the fewer of them any memory has: of a question in another language, meaning alone tells.
+
+    Args:
+        cosines: ``(m,)``, NaN where there is none; ``None`` without a model.
+    """
+    signals = []
+    if cosines is not None and not np.isnan(cosines).all():
+        signals.append(Signal("dense", cosines, floor=0.0, ceiling=1.0))
+    if words.known:
+        weight = _WORDS * words.known
+        for name, scores in (("lexical", words.memory), ("session", words.session)):
+            signals.append(Signal(name, scores, floor=0.0, ceiling=words.whole, weight=weight))
+    everything = np.ones(len(words.memory), np.bool_)
+    return fuse(signals, everything).scores / max(sum(one.weight for one in signals), np.finfo(float).tiny)

@@ -1,0 +1,187 @@
+"""Binding: memories with what stands around them become records, and records hypervectors. No I/O, no message.
+
+`mnemic.actors.shape.binder` above has it done and kept; `mnemic.actors.shape.features` reads the records, `mnemic.hd`
+encodes them.
+
+What the settings of binding ask for, and whether what is kept was bound so.
+
+`mnemic.actors.shape.binder` binds as they say; the Retriever tells whoever asks while they say otherwise than what is
+bound.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from mnemic.actors.protocol.changes import AddCodes, Code
+from mnemic.actors.protocol.contract import raised_at
+from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.protocol.snapshot import SpaceRow, Unbound
+from mnemic.actors.shape.features import READING, Extract, features
+from mnemic.hd.algebra import BACKENDS, Algebra, algebra_named
+from mnemic.hd.encoders import Encoders
+from mnemic.hd.records import Record
+from mnemic.hd.roles import ROLES, Tier
+from mnemic.hd.space import Space
+
+__all__ = ["LONGEST", "WORD", "Binding", "algebra_of", "reading_of", "space_of", "unlike"]
+
+_encode = msgspec.msgpack.Encoder().encode
+_log = logging.getLogger("mnemic.binder")
+
+
+class Binding:
+    """Binds memories in one space. Not for use by two threads at once."""
+
+    def __init__(self, space: Space, algebra: Algebra, extract: Extract, topics: int) -> None:
+        """Choose how.
+
+        Args:
+            extract: finds triples in a text.
+            topics: at most so many key phrases of a text are bound.
+        """
+        self.space = space
+        self._roles = frozenset(space.roles)
+        self._encoders = Encoders(space, algebra)
+        self._extract = extract
+        self._topics = topics
+        self._unread: set[bytes] = set()  # of those that are bound just now
+
+    def bound(self, memories: Sequence[Unbound], seq: int) -> AddCodes:
+        """What is to be kept of some memories that were read at a `seq` of the log.
+
+        One whose facts cannot be found has none, and one whose fillers of somebody's own roles cannot be found has none
+        of those; one that cannot be read or encoded has no hypervector at all. The log says so, the change names them,
+        and no other one is held up.
+        """
+        self._unread = set()
+        read = [self._read(one) for one in memories]
+        try:
+            codes = self._encoders.records([record for own in read for _, record in own])
+        except Exception as error:  # whatever a stranger's encoder does: which memory it is, each alone tells
+            _log.warning("some of %d memories cannot be bound together: %s", len(memories), type(error).__name__)
+            read = [self._sound(one, own) for one, own in zip(memories, read, strict=True)]
+            codes = self._encoders.records([record for own in read for _, record in own])
+        return AddCodes(
+            stamp=self.space.stamp,
+            seq=seq,
+            memories=tuple(one.memory.id for one in memories),
+            items=_encode([[_code(tier, record) for tier, record in own] for own in read]),
+            codes=codes.astype("<u8", copy=False).tobytes(),
+            unread=tuple(one.memory.id for one in memories if one.memory.id in self._unread),
+        )
+
+    def _read(self, unbound: Unbound) -> list[tuple[Tier, Record]]:
+        def lost(what: str, error: Exception) -> None:
+            self._unread.add(unbound.memory.id)
+            why = _why("finding them", error)
+            _log.warning("memory %s is bound without %s: %s", unbound.memory.id.hex(), what, why)
+
+        try:
+            return features(unbound, self._roles, self._topics, self._extract, lost)
+        except Exception as error:
+            self._unread.add(unbound.memory.id)
+            _unbound(unbound, "reading it", error)
+            return []
+
+    def _sound(self, unbound: Unbound, own: list[tuple[Tier, Record]]) -> list[tuple[Tier, Record]]:
+        """The same records, if they can be bound."""
+        try:
+            self._encoders.records([record for _, record in own])
+        except Exception as error:
+            self._unread.add(unbound.memory.id)
+            _unbound(unbound, "encoding it", error)
+            return []
+        return own
+
+
+def _unbound(unbound: Unbound, step: str, error: Exception) -> None:
+    _log.warning("memory %s is not bound: %s", unbound.memory.id.hex(), _why(step, error))
+
+
+def _why(step: str, error: Exception) -> str:
+    """What failed: by its kind and its place in the code, since its own words may quote the memory."""
+    return f"{step} failed ({type(error).__name__} at {raised_at(error)})"
+
+
+def _code(tier: Tier, record: Record) -> Code:
+    named = ((pair.role, pair.filler) for pair in record if isinstance(pair.filler, str))
+    return Code(tier=tier, pairs=len(record), fillers=tuple(dict.fromkeys(named)))
+
+
+LONGEST = 65_536
+"""Bits of the longest hypervectors that a mind is bound in: a record takes 8 KiB then, on disk and in memory."""
+WORD = 64
+"""The length of a hypervector is a multiple of it."""
+
+
+def space_of(seed: bytes, settings: Mapping[str, Any]) -> Space:
+    """The space in which is bound, without a model.
+
+    Raises:
+        InvalidValue: a setting names a role that there is none of, or a length that is none.
+    """
+    roles, dimensions = _roles(settings["binder.leave_out"]), settings["binder.dimensions"]
+    try:
+        return Space(seed=seed, dimensions=dimensions, roles=roles)
+    except ValueError as error:
+        raise InvalidValue(
+            name="binder.dimensions", value=dimensions, why=str(error), expected="a multiple of 64, such as 10240"
+        ) from error
+
+
+def reading_of(settings: Mapping[str, Any]) -> str:
+    """A name for how records are read out of memories: under another one all of them are bound again."""
+    return f"{READING} {settings['binder.topics']} {settings['binder.extractor']}"
+
+
+def algebra_of(settings: Mapping[str, Any]) -> Algebra:
+    """Who computes.
+
+    Raises:
+        InvalidValue: it is not there.
+    """
+    backend = settings["binder.backend"]
+    try:
+        return algebra_named(backend)
+    except ValueError as error:
+        raise InvalidValue(
+            name="binder.backend", value=backend, why=str(error), expected=f"one of {', '.join(BACKENDS)} that is there"
+        ) from error
+
+
+def unlike(kept: SpaceRow | None, settings: Mapping[str, Any]) -> str | None:
+    """What the settings say otherwise than what is bound, in a sentence; ``None`` where they say the same.
+
+    Nothing is said of somebody's own Binder: which settings it goes by is its own affair.
+    """
+    if kept is None or settings["actors.binder"]:
+        return None
+    said = []
+    if kept.dimensions != settings["binder.dimensions"]:
+        said.append(f"binder.dimensions is {settings['binder.dimensions']}, and {kept.dimensions} are bound")
+    wanted = {name for name in ROLES if name not in settings["binder.leave_out"]}
+    missing, more = sorted(wanted - set(kept.roles)), sorted(set(kept.roles) - wanted)
+    if missing:
+        said.append(f"binder.leave_out leaves {', '.join(missing)} in, and nothing bound has it")
+    if more:
+        said.append(f"binder.leave_out leaves {', '.join(more)} out, and it is bound")
+    if kept.reading != reading_of(settings):
+        said.append("binder.topics, binder.extractor or this version of Mnemic reads memories in another way")
+    if not said:
+        return None
+    return f"shape: the settings say otherwise than what is bound: {'; '.join(said)}; `mnemic capture` binds it anew"
+
+
+def _roles(left_out: tuple[str, ...]) -> tuple[str, ...]:
+    for name in left_out:
+        if name not in ROLES:
+            known = ", ".join(ROLES)
+            raise InvalidValue(
+                name="binder.leave_out", value=name, why="there is no such role", expected=f"some of {known}"
+            )
+    return tuple(name for name in ROLES if name not in left_out)

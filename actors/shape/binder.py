@@ -1,0 +1,288 @@
+"""The Binder actor: gives memories their hypervectors, from what they say and what stands beside them.
+
+It follows the log, after the Embedder: a memory waits for its vectors, and is bound again when what it was read from
+changes (the turn after it comes, its scope moves, the settings say otherwise). Steps are short and questions pass
+between them. What is kept is decided by the memories alone, so a kill costs a step and loses nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from typing import Any, ClassVar, Self
+
+import msgspec
+
+from mnemic.actors.protocol.changes import AddSpace, Change, EncoderName
+from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
+from mnemic.actors.protocol.errors import MnemicError, ModelError, RuntimeFault
+from mnemic.actors.protocol.messages import Apply, Committed, EncoderNamed, NameEncoder
+from mnemic.actors.protocol.ports import Ports
+from mnemic.actors.protocol.shape_messages import BindAgain, BindMore, BindPending, Bound, MeaningKept
+from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource, SpaceRow, Unbound
+from mnemic.actors.shape.bind import LONGEST, WORD, Binding, algebra_of, reading_of, space_of
+from mnemic.actors.shape.features import Extract
+from mnemic.algorithms.knowledge.triples import triples
+from mnemic.hd.algebra import BACKENDS, Algebra
+from mnemic.hd.space import DIMENSIONS, Space
+
+__all__ = ["BinderActor"]
+
+_FETCH = 32  # memories bound by one step
+_COUNTED_EVERY = 16  # steps: to count at each, in a large mind, would take longer than to bind
+_TEXT_BYTES = 8192  # of a text so much is read for topics and facts
+
+_log = logging.getLogger("mnemic.binder")
+
+
+class BinderActor:
+    """Binds what waits."""
+
+    contract: ClassVar[int] = CONTRACT
+    takes: ClassVar[tuple[type, ...]] = (BindPending, BindAgain, MeaningKept, Committed, BindMore)
+    settings: ClassVar[tuple[Setting, ...]] = (
+        Setting(
+            "binder.backend",
+            "",
+            "-",
+            f"Who computes: {', '.join(BACKENDS)}; empty means native code where it is built, else NumPy.",
+            choices=("", *BACKENDS),
+        ),
+        Setting(
+            "binder.dimensions",
+            DIMENSIONS,
+            "bits",
+            f"Length of a hypervector, a multiple of {WORD}, up to {LONGEST}.",
+            WORD,
+            maximum=LONGEST,
+            multiple=WORD,
+        ),
+        Setting("binder.leave_out", ("workspace",), "-", "Roles that are not bound; `mnemic shape --roles` lists all."),
+        Setting("binder.topics", 5, "phrases", "At most so many key phrases of a text are bound.", 0),
+        Setting(
+            "binder.extractor",
+            "",
+            "function",
+            "What finds subject, relation and object in a text: module:function; empty is the built-in.",
+        ),
+    )
+    pinned: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        source: SnapshotSource,
+        space: Space,
+        algebra: Algebra,
+        extract: Extract,
+        topics: int,
+        reading: str,
+    ) -> None:
+        """Bind in a space whose model is not known yet.
+
+        Args:
+            reading: names how records are read out of memories: another way has all of them bound again.
+        """
+        self._source = source
+        self._space = space
+        self._algebra = algebra
+        self._extract = extract
+        self._topics = topics
+        self._reading = reading
+        self._binding: Binding | None = None
+        self._encoder: EncoderName | None = None  # whose vectors are bound
+        self._waiting = True  # whether memories wait for them
+        self._asked: list[EncoderName] | None = None  # whose vectors there were when the Embedder was asked
+        self._looked: Bound | None = None  # what there was when it was counted
+        self._since = 0  # bound since then
+        self._announced: set[tuple[str, str]] = set()
+        self._leaves = False  # whether another process binds otherwise, and this one leaves it to it
+        self._cursor = 0  # the last row that was looked at
+        self._again: int | None = None  # the last row of what failed that was tried again; None: none is
+        self._continuing = False  # whether a message to itself is under way
+        self._driven = False  # whether somebody asks for step after step
+
+    @classmethod
+    def make(cls, ports: Ports) -> Self:
+        """Open the store for reading.
+
+        Raises:
+            InvalidValue: a setting names a role that there is none of, a length that is none, or a backend that is not
+                there.
+        """
+        settings = ports.settings
+        space, algebra = space_of(ports.seed, settings), algebra_of(settings)
+        return cls(
+            ports.open_snapshots(),
+            space,
+            algebra,
+            ports.extract or triples,
+            settings["binder.topics"],
+            reading_of(settings),
+        )
+
+    def handle(self, message: Any, context: Context) -> Bound | None:
+        """Take one step, or follow the log in the background."""
+        if isinstance(message, BindPending | BindAgain):
+            if isinstance(message, BindAgain):
+                self._again, self._looked = 0, None
+            self._step(context)
+            bound = self._progress()
+            self._driven = bound.pending > 0
+            return bound
+        if isinstance(message, Committed | MeaningKept):
+            self._driven, self._looked = False, None
+            if not self._waiting:  # there may be a model by now
+                self._asked = None
+            self._continue(context)
+            return None
+        self._continuing = False
+        if self._driven or context.cancelled() or (message.opened and not self._stays_behind()):
+            return None
+        try:
+            more = self._step(context)
+        except MnemicError:
+            raise  # the message becomes a dead letter that says so
+        except Exception:
+            context.tell(BindMore())  # for the instance that comes after this one
+            raise
+        if more:
+            self._continue(context)
+        return None
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self._source.close()
+
+    def _continue(self, context: Context) -> None:
+        if not self._continuing and not context.cancelled():
+            self._continuing = True
+            context.tell(BindMore())
+
+    def _stays_behind(self) -> bool:
+        """Whether a mind that was just opened has something to bind, as a step cut short or other settings leave it.
+
+        What waits for its meaning has to wait for the Embedder, which embeds once something is committed. Where
+        memories are bound without any, none waits for that.
+        """
+        with self._source.snapshot() as snapshot:
+            kept = snapshot.space()
+            ready = any(snapshot.unbound(name, True, 0, 1, 1) for name in snapshot.encoders())
+            if kept is not None and not kept.model:
+                ready = ready or bool(snapshot.unbound(None, False, 0, 1, 1))
+        return ready or (kept is not None and not self._kept_as_set(kept))
+
+    # --- steps -------------------------------------------------------------------------------------------------------
+
+    def _step(self, context: Context) -> bool:
+        """Bind the next few memories; returns whether there may be more."""
+        with self._source.snapshot() as snapshot:
+            kept, waits = snapshot.space(), bool(snapshot.unbound(None, False, 0, 1, 1))
+            encoders, seq = snapshot.encoders(), snapshot.seq
+        self._again = None if kept is None else self._again
+        waits = waits or self._again is not None
+        if context.cancelled() or not (waits or (kept is not None and not self._kept_as_set(kept))):
+            return False
+        self._choose(kept, encoders, context)
+        if context.cancelled():  # while it was asked for, the model may have been loaded
+            return False
+        space = self._space
+        if kept is None or (kept.stamp, kept.reading) != (space.stamp, self._reading):
+            return self._announce(kept, seq, context)
+        self._leaves = False
+        with self._source.snapshot() as snapshot:
+            seq = snapshot.seq
+            found = self._fetch(snapshot)
+        if not found:
+            return False
+        self._keep(found, seq, context)
+        return True
+
+    def _kept_as_set(self, kept: SpaceRow) -> bool:
+        """Whether what is kept was bound as the settings say; the model is not looked at, since its vectors tell."""
+        space = self._space
+        is_same = (kept.dimensions, kept.version, kept.roles) == (space.dimensions, space.version, space.roles)
+        return is_same and kept.reading == self._reading
+
+    def _choose(self, kept: SpaceRow | None, encoders: list[EncoderName], context: Context) -> None:
+        """Find the model whose vectors are bound. Where none can be used, those that were kept before still are.
+
+        Who embeds is asked once, and again when vectors of another one appear; where it fails, at the next event.
+        """
+        if self._asked != encoders:
+            self._name(kept, encoders, context)
+            self._asked = encoders
+
+    def _name(self, kept: SpaceRow | None, encoders: list[EncoderName], context: Context) -> None:
+        try:
+            named = context.ask(NameEncoder())
+            assert isinstance(named, EncoderNamed)
+            self._encoder, self._waiting = named.encoder, True
+            model, embedding = named.encoder.model, named.dimensions
+        except (ModelError, RuntimeFault) as error:
+            model, embedding = ("", 0) if kept is None else (kept.model, kept.embedding)
+            self._encoder = next((name for name in reversed(encoders) if name.model == model), None)
+            if self._waiting:
+                _log.warning("memories are bound without their meaning: %s", error.code, extra={"code": error.code})
+            self._waiting = False
+        if (self._space.model, self._space.embedding) != (model, embedding):
+            self._space = msgspec.structs.replace(self._space, model=model, embedding=embedding)
+
+    def _announce(self, kept: SpaceRow | None, seq: int, context: Context) -> bool:
+        """Say in which space is bound from now on; all that is there waits then. Returns whether there is to do."""
+        space, named = self._space, (self._space.stamp, self._reading)
+        if kept is not None and named in self._announced:  # two who each undo what the other does would never end
+            if not self._leaves:
+                _log.warning("another process binds otherwise, by its settings or model: this one leaves it to that")
+            self._leaves = True
+            return False
+        self._announced.add(named)
+        change = AddSpace(
+            stamp=space.stamp,
+            dimensions=space.dimensions,
+            version=space.version,
+            roles=space.roles,
+            model=space.model,
+            embedding=space.embedding,
+            reading=self._reading,
+        )
+        self._apply(change, seq, b"", context)
+        self._cursor = 0
+        return True
+
+    def _fetch(self, snapshot: Snapshot) -> list[Unbound]:
+        """The next memories that can be bound; from the start again once the end is reached."""
+        if self._again is not None:
+            found = snapshot.unread(self._encoder, self._again, _FETCH, _TEXT_BYTES)
+            self._again = found[-1].row if found else None
+            if found:
+                return found
+        for cursor in {self._cursor: None, 0: None}:
+            found = snapshot.unbound(self._encoder, self._waiting, cursor, _FETCH, _TEXT_BYTES)
+            self._cursor = found[-1].row if found else 0
+            if found:
+                return found
+        return []
+
+    def _keep(self, found: list[Unbound], seq: int, context: Context) -> None:
+        if self._binding is None or self._binding.space != self._space:
+            self._binding = Binding(self._space, self._algebra, self._extract, self._topics)
+        change = self._binding.bound(found, seq)
+        self._apply(change, seq, b"".join(change.memories), context)
+        self._since += len(found)
+
+    def _progress(self) -> Bound:
+        """How far it is; between countings `done` is as it was counted last. What is left to another is not pending."""
+        if self._looked is None or self._looked.pending - self._since <= 0 or self._since >= _COUNTED_EVERY * _FETCH:
+            with self._source.snapshot() as snapshot:
+                done, pending = snapshot.bound_counts(self._encoder, self._waiting)
+            self._looked, self._since = Bound(done=done, pending=pending), 0
+        tried = int(self._again is not None)  # how many those are is not looked at
+        pending = 0 if self._leaves else max(self._looked.pending - self._since, tried)
+        return Bound(done=self._looked.done, pending=pending)
+
+    def _apply(self, change: Change, seq: int, what: bytes, context: Context) -> None:
+        """Ask for a change that was decided on at a `seq`. It is in the key, so that the same one decided on later
+        (after a rebuild, or once more is known) is not taken for this one.
+        """
+        key = b"binder/" + hashlib.sha256(repr((self._space.stamp, self._reading, seq)).encode() + what).digest()
+        context.ask(Apply(changes=(change,), key=key, author="binder", run=context.trace))

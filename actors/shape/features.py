@@ -1,0 +1,353 @@
+"""Features: what a memory says of itself, as records of role and filler. Pure; above it stands
+`mnemic.actors.shape.binder`.
+
+Every memory gives one episode. A turn, a note or a decision also gives a fact for each subject-relation-object triple
+that is said in it, and a call of a tool gives a step. A role that a memory has nothing to say of is absent.
+
+Work: one call of a tool or its result, and the calls around it. Pure; above it stands `mnemic.actors.shape.features`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import chain
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.actors.protocol.events import printable
+from mnemic.actors.protocol.messages import Memory
+from mnemic.actors.protocol.snapshot import NEAR_CALLS, Neighbour, Unbound
+from mnemic.algorithms.knowledge.triples import Triple
+from mnemic.algorithms.steps.steps import CHECKS, Happened, Step, blamed, partners, step_of, worked
+from mnemic.algorithms.text.keyphrases import key_phrases
+from mnemic.hd.encoders import canonical
+from mnemic.hd.levels import WEEKDAYS
+from mnemic.hd.records import Pair, Record
+from mnemic.hd.roles import ROLES, Tier
+
+__all__ = ["READING", "Done", "Extract", "Fills", "Triple", "Work", "features"]
+
+_KINDS = ("tool_call", "tool_result")
+
+
+class Done(NamedTuple):
+    """A call and how it ended."""
+
+    action: str
+    """What it does."""
+    target: str
+    """The kind of thing it is done to, or ``""``."""
+    tool: str
+    """The program that a shell ran for it, else the tool's name."""
+    outcome: str
+    """``ok``, ``failed``, or ``""`` where that is not known."""
+
+
+class Work:
+    """A call, or a result with its call if that is near, among the calls of its session."""
+
+    def __init__(self, happened: Sequence[Happened], place: int, *, more_before: bool, more_after: bool) -> None:
+        self._happened = happened
+        self._partners = partners(happened, more_before=more_before, more_after=more_after)
+        self._call = place if happened[place].call else self._partners[place]
+        self._place = place
+        self._steps: dict[int, Step] = {}
+
+    @classmethod
+    def around(cls, unbound: Unbound) -> Work | None:
+        """What is done at a memory; ``None`` where it is neither a call nor a result."""
+        memory = unbound.memory
+        if memory.kind not in _KINDS:
+            return None
+        own = Neighbour(
+            kind=memory.kind, tool=memory.tool, outcome=memory.outcome, files=memory.files, text=memory.text
+        )
+        return cls(
+            [_happened(one) for one in (*unbound.before[::-1], own, *unbound.after)],
+            len(unbound.before),
+            more_before=len(unbound.before) >= NEAR_CALLS,
+            more_after=len(unbound.after) >= NEAR_CALLS,
+        )
+
+    def programs(self) -> tuple[str, ...]:
+        """What a shell ran, the main program first; none for other tools, and where the call is not known."""
+        return () if self._call is None else self._step(self._call).programs
+
+    def outcome(self) -> str | None:
+        """How the call ended, where that is known."""
+        return None if self._call is None else self._outcome(self._call)
+
+    def files(self) -> list[str]:
+        """What its host says it touched, what it names itself, and what a check that failed names."""
+        if self._call is None:
+            return list(self._happened[self._place].files)
+        step, result = self._step(self._call), self._result(self._call)
+        found = [*self._happened[self._call].files, *step.files]
+        if result and self._outcome(self._call) == "failed" and step.action in CHECKS:
+            found += blamed(result.text)
+        return found
+
+    def done(self, back: int) -> list[Done]:
+        """The call, and at most so many before it, the nearest first; none for a result whose call is not known."""
+        return [] if self._call is None else [self._done(place) for place in self._near(-1)[: back + 1]]
+
+    def worked(self) -> bool | None:
+        """Whether things were well after the call; ``None`` where nothing tells."""
+        if self._call is None:
+            return None
+        step, *later = ((self._step(place), self._outcome(place)) for place in self._near(1))
+        return worked(*step, later)
+
+    def _near(self, way: int) -> list[int]:
+        """The call, and those before (-1) or after (1) it, the nearest first."""
+        assert self._call is not None
+        side = range(self._call, len(self._happened) if way > 0 else -1, way)
+        return [place for place in side if self._happened[place].call]
+
+    def _done(self, place: int) -> Done:
+        step = self._step(place)
+        tool = step.programs[0] if step.programs else self._happened[place].tool
+        return Done(step.action, step.target, tool, self._outcome(place) or "")
+
+    def _step(self, place: int) -> Step:
+        if place not in self._steps:
+            one = self._happened[place]
+            self._steps[place] = step_of(one.tool, one.text, one.files)
+        return self._steps[place]
+
+    def _result(self, place: int) -> Happened | None:
+        found = self._partners[place]
+        return None if found is None else self._happened[found]
+
+    def _outcome(self, place: int) -> str | None:
+        """How a call ended, as its result says, or the call itself where a source tells both in one."""
+        result = self._result(place)
+        return (result and result.outcome) or self._happened[place].outcome
+
+
+def _happened(one: Neighbour) -> Happened:
+    """A text may end within a letter, since its end is cut off."""
+    return Happened(
+        one.kind == "tool_call", one.tool or "", one.outcome, one.files, one.text.decode("utf-8", "replace")
+    )
+
+
+READING = 1
+"""Of all that decides which records are read out of a memory, here and in `mnemic.algorithms`: it grows when the same
+memory with the same neighbours would give others than before, and every mind is bound again."""
+MOST_FILES = 3
+"""Of more files the first are bound: each takes two pairs, and every pair makes the others harder to read."""
+MOST_FACTS = 8
+"""Of more triples the first are bound: a long text would fill the index with them."""
+LOOKS_BACK = 3
+"""A step holds so many of those before it."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_OTHER = {"user": "assistant", "assistant": "user"}
+_SAID = ("turn", "decision", "note", "summary")
+"""Kinds whose text is somebody's words: it has topics and says facts. What tools print has and says none."""
+
+
+class Extract(Protocol):
+    """Finds triples in a text; the setting ``binder.extractor`` names another one than the built-in."""
+
+    def __call__(self, text: str, speaker: str | None) -> Sequence[Triple]:
+        """The triples that a text says, in order.
+
+        Args:
+            text: what was said, or its start.
+            speaker: who says ``I`` in it: a name, or ``user``, ``assistant``; ``None`` where that is not known.
+        """
+        ...
+
+
+@runtime_checkable
+class Fills(Protocol):
+    """An extractor that has this method as well fills roles of its own (`mnemic.hd.roles.register_role`)."""
+
+    def fillers(self, memory: Memory) -> Iterable[tuple[str, str]]:
+        """Roles and what fills them, in the memory's episode, facts and step, whichever have such a role.
+
+        A role that is filled already keeps what it has, and one that holds a single filler takes the first.
+        """
+        ...
+
+
+def _raised(what: str, error: Exception) -> None:
+    raise error
+
+
+def features(
+    unbound: Unbound,
+    roles: frozenset[str],
+    topics: int,
+    extract: Extract,
+    lost: Callable[[str, Exception], None] = _raised,
+) -> list[tuple[Tier, Record]]:
+    """The records of a memory, its episode first; only pairs of these roles are in them.
+
+    Fillers are canonical, as `mnemic.hd.encoders.Encoders.canonical` has them; embeddings are of unit length. The same
+    memory with the same neighbours gives the same records.
+
+    Args:
+        unbound: the memory and what is around it.
+        roles: names of the roles that are bound.
+        topics: at most so many key phrases are bound.
+        extract: finds the triples, and fills further roles if it is a `Fills`.
+        lost: told what `extract` failed to find, facts or fillers, and why. All else is in the records. Where nobody
+            is told, it is raised.
+    """
+    memory = unbound.memory
+    work = Work.around(unbound)
+    tiers: list[tuple[Tier, Iterable[Pair]]] = [("episode", _episode(unbound, work))]
+    if memory.kind in _SAID:
+        text = memory.text.decode("utf-8", "replace")  # its end may be cut off within a letter
+        phrases = key_phrases(text, topics if "topic" in roles else 0)
+        tiers[0] = ("episode", chain(tiers[0][1], _named("topic", *phrases)))
+        if not roles.isdisjoint(("subject", "relation", "object")):
+            try:
+                tiers += [("fact", fact) for fact in _facts(unbound, extract(text, memory.speaker or memory.role))]
+            except Exception as error:  # whatever a stranger's extractor does with a text
+                lost("facts", error)
+    if work is not None and memory.kind == "tool_call":
+        tiers.append(("step", _step(memory, work)))
+    whole = [(tier, list(pairs)) for tier, pairs in tiers]
+    try:
+        further = list(extract.fillers(memory)) if isinstance(extract, Fills) else []
+        return _records(whole, further, roles)
+    except Exception as error:  # as above: what it fills a role with may be no filler of it, too
+        lost("fillers of your own roles", error)
+        return _records(whole, [], roles)
+
+
+def _records(
+    whole: Sequence[tuple[Tier, list[Pair]]], further: Sequence[tuple[str, str]], roles: frozenset[str]
+) -> list[tuple[Tier, Record]]:
+    records = ((tier, tuple(_bound(tier, pairs, further, roles))) for tier, pairs in whole)
+    return [(tier, record) for tier, record in records if record]
+
+
+def _bound(tier: Tier, pairs: list[Pair], further: Iterable[tuple[str, str]], roles: frozenset[str]) -> Iterator[Pair]:
+    """The pairs of a record whose roles are bound, and those that an extractor adds."""
+    yield from (pair for pair in pairs if pair.role in roles)
+    free = {role for role in roles if tier in ROLES[role].tiers} - {pair.role for pair in pairs} if further else ()
+    added: dict[str, list[str]] = {}
+    for role, filler in further:
+        if role in free:
+            added.setdefault(role, []).append(filler)
+    for role, fillers in added.items():
+        yield from _named(role, *(fillers if ROLES[role].many else fillers[:1]))
+
+
+def _episode(unbound: Unbound, work: Work | None) -> Iterator[Pair]:
+    memory = unbound.memory
+    yield from _who(memory)
+    yield from _named("to", *_to(unbound))
+    yield from _when(memory.said_at)
+    yield from _where(memory)
+    yield from _files(work.files() if work else memory.files)
+    yield from _named("tool", memory.tool, *(work.programs() if work else ()))
+    yield from _named("outcome", memory.outcome or (work.outcome() if work else None))
+    yield from _named("kind", memory.kind)
+    yield from _named("size", str(unbound.words))
+    for role, vector in (("about", unbound.meaning), ("previous", unbound.previous), ("next", unbound.next)):
+        yield from _meaning(role, vector)
+
+
+def _facts(unbound: Unbound, triples: Iterable[Triple]) -> Iterator[list[Pair]]:
+    """Each triple with who said it, when, where, and what about; one that lacks a part is none."""
+    memory = unbound.memory
+    around = [
+        *_who(memory),
+        *_day(memory),
+        *_named("project", memory.scope),
+        *_meaning("about", unbound.meaning),
+    ]
+    said = (
+        tuple(pair for role, name in zip(Triple._fields, triple, strict=True) for pair in _named(role, name))
+        for triple in triples
+    )
+    whole = dict.fromkeys(one for one in said if len(one) == len(Triple._fields))
+    yield from ([*one, *around] for one in list(whole)[:MOST_FACTS])
+
+
+def _step(memory: Memory, work: Work) -> Iterator[Pair]:
+    """A call with its result, and how those before it went: the same roles, permuted once for each step back."""
+    for shift, done in enumerate(work.done(LOOKS_BACK)):
+        for role, name in zip(Done._fields, done, strict=True):
+            yield from _named(role, name, shift=shift)
+    yield from _named("worked", {None: "", True: "yes", False: "no"}[work.worked()])
+    yield from _who(memory)
+    yield from _day(memory)
+    yield from _named("project", memory.scope)
+    yield from _named("branch", memory.branch)
+    yield from _files(work.files())
+
+
+def _who(memory: Memory) -> Iterator[Pair]:
+    yield from _named("who", memory.speaker or memory.role)
+
+
+def _to(unbound: Unbound) -> Sequence[str]:
+    """The others of its session who have names; where none has, the other of the two who talk in one."""
+    memory = unbound.memory
+    if memory.kind != "turn":
+        return ()
+    if unbound.speakers:
+        return unbound.speakers
+    other = _OTHER.get(memory.role)
+    return (other,) if other else ()
+
+
+def _when(said_at: int | None) -> Iterator[Pair]:
+    """By UTC, as times are kept. A time that no calendar holds says nothing."""
+    if said_at is None:
+        return
+    try:
+        moment = _EPOCH + timedelta(microseconds=said_at)
+    except OverflowError:
+        return
+    yield from _named("date", moment.date().isoformat())
+    yield from _named("hour", str(moment.hour))
+    yield from _named("weekday", WEEKDAYS[moment.weekday()])
+
+
+def _day(memory: Memory) -> Iterator[Pair]:
+    return (pair for pair in _when(memory.said_at) if pair.role == "date")
+
+
+def _where(memory: Memory) -> Iterator[Pair]:
+    yield from _named("workspace", memory.scope.partition("/")[0])
+    yield from _named("project", memory.scope)
+    yield from _named("branch", memory.branch)
+
+
+def _files(files: Iterable[str]) -> Iterator[Pair]:
+    """Each path as it was given, and its last part, by which people ask."""
+    known = list(dict.fromkeys(files))[:MOST_FILES]
+    yield from _named("file", *(part for path in known for part in (path, path.replace("\\", "/").rpartition("/")[2])))
+
+
+def _meaning(role: str, vector: bytes) -> Iterator[Pair]:
+    unit = _unit(vector)
+    if unit is not None:
+        yield Pair(role, unit)
+
+
+def _named(role: str, *names: str | None, shift: int = 0) -> Iterator[Pair]:
+    """Names as the role's encoder has them, without empty ones; of those that differ by their case alone the first."""
+    found: dict[str, str] = {}
+    for name in names:
+        if name and name.strip():
+            whole = canonical(role, printable(name))
+            found.setdefault(whole.lower(), whole)
+    yield from (Pair(role, one, shift) for one in found.values())
+
+
+def _unit(vector: bytes) -> NDArray[np.float32] | None:
+    """A vector at unit length; ``None`` for none, or one that points nowhere."""
+    values = np.frombuffer(vector, np.float32)
+    length = float(np.linalg.norm(values))
+    return (values / length).astype(np.float32) if length > 0 else None

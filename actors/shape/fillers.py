@@ -1,0 +1,330 @@
+"""Reading shapes: which records a question means, and what fills the roles that it asks for.
+
+Between `mnemic.hd`, which knows arrays, and `mnemic.actors.shape.shape_recall`, which knows messages.
+
+The roles as they are shown: what can be asked for, and what fills it most. Below `mnemic.actors.recall.retriever`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.actors.protocol.shape_messages import Answer, RolesListed, RoleView
+from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.shape.about import About
+from mnemic.actors.shape.patterns import AFTER, SAYS, STEPS_BACK, THEN
+from mnemic.actors.shape.shape_index import MOST_FILLERS, Items, ShapeMemory
+from mnemic.hd.codebook import draw
+from mnemic.hd.encoders import match_of
+from mnemic.hd.evidence import Graded, counting_weights
+from mnemic.hd.query import TEMPERATURE, Asked, Filled, Matches, fill, find, kernel, spread
+from mnemic.hd.records import Pair, propose, prototype, typicality
+from mnemic.hd.roles import ROLES, Tier
+
+__all__ = ["Looking", "Sample", "is_graded", "list_roles"]
+
+Floats = NDArray[np.float64]
+
+_LEAST = 0.02
+"""Probabilities that differ by less than this are alike."""
+_WHOLE = 2048
+"""Of more records the prototype is that of a sample, and the typical ones are of it."""
+_READ = 512
+"""At most so many records are read for an answer."""
+_JUDGED = 1024
+"""At most so many matches are found where it is asked what they are about: no noise hides one that is near."""
+_PROPOSED = 128
+"""So many fillers are proposed by what the records have in common, where there are too many to try all with all."""
+_NEAR_ENOUGH = 0.5
+"""What is at least so near to what was asked for is taken for what was meant."""
+_SUPPORTS = 0.05
+"""A record less likely meant than this supports no answer."""
+_TOLD = 0.005
+"""What is less probable is no answer: people are shown two decimal places, and it would be 0.00."""
+_SHOWN = 5
+_DIGITS = 6
+"""Decimal places of a probability; what is beyond them is nothing that anybody could tell."""
+
+
+class Sample(NamedTuple):
+    """Records that are read, `m` of them."""
+
+    places: NDArray[np.int64]
+    """``(m,) int64``: which of their tier."""
+    weights: Floats
+    """``(m,)``: how much each counts; together the probability that any is meant."""
+    meant: NDArray[np.bool_]
+    """``(m,)``: which of them may support an answer."""
+
+
+class Looking:
+    """Looks through the records of some memories, as of one snapshot, which the shape memory has followed."""
+
+    def __init__(self, index: ShapeMemory, snapshot: Snapshot, memories: NDArray[np.bool_]) -> None:
+        assert index.encoders is not None
+        self.index, self.snapshot, self.encoders = index, snapshot, index.encoders
+        self.memories = memories
+        """``(n,) bool``: which memories are looked through."""
+        self._visible: dict[Tier, NDArray[np.int64]] = {}
+        self.degraded: list[str] = []
+        """What did not take part, and why, one sentence each."""
+
+    def tell(self, sentence: str) -> None:
+        """Say what did not take part, once."""
+        if sentence not in self.degraded:
+            self.degraded.append(sentence)
+
+    def visible(self, tier: Tier) -> NDArray[np.int64]:
+        """The records looked through, ascending."""
+        if tier not in self._visible:
+            self._visible[tier] = self.index.visible(tier, self.memories)
+        return self._visible[tier]
+
+    def items(self, role: str) -> Items:
+        """The item memory of a role."""
+        return self.index.items(role, self.snapshot)
+
+    # --- which records -----------------------------------------------------------------------------------------------
+
+    def find(self, tier: Tier, exact: Sequence[Pair], near: Sequence[Pair] = (), about: About | None = None) -> Matches:
+        """The records that have what is exact, the nearest first to what is near, and to what is asked about."""
+        known = [self.items(role).having(str(filler)) for role, filler, _ in exact]
+        priors = [self._priors(tier, one.role, np.array([count]))[0] for one, count in zip(exact, known, strict=True)]
+        asked = Asked(
+            self.encoders.pairs(exact),
+            np.array(priors, np.float64),
+            self.encoders.pairs(near),
+            np.array([match_of(one.role) == "meaning" for one in near], np.bool_),
+            tuple(self._graded(tier, one, n) for n, one in enumerate(near) if is_graded(one.role)),
+        )
+        codes, algebra = self.index.codes(tier), self.index.algebra
+        if about is None:
+            return find(codes, self.visible(tier), asked, algebra)
+
+        def judge(places: NDArray[np.int64]) -> Floats:
+            memories = self.index.positions(tier)[places]
+            return about.nearness(memories, lambda lacking: about.projected(codes, places[lacking], self.encoders))
+
+        return find(codes, self.visible(tier), asked, algebra, _JUDGED, judge)
+
+    def meant(self, matches: Matches, temperature: float = TEMPERATURE) -> Sample:
+        """The matches that are read for answers: where too many match alike, some of them."""
+        meant = kernel(matches, temperature)
+        order = np.argsort(-meant, kind="stable")
+        order = order[meant[order] > _LEAST / _READ]
+        alike = meant[order] > meant[order[:1]] - _LEAST
+        order = spread(order[alike], _READ, 0) if np.count_nonzero(alike) > _READ else order[:_READ]
+        near = min(1.0, float(matches.nearness[order].max(initial=0.0)) / _NEAR_ENOUGH)
+        return Sample(matches.place[order], near * counting_weights(meant[order]), meant[order] > _SUPPORTS)
+
+    def typical(self, tier: Tier) -> tuple[Matches, Sample]:
+        """All records as one set: those first that are most like what the stronger have in common, and all to be read.
+
+        Each counts the same for an answer, however strong: a confidence that rose by asking would be none.
+        """
+        places = spread(self.visible(tier), _WHOLE)
+        vectors, strengths = self.index.codes(tier).whole(places), self._strengths(tier, places)
+        typical = typicality(self._common(vectors, strengths), vectors, self.index.algebra)
+        order = np.lexsort((-places, -typical))
+        ones = np.ones(len(order))
+        matches = Matches(places[order], ones, typical[order], typical[order][:, None])
+        read = spread(np.arange(len(places)), _READ, 0)
+        weights = np.full(len(read), 1 / max(1, len(read)))
+        return matches, Sample(places[read], weights, np.ones(len(read), np.bool_))
+
+    # --- what fills a role -------------------------------------------------------------------------------------------
+
+    def answers(self, tier: Tier, role: str, sample: Sample, k: int) -> list[Answer]:
+        """What fills a role of the records sampled, the most confident first."""
+        well = self._well(sample) if tier == "step" and role in (THEN, *SAYS) else None
+        if role == THEN:
+            having = self._steps(sample)
+        else:
+            items, filled = self.fill(tier, role, sample)
+            columns = zip(filled.candidate.tolist(), filled.probability.T, strict=True)
+            having = {items.names[candidate]: probability for candidate, probability in columns}
+        confidence = {name: float(sample.weights @ probability) for name, probability in having.items()}
+        first = {name: _first(probability) for name, probability in having.items()}
+        # of equal ones that of the best memory: what is told first of several roles then goes together where it can
+        best = sorted(having, key=lambda name: (-round(confidence[name], _DIGITS), first[name], name))
+        if role == "file":
+            best = _without_last_parts(best, confidence)
+        found = [self._answer(tier, role, name, sample, having[name], well) for name in best[:k]]
+        read = [one for one in found if one.support]
+        told = [one for one in read if one.confidence >= _TOLD]
+        if read and not told:
+            self.tell(f"{role}: nothing that fills it is as probable as {100 * _TOLD:g} %")
+        return told
+
+    def fill(self, tier: Tier, role: str, sample: Sample) -> tuple[Items, Filled]:
+        """The item memory of a role, and how probable each of its fillers is in each record sampled."""
+        items, codes = self.items(role), self.index.codes(tier)
+        if len(items.known) > MOST_FILLERS:
+            self.tell(f"{role}: of its {len(items.known)} fillers only the {MOST_FILLERS} most frequent were compared")
+        proposed = None
+        if len(items.names) > 2 * _PROPOSED and len(sample.places) > 1:
+            common = self._common(codes.whole(sample.places), np.maximum(sample.weights, np.finfo(float).tiny))
+            proposed = propose(common, items.bound, _PROPOSED, self.index.algebra)
+        priors = self._priors(tier, role, items.counts)
+        many = ROLES[role].many
+        return items, fill(codes, sample.places, items.bound, priors, many, self.index.algebra, proposed)
+
+    def has(self, tier: Tier, pair: Pair, sample: Sample) -> float:
+        """The probability that a record that is meant has a pair."""
+        if match_of(pair.role) == "near":  # a day is told only from the days beside it
+            items, filled = self.fill(tier, pair.role, sample)
+            column = [items.names[one] == pair.filler for one in filled.candidate.tolist()]
+            return float((sample.weights @ filled.probability)[column].sum())
+        prior = self._priors(tier, pair.role, np.array([self.items(pair.role).having(str(pair.filler))]))
+        bound, codes = self.encoders.pairs([pair]), self.index.codes(tier)
+        filled = fill(codes, sample.places, bound, prior, True, self.index.algebra)
+        return float((sample.weights @ filled.probability).sum())
+
+    def common(self, tier: Tier, sample: Sample) -> NDArray[np.uint64]:
+        """The prototype of the records sampled, ``(w,) uint64``."""
+        return self._common(self.index.codes(tier).whole(sample.places), np.maximum(sample.weights, _LEAST / _READ))
+
+    def _steps(self, sample: Sample) -> dict[str, Floats]:
+        """The steps themselves, each told in words: what was done, to what or by what, and how it ended.
+
+        What is not told of a step it has not: that counts for how probable it is, too.
+        """
+        count = len(sample.places)
+        words: list[list[str]] = [[] for _ in range(count)]
+        sure = np.ones(count)
+        for role in SAYS:
+            items, filled = self.fill("step", role, sample)
+            if not len(filled.candidate):
+                continue
+            judged = filled.probability
+            best = judged.argmax(axis=1)
+            likely = judged[np.arange(count), best]
+            none = (1 - judged).prod(axis=1) if ROLES[role].many else 1 - judged.sum(axis=1)
+            for place in range(count):
+                if role == "tool" and len(words[place]) > 1:  # what it was done to says more than by what
+                    continue
+                name = items.names[filled.candidate[best[place]]]
+                if likely[place] <= 0.5:
+                    sure[place] *= max(0.0, none[place])
+                elif role != "tool" or name not in words[place]:  # a tool may be named as what it does
+                    words[place].append(name)
+                    sure[place] *= likely[place]
+        told = [" ".join(one) for one in words]
+        return {one: np.where([each == one for each in told], sure, 0.0) for one in dict.fromkeys(told) if one}
+
+    def _well(self, sample: Sample) -> tuple[Floats, Floats]:
+        """The probability of each step sampled that things were well after it, and that they were not."""
+        items, filled = self.fill("step", "worked", sample)
+        none = np.zeros(len(sample.places))
+        found = dict(zip((items.names[one] for one in filled.candidate), filled.probability.T, strict=True))
+        return found.get("yes", none), found.get("no", none)
+
+    def _answer(
+        self, tier: Tier, role: str, filler: str, sample: Sample, having: Floats, well: tuple[Floats, Floats] | None
+    ) -> Answer:
+        counted = sample.weights * having
+        order = np.argsort(-counted, kind="stable")
+        order = order[(having[order] > 0.5) & sample.meant[order]]
+        rows = dict.fromkeys(self.index.rows(tier)[sample.places[order]].tolist())  # of one memory there may be several
+        yes, no = (one[order] for one in well) if well is not None else (np.zeros(0), np.zeros(0))
+        known = yes + no > 0.5
+        worked = float((yes[known] / (yes + no)[known]).mean()) if known.any() else None
+        return Answer(
+            role=role,
+            filler=filler,
+            confidence=round(min(1.0, float(counted.sum())), _DIGITS),
+            support=len(rows),
+            worked=None if worked is None else round(worked, _DIGITS),
+            worked_of=int(np.count_nonzero(known)),
+            memories=tuple(self.snapshot.ids_of(list(rows)[:_SHOWN])),
+        )
+
+    def _priors(self, tier: Tier, role: str, count: NDArray[np.int64]) -> Floats:
+        """How probable it is that a record has a filler that so many memories have, before one looks.
+
+        A step's memory counts for what the steps before it had, too, so up to four times in all: the sum would leave
+        no room for a step that has none.
+        """
+        all_of_them = self.index.bound if "episode" in ROLES[role].tiers else len(self.index.rows(tier))
+        total = max(2, all_of_them)
+        times = 1 + STEPS_BACK if role in SAYS else 1
+        return np.asarray(np.minimum(count / total, 1 - 1 / total) / times, np.float64)
+
+    def _graded(self, tier: Tier, asked: Pair, column: int) -> Graded:
+        """The fillers that a role may have which is asked for by nearness."""
+        items = self.items(asked.role)
+        alike = self.encoders.alike(asked.role, items.names, str(asked.filler))
+        return Graded(column, items.bound, self._priors(tier, asked.role, items.counts), alike)
+
+    def _strengths(self, tier: Tier, places: NDArray[np.int64]) -> Floats:
+        """How strong the memory of each record is: the more often it was given, the stronger."""
+        rows = self.index.rows(tier)[places]
+        given = self.snapshot.times_given(rows.tolist())
+        return 1 + np.log2([1 + given.get(row, 0) for row in rows.tolist()])
+
+    def _common(self, vectors: NDArray[np.uint64], strengths: Floats) -> NDArray[np.uint64]:
+        return prototype(vectors, strengths, draw(self.encoders.space, "tie", "prototype"), self.index.algebra)
+
+
+def is_graded(role: str) -> bool:
+    """Whether it is decoded how near a record is: where it has but one filler."""
+    return match_of(role) == "near" and not ROLES[role].many
+
+
+def _first(probability: Floats) -> int:
+    """The first record that probably has a filler; one after all of them, where none has."""
+    has = probability > 0.5
+    return int(has.argmax()) if has.any() else len(has)
+
+
+def _without_last_parts(names: Sequence[str], confidence: dict[str, float]) -> list[str]:
+    """Files without names that are only the last part of a path that is told, too: both are bound of each file."""
+    longer: dict[str, float] = {}
+    for name in names:
+        _, slash, last = name.rpartition("/")
+        if slash:
+            longer[last.lower()] = max(longer.get(last.lower(), 0.0), confidence[name])
+    return [name for name in names if longer.get(name.lower(), 0.0) <= confidence[name] - _LEAST or "/" in name]
+
+
+_SAMPLES = 5
+_OF_STEPS = (
+    RoleView(
+        name=AFTER,
+        help='Only in questions: the steps before, oldest first, as in "edit, test failed"; three at most.',
+        match="exact",
+        decodes=False,
+        fillers=0,
+        samples=(),
+    ),
+    RoleView(
+        name=THEN,
+        help="Only in questions: the step that followed.",
+        match="exact",
+        decodes=True,
+        fillers=0,
+        samples=(),
+    ),
+)
+
+
+def list_roles(snapshot: Snapshot) -> RolesListed:
+    """Say what can be asked for."""
+    counts = snapshot.filler_counts()
+    roles = tuple(
+        RoleView(
+            name=role.name,
+            help=role.help,
+            match=match_of(role.name),
+            decodes=role.decodes,
+            fillers=counts.get(role.name, 0),
+            samples=tuple(name for name, _ in snapshot.fillers(role.name)[:_SAMPLES]),
+        )
+        for role in ROLES.values()
+    )
+    bound, pending = snapshot.bound_counts(None, False)
+    return RolesListed(roles=(*roles, *_OF_STEPS), bound=bound, pending=pending)

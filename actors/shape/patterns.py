@@ -1,0 +1,300 @@
+"""Patterns: what is asked of a memory's structure, read from roles and fillers as people write them. Pure.
+
+``who=assistant tool=pytest outcome=failed file=?``: roles that are known, and roles that are asked for. Which roles are
+asked tells which records are looked through: episodes, facts or steps. ``after`` and ``then`` are roles of steps that
+only a question has: the steps before one, oldest first, and the step itself. `mnemic.actors.shape.shape_recall`
+answers.
+
+Steps in words: ``after="edit, test failed"`` and ``then="edit python"`` as pairs of role and filler. Pure.
+
+Below `mnemic.actors.shape.patterns`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple, get_args
+
+import msgspec
+
+from mnemic.actors.protocol.errors import InvalidValue, UnknownRole
+from mnemic.actors.protocol.events import KINDS, Outcome
+from mnemic.actors.protocol.shape_messages import UNKNOWN
+from mnemic.actors.protocol.times import parse_days
+from mnemic.hd.codebook import LONGEST
+from mnemic.hd.encoders import canonical, match_of
+from mnemic.hd.records import Pair
+from mnemic.hd.roles import ROLES, TIERS, Tier
+
+__all__ = ["AFTER", "SAYS", "STEPS_BACK", "THEN", "Known", "Question", "meanings", "read", "step_pairs"]
+
+AFTER, THEN = "after", "then"
+SAYS: tuple[str, ...] = ("action", "target", "tool", "outcome")
+"""What a step is told by, in this order."""
+STEPS_BACK = 3
+"""A step remembers so many before it."""
+_APART = re.compile(r"[;|>&]|\bthen\b")
+"""What people write between steps, beside a comma."""
+_MOST_WORDS = LONGEST // 2
+"""No name has more."""
+_LONGEST = 60
+"""Characters of a word that is told back."""
+_STEPS_LIKE = 'after="edit, test failed"'
+
+
+class Known(NamedTuple):
+    """One pair that the records sought have."""
+
+    asked: str
+    """The role it was asked by: its own, or ``after`` or ``then``."""
+    pair: Pair
+    """The pair."""
+
+
+def step_pairs(name: str, filler: str, fillers: Callable[[str], Collection[str]] | None) -> list[Known]:
+    """The pairs that say which steps came before, or which step it is.
+
+    Args:
+        name: `AFTER` or `THEN`.
+        filler: what was asked for by it.
+        fillers: the fillers of a role that any memory has; ``None`` where nobody can tell: there are no pairs then.
+
+    Raises:
+        InvalidValue: they are no steps, or not told by words that steps here have.
+    """
+    told = [one.strip() for one in filler.split(",")]
+    if name == THEN and len(told) > 1:
+        raise InvalidValue(
+            name="the role then",
+            value=filler,
+            why="it is one step, and a comma stands between two",
+            expected=f"the words of one step; those before it go into after, as in {_STEPS_LIKE}",
+        )
+    if not all(told):
+        raise InvalidValue(name=f"the role {name}", value=filler, why="a step is empty", expected="words for each step")
+    if len(told) > STEPS_BACK:
+        raise InvalidValue(
+            name="the role after",
+            value=filler,
+            why=f"a step remembers {STEPS_BACK} steps before it, and these are {len(told)}",
+            expected=f"the last {STEPS_BACK}",
+        )
+    return [
+        Known(name, pair._replace(shift=shift))
+        for shift, step in zip(range(len(told), 0, -1) if name == AFTER else (0,), told, strict=True)
+        for pair in (_resolved(name, step, fillers) if fillers is not None else ())
+    ]
+
+
+def _resolved(name: str, step: str, fillers: Callable[[str], Collection[str]]) -> list[Pair]:
+    """What the words of a step say of it: the longest names first, each role once."""
+    words, found, start = step.lower().split(), {}, 0
+    while start < len(words):
+        for end in range(min(len(words), start + _MOST_WORDS), start, -1):
+            phrase = " ".join(words[start:end])
+            role = next((one for one in SAYS if one not in found and phrase in fillers(one)), None)
+            if role is not None:
+                found[role], start = Pair(role, phrase), end
+                break
+        else:
+            known = [filler for role in SAYS for filler in list(fillers(role))[:4]]
+            word = words[start][:_LONGEST]
+            again = next((role for role in found if word in fillers(role)), None)
+            why = f"the step is told by {word!r} twice" if again else f"no step here is told by {word!r}"
+            if again and found[again].filler != word:
+                why = f"{word!r} and {str(found[again].filler)!r} are both a step's {again}"
+            if name == AFTER and _APART.search(step):
+                expected = f"a comma between two steps, as in {_STEPS_LIKE}"
+            elif known:
+                expected = f"words that tell steps here: {', '.join(dict.fromkeys(known))}"
+            else:
+                expected = "another question: no step of a tool is bound yet"
+            raise InvalidValue(name=f"the role {name}", value=step, why=why, expected=expected)
+    return list(found.values())
+
+
+"""Characters of a name that is compared with those of the roles."""
+_ALIKE = 0.65
+"""How like a role a name is that may be meant for it: ``flie`` is 0.75 like ``file``, ``bogus`` 0.6 like ``about``."""
+_CLOSED: dict[str, tuple[str, ...]] = {"kind": KINDS, "outcome": get_args(Outcome), "worked": ("yes", "no")}
+"""Roles that nothing else can fill."""
+_SAME = {"worked": {"true": "yes", "false": "no"}}
+"""Other words for fillers."""
+_FORMS = {
+    "date": "a day, a month, or a range, such as 2026-05-01, 2026-05 or 2026-05-01..2026-05-07",
+    "hour": "an hour, such as 14",
+    "weekday": "a day of the week, such as monday",
+    "size": "a number of words, such as 300",
+}
+"""How the fillers of roles look that are not names."""
+_WHOLES: dict[Tier, str] = {"episode": "memories", "fact": "facts", "step": "steps"}
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """A pattern, read."""
+
+    tier: Tier
+    """Which records are looked through."""
+    exact: tuple[Known, ...] = ()
+    """What they have or have not."""
+    near: tuple[Known, ...] = ()
+    """What they have the more of the nearer it is."""
+    meanings: tuple[tuple[str, str], ...] = ()
+    """Roles of meaning, and the texts that they are near to."""
+    unknown: tuple[str, ...] = ()
+    """Roles that are asked for, in order."""
+    since: int | None = None
+    """World time, microseconds: said at or after."""
+    until: int | None = None
+    """World time, microseconds: said before."""
+
+
+def meanings(pattern: Mapping[str, str]) -> dict[str, str]:
+    """The roles of a pattern whose fillers are texts that must be embedded, and the texts."""
+    return {
+        role: text
+        for role, text in pattern.items()
+        if role in ROLES and match_of(role) == "meaning" and text.strip() not in ("", UNKNOWN)
+    }
+
+
+def read(
+    pattern: Mapping[str, str],
+    bound: Collection[str],
+    fillers: Callable[[str], Collection[str]] | None,
+) -> Question:
+    """Read a pattern.
+
+    Args:
+        bound: names of the roles that are bound.
+        fillers: the fillers of a role that any memory has; ``None`` where nobody can tell, and words of steps are then
+            not looked up.
+
+    Raises:
+        UnknownRole: there is no role of a name.
+        InvalidValue: a filler is none for its role, a role cannot be asked for, or roles don't go together.
+    """
+    if not pattern:
+        raise InvalidValue(name="the pattern", value="{}", why="it asks for nothing", expected="a role, such as file=?")
+    for name, filler in pattern.items():
+        _check(name, filler, bound)
+    tier = _tier(pattern)
+    exact: list[Known] = []
+    near: list[Known] = []
+    since = until = None
+    for name, filler in pattern.items():
+        if filler.strip() == UNKNOWN or (name in ROLES and match_of(name) == "meaning"):
+            continue
+        if name in (AFTER, THEN):
+            exact += step_pairs(name, filler, fillers)
+        elif name == "date" and (span := parse_days("the role date", filler)) is not None:
+            since, until = span
+        else:
+            pair = Pair(name, _canonical(name, filler))
+            (exact if match_of(name) == "exact" else near).append(Known(name, pair))
+    return Question(
+        tier=tier,
+        exact=tuple(exact),
+        near=tuple(near),
+        meanings=tuple(meanings(pattern).items()),
+        unknown=tuple(name for name, filler in pattern.items() if filler.strip() == UNKNOWN),
+        since=since,
+        until=until,
+    )
+
+
+def _canonical(name: str, filler: str) -> str:
+    """A filler as records hold it."""
+    why = ""
+    try:
+        kept = canonical(name, filler)
+    except ValueError as error:
+        why = str(error)
+    else:
+        kept = _SAME.get(name, {}).get(kept, kept)
+        if name in _CLOSED and kept not in _CLOSED[name]:
+            why = "there is no such filler of it"
+        elif name == "size" and kept.startswith("-"):
+            why = "nothing is as short as that"
+    if why:
+        expected = f"one of {', '.join(_CLOSED[name])}" if name in _CLOSED else _FORMS.get(name)
+        raise InvalidValue(
+            name=f"the role {name}", value=filler, why=why, expected=expected or f"another filler of {name}"
+        )
+    return kept
+
+
+def _check(name: str, filler: str, bound: Collection[str]) -> None:
+    if name not in ROLES and name not in (AFTER, THEN):
+        known = [*bound, AFTER, THEN]
+        near = difflib.get_close_matches(name.lower()[:_LONGEST], known, n=1, cutoff=_ALIKE)
+        raise UnknownRole(role=name, known=", ".join(known), near=f"Did you mean {near[0]!r}? " if near else "")
+    if name in ROLES and name not in bound:
+        raise InvalidValue(
+            name="a role",
+            value=name,
+            why="the setting binder.leave_out leaves it out of what is bound",
+            expected=f"another role, or take {name} out of binder.leave_out in mnemic.toml",
+        )
+    if not filler.strip():
+        raise InvalidValue(name=f"the role {name}", value=filler, why="it is empty", expected="a filler, or ?")
+    if filler.strip() != UNKNOWN:
+        if name in ROLES and match_of(name) == "meaning" and not any(map(_means, filler)):
+            raise InvalidValue(
+                name=f"the role {name}",
+                value=filler,
+                why="there is no word in it",
+                expected=f'some words that it is near to, such as {name}="token rotation"',
+            )
+        return
+    if name in ROLES and not ROLES[name].decodes:
+        raise InvalidValue(
+            name=f"the role {name}",
+            value=UNKNOWN,
+            why="what something is about has no name that could be told",
+            expected=f'some words that it is near to, such as {name}="token rotation", or ask for topic=?',
+        )
+    if name == AFTER:
+        raise InvalidValue(
+            name="the role after",
+            value=UNKNOWN,
+            why="what came before is not asked for",
+            expected='the steps before, oldest first, such as after="edit, test failed", and ask for then=?',
+        )
+
+
+def _tier(pattern: Mapping[str, str]) -> Tier:
+    """Which records are asked for: those that all roles are roles of, where only some records have one."""
+    telling: dict[Tier, list[str]] = {tier: [] for tier in TIERS}
+    for name in pattern:
+        if name in (AFTER, THEN):
+            telling["step"].append(name)
+        elif "episode" not in ROLES[name].tiers:
+            telling[ROLES[name].tiers[0]].append(name)
+    facts, steps = telling["fact"], telling["step"]
+    if facts and steps:
+        raise InvalidValue(
+            name="the pattern",
+            value=", ".join([*facts, *steps]),
+            why=f"{facts[0]} is a role of facts and {steps[0]} one of steps",
+            expected="roles of one of them",
+        )
+    tier: Tier = "step" if steps else "fact" if facts else "episode"
+    for name in pattern:
+        if name in ROLES and tier not in ROLES[name].tiers:
+            has = [one.name for one in ROLES.values() if tier in one.tiers]
+            raise InvalidValue(
+                name="the pattern",
+                value=name,
+                why=f"{(facts or steps)[0]} asks for {_WHOLES[tier]}, which have no role {name}",
+                expected=f"roles of {_WHOLES[tier]}: {', '.join(has)}",
+            )
+    return tier
+
+
+def _means(letter: str) -> bool:
+    """Whether a letter can mean something: one of a word, a digit, or a picture."""
+    return letter.isalnum() or unicodedata.category(letter) == "So"

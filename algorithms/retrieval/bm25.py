@@ -1,0 +1,124 @@
+"""BM25 over postings: how well the words of a query fit a memory, and how well they fit its whole session.
+
+Above it stands `mnemic.actors.recall.retriever`, which reads the postings of a query's terms from the word index; below
+it stands NumPy alone. Both functions take their counts (documents, those that hold a term, the average length) from the
+visible rows only. So a recall as of last week ranks as it did last week, and a scope's words never weigh in another.
+
+Source: S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009). The inverse
+document frequency is ``log(1 + (N - n + 0.5) / (n + 0.5))``, which is never negative. SQLite's FTS5 leaves out the
+``1 +`` and replaces what falls to 0 or below, for a term that half of the documents hold, by ``1e-6``: in a mind of
+three memories it would hear almost nothing. Otherwise the two agree; FTS5 negates its score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["K1", "B", "Postings", "bm25", "bm25_grouped", "inverse_document_frequency"]
+
+Postings = tuple[NDArray[np.int64], NDArray[np.float32]]
+"""Where a term occurs: row indices, each once, and how often it occurs there; both ``(m,)``."""
+
+K1 = 1.2
+"""How soon a term's repetition stops counting: 0 hears only whether it is there."""
+B = 0.75
+"""How much a long document is held back: 0 not at all, 1 in proportion to its length."""
+
+
+def inverse_document_frequency(holding: int, documents: int) -> float:
+    """How much a term tells: ``log(1 + (N - n + 0.5) / (n + 0.5))`` where ``n`` of ``N`` documents hold it; > 0."""
+    return float(np.log1p((documents - holding + 0.5) / (holding + 0.5)))
+
+
+def bm25(
+    postings: Sequence[Postings],
+    lengths: NDArray[np.integer | np.floating],
+    visible: NDArray[np.bool_],
+    *,
+    k1: float = K1,
+    b: float = B,
+) -> NDArray[np.float64]:
+    """Score every row by the terms of a query.
+
+    Args:
+        postings: one entry for each term of the query; a term given twice counts twice.
+        lengths: ``(n,)``, how many words each row holds, 0 or more.
+        visible: ``(n,) bool``, the rows that are ranked; the others neither score nor count.
+        k1: saturation, 0 or more.
+        b: correction for length, 0 to 1.
+
+    Returns:
+        ``(n,) float64``, 0 or more; 0 for a row that holds no term, and for every row that is not visible.
+
+    Raises:
+        ValueError: `lengths` and `visible` differ in shape, `k1` is negative, or `b` lies outside 0 to 1.
+    """
+    _check(lengths, visible, k1, b)
+    scores = np.zeros(len(lengths), np.float64)
+    documents = int(np.count_nonzero(visible))
+    words = float(lengths.sum(where=visible, dtype=np.float64))
+    if not words:
+        return scores
+    for rows, counts in postings:
+        seen = visible[rows]
+        rows, frequency = rows[seen], counts[seen].astype(np.float64)
+        weight = inverse_document_frequency(len(rows), documents)
+        damping = k1 * (1.0 - b + b * lengths[rows] * (documents / words))
+        scores[rows] += weight * (k1 + 1.0) * frequency / (frequency + damping)
+    return scores
+
+
+def bm25_grouped(
+    postings: Sequence[Postings],
+    lengths: NDArray[np.integer | np.floating],
+    visible: NDArray[np.bool_],
+    groups: NDArray[np.int64],
+    *,
+    k1: float = K1,
+    b: float = B,
+) -> NDArray[np.float64]:
+    """Score groups of rows (the turns of a session), each read as one document made of its visible rows.
+
+    Args:
+        postings: as for `bm25`: the rows are turns, and are summed here.
+        lengths: as for `bm25`.
+        visible: as for `bm25`; a group is a document if at least one of its rows is visible.
+        groups: ``(n,) int64``, the group of each row, 0 or more; dense numbers keep this fast.
+        k1: as for `bm25`.
+        b: as for `bm25`.
+
+    Returns:
+        ``(n,) float64``: for each visible row the score of its group; 0 for the others.
+
+    Raises:
+        ValueError: as `bm25`; or `groups` has another shape or holds a negative number.
+    """
+    _check(lengths, visible, k1, b)
+    if groups.shape != lengths.shape:
+        raise ValueError(f"groups has shape {groups.shape}, lengths {lengths.shape}")
+    if not len(groups):
+        return np.zeros(0, np.float64)
+    if groups.min() < 0:
+        raise ValueError("a group's number is negative")
+    size = int(groups.max()) + 1
+    shown = groups[visible]
+    group_lengths = np.bincount(shown, weights=lengths[visible], minlength=size)
+    group_visible = np.bincount(shown, minlength=size) > 0
+    group_postings: list[Postings] = []
+    for rows, counts in postings:
+        seen = visible[rows]
+        totals = np.bincount(groups[rows[seen]], weights=counts[seen], minlength=size)
+        holding = np.flatnonzero(totals)
+        group_postings.append((holding, totals[holding].astype(np.float32)))
+    scores = bm25(group_postings, group_lengths, group_visible, k1=k1, b=b)
+    return np.where(visible, scores[groups], 0.0)
+
+
+def _check(lengths: NDArray[np.integer | np.floating], visible: NDArray[np.bool_], k1: float, b: float) -> None:
+    if lengths.ndim != 1 or lengths.shape != visible.shape:
+        raise ValueError(f"lengths has shape {lengths.shape}, visible {visible.shape}; both must be (n,)")
+    if k1 < 0 or not 0 <= b <= 1:
+        raise ValueError(f"k1 = {k1} must be 0 or more and b = {b} within 0 to 1")

@@ -1,0 +1,309 @@
+"""Rules that tell secrets, from data to three expressions. Above: `mnemic.algorithms.secrets.scrub`, which runs them.
+
+All rules of a kind become one expression, so that a text is gone through three times however many rules there are: for
+what has a shape of its own (an issuer's prefix), for what is known by its place (the password in an address), and for
+what stands behind a name (``token = …``). The syntax is RE2's, on single bytes: no looking ahead, no going back, and so
+no text that takes longer than its length.
+
+In each of them the first alternative is a mark that stands for a secret already. It is stepped over as a whole wherever
+it is met; it ends nothing and begins nothing.
+
+Whether a value that stands where a secret would is one. Above: `mnemic.algorithms.secrets.scrub`.
+
+A name such as ``token`` is followed by secrets, and far more often by a type, a variable, a path or a placeholder. What
+tells them apart is looked for in the value alone: its letters and digits, how evenly they are used, and the forms in
+which programs and their documentation write what is no secret.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from binascii import Error as NoBase64
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import log2
+from typing import Any, NamedTuple, Protocol
+
+__all__ = [
+    "FIRST_GROUP",
+    "MARK",
+    "NAME_GROUPS",
+    "OTHERS_GENERIC_RANK",
+    "OTHERS_RANK",
+    "UNQUOTED_GROUP",
+    "Compile",
+    "Expression",
+    "Match",
+    "Rule",
+    "Rules",
+    "compile_rules",
+    "entropy_bits",
+    "is_basic",
+    "is_key",
+    "is_password",
+    "is_placeholder",
+    "is_template",
+    "is_url_password",
+]
+
+MARK = rb"\[secret: [a-z0-9-]{1,60}\]"
+"""What stands for a secret that was taken out."""
+_SHAPED_RANK, OTHERS_RANK, _GENERIC_RANK, _PLACED_RANK, _NAMED_RANK, OTHERS_GENERIC_RANK = 0, 1, 2, 3, 4, 1 << 16
+"""How specific a type is, by where its rule comes from; less is more specific. Rules of others (gitleaks') stand behind
+our shapes, so that no type depends on whether there are any, and before what only says that something is a secret."""
+DEFAULT_ENTROPY = 2.5
+"""Bits a character that a shape must have. Random hexadecimal digits have 3.2 and more, ``0123012301230123`` has 2."""
+
+
+class Match(Protocol):
+    """What an expression found, as Python's own `re` has it."""
+
+    @property
+    def lastindex(self) -> int | None:
+        """The group that closed last."""
+        ...
+
+    def span(self, group: int = 0) -> tuple[int, int]:
+        """From where to where a group matched; ``(-1, -1)`` where it did not."""
+        ...
+
+
+class Expression(Protocol):
+    """A compiled expression. It takes time in proportion to the text, whatever the text is."""
+
+    def search(self, text: bytes, pos: int = 0) -> Match | None:
+        """The leftmost match from a place on; what stands before the place still counts as context."""
+        ...
+
+
+Compile = Callable[[bytes], Expression]
+"""Compiles an expression in RE2's syntax on single bytes."""
+
+
+class Rule(NamedTuple):
+    """What is asked of a value that an expression found."""
+
+    id: str
+    """The type of secret."""
+    rank: int
+    """How specific it is; less is more specific."""
+    judge: str
+    """Which question: ``password``, ``key``, ``basic``, ``url`` or ``entropy``."""
+    entropy: float
+    """Bits a character that it has at least."""
+    words: re.Pattern[bytes] | None = None
+    """What the word of its name must be."""
+    names: re.Pattern[bytes] | None = None
+    """What must be in its whole name."""
+    value: re.Pattern[bytes] | None = None
+    """What it must be itself."""
+
+
+class Rules(NamedTuple):
+    """Rules, compiled. Each alternative of `shaped` and `placed` is a group: the secret, from `FIRST_GROUP` on."""
+
+    shaped: Expression
+    shaped_rules: Sequence[Rule]
+    placed: Expression
+    placed_rules: Sequence[Rule]
+    named: Expression
+    named_rules: Sequence[Rule]
+
+
+FIRST_GROUP = 2
+"""The group of the first rule; what comes before it is the mark."""
+NAME_GROUPS = 2, 3
+"""In `Rules.named`: the word, and what of the name follows it."""
+UNQUOTED_GROUP = 7
+"""In `Rules.named`: a value without quotes; the groups before and after it hold what is quoted."""
+
+
+def compile_rules(data: Mapping[str, Any], compile: Compile) -> Rules:
+    """Make rules of their data: lists of tables ``shaped``, ``placed`` and ``named``, as secrets.toml explains them.
+
+    Raises:
+        KeyError: a rule lacks a part that it must have.
+    """
+    shaped, placed, named = data["shaped"], data["placed"], data["named"]
+    words = "|".join(word for rule in named for word in rule["words"]).encode()
+    return Rules(
+        compile(_either(map(_alone, shaped))),
+        [_rule(rule, _GENERIC_RANK if rule.get("generic") else _SHAPED_RANK) for rule in shaped],
+        compile(_either(rule["pattern"].encode() for rule in placed)),
+        [_rule(rule, _PLACED_RANK) for rule in placed],
+        compile(_either([_behind_a_name(words)])),
+        [_rule(rule, _NAMED_RANK + rank) for rank, rule in enumerate(named)],
+    )
+
+
+def _other_than(word: bytes) -> bytes:
+    """An expression for anything that does not begin with a word."""
+    first, rest = re.escape(word[:1]), word[1:]
+    return b"(?:$|[^" + first + b"]" + (b"|" + first + _other_than(rest) if rest else b"") + b")"
+
+
+_LEAD = rb"(?:^|[^A-Za-z0-9_]|\\[nrtfv]|\x1b\[[0-9;]{0,12}m|%[0-9A-Fa-f]{2})"
+"""What may stand before a secret: no part of a word, unless that is an escape sequence of a string, a terminal or an
+address."""
+_TRAIL = rb"(?:$|[^A-Za-z0-9_\[]|\[" + _other_than(b"secret: ") + rb")"
+"""What may stand after it: no part of a word, and no mark."""
+_CLOSE = rb"""(?:\\{0,3}["'`])?\]?"""
+_SEPARATOR = (
+    rb"(?:[ \t]{0,8}(?::[ \t]{0,2}[A-Za-z_.&'|?]{1,24}[ \t]{0,2}=|=>|:=|\?=|={1,3}|:|>)[ \t]{0,8}"
+    rb"|[ \t](?:is|was)[ \t]{1,2})"
+)
+"""What stands between a name and its value; a type may be among it."""
+_SCHEME = rb"(?:(?i:bearer|basic|token|bot|apikey)[ \t]{1,4})?"
+_QUOTED = b"|".join(
+    rb"\\{0,3}Q((?:[^Q\\\s]|\\[^Q\\\snrt]){6,})\\{0,3}Q".replace(b"Q", quote) for quote in (b'"', b"'", b"`")
+)
+_UNQUOTED = rb"([A-Za-z0-9_.~!@#%^*+/:?$-]{6,}={0,2})(?:$|[^A-Za-z0-9_.~!@#%^*+/:?$=\[({-])"
+"""It ends where no more of it can follow; before a bracket it would be a call or an index."""
+_ARGUMENT = rb"""["'][ \t]{0,4},[ \t]{0,4}["']([^"'\s\\]{6,})["']"""
+"""The next argument of a call: ``setenv("TOKEN", "…")``."""
+
+
+def _alone(rule: Mapping[str, Any]) -> bytes:
+    secret: bytes = b"(" + rule["pattern"].encode() + b")"
+    return secret if rule.get("anywhere") else _LEAD + secret + _TRAIL
+
+
+def _behind_a_name(words: bytes) -> bytes:
+    name = rb"((?i:" + words + rb"))([0-9]{0,3}(?:[_.-][A-Za-z0-9_.-]{0,24}|[A-Z][A-Za-z0-9]{0,24})?)"
+    value = _CLOSE + _SEPARATOR + _SCHEME + b"(?:" + _QUOTED + b"|" + _UNQUOTED + b")"
+    return name + b"(?:" + value + b"|" + _ARGUMENT + b")"
+
+
+def _either(patterns: Iterable[bytes]) -> bytes:
+    return b"|".join([b"(" + MARK + b")", *patterns])
+
+
+def _rule(data: Mapping[str, Any], rank: int) -> Rule:
+    def compiled(pattern: str | None) -> re.Pattern[bytes] | None:
+        return None if pattern is None else re.compile(pattern.encode())
+
+    words = data.get("words")
+    return Rule(
+        id=data["id"],
+        rank=rank,
+        judge=data.get("judge", "entropy"),
+        entropy=float(data.get("entropy", DEFAULT_ENTROPY)),
+        words=None if words is None else re.compile(f"(?i:{'|'.join(words)})".encode()),
+        names=compiled(data.get("names")),
+        value=compiled(data.get("value")),
+    )
+
+
+LONGEST = 4096
+"""Bytes of a password or key; what is longer behind a name is content, not a secret."""
+KEY_LENGTH = 16
+KEY_ENTROPY = 3.0
+"""Bits a character. Sixteen random hexadecimal digits have 3.2 on average, words of a language as long below 3.4."""
+
+_UUID = re.compile(rb"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
+_WORDS = re.compile(rb"[A-Za-z]+(?:[ _.:/-]{1,2}[A-Za-z]+)*[_.:-]?[0-9]{0,4}[!?.]?")
+"""Words and perhaps a number: how people name things."""
+_PATH = re.compile(rb"(?:\.{1,2}|~)/|/(?:bin|dev|etc|home|mnt|opt|proc|root|run|srv|tmp|usr|var|Users)/|[A-Za-z]:[\\/]")
+_FILE = re.compile(rb"[\w.@/+-]*\.[A-Za-z]{1,5}")
+_ELSEWHERE = re.compile(
+    rb"\$|%\w+%|%[(\w]|\{|<|@\w+@|[a-z]{2,10}://|arn:|op:|env[:.]|os\.|process\.|secrets?\.|vault:|data:"
+)
+"""How a value begins that says where the secret is to be found."""
+_STAND_IN = re.compile(
+    rb"example|placeholder|change.?(?:me|it)|your.?(?:own|api|key|token|secret|pass|db|app|client|access|[a-z]+.?here)"
+    rb"|dummy|redacted|censored|sample|x{4}|\*{3}|\.{3}|<[a-z]|12345678|abcdefgh|00000000|insert.|replace.|not.?a.?real",
+    re.IGNORECASE,
+)
+_SECRET_WORD = re.compile(rb"pass|pwd|secret|token|key|hash|cred", re.IGNORECASE)
+_RUN = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_ATTRIBUTE = re.compile(rb"[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]+[0-9]{0,2})+")
+"""Something of an object or a module."""
+_LETTERS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+_DIGITS = frozenset(b"0123456789")
+_SIGNS = frozenset(b"!@#$%^&*?~+=")
+_DEFAULTS = {b"password", b"passwd", b"pass", b"secret", b"postgres", b"root", b"admin", b"guest", b"123456"}
+"""Passwords that are the same everywhere."""
+
+
+def entropy_bits(value: bytes) -> float:
+    """Shannon's entropy of a value's bytes, bits a byte."""
+    if not value:
+        return 0.0
+    size = len(value)
+    return log2(size) - sum(count * log2(count) for count in Counter(value).values()) / size
+
+
+def is_placeholder(value: bytes) -> bool:
+    """Whether a value says itself that it stands for another."""
+    return len(set(value)) < 4 or _STAND_IN.search(value) is not None or value.lower() in _DEFAULTS
+
+
+def is_template(value: bytes) -> bool:
+    """Whether something with the shape of a secret is one that documentation shows."""
+    return value.endswith(b"EXAMPLE") or b"XXXX" in value.upper()
+
+
+def is_password(value: bytes, *, quoted: bool) -> bool:
+    """Whether a value behind the name of a password may be one.
+
+    It has letters or signs as well as digits, or digits alone, six at least; letters alone are a word of a form or a
+    type as often. Unquoted, something that looks like a variable named after a password is taken for that.
+    """
+    if not _possible(value, 6):
+        return False
+    if not (_has(_DIGITS, value) or (_has(_LETTERS, value) and _has(_SIGNS, value))) or _FILE.fullmatch(value):
+        return False
+    return quoted or not (value[0] == 0x40 or _ATTRIBUTE.fullmatch(value) or _named_for_it(value))
+
+
+def is_key(value: bytes, *, quoted: bool, strong: bool = False) -> bool:
+    """Whether a value behind the name of a key or token may be one.
+
+    Args:
+        quoted: whether quotes stand around it; without them it may be an expression.
+        strong: whether its name leaves no doubt, so that a UUID counts.
+    """
+    if not _possible(value, KEY_LENGTH) or not _has(_DIGITS, value) or entropy_bits(value) < KEY_ENTROPY:
+        return False
+    if not _has(_LETTERS, value) or _WORDS.fullmatch(value):
+        return False
+    if _UUID.fullmatch(value):
+        return strong
+    return quoted or not (_ATTRIBUTE.fullmatch(value) or _named_for_it(value))
+
+
+def is_basic(value: bytes) -> bool:
+    """Whether it is a user and a password as HTTP's basic authentication writes them."""
+    try:
+        user, colon, password = b64decode(value, validate=True).partition(b":")
+    except NoBase64:
+        return False
+    return bool(colon and user) and len(password) >= 3 and not is_placeholder(password)
+
+
+def is_url_password(value: bytes) -> bool:
+    """Whether what stands between the colon and the at sign of an address is a password."""
+    if len(value) > LONGEST or is_placeholder(value) or _ELSEWHERE.match(value):
+        return False
+    return not (_WORDS.fullmatch(value) and _named_for_it(value))
+
+
+def _named_for_it(value: bytes) -> bool:
+    """Whether a value looks like the name of something that holds a secret: of words, one of them such a word.
+
+    Letters of one case and digits follow each other in runs of five or more in names, of about two in random values.
+    """
+    if not re.fullmatch(rb"[\w.:-]+", value) or not _SECRET_WORD.search(value):
+        return False
+    return 3 * len(_RUN.findall(value)) <= len(value)
+
+
+def _possible(value: bytes, shortest: int) -> bool:
+    if not shortest <= len(value) <= LONGEST:
+        return False
+    return not (is_placeholder(value) or _ELSEWHERE.match(value) or _PATH.match(value))
+
+
+def _has(bytes_of: frozenset[int], value: bytes) -> bool:
+    return not bytes_of.isdisjoint(value)

@@ -1,0 +1,209 @@
+"""The contract bench: whether somebody's own actor keeps what an actor must, one row for each point.
+
+A class is looked at, then made and asked in a process of its own (`mnemic.bench.contract.trial`), then run in a real
+society on a real engine. What fails says why; what could not be looked at because of it is ``skipped``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pickle
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mnemic.actors.protocol.changes import Place
+from mnemic.actors.protocol.errors import ActorRefused
+from mnemic.actors.protocol.messages import CaptureText
+from mnemic.bench.contract.among_real import ENGINES, in_a_society
+from mnemic.bench.contract.trial import TRIALS, Job
+from mnemic.bench.contract.world import open_lines
+from mnemic.runtime.clock import SystemClock
+from mnemic.runtime.engine.actor_system import Recipe, start_society
+from mnemic.runtime.engine.plugins import LOOKS, SLOTS, find_class, path_of
+from mnemic.runtime.engine.settings import Settings
+from mnemic.runtime.keys.keys import Keys
+from mnemic.runtime.minds.homes import MindFolder, make_mind, open_mind
+from mnemic.runtime.store.store import Stamp
+
+__all__ = ["CHECKS", "run"]
+
+CHECKS: dict[str, str] = {
+    "class": "it can be imported by its name",
+    "contract": "it says which version of the contract it keeps, and it is ours",
+    "messages": "it takes messages, and all that its slot is asked for",
+    "settings": "its settings have names, types and defaults",
+    "methods": "it has handle and make",
+    "company": "it takes no other actor's messages or settings",
+    "made": "it is made in another process, from a recipe that was pickled",
+    "answers": "it answers each message with what that is answered with, and the answer can be pickled",
+    "errors": "what cannot be is answered by an error of mnemic.errors, and never a failure",
+    "chance": "the same messages with the same seed have the same answers and changes: no clock, no unseeded chance",
+    "restarts": "it may be made anew before any message",
+    "twice": "a message that comes again, to a new instance, changes nothing more",
+    "nights": "it holds no Sleep longer than its budget, and wakes at Preempt (consolidators)",
+    "society": "it works among the real actors on a real engine, and fails at nothing",
+}
+"""Every point, in order, and what it means."""
+TIMEOUT_S = 60.0
+"""How long all trials of one process may take; those of the built-in actors take 2 s."""
+_TEXTS = (
+    "We moored the ferry at the north pier.",
+    "The harbour wall is two metres high.",
+    "The tide table hangs in the shed.",
+    "Maud keeps the spare key behind the barometer.",
+    "The lamp is lit at dusk, and put out at dawn.",
+)
+_SHELF = Place(path="work/shelf", project=None, found="named")
+_SHIFT_DAYS = 400
+
+
+def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """Try one class, by ``module:Class`` or the name of an entry point.
+
+    Raises:
+        ValueError: none is named, or no engine of that name is there.
+    """
+    if not arguments.subject:
+        raise ValueError("name a class: python -m mnemic.bench contract package.module:Class")
+    if arguments.engine not in ENGINES:
+        raise ValueError(f"there is no engine {arguments.engine!r}, but {' and '.join(ENGINES)}")
+    found: dict[str, str | None] = dict(_looked_at(arguments.subject))
+    if not any(found.values()):
+        with tempfile.TemporaryDirectory(prefix="mnemic-contract-") as folder:
+            found |= _tried(arguments.subject, Path(folder), arguments.engine)
+    return [_row(check, found.get(check)) for check in CHECKS]
+
+
+def _row(check: str, why: str | None) -> dict[str, Any]:
+    state = "skipped" if why is None else "failed" if why else "ok"
+    return {"check": check, "state": state, "why": why or CHECKS[check]}
+
+
+def _looked_at(name: str) -> Iterator[tuple[str, str]]:
+    """What is to be seen without making it: a point, and what is wrong with it; empty where nothing is."""
+    try:
+        kind = find_class(name, "an actor")
+    except ActorRefused as error:
+        yield "class", error.operands["why"]
+        return
+    yield "class", ""
+    slot = _slot_of(kind)
+    flaws = {check: look(kind, slot) or "" for check, look in LOOKS.items()}
+    yield from flaws.items()
+    if not any(flaws.values()):
+        try:
+            Settings({f"actors.{slot}": name})
+        except ActorRefused as error:
+            yield "company", error.operands["why"]
+        else:
+            yield "company", ""
+
+
+def _slot_of(kind: Any) -> str:
+    """The slot that a class is for, by what it takes; where it takes of none, the one that is most often replaced."""
+    takes = getattr(kind, "takes", ())
+    takes = takes if isinstance(takes, tuple) else ()
+    shares = {slot: sum(message in takes for message in asked) / len(asked) for slot, asked in SLOTS.items()}
+    best = max(shares, key=shares.__getitem__)
+    return best if shares[best] else "consolidator"
+
+
+# --- trials in processes of their own --------------------------------------------------------------------------------
+
+
+def _tried(name: str, folder: Path, engine: str) -> dict[str, str | None]:
+    slot = _slot_of(find_class(name, "an actor"))
+    # Words alone, but where the model itself is looked at: that takes a while to load.
+    model = "" if slot == "embedder" else str(folder / "no model")
+    settings = Settings({f"actors.{slot}": name, "embedder.model": model})
+    lines = folder / "lines"
+    lines.write_text("The boiler needs a new valve.\nThe choir sings on Thursdays.\n", "utf-8")
+    found, keys = _fill(folder / "home")
+    recipe = Recipe(
+        folder=found,
+        check=keys.check,
+        actors={one: path_of(kind) for one, kind in settings.actors.items()},
+        settings=settings.values(),
+        stamp=Stamp(machine=platform.node(), code="contract", settings=settings.hash()),
+        opener=open_lines,
+    )
+    trials = tuple(trial for trial in TRIALS if trial != "nights" or slot == "consolidator")
+    first, answered = _in_a_process(
+        folder / "1", Job(recipe, slot, str(lines), trials, _copies(found, folder / "1", trials), 0), 1
+    )
+    again = ("answers",)
+    why: dict[str, str | None] = dict(first)
+    if first.get("answers") == "":
+        second, other = _in_a_process(
+            folder / "2", Job(recipe, slot, str(lines), again, _copies(found, folder / "2", again), _SHIFT_DAYS), 2
+        )
+        why["chance"] = second.get("answers") or _difference(answered, other)
+    if not any(why.values()):
+        with ENGINES[engine](found, keys) as placed:
+            why["society"] = in_a_society(slot, settings, found, keys, str(lines), placed)
+    if slot != "consolidator":
+        why["nights"] = None
+    return why
+
+
+def _fill(home: Path) -> tuple[MindFolder, Keys]:
+    """A mind with a few lines, kept by the built-in actors."""
+    make_mind(home, "default", SystemClock())
+    found, keys = open_mind(home, "default")
+    society = start_society(found, keys, Settings(), SystemClock(), opener=open_lines, code="contract")
+    try:
+        for text in _TEXTS:
+            society.ask(CaptureText(text=text.encode(), role="user", session="kept", place=_SHELF, kind="turn"))
+    finally:
+        society.stop()
+    return found, keys
+
+
+def _copies(mind: MindFolder, folder: Path, trials: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(str(shutil.copytree(mind.path, folder / trial)) for trial in trials)
+
+
+def _in_a_process(folder: Path, job: Job, hash_seed: int) -> tuple[dict[str, str | None], list[Any]]:
+    """What came of each trial, and what the answers were."""
+    (folder / "job").write_bytes(pickle.dumps(job))
+    code = "import sys; from mnemic.bench.contract.trial import main; main(*sys.argv[1:])"
+    command = [sys.executable, "-c", code, str(folder / "job"), str(folder / "out")]
+    environment = {**os.environ, "PYTHONHASHSEED": str(hash_seed)}
+    ended = ""
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, timeout=TIMEOUT_S, check=False)
+        if done.returncode:
+            ended = f"its process ended by itself ({done.returncode})"
+    except subprocess.TimeoutExpired:
+        ended = f"it was not done after {TIMEOUT_S:g} s"
+    why: dict[str, str | None] = {}
+    answered: list[Any] = []
+    at = handled = ""
+    for line in (folder / "out").read_text("utf-8").splitlines() if (folder / "out").exists() else ():
+        said = json.loads(line)
+        handled = said.get("message", handled)
+        if "why" in said:
+            why[said["trial"]], answered, at = said["why"], said.get("record") or answered, ""
+        elif "trial" in said:
+            at, handled = said["trial"], ""
+    if ended:
+        why[at or job.trials[0]] = ended + (f", at a {handled}" if handled else "")
+    return why, answered
+
+
+def _difference(one: list[Any], other: list[Any]) -> str:
+    """Where two records of answers differ; empty where they do not."""
+    for (message, answer, calls), (_, other_answer, other_calls) in zip(one, other, strict=True):
+        if answer != other_answer:
+            return f"it answers the same {message} differently in another process"
+        if calls != other_calls:
+            return f"what it asks for at the same {message} is not the same in another process"
+    return ""

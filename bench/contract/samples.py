@@ -1,0 +1,195 @@
+"""What the contract bench asks an actor: messages that may well come, mistakes, and what they may be answered with."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import msgspec
+
+from mnemic.actors.protocol.ambient_messages import Brief, Briefed
+from mnemic.actors.protocol.changes import AddMemory, Change, Place, RecordRecall, Supersede
+from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.protocol.messages import (
+    Applied,
+    Apply,
+    CaptureText,
+    Committed,
+    Count,
+    Counts,
+    Embedded,
+    EmbedMore,
+    EmbedPending,
+    EmbedQuery,
+    EncoderNamed,
+    FindScope,
+    Forget,
+    Forgotten,
+    GetMemories,
+    Memories,
+    NameEncoder,
+    NightReport,
+    Preempt,
+    QueryEmbedded,
+    Rebuild,
+    Rebuilt,
+    Recall,
+    Recalled,
+    Recover,
+    ScopeFound,
+    Sleep,
+    Take,
+    Taken,
+    TextCaptured,
+)
+from mnemic.actors.protocol.shape_messages import BindAgain, BindMore, BindPending, Bound, MeaningKept
+from mnemic.bench.contract.world import Broken
+
+__all__ = ["BUDGET_S", "check_answer", "mistakes", "samples"]
+
+BUDGET_S = 0.2
+"""Of a night that is asked for, seconds."""
+_SHELF = Place(path="work/shelf", project=None, found="named")
+ANSWERS: dict[type, type] = {
+    Take: Taken,
+    CaptureText: TextCaptured,
+    Forget: Forgotten,
+    Recover: Forgotten,
+    Apply: Applied,
+    Rebuild: Rebuilt,
+    EmbedQuery: QueryEmbedded,
+    NameEncoder: EncoderNamed,
+    EmbedPending: Embedded,
+    BindPending: Bound,
+    BindAgain: Bound,
+    Recall: Recalled,
+    GetMemories: Memories,
+    FindScope: ScopeFound,
+    Count: Counts,
+    Brief: Briefed,
+    Sleep: NightReport,
+}
+"""What each message is answered with."""
+
+
+def samples(takes: tuple[type, ...], lines: str, ids: tuple[bytes, ...]) -> list[Any]:
+    """Messages that may well come, of all types that an actor takes.
+
+    Args:
+        lines: path of a transcript.
+        ids: memories that are there.
+    """
+    text = _memory(1, b"The harbour wall is two metres high.")
+    known: list[Any] = [
+        CaptureText(text=b"The tide table hangs by the door.", role="user", session="talk", place=_SHELF),
+        CaptureText(text=b"It hangs in the hall now.", role="user", session="talk", place=_SHELF, supersedes=ids[0]),
+        Take(path=lines, format="auto", scope=None, skip=0),
+        Forget(ids=ids[:2], reason="it was wrong"),
+        Recover(ids=ids[:1]),
+        Apply(changes=(text, _memory(2, b"The lamp is lit at dusk.")), key=b"contract/1", author="contract", run="r"),
+        Apply(changes=(RecordRecall(query="q", scope="*", returned=()),), key=b"contract/2", author="c", run="r"),
+        Committed(seq=1),
+        NameEncoder(),
+        EmbedQuery(text="where does the tide table hang?"),
+        EmbedPending(),
+        EmbedMore(),
+        MeaningKept(seq=1),
+        BindPending(),
+        BindMore(),
+        BindMore(opened=True),
+        BindAgain(),
+        Recall(query="where does the tide table hang?", k=3),
+        Recall(query="harbour", k=2, scope="work", observe=False, trace=True),
+        GetMemories(ids=ids[:2]),
+        FindScope(place=_SHELF),
+        Count(),
+        Brief(occasion="session-start", place=_SHELF, assistant="contract", session="new"),
+        Brief(occasion="prompt", place=_SHELF, assistant="contract", session="new", prompt="where is the tide table?"),
+        Sleep(run="night-1", seed=bytes(32), budget_s=BUDGET_S),
+        Preempt(run="night-1"),
+        Sleep(run="night-2", seed=bytes([1]) * 32, budget_s=BUDGET_S),
+        Rebuild(),
+    ]
+    types = {type(message) for message in known}
+    own = [message() for message in takes if message not in types and _without_fields(message)]
+    return [message for message in known if type(message) in takes] + own
+
+
+def mistakes(takes: tuple[type, ...]) -> list[Any]:
+    """Messages that ask for what cannot be, or for next to nothing."""
+    known: list[Any] = [
+        CaptureText(text=b"  ", role="user", session="talk", place=_SHELF),
+        CaptureText(text=b"a", role="user", session="talk", place=_SHELF, supersedes=bytes(16)),
+        Take(path="/nowhere/at/all", format="auto", scope=None, skip=0),
+        Forget(ids=(), reason=""),
+        Forget(ids=(bytes(16),), reason="\udc80"),
+        Recover(ids=(bytes(16),)),
+        Apply(changes=(Supersede(old=bytes(16), new=bytes(16)),), key=b"contract/3", author="contract", run="r"),
+        Apply(changes=(), key=b"contract/4", author="contract", run="r"),
+        Committed(seq=0),
+        EmbedQuery(text=""),
+        EmbedQuery(text="\0\udc80" * 999),
+        Recall(query=" "),
+        Recall(query="tide", k=0),
+        Recall(query="tide", scope="no/such/scope"),
+        Recall(query="\udc80"),
+        GetMemories(ids=(bytes(16),)),
+        GetMemories(ids=()),
+        FindScope(place=Place(path="no/such", project="/no/such", found="git")),
+        Brief(
+            occasion="prompt", place=_SHELF, assistant="\udc80", session="\udc80", prompt=" \udc80", budget_tokens=-1
+        ),
+        Sleep(run="night-0", seed=bytes(32), budget_s=0.0),
+        Preempt(run="a night that never was"),
+    ]
+    return [message for message in known if type(message) in takes]
+
+
+def _memory(number: int, text: bytes) -> Change:
+    return AddMemory(
+        id=number.to_bytes(16, "big"),
+        identity=number.to_bytes(32, "big"),
+        assistant="contract",
+        session="applied",
+        place=_SHELF,
+        kind="turn",
+        role="user",
+        text=text,
+    )
+
+
+def _without_fields(message: Any) -> bool:
+    return all(
+        field.default is not msgspec.NODEFAULT or field.default_factory is not msgspec.NODEFAULT
+        for field in msgspec.structs.fields(message)
+    )
+
+
+def check_answer(message: Any, answer: Any) -> None:
+    """See that an answer is one that may be given.
+
+    Raises:
+        Broken: it is not.
+    """
+    name = type(message).__name__
+    try:
+        same = pickle.loads(pickle.dumps(answer))
+    except Exception as error:
+        raise Broken(f"its answer to {name} cannot be pickled ({type(error).__name__})") from error
+    if isinstance(answer, MnemicError):
+        if type(same) is not type(answer) or str(same) != str(answer):
+            raise Broken(f"its error {type(answer).__name__} does not survive pickling")
+        return
+    expected = ANSWERS.get(type(message))
+    if expected is None:
+        if answer is not None and not isinstance(answer, msgspec.Struct):
+            raise Broken(f"it answers {name} with a {type(answer).__name__}, no struct")
+        return
+    if not isinstance(answer, expected):
+        raise Broken(f"it answers {name} with a {type(answer).__name__}, not a {expected.__name__}")
+    try:
+        msgspec.msgpack.decode(msgspec.msgpack.encode(answer), type=expected)
+    except (TypeError, ValueError, msgspec.MsgspecError) as error:
+        raise Broken(f"its {expected.__name__} holds what it may not ({error})") from error
+    if isinstance(answer, NightReport) and answer.run != message.run:
+        raise Broken("its NightReport is of another run than was asked for")

@@ -1,0 +1,199 @@
+"""What `mnemic.bench.contract.contract_bench` puts an actor through, in a process of its own: one trial after another.
+
+Results go to a file, a line each, because the actor may print, hang or die.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mnemic.actors.protocol.errors import ActorRefused, MnemicError
+from mnemic.actors.protocol.messages import (
+    Committed,
+    EmbedMore,
+    EmbedPending,
+    NightReport,
+    Preempt,
+    Sleep,
+)
+from mnemic.actors.protocol.shape_messages import BindMore, BindPending, MeaningKept
+from mnemic.bench.contract.samples import BUDGET_S, check_answer, mistakes, samples
+from mnemic.bench.contract.world import Broken, World, close_actor
+from mnemic.runtime.clock import SystemClock
+from mnemic.runtime.engine.actor_system import Recipe
+from mnemic.runtime.engine.engine import cause_of
+from mnemic.runtime.engine.plugins import load_actor
+from mnemic.runtime.minds.homes import MindFolder
+
+__all__ = ["TRIALS", "Job", "main"]
+
+GRACE_S = 3.0  # a step that is begun may end
+_STEPS = 60  # after so many a job of this size is done
+_DAY_S = 86400
+_BY_STEPS = (EmbedPending, EmbedMore, BindPending, BindMore, MeaningKept, Committed, Sleep)  # they may go on
+
+
+class Job(msgspec.Struct, frozen=True):
+    """What a process is to do."""
+
+    recipe: Recipe
+    """Makes the actors; its folder is a mind with a few memories, which is copied for each trial."""
+    slot: str
+    """Where the actor under trial stands."""
+    lines: str
+    """Path of a transcript that `open_lines` reads."""
+    trials: tuple[str, ...]
+    """Which, in order."""
+    minds: tuple[str, ...]
+    """A fresh copy of the mind's folder for each."""
+    shift_days: int
+    """How far the system's clock is put forward, as far as Python code reads it by `time`."""
+
+
+def recipe_in(job: Job, mind: str) -> Recipe:
+    """The job's recipe for a copy of its mind."""
+    return msgspec.structs.replace(job.recipe, folder=MindFolder(Path(mind)))
+
+
+# --- trials ----------------------------------------------------------------------------------------------------------
+
+Note = Callable[[str], None]
+
+
+def _is_made(job: Job, mind: str, note: Note) -> None:
+    """Make it by its recipe, which came here pickled."""
+    try:
+        made = recipe_in(job, mind).make(job.slot)
+    except ActorRefused as error:
+        raise Broken(error.operands["why"]) from error
+    close_actor(made)
+
+
+def _answers(job: Job, mind: str, note: Note) -> list[Any]:
+    """Ask all that it may be asked; returns what it answered, and what it asked for and told meanwhile."""
+    with closing(World(recipe_in(job, mind), job.slot, note)) as world:
+        record = []
+        for message in _script(world, job):
+            answer = world.ask(message)
+            check_answer(message, answer)
+            if not isinstance(answer, MnemicError):
+                _check_foresight(load_actor(world.recipe.actors[job.slot], job.slot), message, world.calls)
+            record.append([type(message).__name__, repr(answer), world.calls])
+            world.calls = []
+        return record
+
+
+def _check_foresight(kind: Any, message: Any, calls: list[str]) -> None:
+    """What was foreseen was asked for: an engine fetches those answers beforehand."""
+    name = type(message).__name__
+    foreseen = kind.foresees(message) if hasattr(kind, "foresees") else ()
+    if not isinstance(foreseen, tuple):
+        raise Broken(f"it foresees a {type(foreseen).__name__} at {name}, no tuple of messages")
+    for one in foreseen:
+        if repr(one) not in calls:
+            raise Broken(f"it foresees a {type(one).__name__} at {name} that it does not ask for")
+
+
+def _errors(job: Job, mind: str, note: Note) -> None:
+    """Ask for what cannot be."""
+    with closing(World(recipe_in(job, mind), job.slot, note)) as world:
+        for message in mistakes(_takes(world)):
+            check_answer(message, world.ask(message))
+
+
+def _twice(job: Job, mind: str, note: Note) -> None:
+    """Give every message again, to a new instance, as is done where a process dies over one."""
+    with closing(World(recipe_in(job, mind), job.slot, note)) as world:
+        for number, message in enumerate(_script(world, job)):
+            trace = f"twice-{number}"
+            world.ask(message, trace)
+            grown = True
+            for _ in range(_STEPS if isinstance(message, _BY_STEPS) else 1):
+                before = world.seq()
+                world.restart()
+                world.ask(message, trace)
+                grown = world.seq() > before
+                if not grown:
+                    break
+            if grown:
+                again = "again and again" if isinstance(message, _BY_STEPS) else "twice"
+                raise Broken(f"a {type(message).__name__} given {again} changes something each time")
+
+
+def _restarts(job: Job, mind: str, note: Note) -> None:
+    """Make it anew before each message that is asked."""
+    with closing(World(recipe_in(job, mind), job.slot, note)) as world:
+        for message in _script(world, job):
+            world.restart()
+            check_answer(message, world.ask(message))
+
+
+def _nights(job: Job, mind: str, note: Note) -> None:
+    """Have it sleep by the system's own clock, and wake it."""
+    with closing(World(recipe_in(job, mind), job.slot, note, SystemClock())) as world:
+        for night in range(3):
+            run = f"night-{night}"
+            world.ask(Sleep(run=run, seed=bytes(32), budget_s=BUDGET_S), settle=False)
+            answer = world.ask(Preempt(run=run), settle=False)
+            if answer is not None and not isinstance(answer, NightReport):
+                raise Broken(f"it answers Preempt with a {type(answer).__name__}, not with None or a NightReport")
+            world.settle()
+            for name, held_s in world.longest_s.items():
+                if held_s > BUDGET_S + GRACE_S:
+                    raise Broken(f"it held {name} for {held_s:.1f} s, and its budget was {BUDGET_S} s")
+
+
+def _script(world: World, job: Job) -> list[Any]:
+    ids = world.look(lambda now: tuple(one.id for one in now.records(now.memories(0).row.tolist())))
+    return samples(_takes(world), job.lines, ids)
+
+
+def _takes(world: World) -> tuple[type, ...]:
+    return load_actor(world.recipe.actors[world.slot], world.slot).takes
+
+
+TRIALS: dict[str, Callable[[Job, str, Note], Any]] = {
+    "made": _is_made,
+    "answers": _answers,
+    "errors": _errors,
+    "twice": _twice,
+    "restarts": _restarts,
+    "nights": _nights,
+}
+"""By name; each raises `Broken`, and may return what is to be compared."""
+
+
+def main(job_path: str, out_path: str) -> None:
+    """Do the trials of a pickled `Job`; write a line of JSON as each begins, at each message, and as it ends."""
+    job: Job = pickle.loads(Path(job_path).read_bytes())
+    if job.shift_days:
+        _shift_clock(job.shift_days * _DAY_S)
+    with Path(out_path).open("w", encoding="utf-8", buffering=1) as out:
+
+        def say(**fields: Any) -> None:
+            out.write(json.dumps(fields) + "\n")
+
+        for trial, mind in zip(job.trials, job.minds, strict=True):
+            say(trial=trial)
+            try:
+                say(trial=trial, why="", record=TRIALS[trial](job, mind, lambda name: say(message=name)))
+            except Broken as broken:
+                say(trial=trial, why=str(broken))
+            except Exception as error:  # the actor's or ours: said, and the next trial goes on
+                why = str(error).rstrip(".") if isinstance(error, MnemicError) else cause_of(error)
+                say(trial=trial, why=f"the trial ended in {why}")
+
+
+def _shift_clock(by_s: int) -> None:
+    """Put forward what Python code reads as the time, so that an actor that looks gives itself away."""
+    seconds, nanoseconds = time.time, time.time_ns
+    time.time = lambda: seconds() + by_s
+    time.time_ns = lambda: nanoseconds() + by_s * 10**9

@@ -1,0 +1,294 @@
+"""The kill bench: SIGKILL, again and again, to whatever a drawn number says, under load.
+
+After every kill the bench waits until the home has an answer for a capture and a recall, and, where more than an actor
+was killed, until what was killed is there anew: Ray's head may be dead for seconds before anybody notices. In the end
+every text that was acknowledged has to be in the store once, no process of a dead session may run, and SQLite has to
+find the file whole.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import subprocess
+import tempfile
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import psutil
+
+from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.protocol.messages import Recall, Recalled
+from mnemic.bench.harness.homes import MIND, STILL, kept_texts, no_model, quick_check
+from mnemic.bench.harness.load import Load, remember
+from mnemic.bench.harness.processes import END_S, Census, end, kill, ready_card, role_of, serve, until
+from mnemic.bench.speed.engine_bench import chosen_engines
+from mnemic.runtime.client.client import RemoteSociety
+from mnemic.runtime.clock import SystemClock
+from mnemic.runtime.engine.ray.local import sweep
+from mnemic.runtime.minds.homes import make_mind, open_mind
+from mnemic.runtime.minds.run_dir import Card, Meeting
+
+__all__ = ["KINDS", "Campaign", "Outcome", "kill_repeatedly", "run"]
+
+KINDS = {
+    "embedded": {"process": (1.0, 3.0)},
+    "ray": {
+        "actor": (0.5, 15.0),
+        "gcs_server": (0.125, 40.0),
+        "raylet": (0.125, 40.0),
+        "process": (0.125, 40.0),
+        "parent": (0.125, 40.0),
+    },
+}
+"""For each engine what is killed: how often, and in how many seconds the service has to be back."""
+_BACK_S = 120.0
+_PROBE_S = 10.0
+_PROBE_HITS = 100  # whichever of the probes it takes for the nearest
+_POLL_S = 0.05
+_LONGEST_REST_S = 1.0
+_GONE_S = 30.0
+_WITHOUT_MODEL = "Words alone answered."
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What a campaign found."""
+
+    engine: str
+    """The engine."""
+    back_s: dict[str, list[float]]
+    """By what was killed: how long each time until the service was back."""
+    acknowledged: int
+    """Texts that were acknowledged."""
+    lost: list[str]
+    """Those of them that are not in the store."""
+    doubled: list[str]
+    """Texts that are in it more than once."""
+    left: list[str]
+    """Processes of dead sessions that still run."""
+    check: str
+    """What SQLite says of the file: ``ok``."""
+    refused: dict[str, int]
+    """What clients were told instead of an answer, by code."""
+    recalls: int
+    """Recalls that were answered under way."""
+    released: int
+    """Actors that were set aside for failing too often, and released by the bench."""
+    restarted: int
+    """How often `mnemic serve` had to be started again: its process was killed, or gave up."""
+    broken: list[str]
+    """What ended a client."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether every promise was kept."""
+        return self.check == "ok" and not (self.lost or self.doubled or self.left or self.broken)
+
+
+def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """Kill on every engine that is named.
+
+    Raises:
+        ValueError: an engine is not there.
+        TimeoutError: the service did not come back.
+    """
+    engines = chosen_engines(arguments.engine)
+    rows: list[dict[str, Any]] = []
+    for number, engine in enumerate(engines):
+        kills = arguments.kills // len(engines) + (number < arguments.kills % len(engines))
+        with tempfile.TemporaryDirectory(prefix="mnemic-kill-") as folder:
+            home = Path(folder) / "home"
+            home.mkdir(mode=0o700)
+            settings = no_model(home) if arguments.no_model else STILL
+            rows += _rows(kill_repeatedly(home, engine, kills, arguments.seed, settings))
+    return rows
+
+
+def kill_repeatedly(
+    home: Path, engine: str, kills: int, seed: int, settings: str = STILL, killed: Sequence[str] | None = None
+) -> Outcome:
+    """Serve a new home on an engine, kill so many times, and look at what is left.
+
+    Args:
+        settings: the home's ``mnemic.toml``.
+        killed: what is killed, one after the other; drawn where absent.
+
+    Raises:
+        TimeoutError: the service did not come back.
+    """
+    (home / "mnemic.toml").write_text(settings, "utf-8")
+    make_mind(home, MIND, SystemClock())
+    campaign = Campaign(home, engine, seed)
+    load = Load(home)
+    try:
+        campaign.serve()
+        with load:
+            for number in range(kills):
+                campaign.strike(number, load, None if killed is None else killed[number])
+        campaign.probe("the end", load, time.monotonic() + _BACK_S)
+    finally:
+        left = campaign.end()
+    kept = Counter(kept_texts(home))
+    folder, keys = open_mind(home, MIND)
+    return Outcome(
+        engine=engine,
+        back_s=campaign.back_s,
+        acknowledged=len(load.acknowledged),
+        lost=[text.decode() for text in load.acknowledged if not kept[text]],
+        doubled=[text.decode() for text, count in kept.items() if count > 1],
+        left=left,
+        check=quick_check(folder, keys),
+        refused=dict(load.refused),
+        recalls=load.recalls,
+        released=campaign.released,
+        restarted=campaign.restarted,
+        broken=load.broken,
+    )
+
+
+class Campaign:
+    """Serves a home and kills what serves it."""
+
+    def __init__(self, home: Path, engine: str, seed: int) -> None:
+        self._home = home
+        self._engine = engine
+        self._random = random.Random(seed)
+        self._meeting = Meeting(home)
+        self._census = Census()
+        self._society = RemoteSociety(home, MIND, True, SystemClock())
+        self._rest = threading.Event()
+        self._process: subprocess.Popen[bytes] | None = None
+        self.back_s: dict[str, list[float]] = defaultdict(list)
+        self.released = 0
+        self.restarted = -1  # the first start is none again
+
+    def serve(self) -> Card:
+        """Have `mnemic serve` serve the home, on the engine; nothing, where it does."""
+
+        def serves() -> bool:
+            if self._process is None or self._process.poll() is not None:
+                self.restarted += 1
+                self._process = serve(self._home, self._engine)
+            card = ready_card(self._home)
+            return card is not None and card.engine == self._engine and card.pid == self._process.pid
+
+        until(serves, "the start of mnemic serve", _BACK_S)
+        card = self._meeting.card()
+        assert card is not None
+        return card
+
+    def strike(self, number: int, load: Load, kind: str | None = None) -> None:
+        """Rest a moment, kill one process, of a kind that is drawn where absent, and wait until the service is back."""
+        card = self.serve()
+        self._release()
+        self._rest.wait(self._random.random() * _LONGEST_REST_S)
+        if kind is None:
+            kinds = KINDS[self._engine]
+            (kind,) = self._random.choices(list(kinds), [share for share, _ in kinds.values()])
+        there = [one for one in self._census.take(card.pid) if role_of(one) == kind]
+        if not there:
+            raise ValueError(f"there is no {kind} to be killed")
+        victim = self._random.choice(there)
+        started = time.monotonic()
+        kill([victim])
+        if kind != "actor":
+            until(lambda: self._replaced(kind, card, victim), f"a new {kind}", _BACK_S)
+        self.probe(f"kill {number}", load, started + _BACK_S)
+        self.back_s[kind].append(time.monotonic() - started)
+        found = self._meeting.card()
+        if found is not None:
+            self._census.take(found.pid)
+
+    def probe(self, name: str, load: Load, until_s: float) -> None:
+        """Ask until a text is kept, and found by all that should find it."""
+        text, kept, why = f"the probe after {name}".encode(), None, ""
+        while True:
+            try:
+                if kept is None:
+                    kept = remember(self._society, text)
+                    load.note(text)
+                found = self._society.ask(Recall(query=text.decode(), k=_PROBE_HITS, observe=False), timeout_s=_PROBE_S)
+                assert isinstance(found, Recalled)
+                whole = not any(_WITHOUT_MODEL in said for said in found.degraded) or self._words_only()
+                if whole and any(hit.id == kept.id for hit in found.hits):
+                    return
+                why = "; ".join(found.degraded) if not whole else "it is not found"
+            except MnemicError as error:
+                why = str(error)
+                load.refused[f"probe: {error.code}"] += 1
+                if error.code == "quarantined":
+                    self._release()
+            if time.monotonic() > until_s:
+                raise TimeoutError(f"the service was not back within {_BACK_S:g} s after {name}: {why}")
+            self._rest.wait(_POLL_S)
+
+    def end(self) -> list[str]:
+        """End whatever serves the home; returns who is left."""
+        card = self._meeting.card()
+        if card is not None and card.alive():
+            self._census.take(card.pid)
+            served_by = psutil.Process(card.pid)
+            served_by.terminate()
+            psutil.wait_procs([served_by], END_S)
+        if self._process is not None:
+            end(self._process)
+        try:
+            until(lambda: not self._census.left(), "the end of all that was started", _GONE_S)
+        except TimeoutError:
+            left = self._census.left()
+            said = [f"{role_of(one)} {one.pid}" for one in left]
+            kill(left)
+            return said
+        finally:
+            sweep(self._home / "run" / "ray")  # what a killed parent's Ray wrote stays until the next one starts
+        return []
+
+    def _replaced(self, kind: str, card: Card, victim: psutil.Process) -> bool:
+        """Whether another process is what the killed one was."""
+        found = ready_card(self._home)
+        if found is None:
+            return False
+        if found.pid != card.pid:
+            return True
+        return any(role_of(one) == kind and one.pid != victim.pid for one in self._census.take(found.pid))
+
+    def _release(self) -> None:
+        try:
+            self.released += len(self._society.release())
+        except MnemicError:  # it is on its way down, and whoever asks next is told the same
+            return
+
+    def _words_only(self) -> bool:
+        return "no model" in (self._home / "mnemic.toml").read_text("utf-8")
+
+
+def _rows(outcome: Outcome) -> Iterator[dict[str, Any]]:
+    for kind, taken in sorted(outcome.back_s.items()):
+        goal_s = KINDS[outcome.engine][kind][1]
+        yield {"what": "back after a kill", "engine": outcome.engine, "killed": kind, "kills": len(taken)} | _span(
+            taken, goal_s
+        )
+    fields = {name: value for name, value in msgspec.structs.asdict(outcome).items() if name != "back_s"}
+    yield {
+        "what": "what is left",
+        "state": "ok" if outcome.whole else "failed",
+        **fields,
+        "lost": len(outcome.lost),
+        "doubled": len(outcome.doubled),
+    }
+
+
+def _span(taken_s: Sequence[float], goal_s: float) -> dict[str, Any]:
+    worst_s = max(taken_s)
+    return {
+        "median_s": float(np.median(taken_s)),
+        "worst_s": worst_s,
+        "goal_s": goal_s,
+        "met": worst_s <= goal_s,
+    }

@@ -1,0 +1,204 @@
+"""Callers, as benches need them: MCP by each way there is into a home's process, without an SDK in between.
+
+The SDK's own client takes milliseconds for a call; here the process is measured, and not its client.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import subprocess
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from mnemic.bench.harness.processes import COMMAND
+from mnemic.runtime.minds.run_dir import PROTOCOL, Card
+
+__all__ = ["McpPipe", "McpPost", "McpWire", "ToolCaller", "UnixHttp"]
+
+_WAIT_S = 120.0
+_HELLO: dict[str, Any] = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "bench", "version": "1"},
+}
+
+
+class ToolCaller(Protocol):
+    """Calls the tools of MCP."""
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Call one; returns its structured answer."""
+        ...
+
+    def close(self) -> None:
+        """Leave."""
+        ...
+
+
+class UnixHttp(http.client.HTTPConnection):
+    """HTTP over a Unix socket, kept open."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("localhost", timeout=_WAIT_S)
+        self._path = path
+
+    def connect(self) -> None:
+        """Connect."""
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(_WAIT_S)
+        self.sock.connect(self._path)
+
+    def ask(self, method: str, target: str, fields: Any = None, **headers: str) -> bytes:
+        """One request; returns the body.
+
+        Raises:
+            ConnectionError: it was refused, with what status.
+        """
+        body = None if fields is None else json.dumps(fields).encode()
+        self.request(method, target, body, {"Content-Type": "application/json", **headers})
+        response = self.getresponse()
+        answer = response.read()
+        if response.status >= 400:
+            raise ConnectionError(f"{target} was answered with status {response.status}")
+        return answer
+
+
+class _Lines:
+    """JSON-RPC, one message a line, on two streams."""
+
+    def __init__(self, said: Any, heard: Any) -> None:
+        self._said = said
+        self._heard = heard
+        self._number = 0
+
+    def greet(self) -> dict[str, Any]:
+        """Shake hands."""
+        answer = self.ask("initialize", _HELLO)
+        self.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        return answer
+
+    def say(self, message: dict[str, Any]) -> None:
+        """Write one line."""
+        self._said.write(json.dumps(message).encode() + b"\n")
+        self._said.flush()
+
+    def hear(self) -> dict[str, Any]:
+        """The next line.
+
+        Raises:
+            ConnectionError: there is none.
+        """
+        line = self._heard.readline()
+        if not line:
+            raise ConnectionError("nobody is there any more")
+        value = json.loads(line)
+        assert isinstance(value, dict)
+        return value
+
+    def ask(self, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        """One request, and its result."""
+        self._number += 1
+        self.say({"jsonrpc": "2.0", "id": self._number, "method": method, "params": parameters})
+        while (answer := self.hear()).get("id") != self._number:
+            continue  # a notification
+        return _result(answer)
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Call a tool."""
+        return _structured(self.ask("tools/call", {"name": tool, "arguments": arguments}))
+
+
+class McpWire(_Lines):
+    """The raw stream on ``mcp.sock``."""
+
+    def __init__(self, card: Card) -> None:
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.settimeout(_WAIT_S)
+        self._socket.connect(card.mcp)
+        self._both = self._socket.makefile("rwb")
+        super().__init__(self._both, self._both)
+        self.say({"protocol": PROTOCOL, "mind": "default", "folder": None, "session": "bench"})
+        self.hear()
+        self.greet()
+
+    def close(self) -> None:
+        """Hang up."""
+        self._both.close()
+        self._socket.close()
+
+
+class McpPost:
+    """Streamable HTTP at ``/mcp`` on ``http.sock``."""
+
+    def __init__(self, card: Card) -> None:
+        self._http = UnixHttp(card.http)
+        self._number = 0
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Call a tool."""
+        self._number += 1
+        request = {
+            "jsonrpc": "2.0",
+            "id": self._number,
+            "method": "tools/call",
+            "params": {"name": tool, "arguments": arguments},
+        }
+        headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
+        return _structured(_result(json.loads(self._http.ask("POST", "/mcp", request, **headers))))
+
+    def close(self) -> None:
+        """Hang up."""
+        self._http.close()
+
+
+class McpPipe(_Lines):
+    """`mnemic mcp`, as an assistant starts it; it finds or starts the home's process."""
+
+    def __init__(self, home: Path) -> None:
+        self.process = subprocess.Popen(
+            [*COMMAND, "mcp", "--home", str(home)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+        )
+        super().__init__(self.process.stdin, self.process.stdout)
+        self.greet()
+
+    def close(self) -> None:
+        """Let it end."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        try:
+            self.process.stdin.close()
+        finally:
+            self.process.stdout.close()
+            self.process.terminate()
+            self.process.wait(_WAIT_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _result(answer: dict[str, Any]) -> dict[str, Any]:
+    if "error" in answer:
+        raise ConnectionError(str(answer["error"].get("message", "an error without a message")))
+    result = answer["result"]
+    assert isinstance(result, dict)
+    return result
+
+
+def _structured(result: dict[str, Any]) -> dict[str, Any]:
+    if result.get("isError"):
+        raise ConnectionError(str(result["content"][0]["text"]))
+    content = result["structuredContent"]
+    assert isinstance(content, dict)
+    return content

@@ -1,0 +1,173 @@
+"""Homes for benches: a mind of any size, made in seconds and the same for the same seed.
+
+To embed 10,000 texts takes the real model minutes, so the vectors are drawn, and only the words are real: what is
+scanned, kept and paged is as large as it would be. Above stand the benches; below it the store itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from mnemic.actors.protocol.changes import AddEncoder, AddMemory, AddVectors, Change, EncoderName, Meaning, Place
+from mnemic.actors.protocol.ports import Encoder
+from mnemic.runtime.clock import SystemClock
+from mnemic.runtime.keys.keys import Keys
+from mnemic.runtime.minds.homes import MindFolder, make_mind, open_mind
+from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.schema import connect
+from mnemic.runtime.store.store import Store
+
+__all__ = ["MIND", "PLACE", "STILL", "Corpus", "Dress", "fill_home", "kept_texts", "no_model", "quick_check"]
+
+Dress = Callable[[AddMemory, int], AddMemory]
+"""Makes of a memory of plain words, the one of that number from 0, the one that is kept."""
+
+MIND = "default"
+"""The mind that benches fill and ask."""
+PLACE = Place(path="bench", project=None, found="named")
+"""The scope of all its memories."""
+STILL = "[runtime]\nsleep_after_s = 86400.0\nidle_exit_s = 86400.0\n"
+"""Settings of a home in which nothing happens unasked."""
+_VOCABULARY = 4000
+_SYLLABLES = tuple(a + b for a in "bdfghklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "er", "in", "ol", "us"))
+_TURN_WORDS = (12, 60)
+_SESSION_TURNS = 40
+_BATCH = 500
+
+
+class Corpus:
+    """Texts and questions about them, all drawn from one seed; words come as often as Zipf has them."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = np.random.default_rng(seed)
+        words = {"".join(self._random.choice(_SYLLABLES, self._random.integers(2, 5))) for _ in range(2 * _VOCABULARY)}
+        self._words = np.array(sorted(words)[:_VOCABULARY])
+        self._random.shuffle(self._words)
+        share = 1.0 / np.arange(1, len(self._words) + 1)
+        self._share = share / share.sum()
+
+    def texts(self, count: int) -> list[str]:
+        """So many turns of a conversation."""
+        return [self._text(size) for size in self._random.integers(*_TURN_WORDS, count)]
+
+    def questions(self, texts: list[str], count: int, words: int = 8) -> list[str]:
+        """So many questions, each of words that one of the texts holds."""
+        chosen = [texts[index].split() for index in self._random.integers(0, len(texts), count)]
+        return [" ".join(self._random.choice(text, min(words, len(text)), replace=False)) for text in chosen]
+
+    def vectors(self, count: int, dimensions: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+        """``(count, dimensions) float32`` of unit length."""
+        drawn = self._random.standard_normal((count, dimensions)).astype("<f4")
+        unit: np.ndarray[Any, np.dtype[np.float32]] = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+        return unit
+
+    def _text(self, size: int) -> str:
+        return " ".join(self._random.choice(self._words, size, p=self._share))
+
+
+def fill_home(
+    home: Path,
+    memories: int,
+    *,
+    seed: int,
+    encoder: Encoder | None,
+    settings: str = STILL,
+    projects: int = 1,
+    dress: Dress = lambda memory, _: memory,
+) -> list[str]:
+    """Make a home with a mind of so many memories; returns their texts, as they were before they were dressed.
+
+    Args:
+        encoder: whose vectors they pretend to have; where absent, they have none.
+        settings: its ``mnemic.toml``.
+        projects: how many scopes they are in, each of as many in a row; where more than one, below that of `PLACE`.
+        dress: gives each its kind, tool, files and so on, where they are to be more than turns.
+
+    Raises:
+        MindExists: there is one already.
+        DiskFull, StoreReadOnly: it cannot be written.
+    """
+    clock = SystemClock()
+    folder = make_mind(home, MIND, clock)
+    (home / "mnemic.toml").write_text(settings, "utf-8")
+    _, keys = open_mind(home, MIND)
+    corpus, name = Corpus(seed), None
+    texts = corpus.texts(memories)
+    if projects > 1:
+        among = [msgspec.structs.replace(PLACE, path=f"{PLACE.path}/{number}") for number in range(projects)]
+        places = [among[number * projects // memories] for number in range(memories)]
+    else:
+        places = [PLACE] * memories
+    store = Store.open(folder.store, keys)
+    try:
+        if encoder is not None:
+            name = EncoderName(encoder.implementation, encoder.model)
+            room: tuple[Change, ...] = (AddEncoder(encoder=name, dimensions=encoder.dimensions),)
+            store.apply(room, at=clock.now_us(), key=b"bench/encoder", author="bench", run="bench")
+        for start in range(0, memories, _BATCH):
+            plain = _memories(texts[start : start + _BATCH], start, clock.now_us(), places)
+            added = [dress(memory, number) for number, memory in enumerate(plain, start)]
+            changes: list[Change] = [*added]
+            if name is not None and encoder is not None:
+                meanings = tuple(_meaning(one) for one in added)
+                packed = corpus.vectors(len(added), encoder.dimensions).tobytes()
+                changes.append(AddVectors(encoder=name, meanings=meanings, vectors=packed))
+            key = b"bench/%d" % start
+            store.apply(changes, at=clock.now_us(), key=key, author="bench", run="bench")
+    finally:
+        store.close()
+    return texts
+
+
+def no_model(home: Path) -> str:
+    """Settings of a home whose words answer alone, so that it is ready at once."""
+    return f'{STILL}[embedder]\nmodel = "{home / "no model"}"\n'
+
+
+def kept_texts(home: Path) -> list[bytes]:
+    """The text of every memory of a home that nobody serves."""
+    folder, keys = open_mind(home, MIND)
+    reader = open_reader(folder.store, keys)
+    try:
+        with reader.snapshot() as snapshot:
+            rows = [int(row) for row in snapshot.memories(0).row]
+            return [memory.text for memory in snapshot.records(rows)]
+    finally:
+        reader.close()
+
+
+def quick_check(folder: MindFolder, keys: Keys) -> str:
+    """What SQLite says of the store: ``ok``, or what is wrong with it."""
+    connection = connect(folder.store, keys)
+    try:
+        return "; ".join(str(row[0]) for row in connection.execute("PRAGMA quick_check").fetchall())
+    finally:
+        connection.close()
+
+
+def _memories(texts: list[str], first: int, now_us: int, places: list[Place]) -> Iterator[AddMemory]:
+    for number, text in enumerate(texts, first):
+        digest = hashlib.sha256(b"bench/%d" % number).digest()
+        said_at = now_us - (1_000_000 - number) * 1_000_000
+        yield AddMemory(
+            id=(said_at // 1000).to_bytes(6, "big") + b"\x70" + digest[:1] + b"\x80" + digest[1:8],
+            identity=digest,
+            assistant="bench",
+            session=f"session-{number // _SESSION_TURNS}",
+            place=places[number],
+            kind="turn",
+            role="user" if number % 2 else "assistant",
+            text=text.encode(),
+            said_at=said_at,
+        )
+
+
+def _meaning(memory: AddMemory) -> Meaning:
+    size = len(memory.text)
+    return Meaning(memory=memory.id, spans=((0, size),), covered=size, total=size)

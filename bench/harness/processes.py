@@ -1,0 +1,228 @@
+"""Processes, as benches see them: `mnemic serve` started and ended, its family counted, measured and killed.
+
+What belongs to a process is what descends from it and whoever is in a session that one of these leads: Ray's helpers
+outlive those who started them, and then only their session tells whose they were.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+from mnemic.actors.protocol.errors import NotServed
+from mnemic.runtime.client.unix_http import call
+from mnemic.runtime.minds.run_dir import Card, Meeting
+
+__all__ = [
+    "COMMAND",
+    "END_S",
+    "START_S",
+    "Census",
+    "end",
+    "family",
+    "kill",
+    "open_files",
+    "pss_bytes",
+    "ready_card",
+    "role_of",
+    "rss_bytes",
+    "serve",
+    "served",
+    "until",
+]
+
+COMMAND = (sys.executable, "-m", "mnemic")
+"""The command, as the benches start it."""
+START_S = 90.0
+"""So long one may take to answer."""
+END_S = 15.0
+"""So long a process may take to leave, or to be gone."""
+_POLL_S = 0.02
+
+
+def until(condition: Callable[[], bool], what: str, timeout_s: float = START_S) -> None:
+    """Wait for a condition that nothing signals.
+
+    Raises:
+        TimeoutError: it did not come to that.
+    """
+    pause, limit = threading.Event(), time.monotonic() + timeout_s
+    while not condition():
+        if time.monotonic() > limit:
+            raise TimeoutError(f"{what} took longer than {timeout_s:g} s")
+        pause.wait(_POLL_S)
+
+
+def serve(home: Path, engine: str, before: Sequence[str] = ()) -> subprocess.Popen[bytes]:
+    """Start `mnemic serve`, in a session of its own.
+
+    Args:
+        before: a command that runs it, such as ``unshare``.
+    """
+    with open(home / "bench.err", "ab") as errors:
+        return subprocess.Popen(
+            [*before, *COMMAND, "serve", "--engine", engine, "--home", str(home)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            start_new_session=True,
+        )
+
+
+def ready_card(home: Path) -> Card | None:
+    """The card of the process of a home, once that answers."""
+    card = Meeting(home).card()
+    if card is None or not card.alive():
+        return None
+    try:
+        call(card.http, "GET", "/healthz", b"", {}, limit_s=START_S)
+    except (OSError, ValueError, NotServed):  # nobody is there yet, or nobody any more
+        return None
+    return card
+
+
+@contextmanager
+def served(home: Path, engine: str, before: Sequence[str] = ()) -> Iterator[Card]:
+    """A home that is served, until the end of the block; nothing of it runs then.
+
+    Raises:
+        ValueError: it cannot be served.
+    """
+    process = serve(home, engine, before)
+    try:
+        found: list[Card] = []
+
+        def answers() -> bool:
+            if process.poll() is not None:
+                said = (home / "bench.err").read_text("utf-8", "replace").strip()
+                raise ValueError(f"mnemic serve --engine {engine} ended with {process.returncode}: {said}")
+            card = ready_card(home)
+            if card is not None and card.engine == engine:
+                found.append(card)
+            return bool(found)
+
+        until(answers, f"the start on {engine}")
+        yield found[0]
+    finally:
+        end(process)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Tell a process to leave, and kill it and its family where they do not."""
+    known = family(process.pid)
+    process.terminate()
+    try:
+        process.wait(END_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    kill(known)
+    psutil.wait_procs(known, END_S)
+
+
+def family(pid: int) -> list[psutil.Process]:
+    """A process, all that descend from it, and all in a session that one of them leads; itself first."""
+    try:
+        root = psutil.Process(pid)
+        found = {one.pid: one for one in (root, *root.children(recursive=True))}
+    except psutil.NoSuchProcess:
+        return []
+    own = os.getsid(0)
+    for process in psutil.process_iter():
+        try:
+            session = os.getsid(process.pid)
+        except ProcessLookupError:
+            continue  # it went meanwhile
+        if session in found and session != own:
+            found.setdefault(process.pid, process)
+    return list(found.values())
+
+
+def role_of(process: psutil.Process) -> str:
+    """What a process is in a home's family: ``actor``, ``gcs_server``, ``raylet``, ``helper``, ``process``, ``parent``.
+
+    On Ray ``process`` is the one that drives it, and ``parent`` the one that holds the sockets.
+    """
+    try:
+        line = process.cmdline()
+    except psutil.Error:
+        return "gone"
+    program = os.path.basename(line[0]) if line else ""
+    if program.startswith("ray::"):
+        helps = any(name in program for name in ("IDLE", "Agent", "SPILL", "RESTORE"))
+        return "helper" if helps else "actor"
+    if program in ("gcs_server", "raylet"):
+        return program
+    if "mnemic" in line and "serve" in line:
+        return "process" if "--child" in line or "ray" not in line else "parent"
+    return "helper"
+
+
+class Census:
+    """Remembers every process that ever belonged to a home."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[int, float], psutil.Process] = {}
+
+    def take(self, pid: int) -> list[psutil.Process]:
+        """Count the family of a process; returns it."""
+        found = family(pid)
+        for process in found:
+            try:
+                self._seen[process.pid, process.create_time()] = process
+            except psutil.NoSuchProcess:
+                continue  # it went meanwhile
+        return found
+
+    def left(self, besides: Iterable[psutil.Process] = ()) -> list[psutil.Process]:
+        """Whoever still runs of all that were counted, besides these."""
+        living = {process.pid for process in besides}
+        return [one for one in self._seen.values() if one.pid not in living and _runs(one)]
+
+
+def pss_bytes(processes: Iterable[psutil.Process]) -> int:
+    """Memory of processes together, each shared page counted once over those who share it (Linux)."""
+    return sum(_rollup(process.pid, "Pss:") for process in processes)
+
+
+def rss_bytes(pid: int) -> int:
+    """Resident memory of one process."""
+    return int(psutil.Process(pid).memory_info().rss)
+
+
+def open_files(pid: int) -> int:
+    """How many descriptors a process has open."""
+    return int(psutil.Process(pid).num_fds())
+
+
+def kill(processes: Iterable[psutil.Process]) -> None:
+    """Kill processes with SIGKILL; who is gone already is."""
+    for process in processes:
+        try:
+            process.send_signal(signal.SIGKILL)
+        except psutil.NoSuchProcess:
+            continue
+
+
+def _runs(process: psutil.Process) -> bool:
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _rollup(pid: int, name: str) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0  # it went meanwhile
+    return sum(1024 * int(line.split()[1]) for line in lines if line.startswith(name))

@@ -1,0 +1,190 @@
+"""The bits bench: the algebra of packed hypervectors, natively by each instruction set, by NumPy and by torchhd.
+
+Hypervectors are drawn, 10,240 bits each. Rows: how long it takes to find the ten nearest of very many and of 1,000, to
+bundle 15 and 1,000, and to bind and to rotate 1,000. Each instruction set has a process of its own, since the set is
+chosen once a process, and there NumPy takes turns with it; torchhd, where a bit takes a byte, searches 1,000. As the
+baseline the same memory is read by NumPy and next to nothing done with it. Everything on one thread, whose own time is
+counted: other programs' turns are not in it. What becomes of this in records, item memories and minds is measured by
+`mnemic.bench.speed.hd_bench`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.hd import bits
+
+__all__ = ["Tasks", "by_turns", "run"]
+
+WORDS = 160
+K = 10
+FEW = 1000
+SHIFT = 777
+GOAL_MS = {100_000: 6.0}
+_OF_ALL = "nearest 10"
+_IN_A_ROW = 4
+"""Calls in each turn. The first is not counted: it finds in the caches what somebody else left there."""
+_SLOW_MS = 500.0
+"""What takes longer than this is timed that once."""
+
+Words = NDArray[np.uint64]
+Tasks = dict[str, Callable[[], Any]]
+"""What is done, by its name."""
+
+
+def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """Run everything.
+
+    Raises:
+        ValueError: there are fewer than 1,000 hypervectors, or there is no round.
+    """
+    count, rounds = arguments.hypervectors, arguments.rounds
+    if count < FEW or rounds < 1:
+        raise ValueError(f"there must be {FEW} hypervectors and 1 round or more")
+    sets = ("avx512", "avxvnni", "avx2", "portable")
+    return [row for instructions in sets for row in _of(instructions, count, rounds)] + [*_torchhd(rounds)]
+
+
+def beside_numpy(count: int, rounds: int) -> list[dict[str, Any]]:
+    """The rows of the instruction set of this process, of NumPy beside it and of reading alone."""
+    vectors, query = _draw(count)
+    few = vectors[:FEW]
+    ours: Tasks = {
+        "nearest 10": lambda: bits.nearest(vectors, query, K),
+        "nearest 10 of 1,000": lambda: bits.nearest(few, query, K),
+        "bundle 15": lambda: bits.bundle(few[:15], query),
+        "bundle 1,000": lambda: bits.bundle(few, query),
+        "bind 1,000": lambda: bits.bind(few, query),
+        "rotate 1,000": lambda: bits.rotate(few, SHIFT),
+    }
+    theirs: Tasks = {
+        "nearest 10": lambda: _nearest(vectors, query),
+        "nearest 10 of 1,000": lambda: _nearest(few, query),
+        "bundle 15": lambda: _bundle(few[:15]),
+        "bundle 1,000": lambda: _bundle(few),
+        "bind 1,000": lambda: few ^ query,
+        "rotate 1,000": lambda: _rotate(few),
+    }
+    flat = vectors.reshape(-1)
+    beside: dict[str, Tasks] = {
+        f"mnemic, native-{os.environ['MNEMIC_INSTRUCTIONS']}": ours,
+        "competitor: NumPy": theirs,
+        "baseline: reading alone": {"nearest 10": lambda: np.bitwise_xor.reduce(flat)},
+    }
+    return [row for task in ours for row in by_turns(_of_task(task, count), task, rounds, beside)]
+
+
+def _of(instructions: str, count: int, rounds: int) -> list[dict[str, Any]]:
+    here = {"what": "all", "of": f"mnemic, native-{instructions}", "vectors": count}
+    if not bits.NATIVE:
+        return [{**here, "state": "skipped", "why": "native code is not built"}]
+    environment = {**os.environ, "MNEMIC_INSTRUCTIONS": instructions}
+    command = [sys.executable, "-m", "mnemic.bench.speed.bits_bench", str(count), str(rounds)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        why = done.stderr.strip().splitlines()[-1]
+        return [{**here, "state": "skipped" if "is not what this processor has" in why else "failed", "why": why}]
+    rows: list[dict[str, Any]] = json.loads(done.stdout)
+    if instructions != "portable" and count in GOAL_MS:
+        rows[0]["goal_ms"] = GOAL_MS[count]
+        rows[0]["met"] = rows[0]["p50_ms"] <= GOAL_MS[count]
+    return rows
+
+
+def _torchhd(rounds: int) -> Iterator[dict[str, Any]]:
+    name = "competitor: torchhd"
+    try:
+        import torch  # type: ignore[import-not-found, unused-ignore]
+        import torchhd
+    except ModuleNotFoundError as missing:
+        why = f"{missing.name} is not installed: it comes with the extra `torch`"
+        yield {"what": "all", "of": name, "vectors": FEW, "state": "skipped", "why": why}
+        return
+    torch.set_num_threads(1)
+    vectors, query = _draw(FEW)
+    few, one = (torch.from_numpy(bits.unpack(words)).as_subclass(torchhd.BSCTensor) for words in (vectors, query))
+    tasks: Tasks = {
+        "nearest 10 of 1,000": lambda: torch.topk(torchhd.hamming_similarity(one, few), K),
+        "bundle 15": lambda: few[:15].multibundle(),
+        "bundle 1,000": lambda: few.multibundle(),
+        "bind 1,000": lambda: few.bind(one),
+        "rotate 1,000": lambda: few.permute(SHIFT),
+    }
+    for task in tasks:
+        yield from by_turns(_of_task(task, FEW), task, rounds, {name: tasks})
+
+
+def by_turns(
+    about: dict[str, Any],
+    task: str,
+    rounds: int,
+    beside: dict[str, Tasks],
+    clock: Callable[[], float] = time.thread_time,
+) -> list[dict[str, Any]]:
+    """Do a task by turns, so that whatever else the machine does hits all alike. Who is very slow has fewer turns.
+
+    Args:
+        about: what begins each row.
+        beside: who does it, by name; who has no such task is left out.
+        clock: seconds, of what is to be counted.
+    """
+    doing = {name: tasks[task] for name, tasks in beside.items() if task in tasks}
+    took: dict[str, list[float]] = {name: [] for name in doing}
+    for _ in range(rounds):
+        for name, do in doing.items():
+            if max(took[name], default=0.0) > _SLOW_MS:
+                continue
+            do()
+            for _ in range(1, _IN_A_ROW):
+                began = clock()
+                do()
+                took[name].append((clock() - began) * 1000)
+                if took[name][-1] > _SLOW_MS:
+                    break
+    return [
+        {**about, "of": name, "p50_ms": float(np.median(each)), "best_ms": min(each), "n": len(each)}
+        for name, each in took.items()
+    ]
+
+
+def _of_task(task: str, count: int) -> dict[str, Any]:
+    return {"what": task, "vectors": count} if task == _OF_ALL else {"what": task}
+
+
+def _draw(count: int) -> tuple[Words, Words]:
+    """Hypervectors ``(n, 160)``, and a query near one of them."""
+    random = np.random.default_rng(count)
+    vectors = random.integers(0, 2**64, (count, WORDS), np.uint64)
+    noise = bits.pack(random.random(64 * WORDS) < 0.3)
+    return vectors, vectors[count // 2] ^ noise
+
+
+def _nearest(vectors: Words, query: Words) -> NDArray[np.int64]:
+    distances = np.bitwise_count(vectors ^ query).sum(axis=1, dtype=np.int64)
+    some = np.argpartition(distances, K)[:K]
+    return some[np.argsort(distances[some], kind="stable")]
+
+
+def _bundle(vectors: Words) -> NDArray[np.uint8]:
+    """Of an odd number, or of an even one with its ties unset."""
+    taken_apart = np.unpackbits(vectors.view(np.uint8), axis=1)
+    return np.packbits(taken_apart.sum(axis=0, dtype=np.int32) > len(vectors) // 2)
+
+
+def _rotate(vectors: Words) -> Words:
+    turned, by = np.roll(vectors, SHIFT // 64, axis=1), np.uint64(SHIFT % 64)
+    return turned << by | np.roll(turned, 1, axis=1) >> (np.uint64(64) - by)
+
+
+if __name__ == "__main__":
+    print(json.dumps(beside_numpy(int(sys.argv[1]), int(sys.argv[2]))))

@@ -1,0 +1,192 @@
+"""The hook bench: what an assistant waits for at each event, beside a process that does nothing and a hook in Python.
+
+Each is a whole process, from the moment that it is started to its end, its event written into a pipe meanwhile, as a
+host does it. They take turns, so that whatever else the machine does hits all alike. In the end the spool is read: what
+was written and cannot be opened, or is another text, fails the bench.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mnemic.actors.protocol.events import Record
+from mnemic.runtime.capture import python_hook
+from mnemic.runtime.clock import SystemClock
+from mnemic.runtime.minds.homes import make_mind, open_mind
+from mnemic.runtime.spool.spool import Spool
+
+__all__ = ["EXECUTABLE", "SIZES", "TURNS", "WHOLE", "event", "peak_mib", "run"]
+
+EXECUTABLE = Path(sys.executable).parent / "mnemic-hook"
+"""Where the executable is installed: beside `mnemic`."""
+SIZES = (2_000, 1_000_000)
+"""Events, in bytes: an ordinary one, and one with a long tool result."""
+WHOLE = 50_000_000
+"""A tool result that nobody expects, in bytes."""
+TURNS = 20
+"""How often all take their turn in a round; with long events, a third as often."""
+_OWN, _PYTHON, _TRUE = "mnemic-hook", "competitor: hook in Python", "baseline: true"
+_GOAL_MS, _GOAL_MIB, _GOAL_WHOLE_S, _GOAL_SIZE_MB = 5.0, 16.0, 1.0, 3.0
+_BECOME_HEIR = 36  # PR_SET_CHILD_SUBREAPER
+
+
+def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """Fire events.
+
+    Raises:
+        ValueError: there is nothing to measure.
+    """
+    if arguments.rounds < 1:
+        raise ValueError("1 round or more, please")
+    with tempfile.TemporaryDirectory(prefix="mnemic-hook-") as folder:
+        home = Path(folder) / "home"
+        make_mind(home, "default", SystemClock())
+        return list(_rows(home, arguments.rounds * TURNS))
+
+
+def _rows(home: Path, turns: int) -> Iterator[dict[str, Any]]:
+    options = ("claude-code", "tool", "--home", str(home))
+    hooks: dict[str, Sequence[str]] = {_PYTHON: (sys.executable, "-P", python_hook.__file__, *options)}
+    if EXECUTABLE.exists():
+        size_mb = EXECUTABLE.stat().st_size / 1e6
+        yield {"what": "executable", "of": _OWN, "mb": size_mb} | _against("mb", size_mb, _GOAL_SIZE_MB, _OWN)
+        hooks = {_OWN: (str(EXECUTABLE), *options), **hooks}
+    else:
+        yield {"what": "all", "of": _OWN, "state": "skipped", "why": f"{EXECUTABLE} was not built"}
+    written = _Written(home)
+    for size, count in zip(SIZES, (turns, max(1, turns // 3)), strict=False):
+        for name, times_ms in _by_turns(hooks, size, count, written).items():
+            p50, p95 = (float(one) for one in np.percentile(times_ms, (50, 95)))
+            figures = {
+                "what": "event",
+                "event_bytes": size,
+                "of": name,
+                "p50_ms": p50,
+                "p95_ms": p95,
+                "n": len(times_ms),
+            }
+            yield figures | _against("ms", p95, _GOAL_MS, name)
+    for name, command in hooks.items():
+        taken_s = _run(command, written.event(WHOLE)) / 1000
+        figures = {"what": "event", "event_bytes": WHOLE, "of": name, "s": taken_s}
+        yield figures | _against("s", taken_s, _GOAL_WHOLE_S, name)
+    for size in (*SIZES, WHOLE):
+        for name, command in hooks.items():
+            about = {"what": "peak resident memory", "event_bytes": size, "of": name}
+            try:
+                mib = peak_mib(command, written.event(size))
+            except (OSError, AttributeError) as error:  # no such call: this is not Linux
+                yield about | {"state": "skipped", "why": f"nobody counts it here ({error})"}
+            else:
+                yield about | {"mib": mib} | (_against("mib", mib, _GOAL_MIB, name) if size != WHOLE else {})
+    yield written.compared()
+
+
+def _against(unit: str, measured: float, goal: float, name: str) -> dict[str, Any]:
+    """The goal of the executable, and whether it was reached."""
+    return {f"goal_{unit}": goal, "met": measured < goal} if name == _OWN else {}
+
+
+class _Written:
+    """The events that were fired; each is another text, so that what comes back can be told apart."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._sizes: list[int] = []
+
+    def event(self, size: int) -> bytes:
+        """The next event, of so many bytes."""
+        self._sizes.append(size)
+        return event(len(self._sizes) - 1, size, str(self._home))
+
+    def compared(self) -> dict[str, Any]:
+        """What the spool holds of them."""
+        folder, keys = open_mind(self._home, "default")
+        spool, offsets = Spool(folder.spool, keys.spool, SystemClock()), dict[bytes, int]()
+        whole, others = set[int](), 0
+        while (part := spool.read(offsets, 100, 1 << 26)) is not None:
+            offsets[part.file] = part.offset
+            for record in part.records:
+                number = self._number(record) if isinstance(record, Record) else None
+                if number is None or number in whole:
+                    others += 1
+                else:
+                    whole.add(number)
+        lost = len(self._sizes) - len(whole)
+        state = "ok" if not lost and not others else "failed"
+        return {"what": "what is kept", "state": state, "events": len(self._sizes), "lost": lost, "other": others}
+
+    def _number(self, record: Record) -> int | None:
+        number = int(json.loads(record.payload)["number"])
+        return number if record.payload == event(number, self._sizes[number], str(self._home)) else None
+
+
+def event(number: int, size: int, cwd: str) -> bytes:
+    """An event as a host writes it: so many bytes of JSON, another text for each number."""
+    fields = {"session_id": f"session-{number % 7}", "cwd": cwd, "number": number, "tool_response": ""}
+    frame = json.dumps(fields).encode()
+    line = f"{number} the quick brown fox jumps over the lazy dog\\n".encode()
+    room = size - len(frame)
+    return frame[:-2] + (line * (room // len(line) + 1))[: room - 1].rstrip(b"\\").ljust(room, b".") + frame[-2:]
+
+
+def _by_turns(hooks: Mapping[str, Sequence[str]], size: int, turns: int, written: _Written) -> dict[str, list[float]]:
+    true = (shutil.which("true") or "true",)
+    taken: dict[str, list[float]] = {_TRUE: [], **{name: [] for name in hooks}}
+    for _ in range(turns):
+        taken[_TRUE].append(_run(true, b""))
+        for name, command in hooks.items():
+            taken[name].append(_run(command, written.event(size)))
+    return taken
+
+
+def _run(command: Sequence[str], payload: bytes) -> float:
+    """Milliseconds from the start of a process to its end."""
+    none = subprocess.DEVNULL
+    start = time.perf_counter()
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=none, stderr=none) as process:
+        assert process.stdin is not None
+        process.stdin.write(payload)  # and not `communicate`, which writes 4 KB at a time
+    taken_ms = (time.perf_counter() - start) * 1000
+    if process.returncode:
+        raise ValueError(f"{command[0]} ended with {process.returncode}")
+    return taken_ms
+
+
+def peak_mib(command: Sequence[str], payload: bytes) -> float:
+    """The most that a process had resident, in MiB, by the kernel's own account.
+
+    It is charged with what its parent had resident when it was started, and this one has much. So a shell starts it and
+    leaves, and who inherits it is told what it had.
+
+    Raises:
+        OSError, AttributeError: this system does not tell.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_BECOME_HEIR, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl")
+    try:
+        reading, writing = os.pipe()
+        with open(writing, "wb") as pipe:
+            with open(reading, "rb") as source:
+                script = 'exec 3<&0; "$@" <&3 >/dev/null 2>&1 & echo $!'
+                shell = ["/bin/sh", "-c", script, "sh", *command]
+                started = subprocess.run(shell, stdin=source, stdout=subprocess.PIPE, check=True)
+            pipe.write(payload)
+        _, _, used = os.wait4(int(started.stdout), 0)
+    finally:
+        libc.prctl(_BECOME_HEIR, 0, 0, 0, 0)
+    return used.ru_maxrss / 1024

@@ -1,0 +1,203 @@
+"""The soak bench: very many mixed requests to one process, whose memory and descriptors must not grow with them.
+
+What is captured comes from a fixed set of texts, all of them kept before the first sample: a memory that is kept anew
+takes room for good, and that is no leak. So everything a request leaves behind would show in the slope.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import psutil
+
+from mnemic.bench.harness.callers import McpPost, McpWire, UnixHttp
+from mnemic.bench.harness.homes import PLACE, STILL, Corpus, fill_home, no_model
+from mnemic.bench.harness.processes import open_files, pss_bytes, role_of, rss_bytes, served
+from mnemic.bench.speed.engine_bench import ENGINES
+from mnemic.runtime.minds.run_dir import Card
+from mnemic.runtime.models.encoders import load_encoder
+
+__all__ = ["Sample", "run", "slope"]
+
+_MEMORIES = 1000
+_CAPTURED = 200
+_SAMPLES = 40
+_RECONNECT_EVERY = 50
+_FLAT_MIB = 1.0
+"""A slope of less, per 10,000 requests, counts as flat: 100,000 would add ten."""
+_SHARES = {"recall": 4, "capture": 2, "get": 2, "status": 1, "count": 1}
+
+
+class Sample(msgspec.Struct, frozen=True, kw_only=True):
+    """How the process was after so many requests."""
+
+    requests: int
+    """How many had been answered."""
+    rss_mib: float
+    """Its resident memory."""
+    pss_mib: float
+    """The same, what it shares counted in part."""
+    files: int
+    """Its open descriptors."""
+
+
+def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """Send the requests.
+
+    Raises:
+        ValueError: the engine is not there, or does not start.
+    """
+    if arguments.engine not in ENGINES:
+        raise ValueError(f"the soak bench runs on one engine: {' or '.join(ENGINES)}")
+    with tempfile.TemporaryDirectory(prefix="mnemic-soak-") as folder:
+        home = Path(folder) / "home"
+        home.mkdir(mode=0o700)
+        encoder = None if arguments.no_model else load_encoder(None)
+        settings = STILL if encoder is not None else no_model(home)
+        texts = fill_home(home, _MEMORIES, seed=arguments.seed, encoder=encoder, settings=settings)
+        with served(home, arguments.engine) as card:
+            return list(_rows(card, texts, arguments.requests, arguments.seed, meaning=encoder is not None))
+
+
+def slope(samples: Sequence[Sample]) -> float:
+    """MiB of resident memory that 10,000 requests add: least squares over the second half of the samples."""
+    later = samples[len(samples) // 2 :]
+    if len(later) < 2:
+        return 0.0
+    requests = np.array([sample.requests for sample in later], np.float64) / 10_000
+    return float(np.polyfit(requests, [sample.rss_mib for sample in later], 1)[0])
+
+
+def _rows(card: Card, texts: Sequence[str], requests: int, seed: int, *, meaning: bool) -> Iterator[dict[str, Any]]:
+    client = _Client(card, texts, seed, meaning=meaning)
+    client.settle()
+    process = _worker(card)
+    chance = random.Random(seed)
+    kinds, shares = list(_SHARES), list(_SHARES.values())
+    samples = [_sample(process, 0)]
+    taken: dict[str, list[float]] = defaultdict(list)
+    started = time.perf_counter()
+    for number in range(1, requests + 1):
+        (kind,) = chance.choices(kinds, shares)
+        began = time.perf_counter()
+        client.verbs[kind]()
+        taken[kind].append(1e3 * (time.perf_counter() - began))
+        if number % max(1, requests // _SAMPLES) == 0:
+            samples.append(_sample(process, number))
+        if number % _RECONNECT_EVERY == 0:
+            client.reconnect()
+    took_s = time.perf_counter() - started
+    client.close()
+    grows = slope(samples)
+    yield {
+        "what": "soak",
+        "engine": card.engine,
+        "requests": requests,
+        "requests_per_s": requests / took_s,
+        "rss_mib_per_10000_requests": grows,
+        "flat": grows < _FLAT_MIB,
+        "rss_start_mib": samples[0].rss_mib,
+        "rss_end_mib": samples[-1].rss_mib,
+        "pss_end_mib": samples[-1].pss_mib,
+        "files_start": samples[0].files,
+        "files_end": samples[-1].files,
+        "memories": len(texts) + _CAPTURED,
+    }
+    for kind, times in sorted(taken.items()):
+        yield {
+            "what": "request",
+            "of": kind,
+            "n": len(times),
+            "p50_ms": float(np.quantile(times, 0.5)),
+            "p95_ms": float(np.quantile(times, 0.95)),
+        }
+    yield from ({"what": "sample", **msgspec.structs.asdict(sample)} for sample in samples)
+
+
+def _worker(card: Card) -> psutil.Process:
+    """The process that answers: the one of the card, or, on Ray, the one it keeps alive."""
+    parent = psutil.Process(card.pid)
+    return next((one for one in parent.children() if role_of(one) == "process"), parent)
+
+
+def _sample(process: psutil.Process, requests: int) -> Sample:
+    return Sample(
+        requests=requests,
+        rss_mib=rss_bytes(process.pid) / (1 << 20),
+        pss_mib=pss_bytes([process]) / (1 << 20),
+        files=open_files(process.pid),
+    )
+
+
+class _Client:
+    """Asks by turns over MCP's stream, MCP over HTTP and the JSON API, on connections that come and go."""
+
+    def __init__(self, card: Card, texts: Sequence[str], seed: int, *, meaning: bool) -> None:
+        self._card = card
+        self._meaning = meaning
+        self._random = random.Random(seed)
+        corpus = Corpus(seed + 1)
+        self._questions = corpus.questions(list(texts), 500)
+        self._texts = corpus.texts(_CAPTURED)
+        self._ids: list[str] = []
+        self.verbs: dict[str, Callable[[], Any]] = {
+            "recall": self._recall,
+            "capture": self._capture,
+            "get": lambda: self._any().call("memory_get", ids=self._random.sample(self._ids, 2)),
+            "status": lambda: self._any().call("memory_status"),
+            "count": lambda: self._http.ask("POST", "/api/count", {}),
+        }
+        self._connect()
+
+    def settle(self) -> None:
+        """Have every text captured once, everything embedded, and each verb asked: what is to be loaded is loaded."""
+        for text in self._texts:
+            self._ids.append(self._wire.call("memory_capture", text=text, scope=PLACE.path, session="soak")["id"])
+        for verb in self.verbs.values():
+            verb()
+        while self._meaning and self._pending():
+            continue
+
+    def reconnect(self) -> None:
+        """Hang up, and come back."""
+        self.close()
+        self._connect()
+
+    def close(self) -> None:
+        """Hang up."""
+        self._wire.close()
+        self._post.close()
+        self._http.close()
+
+    def _connect(self) -> None:
+        self._wire, self._post, self._http = McpWire(self._card), McpPost(self._card), UnixHttp(self._card.http)
+
+    def _any(self) -> McpWire | McpPost:
+        return self._random.choice((self._wire, self._post))
+
+    def _recall(self) -> None:
+        question = self._random.choice(self._questions)
+        if self._random.random() < 0.5:
+            self._any().call("memory_recall", query=question, scope="*")
+        else:
+            self._http.ask("POST", "/api/recall", {"query": question})
+
+    def _capture(self) -> None:
+        text = self._random.choice(self._texts)
+        answer = self._any().call("memory_capture", text=text, scope=PLACE.path, session="soak")
+        if answer["created"]:
+            raise ValueError("a text that was known was kept again")
+
+    def _pending(self) -> int:
+        """How many memories wait for their meaning, after one more step."""
+        answer = self._http.ask("POST", "/api/embed-pending", {})
+        return int(msgspec.json.decode(answer)["pending"])

@@ -1,0 +1,1 @@
+"""hooks/hosts/claude_code"""

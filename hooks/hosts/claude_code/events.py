@@ -1,0 +1,216 @@
+"""Claude Code's hooks: what each payload tells, as the same events that its transcript gives.
+
+Written against Claude Code 2.1.197 (payloads of real sessions in the tests; the fields are described at
+https://code.claude.com/docs/en/hooks). What no hook tells comes from the transcript: an answer's earlier blocks and the
+model's thinking, calls that were refused or broken off, a prompt typed while the assistant worked, and the summary of a
+compaction, whose words differ between the two.
+
+What a tool of Claude Code answered, as text: a hook is given data where the transcript has what the model reads.
+
+The text is the transcript's where the data says enough for it, so that the same memory results whichever comes first.
+It is not for a command in the background, an agent (its answer alone, without the line on how to go on with it), a
+part of a file beyond its end, and tools that are not named here: their data stands as it is. A long output is the
+first 30,000 characters here, and there its first two kilobytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from mnemic.actors.protocol.events import Event, Happening, Outcome, Record, TranscriptAt
+from mnemic.hooks.hosts.claude_code.transcript import blocks_text, files_in, typed_or_injected
+from mnemic.hooks.read.lines import Bad, Json, is_own_tool, render_call, text_of
+from mnemic.hooks.read.own_text import is_cursors
+from mnemic.hooks.read.records import RecordEvents, required
+
+__all__ = ["happenings"]
+
+CURRENT = " (file state is current in your context — no need to Read it back)"
+
+
+def result_text(tool: str, answer: object) -> str:
+    """An answer as text; nothing of one that no rule knows is left out."""
+    if not isinstance(answer, dict):
+        return blocks_text(answer)
+    known = TOOLS[tool](answer) if tool in TOOLS else None
+    return render_call("", answer).strip() if known is None else known
+
+
+def _agent(answer: Json) -> str | None:
+    content = answer.get("content")
+    return blocks_text(content) if isinstance(content, list) else None
+
+
+def _bash(answer: Json) -> str | None:
+    printed = [answer.get("stdout"), answer.get("stderr")]
+    if not all(isinstance(text, str) for text in printed) or "backgroundTaskId" in answer:
+        return None
+    if answer.get("isImage"):
+        return f"[image: {str(printed[0]).removeprefix('data:').partition(';')[0]}]"
+    return "\n".join(filter(None, map(str, printed))) or "(Bash completed with no output)"
+
+
+def _read(answer: Json) -> str | None:
+    file = answer.get("file")
+    if not isinstance(file, dict):
+        return None
+    if "base64" in file:
+        return f"[{': '.join(filter(None, (text_of(answer.get('type')), text_of(file.get('type')))))}]"
+    content, first = file.get("content"), file.get("startLine")
+    if not isinstance(content, str) or not content or not isinstance(first, int):
+        return None
+    return "\n".join(f"{number}\t{line}" for number, line in enumerate(content.split("\n"), first))
+
+
+def _edit(answer: Json) -> str | None:
+    path = answer.get("filePath")
+    if not isinstance(path, str) or answer.get("userModified"):
+        return None
+    if answer.get("replaceAll"):
+        return f"The file {path} has been updated. All occurrences were successfully replaced.{CURRENT}"
+    return f"The file {path} has been updated successfully.{CURRENT}"
+
+
+def _write(answer: Json) -> str | None:
+    if answer.get("type") == "create" and isinstance(path := answer.get("filePath"), str):
+        return f"File created successfully at: {path}{CURRENT}"
+    return _edit(answer)
+
+
+def _glob(answer: Json) -> str | None:
+    names = _names(answer)
+    return None if names is None or answer.get("truncated") else "\n".join(names) or "No files found"
+
+
+def _grep(answer: Json) -> str | None:
+    names, content = _names(answer), answer.get("content")
+    if "appliedLimit" in answer or "appliedOffset" in answer:
+        return None
+    if answer.get("mode") == "content" and isinstance(content, str):
+        return content or "No matches found"
+    if answer.get("mode") != "files_with_matches" or names is None:
+        return None
+    plural = "" if len(names) == 1 else "s"
+    return "\n".join([f"Found {len(names)} file{plural}", *names]) if names else "No files found"
+
+
+def _names(answer: Json) -> list[str] | None:
+    names = answer.get("filenames")
+    return names if isinstance(names, list) and all(isinstance(name, str) for name in names) else None
+
+
+TOOLS: dict[str, Callable[[Json], str | None]] = {
+    "Agent": _agent,
+    "Bash": _bash,
+    "Edit": _edit,
+    "Glob": _glob,
+    "Grep": _grep,
+    "Read": _read,
+    "Task": _agent,
+    "Write": _write,
+}
+"""How each tool's data becomes the text that the model read; ``None`` where it says too little."""
+
+
+UNWANTED = {
+    "ConfigChange",
+    "CwdChanged",
+    "Elicitation",
+    "ElicitationResult",
+    "FileChanged",
+    "InstructionsLoaded",
+    "MessageDisplay",
+    "Notification",
+    "PermissionDenied",
+    "PermissionRequest",
+    "PostToolBatch",
+    "PreToolUse",
+    "Setup",
+    "StopFailure",
+    "SubagentStart",
+    "TaskCompleted",
+    "TaskCreated",
+    "TeammateIdle",
+    "UserPromptExpansion",
+    "WorktreeCreate",
+    "WorktreeRemove",
+}
+"""Events of this version that tell nothing said or done, or nothing that another does not tell."""
+
+# An editor puts what it shows before the prompt, as a text of its own in the transcript; the hook joins the two.
+SHOWN = re.compile(r"<(ide_diagnostics|ide_opened_file|ide_selection|new-diagnostics)>.*?</\1>(?=\n)", re.DOTALL)
+# A command is told as it was typed; in the transcript one space stands before its arguments and none behind them.
+COMMAND = re.compile(r"(/[^\s/]+) +(.*)", re.DOTALL)
+
+
+def happenings(record: Record, payload: Json) -> Iterator[Happening]:
+    """What one payload tells, in order. Raises `Bad` where it lacks what it must have."""
+    if is_cursors(payload):
+        return
+    name = required(payload, "hook_event_name")
+    if name in UNWANTED:
+        return
+    make = RecordEvents(record, payload)
+    if name in ("SessionStart", "PreCompact", "PostCompact"):
+        yield from make.transcript(ended=False)
+    elif name == "UserPromptSubmit":
+        yield from _prompt(make, payload)
+    elif name in ("PostToolUse", "PostToolUseFailure"):
+        yield from _tool(make, payload, "ok" if name == "PostToolUse" else "failed")
+        yield from _agents_transcript(payload)
+    elif name == "Stop":
+        yield from make.reply()
+        yield from make.transcript(ended=False)
+    elif name == "SubagentStop":
+        yield from _agents_end(make, payload)
+    elif name == "SessionEnd":
+        yield from make.transcript(ended=True)
+    else:
+        raise Bad("its event is none that is known")
+
+
+def _prompt(make: RecordEvents, payload: Json) -> Iterator[Event]:
+    prompt = payload.get("prompt")
+    if not isinstance(prompt, str):
+        raise Bad("prompt is missing")
+    texts = []
+    while shown := SHOWN.match(prompt):
+        texts.append(shown[0])
+        prompt = prompt[shown.end() + 1 :]
+    if command := COMMAND.fullmatch(prompt):
+        prompt = f"{command[1]} {command[2].rstrip()}"
+    texts += [prompt] if text_of(prompt) else []
+    yield from typed_or_injected(make, texts)
+
+
+def _tool(make: RecordEvents, payload: Json, outcome: Outcome) -> Iterator[Event]:
+    tool, call = required(payload, "tool_name"), required(payload, "tool_use_id")
+    if is_own_tool(tool):
+        return
+    arguments = payload.get("tool_input")
+    if tool == "Edit" and isinstance(arguments, dict) and "replace_all" in arguments:
+        arguments = {"replace_all": arguments["replace_all"]} | arguments  # the transcript has it first
+    answer = payload.get("tool_response") if outcome == "ok" else payload.get("error")
+    common: dict[str, Any] = {"host_id": call, "tool": tool, "files": files_in(arguments)}
+    yield make("tool_call", "assistant", render_call(tool, arguments), **common)
+    yield make("tool_result", "tool", result_text(tool, answer), outcome=outcome, **common)
+
+
+def _agents_transcript(payload: Json) -> Iterator[TranscriptAt]:
+    """Where the transcript of a subagent lies: only its end names it, and one that is killed has no end."""
+    path, agent = text_of(payload.get("transcript_path")), text_of(payload.get("agent_id"))
+    if path and agent and path.endswith(".jsonl"):
+        path = f"{path.removesuffix('.jsonl')}/subagents/agent-{agent}.jsonl"
+        yield TranscriptAt(path=path, format="claude-code", ended=False)
+
+
+def _agents_end(make: RecordEvents, payload: Json) -> Iterator[Happening]:
+    if payload.get("agent_type") == "":  # the agent that writes a compaction's summary: nobody, and nowhere kept
+        return
+    if text_of(payload.get("agent_id")) and text_of(
+        payload.get("agent_type")
+    ):  # else it isn't known whose answer it is
+        yield from make.reply()
+    yield from make.transcript(ended=True, name="agent_transcript_path")

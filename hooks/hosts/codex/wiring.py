@@ -1,0 +1,105 @@
+"""Wires Codex: hooks in ``hooks.json``, the MCP server in ``config.toml``, a block in ``AGENTS.md``.
+
+* Hooks, their events, ``timeout`` in seconds, trust: https://developers.openai.com/codex/hooks
+* ``CODEX_HOME``, ``[features] hooks``, ``[mcp_servers]``: https://developers.openai.com/codex/config-reference
+* MCP servers, ``default_tools_approval_mode``: https://developers.openai.com/codex/mcp
+* ``AGENTS.md``, and ``AGENTS.override.md`` in its stead: https://developers.openai.com/codex/guides/agents-md
+
+Commands run as ``$SHELL -lc COMMAND``. ``SessionEnd`` gets 1 s unless it asks for more, and at most 3 s; whoever asks
+for more is warned of at every start. A hook that was not trusted, or was edited since, does not run, and nothing says
+so: `mnemic.hooks.hosts.codex.trust` sees to that. There is no event for a failed call of its own; `PostToolUse` reports
+what it does, and the transcript has the rest.
+
+How calls of the memory's tools are approved is left as it is: Codex lets those pass by themselves that say that they
+only read, and asks before the others, which is what a user expects. ``notify`` is left alone too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mnemic.hooks.wire.commands import Wiring
+from mnemic.hooks.wire.edits import Block, FileEdits, Table, folder_of, toml_in, transcripts_below
+from mnemic.hooks.wire.host import INSTRUCTIONS, HookEvent, Host, hooks_of
+
+__all__ = ["CODEX", "trusting"]
+
+_EVENTS = (
+    HookEvent("SessionStart", "session-start", 5, "always"),
+    HookEvent("UserPromptSubmit", "prompt", 5, "opted"),
+    HookEvent("PostToolUse", "tool", 10),
+    HookEvent("SubagentStop", "subagent", 10),
+    HookEvent("PreCompact", "compaction", 10),
+    HookEvent("PostCompact", "compacted", 10),
+    HookEvent("Stop", "reply", 10),
+    HookEvent("SessionEnd", "session-end", 3),
+)
+
+
+def _folder(environment: Mapping[str, str]) -> Path:
+    return folder_of(environment, "CODEX_HOME", ".codex")
+
+
+def _files(wiring: Wiring) -> list[FileEdits]:
+    folder = _folder(wiring.environment)
+    command, *arguments = wiring.mcp_words()
+    server = Table(("mcp_servers", "mnemic"), {"command": command, "args": arguments})
+    hooks = hooks_of("codex", _EVENTS, wiring, grouped=True, type="command")
+    instead = folder / "AGENTS.override.md"
+    told = instead if instead.is_file() and instead.stat().st_size else folder / "AGENTS.md"
+    return [
+        FileEdits(path=folder / "hooks.json", format="json", edits=tuple(hooks)),
+        FileEdits(path=folder / "config.toml", format="toml", edits=(server,)),
+        FileEdits(path=told, format="text", edits=(Block(INSTRUCTIONS),)),
+    ]
+
+
+def trusting(files: list[FileEdits], trusted: Mapping[str, str]) -> list[FileEdits]:
+    """The same files with hooks marked as trusted: by the key that Codex gives each, and the hash of what it runs."""
+    marks = tuple(Table(("hooks", "state", key), {"trusted_hash": found}) for key, found in trusted.items())
+    return [
+        FileEdits(path=file.path, format="toml", edits=(*file.edits, *marks)) if file.format == "toml" else file
+        for file in files
+    ]
+
+
+def _transcripts(environment: Mapping[str, str]) -> list[tuple[str, str]]:
+    folder = _folder(environment)
+    found = [transcripts_below(folder / name, "**/*.jsonl", "codex") for name in ("sessions", "archived_sessions")]
+    return found[0] + found[1]
+
+
+def _trial(session: str, folder: str) -> dict[str, Any]:
+    return {
+        "session_id": session,
+        "turn_id": "check",
+        "transcript_path": None,
+        "cwd": folder,
+        "hook_event_name": "UserPromptSubmit",
+        "model": "",
+        "permission_mode": "default",
+        "prompt": "",
+    }
+
+
+def _blocked(environment: Mapping[str, str]) -> str:
+    path = _folder(environment) / "config.toml"
+    features = toml_in(path).get("features")
+    off = isinstance(features, dict) and False in (features.get("hooks"), features.get("codex_hooks"))
+    return f"{path} switches them off ([features] hooks)" if off else ""
+
+
+CODEX = Host(
+    name="codex",
+    title="Codex",
+    program="codex",
+    folder=_folder,
+    files=_files,
+    events=_EVENTS,
+    transcripts=_transcripts,
+    trial=_trial,
+    blocked=_blocked,
+)
+"""How Codex is wired."""

@@ -1,0 +1,1 @@
+"""hooks/hosts/gemini_cli"""

@@ -1,0 +1,48 @@
+"""OpenCode's plugin: what each of its calls stands for. Above: `mnemic.hooks.read.records`; the calls:
+`plugin.js`.
+
+The plugin passes on messages and parts as OpenCode gives them, so that they are read as they are in the database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mnemic.actors.protocol.events import Happening, Record
+from mnemic.hooks.hosts.opencode.transcript import part_events, prompt_events
+from mnemic.hooks.read.lines import Bad, Json
+from mnemic.hooks.read.records import RecordEvents, required
+
+__all__ = ["happenings"]
+
+
+def happenings(record: Record, payload: Json) -> Iterator[Happening]:
+    """What one payload tells, in order. Raises `Bad` where it lacks what it must have."""
+    event = required(payload, "hook_event_name")
+    make = RecordEvents(record, payload)
+    if event in ("session-start", "compaction", "compacted"):
+        yield from make.transcript(ended=False)
+    elif event == "prompt":
+        parts = payload.get("parts")
+        if not isinstance(parts, list):
+            raise Bad("parts are missing")
+        yield from prompt_events(make, _object(payload, "message"), [part for part in parts if isinstance(part, dict)])
+    elif event in ("reply", "tool", "tool-failed"):
+        message = payload.get("message")
+        yield from part_events(make, message if isinstance(message, dict) else {}, _object(payload, "part"))
+        if event == "reply":
+            yield from make.transcript(ended=False)
+    elif event == "subagent":
+        yield from make.transcript(ended=True)
+    elif event == "session-end":
+        if payload.get("reason") != "deleted":  # it is not there any more
+            yield from make.transcript(ended=True)
+    else:
+        raise Bad("no event of that name is known")
+
+
+def _object(payload: Json, name: str) -> Json:
+    value = payload.get(name)
+    if not isinstance(value, dict):
+        raise Bad(f"{name} is missing")
+    return value

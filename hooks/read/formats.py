@@ -1,0 +1,152 @@
+"""The formats Mnemic reads, and how a file's format is told: the first line that belongs to one of them decides."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Callable
+
+from mnemic.actors.protocol.errors import AmbiguousFormat, InvalidValue, SourceUnreadable
+from mnemic.actors.protocol.ports import Source
+from mnemic.hooks.hosts.claude_code.transcript import ClaudeReader, is_claude
+from mnemic.hooks.hosts.codex.transcript import CodexReader, is_codex
+from mnemic.hooks.hosts.gemini_cli.transcript import GeminiSource, is_gemini
+from mnemic.hooks.hosts.opencode.transcript import DATABASE, DatabaseSource, database_at, export_events, is_export
+from mnemic.hooks.read.generic import DocumentSource, GenericReader, TextSource, document_in, is_generic
+from mnemic.hooks.read.lines import BOM, Bad, Json, LineReader, LineSource, Raw, parse
+
+__all__ = ["FORMATS", "find_transcripts", "open_transcript"]
+
+HEAD_BYTES = 1 << 20
+"""How far ``auto`` looks for a line it knows. Host lines of 100 KB are common, and the first may be torn."""
+
+
+def _lines(name: str, reader: Callable[[], LineReader]) -> Callable[[Raw], Source]:
+    return lambda raw: LineSource(name, raw, reader())
+
+
+READERS: dict[str, tuple[Callable[[Json], bool], Callable[[Raw], Source]]] = {
+    "claude-code": (is_claude, _lines("claude-code", ClaudeReader)),
+    "codex": (is_codex, _lines("codex", CodexReader)),
+    "gemini-cli": (is_gemini, GeminiSource),
+    "opencode": (is_export, lambda raw: DocumentSource("opencode", raw, is_export, export_events)),
+    "jsonl": (is_generic, _lines("jsonl", GenericReader)),
+}
+"""Of each format, whether a line (or a whole document) is one of its, and what reads it."""
+FORMATS: tuple[str, ...] = ("auto", *READERS, "text")
+"""What `open_transcript` takes."""
+
+
+def open_transcript(path: str, format: str) -> Source:
+    """Open a transcript by path (``-`` is standard input) and format (``auto`` looks at its first lines).
+
+    Of OpenCode's database, a path may name one session: ``opencode.db#ses_…``.
+
+    Raises:
+        InvalidValue: the format is not one of `FORMATS`.
+        SourceUnreadable: the file cannot be opened or read.
+        AmbiguousFormat: ``auto``, and it is no transcript of a known format.
+    """
+    if format not in FORMATS:
+        known = f"one of {', '.join(FORMATS)}"
+        raise InvalidValue(name="format", value=format, why="no transcript is read by that name", expected=known)
+    if format in ("auto", "opencode") and (database := database_at(path)):
+        return DatabaseSource(*database)
+    raw = _open(path)
+    try:
+        name = _detect(raw) if format == "auto" else format
+    except (AmbiguousFormat, SourceUnreadable):
+        raw.close()
+        raise
+    if name == "text":
+        return TextSource(None if path == "-" else os.path.abspath(path), raw)
+    try:
+        return READERS[name][1](raw)
+    except SourceUnreadable:
+        raw.close()
+        raise
+
+
+def find_transcripts(path: str) -> list[str]:
+    """The transcripts a path stands for: a folder's ``*.jsonl`` and ``opencode.db`` at any depth, sorted; anything else
+    is itself.
+
+    Links to folders are followed, each folder once. Raises `SourceUnreadable` where a folder on the way cannot be
+    listed.
+    """
+    if path == "-" or not os.path.isdir(path):
+        return [path]
+    found = []
+    seen: set[str] = set()
+    for folder, below, names in os.walk(path, onerror=_unlisted, followlinks=True):
+        if os.path.realpath(folder) in seen:
+            below.clear()
+            continue
+        seen.add(os.path.realpath(folder))
+        found += [os.path.join(folder, name) for name in names if name.endswith(".jsonl") or name == DATABASE]
+    return sorted(found)
+
+
+def _unlisted(error: OSError) -> None:
+    raise SourceUnreadable(path=error.filename, why=error.strerror) from error
+
+
+def _detect(raw: Raw) -> str:
+    """The format that the first line belonging to one says; UTF-8 that doesn't begin like JSON Lines is text."""
+    lines_expected = raw.path.endswith(".jsonl")
+    blank = True
+    for number, line in enumerate(raw.peek(HEAD_BYTES), 1):
+        try:
+            value = parse(line, first=number == 1)
+        except Bad:
+            value = {}  # a torn or damaged line says nothing; the next one may
+        if value is None:
+            continue
+        for name, (looks_like, _) in READERS.items():
+            if looks_like(value):
+                return name
+        if blank and not lines_expected and not line.removeprefix(BOM).lstrip().startswith(b"{"):
+            return _text_or_nothing(raw)
+        blank = False
+    if blank:
+        return "jsonl" if lines_expected else "text"
+    if raw.ahead[0].removeprefix(BOM).strip() == b"{" and (document := _of_document(raw)):
+        return document
+    raise _ambiguous(raw, "none of its first lines is a line of one")
+
+
+def _of_document(raw: Raw) -> str | None:
+    """The format of a file that is one JSON object over many lines."""
+    for _ in raw.peek(sys.maxsize):
+        pass
+    try:
+        document = document_in(b"".join(raw.ahead))
+    except Bad:
+        return None
+    return "opencode" if is_export(document) else None
+
+
+def _text_or_nothing(raw: Raw) -> str:
+    try:
+        b"".join(raw.ahead).decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        raise _ambiguous(raw, "it is neither JSON Lines nor UTF-8 text") from None
+    return "text"
+
+
+def _ambiguous(raw: Raw, why: str) -> AmbiguousFormat:
+    return AmbiguousFormat(path=raw.path, why=why, known=", ".join(FORMATS[1:]))
+
+
+def _open(path: str) -> Raw:
+    if path == "-":
+        return Raw(path, sys.stdin.buffer, None)
+    if os.path.isdir(path):
+        raise SourceUnreadable(path=path, why="it is a folder, not a file")
+    try:
+        stream = open(path, "rb")  # noqa: SIM115 - the source that is returned closes it
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise SourceUnreadable(path=path, why=getattr(error, "strerror", None) or str(error)) from error
+    found = os.fstat(stream.fileno())
+    return Raw(path, stream, found.st_size if stat.S_ISREG(found.st_mode) else None)

@@ -1,0 +1,245 @@
+"""What a hook prints, from what the host gave it: one way for the home's process and for where there is none.
+
+Nothing slow to load is imported here, for the second's sake. Below are `mnemic.hooks.read.hook_reply`, which reads the
+payload, and `mnemic.hooks.read.hook_reply`, which words the answer for the host.
+
+What a hook asks: the occasion, the session and the prompt, read from what the host gave it. Below
+`mnemic.hooks.read.hook_reply`, which words what comes of it.
+
+What a hook prints: what an assistant is to be told, as each host takes it. Above: `mnemic.runtime.api.mind` and
+`mnemic.session_start`; `mnemic.hooks.read.hook_reply` reads what was asked.
+
+* Claude Code (https://code.claude.com/docs/en/hooks), Codex (https://developers.openai.com/codex/hooks) and Gemini CLI
+  (https://geminicli.com/docs/hooks/reference) take ``hookSpecificOutput.additionalContext`` for the model and show
+  ``systemMessage`` to the user. Codex refuses members that it does not know, and Gemini CLI whatever is not JSON.
+* Cursor (https://cursor.com/docs/agent/hooks) takes ``additional_context`` at the start of a session and has no place
+  for a line to its user; beside a prompt it takes nothing. What it reads is to be JSON, so it is answered even where
+  there is nothing to tell. Where no answer comes at all, nothing is printed: the same page wires a script that prints
+  nothing (``audit.sh``) to prompts and to the ends of sessions, and the start of one does not wait for its hooks.
+* OpenCode has no hooks; the plugin that Mnemic installs takes ``context`` and ``shown``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from mnemic.actors.brief.compose import with_notices
+from mnemic.actors.protocol.ambient_messages import Brief, Briefed, Occasion
+from mnemic.actors.protocol.changes import Place
+from mnemic.actors.protocol.errors import UnreadableRecord
+from mnemic.actors.protocol.events import Event, Record, to_text
+from mnemic.actors.protocol.ports import Locate
+from mnemic.actors.recall.hits import tokens_of
+from mnemic.hooks.read.own_text import is_cursors
+from mnemic.runtime.files.git_index import nearest_is_tracked
+
+__all__ = [
+    "NOTHING_BRIEFED",
+    "Asked",
+    "answer",
+    "answer_check",
+    "answered_by",
+    "asked_by",
+    "brief_for",
+    "hook_answer",
+    "takes",
+]
+
+_SESSION_FIELDS = ("session_id", "conversation_id")
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What a hook asks."""
+
+    occasion: Occasion | None
+    """When; ``None`` where nothing is to be told."""
+    session: str = ""
+    """The conversation; a subagent's is ``<session>/<agent>``, as it is captured."""
+    prompt: str = ""
+    """What the user said, where the occasion is a prompt."""
+    again: bool = False
+    """Whether the session was compacted, and has lost what it was told."""
+    goes_on: bool = False
+    """Whether a session starts that goes on with an earlier one: it has what it was told."""
+    check: str = ""
+    """What is asked where somebody only tries whether hooks are answered."""
+
+
+def asked_by(assistant: str, event: str, payload: bytes) -> Asked:
+    """Read what a hook was given; a session that is only resumed asks for nothing."""
+    given = _object(payload)
+    if given.get("mnemic_check"):  # somebody tries whether hooks arrive: no session is there to be told anything
+        return Asked(occasion=None, check=_text(given["mnemic_check"]) if event == "session-start" else "")
+    if assistant == "claude-code" and is_cursors(given):
+        return Asked(occasion=None)
+    session = next((text for name in _SESSION_FIELDS if (text := _text(given.get(name)))), "")
+    agent = _text(given.get("agent_id"))
+    session = f"{session}/{agent}" if agent else session
+    if event == "session-start" and given.get("source") != "resume":
+        return Asked(occasion="session-start", session=session, again=given.get("source") == "compact")
+    if event == "session-start":
+        return Asked(occasion=None, session=session, goes_on=True)
+    if event == "prompt" and (prompt := _prompt(assistant, event, payload)):
+        return Asked(occasion="prompt", session=session, prompt=prompt)
+    return Asked(occasion=None)
+
+
+def answer_check(check: str) -> bytes:
+    """What somebody is told who only tries whether hooks are answered: that they are, and by which process."""
+    return f"mnemic-check {check} {os.getpid()}\n".encode()
+
+
+def answered_by(said: bytes, check: str) -> int | None:
+    """The number of the process whose answer to such a trial this is; ``None`` where it is none."""
+    head, _, pid = said.decode("utf-8", "replace").strip().rpartition(" ")
+    return int(pid) if head == f"mnemic-check {check}" and pid.isascii() and pid.isdigit() else None
+
+
+def brief_for(
+    assistant: str, asked: Asked, place: Place, *, tracked: bool = False, notices: Sequence[str] = ()
+) -> Brief:
+    """The message that asks for what a hook asks.
+
+    Args:
+        tracked: whether a file that came with the project's repository says which place it is.
+        notices: what is to be said first.
+    """
+    assert asked.occasion is not None
+    return Brief(
+        occasion=asked.occasion,
+        place=place,
+        assistant=assistant,
+        session=asked.session,
+        prompt=asked.prompt,
+        again=asked.again,
+        tracked=tracked,
+        notices=tuple(notices),
+    )
+
+
+def _prompt(assistant: str, event: str, payload: bytes) -> str:
+    """What the user said, and nothing that the host put around it: what the same payload is captured as."""
+    from mnemic.hooks.read.records import read_record  # here: the start of a session needs none of it
+
+    record = Record(id=bytes(16), assistant=assistant, event=event, at=0, cwd=None, branch=None, payload=payload)
+    try:
+        told = read_record(record)
+    except UnreadableRecord:
+        return ""  # it is kept, and set aside with the reason, when it is drained
+    turns = [one.text for one in told if isinstance(one, Event) and (one.kind, one.role) == ("turn", "user")]
+    return "\n".join(map(to_text, turns))
+
+
+def _object(payload: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(payload.decode("utf-8-sig", "replace"))  # Cursor on Windows writes a mark before it
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+NOTHING_BRIEFED = Briefed(text="", memories=(), tokens=0)
+"""Where there is nothing to tell."""
+_EVENTS = {
+    ("claude-code", "session-start"): "SessionStart",
+    ("claude-code", "prompt"): "UserPromptSubmit",
+    ("codex", "session-start"): "SessionStart",
+    ("codex", "prompt"): "UserPromptSubmit",
+    ("gemini-cli", "session-start"): "SessionStart",
+    ("gemini-cli", "prompt"): "BeforeAgent",
+    ("cursor", "session-start"): "",
+    ("opencode", "session-start"): "",
+    ("opencode", "prompt"): "",
+}
+"""Where a host takes something for the model, and what it calls that event itself, if its answer has to say so."""
+
+
+def takes(assistant: str, event: str) -> bool:
+    """Whether a host takes anything at an event; what it would not take is not to count as told."""
+    return (assistant, event) in _EVENTS
+
+
+def answer(assistant: str, occasion: Occasion | None, briefed: Briefed, notices: Sequence[str] = ()) -> bytes:
+    """The exact bytes for a hook's standard output; none where the host is told nothing, or is not known.
+
+    Args:
+        occasion: when it is told; ``None`` where nothing is.
+        notices: what the user is shown beside, a sentence each; the model reads it in what is told.
+    """
+    if not briefed.text or occasion is None or not takes(assistant, occasion):
+        return _json({}) if assistant == "cursor" else b""
+    if assistant == "cursor":
+        return _json({"additional_context": briefed.text})
+    if assistant == "opencode":
+        return _json({"context": briefed.text, "shown": shown(briefed, notices)})
+    context = {"hookEventName": _EVENTS[assistant, occasion], "additionalContext": briefed.text}
+    return _json({"hookSpecificOutput": context, "systemMessage": shown(briefed, notices)})
+
+
+def shown(briefed: Briefed, notices: Sequence[str] = ()) -> str:
+    """What the user is shown of it."""
+    count = len(briefed.memories)
+    told = f"{count} {'memory' if count == 1 else 'memories'}, {briefed.tokens} tokens"
+    return f"Mnemic: {' '.join([*notices, *([] if notices and not count else [told])])}"
+
+
+def _json(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode() + b"\n"
+
+
+_SCOPE_FILE = ".mnemic.toml"
+
+
+def hook_answer(
+    assistant: str,
+    event: str,
+    cwd: str | None,
+    payload: bytes,
+    locate: Locate,
+    tell: Callable[[Brief], Briefed],
+    notices: Sequence[str] = (),
+) -> bytes:
+    """The exact bytes for a hook's standard output; few or none where there is nothing to tell.
+
+    Args:
+        assistant: the host, as its hooks are wired.
+        event: what its adapter calls the event.
+        cwd: the folder it works in.
+        payload: what it gave the hook, byte for byte.
+        locate: finds the scope of a folder.
+        tell: says what the assistant should know; asked only where something is to be told.
+        notices: what the start of a session is told in any case, also one that goes on, a sentence each.
+
+    Raises:
+        MnemicError: the scope cannot be told, or `tell` fails.
+    """
+    asked = asked_by(assistant, event, payload) if takes(assistant, event) else Asked(occasion=None)
+    if asked.check:
+        return answer_check(asked.check)
+    starts = asked.occasion == "session-start" or asked.goes_on
+    told_first = tuple(notices) if starts and "/" not in asked.session else ()  # a subagent's session has no user
+    if asked.occasion is None:
+        return answer(
+            assistant, "session-start" if told_first else None, _noticed(NOTHING_BRIEFED, told_first), told_first
+        )
+    place = locate(None, cwd)
+    tracked = place.found == _SCOPE_FILE and nearest_is_tracked(cwd or "", _SCOPE_FILE)
+    brief = brief_for(assistant, asked, place, tracked=tracked, notices=told_first)
+    return answer(assistant, asked.occasion, _noticed(tell(brief), told_first), told_first)
+
+
+def _noticed(briefed: Briefed, notices: Sequence[str]) -> Briefed:
+    """What is told with the notices, if they do not stand in it yet: where nothing else is told, they are."""
+    text = with_notices(briefed.text, notices)
+    if text == briefed.text:
+        return briefed
+    return msgspec.structs.replace(briefed, text=text, tokens=tokens_of(text.encode()))

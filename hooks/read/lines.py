@@ -1,0 +1,190 @@
+"""JSON Lines as they are found on disk: torn, foreign and huge lines included. Below every line-based reader.
+
+`LineSource` turns bytes into objects and objects into events. Whatever a line holds, reading goes on: a line that
+cannot be used becomes `Malformed`, with a reason that quotes nothing of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any, BinaryIO, Protocol
+
+from mnemic.actors.protocol.errors import SourceUnreadable
+from mnemic.actors.protocol.events import Event, Kind, Malformed, Role
+
+__all__ = [
+    "BOM",
+    "Bad",
+    "Json",
+    "LineReader",
+    "LineSource",
+    "MakeEvent",
+    "Raw",
+    "is_own_tool",
+    "microseconds",
+    "parse",
+    "render_call",
+    "text_of",
+]
+
+Json = dict[str, Any]
+"""A parsed line."""
+
+BOM = b"\xef\xbb\xbf"
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Bad(ValueError):
+    """A line that cannot be used; its message says why, without its text."""
+
+
+class LineReader(Protocol):
+    """One host's lines. It may remember earlier lines (who called which tool); it does no I/O."""
+
+    def read(self, line: Json) -> Iterable[Event]:
+        """Events of one line, in order. Raises `Bad` for a line that should have held one and doesn't."""
+        ...
+
+    def finish(self) -> Iterable[Event]:
+        """Events held back until the end is known."""
+        ...
+
+
+class MakeEvent(Protocol):
+    """Makes the events of one line, or of one record of a hook: what they share is given to it once."""
+
+    def __call__(self, kind: Kind, role: Role, text: str, **more: Any) -> Event:
+        """One event; `more` are further fields of it."""
+        ...
+
+
+class Raw:
+    """The raw lines of a stream: those already looked at (to tell the format), then the rest."""
+
+    def __init__(self, path: str, stream: BinaryIO, size_bytes: int | None) -> None:
+        self.path = path
+        self.size_bytes = size_bytes
+        self._stream = stream
+        self.ahead: list[bytes] = []
+        """Lines looked at and not yet given."""
+
+    def peek(self, limit_bytes: int) -> Iterator[bytes]:
+        """Look at lines from the start, up to about `limit_bytes`, always at least one; `__iter__` gives them again."""
+        seen = 0
+        while seen < limit_bytes and (line := self._readline()):
+            self.ahead.append(line)
+            seen += len(line)
+            yield line
+
+    def __iter__(self) -> Iterator[bytes]:
+        ahead, self.ahead = self.ahead, []
+        yield from ahead
+        while line := self._readline():
+            yield line
+
+    def _readline(self) -> bytes:
+        try:
+            return self._stream.readline()
+        except OSError as error:
+            raise SourceUnreadable(path=self.path, why=error.strerror or type(error).__name__) from error
+
+    def close(self) -> None:
+        """Close the stream; standard input is not ours to close."""
+        if self.path != "-":
+            self._stream.close()
+
+
+class LineSource:
+    """An opened transcript of lines; fulfils `mnemic.actors.protocol.ports.Source`. It is read once, from start to
+    end.
+    """
+
+    def __init__(self, format: str, raw: Raw, reader: LineReader) -> None:
+        self.format = format
+        self.size_bytes = raw.size_bytes
+        self.position_bytes = 0
+        self._raw = raw
+        self._reader = reader
+
+    def __iter__(self) -> Iterator[Event | Malformed]:
+        for number, raw in enumerate(self._raw, 1):
+            self.position_bytes += len(raw)
+            try:
+                line = parse(raw, first=number == 1)
+                if line is not None:
+                    yield from self._reader.read(line)
+            except Bad as bad:
+                yield Malformed(line=number, why=str(bad))
+        yield from self._reader.finish()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._raw.close()
+
+
+def parse(raw: bytes, first: bool = False) -> Json | None:
+    """Parse one raw line; ``None`` for a blank one. Raises `Bad`.
+
+    The standard library's parser, because others refuse the lone surrogates that transcripts hold.
+    """
+    if first:
+        raw = raw.removeprefix(BOM)
+    if not raw.strip():
+        return None
+    torn = "" if raw.endswith(b"\n") else " (the last line, perhaps still being written)"
+    try:
+        value = json.loads(raw.decode("utf-8", "surrogatepass"))
+    except UnicodeDecodeError:
+        raise Bad(f"not UTF-8{torn}") from None
+    except json.JSONDecodeError as error:
+        what = error.msg.rstrip(": ").removesuffix(" at")  # some of its messages end in a preposition of their own
+        raise Bad(f"not JSON: {what} at character {error.pos}{torn}") from None
+    except RecursionError:
+        raise Bad("not JSON that can be read: nested too deeply") from None
+    except ValueError:  # a number of more digits than Python converts
+        raise Bad("not JSON that can be read: a number is too long") from None
+    if not isinstance(value, dict):
+        raise Bad("not a JSON object")
+    return value
+
+
+def microseconds(value: object) -> int | None:
+    """ISO 8601 as microseconds since 1970 UTC (no zone means UTC); ``None`` where it is no time."""
+    if not isinstance(value, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - EPOCH) // timedelta(microseconds=1)
+
+
+def text_of(value: object) -> str | None:
+    """The value if it is a text that says something."""
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def render_call(tool: str, arguments: object) -> str:
+    """A tool call as text: the tool's name, then one argument after another.
+
+    Strings stand as they are, so that their words are found and read; everything else is JSON. Nothing is left out.
+    """
+    if not isinstance(arguments, dict):
+        return f"{tool}\n{_plain(arguments)}" if arguments is not None else tool
+    return "\n".join([tool, *(f"{name}: {_plain(value)}" for name, value in arguments.items())])
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def is_own_tool(tool: str) -> bool:
+    """Whether a tool is this memory's own (``mcp__mnemic__memory_recall``, also from a plugin).
+
+    What it was asked and what it answered is not taken in, or recall would find its own echo.
+    """
+    return any(part == "mnemic" or part.endswith("_mnemic") for part in tool.split("__")[:-1])

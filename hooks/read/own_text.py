@@ -1,0 +1,68 @@
+"""What is this memory's own in a host's texts. Below the readers of transcripts and of hook events.
+
+Its own is never taken in again, or recall would find its own echo: its tools (`mnemic.hooks.read.lines.is_own_tool`),
+and what it put before an assistant, which stands in a frame or between its marks in an instructions file.
+
+Whose payload it is: Cursor also runs hooks that are configured for Claude Code. Below the adapter and the asking.
+
+It does so unless its user switches that off (https://cursor.com/docs/reference/third-party-hooks.md), with payloads of
+its own: `mnemic.hooks.hosts.cursor.events` reads them, from the hooks that are wired in Cursor itself.
+
+A marked block in a text that is somebody else's: put at its end, found by its marks, taken out again.
+
+A mark is a whole line, and no block holds a second beginning: so what the user writes of the marks stays the user's.
+Of several blocks it is the last.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from mnemic.actors.brief.compose import FRAME_END, FRAME_START
+
+__all__ = ["has_block", "is_cursors", "put_block", "take_block", "without_own"]
+
+_BEGIN, _END = "<!-- mnemic: begin -->", "<!-- mnemic: end -->"
+_BEGIN_LINE, _END_LINE = (rf"^{re.escape(mark)}[ \t]*\r?(?:\n|\Z)" for mark in (_BEGIN, _END))
+_BLOCK = re.compile(rf"(?P<lead>(?:(?<=\n)\r?\n)?){_BEGIN_LINE}(?:(?!{_BEGIN_LINE}).*\n)*?{_END_LINE}", re.MULTILINE)
+
+
+def put_block(text: str, block: str) -> str:
+    """A text with the block at its end, or in the place of the one it has."""
+    eol = "\r\n" if "\r\n" in text else "\n"
+    marked = f"{_BEGIN}\n{block.strip()}\n{_END}\n".replace("\n", eol)
+    found = _block(text)
+    if found is not None:
+        return text[: found.start()] + found["lead"] + marked + text[found.end() :]
+    lead = "" if not text else eol if text.endswith("\n") else eol * 2
+    return text + lead + marked
+
+
+def take_block(text: str) -> str:
+    """A text without the block, and without the line that sets it off."""
+    found = _block(text)
+    return text if found is None else text[: found.start()] + text[found.end() :]
+
+
+def has_block(text: str, block: str) -> bool:
+    """Whether this very block is in a text."""
+    return put_block(text, block) == text
+
+
+def _block(text: str) -> re.Match[str] | None:
+    return next(reversed(list(_BLOCK.finditer(text))), None)
+
+
+# A frame without its end was cut off by the host: all that follows is its inside.
+FRAMED = re.compile(rf"{re.escape(FRAME_START)}.*?(?:{re.escape(FRAME_END)}\n?|\Z)", re.DOTALL)
+
+
+def without_own(text: str) -> str:
+    """A text of a host's making without what is this memory's own; a user's words are never given to this."""
+    return take_block(FRAMED.sub("", text))
+
+
+def is_cursors(payload: dict[str, Any]) -> bool:
+    """Whether Cursor wrote a payload: every one of it has these fields, and none of Claude Code's has."""
+    return "cursor_version" in payload or payload.keys() >= {"conversation_id", "generation_id"}

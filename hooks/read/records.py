@@ -1,0 +1,191 @@
+"""What the record of a hook stands for: each host's adapter tells. Above them: `mnemic.actors`, through its port.
+
+A record is what a host wrote on the hook's standard input. Nothing of it is lost in silence: what cannot be understood
+is set aside with a reason, and what nobody wants is known by its name.
+
+What the record of one hook gives to every event in it. Below the adapters' ``…_events`` modules.
+
+Claude Code and the hosts that took over the shape of its hooks say in every payload which session it is, which
+subagent, in which folder, and where the transcript lies.
+
+How a session was started: by somebody who sits in front of it, or by a program. Below the readers of each host.
+
+* Claude Code says so in every line of a transcript (``entrypoint``) and in its hooks' environment
+  (``CLAUDE_CODE_ENTRYPOINT``, which a hook passes on): ``sdk-cli`` is ``claude -p``. Seen with 2.1.197.
+* Codex says so in the first line of a rollout (``originator``, ``source``); its hooks only name that file. Seen with
+  0.169.0: ``codex exec``.
+* OpenCode says so to nobody; the plugin that Mnemic installs sees ``opencode run`` on the command line.
+* Gemini CLI and Cursor say nothing of it: their sessions count as somebody's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, cast
+
+from mnemic.actors.protocol.errors import UnreadableRecord
+from mnemic.actors.protocol.events import (
+    SILENCED,
+    Check,
+    Event,
+    Happening,
+    Kind,
+    Record,
+    Role,
+    Silence,
+    TranscriptAt,
+    to_bytes,
+)
+from mnemic.hooks.read.lines import Bad, Json, parse, text_of
+
+__all__ = ["ADAPTERS", "RecordEvents", "by_program", "claude_by_program", "codex_by_program", "read_record", "required"]
+
+_CLAUDE = ("bench", "claude-code-github-action", "remote_trigger")
+_CODEX = ("codex_exec", "codex_sdk_")
+_FIRST_LINE_BYTES = 1 << 20  # it holds the instructions of the model, about 20 kB
+
+
+def claude_by_program(entry: object) -> bool:
+    """Whether this entry point of Claude Code is a program's."""
+    return isinstance(entry, str) and (entry.startswith("sdk-") or entry in _CLAUDE)
+
+
+def codex_by_program(meta: Json) -> bool:
+    """Whether a thread of Codex was started by a program, as its ``session_meta`` says."""
+    originator = text_of(meta.get("originator")) or ""
+    return originator.startswith(_CODEX) or meta.get("source") == "exec"
+
+
+def by_program(record: Record, payload: Json) -> bool:
+    """Whether a program started the session that a hook's record is of, as far as its host tells."""
+    if record.assistant == "claude-code":
+        return claude_by_program(record.entry)
+    if record.assistant == "codex":
+        path = text_of(payload.get("transcript_path"))
+        return path is not None and _rollout(path)
+    return record.assistant == "opencode" and payload.get("headless") is True
+
+
+def _rollout(path: str) -> bool:
+    try:
+        return _rollout_by_program(path)
+    except (OSError, ValueError):  # there is none yet, or none any more
+        return False
+
+
+@lru_cache(maxsize=256)
+def _rollout_by_program(path: str) -> bool:
+    """What the first line of a rollout says; it never changes.
+
+    Raises:
+        OSError, ValueError: it cannot be read, or says nothing yet.
+    """
+    with open(path, "rb") as file:
+        line = parse(file.readline(_FIRST_LINE_BYTES), first=True)
+    meta = None if line is None else line.get("payload")
+    if not isinstance(meta, dict):
+        raise Bad("a rollout without its first line")
+    return codex_by_program(meta)
+
+
+class RecordEvents:
+    """Makes the events of one record; fulfils `mnemic.hooks.read.lines.MakeEvent`. What they share is taken from it
+    once.
+    """
+
+    def __init__(self, record: Record, payload: Json) -> None:
+        session = required(payload, "session_id")
+        agent = text_of(payload.get("agent_id"))
+        self._payload = payload
+        self._assistant = record.assistant
+        self._common: dict[str, Any] = {
+            "assistant": record.assistant,
+            "session": f"{session}/{agent}" if agent else session,
+            "said_at": record.at,
+            "cwd": text_of(payload.get("cwd")) or record.cwd,
+            "branch": record.branch,
+            "headless": by_program(record, payload),
+            "subagent": agent is not None or "/" in session,
+        }
+
+    def __call__(self, kind: Kind, role: Role, text: str, **more: Any) -> Event:
+        return Event(kind=kind, role=role, text=to_bytes(text), **self._common, **more)
+
+    def reply(self) -> Iterator[Event]:
+        """The answer that ends a turn, where it has words."""
+        if text := text_of(self._payload.get("last_assistant_message")):
+            yield self("turn", "assistant", text)
+
+    def transcript(self, *, ended: bool, name: str = "transcript_path") -> Iterator[TranscriptAt]:
+        """The transcript that the payload names, if it does; a session that is not kept has none."""
+        if path := text_of(self._payload.get(name)):
+            yield TranscriptAt(path=path, format=self._assistant, ended=ended)
+
+
+def required(payload: Json, name: str) -> str:
+    """A field without which the event means nothing. Raises `Bad`."""
+    value = text_of(payload.get(name))
+    if value is None:
+        raise Bad(f"{name} is missing")
+    return value
+
+
+ADAPTERS = {
+    "claude-code": "mnemic.hooks.hosts.claude_code.events",
+    "codex": "mnemic.hooks.hosts.codex.events",
+    "cursor": "mnemic.hooks.hosts.cursor.events",
+    "gemini-cli": "mnemic.hooks.hosts.gemini_cli.events",
+    "opencode": "mnemic.hooks.hosts.opencode.events",
+}
+"""The module of each host. Its ``happenings(record, payload)`` gives them in order and raises `Bad` for what it cannot
+understand; it is imported when its first record comes."""
+
+# A byte that is no UTF-8 stands as a surrogate here, and three of them are a lone surrogate that was written as one.
+ESCAPED = re.compile("[\udced][\udca0-\udcbf][\udc80-\udcbf]|[\udc80-\udcff]")
+
+
+def read_record(record: Record) -> list[Happening]:
+    r"""What a record stands for, in order; empty where it is nothing to keep.
+
+    Bytes that are no UTF-8 are written out (``\xNN``), so that the rest of the event is kept.
+
+    Raises:
+        UnreadableRecord: it cannot be understood; the reason quotes nothing of it.
+    """
+    try:
+        payload = parse(_mended(record.payload) + b"\n", first=True)
+        if payload is None:
+            raise Bad("it is empty")
+        if nonce := text_of(payload.get("mnemic_check")):
+            return [Check(assistant=record.assistant, nonce=nonce)]
+        if record.event == SILENCED:
+            return [Silence(assistant=record.assistant, session=required(payload, "session_id"))]
+        return list(_adapter(record.assistant)(record, payload))
+    except Bad as bad:
+        why = str(bad)
+    except RecursionError:  # it could be parsed, but not be written as text
+        why = "it is nested too deeply"
+    raise UnreadableRecord(assistant=record.assistant, event=record.event, why=why)
+
+
+def _adapter(assistant: str) -> Callable[[Record, Json], Iterable[Happening]]:
+    if assistant not in ADAPTERS:
+        raise Bad("no adapter is known for its host")
+    return cast("Callable[[Record, Json], Iterable[Happening]]", import_module(ADAPTERS[assistant]).happenings)
+
+
+def _mended(payload: bytes) -> bytes:
+    try:
+        payload.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return ESCAPED.sub(_written_out, payload.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogatepass")
+    return payload
+
+
+def _written_out(found: re.Match[str]) -> str:
+    raw = found[0].encode("utf-8", "surrogateescape")
+    # Inside a JSON string a backslash is written twice; outside of one the record is no JSON anyway.
+    return raw.decode("utf-8", "surrogatepass") if len(raw) > 1 else f"\\\\x{raw[0]:02X}"

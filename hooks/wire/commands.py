@@ -1,0 +1,115 @@
+"""The commands that a host's configuration holds: quoted for its shell, safe from what it substitutes, known again.
+
+A hook's command is one line for any shell that knows ``&&`` and ``||`` (Codex takes ``$SHELL``, so fish too, which has
+no ``if … then``). Where the executable is gone it reads its input to the end, so that no host meets a broken pipe, and
+succeeds in silence; a hook has nothing to say on standard error (Gemini CLI takes that for an answer).
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from mnemic.actors.protocol.errors import InvalidValue
+
+__all__ = ["ASSISTANTS", "Wiring", "event_of", "wiring_for"]
+
+ASSISTANTS = ("claude-code", "codex", "gemini-cli", "cursor", "opencode")
+"""The hosts that can be wired, as the command line names them."""
+
+_HOOK = re.compile(rf"/bin/mnemic-hook['\"]* (?P<assistant>{'|'.join(ASSISTANTS)}) (?P<event>[a-z-]+) ")
+
+
+class Wiring(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be wired, and where."""
+
+    home: Path
+    """The home whose hooks are called, absolute."""
+    mind: str = "default"
+    """The mind in it that takes in what happens."""
+    recall_prompts: bool = False
+    """Whether memories are given with prompts too, not only at the start of a session."""
+    environment: Mapping[str, str]
+    """The user's environment: where hosts have their configuration follows from it."""
+
+    @property
+    def user(self) -> Path:
+        """The user's own folder."""
+        return Path(self.environment["HOME"])
+
+    @property
+    def executable(self) -> Path:
+        """What hooks call."""
+        return self.home / "bin" / "mnemic-hook"
+
+    def hook_words(self, assistant: str, event: str, *, ask: bool) -> list[str]:
+        """The command of a hook, word by word."""
+        words = [str(self.executable), assistant, event, *(["--ask"] if ask else []), "--home", str(self.home)]
+        return words if self.mind == "default" else [*words, "--mind", self.mind]
+
+    def hook_command(self, assistant: str, event: str, *, ask: bool, substituted: str = "") -> str:
+        """The command of a hook as one line for a shell.
+
+        Args:
+            substituted: letters that start a substitution of the host's own, done before any shell sees the line.
+        """
+        words = [quoted(word, substituted) for word in self.hook_words(assistant, event, ask=ask)]
+        return f"test -x {words[0]} && {' '.join(words)} 2>/dev/null || cat >/dev/null"
+
+    def mcp_words(self, substituted: str = "") -> list[str]:
+        """The command of the MCP server, word by word; hosts start it without a shell."""
+        words = [str(self.home / "bin" / "mnemic"), "mcp", "--home", str(self.home)]
+        if self.mind != "default":
+            words += ["--mind", self.mind]
+        if not any(letter in word for word in words for letter in substituted):
+            return words
+        return ["/bin/sh", "-c", f"exec {' '.join(quoted(word, substituted) for word in words)}"]
+
+    def own(self, written: str, substituted: str = "") -> bool:
+        """Whether a command, as it stands in a configuration, calls what is in this home's ``bin``."""
+        called = str(self.home / "bin" / "mnemic")
+        ways = "|".join(re.escape(way.removesuffix("'")) for way in (quoted(called, substituted), called))
+        return re.search(rf"(?<![^\s'\"])(?:{ways})", written) is not None
+
+
+def wiring_for(
+    home: Path, environment: Mapping[str, str], *, mind: str = "default", recall_prompts: bool = False
+) -> Wiring:
+    """Say what to wire.
+
+    Raises:
+        InvalidValue: no configuration can hold the home's path, or no user's folder is known.
+    """
+    home = home.absolute()
+    try:
+        str(home).encode("utf-8")
+    except UnicodeEncodeError:
+        raise InvalidValue(
+            name="the home",
+            value=str(home),
+            why="its path is not UTF-8, which an assistant's configuration has to be",
+            expected="another folder with --home",
+        ) from None
+    if not environment.get("HOME"):
+        raise InvalidValue(
+            name="$HOME", value="", why="nothing says where your assistants are configured", expected="it"
+        )
+    return Wiring(home=home, mind=mind, recall_prompts=recall_prompts, environment=environment)
+
+
+def event_of(command: object, assistant: str) -> str | None:
+    """The event that a command of a configuration passes on, if it is one of these hooks', of whatever home."""
+    found = _HOOK.search(command) if isinstance(command, str) else None
+    return found["event"] if found is not None and found["assistant"] == assistant else None
+
+
+def quoted(word: str, substituted: str = "") -> str:
+    """A word for a shell, in which the host finds nothing to substitute."""
+    written = shlex.quote(word)
+    for letter in substituted:
+        written = written.replace(letter, f"'\"$(printf '\\{ord(letter):03o}')\"'")
+    return written

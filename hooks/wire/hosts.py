@@ -1,0 +1,56 @@
+"""The hosts that can be wired, and which of them a user has. The files of the hosts stand below."""
+
+from __future__ import annotations
+
+import difflib
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.hooks.hosts.claude_code.wiring import CLAUDE_CODE
+from mnemic.hooks.hosts.codex.wiring import CODEX
+from mnemic.hooks.hosts.cursor.wiring import CURSOR
+from mnemic.hooks.hosts.gemini_cli.wiring import GEMINI_CLI
+from mnemic.hooks.hosts.opencode.wiring import OPENCODE
+from mnemic.hooks.wire.commands import ASSISTANTS
+from mnemic.hooks.wire.host import Host
+
+__all__ = ["HOSTS", "chosen_hosts", "missing"]
+
+HOSTS: dict[str, Host] = {host.name: host for host in (CLAUDE_CODE, CODEX, GEMINI_CLI, CURSOR, OPENCODE)}
+"""By name."""
+
+
+def chosen_hosts(names: Sequence[str], environment: Mapping[str, str]) -> tuple[list[Host], dict[str, str]]:
+    """The hosts that are meant: those named, or for ``all`` those that are here; and why others were left out.
+
+    Raises:
+        InvalidValue: there is no such host.
+    """
+    unknown = next((name for name in names if name not in (*ASSISTANTS, "all")), None)
+    if unknown is not None:
+        near = difflib.get_close_matches(unknown, ASSISTANTS, n=1)
+        raise InvalidValue(
+            name="--assistant",
+            value=unknown,
+            why=f"no assistant is known by that name{f' (did you mean {near[0]}?)' if near else ''}",
+            expected=f"one of {', '.join(ASSISTANTS)}, or all",
+        )
+    if "all" not in names:
+        return [HOSTS[name] for name in dict.fromkeys(names)], {}
+    absent = {name: why for name, host in HOSTS.items() if (why := missing(host, environment)) and name not in names}
+    return [host for name, host in HOSTS.items() if name not in absent], absent
+
+
+def missing(host: Host, environment: Mapping[str, str]) -> str:
+    """Why a host seems not to be here; empty where it is."""
+    folder = host.folder(environment)
+    if folder.is_dir() or shutil.which(host.program, path=environment.get("PATH", "")):
+        return ""
+    return f"there is no {_short(folder, environment)}, and no {host.program} in $PATH"
+
+
+def _short(folder: Path, environment: Mapping[str, str]) -> str:
+    home = Path(environment["HOME"])
+    return f"~/{folder.relative_to(home)}" if folder.is_relative_to(home) else str(folder)

@@ -1,0 +1,139 @@
+"""What was changed in the hosts' configurations, kept in ``HOME/hooks.json`` so that it can be taken back.
+
+A file's bytes from before lie under ``HOME/backups``, for nobody but the user: a configuration may hold tokens.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from mnemic.actors.protocol.contract import Clock
+from mnemic.actors.protocol.errors import BrokenRecord
+from mnemic.hooks.wire.commands import ASSISTANTS
+from mnemic.hooks.wire.edits import Traces
+from mnemic.runtime.keys.keys import write_private
+from mnemic.runtime.store.schema import cannot_write
+
+__all__ = ["BACKUP", "FileTrace", "HostTrace", "Record", "digest"]
+
+BACKUP = re.compile(rf"\d{{8}}T\d{{6}}\.\d{{6}}Z-(\d+-)?({'|'.join(ASSISTANTS)})-.+")
+"""What the files under ``backups`` are called."""
+
+_VERSION = 1
+
+
+class FileTrace(msgspec.Struct):
+    """What became of one file."""
+
+    existed: bool
+    """Whether it was there before."""
+    base: str
+    """The file under ``backups`` that holds it without these changes; empty where it was not there."""
+    after: str
+    """Digest of what was written."""
+    traces: Traces
+    """What it takes to take the changes out of a file that others have written to since."""
+    folders: list[str] = msgspec.field(default_factory=list)
+    """Folders that were made for it, the outermost first."""
+
+
+class HostTrace(msgspec.Struct):
+    """What was done for one host."""
+
+    mind: str
+    """The mind its hooks fill."""
+    recall_prompts: bool
+    """Whether memories are given with prompts too."""
+    places: dict[str, str]
+    """The variables that said where its configuration is."""
+    files: dict[str, FileTrace] = msgspec.field(default_factory=dict)
+    """By path."""
+
+
+class _Written(msgspec.Struct):
+    version: int
+    hosts: dict[str, HostTrace]
+
+
+class Record:
+    """The record of one home."""
+
+    def __init__(self, home: Path, clock: Clock) -> None:
+        """Read what there is.
+
+        Raises:
+            BrokenRecord: it cannot be read, or a newer version wrote it.
+        """
+        self._home, self._clock = home, clock
+        self.path = home / "hooks.json"
+        """Its file."""
+        self.hosts: dict[str, HostTrace] = {}
+        """By the host's name."""
+        try:
+            written = msgspec.json.decode(self.path.read_bytes(), type=_Written)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            why, remedy = f"it cannot be read ({error.strerror})", "Make it readable for you"
+            raise BrokenRecord(path=str(self.path), why=why, remedy=remedy) from error
+        except msgspec.DecodeError as error:
+            remedy = "Remove it; an uninstall then takes out what it recognises, and an install writes it anew"
+            raise BrokenRecord(path=str(self.path), why="it is no record any more", remedy=remedy) from error
+        if written.version > _VERSION:
+            raise BrokenRecord(path=str(self.path), why="a newer Mnemic wrote it", remedy="Update Mnemic")
+        self.hosts = written.hosts
+
+    def save(self) -> None:
+        """Write it, whole or not at all; without a host there is no file.
+
+        Raises:
+            StoreReadOnly, DiskFull: it cannot be written.
+        """
+        try:
+            if not self.hosts:
+                self.path.unlink(missing_ok=True)
+                return
+            draft = self.path.with_suffix(".new")
+            draft.unlink(missing_ok=True)
+            write_private(draft, msgspec.json.format(msgspec.json.encode(_Written(_VERSION, self.hosts)), indent=1))
+            os.replace(draft, self.path)
+        except OSError as error:
+            raise cannot_write(self.path, error) from error
+
+    def back_up(self, assistant: str, path: Path, content: bytes, why: str = "") -> str:
+        """Keep the bytes of a configuration; returns the name they are kept under.
+
+        Raises:
+            StoreReadOnly, DiskFull: they cannot be kept; then the configuration must not be touched.
+        """
+        stamp = datetime.fromtimestamp(self._clock.now_us() / 1e6, UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+        folder = self._home / "backups"
+        name = f"{stamp}-{assistant}-{path.name.lstrip('.')}{why}"
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            number = 0
+            while (folder / name).exists():
+                number += 1
+                name = f"{stamp}-{number}-{assistant}-{path.name.lstrip('.')}{why}"
+            write_private(folder / name, content)
+        except OSError as error:
+            raise cannot_write(folder, error) from error
+        return name
+
+    def backed_up(self, name: str) -> bytes | None:
+        """The bytes kept under a name; ``None`` where the user has removed them."""
+        try:
+            return (self._home / "backups" / name).read_bytes()
+        except FileNotFoundError:
+            return None
+
+
+def digest(content: bytes) -> str:
+    """A name for a file's bytes."""
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,166 @@
+"""The commands that correct: `mnemic remember` and `mnemic correct`; `mnemic.cli.scope` beside it has `mnemic scope`.
+
+They read arguments and print; the verbs of `mnemic.runtime.api.mind.Mind` do it. `mnemic.cli.main` above adds them to
+the others.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mnemic.actors.protocol.errors import InvalidValue, SourceUnreadable
+from mnemic.cli.interrupts import breakable_stdin
+from mnemic.cli.output import Options, kept_line
+from mnemic.cli.scope import add_scope_commands
+
+if TYPE_CHECKING:
+    from mnemic.actors.protocol.contract import Clock
+    from mnemic.actors.protocol.messages import TextCaptured
+    from mnemic.cli.context import Chosen
+
+__all__ = ["add_correct_commands"]
+
+
+def add_correct_commands(cli: click.Group, options: Options, clock: Clock) -> None:
+    """Add the commands to the command line.
+
+    Args:
+        options: gives a command the options that every command has.
+    """
+
+    @cli.command()
+    @click.argument("text", metavar="TEXT|-")
+    @click.option("--scope", metavar="W/P", help="Scope it belongs to; else this folder's project.")
+    @click.option(
+        "--kind",
+        type=click.Choice(["note", "decision", "turn"]),
+        default="note",
+        show_default=True,
+        help="What it is; notes and decisions are told at the start of a session.",
+    )
+    @click.option("--session", default="direct", show_default=True, metavar="S", help="Conversation it belongs to.")
+    @options
+    def remember(chosen: Chosen, text: str, scope: str | None, kind: Any, session: str) -> None:
+        """Keep a text for good; - reads it from standard input. What says nearly the same is named."""
+        from mnemic.actors.protocol.scopes import clean_scope
+        from mnemic.runtime.minds.projects import locate
+
+        words = _words(text)
+        place = locate(None, chosen.folder()) if scope is None else locate(clean_scope(scope), None)
+        with chosen.open(create=True) as mind:
+            kept = mind.remember(words, kind=kind, session=session, scope=place)
+            undo = mind.undoing([kept.id])
+        view = _kept_view(kept) | {"scope_found": place.found}
+
+        def lines() -> Iterator[str]:
+            where = f"{kept.scope or 'no scope'} ({place.found})"
+            did = "remembered" if kept.created else "not remembered" if kept.erased else "known already"
+            yield f"{did}: {view['id']} in {where}"
+            yield from _standing_lines(view, undo)
+            yield from _similar_lines(view)
+
+        chosen.say(view, lines)
+
+    @cli.command()
+    @click.argument("id_", metavar="ID")
+    @click.argument("text", metavar="TEXT|-")
+    @click.option("--session", default="direct", show_default=True, metavar="S", help="Conversation it belongs to.")
+    @options
+    def correct(chosen: Chosen, id_: str, text: str, session: str) -> None:
+        """Say what holds instead of a memory. It outranks that one at once, which stays readable as the past."""
+        from mnemic.runtime.api.views import parse_id, show_id, text_view
+
+        old, words = parse_id(id_), _words(text)
+        with chosen.open(create=False) as mind:
+            kept = mind.correct(old, words, session=session)
+            if kept.erased or kept.retired_at is not None:
+                again = "another --session" if kept.erased else f"have it hold again: {mind.undoing([kept.id])}"
+                raise InvalidValue(
+                    name="the text",
+                    value="-" if text == "-" else words[:40],
+                    why="the same words were erased, and are not kept again" if kept.erased else "it was forgotten",
+                    expected=f"other words, or {again}",
+                )
+            was, now = mind.get([old, kept.id])
+            undo = mind.command("forget", str(show_id(kept.id)))
+        replaced = {
+            "id": show_id(was.id),
+            **text_view(was.text, strict=False),
+            "size_bytes": len(was.text),
+            "kind": was.kind,
+            "scope": was.scope,
+        }
+        between = [str(show_id(one)) for one in now.supersedes if one != was.id]
+        view = _kept_view(kept) | {"corrects": replaced, "supersedes": [show_id(one) for one in now.supersedes]}
+        view["undo"] = undo
+
+        def lines() -> Iterator[str]:
+            yield f"{'corrected' if kept.created else 'known already'}: {view['id']} in {kept.scope or 'no scope'}"
+            yield f"it replaces: {kept_line(replaced)}"
+            if between:
+                yield f"that had been replaced by {', '.join(between)}, which it replaces too"
+            yield from _similar_lines(view)
+            yield f"to take it back: {undo}"
+
+        chosen.say(view, lines)
+
+    add_scope_commands(cli, options)
+
+
+def _words(text: str) -> str:
+    """The text given, or standard input, whole.
+
+    Raises:
+        SourceUnreadable: standard input is closed.
+        InvalidValue: it holds bytes that are no UTF-8.
+    """
+    if text != "-":
+        return text
+    try:
+        with breakable_stdin():
+            return sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidValue(
+            name="the text", value="-", why=f"it is no UTF-8 at byte {error.start}", expected="text in UTF-8"
+        ) from None
+    except OSError as error:
+        raise SourceUnreadable(path="-", why=error.strerror) from error
+
+
+def _kept_view(kept: TextCaptured) -> dict[str, Any]:
+    from mnemic.actors.protocol.times import to_iso
+    from mnemic.runtime.api.views import show_id, similar_view
+
+    return {
+        "id": show_id(kept.id),
+        "created": kept.created,
+        "scope": kept.scope,
+        "superseded_by": show_id(kept.superseded_by),
+        "retired_at": to_iso(kept.retired_at),
+        "erased": kept.erased,
+        "similar": [similar_view(one, strict=False) for one in kept.similar],
+        "degraded": list(kept.degraded),
+    }
+
+
+def _standing_lines(view: dict[str, Any], undo: str) -> Iterator[str]:
+    """What became since of a text that was kept before."""
+    if view["superseded_by"]:
+        yield f"it was replaced since by {view['superseded_by']}"
+    if view["retired_at"]:
+        yield f"it was forgotten: `{undo}` has it found again"
+    if view["erased"]:
+        yield "it was erased, and so is not kept again; in another --session, or in other words, it is"
+
+
+def _similar_lines(view: dict[str, Any]) -> Iterator[str]:
+    if view["similar"]:
+        yield "nearly the same is kept already; `mnemic correct ID TEXT` replaces one:"
+        for one in view["similar"]:
+            old = f"  [superseded by {one['superseded_by']}]" if one["superseded_by"] else ""
+            yield f"  {one['score']:.2f} {kept_line(one)}{old}"
+    yield from (f"degraded: {line}" for line in view["degraded"])

@@ -1,0 +1,122 @@
+"""The main job on the example that ships: capture, recall by meaning, by words and by shape, and a changed fact."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import tempfile
+from collections.abc import Callable
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+from mnemic.actors.protocol.events import to_text
+from mnemic.actors.protocol.times import to_iso
+from mnemic.cli.shape import answer_lines
+from mnemic.open_mind import open_here
+from mnemic.runtime.api.mind import Mind
+from mnemic.runtime.api.views import answer_view, show_id
+from mnemic.runtime.clock import SystemClock
+
+__all__ = ["run_demo"]
+
+_SHAPE, _FOLLOWED = {"after": "edit, test failed", "then": "?"}, "test python ok"
+_CORRECTION = "The session token lasts 10 minutes from today: the tablet in the boathouse is shared."
+
+
+def run_demo(progress: Callable[[str, int, int | None], None]) -> tuple[dict[str, Any], list[str]]:
+    """Run it in a home that is thrown away; returns what happened, as JSON and as lines for a person."""
+    clock = SystemClock()
+    with as_file(files("mnemic") / "example") as example, tempfile.TemporaryDirectory(prefix="mnemic-demo-") as home:
+        questions = {q["kind"]: q for q in json.loads((example / "questions.json").read_text("utf-8")) if q.get("demo")}
+        with open_here(home, create=True) as mind:
+            return _run(mind, example, questions, clock, progress)
+
+
+def _run(
+    mind: Mind,
+    example: Path,
+    questions: dict[str, Any],
+    clock: SystemClock,
+    progress: Callable[[str, int, int | None], None],
+) -> tuple[dict[str, Any], list[str]]:
+    lines: list[str] = []
+    view: dict[str, Any] = {"answers": []}
+
+    def timed(verb: Callable[[], Any]) -> tuple[Any, float]:
+        started = clock.monotonic_s()
+        return verb(), clock.monotonic_s() - started
+
+    def note(title: str, question: str, took_s: float, expected: str, rank: int | None, answer: Any) -> None:
+        view["answers"].append(
+            {
+                "what": title,
+                "question": question,
+                "expected": expected,
+                "rank": rank,
+                "took_ms": round(1e3 * took_s, 1),
+                "hits": [{"id": show_id(hit.id), "text": to_text(hit.text)} for hit in answer.hits],
+                "degraded": list(answer.degraded),
+            }
+        )
+        if rank is None:
+            lines.append(f"  (the expected answer is not among them: {expected!r})")
+        lines.extend(f"  degraded: {line}" for line in answer.degraded)
+
+    def ask(title: str, question: str, expected: str, **options: Any) -> Any:
+        recalled, took_s = timed(lambda: mind.recall(question, 3, **options))
+        lines.extend(["", f"{title}: {question}   ({1e3 * took_s:.0f} ms)"])
+        for number, hit in enumerate(recalled.hits, start=1):
+            old = "  [superseded]" if hit.superseded_by else ""
+            who = hit.speaker or hit.role
+            lines.append(f"  {number}. {_day(hit.said_at)} {who:<9} {_one_line(to_text(hit.text))}{old}")
+        rank = next((n for n, hit in enumerate(recalled.hits, start=1) if expected in to_text(hit.text)), None)
+        note(title, question, took_s, expected, rank, recalled)
+        return recalled
+
+    def ask_shape(title: str, pattern: dict[str, str], expected: str) -> None:
+        shaped, took_s = timed(lambda: mind.shape(pattern, 3))
+        typed = " ".join(f"{role}={shlex.quote(filler)}" for role, filler in pattern.items())
+        lines.extend(["", f"{title}: {typed}   ({1e3 * took_s:.0f} ms)"])
+        found = answer_lines([answer_view(one, strict=False) for one in shaped.answers])
+        lines.extend(f"  {line}" for line in found)
+        rank = next((n for n, one in enumerate(shaped.answers, start=1) if expected in one.filler), None)
+        note(title, typed, took_s, expected, rank, shaped)
+
+    report, took_s = timed(lambda: mind.capture(example, scope=None, progress=progress))
+    again, again_s = timed(lambda: mind.capture(example, embed=False))
+    lines.append(
+        f"captured {report.new} memories from {report.files} transcripts in {took_s:.1f} s:"
+        f" {report.embedded + report.pending} found by words, {report.embedded} by meaning too"
+    )
+    if report.meaning_error:
+        lines.append(f"no meaning: {report.meaning_error}")
+    lines.append(f"the same again: {again.new} new, {again.known} known, in {again_s:.1f} s")
+    view["capture"] = {"new": report.new, "files": report.files, "embedded": report.embedded, "again_new": again.new}
+
+    for kind, title in (("meaning", "by meaning"), ("words", "by words")):
+        ask(title, questions[kind]["question"], questions[kind]["answer_contains"])
+    ask_shape("by shape", _SHAPE, _FOLLOWED)
+
+    changed = questions["changed"]
+    before = ask("a changed mind", changed["question"], changed["new_contains"])
+    said = next((hit for hit in before.hits if changed["new_contains"] in to_text(hit.text)), None)
+    if said is not None:
+        then = clock.now_us()
+        kept = mind.remember(_CORRECTION, supersedes=said.id)
+        if report.meaning_error is None:
+            mind.embed()
+        lines.extend(["", f"remembered, in place of what was said on {_day(said.said_at)}: {_CORRECTION}"])
+        view["correction"] = {"id": show_id(kept.id), "supersedes": show_id(said.id)}
+        ask("the changed fact, now", changed["question"], _CORRECTION)
+        ask("the same, as it was known before", changed["question"], changed["new_contains"], as_of=then)
+    return view, lines
+
+
+def _day(at: int | None) -> str:
+    return (to_iso(at) or "")[:10]
+
+
+def _one_line(text: str, width: int = 96) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: width - 1] + "…"

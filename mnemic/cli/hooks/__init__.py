@@ -1,0 +1,1 @@
+"""The commands that wire assistants, prove it, and take it back."""

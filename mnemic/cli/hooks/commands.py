@@ -1,0 +1,291 @@
+"""The commands that wire assistants: `mnemic hooks install|uninstall|status` and `mnemic uninstall`.
+
+They read arguments, ask the person in front of the terminal, and print; `mnemic.cli.hooks.wiring` and
+`mnemic.cli.hooks.uninstall` do it. `mnemic.cli.main` above adds them to the others.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mnemic.actors.protocol.errors import MnemicError
+from mnemic.cli.output import Options, counted, sized
+
+if TYPE_CHECKING:
+    from mnemic.actors.protocol.contract import Clock
+    from mnemic.cli.context import Chosen
+    from mnemic.cli.hooks.wiring import Wired
+    from mnemic.hooks.wire.host import Kept
+
+__all__ = ["add_hook_commands"]
+
+_KNOWN = "claude-code, codex, gemini-cli, cursor, opencode or all"
+
+
+def add_hook_commands(cli: click.Group, options: Options, clock: Clock) -> None:
+    """Add the commands to the command line.
+
+    Args:
+        options: gives a command the options that every command has.
+    """
+
+    @cli.group(
+        epilog="Each takes --home, --mind and --json; see `mnemic hooks COMMAND --help`.", invoke_without_command=True
+    )
+    @click.pass_context
+    def hooks(context: click.Context) -> None:
+        """Wire assistants, so that they remember by themselves: their hooks, MCP, and a word in their instructions."""
+        if context.invoked_subcommand is None:
+            click.echo(context.get_help())
+
+    @hooks.command()
+    @_assistant("Which to wire; may be given again. all: those that are here.")
+    @click.option("--apply", "write", is_flag=True, help="Write it; without, it is only shown.")
+    @click.option(
+        "--recall-prompts", is_flag=True, help="Give memories with prompts too, not only at a session's start."
+    )
+    @click.option(
+        "--backfill/--no-backfill", default=None, help="Take in, or not, the transcripts from before; else asked."
+    )
+    @options
+    def install(
+        chosen: Chosen, assistants: tuple[str, ...], write: bool, recall_prompts: bool, backfill: bool | None
+    ) -> None:
+        """Wire assistants. Shows what changes; --apply writes it, and keeps what was there."""
+        from mnemic.cli.hooks.lines import wired_lines, wired_view
+        from mnemic.cli.hooks.wiring import install
+
+        wired = install(
+            chosen.home,
+            assistants,
+            os.environ,
+            clock,
+            mind=chosen.mind,
+            recall_prompts=recall_prompts,
+            write=write,
+        )
+        if chosen.as_json:
+            taken = _backfilled(chosen, wired.kept, clock, write and backfill is True)
+            chosen.say(wired_view(wired, write) | {"backfill": taken}, lambda: iter(()))
+        else:
+            chosen.say({}, lambda: wired_lines(wired, write, chosen.home, "install"))
+            if write and wired.kept:
+                if backfill is None and sys.stdin.isatty():
+                    backfill = _confirmed("Take them in now, in the background, the newest first?", default=True)
+                taken = _backfilled(chosen, wired.kept, clock, backfill is True)
+                again = _again(chosen, [one.assistant for one in wired.kept], recall_prompts)
+                chosen.say({}, lambda: _backfill_lines(taken, again))
+        if any(one.failed for one in wired.hosts):
+            sys.exit(2)
+
+    @hooks.command()
+    @_assistant("Which to unwire; may be given again.", default=("all",))
+    @click.option("--apply", "write", is_flag=True, help="Write it; without, it is only shown.")
+    @options
+    def uninstall(chosen: Chosen, assistants: tuple[str, ...], write: bool) -> None:
+        """Unwire assistants: their files as they were, or without what is Mnemic's where others wrote to them since."""
+        from mnemic.cli.hooks.lines import wired_lines, wired_view
+        from mnemic.cli.hooks.wiring import uninstall
+
+        wired = uninstall(chosen.home, assistants, os.environ, clock, write=write)
+        chosen.say(wired_view(wired, write), lambda: wired_lines(wired, write, chosen.home, "uninstall"))
+        if any(one.failed for one in wired.hosts):
+            sys.exit(2)
+
+    @hooks.command()
+    @_assistant("Which to look at; may be given again.", default=("all",))
+    @click.option("--no-trial", is_flag=True, help="Only look; fire no trial event.")
+    @options
+    def status(chosen: Chosen, assistants: tuple[str, ...], no_trial: bool) -> None:
+        """How assistants are wired; trials through each one's own commands prove that it works."""
+        from mnemic.cli.hooks.lines import status_lines, status_view
+        from mnemic.cli.hooks.self_test import statuses
+        from mnemic.hooks.wire.status import executable_state
+
+        def opened(mind: str) -> Any:
+            return type(chosen)(str(chosen.home), mind, chosen.as_json).open(create=False)
+
+        found = statuses(chosen.home, assistants, os.environ, clock, opened, trial=not no_trial)
+        executable = executable_state(chosen.home)
+        view = {
+            "executable": {"state": executable.state, "detail": executable.detail},
+            "hosts": {one.name: status_view(one) for one in found},
+        }
+
+        def lines() -> Iterator[str]:
+            for one in found:
+                yield from status_lines(one)
+            if any(one.wired for one in found):
+                yield f"executable: {executable.detail}{f' -> {executable.remedy}' if executable.remedy else ''}"
+
+        chosen.say(view, lines)
+        if not all(one.works for one in found):
+            sys.exit(1)
+
+    @cli.command("uninstall")
+    @click.option("--erase-data", is_flag=True, help="Remove the home's data too, for good: minds, keys, backups.")
+    @click.option(
+        "--yes",
+        is_flag=True,
+        help="Do it without asking, --erase-data too; without, and without a terminal, it is only shown.",
+    )
+    @options
+    def leave(chosen: Chosen, erase_data: bool, yes: bool) -> None:
+        """Undo every assistant's wiring, stop the process, remove the executables, and list what remains."""
+        _leave(chosen, clock, erase_data, yes)
+
+
+def _assistant(help_: str, default: Sequence[str] | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.option(
+        "--assistant",
+        "assistants",
+        multiple=True,
+        required=default is None,
+        default=default,
+        metavar="NAME",
+        help=f"{help_} {_KNOWN}.",
+    )
+
+
+# --- leaving ---------------------------------------------------------------------------------------------------------
+
+
+def _leave(chosen: Chosen, clock: Clock, erase: bool, yes: bool) -> None:
+    from mnemic.cli.hooks.uninstall import check_home, erase_data, leave, left_view, remains, stays
+
+    asks = not yes and sys.stdin.isatty() and not chosen.as_json
+    home = chosen.home.absolute()
+
+    def erased() -> Iterator[str]:
+        for path, size in remains(home):
+            yield f"  {path} ({sized(size)})"
+
+    if erase:
+        check_home(home)
+    planned = leave(home, os.environ, clock, write=False)
+    if not yes:
+        if chosen.as_json:
+            chosen.say({"applied": False, "erased": [], "stays": []} | left_view(planned, home), lambda: iter(()))
+            return
+        chosen.say({}, lambda: _left_lines(planned.wired, planned.process, home, write=False))
+        if erase:
+            chosen.say({}, lambda: iter(["--erase-data would remove, for good:", *erased()]))
+        if not asks:
+            chosen.say({}, lambda: iter(["nothing was done; --yes does it"]))
+            return
+        wanted = _confirmed("Do it?", default=False)
+        if not wanted:
+            chosen.say(
+                {}, lambda: iter(["nothing was done" if wanted is False else "nobody answered: nothing was done"])
+            )
+            return
+        if erase and _typed("There is no way back. Type ERASE to remove the data too") != "ERASE":
+            erase = False
+            chosen.say({}, lambda: iter(["the data stays"]))
+    left = leave(home, os.environ, clock, write=True)
+    erases = erase and not any(one.failed for one in left.wired.hosts)
+    gone = erase_data(home) if erases else []
+    still = stays(home) if erases else []
+    told = {"erased": [str(path) for path in gone], "stays": [str(path) for path in still]}
+    view = {"applied": True, **told} | left_view(left, home)
+
+    def lines() -> Iterator[str]:
+        yield from _left_lines(left.wired, left.process, home, write=True)
+        yield from (f"removed {path}" for path in (*left.removed, *gone))
+        if still:
+            yield "what stays is not Mnemic's:"
+            yield from (f"  {path}" for path in still)
+        remaining = [] if erases else list(erased())
+        if remaining:
+            yield "what remains is yours:"
+            yield from remaining
+        if erase and not erases:
+            yield "the data was not erased: see to the assistants above first"
+
+    chosen.say(view, lines)
+    if any(one.failed for one in left.wired.hosts):
+        sys.exit(2)
+
+
+def _left_lines(wired: Wired, process: str, home: Path, *, write: bool) -> Iterator[str]:
+    yield f"Uninstalling from the home {home}"
+    for host in wired.hosts:
+        for change in host.changes:
+            if change.what != "unchanged":
+                yield f"{host.name}: {change.path}: {change.what if write else f'would be {change.what}'}"
+        if host.failed:
+            yield f"{host.name}: not undone: {host.failed}"
+    if not wired.hosts:
+        yield "no assistant is wired"
+    yield process
+
+
+# --- questions -------------------------------------------------------------------------------------------------------
+
+
+def _confirmed(question: str, *, default: bool) -> bool | None:
+    """The answer to a question; ``None`` where the input ended instead."""
+    with _ended() as answer:
+        answer.append(click.confirm(question, default=default))
+    return answer[0] if answer else None
+
+
+def _typed(question: str) -> str:
+    with _ended() as answer:
+        answer.append(click.prompt(question, default=""))
+    return answer[0] if answer else ""
+
+
+@contextmanager
+def _ended() -> Iterator[list[Any]]:
+    """Holds an answer; none where the input ended. Ctrl-C ends the command."""
+    try:
+        yield []
+    except click.Abort as ended:
+        if isinstance(ended.__context__, KeyboardInterrupt):
+            raise
+        click.echo()
+
+
+# --- transcripts from before -----------------------------------------------------------------------------------------
+
+
+def _backfilled(chosen: Chosen, kept: Sequence[Kept], clock: Clock, wanted: bool) -> dict[str, Any] | None:
+    if not wanted or not kept:
+        return None
+    from mnemic.cli.hooks.wiring import backfill
+
+    try:
+        queued = backfill(chosen.home, chosen.mind, kept, clock, lambda: chosen.open(create=True))
+    except MnemicError as error:  # what is wired is wired: it is told beside it
+        return {"queued": 0, "known": 0, "error": f"{error} {error.remedy_text}"}
+    return {"queued": queued.queued, "known": queued.known, "error": None}
+
+
+def _again(chosen: Chosen, names: Sequence[str], recall_prompts: bool) -> str:
+    """The command that installs the same once more, and takes transcripts in."""
+    from mnemic.runtime.files.paths import default_home
+
+    words = ["mnemic", "hooks", "install", *(word for name in names for word in ("--assistant", name))]
+    words += ["--apply", "--backfill", *(["--recall-prompts"] if recall_prompts else [])]
+    words += [] if chosen.mind == "default" else ["--mind", chosen.mind]
+    return shlex.join(words if chosen.home == default_home(os.environ) else [*words, "--home", str(chosen.home)])
+
+
+def _backfill_lines(taken: dict[str, Any] | None, again: str) -> Iterator[str]:
+    if taken is None:
+        yield f"They were not taken in. To do so: {again}"
+    elif taken["error"]:
+        yield f"they could not be queued: {taken['error']}"
+    else:
+        known = f", {taken['known']} were taken before" if taken["known"] else ""
+        queued = counted(taken["queued"], "transcript")
+        yield f"{queued} will be taken in, the newest first{known}; `mnemic status` tells"

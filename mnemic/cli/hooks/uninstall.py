@@ -1,0 +1,213 @@
+"""`mnemic uninstall`: every assistant as it was, the process stopped, the executables gone, and what remains listed.
+
+What in a home is Mnemic's, told by the names that it gives: nothing else is ever removed.
+
+A home may be a folder that others keep something in, so no folder is Mnemic's as a whole. Above stands
+`mnemic.cli.hooks.uninstall`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mnemic.actors.protocol.contract import Clock
+from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.cli.hooks.wiring import Wired, uninstall
+from mnemic.hooks.wire.record import BACKUP
+from mnemic.runtime.capture.hook_files import placed_hook_files, remove_hook_files
+from mnemic.runtime.client.launcher import drain, wait_gone
+from mnemic.runtime.minds.run_dir import Meeting
+from mnemic.runtime.store.schema import cannot_write
+
+__all__ = ["Left", "check_home", "erase_data", "leave", "left_view", "own_files", "own_folders", "remains", "stays"]
+
+_HOME = {  # not hooks.json: leaving removes the one that it can read, and others' assistants have one too
+    ".": re.compile(r"(mnemic|serve)\.log(\.[0-9])?|mnemic\.toml|http-token(\.new)?"),
+    "backups": BACKUP,
+    "run": re.compile(r"serve\.(lock|json|new|err)|start\.lock|hook-start|queued-[\w.-]+|(http|mcp)\.sock"),
+}
+_WHOLE = (
+    r"key|lock|pauses|\.?mind\.json|mind\.json\.copy|\.?store(\.schema-\d+)?\.db(-wal|-shm|-journal)?|spool\.json"
+    r"|\.(pauses|mind\.json|mind\.json\.copy|spool\.json)-\w+"
+)
+_MIND = {
+    ".": re.compile(_WHOLE),
+    "spool": re.compile(r"[0-9a-f]{32}(\.\d+)?\.spool|losses|\.losses-\w+|\.new-\w+"),
+    "spool/aside": re.compile(r"[0-9a-f]{32}\.spool"),
+    ".next": re.compile(_WHOLE),  # what was to take their place, and what is about to
+    ".swap": re.compile(rf"{_WHOLE}|swap\.json"),
+}
+_CARD = "mind.json"
+
+
+def check_home(home: Path) -> None:
+    """Refuse a folder that holds nothing by which a home is known.
+
+    Raises:
+        InvalidValue: there is no mind in it, and nothing that an install has left.
+    """
+    if not (home / "hooks.json").is_file() and not any((mind / _CARD).is_file() for mind in _minds(home)):
+        raise InvalidValue(
+            name="--home",
+            value=str(home),
+            why="it holds no mind that Mnemic made, and nothing that an install left",
+            expected="the home whose data is to go",
+        )
+
+
+def own_files(home: Path) -> list[Path]:
+    """Mnemic's files, in an order to remove them: keys first, and the cards by which minds are known last."""
+    found = [path for mind in _minds(home) for path in _named(mind, _MIND)]
+    found += [*placed_hook_files(home), *_named(home, _HOME)]
+    return sorted(found, key=lambda path: (path.name != "key", path.name == _CARD))
+
+
+def own_folders(home: Path) -> list[Path]:
+    """The folders that Mnemic makes, the innermost first and the home last; others may have put something in them."""
+    minds = [mind / inside for mind in _minds(home) for inside in reversed(_MIND)]
+    own = [*minds, home / "run" / "ray", *(home / name for name in ("minds", "backups", "bin", "run")), home]
+    return [folder for folder in own if folder.is_dir() and not folder.is_symlink()]
+
+
+def _minds(home: Path) -> list[Path]:
+    """The folders of minds, and those of minds that were never finished."""
+    folders = sorted((home / "minds").iterdir()) if (home / "minds").is_dir() else []
+    return [path for path in folders if (path / _CARD).is_file() or (path.is_dir() and path.name.startswith(".new-"))]
+
+
+def _named(folder: Path, names: Mapping[str, re.Pattern[str]]) -> Iterator[Path]:
+    for inside, name in names.items():
+        place = folder / inside
+        for path in sorted(place.iterdir()) if place.is_dir() else ():
+            if name.fullmatch(path.name) and (path.is_symlink() or not path.is_dir()):
+                yield path
+
+
+_LEAVES_S, _STARTS_S, _POLL_S = 20.0, 5.0, 0.05
+
+
+class Left(msgspec.Struct, kw_only=True):
+    """What leaving does, or did."""
+
+    wired: Wired
+    """Of each host."""
+    process: str
+    """What became, or becomes, of the process that serves the home."""
+    removed: list[Path]
+    """What was taken out of the home's ``bin``."""
+
+
+def leave(home: Path, environment: Mapping[str, str], clock: Clock, *, write: bool) -> Left:
+    """Unwire every host, stop the home's process, and remove what hosts were started from.
+
+    Raises:
+        BadConfiguration: what was wired is not known.
+        StoreError: the home cannot be written.
+    """
+    home = home.absolute()
+    wired = uninstall(home, ["all"], environment, clock, write=write)
+    if not write:
+        card = Meeting(home).card()
+        serving = card is not None and card.alive()
+        process = f"process {card.pid} would be asked to leave" if serving and card else "no process serves"
+        return Left(wired=wired, process=process, removed=[])
+    removed = remove_hook_files(home)  # first: from now on no hook starts a process
+    return Left(wired=wired, process=_stop(home, clock), removed=removed)
+
+
+def _stop(home: Path, clock: Clock) -> str:
+    """Have the process that serves leave, one too that is just starting; says what became of it."""
+    meeting, pause, told = Meeting(home), threading.Event(), "no process serves"
+    until = clock.monotonic_s() + _LEAVES_S
+    while clock.monotonic_s() < until:
+        card = meeting.card()
+        if card is not None and card.alive():
+            drain(card, "mnemic uninstall")
+            gone = wait_gone(home, card, clock)
+            (meeting.folder / "hook-start").unlink(missing_ok=True)  # it is this one that was started
+            told = f"process {card.pid} has left" if gone else f"process {card.pid} has not left: kill {card.pid}"
+            if not gone:
+                return told
+        if not _held(meeting) and not _starting(meeting, clock):
+            return told
+        pause.wait(_POLL_S)
+    return "a process holds this home's lock and does not say which it is"
+
+
+def _starting(meeting: Meeting, clock: Clock) -> bool:
+    """Whether a hook started a process so lately that it may not have the home's lock yet."""
+    try:
+        stamp = (meeting.folder / "hook-start").stat().st_mtime
+    except OSError:
+        return False
+    return 0 <= clock.now_us() / 1e6 - stamp < _STARTS_S
+
+
+def _held(meeting: Meeting) -> bool:
+    """Whether a process has the home's lock."""
+    if not (meeting.folder / "serve.lock").exists():
+        return False
+    descriptor = meeting.hold("serve.lock")
+    if descriptor is not None:
+        os.close(descriptor)
+    return descriptor is None
+
+
+def remains(home: Path) -> Iterator[tuple[Path, int]]:
+    """What of Mnemic's is still in a home, folder by folder, and how many bytes of it."""
+    sizes: dict[Path, int] = {}
+    for path in own_files(home):
+        place = home / path.relative_to(home).parts[0]
+        sizes[place] = sizes.get(place, 0) + path.lstat().st_size
+    yield from sorted(sizes.items())
+
+
+def erase_data(home: Path) -> list[Path]:
+    """Remove every file of a home that is Mnemic's: its minds with their keys, for good; returns what is gone of it.
+
+    What somebody else put there stays, and so do the folders that it is in.
+
+    Raises:
+        StoreReadOnly: not all of it could be removed.
+    """
+    before, files, folders = _entries(home), own_files(home), own_folders(home)
+    try:
+        if any((home / "run").glob("ray*")) and not _held(Meeting(home)):
+            from mnemic.runtime.engine.ray.local import sweep_home  # here: only where there was a Ray
+
+            sweep_home(home)
+        for path in files:
+            path.unlink(missing_ok=True)
+        for folder in folders:
+            if not any(folder.iterdir()):
+                folder.rmdir()
+    except OSError as error:
+        raise cannot_write(home, error) from error
+    left = _entries(home)
+    return [path for path in before if path not in left]
+
+
+def stays(home: Path) -> list[Path]:
+    """What is in a home that was erased: none of it is Mnemic's, or it was put there since."""
+    return _entries(home)
+
+
+def left_view(left: Left, home: Path) -> dict[str, Any]:
+    """As JSON."""
+    return {
+        "hosts": {one.name: one.view() for one in left.wired.hosts},
+        "process": left.process,
+        "removed": [str(path) for path in left.removed],
+        "remains": [{"path": str(path), "size_bytes": size} for path, size in remains(home)],
+    }
+
+
+def _entries(home: Path) -> list[Path]:
+    return sorted(home.iterdir()) if home.is_dir() else []

@@ -1,0 +1,86 @@
+"""Interrupts: how a command ends before its time, by Ctrl-C or SIGTERM, without leaving a thread that nobody can end.
+
+A signal wakes the main thread alone. What blocks elsewhere is reading a transcript on standard input.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import select
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from mnemic.actors.protocol.errors import SourceUnreadable
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+__all__ = ["Terminated", "breakable_stdin", "heed_sigterm", "need_stdin"]
+
+
+class Terminated(SystemExit):
+    """SIGTERM: ends the command as Ctrl-C does."""
+
+
+def heed_sigterm() -> None:
+    """Raise `Terminated` in the main thread where SIGTERM comes."""
+    signal.signal(signal.SIGTERM, _terminate)
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    raise Terminated(128 + number)
+
+
+def need_stdin() -> None:
+    """Make sure that there is a standard input.
+
+    Raises:
+        SourceUnreadable: whoever started the command closed it; its number may be another file's by now.
+    """
+    if sys.stdin is None:
+        raise SourceUnreadable(path="-", why="standard input is closed")
+
+
+@contextmanager
+def breakable_stdin() -> Iterator[None]:
+    """Let a signal break off what reads standard input, in whatever thread: it gets an `OSError`.
+
+    Raises:
+        SourceUnreadable: there is no standard input.
+    """
+    need_stdin()
+    heard, said = os.pipe()
+    os.set_blocking(said, False)
+    before, stdin = signal.set_wakeup_fd(said), sys.stdin
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(_Breakable(stdin.fileno(), heard)), encoding="utf-8")
+    try:
+        yield
+    finally:
+        sys.stdin = stdin
+        signal.set_wakeup_fd(before)
+        os.close(said)
+        os.close(heard)
+
+
+class _Breakable(io.RawIOBase):
+    def __init__(self, fd: int, heard: int) -> None:
+        self._fd = fd
+        self._heard = heard
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        ready, _, _ = select.select([self._fd, self._heard], [], [])
+        if self._heard in ready:  # not EINTR: for that, Python's buffer would read again
+            raise OSError(errno.ECANCELED, "the reading was interrupted")
+        view = memoryview(buffer).cast("B")
+        data = os.read(self._fd, len(view))
+        view[: len(data)] = data
+        return len(data)

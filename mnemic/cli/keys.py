@@ -1,0 +1,251 @@
+"""The commands of keys: `mnemic init`, `unlock`, `lock` and `rekey`.
+
+They read arguments, ask for what nobody shall see, and print; `mnemic.runtime.api.lock` and
+`mnemic.runtime.minds.homes` do it. `mnemic.cli.main` above adds them to the others.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from mnemic.actors.protocol.errors import BadPassphrase, KeyMismatch, KeyMissing, MnemicError, NothingSaid
+from mnemic.cli.context import said_line
+from mnemic.cli.interrupts import need_stdin
+from mnemic.cli.output import Options, print_error
+from mnemic.runtime.minds.ask_passphrase import ask_hidden, at_terminal
+
+if TYPE_CHECKING:
+    from mnemic.actors.protocol.contract import Clock
+    from mnemic.cli.context import Chosen
+    from mnemic.runtime.keys.keys import Keys
+    from mnemic.runtime.minds.homes import MindFolder
+
+__all__ = ["add_key_commands", "by_word", "new_passphrase"]
+
+T = TypeVar("T")
+
+
+def add_key_commands(cli: click.Group, options: Options, clock: Clock) -> None:
+    """Add the commands to the command line.
+
+    Args:
+        options: gives a command the options that every command has.
+    """
+
+    @cli.command()
+    @click.option("--passphrase", is_flag=True, help="Lock it by a passphrase; asked for twice, else a line of stdin.")
+    @options
+    def init(chosen: Chosen, passphrase: bool) -> None:
+        """Make a mind: its folder, its key, its store. Prints a recovery key, this once."""
+        from mnemic.runtime.engine.settings import load_settings
+        from mnemic.runtime.keys.key_slots import recovery_text
+        from mnemic.runtime.keys.keys import make_key
+        from mnemic.runtime.minds.homes import folder_of, make_mind, naming
+
+        load_settings(chosen.home / "mnemic.toml")  # what no later command could work with is said first
+        if folder_of(chosen.home, chosen.mind).path.exists():  # before anybody thinks of a passphrase
+            passphrase = False
+        said = new_passphrase() if passphrase else None
+        recovery = make_key()
+        folder = make_mind(chosen.home, chosen.mind, clock, passphrase=said, recovery=recovery)
+        told = recovery_text(recovery)
+        view = {
+            "mind": chosen.mind,
+            "folder": str(folder.path),
+            "key": None if passphrase else str(folder.key),
+            "recovery": told,
+        }
+
+        def lines() -> Iterator[str]:
+            yield f"Made the mind {chosen.mind!r} in {folder.path}"
+            yield from _opening_lines(view, naming(folder))
+
+        chosen.say(view, lines)
+        _warn_keeper()
+
+    @cli.command()
+    @click.option("--recovery", is_flag=True, help="By the recovery key; for a lost key file a new one is written.")
+    @options
+    def unlock(chosen: Chosen, recovery: bool) -> None:
+        """Open a mind that a passphrase locks: the home's process holds its key in memory until `mnemic lock`."""
+        from mnemic.runtime.api.lock import renew_key_file
+        from mnemic.runtime.api.lock import unlock as give
+        from mnemic.runtime.keys.key_slots import is_locked, open_by_recovery
+        from mnemic.runtime.minds.homes import naming, open_mind, read_card
+
+        try:
+            folder, keys = open_mind(chosen.home, chosen.mind)
+        except (KeyMissing, KeyMismatch):
+            if not recovery:
+                raise
+        except MnemicError as error:
+            if error.code != "mind_locked":
+                raise
+        else:
+            view = {"mind": chosen.mind, "unlocked": True, "key": str(folder.key), "pid": None}
+            chosen.say(view, lambda: iter([f"The mind {chosen.mind!r} is not locked: {folder.key} opens it"]))
+            return
+
+        folder = _folder(chosen)
+        card = read_card(folder)
+
+        def opens(said: str) -> tuple[MindFolder, Keys]:
+            if recovery:
+                return folder, open_by_recovery(card, said, folder.card)
+            return open_mind(chosen.home, chosen.mind, said)
+
+        _, keys = by_word(opens, "Recovery key" if recovery else f"Passphrase of the mind {chosen.mind!r}")
+        if not is_locked(card):
+            key = renew_key_file(chosen.home, chosen.mind, keys, clock)
+            view = {"mind": chosen.mind, "unlocked": True, "key": str(key), "pid": None}
+            chosen.say(view, lambda: iter([f"Wrote {key}: it opens the mind again. Keep a copy elsewhere."]))
+            return
+        pid = give(chosen.home, chosen.mind, keys, clock).get("pid")
+        view = {"mind": chosen.mind, "unlocked": True, "key": None, "pid": pid}
+        named = naming(folder)
+        told = f"Unlocked: process {pid} holds the key in memory until `mnemic lock{named}`, or until it ends"
+        chosen.say(view, lambda: iter([told]))
+
+    @cli.command()
+    @options
+    def lock(chosen: Chosen) -> None:
+        """Have the home's process forget the key of a mind that a passphrase locks."""
+        from mnemic.runtime.api.lock import lock as take
+
+        folder = _folder(chosen)
+        was = take(chosen.home, chosen.mind, clock)
+        told = "Locked: what happens is kept, and nothing can be recalled" if was else "It was locked already"
+        chosen.say({"mind": folder.path.name, "locked": True, "was_unlocked": was}, lambda: iter([told]))
+
+    @cli.command()
+    @click.option("--passphrase", is_flag=True, help="Have a passphrase lock it from now on, or another one.")
+    @click.option("--key-file", is_flag=True, help="Have a key file open it from now on.")
+    @click.option("--recovery", is_flag=True, help="Make a recovery key, where it has none.")
+    @options
+    def rekey(chosen: Chosen, passphrase: bool, key_file: bool, recovery: bool) -> None:
+        """Change what opens a mind, and seal all of it anew. What opened it before opens it no more."""
+        from mnemic.runtime.api.lock import rekey as reseal
+        from mnemic.runtime.keys.key_slots import is_locked, is_recovery_key
+        from mnemic.runtime.minds.homes import naming, open_mind, read_card
+
+        if passphrase and key_file:
+            raise click.UsageError("a mind is opened by a passphrase or by a key file: give one of them")
+        said = None
+        if is_locked(read_card(_folder(chosen))):
+
+            def opens(typed: str) -> tuple[str, Keys]:
+                return typed, open_mind(chosen.home, chosen.mind, typed)[1]
+
+            said, keys = by_word(opens, f"Passphrase of the mind {chosen.mind!r}, as it is now")
+            passphrase = passphrase or not (key_file or recovery) or (not key_file and is_recovery_key(said))
+        else:
+            keys = open_mind(chosen.home, chosen.mind)[1]
+        if passphrase:
+            said = new_passphrase()
+        elif key_file:
+            said = None
+        done = reseal(chosen.home, chosen.mind, keys, clock, passphrase=said, recovery=recovery)
+        view = {
+            "mind": chosen.mind,
+            "key": None if done.key is None else str(done.key),
+            "recovery": done.recovery,
+            "unlocked": done.unlocked,
+            "not_unlocked": done.not_unlocked,
+        }
+
+        def lines() -> Iterator[str]:
+            yield f"Sealed the mind {chosen.mind!r} anew; what opened it before opens it no more"
+            yield "Backups from before still need it (the old key file, passphrase or recovery key): make new ones."
+            yield from _opening_lines(view, naming(_folder(chosen)))
+            if done.not_unlocked is not None:
+                yield f"It was unlocked, and is locked now: {done.not_unlocked}"
+
+        chosen.say(view, lines)
+        if done.recovery is not None:
+            _warn_keeper()
+
+
+def _folder(chosen: Chosen) -> MindFolder:
+    """The folder of a mind that is there."""
+    from mnemic.actors.protocol.errors import MindMissing
+    from mnemic.runtime.files.atomic_replace import settle
+    from mnemic.runtime.minds.homes import folder_of
+
+    folder = folder_of(chosen.home, chosen.mind)
+    if not folder.path.is_dir():
+        raise MindMissing(mind=chosen.mind, home=str(chosen.home))
+    settle(folder.path)
+    return folder
+
+
+def _opening_lines(view: dict[str, Any], named: str) -> Iterator[str]:
+    """What opens a mind, for whoever has to keep it."""
+    if view["key"] is None:
+        yield f"Its passphrase opens it: `mnemic unlock{named}` asks for it."
+        yield "Nobody can read this memory without it, you included."
+    else:
+        yield f"Its key is {view['key']}: keep a copy elsewhere. Without it nobody can read this memory, you included."
+    if view["recovery"] is not None:
+        yield "Should that be lost, this recovery key opens it. It is shown this once; keep it on paper, and secret:"
+        yield f"  {view['recovery']}"
+
+
+def _warn_keeper() -> None:
+    """Say what lies in a file now, where nobody reads the answer."""
+    if not sys.stdout.isatty():
+        told = "the recovery key went to an output that is no terminal: whoever keeps that, keeps the key."
+        print_error({"error": told, "remedy": "It is not shown again."}, as_json=False)
+
+
+def by_word(opens: Callable[[str], T], prompt: str) -> T:
+    """What is opened by what somebody types, or by a line of standard input."""
+    from mnemic.runtime.minds.ask_passphrase import prompted
+
+    return prompted(opens, prompt) if at_terminal() else opens(_line())
+
+
+def new_passphrase() -> str:
+    """A new passphrase: typed twice alike, within three tries, or a line of standard input.
+
+    Raises:
+        BadPassphrase: it is too short, or was typed in two ways.
+        NothingSaid: there is no such line.
+    """
+    from mnemic.runtime.keys.key_slots import check_passphrase
+    from mnemic.runtime.minds.ask_passphrase import TRIES
+
+    if not at_terminal():
+        return check_passphrase(_line())
+    for _ in range(TRIES - 1):
+        try:
+            return _typed_twice()
+        except BadPassphrase as error:
+            print_error({"error": str(error), "remedy": f"{error.remedy_text} Once more."}, as_json=False)
+    return _typed_twice()
+
+
+def _typed_twice() -> str:
+    from mnemic.runtime.keys.key_slots import check_passphrase
+
+    said = check_passphrase(ask_hidden("New passphrase"))
+    if ask_hidden("The same again") != said:
+        raise BadPassphrase(why="the two that were typed differ", expected="the same one twice")
+    return said
+
+
+def _line() -> str:
+    """The same, where it has to be there.
+
+    Raises:
+        SourceUnreadable: there is no standard input.
+        NothingSaid: it has ended, or the line is empty.
+    """
+    need_stdin()
+    line = said_line()
+    if line is None:
+        raise NothingSaid
+    return line

@@ -1,0 +1,149 @@
+"""The commands that show: `mnemic log` and `mnemic show`.
+
+They read arguments and print; the verbs of `mnemic.runtime.api.mind.Mind` do it. `mnemic.cli.main` above adds them to
+the others.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mnemic.actors.protocol.events import KINDS
+from mnemic.actors.protocol.times import parse_time
+from mnemic.cli.output import Options
+
+if TYPE_CHECKING:
+    from mnemic.actors.protocol.contract import Clock
+    from mnemic.cli.context import Chosen
+    from mnemic.runtime.api.mind import Mind
+
+__all__ = ["add_see_commands"]
+
+_COLUMNS = 120
+"""Of a table that is printed where there is no terminal."""
+_PROGRAM_BYTES = 8192
+"""Of a longer text so much is given to a program; `mnemic show` gives all of it."""
+
+
+def add_see_commands(cli: click.Group, options: Options, clock: Clock) -> None:
+    """Add the commands to the command line.
+
+    Args:
+        options: gives a command the options that every command has.
+    """
+
+    @cli.command()
+    @click.option("--scope", default="*", metavar="S", help="Only this scope and what is below it.")
+    @click.option("--session", metavar="S", help="Only this conversation.")
+    @click.option("--since", metavar="T", help="Said, or given, at or after.")
+    @click.option("--until", metavar="T", help="Said, or given, before.")
+    @click.option(
+        "--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only these kinds; may be given again."
+    )
+    @click.option("--forgotten", is_flag=True, help="What was forgotten, instead of what was not.")
+    @click.option("--injected", is_flag=True, help="What assistants were given, word for word, and why.")
+    @click.option("--recalls", is_flag=True, help="What your own recalls and shapes gave, word for word, and why.")
+    @click.option("-n", "--limit", default=20, show_default=True, metavar="N", help="At most so many entries.")
+    @click.option("--after", metavar="CURSOR", help="The page after the entry of this cursor.")
+    @options
+    def log(
+        chosen: Chosen,
+        kinds: tuple[str, ...],
+        forgotten: bool,
+        injected: bool,
+        recalls: bool,
+        since: str | None,
+        until: str | None,
+        **asked: Any,
+    ) -> None:
+        """What was captured, newest first; --injected: what assistants were given. --json: one object a line."""
+        if injected and recalls:
+            raise click.UsageError("--injected is of assistants, --recalls of yourself: name one of them")
+        if (injected or recalls) and (kinds or forgotten):
+            raise click.UsageError("--kind and --forgotten say which memories; they do not go with what was given")
+        asked |= {name: None if at is None else parse_time(at) for name, at in (("since", since), ("until", until))}
+        if injected or recalls:
+            _log_given(chosen, asked, own=recalls)
+        else:
+            _log(chosen, asked, kinds, forgotten)
+
+    @cli.command()
+    @click.argument("ids", nargs=-1, required=True, metavar="ID...")
+    @options
+    def show(chosen: Chosen, ids: tuple[str, ...]) -> None:
+        """One memory whole: its text, source, links and use, and what superseded it."""
+        from mnemic.cli.log_lines import shown_lines
+        from mnemic.runtime.api.views import parse_id, shown_view
+
+        wanted = [parse_id(one) for one in ids]
+        with chosen.open(create=False, asking=True) as mind:
+            memories = [shown_view(one) for one in mind.show(wanted)]
+
+        def lines() -> Iterator[str]:
+            for place, one in enumerate(memories):
+                yield from ("",) if place else ()
+                yield from shown_lines(one)
+
+        chosen.say({"memories": memories}, lines)
+
+
+def _log(chosen: Chosen, asked: dict[str, Any], kinds: tuple[str, ...], forgotten: bool) -> None:
+    from mnemic.cli.log_lines import log_lines
+    from mnemic.runtime.api.views import listed_view
+
+    width = shutil.get_terminal_size((_COLUMNS, 24)).columns
+    size = _PROGRAM_BYTES if chosen.as_json else 4 * width
+    with chosen.open(create=False, asking=True) as mind:
+        page = mind.log(kinds=kinds, forgotten=forgotten, text_bytes=size, **asked)
+    entries = [listed_view(one) for one in page.memories]
+
+    def lines() -> Iterator[str]:
+        yield from log_lines(entries, width)
+        yield from _ending(entries, page.more, "no memory", asked)
+
+    chosen.say_each(entries, lines)
+
+
+def _log_given(chosen: Chosen, asked: dict[str, Any], *, own: bool) -> None:
+    from mnemic.cli.log_lines import giving_lines
+    from mnemic.runtime.api.views import giving_view
+
+    with chosen.open(create=False, asking=True) as mind:
+        page = mind.log_given(own=own, **asked)
+        if not page.givings and asked["scope"] not in ("*", ""):
+            _need_scope(mind, asked["scope"])
+    entries = [giving_view(one) for one in page.givings]
+
+    def lines() -> Iterator[str]:
+        for place, one in enumerate(entries):
+            yield from ("",) if place else ()
+            yield from giving_lines(one)
+        yield from _ending(entries, page.more, "nothing that was given", asked)
+
+    chosen.say_each(entries, lines)
+
+
+def _need_scope(mind: Mind, scope: str) -> None:
+    """Refuse a scope for which nothing was given, and that is none of those that are there, as the log refuses it.
+
+    Raises:
+        UnknownScope: it is none.
+    """
+    from mnemic.actors.capture.rescope import scopes_under
+    from mnemic.actors.protocol.scopes import clean_scope
+
+    scopes_under(mind.scopes().scopes, clean_scope(scope))
+
+
+def _ending(entries: list[dict[str, Any]], more: bool, what: str, asked: dict[str, Any]) -> Iterator[str]:
+    if more:
+        yield f"there are more: the same with --after {entries[-1]['cursor']}"
+    elif not entries:
+        filtered = any(asked[name] is not None for name in ("session", "since", "until", "after"))
+        yield (
+            f"{what} is here" if not filtered and asked["scope"] == "*" else f"{what} is here that fits what was asked"
+        )

@@ -1,0 +1,221 @@
+"""The commands that keep and move: `mnemic backup`, `restore`, `export` and `import`.
+
+They read arguments and print; the verbs of `mnemic.runtime.api.mind.Mind`, and `mnemic.runtime.api.restore`, do it.
+`mnemic.cli.main` above adds them to the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from mnemic.actors.protocol.times import to_iso
+from mnemic.cli.output import Options, counted, progress_bars, sized
+
+if TYPE_CHECKING:
+    from mnemic.actors.protocol.contract import Clock
+    from mnemic.cli.context import Chosen
+    from mnemic.runtime.api.mind import Mind
+
+__all__ = ["add_move_commands"]
+
+
+def add_move_commands(cli: click.Group, options: Options, clock: Clock) -> None:
+    """Add the commands to the command line.
+
+    Args:
+        options: gives a command the options that every command has.
+    """
+
+    @cli.command()
+    @click.argument("file", metavar="FILE")
+    @click.option("--passphrase", is_flag=True, help="Have a passphrase open it too; asked for, else a line of stdin.")
+    @click.option("--replace", is_flag=True, help="Put it in the place of a file of that name.")
+    @options
+    def backup(chosen: Chosen, file: str, passphrase: bool, replace: bool) -> None:
+        """Write a sealed copy of the mind, while it is used, and prove it by opening it."""
+        from mnemic.cli.keys import new_passphrase
+
+        said = new_passphrase() if passphrase else None
+        started = clock.monotonic_s()
+        with chosen.open(create=False, whole=True) as mind, progress_bars(chosen.as_json) as progress:
+            done = mind.backup(file, passphrase=said, replace=replace, progress=_named(progress, "backup"))
+        took_s = clock.monotonic_s() - started
+
+        def lines() -> Iterator[str]:
+            memories = counted(done.memories, "memory", "memories")
+            yield f"{memories} in {done.path}, {sized(done.size_bytes)}, in {took_s:.1f} s; opened and looked through"
+            yield f"It is sealed: what opens the mind opens it{', and so does its passphrase' if said else ''}."
+            yield from done.behind
+
+        chosen.say(msgspec.to_builtins(done) | {"passphrase": passphrase, "took_s": round(took_s, 2)}, lines)
+
+    @cli.command()
+    @click.argument("file", metavar="FILE")
+    @click.option("--replace", is_flag=True, help="Put it in the place of the mind that is there.")
+    @click.option("--passphrase", is_flag=True, help="Open it by its passphrase; asked for, else a line of stdin.")
+    @click.option("--recovery", is_flag=True, help="Open it by the recovery key; asked for, else a line of stdin.")
+    @click.option("--key-file", metavar="KEY", help="Open it by your copy of the mind's key file.")
+    @options
+    def restore(
+        chosen: Chosen, file: str, replace: bool, passphrase: bool, recovery: bool, key_file: str | None
+    ) -> None:
+        """Make a mind of a backup. One that is there stays, unless --replace says otherwise."""
+        from mnemic.cli.keys import by_word
+        from mnemic.runtime.api.restore import restore, spelt_recovery
+
+        if sum((passphrase, recovery, key_file is not None)) > 1:
+            raise click.UsageError("one thing opens a backup: give --passphrase, --recovery or --key-file")
+
+        def spelt(said: str) -> str:
+            return spelt_recovery(said, file)  # a slip is said to be one, and not taken for a passphrase
+
+        said = None
+        if passphrase or recovery:
+            said = by_word(spelt, "Recovery key") if recovery else by_word(str, "Passphrase of the backup")
+        started = clock.monotonic_s()
+        with progress_bars(chosen.as_json) as progress:
+            done = restore(
+                file,
+                chosen.home,
+                chosen.mind,
+                replace=replace,
+                passphrase=said,
+                key_file=key_file,
+                progress=_named(progress, "restore"),
+            )
+        took_s = clock.monotonic_s() - started
+        erased = [_id(one) for one in done.erased]
+        view = msgspec.to_builtins(done) | {
+            "made_at": to_iso(done.made_at),
+            "erased": erased,
+            "took_s": round(took_s, 2),
+        }
+
+        def lines() -> Iterator[str]:
+            memories = counted(done.memories, "memory", "memories")
+            place = "in place of what was there" if done.replaced else "which was not there"
+            yield f"{memories} as of {view['made_at']} in {done.folder}, {place}, in {took_s:.1f} s"
+            if done.new_key:
+                yield f"Its key is new: {done.key}. Keep a copy elsewhere; the one from before opens the backup alone."
+            elif done.key is None:
+                yield f"Its passphrase opens it, as before: `mnemic unlock{_named_mind(chosen)}`."
+            if erased:
+                yield f"{counted(len(erased), 'memory', 'memories')} erased since then came back; to erase them again:"
+                yield f"  mnemic forget{_named_mind(chosen)} --erase {' '.join(erased)}"
+            if done.marks_lost is not None:
+                yield "What was erased in the mind that was replaced is not known, and may be kept again;"
+                yield f"nor is where it was backed up or exported to since: {done.marks_lost}"
+            if not done.hooked:
+                yield "No hooks are installed in this home: of assistants that are wired to it, nothing is kept."
+                yield f"To install them: mnemic hooks install --assistant all --apply{_named_mind(chosen)}"
+
+        chosen.say(view, lines)
+
+    @cli.command()
+    @click.argument("folder", metavar="DIR")
+    @options
+    def export(chosen: Chosen, folder: str) -> None:
+        """Write everything that cannot be rebuilt as JSON Lines into a new folder, in clear."""
+        started = clock.monotonic_s()
+        with chosen.open(create=False, whole=True) as mind, progress_bars(chosen.as_json) as progress:
+            done = mind.export(folder, progress=_named(progress, "export"))
+        took_s = clock.monotonic_s() - started
+
+        def lines() -> Iterator[str]:
+            memories = counted(done.memories, "memory", "memories")
+            yield f"{memories} in {done.path}, {sized(done.size_bytes)}, in {took_s:.1f} s"
+            yield "It is in clear: whoever reads this folder reads everything. Only you may, as it is now."
+            yield from done.behind
+
+        chosen.say(msgspec.to_builtins(done) | {"took_s": round(took_s, 2)}, lines)
+
+    @cli.command("import")
+    @click.argument("folder", metavar="DIR")
+    @click.option("--no-meaning", is_flag=True, help="Do not wait for the meaning; what is missing is added later.")
+    @options
+    def import_(chosen: Chosen, folder: str, no_meaning: bool) -> None:
+        """Take in what a mind exported, this one or another: twice is once, and two minds become one."""
+        from mnemic.runtime.minds.homes import folder_of
+        from mnemic.runtime.transfer.export_format import ExportSource
+
+        if not folder_of(chosen.home, chosen.mind).path.exists():  # no mind is made for what is no export
+            ExportSource.open(Path(folder).expanduser())
+        started = clock.monotonic_s()
+        with chosen.open(create=True, whole=True) as mind, progress_bars(chosen.as_json) as progress:
+            done = mind.import_from(folder, progress=_named(progress, "import"))
+            took_s = clock.monotonic_s() - started
+            meaning = _meaning(mind, progress if done.new and not no_meaning else None)
+        erased_there = [_id(one) for one in done.erased_there]
+        ids: dict[str, list[Any]] = {
+            "erased_there": erased_there,
+            "apart": [[_id(one), _id(other)] for one, other in done.apart],
+            "contrary": [[_id(one), _id(other)] for one, other in done.contrary],
+        }
+        view = msgspec.to_builtins(done) | meaning | ids | {"took_s": round(took_s, 2)}
+
+        def lines() -> Iterator[str]:
+            known = f", {done.known} known already" if done.known else ""
+            yield f"{counted(done.new, 'new memory', 'new memories')}{known}, in {took_s:.1f} s"
+            if done.erased:
+                yield counted(done.erased, "was erased here, and stays so", "were erased here, and stay so")
+            if done.forgotten or done.superseded:
+                changed = ((done.forgotten, "forgotten"), (done.superseded, "replaced"))
+                told = " and ".join(f"{count} {how}" for count, how in changed if count)
+                yield f"{told} there {'is' if done.forgotten + done.superseded == 1 else 'are'} so here too"
+            for stands, other in ids["apart"]:
+                yield f"corrected here and there: {stands} was said later and stands, and replaces {other}"
+            for stands, other in ids["contrary"]:
+                yield f"here {stands} replaces {other}, and there it is the other way round: what was said here stands"
+            for there, here in sorted(done.scopes.items()):
+                if there in done.same_projects:
+                    yield f"what was in {there} there is in {here} here: the same project is called {here} here"
+                    continue
+                yield f"what was in {there or '(no scope)'} there is in {here} here: another project has that name"
+                yield f"  if both are one project: mnemic scope merge{_named_mind(chosen)} {here} {there}"
+            if not done.same_key:
+                yield "the other mind tells events apart by another key: see docs/export.md for what that means"
+            if erased_there:
+                yield f"{counted(len(erased_there), 'memory', 'memories')} erased there are here still; to erase them:"
+                yield f"  mnemic forget{_named_mind(chosen)} --erase {' '.join(erased_there)}"
+            if meaning["pending"] and not meaning["meaning_error"]:
+                yield f"{counted(meaning['pending'], 'memory waits', 'memories wait')} for the meaning"
+            if meaning["meaning_error"]:
+                yield f"no meaning: {meaning['meaning_error']}"
+
+        chosen.say(view, lines)
+
+
+def _meaning(mind: Mind, progress: Callable[[str, int, int | None], None] | None) -> dict[str, Any]:
+    """How many are found by their meaning; waits for those that are not, where somebody is told of the progress."""
+    from mnemic.actors.protocol.errors import ModelError, RuntimeFault
+
+    why, counts = "", mind.counts()
+    if counts.pending and progress is not None:
+        try:
+            mind.embed(progress)
+        except (ModelError, RuntimeFault) as error:
+            why = f"{error} {error.remedy_text}"
+        counts = mind.counts()
+    return {"embedded": counts.embedded, "pending": counts.pending, "meaning_error": why}
+
+
+def _named(progress: Callable[[str, int, int | None], None], what: str) -> Callable[[int, int | None], None]:
+    return lambda done, total: progress(what, done, total)
+
+
+def _named_mind(chosen: Chosen) -> str:
+    """What a command that is proposed needs, to mean the same mind."""
+    from mnemic.runtime.minds.homes import folder_of, naming
+
+    return naming(folder_of(chosen.home, chosen.mind))
+
+
+def _id(memory: bytes) -> str:
+    from mnemic.runtime.api.views import show_id
+
+    return str(show_id(memory))

@@ -1,0 +1,165 @@
+"""The terminal: answers as lines for a person, progress bars, and nothing that a memory could steer it by."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from mnemic.actors.protocol.errors import MnemicError
+
+__all__ = [
+    "Options",
+    "OutputFailed",
+    "counted",
+    "hit_lines",
+    "kept_line",
+    "print_error",
+    "print_lines",
+    "progress_bars",
+    "sized",
+    "written",
+]
+
+Options = Callable[[Callable[..., Any]], Callable[..., Any]]
+"""Gives a command the options that every command has."""
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
+
+
+class OutputFailed(MnemicError):
+    """Standard output is a file, and it takes no more."""
+
+    code = "output_failed"
+    sentence = "The answer cannot be written: {why}."
+    remedy = "Write it somewhere else; what was captured is kept."
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print an answer.
+
+    Raises:
+        OutputFailed: standard output cannot be written.
+        BrokenPipeError: whoever reads has seen enough; click ends the command quietly.
+    """
+    try:
+        for line in lines:
+            click.echo(line)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left would fail again at exit
+        raise OutputFailed(why=error.strerror) from error
+
+
+def print_error(view: dict[str, str], as_json: bool) -> None:
+    """Print an error: as JSON where answers go, or as a line for a person."""
+    if as_json:
+        click.echo(json.dumps(view))
+    else:
+        click.echo(written(f"mnemic: {view['error']} {view['remedy']}"), err=True)
+
+
+def written(line: str) -> str:
+    """A line for a terminal: what a memory holds shall not steer it."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", line)
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """A number and what it counts."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def sized(size_bytes: int) -> str:
+    """A number of bytes."""
+    if size_bytes < 1000:
+        return counted(size_bytes, "byte")
+    return f"{size_bytes / 1e6:.1f} MB" if size_bytes >= 1e5 else f"{size_bytes / 1e3:.1f} kB"
+
+
+def hit_lines(number: int, hit: dict[str, Any]) -> Iterator[str]:
+    """A hit, as `mnemic.runtime.api.views.hit_view` gives it."""
+    who = hit["speaker"] or hit["role"]
+    old = f"  [superseded by {hit['superseded_by']}]" if hit["superseded_by"] else ""
+    if "supersedes" in hit:
+        old += f"  [supersedes {', '.join(hit['supersedes'])}]"
+    what = f"{hit['kind']}, {hit['scope'] or 'no scope'}"
+    yield f"{number:>3}. {hit['said_at'] or '-'}  {who} ({what})  {hit['score']:.2f}{old}"
+    yield from (f"     {line}" for line in hit["text"].splitlines() or [""])
+    if "size_bytes" in hit:
+        yield f"     … from byte {hit['start_byte']} of {hit['size_bytes']}"
+    why = ", ".join(f"{name} {share:.2f}" for name, share in hit.get("why", {}).items())
+    yield f"     {hit['id']}{f'  why: {why}' if why else ''}"
+
+
+def kept_line(memory: dict[str, Any]) -> str:
+    """A memory in one line, as `mnemic.runtime.api.views.retirement_view` gives it: the first line of its text will
+    do.
+    """
+    first = next(iter(memory["text"].splitlines()), "")
+    whole = len(first.encode("utf-8", "surrogatepass")) == memory["size_bytes"]
+    return f"{memory['id']} ({memory['kind']}, {memory['scope'] or 'no scope'}) {first}{'' if whole else ' …'}"
+
+
+def process_line(process: dict[str, Any]) -> str:
+    """What the home's process says of itself."""
+    line = f"served by process {process['pid']} ({process['mode']}, {process['engine']} engine), {process['state']}"
+    if process["tcp"]:
+        line += f", also on {process['tcp']}"
+    if process["restarts"]:
+        line += (
+            f"; its engine was brought back {counted(process['restarts'], 'time')}, last because: {process['cause']}"
+        )
+    return line
+
+
+def actor_lines(society: dict[str, Any]) -> Iterator[str]:
+    """How the actors are, where there is something to say; `--json` says it of each."""
+    for actor in society["actors"]:
+        if actor["failures"]:
+            failed = counted(actor["failures"], "failure")
+            yield f"  {actor['actor']} ({actor['kind']}): {actor['state']}, {failed}, the last: {actor['cause']}"
+        elif not actor["kind"].startswith("mnemic."):
+            yield f"  {actor['actor']}: {actor['kind']}, {actor['state']}"
+    if society["dead_letters"]:
+        yield f"  {counted(society['dead_letters'], 'message')} could not be delivered; `mnemic doctor` shows them"
+    night = society["night"]
+    if night is not None:
+        done = "finished" if night["finished"] else "not finished"
+        yield f"  last night {night['run']}: {counted(night['changes'], 'change')}, {done}"
+
+
+@contextmanager
+def progress_bars(quiet: bool) -> Iterator[Callable[[str, int, int | None], None]]:
+    """A progress bar on standard error for each thing that is done; none where nobody looks."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda what, done, total: None
+        return
+    bars: dict[str, Any] = {}
+    current = ""
+
+    def end() -> None:
+        """Leave the line of what was done last: once, and where one was drawn, since it writes the end of a line."""
+        if current and bars[current].pos:
+            bars[current].render_finish()
+
+    def show(what: str, done: int, total: int | None) -> None:
+        nonlocal current
+        if what != current:
+            end()
+            current = what
+        if what not in bars:
+            bars[what] = click.progressbar(length=total or 0, label=f"{what:>8}", file=sys.stderr)
+        bar = bars[what]
+        bar.length = total
+        bar.update(done - bar.pos)
+
+    try:
+        yield show
+    finally:
+        end()

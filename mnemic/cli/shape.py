@@ -1,0 +1,201 @@
+"""The command that asks by structure: `mnemic shape`.
+
+It reads arguments and prints; the verbs of `mnemic.runtime.api.mind.Mind` do it. `mnemic.cli.main` above adds it to the
+others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.protocol.times import parse_time
+from mnemic.cli.output import Options, counted, hit_lines
+
+if TYPE_CHECKING:
+    from mnemic.actors.protocol.contract import Clock
+    from mnemic.cli.context import Chosen
+    from mnemic.runtime.api.mind import Mind
+
+__all__ = ["add_shape_commands", "answer_lines", "read_pattern"]
+
+FindScope = Callable[["Chosen", "Mind", str | None], tuple[str, str]]
+"""The scope to look through, and how it was found."""
+_BIND_S = 2.0  # whoever asks waits so long at most for what is to be bound first
+_NOTHING_ASKED = (
+    "Nothing is asked for: give a role, such as file=?, or --analogy A B C. What there is: mnemic shape --roles"
+)
+_EXPECTED = "ROLE=FILLER, or ROLE=? to ask for it; `mnemic shape --roles` lists the roles"
+
+
+def add_shape_commands(cli: click.Group, options: Options, clock: Clock, find_scope: FindScope) -> None:
+    """Add the command to the command line.
+
+    Args:
+        options: gives a command the options that every command has.
+        find_scope: as `mnemic recall` finds it.
+    """
+
+    @cli.command()
+    @click.argument("pairs", nargs=-1, metavar="ROLE=FILLER|ROLE=?...")
+    @click.option("--analogy", is_flag=True, help="Of three names A B C: A is to B as C is to what?")
+    @click.option("--roles", is_flag=True, help="List what can be asked for.")
+    @click.option("-k", default=None, type=int, metavar="N", help="At most so many memories, and answers a role.")
+    @click.option(
+        "--scope",
+        metavar="S",
+        help="A scope and what is below it; '*' is everything. "
+        "Default: this folder's project where it is known, else everything.",
+    )
+    @click.option("--session", metavar="S", help="Only this conversation.")
+    @click.option("--since", metavar="T", help="Said at or after.")
+    @click.option("--until", metavar="T", help="Said before.")
+    @options
+    def shape(
+        chosen: Chosen,
+        pairs: tuple[str, ...],
+        analogy: bool,
+        roles: bool,
+        k: int | None,
+        scope: str | None,
+        session: str | None,
+        since: str | None,
+        until: str | None,
+    ) -> None:
+        """Find memories by their structure: who said or did what, with which tool, how it ended, what came before it.
+
+        ROLE=? asks what fills a role. Quote what your shell would read: 'file=?'.
+        """
+        from mnemic.runtime.api.views import shaped_view
+
+        if roles and (pairs or analogy or {k, scope, session, since, until} != {None}):
+            raise click.UsageError("--roles lists what can be asked for, and asks for nothing: give it alone")
+        if roles:
+            _list_roles(chosen)
+            return
+        if analogy:
+            _check_names(pairs)
+        elif not pairs:
+            raise click.UsageError(_NOTHING_ASKED)
+        pattern = {} if analogy else read_pattern(pairs)
+        since_us, until_us = (None if text is None else parse_time(text) for text in (since, until))
+        started = clock.monotonic_s()
+        with chosen.open(create=False, asking=True) as mind:
+            until_s = clock.monotonic_s() + _BIND_S
+            mind.bind_first(lambda: clock.monotonic_s() < until_s)
+            scope, found = find_scope(chosen, mind, scope)
+            shaped = mind.shape(
+                pattern,
+                k,
+                scope=scope,
+                session=session,
+                since=since_us,
+                until=until_us,
+                analogy=pairs if analogy else (),
+            )
+            took_ms = 1e3 * (clock.monotonic_s() - started)
+            view = shaped_view(shaped, strict=False, found=found, took_ms=took_ms)
+
+            def lines() -> Iterator[str]:
+                where = "everything" if scope == "*" else scope or "what belongs to no project"
+                more = (
+                    "" if found in ("named", "asked for") or scope == "*" else "; --scope '*' looks through everything"
+                )
+                shown = counted(len(view["hits"]), "memory", "memories")
+                looked = f"{counted(shaped.searched, 'record')} looked through"
+                yield f"{shown}, {looked} in {where} ({found}{more}), {took_ms:.0f} ms"
+                asked = [role for role, filler in pattern.items() if filler == "?"]
+                yield from answer_lines(view["answers"], asked, [hit["id"] for hit in view["hits"]])
+                for number, hit in enumerate(view["hits"], start=1):
+                    yield from hit_lines(number, hit)
+                yield from (f"degraded: {line}" for line in shaped.degraded)
+
+            chosen.say(view, lines)  # before the mind is closed, which may have to wait for another process's writing
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Refuse what is no analogy.
+
+    Raises:
+        UsageError: these are not three names.
+    """
+    if len(names) == 3:
+        return
+    pairs = [name for name in names if "=" in name]
+    if len(names) - len(pairs) == 3:
+        raise click.UsageError(f"a pattern ({' '.join(pairs)[:60]}) and --analogy are two questions: ask one of them")
+    got = f"these are {len(names)}: {', '.join(names)[:60]}" if names else "none is given"
+    raise click.UsageError(f"--analogy takes three names, A is to B as C is to what?, and {got}")
+
+
+def read_pattern(pairs: Sequence[str]) -> dict[str, str]:
+    """A pattern as it is typed: each role with what fills it.
+
+    Raises:
+        InvalidValue: one is none, says nothing, or names a role a second time.
+    """
+    pattern: dict[str, str] = {}
+    for pair in pairs:
+        role, equals, filler = pair.partition("=")
+        role, filler = role.strip(), filler.strip()
+        why = ""
+        if not equals:
+            why = "there is no = in it"
+        elif not role:
+            why = "it has no role before the ="
+        elif not filler:
+            why = f"nothing stands after the = of {role}"
+        elif role in pattern:
+            why = f"{role} is in it twice"
+        if why:
+            raise InvalidValue(name="the pattern", value=pair, why=why, expected=_EXPECTED)
+        pattern[role] = filler
+    return pattern
+
+
+def answer_lines(
+    answers: Sequence[dict[str, Any]], asked: Sequence[str] = (), shown: Sequence[str] = ()
+) -> Iterator[str]:
+    """What fills each role, as `mnemic.runtime.api.views.answer_view` gives it.
+
+    Args:
+        asked: the roles that were asked for; of one that nothing was found for, that is said.
+        shown: ids of the memories that are shown below, in order: those of them that an answer was read from are named
+            by their number. Each role is answered for itself, and the numbers tell what goes together.
+    """
+    numbers = {memory: number for number, memory in enumerate(shown, start=1)}
+    roles = list(dict.fromkeys([*asked, *(one["role"] for one in answers)]))
+    for role in roles:
+        found = [one for one in answers if one["role"] == role]
+        yield f"{role}:" if found else f"{role}: nothing was found that fills it"
+        for one in found:
+            below = sorted(numbers[memory] for memory in one["memories"] if memory in numbers)
+            which = f": {', '.join(map(str, below))}{' …' if len(below) < one['support'] else ''}" if below else ""
+            read = f"read from {counted(one['support'], 'memory', 'memories')}{which}"
+            well = "" if "worked" not in one else f", things were well after it in {100 * one['worked']:.0f} %"
+            if well and one["worked_of"] < one["support"]:
+                well += f", known of {one['worked_of']}"
+            yield f"  {one['confidence']:.2f}  {one['filler']}  ({read}{well})"
+
+
+def _list_roles(chosen: Chosen) -> None:
+    from mnemic.runtime.api.views import roles_view
+
+    with chosen.open(create=False, asking=True) as mind:
+        listed = mind.roles()
+
+    def lines() -> Iterator[str]:
+        wide = max((len(role.name) for role in listed.roles), default=0)
+        for role in listed.roles:
+            asks = "" if role.decodes else ", not asked for with ?"
+            yield f"{role.name:<{wide}}  {role.help}  [{role.match}{asks}]"
+            if role.samples:
+                rest = " …" if role.fillers > len(role.samples) else ""
+                yield f"{'':<{wide}}  {role.fillers} known: {', '.join(role.samples)}{rest}"
+        waits = f", {counted(listed.pending, 'memory waits', 'memories wait')} for theirs" if listed.pending else ""
+        yield f"{counted(listed.bound, 'memory has its', 'memories have their')} hypervector{waits}"
+
+    chosen.say(roles_view(listed), lines)

@@ -1,0 +1,189 @@
+"""A mind's actors in this process: the one place that puts all parts together."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mnemic.actors.protocol.contract import Clock
+from mnemic.actors.protocol.errors import (
+    InvalidValue,
+    KeyMismatch,
+    KeyMissing,
+    MindExists,
+    MindMissing,
+    NotOnRay,
+    Rekeyed,
+)
+from mnemic.actors.protocol.shape_messages import BindMore
+from mnemic.hooks.read.formats import open_transcript
+from mnemic.hooks.read.records import read_record
+from mnemic.runtime.engine.actor_system import start_society
+from mnemic.runtime.engine.embedded import EmbeddedEngine
+from mnemic.runtime.engine.engine import Engine, MakeEngine
+from mnemic.runtime.engine.reports import Observer
+from mnemic.runtime.engine.settings import Settings, load_settings, naming
+from mnemic.runtime.engine.supervisor import Supervisor
+from mnemic.runtime.keys.key_slots import check_passphrase, is_locked
+from mnemic.runtime.keys.keys import Keys, run_name
+from mnemic.runtime.minds.homes import MindFolder, folder_of, make_mind, open_mind, read_card
+from mnemic.runtime.version import __version__
+
+if TYPE_CHECKING:
+    from mnemic.runtime.engine.ray.cluster import Cluster
+
+__all__ = ["engine_named", "open_society", "ray_engine"]
+
+_TRIES = 3
+"""So often a mind is opened whose key is changed at that very moment."""
+
+
+def open_society(
+    home: Path,
+    mind: str,
+    make_engine: MakeEngine,
+    *,
+    clock: Clock,
+    seed: bytes | None = None,
+    create: bool,
+    settings: Settings | None = None,
+    observer: Observer | None = None,
+    fence: str | None = None,
+    passphrase: str | None = None,
+    held: Callable[[], Keys | None] = lambda: None,
+) -> Supervisor:
+    """Start the actors of a mind.
+
+    Args:
+        passphrase: of a mind that is locked by one, or that is to be made so.
+        held: gives the keys of a mind that was unlocked before, if it was.
+        settings: those in force; read from the home where absent.
+        observer: told what the actors do.
+        fence: see `mnemic.runtime.engine.actor_system.start_society`.
+
+    Raises:
+        MindMissing: there is no such mind, and it is not to be made.
+        MindLocked: it is locked by a passphrase, and nobody said it.
+        NotOnRay: so is one on Ray, whoever says it.
+        BadInput, StoreError, EngineMissing: nothing runs.
+    """
+    settings = settings or load_settings(home / "mnemic.toml")
+    tries = _TRIES
+    while True:
+        tries -= 1
+        keys = held()
+        folder = folder_of(home, mind)
+        if keys is None:
+            folder, keys = found_mind(home, mind, clock, create=create, passphrase=passphrase)
+        engine = make_engine(folder, keys)
+        try:
+            society = start_society(
+                folder,
+                keys,
+                settings,
+                clock,
+                opener=open_transcript,
+                reader=read_record,
+                code=__version__,
+                seed=seed,
+                engine=engine,
+                observer=observer,
+                fence=fence,
+            )
+            if BindMore in settings.actors["binder"].takes:  # somebody's own may look by itself
+                society.tell(BindMore(opened=True))
+            return society
+        except BaseException as error:
+            engine.close()
+            if isinstance(error, InvalidValue):
+                raise naming(error, home / "mnemic.toml") from error
+            # What opened it a moment ago: the key of now does.
+            if not (tries and isinstance(error, KeyMissing | KeyMismatch | Rekeyed)):
+                raise
+
+
+def engine_named(name: str, clock: Clock) -> MakeEngine:
+    """An engine of this process's own.
+
+    Raises:
+        InvalidValue: there is no such engine.
+        EngineMissing: Ray is not installed, or does not start.
+    """
+    if name == EmbeddedEngine.name:
+        return lambda folder, keys: EmbeddedEngine(clock)
+    if name != "ray":
+        raise InvalidValue(name="engine", value=name, why="there is no such engine", expected="'embedded' or 'ray'")
+    return _alone_on_ray(clock)
+
+
+def _alone_on_ray(clock: Clock) -> MakeEngine:
+    from mnemic.runtime.engine.ray.local import LocalRay, own_folder  # here: only whoever asks for Ray needs it
+
+    def make(folder: MindFolder, keys: Keys) -> Engine:
+        _need_key_file(folder)  # before Ray is started
+        ending = contextlib.ExitStack()
+        try:
+            place = own_folder(folder.path.parents[1])  # of this process alone: several may use one home at once
+            ending.callback(shutil.rmtree, place)
+            local = LocalRay.start(place)
+            ending.callback(local.stop)
+            return ray_engine(local.cluster, clock, on_close=ending.close)(folder, keys)
+        except BaseException:
+            ending.close()
+            raise
+
+    return make
+
+
+def ray_engine(
+    cluster: Cluster, clock: Clock, *, stop_timeout_s: float = 30.0, on_close: Callable[[], None] = lambda: None
+) -> MakeEngine:
+    """Engines on one connection to Ray, one for each mind.
+
+    Args:
+        stop_timeout_s: how long an actor may take to finish its mailbox when it is stopped.
+        on_close: called when an engine is closed.
+    """
+    from mnemic.runtime.engine.ray.engine import RayEngine
+    from mnemic.runtime.engine.ray.sealing import MindSeal
+
+    def make(folder: MindFolder, keys: Keys) -> Engine:
+        _need_key_file(folder)
+        return RayEngine(
+            cluster,
+            clock,
+            MindSeal(key=folder.key, card=folder.card, check=keys.check, run=run_name()),
+            namespace=f"mnemic-{keys.check[:16]}",
+            stop_timeout_s=stop_timeout_s,
+            on_close=on_close,
+        )
+
+    return make
+
+
+def _need_key_file(folder: MindFolder) -> None:
+    """Refuse a mind whose keys would have to travel: each process on Ray reads the key file by itself."""
+    if is_locked(read_card(folder)):
+        raise NotOnRay(mind=folder.path.name)
+
+
+def found_mind(
+    home: Path, mind: str, clock: Clock, *, create: bool, passphrase: str | None = None
+) -> tuple[MindFolder, Keys]:
+    """Find a mind and its keys, and make it where there is none.
+
+    Raises:
+        MindMissing: there is no such mind, and it is not to be made.
+        MindLocked: it is locked by a passphrase, and none is given.
+    """
+    try:
+        return open_mind(home, mind, passphrase)
+    except MindMissing:
+        if not create:
+            raise
+        with contextlib.suppress(MindExists):  # another process made it meanwhile, whole: open that one
+            make_mind(home, mind, clock, passphrase=None if passphrase is None else check_passphrase(passphrase))
+        return open_mind(home, mind, passphrase)

@@ -1,0 +1,153 @@
+"""Correcting: keeping a text on purpose, what it replaces, and what says nearly the same.
+
+Verbs of `mnemic.runtime.api.mind.Mind`; `mnemic.runtime.api.scopes` below has those of scopes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from mnemic.actors.protocol.changes import Place
+from mnemic.actors.protocol.errors import InvalidValue, MnemicError
+from mnemic.actors.protocol.events import Kind, Role, to_bytes
+from mnemic.actors.protocol.messages import (
+    CaptureText,
+    FindScope,
+    FindSimilar,
+    GetMemories,
+    Memories,
+    Memory,
+    ScopeFound,
+    SimilarFound,
+    TextCaptured,
+)
+from mnemic.actors.protocol.scopes import clean_scope
+from mnemic.runtime.api.scopes import Scoping
+from mnemic.runtime.minds.projects import locate
+
+__all__ = ["Correcting"]
+
+
+class Correcting(Scoping):
+    """The verbs."""
+
+    def remember(
+        self,
+        text: str,
+        *,
+        role: Role = "user",
+        session: str = "direct",
+        scope: Place | str | None = None,
+        kind: Kind = "note",
+        speaker: str | None = None,
+        said_at: int | None = None,
+        supersedes: bytes | None = None,
+        assistant: str = "direct",
+        folder: str | None = None,
+        similar: bool = True,
+    ) -> TextCaptured:
+        """Keep one text; with `supersedes`, it replaces an earlier memory and outranks it from then on.
+
+        Args:
+            scope: where it belongs; where absent, the scope of what it replaces, else none.
+            folder: where the assistant works that hands it over: what the settings leave out is refused.
+            similar: whether what says nearly the same is named with the answer; that takes as long as a recall.
+
+        Raises:
+            InvalidValue: the text is empty, an argument is not of its kind, or the memory would replace itself or one
+                of another scope.
+            NoSuchMemory: there is nothing of the id to replace.
+        """
+        place = scope if isinstance(scope, Place) else locate(scope, None)
+        if supersedes is not None:
+            there = self._memory(supersedes).scope
+            if scope is None:
+                place = Place(path=there, project=None, found="named")
+            elif self._path_of(place) != there:
+                raise InvalidValue(
+                    name="scope",
+                    value=place.path,
+                    why="what is replaced is in another scope, where this would not be seen",
+                    expected="the scope of what is replaced, or none",
+                )
+        kept = self._kept(
+            CaptureText(
+                text=to_bytes(text),
+                role=role,
+                session=session,
+                place=place,
+                assistant=assistant,
+                kind=kind,
+                speaker=speaker,
+                said_at=said_at,
+                supersedes=supersedes,
+                folder=folder,
+            )
+        )
+        return self._named_beside(kept, text, supersedes) if similar and not kept.erased else kept
+
+    def correct(
+        self, memory: bytes, text: str, *, role: Role = "user", session: str = "direct", assistant: str = "direct"
+    ) -> TextCaptured:
+        """Say what holds instead of a memory: it outranks that one at once, which stays readable as the past.
+
+        It belongs to the same scope; it is a decision where that was one, and else a note.
+
+        Raises:
+            NoSuchMemory: there is nothing of the id.
+            InvalidValue: the text is empty.
+        """
+        old = self._memory(memory)
+        kind: Kind = "decision" if old.kind == "decision" else "note"
+        return self.remember(text, role=role, session=session, kind=kind, supersedes=memory, assistant=assistant)
+
+    def similar(self, text: str, *, scope: str, but: Sequence[bytes] = (), limit: int = 3) -> SimilarFound:
+        """Name the memories of a scope, and of those below it, that say nearly the same as a text.
+
+        Args:
+            but: ids of memories that are not to be named, nor what they replaced.
+
+        Raises:
+            UnknownScope: no memory is in the scope.
+            InvalidValue: the limit is less than 1.
+        """
+        answer = self._ask(FindSimilar(text=text, scope=clean_scope(scope), but=tuple(but), limit=limit))
+        assert isinstance(answer, SimilarFound)
+        return answer
+
+    def _kept(self, message: CaptureText) -> TextCaptured:
+        """Have a text kept: where it belongs, though the same was said elsewhere, and on top of what it replaces."""
+        while True:
+            kept = self._ask(message)
+            assert isinstance(kept, TextCaptured)
+            if kept.created or kept.erased:
+                return kept
+            if message.supersedes is None:
+                if kept.scope == self._path_of(message.place):
+                    return kept
+                message = msgspec.structs.replace(message, occurrence=message.occurrence + 1)
+            elif kept.superseded_by is None or kept.retired_at is not None:
+                return kept
+            else:  # it was said before, and is the past by now: whoever says it again means it anew
+                message = msgspec.structs.replace(message, supersedes=kept.superseded_by)
+
+    def _named_beside(self, kept: TextCaptured, text: str, supersedes: bytes | None) -> TextCaptured:
+        """The answer, with what says nearly the same; the text is kept, whatever becomes of that."""
+        but = (kept.id,) if supersedes is None else (kept.id, supersedes)
+        try:
+            found = self.similar(text, scope=kept.scope, but=but)
+        except MnemicError as error:
+            return msgspec.structs.replace(kept, degraded=(f"nothing was looked for that is similar: {error}",))
+        return msgspec.structs.replace(kept, similar=found.similar, degraded=found.degraded)
+
+    def _memory(self, memory: bytes) -> Memory:
+        answer = self._ask(GetMemories(ids=(memory,)))
+        assert isinstance(answer, Memories)
+        return answer.memories[0]
+
+    def _path_of(self, place: Place) -> str | None:
+        answer = self._ask(FindScope(place=place))
+        assert isinstance(answer, ScopeFound)
+        return answer.path

@@ -1,0 +1,173 @@
+"""Forgetting many at once, and erasing: memories removed for good, texts and all that was made of them.
+
+Verbs of `mnemic.runtime.api.mind.Mind`. Below are `mnemic.actors.protocol.scope_messages`, which says what a selection
+is, and `mnemic.runtime.transfer.erase`, which works on the files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mnemic.actors.protocol.errors import InvalidValue, MnemicError
+from mnemic.actors.protocol.scope_messages import Copy, Selection, Survey, Surveyed, Sweep, Swept
+from mnemic.actors.protocol.scopes import clean_scope
+from mnemic.actors.protocol.times import to_iso
+from mnemic.runtime.api.verbs import Verbs
+
+if TYPE_CHECKING:
+    from mnemic.actors.protocol.ambient_messages import Drained
+    from mnemic.runtime.transfer.erase import Erasure
+
+__all__ = ["Copy", "Erasing", "Holders", "Selection", "Surveyed", "Swept"]
+
+Progress = Callable[[str, int, int | None], None]
+"""Told what is being done, how much of it is done, and how much there is."""
+
+_SWEEP_S = 3600.0
+
+
+class Holders(msgspec.Struct, frozen=True, kw_only=True):
+    """What holds memories beside the store: what goes with them, and what does not."""
+
+    migration_copies: tuple[str, ...]
+    """Copies of the store from before a migration, in the mind's folder; erasing removes them."""
+    aside: tuple[str, ...]
+    """Spool files that are kept because they hold what could not be opened; erasing removes them."""
+    minds: tuple[str, ...]
+    """Other minds of the home that are copies of this one; they are left alone."""
+
+
+class Erasing(Verbs):
+    """The verbs."""
+
+    if TYPE_CHECKING:  # a verb of `mnemic.runtime.api.mind.Mind` itself
+
+        def drain(self, *, transcripts: bool = True) -> Drained: ...
+
+    def survey(self, selection: Selection, shown: int = 10) -> Surveyed:
+        """Say what a selection holds, and how the newest of its memories begin; nothing is changed.
+
+        Raises:
+            NoSuchMemory, UnknownScope, InvalidValue: there is nothing of that name, or nothing is selected by anything.
+        """
+        answer = self.society.ask(Survey(selection=_checked(selection), shown=shown), _SWEEP_S)
+        assert isinstance(answer, Surveyed)
+        return answer
+
+    def forget_all(self, selection: Selection, reason: str = "") -> Swept:
+        """Hide all memories of a selection from recall from now on. Nothing is lost: `recover_all` takes it back.
+
+        Args:
+            reason: why, kept with them.
+
+        Raises:
+            NoSuchMemory, UnknownScope, InvalidValue: nothing was changed.
+        """
+        answer = self.society.ask(Sweep(selection=_checked(selection), reason=reason), _SWEEP_S)
+        assert isinstance(answer, Swept)
+        return answer
+
+    def recover_all(self, selection: Selection) -> Swept:
+        """Take back that memories of a selection were forgotten; with `forgotten_at`, those of one `forget_all` alone.
+
+        Raises:
+            NoSuchMemory, UnknownScope, InvalidValue: nothing was changed.
+        """
+        answer = self.society.ask(Sweep(selection=_checked(selection), restore=True), _SWEEP_S)
+        assert isinstance(answer, Swept)
+        return answer
+
+    def recovering(self, at: int) -> str:
+        """The command that takes back what was forgotten at a time, whichever home the shell is set to."""
+        return self.command("forget", "--undo", "--forgotten-at", str(to_iso(at)))
+
+    def holders(self) -> Holders:
+        """What holds memories beside the store."""
+        from mnemic.runtime.minds.homes import folder_of
+        from mnemic.runtime.transfer.erase import migration_copies
+        from mnemic.runtime.transfer.wipe_spool import aside_files
+
+        folder = folder_of(self._home, self._name)
+        return Holders(
+            migration_copies=tuple(migration_copies(folder)),
+            aside=tuple(aside_files(folder.spool)),
+            minds=tuple(_copies_of(self._home, self._name)),
+        )
+
+    def catch_up_to_erase(self) -> None:
+        """Take in what hooks kept, so that it can be erased with the rest, and what is wiped was taken in.
+
+        Raises:
+            StoreError, RuntimeFault: the rest comes again.
+        """
+        while self.drain(transcripts=False).more:
+            pass
+
+    def erase(
+        self,
+        selection: Selection,
+        seen: Surveyed | None = None,
+        progress: Progress = lambda what, done, total: None,
+    ) -> Erasure:
+        """Remove memories for good: texts, words, vectors, and what the log and the spool hold of them.
+
+        What is left of each is a keyed hash, so that no transcript, spool or import brings it back. There is no way
+        back. Backups and exports that were made before hold them still: `Surveyed.copies` and `holders` name them.
+
+        Args:
+            seen: what `survey` said of the selection: what was kept since is not erased. Surveyed here where absent.
+
+        Raises:
+            NoSuchMemory, UnknownScope, InvalidValue: there is nothing of that name; nothing was erased.
+            MindLocked: nobody says what opens the mind.
+            StoreError: nothing was erased.
+        """
+        from mnemic.runtime.transfer.erase import erase
+
+        selection = _checked(selection)
+        self.catch_up_to_erase()
+        if seen is None:
+            seen = self.survey(selection, 0)
+        _, keys = self._keys()  # who sits there is asked before the mind is taken from others
+        with self._exclusively() as folder:
+            return erase(folder, keys, selection, seen, progress)
+
+
+def _checked(selection: Selection) -> Selection:
+    if selection.empty:
+        why, expected = "nothing says which memories", "ids, a scope, a session or a time"
+        raise InvalidValue(name="the selection", value="", why=why, expected=expected)
+    if selection.ids and selection != Selection(ids=selection.ids):
+        why, expected = "ids are named beside conditions", "ids alone, or conditions alone"
+        raise InvalidValue(name="the selection", value="", why=why, expected=expected)
+    if selection.since is not None and selection.until is not None and selection.until <= selection.since:
+        raise InvalidValue(
+            name="--before",
+            value=to_iso(selection.until),
+            why=f"nothing is said at or after {to_iso(selection.since)} and before this",
+            expected="a time after the one of --since",
+        )
+    if selection.scope is None or selection.scope in ("*", ""):
+        return selection
+    return msgspec.structs.replace(selection, scope=clean_scope(selection.scope))
+
+
+def _copies_of(home: Path, mind: str) -> list[str]:
+    """Names of the other minds of a home that were made at the very moment at which this one was: its copies."""
+    from mnemic.runtime.minds.homes import MindFolder, read_card
+
+    def made_at(name: str) -> int | None:
+        try:
+            return read_card(MindFolder(home / "minds" / name)).made_at_us
+        except MnemicError:  # it cannot be read: then nobody can say what it is, and whoever opens it is told
+            return None
+
+    own = made_at(mind)
+    with os.scandir(home / "minds") as found:
+        names = sorted(entry.name for entry in found if not entry.name.startswith(".") and entry.is_dir())
+    return [name for name in names if name != mind and own and made_at(name) == own]

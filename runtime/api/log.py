@@ -1,0 +1,161 @@
+"""Seeing: what was captured, what assistants were given, one memory with all that belongs to it, how much of it all.
+
+Verbs of `mnemic.runtime.api.mind.Mind`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mnemic.actors.protocol.changes import Part
+from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.protocol.log_messages import (
+    CountUse,
+    GivenListed,
+    ListGiven,
+    ListMemories,
+    MemoriesListed,
+    NoteGiven,
+    ShowMemories,
+    Shown,
+    ShownMemories,
+    UseCounted,
+)
+from mnemic.actors.protocol.scopes import clean_scope
+from mnemic.actors.protocol.times import to_iso
+from mnemic.actors.protocol.validation_text import shown
+from mnemic.runtime.api.verbs import Verbs
+
+__all__ = ["Seeing", "check_span"]
+
+
+_BEYOND = 2**63
+"""Microseconds that a column of the store has no room for: 292,000 years."""
+
+
+class Seeing(Verbs):
+    """The verbs."""
+
+    def log(
+        self,
+        *,
+        scope: str = "*",
+        session: str | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        kinds: Sequence[str] = (),
+        forgotten: bool = False,
+        limit: int = 20,
+        after: str | None = None,
+        text_bytes: int = 400,
+    ) -> MemoriesListed:
+        """List what was captured, newest first; see `mnemic.actors.protocol.log_messages.ListMemories` for what each
+        argument means.
+
+        Raises:
+            UnknownScope, InvalidValue: what was asked for cannot be.
+        """
+        check_span(since, until)
+        answer = self._ask(
+            ListMemories(
+                scope=scope if scope == "*" else clean_scope(scope),
+                session=session,
+                since=since,
+                until=until,
+                kinds=tuple(kinds),
+                forgotten=forgotten,
+                limit=limit,
+                after=after,
+                text_bytes=text_bytes,
+            )
+        )
+        assert isinstance(answer, MemoriesListed)
+        return answer
+
+    def log_given(
+        self,
+        *,
+        scope: str = "*",
+        session: str | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        own: bool = False,
+        limit: int = 20,
+        after: str | None = None,
+    ) -> GivenListed:
+        """List what assistants were given, word for word, newest first; see
+        `mnemic.actors.protocol.log_messages.ListGiven`.
+
+        Raises:
+            InvalidValue: what was asked for cannot be.
+        """
+        check_span(since, until)
+        answer = self._ask(
+            ListGiven(
+                scope=scope if scope == "*" else clean_scope(scope),
+                session=session,
+                since=since,
+                until=until,
+                own=own,
+                limit=limit,
+                after=after,
+            )
+        )
+        assert isinstance(answer, GivenListed)
+        return answer
+
+    def show(self, ids: Sequence[bytes]) -> tuple[Shown, ...]:
+        """Give memories whole, with links, source, use, and what superseded each, in the order asked for.
+
+        Raises:
+            NoSuchMemory: one of them is not there.
+        """
+        answer = self._ask(ShowMemories(ids=tuple(ids)))
+        assert isinstance(answer, ShownMemories)
+        return answer.memories
+
+    def use(self, weeks: int = 8) -> UseCounted:
+        """Count memories, bytes and the tokens that assistants were given, by project and by week.
+
+        Raises:
+            InvalidValue: it is no number of weeks.
+        """
+        answer = self.society.ask(CountUse(weeks=weeks), idle=True)
+        assert isinstance(answer, UseCounted)
+        return answer
+
+    def note_given(self, assistant: str, session: str, parts: Sequence[Part]) -> None:
+        """Keep in the log that an assistant was given memories that it named itself.
+
+        Args:
+            assistant: who asked, as it names itself.
+            session: the conversation, where it is known.
+            parts: what was given of each, and why.
+        """
+        self.society.tell(NoteGiven(assistant=assistant, session=session, parts=tuple(parts)))
+
+
+def check_span(since: int | None, until: int | None) -> None:
+    """Refuse a span of time that holds nothing, or that no store can tell.
+
+    Raises:
+        InvalidValue: it is one, or an end of it is no number.
+    """
+    for name, at in (("since", since), ("until", until)):
+        given: Any = at  # by programs, it may be anything
+        whole = isinstance(given, int)
+        if given is not None and not (whole and -_BEYOND <= given < _BEYOND):
+            raise InvalidValue(
+                name=name,
+                value=shown(given),
+                why="no time is as far from 1970 as that" if whole else "it is no whole number",
+                expected="microseconds since 1970 UTC, as `mnemic.actors.protocol.times.parse_time` gives them",
+            )
+    if since is not None and until is not None and until <= since:
+        raise InvalidValue(
+            name="until",
+            value=to_iso(until),
+            why=f"nothing lies at or after {to_iso(since)} and before this",
+            expected="a time after the one of since",
+        )

@@ -1,0 +1,617 @@
+"""A mind, opened: the verbs of Mnemic for Python; the command line and the MCP face use these same verbs.
+
+Every verb is a message to an actor, by way of the society: the actors in this process (`mnemic.compose`), or those in
+the home's process, found by `mnemic.runtime.client.client`. Nothing heavy is imported here, for the second way's sake.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+
+from mnemic.actors.protocol.ambient_messages import (
+    Brief,
+    Briefed,
+    Drained,
+    DrainSpool,
+    Occasion,
+    Queued,
+    QueueTranscripts,
+    ReadAgain,
+    Reread,
+    Waiting,
+    WaitingCounts,
+)
+from mnemic.actors.protocol.changes import Place
+from mnemic.actors.protocol.errors import BadInput, MnemicError, ModelError, RuntimeFault, StoreError
+from mnemic.actors.protocol.events import DEFAULT_KINDS
+from mnemic.actors.protocol.messages import (
+    Committed,
+    Count,
+    Counts,
+    Embedded,
+    EmbedPending,
+    EncoderNamed,
+    Forget,
+    Forgotten,
+    GetMemories,
+    Memories,
+    Memory,
+    NameEncoder,
+    Rebuild,
+    Rebuilt,
+    Recall,
+    Recalled,
+    Recover,
+    Signal,
+    Take,
+    Taken,
+)
+from mnemic.actors.protocol.scopes import clean_scope
+from mnemic.actors.protocol.shape_messages import BindAgain, BindPending, Bound
+from mnemic.runtime.api.correct import Correcting
+from mnemic.runtime.api.erase import Erasing
+from mnemic.runtime.api.lock import Locking
+from mnemic.runtime.api.log import Seeing, check_span
+from mnemic.runtime.api.pause import Pausing
+from mnemic.runtime.api.ports import HostPorts
+from mnemic.runtime.api.reports import Captured, Status, unread
+from mnemic.runtime.api.shape import Shaping
+from mnemic.runtime.api.transfer import Moving
+from mnemic.runtime.engine.reports import SocietyPort
+from mnemic.runtime.files.paths import expanded
+from mnemic.runtime.minds.projects import locate
+from mnemic.runtime.minds.run_dir import Meeting, edited
+from mnemic.runtime.version import __version__
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = ["DRAIN_LOCK", "DRAIN_TIMEOUT_S", "Mind"]
+
+_log = logging.getLogger("mnemic.runtime.api.mind")
+
+DRAIN_LOCK = "drain.lock"
+"""Held, in the folder where a home's processes meet, by the one that takes in what its hooks kept: two at once would
+each count how often a text occurred, and not see what the other counts."""
+DRAIN_TIMEOUT_S = 600.0
+"""How long one part may take: it may be a single result of a tool, as long as there are any."""
+
+Progress = Callable[[str, int, int | None], None]
+"""Told what is being done (``words`` or ``meaning``), how much of it is done, and how much there is."""
+
+_DRAIN_S = 0.25  # a hook waits a second in all
+_MALFORMED_NAMED = 20  # all are counted
+_NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
+_EDITED = "settings: mnemic.toml was edited, and process {0} works on with what it read before; kill -HUP {0} ends that"
+
+
+class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
+    """One memory, open. Close it, or use it in a ``with`` block."""
+
+    def __init__(
+        self,
+        society: SocietyPort,
+        home: Path,
+        name: str,
+        ports: HostPorts,
+        process: Callable[[], dict[str, Any] | None] = lambda: None,
+        reopen: Callable[[str | None], SocietyPort] | None = None,
+        passphrase: str | None = None,
+    ) -> None:
+        """Speak to a society; `mnemic.open` and `mnemic.open_mind` are the ways in.
+
+        Args:
+            ports: what knows the hosts.
+            process: what the home's process says of itself, where the society is in it.
+            reopen: starts the actors again, where they are this object's own; given the passphrase, if there is one.
+            passphrase: what opened the mind, where it is locked by one and this object was told.
+        """
+        super().__init__(society, home, name, reopen, passphrase)
+        self._ports = ports
+        self._process = process
+        self._behind: list[str] = []  # why what hooks kept could not be taken in before the question
+
+    def close(self) -> None:
+        """Let go of it; what was acknowledged is kept, and what waits to be embedded is taken up the next time."""
+        self.society.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- verbs -------------------------------------------------------------------------------------------------------
+
+    def capture(
+        self,
+        sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+        *,
+        format: str = "auto",
+        scope: str | None = None,
+        embed: bool = True,
+        progress: Progress | None = None,
+    ) -> Captured:
+        """Take in transcripts: files, folders of them, or ``-`` for standard input. Twice is once.
+
+        Args:
+            format: ``auto``, ``claude-code``, ``codex``, ``jsonl`` or ``text``.
+            scope: the scope they belong to; where absent, each event's own or its folder's project.
+            embed: whether to wait until everything is found by meaning too; where nothing is new, a home's process is
+                left to it.
+
+        Returns the counts. A transcript that cannot be read is in `failed`, unless it is the only one.
+
+        Raises:
+            BadInput: the scope is none, or the only source cannot be read.
+            StoreError: what was committed before is kept.
+        """
+        if scope is not None:
+            clean_scope(scope)  # one that is none is said once, not of every file
+        given = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
+        paths = [path for source in given for path in self._ports.find_transcripts(os.fspath(source))]
+        report = Captured(malformed_lines=[], failed=[], scopes=[])
+        sizes = [os.path.getsize(path) if os.path.isfile(path) else 0 for path in paths]
+        for number, path in enumerate(paths):
+            before = sum(sizes[:number])
+
+            def show(position: int, before: int = before) -> None:
+                if progress is not None:
+                    progress("words", before + position, sum(sizes))
+
+            try:
+                self._capture_one(path, format, scope, report, show)
+            except BadInput as error:
+                if len(paths) == 1:
+                    raise
+                report.failed.append((path, str(error)))
+        report.scopes = sorted(set(report.scopes))
+        self._count_meaning(report, embed, progress)
+        self._bind_new(report, embed, progress)
+        return report
+
+    def drain(
+        self, more: Callable[[], bool] = lambda: True, *, transcripts: bool = True, idle: bool = False
+    ) -> Drained:
+        """Take in what hooks kept, and transcripts that are due, until nothing is left. Twice is once.
+
+        Args:
+            more: asked before each bounded part, at most some hundred records long, whether there is time for it.
+            transcripts: whether transcripts are taken too.
+            idle: whether it is nobody's wish, as long as nothing comes.
+
+        Returns the counts of all parts; `more` in it says whether something is left. Where another process takes in
+        what this home's hooks kept at this moment, nothing is done.
+
+        Raises:
+            StoreError, RuntimeFault: what was taken in before is kept, and the rest comes again.
+        """
+        held = None
+        if self._process() is None:
+            meeting = Meeting(self._home)
+            meeting.prepare()
+            held = meeting.hold(DRAIN_LOCK)
+            if held is None:
+                return Drained()
+        try:
+            total = Drained(more=True)
+            while total.more and more():
+                part = self.society.ask(DrainSpool(transcripts=transcripts), DRAIN_TIMEOUT_S, idle=idle)
+                assert isinstance(part, Drained)
+                counted = ("records", "new", "known", "set_aside", "left_out", "torn")
+                sums = {name: getattr(total, name) + getattr(part, name) for name in counted}
+                total = msgspec.structs.replace(part, **sums)
+                idle = idle and not part.more
+            return total
+        finally:
+            if held is not None:
+                os.close(held)
+
+    def catch_up(self, more: Callable[[], bool]) -> None:
+        """Take in what hooks kept before a question is asked, where no process does; a trouble with it keeps no
+        question from being answered, and is said in the answer.
+
+        Args:
+            more: as in `drain`.
+        """
+        try:
+            self.drain(more, transcripts=False)
+        except MnemicError as error:
+            self._behind = [f"what hooks kept could not be taken in: {error} {error.remedy_text}"]
+
+    def queue(self, transcripts: Iterable[tuple[str | os.PathLike[str], str]]) -> Queued:
+        """Have transcripts taken in, in the background, the newest first; those that were, and did not change, are not.
+
+        Args:
+            transcripts: each with the name of its format, as in `capture`.
+        """
+        paths = tuple((os.path.abspath(path), format) for path, format in transcripts)
+        answer = self._ask(QueueTranscripts(paths=paths))
+        assert isinstance(answer, Queued)
+        return answer
+
+    def waiting(self) -> WaitingCounts:
+        """What hooks kept: what of it was taken in, what could not be understood, which transcripts wait."""
+        answer = self.society.ask(Waiting(), idle=True)
+        assert isinstance(answer, WaitingCounts)
+        return answer
+
+    def read_again(self) -> Reread:
+        """Try again what could not be understood, and queue the transcripts that could not be read."""
+        total = Reread(readmitted=0, after=0, queued=0, more=True)
+        while total.more:
+            part = self._ask(ReadAgain(after=total.after))
+            assert isinstance(part, Reread)
+            total = msgspec.structs.replace(part, readmitted=total.readmitted + part.readmitted)
+        return total
+
+    def recall(
+        self,
+        query: str,
+        k: int | None = None,
+        *,
+        scope: str = "*",
+        kinds: Sequence[str] = DEFAULT_KINDS,
+        session: str | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        as_of: int | None = None,
+        budget_tokens: int | None = None,
+        signals: Sequence[Signal] = ("dense", "lexical", "session", "structural"),
+        observe: bool = True,
+        private: bool = False,
+        trace: bool = False,
+        assistant: str = "",
+        asking: str = "",
+        progress: Callable[[int, int | None], None] | None = None,
+    ) -> Recalled:
+        """Find the memories that matter; see `mnemic.actors.protocol.messages.Recall` for what each argument means.
+
+        Args:
+            progress: told how far the work is, where it takes long: at first, all memories are loaded.
+
+        Raises:
+            UnknownScope, InvalidValue: what was asked for cannot be.
+        """
+        check_span(since, until)
+        answer = self.society.ask(
+            Recall(
+                query=query,
+                k=k,
+                scope=scope if scope == "*" else clean_scope(scope),
+                kinds=tuple(kinds),
+                session=session,
+                since=since,
+                until=until,
+                as_of=as_of,
+                budget_tokens=budget_tokens,
+                signals=tuple(signals),
+                observe=observe,
+                private=private,
+                trace=trace,
+                assistant=assistant,
+                asking=asking,
+            ),
+            progress=progress,
+        )
+        assert isinstance(answer, Recalled)
+        more = (*self._behind, *self._notices())
+        return msgspec.structs.replace(answer, degraded=(*answer.degraded, *more)) if more else answer
+
+    def get(self, ids: Sequence[bytes]) -> tuple[Memory, ...]:
+        """Give memories whole, in the order asked for.
+
+        Raises:
+            NoSuchMemory: one of them is not there.
+        """
+        answer = self._ask(GetMemories(ids=tuple(ids)))
+        assert isinstance(answer, Memories)
+        return answer.memories
+
+    def forget(self, ids: Sequence[bytes], reason: str = "") -> Forgotten:
+        """Hide memories from recall from now on, all or none. Nothing is lost: `recover` takes it back.
+
+        Args:
+            reason: why, kept with them.
+
+        Raises:
+            NoSuchMemory: one of them is not there; none was forgotten.
+            InvalidValue: none is named, or the reason is too long.
+        """
+        answer = self._ask(Forget(ids=tuple(ids), reason=reason))
+        assert isinstance(answer, Forgotten)
+        return answer
+
+    def recover(self, ids: Sequence[bytes]) -> Forgotten:
+        """Take back that memories were forgotten, all or none: they are as if it had never been said.
+
+        Raises:
+            NoSuchMemory: one of them is not there; nothing was changed.
+            InvalidValue: none is named.
+        """
+        answer = self._ask(Recover(ids=tuple(ids)))
+        assert isinstance(answer, Forgotten)
+        return answer
+
+    def undoing(self, ids: Sequence[bytes]) -> str:
+        """The command that takes back that memories were forgotten, whichever home the shell is set to."""
+        return self.command("forget", "--undo", *(str(uuid.UUID(bytes=one)) for one in ids))
+
+    def place_of(self, folder: str) -> tuple[str | None, Place]:
+        """The scope of a folder's project: its path, if anything was captured there, and how it was found."""
+        place = locate(None, folder)
+        return self._path_of(place), place
+
+    def brief(
+        self,
+        occasion: Occasion = "session-start",
+        *,
+        scope: Place | str,
+        assistant: str = "direct",
+        session: str = "",
+        prompt: str = "",
+        budget_tokens: int | None = None,
+        again: bool = False,
+    ) -> Briefed:
+        """Say what an assistant should know unasked; see `mnemic.actors.protocol.ambient_messages.Brief` for what each
+        argument means.
+
+        Args:
+            scope: where it works; a project that is not known has nothing to tell.
+
+        Raises:
+            InvalidValue: the scope is none.
+        """
+        return self._told(
+            Brief(
+                occasion=occasion,
+                place=scope if isinstance(scope, Place) else locate(scope, None),
+                assistant=assistant,
+                session=session,
+                prompt=prompt,
+                budget_tokens=budget_tokens,
+                again=again,
+            )
+        )
+
+    def hook_answer(self, assistant: str, event: str, cwd: str | None, payload: bytes, unkept: bool = False) -> bytes:
+        """What a hook is to print: what the assistant should know now, as its host takes it.
+
+        What hooks have kept by now is taken in first, as far as that is quick: a session may have ended just now.
+
+        Args:
+            assistant: the host, as its hooks are wired.
+            event: what its adapter calls the event.
+            cwd: the folder it works in.
+            payload: what the host gave the hook, byte for byte.
+            unkept: whether the session's shell has switched the capture off.
+        """
+        told_first = self._notices(unkept=unkept)
+        return self._ports.hook_reply(assistant, event, cwd, payload, locate, self._told_newest, told_first)
+
+    def embed(self, progress: Progress | None = None) -> Embedded:
+        """Wait until every memory is found by its meaning.
+
+        Raises:
+            ModelError: the model cannot be used.
+        """
+        while True:
+            answer = self._ask(EmbedPending())
+            assert isinstance(answer, Embedded)
+            if progress is not None:
+                progress("meaning", answer.done, answer.done + answer.pending)
+            if not answer.pending:
+                return answer
+
+    def bind(self, progress: Progress | None = None) -> Bound:
+        """Wait until every memory is found by its shape; those that wait for their meaning first are not waited for."""
+        while True:
+            answer = self._ask(BindPending())
+            assert isinstance(answer, Bound)
+            if progress is not None:
+                progress("shape", answer.done, answer.done + answer.pending)
+            if not answer.pending:
+                return answer
+
+    def bind_first(self, more: Callable[[], bool]) -> None:
+        """Bind what is to be bound before a question is asked by shape, where no process does.
+
+        What is left then, or what goes wrong with it, is said in the answer.
+
+        Args:
+            more: asked before each bounded step whether there is time for it.
+        """
+        if self._process() is not None:
+            return
+        try:
+            while more():
+                answer = self._ask(BindPending())
+                assert isinstance(answer, Bound)
+                if not answer.pending:
+                    return
+        except MnemicError as error:
+            self._behind = [*self._behind, f"shape: {error} {error.remedy_text}"]
+
+    def bind_again(self, progress: Progress | None = None) -> int:
+        """Bind again the memories of which something could not be bound: what reads them may have been mended.
+
+        Returns of how many that is so now.
+        """
+        self._ask(BindAgain())
+        self.bind(progress)
+        return self.counts().unread
+
+    def rebuild(self, *, meaning: bool = False, progress: Callable[[int, int | None], None] | None = None) -> int:
+        """Make what is derived again from the log; with `meaning`, vectors too. Returns the log's highest number."""
+        answer = self.society.ask(Rebuild(meaning=meaning), timeout_s=24 * 3600.0, progress=progress)
+        assert isinstance(answer, Rebuilt)
+        return answer.seq
+
+    def fork(self, home: str | os.PathLike[str], mind: str = "default", *, at_seq: int | None = None) -> None:
+        """Copy this mind, as it was after log number `at_seq`, into another home or under another name.
+
+        Raises:
+            MindLocked: this object was not told the passphrase of the mind, and nobody is there to ask.
+            MindExists, InvalidValue, StoreError: nothing was made.
+        """
+        from mnemic.runtime.minds.ask_passphrase import keys_for  # here: it loads SQLite
+        from mnemic.runtime.minds.homes import fork_mind
+        from mnemic.runtime.store.store import Store
+
+        folder, keys = keys_for(self._home, self._name, passphrase=self._passphrase)
+        store = Store.open(folder.store, keys)
+        try:
+            fork_mind(store, folder, keys, expanded(Path(home)), mind, at_seq)
+        finally:
+            store.close()
+
+    def counts(self) -> Counts:
+        """Count what is there."""
+        answer = self._ask(Count())
+        assert isinstance(answer, Counts)
+        return answer
+
+    def status(self) -> Status:
+        """What there is, and how it is."""
+        from mnemic.runtime.api.capture_status import capture_status  # here: only this needs it
+        from mnemic.runtime.api.views import use_view
+        from mnemic.runtime.clock import SystemClock
+
+        counts = self.society.ask(Count(), idle=True)
+        assert isinstance(counts, Counts)
+        encoder = None
+        degraded = [] if counts.scan != "numpy" else [_NOT_NATIVE]
+        try:
+            named = self.society.ask(NameEncoder(), idle=True)
+            assert isinstance(named, EncoderNamed)
+            encoder = f"{named.encoder.implementation} {named.encoder.model[:12]}"
+        except (ModelError, RuntimeFault) as error:
+            degraded.append(f"meaning: {error} {error.remedy_text}")
+        if counts.pending:
+            degraded.append(f"meaning: {counts.pending} memories are found by their words only so far")
+        unbound = counts.unbound - (counts.pending if encoder else 0)  # what waits for its meaning first was said
+        if unbound > 0:
+            degraded.append(f"shape: {unbound} memories wait to be bound as they are now")
+        if counts.unread:
+            degraded.append(f"shape: {unread(counts.unread)}")
+        report = self.society.report()
+        degraded += [f"{actor.actor} was set aside: {actor.cause}" for actor in report.actors if actor.quarantined]
+        process = self._process()
+        if process is not None:
+            degraded += process["degraded"]
+            if not process["degraded"] and edited(process.get("settings", ""), self._home):
+                degraded.append(_EDITED.format(process["pid"]))
+        folder = self._home / "minds" / self._name
+        capture = capture_status(folder / "spool", self.waiting(), SystemClock().now_us())  # hooks have no other clock
+        paused = self.paused()
+        degraded += [*([] if paused is None else [paused.sentence()]), *self._behind, *capture.complaints()]
+        files = folder.glob("store.db*")
+        return Status(
+            home=str(self._home),
+            mind=self._name,
+            version=__version__,
+            counts=counts,
+            use=use_view(self.use(), cross=True),
+            store_bytes=sum(file.stat().st_size for file in files),
+            encoder=encoder,
+            instructions=None if counts.scan == "numpy" else counts.scan.removeprefix("native-"),
+            paused=None if paused is None else paused.view(),
+            capture=capture,
+            society=report,
+            process=process,
+            degraded=degraded,
+        )
+
+    def status_view(self) -> dict[str, Any]:
+        """`status` as JSON, for an assistant: it pays for every word, so projects are not told week by week."""
+        view = msgspec.to_builtins(self.status())
+        assert isinstance(view, dict)
+        for project in view["use"]["projects"]:
+            del project["weeks"]
+        return view
+
+    def follow(self) -> None:
+        """Embed what waits in the background, after whoever asks meanwhile."""
+        self.society.tell(Committed(seq=self.counts().seq))
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _told_newest(self, message: Brief) -> Briefed:
+        from mnemic.runtime.clock import SystemClock
+
+        clock = SystemClock()
+        until_s = clock.monotonic_s() + _DRAIN_S
+        try:
+            self.drain(lambda: clock.monotonic_s() < until_s, transcripts=False)
+        except (StoreError, RuntimeFault) as error:  # it comes again; an assistant waits for what is known so far
+            _log.warning("what hooks kept was not taken in: %s", error.code, extra={"code": error.code})
+        return self._told(message)
+
+    def _told(self, message: Brief) -> Briefed:
+        answer = self._ask(message)
+        assert isinstance(answer, Briefed)
+        return answer
+
+    def _capture_one(
+        self, path: str, format: str, scope: str | None, report: Captured, show: Callable[[int], None]
+    ) -> None:
+        named, path = (
+            path,
+            path if path == "-" else os.path.abspath(path),
+        )  # whoever reads it may work in another folder
+        skip, done = 0, False
+        while not done:
+            taken = self._ask(Take(path=path, format=format, scope=scope, skip=skip))
+            assert isinstance(taken, Taken)
+            skip, done = taken.taken, taken.done
+            report.new += taken.new
+            report.known += taken.known
+            report.differing += taken.differing
+            report.elsewhere += taken.elsewhere
+            report.retired += taken.retired
+            report.erased += taken.erased
+            report.left_out += taken.left_out
+            report.malformed += len(taken.malformed)
+            room = _MALFORMED_NAMED - len(report.malformed_lines)
+            report.malformed_lines += [(named, line, why) for line, why in taken.malformed[:room]]
+            report.scopes += taken.scopes
+            show(taken.position_bytes)
+        report.files += 1
+
+    def _count_meaning(self, report: Captured, embed: bool, progress: Progress | None) -> None:
+        counts = self.counts()
+        report.embedded, report.pending, report.partly = counts.embedded, counts.pending, counts.partly
+        if not embed or not counts.pending:
+            return
+        if not report.new and self._process() is not None:
+            return  # what waits is somebody else's, and the process embeds it
+        try:
+            answer = self.embed(progress)
+        except (ModelError, RuntimeFault) as error:
+            report.meaning_error = f"{error} {error.remedy_text}"
+        else:
+            report.embedded, report.pending, report.partly = answer.done, answer.pending, answer.partly
+
+    def _bind_new(self, report: Captured, wanted: bool, progress: Progress | None) -> None:
+        self._count_shape(report)
+        if not wanted or (not report.new and self._process() is not None):
+            return  # where nothing waits, the settings may have changed, which only the Binder knows
+        try:
+            self.bind(progress)
+        except (BadInput, RuntimeFault) as error:
+            report.shape_error = f"{error} {error.remedy_text}"
+        self._count_shape(report)
+
+    def _count_shape(self, report: Captured) -> None:
+        counts = self.counts()
+        report.bound, report.unbound, report.unread = counts.bound, counts.unbound, counts.unread

@@ -1,0 +1,81 @@
+"""Shaping: memories asked for by their structure, and what can be asked for.
+
+Verbs of `mnemic.runtime.api.mind.Mind`; `mnemic.runtime.api.pause` below has what every answer says first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from mnemic.actors.protocol.scopes import clean_scope
+from mnemic.actors.protocol.shape_messages import ListRoles, RolesListed, Shape, Shaped
+from mnemic.actors.shape.arguments import names, texts
+from mnemic.runtime.api.log import check_span
+from mnemic.runtime.api.pause import Pausing
+
+__all__ = ["Shaping"]
+
+
+class Shaping(Pausing):
+    """The verbs."""
+
+    _behind: Sequence[str]
+
+    def shape(
+        self,
+        pattern: Mapping[str, str | float] | None = None,
+        k: int | None = None,
+        *,
+        scope: str = "*",
+        session: str | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        analogy: Sequence[str] = (),
+        observe: bool = True,
+        private: bool = False,
+        assistant: str = "",
+        asking: str = "",
+        progress: Callable[[int, int | None], None] | None = None,
+    ) -> Shaped:
+        """Find memories by their structure, and what fills the roles that are asked for with ``?``.
+
+        See `mnemic.actors.protocol.shape_messages.Shape` for what each argument means; `roles` says what can be asked
+        for.
+
+        Args:
+            pattern: role to filler, or to ``?``; none where an analogy is asked. Numbers are taken as their text, and
+                true and false as yes and no.
+            analogy: three names.
+            progress: told how far the work is, where it takes long: at first, all hypervectors are loaded.
+
+        Raises:
+            UnknownRole, UnknownScope, InvalidValue: what was asked for cannot be.
+        """
+        check_span(since, until)
+        answer = self._ask(
+            Shape(
+                pattern=texts({} if pattern is None else pattern),
+                analogy=names(analogy),
+                k=k,
+                scope=scope if scope == "*" else clean_scope(scope),
+                session=session,
+                since=since,
+                until=until,
+                observe=observe,
+                private=private,
+                assistant=assistant,
+                asking=asking,
+            ),
+            progress,
+        )
+        assert isinstance(answer, Shaped)
+        more = (*self._behind, *self._notices())
+        return msgspec.structs.replace(answer, degraded=(*answer.degraded, *more)) if more else answer
+
+    def roles(self) -> RolesListed:
+        """Say what memories can be asked for by: each role, how its fillers match, and the most frequent of them."""
+        answer = self._ask(ListRoles())
+        assert isinstance(answer, RolesListed)
+        return answer

@@ -1,0 +1,156 @@
+"""What hosts start, put where no checkout and no virtual environment can take it away: ``HOME/bin``.
+
+``mnemic-hook`` is the hook's executable, copied; where none was built, a few lines of shell that start the one in
+Python. ``mnemic`` starts this very Mnemic, for MCP; ``hook.json`` says what the executable starts by itself. Above
+stands the command that wires hosts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import site
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from mnemic.actors.protocol.contract import Clock
+from mnemic.actors.protocol.errors import MindExists, MindLocked
+from mnemic.runtime.capture import python_hook
+from mnemic.runtime.minds.homes import folder_of, make_mind, open_mind
+from mnemic.runtime.store.schema import cannot_write
+
+__all__ = ["HookFile", "hook_files", "install_hook_files", "placed_hook_files", "remove_hook_files"]
+
+_PYTHON_HOOK = "python_hook.py"
+_SAYS = "hook.json"
+_NAMES = ("mnemic-hook", "mnemic", _PYTHON_HOOK, _SAYS)
+_DRAFT = ".{}.new"
+
+
+class HookFile(msgspec.Struct, frozen=True):
+    """A file of ``HOME/bin`` as it is to be."""
+
+    path: Path
+    """Where it is."""
+    content: bytes
+    """What it holds."""
+    mode: int
+    """Who may do what with it."""
+
+    @property
+    def there(self) -> bool:
+        """Whether it is there, just so."""
+        try:
+            return self.path.read_bytes() == self.content and self.path.stat().st_mode & 0o777 == self.mode
+        except OSError:
+            return False
+
+
+def built_hook() -> Path | None:
+    """The executable that was installed beside the `mnemic` that runs; ``None`` where Rust did not build one."""
+    path = Path(sys.executable).parent / "mnemic-hook"
+    return path if os.access(path, os.X_OK) else None
+
+
+def hook_files(home: Path) -> list[HookFile]:
+    """All that belongs into a home's ``bin``."""
+    folder = home.absolute() / "bin"
+    built = built_hook()
+    started = {
+        "serve": [*_python(), "-m", "mnemic", "serve", "--on-demand", "--home", str(home.absolute())],
+        "answer": [*_python(), "-m", "mnemic.session_start"],
+    }
+    files = [
+        HookFile(folder / "mnemic", _launcher("-m", "mnemic"), 0o700),
+        HookFile(folder / _SAYS, json.dumps(started, indent=1).encode() + b"\n", 0o600),
+    ]
+    if built is not None:
+        return [*files, HookFile(folder / "mnemic-hook", built.read_bytes(), 0o700)]
+    source = Path(python_hook.__file__).read_bytes()
+    script = folder / _PYTHON_HOOK
+    return [
+        *files,
+        HookFile(script, source, 0o600),
+        HookFile(folder / "mnemic-hook", _launcher("-I", "-S", str(script)), 0o700),
+    ]
+
+
+def install_hook_files(home: Path, mind: str, clock: Clock) -> list[Path]:
+    """Put them there, each whole or not at all, and make the mind where there is none; returns what was written.
+
+    Raises:
+        StoreReadOnly, DiskFull: the home cannot be written.
+        InvalidValue: the mind's name could not be one folder's.
+        StoreError: the mind is there and cannot be opened.
+    """
+    if not folder_of(home, mind).path.is_dir():
+        with suppress(MindExists):  # somebody made it at this very moment
+            make_mind(home, mind, clock)
+    with suppress(MindLocked):  # what its hooks need was made with it
+        open_mind(home, mind)  # one that an older version made gets what hooks write to
+    written = []
+    for file in hook_files(home):
+        if file.there:
+            continue
+        try:
+            file.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            draft = file.path.with_name(_DRAFT.format(file.path.name))
+            draft.unlink(missing_ok=True)
+            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, file.mode)
+            with os.fdopen(descriptor, "wb") as out:
+                out.write(file.content)
+                out.flush()
+                os.fchmod(out.fileno(), file.mode)
+                os.fsync(out.fileno())
+            os.replace(draft, file.path)  # a hook that runs at this moment keeps the one it was started from
+        except OSError as error:
+            raise cannot_write(file.path, error) from error
+        written.append(file.path)
+    return written
+
+
+def placed_hook_files(home: Path) -> list[Path]:
+    """What of it is in a home's ``bin``: an older version's too, and a draft's of a try that was killed.
+
+    A folder without the file that every install puts there is somebody else's, whatever the names in it; it comes last.
+    """
+    if not (home / "bin" / _SAYS).is_file():
+        return []
+    paths = [home / "bin" / name for known in _NAMES for name in (_DRAFT.format(known), known)]
+    return [path for path in paths if path.is_file() and not path.is_symlink()]  # a link is never made here
+
+
+def remove_hook_files(home: Path) -> list[Path]:
+    """Take them away; hooks that are still wired are silent from then on. Returns what was removed.
+
+    Raises:
+        StoreReadOnly: they cannot be removed.
+    """
+    folder, removed = home / "bin", placed_hook_files(home)
+    try:
+        for path in removed:
+            path.unlink()
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+    return removed
+
+
+def _python() -> list[str]:
+    """This Python, as a command; without the modules of the folder that it is started in, or of the environment."""
+    python = os.path.abspath(sys.executable)
+    if site.ENABLE_USER_SITE:  # no virtual environment: Mnemic may lie in the user's own packages, which -I leaves out
+        return [python, "-E", "-P"]
+    return [python, "-I"]
+
+
+def _launcher(*arguments: str) -> bytes:
+    """A script that starts this Python, wherever it is: no path is too long for it, or has a letter it cannot take."""
+    words = [shlex.quote(word) for word in (*_python(), *arguments)]
+    gone = f"test -x {words[0]} || {{ cat >/dev/null; exit 0; }}\n"
+    return f'#!/bin/sh\n{gone}exec {" ".join(words)} "$@"\n'.encode()

@@ -1,0 +1,203 @@
+"""Pauses: when a mind captures nothing by itself, now and in the past, in one small file beside its store.
+
+``minds/NAME/pauses`` has a line for each, the newest last: the time from which it holds and the first at which it does
+not, in microseconds since 1970 UTC, ``-`` where nobody has said. Hooks read its last line before they write
+(docs/spool.md), so no key is needed to pause, and none to be paused. It is written whole, by a rename.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mnemic.actors.protocol.errors import MindMissing, PausesUnreadable, StoreReadOnly
+from mnemic.actors.protocol.ports import Span
+from mnemic.actors.protocol.times import to_iso
+from mnemic.runtime.files.atomic_replace import NO_LOCKS, cannot_write
+from mnemic.runtime.keys.keys import run_name, write_private
+from mnemic.runtime.minds.homes import MindFolder, folder_of, naming
+
+__all__ = ["UNKEPT", "Pause", "notices", "pause", "pause_now", "pauses_of", "resume"]
+
+UNKEPT = "Nothing of this session is captured: MNEMIC_OFF is set where it was started."
+"""What is said where the shell of a session has switched the capture off."""
+
+
+class Pause(msgspec.Struct, frozen=True, kw_only=True):
+    """A pause that holds."""
+
+    since: int
+    """World time from which it holds, microseconds."""
+    until: int | None
+    """World time at which it ends by itself; ``None`` where somebody has to resume."""
+    unread: str = ""
+    """Why the file could not be read or understood, where that is all that is known: hooks keep nothing then."""
+    named: str
+    """What has the command that ends it mean this mind; see `mnemic.runtime.minds.homes.naming`."""
+
+    def view(self) -> dict[str, Any]:
+        """As JSON."""
+        return {"since": to_iso(self.since), "until": to_iso(self.until), "told": self.sentence()}
+
+    def sentence(self) -> str:
+        """That it holds, for whoever might believe that the memory is listening."""
+        ending = f"nothing is captured. `mnemic resume{self.named}` ends that."
+        if self.unread:
+            return f"The memory is paused, because {self.unread}: {ending[:-1]}, or says what is in the way."
+        ends = "until somebody resumes" if self.until is None else f"until {_second(self.until)}"
+        return f"The memory is paused, since {_second(self.since)} and {ends}: {ending}"
+
+
+def pause_now(mind: Path, now: int) -> Pause | None:
+    """The pause that holds in a mind's folder; ``None`` where none does. What cannot be read pauses, as for a hook.
+
+    Args:
+        now: world time, microseconds.
+    """
+    folder = MindFolder(mind)
+    try:
+        spans, bad = _read(folder.pauses)
+    except OSError as error:
+        unread = f"{folder.pauses} cannot be read ({error.strerror})"
+        return Pause(since=now, until=None, unread=unread, named=naming(folder))
+    if not spans or not _holds(spans[-1], now):
+        return None
+    since, until = spans[-1]
+    unread = f"{folder.pauses} is damaged" if bad else ""
+    return Pause(since=since, until=until, unread=unread, named=naming(folder))
+
+
+def pauses_of(mind: Path) -> list[Span]:
+    """All pauses of a mind, the oldest first.
+
+    Raises:
+        PausesUnreadable: they cannot be read. Who then took all for paused would let go of what hooks have kept.
+    """
+    path = MindFolder(mind).pauses
+    try:
+        return _read(path)[0]
+    except OSError as error:
+        raise PausesUnreadable(path=str(path), why=error.strerror or type(error).__name__) from error
+
+
+def pause(home: Path, mind: str, now: int, for_us: int | None) -> Pause:
+    """Pause a mind from now on; one that is paused stays so from when it was, and ends as this says.
+
+    Args:
+        for_us: for how long, microseconds; ``None`` until somebody resumes.
+
+    Raises:
+        MindMissing: there is no such mind.
+        PausesUnreadable: the pauses before cannot be read; to write them anew would forget them.
+        StoreReadOnly, DiskFull: it cannot be written; nothing was changed.
+    """
+    until = None if for_us is None else now + for_us
+    with _changing(home, mind) as folder:
+        spans = pauses_of(folder.path)
+        since = now
+        if spans and _holds(spans[-1], now):
+            since = min(spans.pop()[0], now)
+        _write(folder, [*spans, (since, until)])
+    return Pause(since=since, until=until, named=naming(folder))
+
+
+def resume(home: Path, mind: str, now: int) -> Pause | None:
+    """End the pause that holds; returns what it was, ``None`` where none held.
+
+    Raises: as `pause`.
+    """
+    with _changing(home, mind) as folder:
+        held = pause_now(folder.path, now)
+        if held is None:
+            return None
+        spans = pauses_of(folder.path)
+        since = min(spans.pop()[0] if spans and _holds(spans[-1], now) else held.since, now)
+        _write(folder, [*spans, (since, now)])
+    return held
+
+
+def notices(mind: Path, now: int, *, unkept: bool = False) -> tuple[str, ...]:
+    """What the start of a session has to say, so that nobody believes it is remembered.
+
+    Args:
+        unkept: whether the session's own shell has switched the capture off.
+    """
+    held = pause_now(mind, now)
+    return (*(() if held is None else (held.sentence(),)), *((UNKEPT,) if unkept else ()))
+
+
+# --- the file --------------------------------------------------------------------------------------------------------
+
+
+def _second(at: int) -> str | None:
+    return to_iso(at // 1_000_000 * 1_000_000)
+
+
+def _holds(span: Span, now: int) -> bool:
+    """Whether the newest pause holds; as a hook sees it, whatever happened to the clock since it was written."""
+    return span[1] is None or now < span[1]
+
+
+def _read(path: Path) -> tuple[list[Span], bool]:
+    """The pauses, and whether the newest line is none: it then stands for one since the file was written.
+
+    Raises:
+        OSError: there is a file, and it cannot be read.
+    """
+    try:
+        with open(path, "rb") as file:
+            lines = [line for line in file.read().split(b"\n") if line.strip()]
+            written_at = os.fstat(file.fileno()).st_mtime_ns // 1000
+    except FileNotFoundError:
+        return [], False
+    spans = [_span(line) for line in lines]
+    bad = bool(spans) and spans[-1] is None
+    sound = [span for span in spans if span is not None]
+    return ([*sound, (written_at, None)] if bad else sound), bad
+
+
+def _span(line: bytes) -> Span | None:
+    words = line.split()
+    if len(words) != 2 or not words[0].isdigit() or not (words[1] == b"-" or words[1].isdigit()):
+        return None
+    return int(words[0]), None if words[1] == b"-" else int(words[1])
+
+
+def _write(folder: MindFolder, spans: list[Span]) -> None:
+    path = folder.pauses
+    draft = path.with_name(f".{path.name}-{run_name()}")
+    lines = (f"{since} {'-' if until is None else until}\n" for since, until in spans)
+    try:
+        write_private(draft, "".join(lines).encode())
+        os.replace(draft, path)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def _changing(home: Path, mind: str) -> Iterator[MindFolder]:
+    """Held while the file is read and written anew: two who do so at once would lose one's pause."""
+    folder = folder_of(home, mind)
+    try:
+        descriptor = os.open(folder.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise MindMissing(mind=mind, home=str(home)) from None
+    except OSError as error:
+        raise StoreReadOnly(path=str(folder.path), why=error.strerror or type(error).__name__) from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError as error:
+            if error.errno not in NO_LOCKS:
+                raise StoreReadOnly(path=str(folder.path), why=error.strerror or type(error).__name__) from error
+        yield folder
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,179 @@
+"""The client of a home's process: asks it as one asks a supervisor.
+
+A request carries its own trace, from which the keys of what it writes follow. So one whose answer was lost, because
+the process was replaced or killed, is sent again to the next one, and what it wrote is not written twice. Nothing
+heavy is imported here: a command that finds the process running is quick.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from mnemic.actors.protocol.errors import ActorStopped, EngineLost, NewerProcess, NotServed, OlderProcess
+from mnemic.runtime.client.launcher import drain, last_words, log_of, reach, wait_dead, wait_gone
+from mnemic.runtime.client.unix_http import LONGEST_S, LOST, Leaving, Unreadable, call, understood
+from mnemic.runtime.client.wire import decode, encode, path_of
+from mnemic.runtime.engine.reports import SocietyReport
+from mnemic.runtime.keys.keys import run_name
+from mnemic.runtime.minds.run_dir import PROTOCOL, Meeting
+
+if TYPE_CHECKING:
+    from mnemic.actors.protocol.contract import Clock
+
+__all__ = ["RemoteSociety"]
+
+_log = logging.getLogger("mnemic.client")
+
+_NOTICES_S = 2.0  # that its engine is gone
+_PATIENCE_S = 30.0  # beyond the time that the process itself has for an answer
+_REPLACED = 5  # so often one request goes to another process before it is given up
+
+T = TypeVar("T")
+
+
+class RemoteSociety:
+    """The actors of one mind, in the home's process."""
+
+    def __init__(self, home: Path, mind: str, create: bool, clock: Clock) -> None:
+        """Make a client; nothing is asked yet.
+
+        Args:
+            create: whether the mind is made where there is none.
+        """
+        self._home = home
+        self._headers = {
+            "Mnemic-Protocol": str(PROTOCOL),
+            "Mnemic-Mind": mind,
+            "Mnemic-Create": str(int(create)),
+            "Content-Type": "application/json",
+        }
+        self._clock = clock
+        self._trace = f"c{run_name()}"
+        self._number = 0
+        self._numbering = threading.Lock()
+
+    def ask(
+        self,
+        message: Any,
+        timeout_s: float | None = None,
+        progress: Callable[[int, int | None], None] | None = None,
+        trace: str | None = None,
+        *,
+        idle: bool = False,
+    ) -> Any:
+        """Send a message and wait for its answer; see `mnemic.runtime.engine.supervisor.Supervisor.ask`.
+
+        Args:
+            timeout_s: the process's own setting where absent.
+
+        Raises: what the process answers with; `NotServed` where none can be had.
+        """
+        headers = {"Mnemic-Trace": trace or self._name()}
+        if timeout_s is not None:
+            headers["Mnemic-Timeout"] = repr(timeout_s)
+        if idle:
+            headers["Mnemic-Idle"] = "1"
+        if progress is not None:
+            headers["Accept"] = "application/x-ndjson"
+        return self._request(decode, "POST", f"/api/{path_of(message)}", encode(message), headers, progress)
+
+    def tell(self, message: Any, trace: str | None = None) -> None:
+        """Send a message that nobody answers."""
+        headers = {"Mnemic-Trace": trace or self._name()}
+        self._request(_nothing, "POST", f"/api/tell/{path_of(message)}", encode(message), headers)
+
+    def report(self) -> SocietyReport:
+        """How the actors are."""
+        return self._request(lambda answer: msgspec.convert(answer, SocietyReport), "GET", "/api/report")
+
+    def replay(self) -> int:
+        """Send dead letters again; returns how many."""
+        return self._request(lambda answer: int(answer["replayed"]), "POST", "/api/replay")
+
+    def release(self) -> list[str]:
+        """Make quarantined actors anew; returns which."""
+        return self._request(lambda answer: [str(one) for one in answer["released"]], "POST", "/api/release")
+
+    def process(self) -> dict[str, Any]:
+        """What the process says of itself."""
+        return self._request(lambda answer: {**answer}, "GET", "/healthz")
+
+    def unlock(self, secrets: bytes) -> dict[str, Any]:
+        """Give the process a mind's secrets, as JSON; returns what it says of itself."""
+        headers = {"Mnemic-Trace": self._name()}
+        return self._request(lambda answer: {**answer}, "POST", "/api/unlock", secrets, headers)
+
+    def lock(self) -> bool:
+        """Have the process forget a mind's secrets; says whether it held them."""
+        headers = {"Mnemic-Trace": self._name()}
+        return self._request(lambda answer: bool(answer["unlocked"]), "POST", "/api/lock", b"", headers)
+
+    def stop(self) -> None:
+        """Nothing: the process goes on for whoever else needs it."""
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _name(self) -> str:
+        with self._numbering:
+            self._number += 1
+            return f"{self._trace}-{self._number}"
+
+    def _request(
+        self,
+        read: Callable[[Any], T],
+        method: str,
+        path: str,
+        body: bytes = b"",
+        headers: Mapping[str, str] = MappingProxyType({}),
+        progress: Callable[[int, int | None], None] | None = None,
+    ) -> T:
+        """Ask a process, or the next one.
+
+        Args:
+            read: what the JSON of the answer stands for.
+        """
+        why = ""
+        given = headers.get("Mnemic-Timeout")
+        limit_s = LONGEST_S if given is None else float(given) + _PATIENCE_S
+        for _ in range(_REPLACED):
+            card = reach(self._home, self._clock)
+            try:
+                answer = call(card.http, method, path, body, {**self._headers, **headers}, progress, limit_s)
+                return understood(read, answer)
+            except Leaving as error:
+                why = str(error)
+                wait_gone(self._home, card, self._clock)
+            except (ActorStopped, EngineLost) as error:  # does the process leave, or get itself another engine?
+                why = str(error).rstrip(".")
+                if not wait_gone(self._home, card, self._clock, _NOTICES_S):
+                    raise
+            except LOST as error:  # it was killed, or has just left: another one takes the same request
+                why = type(error).__name__
+                wait_dead(card, self._clock)
+            except TimeoutError:
+                why = f"it said nothing for {limit_s:g} s"
+                raise NotServed(home=str(self._home), why=why, log=log_of(self._home)) from None
+            except OlderProcess as error:
+                drain(card, "an older process")
+                wait_gone(self._home, card, self._clock)
+                why = str(error)
+            except Unreadable:
+                why = "what it answers cannot be read"
+                raise NotServed(home=str(self._home), why=why, log=log_of(self._home)) from None
+            except NewerProcess:
+                raise NewerProcess(home=str(self._home), theirs=card.protocol, ours=PROTOCOL, pid=card.pid) from None
+            _log.warning("the process of the home did not answer %s (%s): asking again", path, why)
+        said = last_words(Meeting(self._home))
+        why = f"{_REPLACED} of them went before they answered ({why}{f'; the last said: {said}' if said else ''})"
+        raise NotServed(home=str(self._home), why=why, log=log_of(self._home))
+
+
+def _nothing(_: Any) -> None:
+    return None

@@ -1,0 +1,231 @@
+"""Actors by name: the built-in ones, and somebody's own from a module or an entry point, checked before any starts.
+
+A slot is a place in the society that can be filled with another class. Below stands the contract in `mnemic.actors`;
+`mnemic.runtime.engine.settings` reads who fills which slot, and `mnemic.runtime.engine.actor_system` starts them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+import msgspec
+
+from mnemic.actors.capture.capture import CaptureActor
+from mnemic.actors.embedder import EmbedderActor
+from mnemic.actors.protocol.ambient_messages import Brief, DrainSpool, QueueTranscripts, ReadAgain, Waiting
+from mnemic.actors.protocol.contract import CONTRACT, Actor, Setting
+from mnemic.actors.protocol.errors import ActorRefused
+from mnemic.actors.protocol.messages import (
+    Apply,
+    CaptureText,
+    Committed,
+    Count,
+    EmbedPending,
+    EmbedQuery,
+    FindScope,
+    Forget,
+    GetMemories,
+    NameEncoder,
+    Preempt,
+    Rebuild,
+    Recall,
+    Recover,
+    Sleep,
+    Take,
+)
+from mnemic.actors.protocol.shape_messages import BindPending, MeaningKept
+from mnemic.actors.recall.retriever import RetrieverActor
+from mnemic.actors.shape.binder import BinderActor
+from mnemic.actors.sleep.consolidator import ConsolidatorActor
+from mnemic.actors.store import StoreActor
+
+__all__ = ["BUILT_IN", "GROUP", "LOOKS", "SLOTS", "find_class", "flaw", "load_actor", "load_actors", "path_of"]
+
+GROUP = "mnemic.actors"
+"""The entry-point group by which a package offers actors."""
+SLOTS: dict[str, tuple[type, ...]] = {
+    "store": (Apply, Rebuild),
+    "embedder": (EmbedQuery, NameEncoder, EmbedPending),
+    "binder": (BindPending,),
+    "retriever": (Recall, GetMemories, FindScope, Count, Brief),
+    "capture": (Take, CaptureText, Forget, Recover, DrainSpool, QueueTranscripts, Waiting, ReadAgain),
+    "consolidator": (Sleep, Preempt),
+}
+"""The slots, in the order in which they start, and what each is asked for."""
+BUILT_IN: dict[str, type[Actor]] = {
+    "store": StoreActor,
+    "embedder": EmbedderActor,
+    "binder": BinderActor,
+    "retriever": RetrieverActor,
+    "capture": CaptureActor,
+    "consolidator": ConsolidatorActor,
+}
+"""Who fills a slot where nobody else is named."""
+_SHARED = (Committed, MeaningKept)  # events: told to all who take them
+
+
+def path_of(kind: type) -> str:
+    """How a class is named: ``module:Class``."""
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def load_actors(names: Mapping[str, str], known: Iterable[Setting]) -> dict[str, type[Actor]]:
+    """The class for every slot, in the order in which they start.
+
+    Args:
+        names: who is to fill a slot, by ``module:Class`` or an entry point; the built-in one where it is empty.
+        known: the settings there are without them.
+
+    Raises:
+        ActorRefused: a class does not keep the contract, or does not go with the others.
+    """
+    kinds = {slot: load_actor(names[slot], slot) if names.get(slot) else BUILT_IN[slot] for slot in SLOTS}
+    takers: dict[type, str] = {}
+    settings = {setting.name: setting for setting in known}
+    sections = {name.partition(".")[0] for name in settings}
+    for slot in sorted(SLOTS, key=lambda slot: bool(names.get(slot))):  # strangers last: what clashes is theirs
+        kind, name = kinds[slot], names.get(slot) or slot
+        for message in kind.takes:
+            if message in _SHARED:
+                continue
+            if message in takers:
+                why = f"it takes {message.__name__}, and the {takers[message]} is asked for that"
+                raise ActorRefused(name=name, slot=slot, why=why)
+            takers[message] = slot
+        if not names.get(slot):
+            continue
+        for setting in kind.settings:
+            if settings.get(setting.name, setting) != setting:  # a built-in's own, inherited, is no clash
+                raise ActorRefused(name=name, slot=slot, why=f"there is a setting {setting.name!r} already")
+            if setting.name not in settings and setting.name.partition(".")[0] in sections:
+                why = f"its setting {setting.name!r} is in a section that is not its own"
+                raise ActorRefused(name=name, slot=slot, why=why)
+            settings[setting.name] = setting
+    return kinds
+
+
+def load_actor(name: str, slot: str) -> type[Actor]:
+    """Somebody's own class, checked by itself.
+
+    Args:
+        name: ``module:Class``, or the name of an entry point of the group `GROUP`.
+
+    Raises:
+        ActorRefused: it is not there, or does not keep the contract.
+    """
+    kind = find_class(name, slot)
+    why = flaw(kind, slot)
+    if why:
+        raise ActorRefused(name=name, slot=slot, why=why)
+    found: type[Actor] = kind
+    return found
+
+
+def find_class(name: str, slot: str) -> Any:
+    """The class of a name, whatever it is like.
+
+    Raises:
+        ActorRefused: there is none.
+    """
+    try:
+        return _resolve(name)
+    except _NotFound as error:
+        raise ActorRefused(name=name, slot=slot, why=str(error)) from error
+
+
+class _NotFound(Exception):
+    pass
+
+
+def _resolve(name: str) -> Any:
+    if ":" not in name:
+        point = _entry_point(name)
+        name = f"{point.module}:{point.attr}"
+    module, _, below = name.partition(":")
+    try:
+        found: Any = import_module(module)
+    except (Exception, SystemExit) as error:  # whatever the stranger's module does when it is imported
+        raise _NotFound(f"{module or 'its module'} cannot be imported ({_on_one_line(error)})") from error
+    for part in below.split("."):
+        found = getattr(found, part, None)
+    if not isinstance(found, type):
+        raise _NotFound(f"there is no class {below!r} in {module}")
+    return found
+
+
+def _entry_point(name: str) -> EntryPoint:
+    points = {(point.module, point.attr): point for point in entry_points(group=GROUP, name=name)}
+    if not points:
+        offered = ", ".join(sorted({point.name for point in entry_points(group=GROUP)})) or "none"
+        raise _NotFound(f"no installed package offers an actor of that name (offered: {offered})")
+    if len(points) > 1:
+        raise _NotFound("several installed packages offer an actor of that name; name one by module:Class")
+    return next(iter(points.values()))
+
+
+def flaw(kind: Any, slot: str) -> str | None:
+    """What keeps a class from filling a slot, one clause, or ``None``. Nothing of it is called."""
+    for look in LOOKS.values():
+        why = look(kind, slot)
+        if why:
+            return why
+    return None
+
+
+def _contract(kind: Any, slot: str) -> str | None:
+    if not hasattr(kind, "contract"):
+        return f"it does not say which contract it keeps (contract = {CONTRACT})"
+    return (
+        None if kind.contract == CONTRACT else f"it keeps contract {kind.contract!r}, and this is contract {CONTRACT}"
+    )
+
+
+def _takes(kind: Any, slot: str) -> str | None:
+    takes = getattr(kind, "takes", ())
+    if not isinstance(takes, tuple) or not takes:
+        return "it takes no messages (takes is a tuple of message types)"
+    for one in takes:
+        if not isinstance(one, type) or not issubclass(one, msgspec.Struct) or not one.__struct_config__.frozen:
+            return f"it takes {getattr(one, '__name__', one)!r}, which is no message type (a frozen msgspec.Struct)"
+    missing = [message.__name__ for message in SLOTS[slot] if message not in takes]
+    return f"it does not take {', '.join(missing)}" if missing else None
+
+
+def _settings(kind: Any, slot: str) -> str | None:
+    settings = getattr(kind, "settings", None)
+    if not isinstance(settings, tuple) or not all(isinstance(one, Setting) for one in settings):
+        return "its settings are no tuple of Setting"
+    for one in settings:
+        section, dot, key = one.name.partition(".")
+        if not (dot and section.isidentifier() and key.isidentifier()):
+            return f"its setting {one.name!r} has no name such as section.key"
+        if section == "actors":
+            return f"its setting {one.name!r} is in the section that names actors"
+        texts = isinstance(one.default, tuple) and all(isinstance(text, str) for text in one.default)
+        if type(one.default) not in (bool, int, float, str) and not texts:
+            return f"its setting {one.name!r} has a default that is no number, text, truth value or tuple of texts"
+    if len({one.name for one in settings}) < len(settings):
+        return "two of its settings have one name"
+    return None
+
+
+def _methods(kind: Any, slot: str) -> str | None:
+    if not callable(getattr(kind, "handle", None)):
+        return "it has no handle(message, context)"
+    return None if callable(getattr(kind, "make", None)) else "it has no classmethod make(ports)"
+
+
+LOOKS: dict[str, Callable[[Any, str], str | None]] = {
+    "contract": _contract,
+    "messages": _takes,
+    "settings": _settings,
+    "methods": _methods,
+}
+"""What is looked at in a class, in this order."""
+
+
+def _on_one_line(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split()).rstrip(".: ")

@@ -1,0 +1,215 @@
+"""An actor's instance on Ray, as its place knows it: a proxy that holds the conversation with the actor's process.
+
+Whatever happens there, a place is never left waiting: Ray says when a process is gone, and every wait here ends now and
+then to see whether the instance was given up.
+"""
+
+from __future__ import annotations
+
+import logging
+import pickle
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from mnemic.actors.protocol.contract import Context
+from mnemic.actors.protocol.errors import ActorStopped, MnemicError
+from mnemic.runtime.engine.engine import InstanceDied, Placement, RemoteFailure
+from mnemic.runtime.engine.ray.protocol import (
+    FROM_WORKER,
+    TO_WORKER,
+    Call,
+    Close,
+    Failure,
+    Logged,
+    Make,
+    Progress,
+    Resume,
+    Step,
+    Told,
+)
+from mnemic.runtime.engine.ray.sealing import Seal, SealRecipe
+
+if TYPE_CHECKING:  # importing it imports Ray, which only `mnemic.runtime.engine.ray.local` may set off
+    from mnemic.runtime.engine.ray.cluster import Cluster
+
+__all__ = ["RayInstance"]
+
+_LOOK_S = 0.25
+"""A long call is looked after so often: whether it was given up here, and whether the actor is to be told to finish."""
+_FORESEEN_TIMEOUT_S = 10.0
+"""What is fetched beforehand may not take all the time that an actor has to do without it."""
+_GPU_TIMEOUT_S = 10.0
+"""So long an actor waits for its GPU, which others may hold or a lost node may have had, before it does without."""
+
+
+_log = logging.getLogger("mnemic.engine")
+
+
+class RayInstance:
+    """A process with an actor in it."""
+
+    def __init__(self, name: str, cluster: Cluster, recipe: SealRecipe, seal: Seal, stop_timeout_s: float) -> None:
+        self._name = name
+        self._cluster = cluster
+        self._recipe = recipe
+        self._seal = seal
+        self._stop_timeout_s = stop_timeout_s
+        self._process: Any = None
+        self._gone = False
+        self._given_up = False
+        self._told_to_finish = False
+        self._foresees: Callable[[Any], tuple[Any, ...]] | None = None
+
+    def make(self, namespace: str, factory: bytes, placement: Placement, timeout_s: float) -> None:
+        """Start the process and make the actor in it.
+
+        Raises:
+            InstanceDied: it was not there in time, or died.
+            MnemicError: the factory, or opening the seal there, raised it.
+            RemoteFailure: the factory raised anything else.
+        """
+        gpus = placement.gpus if placement.gpus <= self._cluster.gpus(pinned=placement.pinned) else 0.0
+        if gpus:
+            try:
+                return self._start(namespace, factory, placement, gpus, min(_GPU_TIMEOUT_S, timeout_s))
+            except InstanceDied as error:
+                _log.warning("%s does without a GPU: %s", self._name, error)
+        return self._start(namespace, factory, placement, 0.0, timeout_s)
+
+    def _start(self, namespace: str, factory: bytes, placement: Placement, gpus: float, timeout_s: float) -> None:
+        self._process = self._cluster.spawn(
+            self._name, namespace, self._recipe, pinned=placement.pinned, gpus=gpus, timeout_s=timeout_s
+        )
+        level = logging.getLogger().getEffectiveLevel()
+        step = self._cross(Make(factory, level, placement.background), timeout_s)
+        if step is None:
+            self._cluster.kill(self._process)
+            raise InstanceDied(f"it was not made within {timeout_s:g} s")
+        self._post(step, None)
+        self._foresees = self._result(step)
+
+    def handle(self, message: Any, context: Context) -> Any:
+        """Have the actor handle a message.
+
+        Raises:
+            InstanceDied: its process is gone.
+            ActorStopped: the instance was given up meanwhile.
+            MnemicError: the actor answered with it.
+            RemoteFailure: the actor raised anything else.
+        """
+        try:
+            step = self._converse(
+                Call(
+                    message,
+                    context.trace,
+                    context.now,
+                    context.seed,
+                    context.cancelled(),
+                    self._foreseen(message, context),
+                ),
+                context,
+            )
+            while step.kind in ("ask", "post"):
+                outcome = _ask(context, *step.value) if step.kind == "ask" else Resume(None, None, context.cancelled())
+                step = self._converse(outcome, context)
+        except BaseException:  # the conversation broke off, and the actor may wait for a word that does not come
+            self._end()
+            if self._given_up:
+                raise ActorStopped(actor=self._name, message=type(message).__name__) from None
+            raise
+        return self._result(step)
+
+    def close(self) -> None:
+        """Close the actor and end its process; nothing, where that is gone.
+
+        Raises:
+            Exception: closing it failed, or took too long; it is gone all the same.
+        """
+        if self._gone:
+            return
+        try:
+            step = self._cross(Close(), self._stop_timeout_s)
+            if step is None:
+                raise InstanceDied(f"it was not closed within {self._stop_timeout_s:g} s")
+            self._post(step, None)
+            self._result(step)
+        finally:
+            self._end()
+
+    def give_up(self) -> None:
+        """End the process at once, whatever it is at; whoever is in `handle` comes out of it with `ActorStopped`."""
+        self._given_up = True
+        self._end()
+
+    def _end(self) -> None:
+        self._gone = True
+        if self._process is not None:
+            self._cluster.kill(self._process)
+
+    # --- the conversation --------------------------------------------------------------------------------------------
+
+    def _converse(self, word: Call | Resume, context: Context) -> Step:
+        if self._gone:
+            raise InstanceDied("it is gone")
+        call = self._send(word)
+        step = None
+        while step is None:
+            step = self._receive(call, _LOOK_S)
+            if self._given_up:
+                raise InstanceDied("it was given up")
+            if step is None and context.cancelled() and not self._told_to_finish:
+                self._told_to_finish = True
+                self._cluster.cancel(self._process)
+        self._post(step, context)
+        return step
+
+    def _cross(self, word: Make | Close, timeout_s: float) -> Step | None:
+        return self._receive(self._send(word), timeout_s)
+
+    def _send(self, word: Make | Call | Resume | Close) -> Any:
+        data = pickle.dumps(word, pickle.HIGHEST_PROTOCOL)
+        return self._cluster.send(self._process, self._seal.seal(data, TO_WORKER))
+
+    def _receive(self, call: Any, timeout_s: float) -> Step | None:
+        sealed = self._cluster.receive(call, timeout_s)
+        if sealed is None:
+            return None
+        if isinstance(sealed, MnemicError):  # it has no seal, and says why
+            raise sealed
+        if isinstance(sealed, str):  # and here it could say no more than a kind of error
+            raise RemoteFailure(sealed, "the seal of its process")
+        step = pickle.loads(self._seal.open(sealed, FROM_WORKER))
+        assert isinstance(step, Step)
+        return step
+
+    def _post(self, step: Step, context: Context | None) -> None:
+        """Pass on what came before a step; in making and closing there is nobody to tell anything to."""
+        for item in step.post:
+            match item:
+                case Logged():
+                    logging.getLogger(item.logger).log(item.level, "%s", item.text, extra=item.fields)
+                case Told() if context is not None:
+                    context.tell(pickle.loads(item.message))
+                case Progress() if context is not None:
+                    context.progress(item.done, item.total)
+
+    def _result(self, step: Step) -> Any:
+        if step.kind == "error":
+            assert isinstance(step.value, MnemicError)
+            raise step.value
+        if step.kind == "failure":
+            assert isinstance(step.value, Failure)
+            raise RemoteFailure(step.value.kind, step.value.place, step.value.error)
+        return step.value
+
+    def _foreseen(self, message: Any, context: Context) -> tuple[tuple[Any, Resume], ...]:
+        if self._foresees is None:
+            return ()
+        return tuple((one, _ask(context, one, _FORESEEN_TIMEOUT_S)) for one in self._foresees(message))
+
+
+def _ask(context: Context, message: Any, timeout_s: float) -> Resume:
+    try:
+        return Resume(context.ask(message, timeout_s), None, context.cancelled())
+    except MnemicError as error:
+        return Resume(None, error, context.cancelled())

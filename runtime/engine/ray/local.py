@@ -1,0 +1,277 @@
+"""A Ray of one's own on this machine, or a connection to one that is there, with what Ray does unasked switched off.
+
+What a local one writes lies in a folder of mode 0700 with its token (0600): ``HOME/run/ray`` of the process that holds
+the home's lock, ``HOME/run/ray-PID-START-*`` of any other. Its ports bind every interface whatever they are told, and
+only the token keeps strangers out; so it is never without one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+
+from mnemic.actors.protocol.errors import EngineLost, EngineMissing, InvalidValue
+from mnemic.runtime.keys.keys import make_key, write_private
+from mnemic.runtime.minds.run_dir import Meeting, process_start
+
+if TYPE_CHECKING:  # importing it imports Ray, which reads the environment first and takes a second
+    from mnemic.runtime.engine.ray.cluster import Cluster
+
+__all__ = ["LocalRay", "connect", "left_behind", "need_token", "own_folder", "sweep", "sweep_dead", "sweep_home"]
+
+_DEEPEST = 36
+"""Characters of a folder in which Ray's sockets still fit: they add up to 71 to it, and a path may have 107."""
+_GONE_S = 5.0
+_SHORT = "mnemic-ray-"
+_INSIDE = "ray"
+_PLACE = "ray-place"
+_TOKEN = "ray-token"
+
+_QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ENABLE_AUTO_CONNECT": "0",  # a call after the end would start another Ray
+    "RAY_gcs_rpc_server_reconnect_timeout_s": "5",  # a minute where nobody says
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+}
+_FOR_ACTORS = {"OPENBLAS_NUM_THREADS": "1"}
+"""Actors share the machine; a pool of threads in each would fight over it. Read when NumPy is loaded."""
+
+
+class LocalRay:
+    """A Ray that this process started, and that ends with it."""
+
+    def __init__(self, cluster: Cluster, folder: Path, before: Mapping[str, str | None]) -> None:
+        self.cluster = cluster
+        """The connection."""
+        self._folder = folder
+        self._before = before
+        self._head = [psutil.Process(pid) for pid in cluster.head()]
+
+    @classmethod
+    def start(cls, folder: Path, *, num_cpus: int = 1, object_store_bytes: int = 100 << 20) -> LocalRay:
+        """Start it, and end what an earlier run left in the folder.
+
+        Args:
+            folder: made, with mode 0700, where it is not there. Of one run at a time.
+            num_cpus: as many processes wait for an actor; actors count for none.
+            object_store_bytes: shared memory for what is larger than 100 KB; 75 MiB at least.
+
+        Raises:
+            EngineMissing: Ray is not installed.
+            EngineLost: it did not start.
+        """
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.chmod(0o700)
+        sweep(folder)
+        place = folder / _INSIDE
+        if len(os.fsencode(place)) > _DEEPEST:
+            place = Path(tempfile.mkdtemp(prefix=_SHORT, dir="/tmp"))
+        place.mkdir(mode=0o700, exist_ok=True)
+        write_private(folder / _PLACE, os.fsencode(place))
+        write_private(folder / _TOKEN, _own_token().encode())
+        before = _set({**_QUIET, **_FOR_ACTORS, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(folder / _TOKEN)})
+        try:
+            cluster = _cluster(
+                address="local",
+                num_cpus=num_cpus,
+                object_store_memory=object_store_bytes,
+                include_dashboard=False,
+                _temp_dir=str(place / "r"),  # of mode 0777, as Ray will have it
+            )
+        except BaseException:
+            _set(before)
+            sweep(folder)
+            raise
+        return cls(cluster, folder, before)
+
+    def lost(self) -> str | None:
+        """What of this Ray is gone without which no call gets through, if anything is; cheap."""
+        for process in self._head:
+            try:
+                if process.status() != psutil.STATUS_ZOMBIE:
+                    continue
+            except psutil.NoSuchProcess:
+                pass  # gone and buried
+            return f"process {process.pid} of Ray died"
+        return None
+
+    def stop(self) -> None:
+        """End it, whatever state it is in: no process of it is left, and no file.
+
+        Where it was lost, Ray cannot be told to let go, and ends this process a few seconds later: be first.
+        """
+        if self.lost() is None:
+            self.cluster.close()
+        sweep(self._folder)
+        _set(self._before)
+
+
+@cache
+def _own_token() -> str:
+    """The token of every Ray that this process starts: what it has read once, Ray goes by for good."""
+    return make_key().hex()
+
+
+def connect(address: str) -> Cluster:
+    """Connect to a Ray that runs, as its own settings and the environment (``RAY_AUTH_TOKEN_PATH``) say.
+
+    Raises:
+        InvalidValue: the environment does not say that it demands a token.
+        EngineMissing: Ray is not installed.
+        EngineLost: there is none that lets us in.
+    """
+    need_token(address)
+    _set({name: os.environ.get(name, value) for name, value in _QUIET.items()})
+    return _cluster(address=address, runtime_env={"env_vars": _FOR_ACTORS})
+
+
+def need_token(address: str) -> None:
+    """Refuse a Ray of somebody else's unless the environment says that it demands a token.
+
+    Whoever reaches a port of one that does not can run what he likes, in our actors' processes too; and Ray tells
+    those whom it lets in with a token as well as without one the same.
+
+    Raises:
+        InvalidValue: it does not say so.
+    """
+    if os.environ.get("RAY_AUTH_MODE", "").lower() != "token":
+        raise InvalidValue(
+            name="--address",
+            value=address,
+            why="nothing says that this Ray keeps strangers out",
+            expected="one that demands a token, and set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN_PATH to its file",
+        )
+
+
+# --- the folders of a home -------------------------------------------------------------------------------------------
+
+
+def own_folder(home: Path) -> Path:
+    """Make a folder for a Ray of this process, which does not hold the home's lock; those of dead ones are swept.
+
+    Its name says whose it is, so that it can be told when this process is gone, however it went.
+
+    Raises:
+        StoreReadOnly: the home cannot be written.
+    """
+    meeting = Meeting(home)
+    meeting.prepare()
+    sweep_dead(home)
+    own = f"{_INSIDE}-{os.getpid()}-{process_start(os.getpid())}-"
+    return Path(tempfile.mkdtemp(prefix=own, dir=meeting.folder))
+
+
+def left_behind(home: Path) -> list[Path]:
+    """Folders of Rays whose processes were killed; ``run/ray`` among them is in use while the home's lock is held."""
+    held = Meeting(home).folder / _INSIDE
+    return [*([held] if (held / _PLACE).exists() else []), *_dead(home)]
+
+
+def sweep_home(home: Path) -> None:
+    """End every Ray that a killed process has left in a home, for whoever holds the home's lock."""
+    sweep(Meeting(home).folder / _INSIDE)
+    sweep_dead(home)
+
+
+def sweep_dead(home: Path) -> None:
+    """End the Rays of killed processes that did not hold the home's lock; anybody may, at any time."""
+    for folder in _dead(home):
+        sweep(folder)
+        shutil.rmtree(folder, onerror=_unless_gone)
+
+
+def _dead(home: Path) -> list[Path]:
+    """The folders that `own_folder` has made for processes that are gone."""
+    found = []
+    for folder in sorted(Meeting(home).folder.glob(f"{_INSIDE}-*-*-*")):
+        _, pid, start, _ = folder.name.split("-", 3)
+        if pid.isdecimal() and process_start(int(pid)) != start and _is_own_folder(folder):
+            found.append(folder)
+    return found
+
+
+def sweep(folder: Path) -> None:
+    """End what is left of the Ray of a folder whose process was killed, and remove what it wrote; nothing else."""
+    record, token = folder / _PLACE, folder / _TOKEN
+    try:
+        place = Path(os.fsdecode(record.read_bytes()))
+    except FileNotFoundError:
+        token.unlink(missing_ok=True)
+        return
+    short = place.parent == Path("/tmp") and place.name.startswith(_SHORT)
+    if (short or place == folder / _INSIDE) and _is_own_folder(place):
+        left = list(_processes(place))
+        for process in left:
+            try:
+                process.kill()
+            except psutil.NoSuchProcess:
+                continue  # faster than us
+        psutil.wait_procs(left, timeout=_GONE_S)
+        shutil.rmtree(place, onerror=_unless_gone)
+    token.unlink(missing_ok=True)
+    record.unlink(missing_ok=True)
+
+
+def _is_own_folder(place: Path) -> bool:
+    """Whether it is a folder of this user's, and no link to one."""
+    try:
+        seen = place.lstat()
+    except (OSError, ValueError):  # it is gone, or no path at all
+        return False
+    return stat.S_ISDIR(seen.st_mode) and seen.st_uid == os.getuid()
+
+
+def _unless_gone(_: object, path: str, error: tuple[type[BaseException], BaseException, object]) -> None:
+    """Go on where a file is gone: another process sweeps the same folder."""
+    if not isinstance(error[1], FileNotFoundError):
+        raise error[1]
+
+
+def _processes(place: Path) -> Iterator[psutil.Process]:
+    """Every process of the Ray whose files are here: by its command line, or, where it hides that, by its open log."""
+    inside = str(place) + os.sep
+    for process in psutil.process_iter():
+        try:
+            if process.pid == os.getpid() or process.uids().real != os.getuid():
+                continue
+            line = process.cmdline()
+            program = os.path.basename(line[0]) if line else ""
+            if program.startswith("ray::"):
+                found = any(file.path.startswith(inside) for file in process.open_files())
+            else:
+                known = program.startswith(("python", "raylet", "gcs_server"))
+                found = known and any(inside in part for part in line[1:])
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue  # it went meanwhile, or is nobody's that we could have started
+        if found:
+            yield process
+
+
+def _cluster(**options: object) -> Cluster:
+    try:
+        from mnemic.runtime.engine.ray.cluster import Cluster  # takes a second, and reads the environment
+    except ImportError as error:
+        raise EngineMissing(engine="ray", why=f"it cannot be imported ({error.name})") from error
+    try:
+        return Cluster(**options)
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:  # Ray's own, by their names alone
+        raise EngineLost(why=f"it did not start: {type(error).__name__}") from error
+
+
+def _set(values: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Set these variables of the environment, or remove them; returns what they were."""
+    before = {name: os.environ.get(name) for name in values}
+    for name, value in values.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+    return before

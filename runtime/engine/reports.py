@@ -1,0 +1,151 @@
+"""What a supervisor shows of itself: to whoever asks how things are, and to whoever counts as they happen.
+
+Above stand the supervisor, which fills them in, its client in another process, and `mnemic.runtime.serve.metrics`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from mnemic.actors.protocol.messages import NightReport
+
+__all__ = [
+    "ActorHealth",
+    "ActorState",
+    "DeadLetter",
+    "Observer",
+    "Progress",
+    "SocietyPort",
+    "SocietyReport",
+    "Unobserved",
+]
+
+Progress = Callable[[int, int | None], None]
+"""Told, in any thread, how much is done and how much there is."""
+
+ActorState = Literal["running", "resting", "quarantined"]
+
+
+class ActorHealth(msgspec.Struct, frozen=True):
+    """What `doctor` shows of an actor."""
+
+    actor: str
+    """Its name."""
+    waiting: int
+    """Messages in its mailbox."""
+    failures: int
+    """Since the start of the process."""
+    cause: str
+    """The last failure: a kind of error and a place in the code."""
+    quarantined: bool
+    """Whether it was set aside."""
+    state: ActorState = "running"
+    """``resting``: it failed, and is made anew before its next message."""
+    handled: int = 0
+    """Messages it is done with since the start of the process, however they ended."""
+    kind: str = ""
+    """Its class, as ``module:Class``."""
+
+
+class DeadLetter(msgspec.Struct, frozen=True):
+    """A message that nobody waited for and nobody handled: what is shown of it, which is nothing of its content."""
+
+    actor: str
+    """Whom it was for; ``-`` where nobody takes it."""
+    message: str
+    """Its type."""
+    trace: str
+    """What set it off."""
+    reason: str
+    """Code of the error."""
+    id: str = ""
+    """The message's own."""
+    replayable: bool = False
+    """Whether it can be sent again: it has somebody to go to, and there was room to keep it whole."""
+
+
+class SocietyReport(msgspec.Struct, frozen=True, kw_only=True):
+    """How a society is."""
+
+    engine: str
+    """Where its actors run."""
+    actors: list[ActorHealth]
+    """How each of them is, in the order in which they were started."""
+    dead_letters: int
+    """Messages that could not be delivered since the process started; one that comes back counts again."""
+    last_dead_letters: list[DeadLetter]
+    """The last of those that still are, oldest first."""
+    night: NightReport | None
+    """What the last night did, or does so far."""
+    idle_s: float
+    """For how long nobody has wanted anything."""
+    requests: int
+    """How many times somebody did, since the process started."""
+
+
+class SocietyPort(Protocol):
+    """The actors of one mind, wherever they run: `mnemic.runtime.engine.supervisor.Supervisor`, or its client."""
+
+    def ask(
+        self,
+        message: Any,
+        timeout_s: float | None = None,
+        progress: Progress | None = None,
+        trace: str | None = None,
+        *,
+        idle: bool = False,
+    ) -> Any:
+        """Send a message and wait for its answer; an idle one is nobody's wish, and keeps nobody awake."""
+        ...
+
+    def tell(self, message: Any, trace: str | None = None) -> None:
+        """Send a message to all who take it."""
+        ...
+
+    def report(self) -> SocietyReport:
+        """How the actors are."""
+        ...
+
+    def replay(self) -> int:
+        """Send dead letters again; returns how many."""
+        ...
+
+    def release(self) -> list[str]:
+        """Make quarantined actors anew; returns which."""
+        ...
+
+    def stop(self) -> None:
+        """Let go of them; those of this process end."""
+        ...
+
+
+class Observer(Protocol):
+    """Who counts what happens. It is told in the threads where it happens, and raises nothing."""
+
+    def handled(self, actor: str, message: str, outcome: str, took_s: float) -> None:
+        """An actor is done with a message: ``ok``, the code of the error it answered with, or ``failure``."""
+        ...
+
+    def restarted(self, actor: str) -> None:
+        """An actor failed and is to be made anew."""
+        ...
+
+    def buried(self, actor: str, message: str, reason: str) -> None:
+        """A message could not be delivered."""
+        ...
+
+
+class Unobserved:
+    """Counts nothing."""
+
+    def handled(self, actor: str, message: str, outcome: str, took_s: float) -> None:
+        """See `Observer.handled`."""
+
+    def restarted(self, actor: str) -> None:
+        """See `Observer.restarted`."""
+
+    def buried(self, actor: str, message: str, reason: str) -> None:
+        """See `Observer.buried`."""

@@ -1,0 +1,202 @@
+"""Settings: one table of names, types, defaults and units; ``mnemic.toml`` in the home sets them.
+
+Documentation (`as_markdown`) and the hash that the log carries are made from the table.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from mnemic.actors.protocol.contract import Actor, Setting
+from mnemic.actors.protocol.errors import BadSettings, HomeUnreadable, InvalidValue
+from mnemic.runtime.engine import idleness
+from mnemic.runtime.engine.plugins import BUILT_IN, SLOTS, load_actors
+from mnemic.runtime.models.models import check_instructions, model_folder
+
+__all__ = ["TABLE", "Settings", "as_markdown", "load_settings", "naming", "unknown_names"]
+
+_SUCH = {
+    "class": "module:Class",
+    "function": "module:function",
+    "file": "~/rules.toml",
+    "path": "~/models/mine",
+}
+"""By unit, an example of what is empty by default."""
+_RUNTIME = (
+    Setting("runtime.ask_timeout_s", 60.0, "seconds", "How long a face waits for one answer.", 0.1),
+    Setting("runtime.inbox_messages", 256, "messages", "How many messages may wait for one actor.", 1),
+    *idleness.SETTINGS,
+    Setting("embedder.gpus", 0.1, "GPUs", "So much of a GPU is asked of Ray, where it has one and torch embeds.", 0.0),
+)
+_ACTORS = tuple(
+    Setting(f"actors.{slot}", "", "class", f"Who is the {slot}: module:Class or an entry point; empty is the built-in.")
+    for slot in SLOTS
+)
+TABLE: tuple[Setting, ...] = tuple(
+    sorted(
+        (*_RUNTIME, *_ACTORS, *(setting for kind in BUILT_IN.values() for setting in kind.settings)),
+        key=lambda setting: setting.name,
+    )
+)
+"""All settings of Mnemic's own, by name. An actor that `[actors]` names brings its own besides."""
+
+
+class Settings:
+    """The settings in force."""
+
+    def __init__(self, values: Mapping[str, Any] | None = None) -> None:
+        """Take values that are in the table.
+
+        Raises:
+            ActorRefused: an actor that is named cannot be used.
+        """
+        given = dict(values or {})
+        self.actors: dict[str, type[Actor]] = _actors(given)
+        """Who fills each slot, in the order in which they start."""
+        self._values = {name: setting.default for name, setting in _table(self.actors).items()} | given
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def values(self) -> dict[str, Any]:
+        """All of them, by full name."""
+        return dict(self._values)
+
+    def model_folder(self) -> Path | None:
+        """The folder of the user's own model; ``None`` means the default one."""
+        return model_folder(self._values)
+
+    def hash(self) -> str:
+        """A name for these values, 16 hexadecimal digits."""
+        return hashlib.sha256(json.dumps(self._values, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def load_settings(path: Path) -> Settings:
+    """Read ``mnemic.toml``; where there is none, everything has its default.
+
+    Raises:
+        BadInstructions: the environment names an instruction set that cannot be used.
+        HomeUnreadable, BadSettings: the home or the file cannot be read, or it is no TOML.
+        InvalidValue: it holds an unknown name, or a value of another type or size.
+        ActorRefused: an actor that it names cannot be used.
+    """
+    check_instructions()
+    given, known = _read(path)
+    values = {}
+    for name, value in given.items():
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            expected = f"{near[0] if near else 'a name'}, as docs/settings.md has it"
+            raise InvalidValue(name=f"{name} in {path}", value=value, why="there is no such setting", expected=expected)
+        values[name] = _checked(known[name], value, path)
+    return Settings(values)
+
+
+def naming(error: InvalidValue, path: Path) -> InvalidValue:
+    """The same error of a setting that only its actor could see, with the file that holds it; another one as it is."""
+    name = error.operands.get("name")
+    if type(error) is not InvalidValue or name not in {setting.name for setting in TABLE}:
+        return error
+    return InvalidValue(**(error.operands | {"name": f"{name} in {path}"}))
+
+
+def unknown_names(path: Path) -> list[str]:
+    """The names in a file of settings that no setting has, in the order in which they stand there.
+
+    Raises:
+        BadSettings, InvalidValue, ActorRefused: as `load_settings`.
+    """
+    given, known = _read(path)
+    return [name for name in given if name not in known]
+
+
+def as_markdown() -> str:
+    """The table as documentation."""
+    rows = [f"| `{s.name}` | `{_shown(s.default)}` | {s.unit} | {s.help} |" for s in TABLE]
+    return "\n".join(["| setting | default | unit | what it does |", "|---|---|---|---|", *rows]) + "\n"
+
+
+def _shown(default: Any) -> str:
+    """A default as TOML has it, where that differs from Python."""
+    return repr(list(default) if isinstance(default, tuple) else default)
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, Setting]]:
+    """What a file gives, unchecked, and what settings there are, those of the actors it names included."""
+    try:
+        document = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        document = {}
+    except OSError as error:
+        try:
+            path.stat()
+        except OSError as whole:  # the file may be there or not: nobody gets as far
+            raise HomeUnreadable(home=str(path.parent), why=whole.strerror or type(whole).__name__) from error
+        raise BadSettings(path=str(path), why=error.strerror or type(error).__name__) from error
+    except ValueError as error:
+        raise BadSettings(path=str(path), why=f"it is no TOML: {error}") from error
+    given = dict(_flatten(document))
+    own = {setting.name: setting for setting in _ACTORS}
+    named = {name: _checked(own[name], value, path) for name, value in given.items() if name in own}
+    return given, _table(_actors(named))  # who is named brings settings of its own
+
+
+def _actors(values: Mapping[str, Any]) -> dict[str, type[Actor]]:
+    return load_actors({slot: values.get(f"actors.{slot}", "") for slot in SLOTS}, TABLE)
+
+
+def _table(actors: Mapping[str, type[Actor]]) -> dict[str, Setting]:
+    return {setting.name: setting for setting in (*TABLE, *(one for kind in actors.values() for one in kind.settings))}
+
+
+def _flatten(document: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+    for name, value in document.items():
+        if isinstance(value, dict):
+            yield from _flatten(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
+
+
+def _checked(setting: Setting, value: Any, path: Path) -> Any:
+    kind = type(setting.default)
+    if kind is tuple:
+        return _listed(setting, value, path)
+    expected = f"a value such as {setting.default or _SUCH.get(setting.unit, setting.default)!r}"
+    if setting.choices:
+        expected = f"one of {', '.join(map(repr, setting.choices))}"
+    if kind is float and type(value) is int:
+        value = float(value)
+    if type(value) is not kind:
+        why = f"it is no {kind.__name__}"
+    elif setting.minimum is not None and not value >= setting.minimum:  # nan is not
+        why = f"it is not {setting.minimum:g} or more"
+    elif setting.maximum is not None and value > setting.maximum:
+        why, expected = f"it is more than {setting.maximum:,.12g}", f"{setting.maximum:.12g} at most, {expected}"
+    elif setting.multiple > 1 and value % setting.multiple:
+        why = f"it is no multiple of {setting.multiple}"
+    elif setting.choices and value not in setting.choices:
+        why = "there is no such one"
+    else:
+        return value
+    raise InvalidValue(name=f"{setting.name} in {path}", value=value, why=why, expected=expected)
+
+
+def _listed(setting: Setting, value: Any, path: Path) -> tuple[str, ...]:
+    """A list of texts, each of them one that the setting takes."""
+    such = [value] if isinstance(value, str) and value.strip() and not setting.choices else setting.choices
+    expected = f"a list such as {list(such or setting.default) or ['work/*', '~/notes']!r}"
+    if not isinstance(value, list):
+        why = "it is no list"
+    elif not all(isinstance(one, str) and one.strip() for one in value):
+        why = "it does not hold texts alone"
+    elif setting.choices and (unknown := [one for one in value if one not in setting.choices]):
+        why, expected = f"there is no {unknown[0]!r}", f"a list of {' and '.join(map(repr, setting.choices))}"
+    else:
+        return tuple(dict.fromkeys(value))
+    raise InvalidValue(name=f"{setting.name} in {path}", value=value, why=why, expected=expected)

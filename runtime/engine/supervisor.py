@@ -1,0 +1,299 @@
+"""The supervisor: starts the actors on an engine, routes messages by their type, restarts what fails.
+
+Above it stand the faces (command line, Python, MCP, HTTP), which only ever `ask` and `tell` here. Below it,
+`mnemic.runtime.engine.router` finds who takes a message, `mnemic.runtime.engine.actor_health` restarts actors, and
+`mnemic.runtime.engine.sleep_scheduler` has them sleep.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from mnemic.actors.protocol.contract import CONTRACT, Actor, Clock, Context
+from mnemic.actors.protocol.errors import InvalidValue, MnemicError, RuntimeFault
+from mnemic.actors.protocol.messages import Envelope
+from mnemic.runtime.engine.actor_health import Keeper, Policy, Restart
+from mnemic.runtime.engine.engine import Engine, Placement, cause_of
+from mnemic.runtime.engine.idleness import Habits
+from mnemic.runtime.engine.reports import ActorHealth, DeadLetter, Observer, SocietyReport, Unobserved
+from mnemic.runtime.engine.router import Post, about
+from mnemic.runtime.engine.sleep_scheduler import Nights
+
+__all__ = ["ActorHealth", "ActorSpec", "DeadLetter", "Observer", "SocietyReport", "Supervisor", "Unobserved"]
+
+_log = logging.getLogger("mnemic.supervisor")
+_LETTERS_SHOWN = 20
+_WATCH_ENDS_S = 30.0
+
+Progress = Callable[[int, int | None], None]
+
+
+class ActorSpec(msgspec.Struct, frozen=True):
+    """One actor to start."""
+
+    name: str
+    """Its name, by which health and logs speak of it."""
+    kind: type[Actor]
+    """Its class."""
+    make: Callable[[], Actor]
+    """Makes an instance, at start and after each failure."""
+    capacity: int = 256
+    """How many messages may wait for it."""
+    placement: Placement = Placement()
+    """What it wants of the machine it runs on."""
+
+
+class Supervisor:
+    """Runs a society of actors on an engine."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        specs: Sequence[ActorSpec],
+        *,
+        clock: Clock,
+        seed: bytes,
+        run: str,
+        policy: Policy | None = None,
+        habits: Habits | None = None,
+        observer: Observer | None = None,
+        ask_timeout_s: float = 60.0,
+    ) -> None:
+        """Check the actors and start them, in order. Once they are, the engine is the supervisor's to close.
+
+        Args:
+            seed: the mind's seed; what actors draw by chance depends on it.
+            run: a name that no other run of a process has; traces start with it.
+            policy: when to give up an actor that fails.
+            habits: when to sleep, and when to leave.
+            observer: told what happens.
+            ask_timeout_s: how long who asks waits for an answer, unless he says.
+
+        Raises:
+            InvalidValue: an actor keeps another contract, or two have one name. Nothing was started.
+            Exception: what making an actor raised. Those started before are stopped.
+        """
+        self._engine = engine
+        self._clock = clock
+        self._seed = seed
+        self._observer = observer or Unobserved()
+        self._ask_timeout_s = ask_timeout_s
+        self._listeners: dict[str, Progress] = {}
+        self._stopping = threading.Event()
+        self._ending = threading.Lock()  # over what stops
+        self._closed = False
+        self._started: list[str] = []
+        routes = _routes(specs)
+        names = [spec.name for spec in specs]
+        self._kinds = {spec.name: f"{spec.kind.__module__}:{spec.kind.__qualname__}" for spec in specs}
+        self._keeper = Keeper(engine, names, clock, policy or Policy(), seed + run.encode())
+        self._post = Post(engine, routes, clock, run, self._observer)
+        self._nights = Nights(self._post, self._busy, clock, seed, habits or Habits())
+        try:
+            for spec in specs:
+                engine.start(spec.name, spec.make, spec.capacity, self, spec.placement)
+                self._started.append(spec.name)
+        except BaseException:
+            self._stop_actors()
+            raise
+
+    # --- what faces call ---------------------------------------------------------------------------------------------
+
+    def ask(
+        self,
+        message: Any,
+        timeout_s: float | None = None,
+        progress: Progress | None = None,
+        trace: str | None = None,
+        *,
+        idle: bool = False,
+    ) -> Any:
+        """Send a message to the actor that takes it and wait for its answer.
+
+        Args:
+            progress: told, in the actor's thread, how far the work is; one that raises is told no more.
+            trace: what it is part of; a request that is sent again carries the same one, so that what it writes has
+                the same keys. A new one where absent.
+            idle: whether it is nobody's wish, such as a look at how things are: no night ends because of it.
+
+        Raises: the error of `mnemic.errors` that the actor answers with, or that says why there is no answer;
+            `InvalidValue` where no actor or more than one takes the message.
+        """
+        trace = trace or self._post.trace()
+        if progress is not None:
+            self._listeners[trace] = progress
+        if not idle:
+            self._nights.requested()
+        limit_s = self._ask_timeout_s if timeout_s is None else timeout_s
+        try:
+            return self._post.send(message, limit_s, trace=trace).get()
+        except RuntimeFault as error:
+            kind = type(message).__name__
+            extra = {"trace": trace, "message_type": kind, "code": error.code}
+            _log.warning("%s was not answered: %s", kind, error.code, extra=extra)
+            raise
+        finally:
+            if not idle:
+                self._nights.answered()
+            if self._listeners.get(trace) is progress:  # else the same request was sent again, and still waits
+                self._listeners.pop(trace, None)
+
+    def tell(self, message: Any, trace: str | None = None) -> None:
+        """Send a message to all actors that take it; `trace` as in `ask`."""
+        self._nights.requested()
+        self._post.tell(message, trace=trace or self._post.trace())
+        self._nights.answered()
+
+    def release(self) -> list[str]:
+        """Have all actors that were set aside made anew before their next messages; returns their names."""
+        released = self._keeper.release()
+        for actor in released:
+            _log.warning("%s was released", actor, extra={"actor": actor})
+        return released
+
+    def replay(self) -> int:
+        """Send the dead letters again that can be, oldest first, each once; what fails again comes back.
+
+        Returns how many found their way into a mailbox.
+        """
+        return self._post.replay()
+
+    def report(self) -> SocietyReport:
+        """How the society is; it costs no actor anything."""
+        return SocietyReport(
+            engine=self._engine.name,
+            actors=[
+                msgspec.structs.replace(self._keeper.view(name), kind=self._kinds[name])
+                for name in tuple(self._started)
+            ],
+            dead_letters=self._post.dead.count,
+            last_dead_letters=list(self._post.dead.shown()[-_LETTERS_SHOWN:]),
+            night=self._nights.last,
+            idle_s=self._nights.idle_s,
+            requests=self._nights.requests,
+        )
+
+    def watch(self, tick_s: float = 1.0, on_idle_exit: Callable[[], None] | None = None) -> None:
+        """Look at the clock every so often, in a thread of its own: sleep when it is time.
+
+        Args:
+            on_idle_exit: called in that thread when the process may leave: at every look, until somebody wants
+                something.
+        """
+        self._nights.watch(tick_s, on_idle_exit)
+
+    def tick(self) -> None:
+        """Look at the clock now; a night's step that is due is waited for."""
+        self._nights.tick()
+
+    def stop(self) -> None:
+        """Stop the actors, the last started first; each finishes its mailbox, and everyone who waits is answered.
+
+        The engine is closed with it. Once stopped, it stays so; any thread may call this, and more than once.
+        """
+        self._stop_actors()
+        with self._ending:
+            if not self._closed:
+                self._closed = True
+                self._engine.close()
+        self._nights.join(_WATCH_ENDS_S)  # outside: the watch may itself be about to stop everything
+
+    def _stop_actors(self) -> None:
+        self._stopping.set()
+        self._nights.end()
+        with self._ending:
+            while self._started:
+                self._engine.stop(self._started.pop())
+
+    # --- what the engine calls ---------------------------------------------------------------------------------------
+
+    def context(self, actor: str, envelope: Envelope) -> Context:
+        """What an actor is given with a message."""
+        self._keeper.begun(actor)
+
+        def ask(message: Any, timeout_s: float) -> Any:
+            if envelope.deadline is not None:
+                timeout_s = min(timeout_s, envelope.deadline - self._clock.monotonic_s())
+            return self._post.send(message, timeout_s, trace=envelope.trace, now=envelope.now).get()
+
+        def progress(done: int, total: int | None) -> None:
+            listener = self._listeners.get(envelope.trace)
+            if listener is None:
+                return
+            try:
+                listener(done, total)
+            except Exception as error:  # a face's display is no reason for an actor to fail: said, and told no more
+                self._listeners.pop(envelope.trace, None)
+                _log.error("progress is shown no more: %s", cause_of(error), extra=about(actor, envelope, "display"))
+
+        kind = type(envelope.message).__name__
+        return Context(
+            trace=envelope.trace,
+            now=envelope.now,
+            clock=self._clock,
+            seed=hashlib.sha256(b"\0".join((self._seed, actor.encode(), kind.encode()))).digest(),
+            ask=ask,
+            tell=lambda message: self._post.tell(message, trace=envelope.trace, now=envelope.now, sender=actor),
+            progress=progress,
+            cancelled=self._stopping.is_set,
+        )
+
+    def handled(self, actor: str, envelope: Envelope, took_s: float, error: MnemicError | None) -> None:
+        """An actor is done with a message."""
+        failed = self._keeper.ended(actor)
+        outcome = "failure" if failed else "ok" if error is None else error.code
+        kind = type(envelope.message).__name__
+        self._observer.handled(actor, kind, outcome, took_s)
+        if _log.isEnabledFor(logging.INFO):
+            extra = about(actor, envelope, outcome) | {"took_ms": round(took_s * 1e3, 3)}
+            _log.info("%s handled %s: %s", actor, kind, outcome, extra=extra)
+
+    def failed(self, actor: str, envelope: Envelope, error: BaseException) -> None:
+        """An actor failed: decide, and carry the decision out."""
+        cause = cause_of(error)
+        instruction = self._keeper.failed(actor, cause)
+        if isinstance(instruction, Restart):
+            self._observer.restarted(actor)
+        kind, extra = type(envelope.message).__name__, about(actor, envelope, "failure")
+        _log.error("%s failed on %s: %s -> %s", actor, kind, cause, instruction, extra=extra)
+
+    def unclosed(self, actor: str, error: Exception) -> None:
+        """An actor's old instance could not be closed: it is a failure to show, and there is nothing to decide."""
+        cause = cause_of(error)
+        self._keeper.unclosed(actor, cause)
+        _log.error("%s could not be closed: %s", actor, cause, extra={"actor": actor})
+
+    def undelivered(self, actor: str, envelope: Envelope, error: MnemicError) -> None:
+        """Keep a message that was told and not handled."""
+        self._post.bury(actor, envelope, error.code)
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _busy(self) -> bool:
+        """Whether an actor works, or has something to do."""
+        return any(self._keeper.works(name) or self._engine.waiting(name) for name in tuple(self._started))
+
+
+def _routes(specs: Sequence[ActorSpec]) -> dict[type, list[str]]:
+    """Who takes what; raises `InvalidValue` where the actors cannot be started together."""
+    names = [spec.name for spec in specs]
+    if len(set(names)) < len(names):
+        raise InvalidValue(name="actors", value=names, why="two have one name", expected="a name for each")
+    routes: dict[type, list[str]] = {}
+    for spec in specs:
+        if spec.kind.contract != CONTRACT:
+            raise InvalidValue(
+                name=f"actor {spec.name}",
+                value=spec.kind.__name__,
+                why=f"it keeps contract {spec.kind.contract}",
+                expected=f"an actor of contract {CONTRACT}",
+            )
+        for message in spec.kind.takes:
+            routes.setdefault(message, []).append(spec.name)
+    return routes

@@ -1,0 +1,402 @@
+"""The card of a mind (``mind.json``): what opens it. Key file, passphrase and recovery key each seal the same secrets.
+
+A card has a slot for each thing that opens the mind: a key file of 32 random bytes, a passphrase (scrypt), a recovery
+key that its owner keeps on paper. A slot seals the mind's secrets with ChaCha20-Poly1305, bound to the card's own
+fields, so that no slot fits another card. Each has a check value, which tells a wrong key from a damaged slot. A card
+of version 1 has no slots: there the key file is the root itself. Below stands `mnemic.runtime.keys.keys`, and above
+`mnemic.runtime.minds.homes`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+import unicodedata
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from mnemic.actors.protocol.errors import (
+    BadPassphrase,
+    DamagedStore,
+    KeyMismatch,
+    NewerSchema,
+    WrongPassphrase,
+    WrongRecoveryKey,
+)
+from mnemic.runtime.keys.keys import KEY_BYTES, Keys, Secrets, derive, make_key, nonce_prefix, read_key
+
+__all__ = [
+    "CARD_VERSION",
+    "KeyCard",
+    "Slot",
+    "SlotKind",
+    "card_bytes",
+    "check_passphrase",
+    "has_other_key",
+    "is_locked",
+    "is_recovery_key",
+    "keys_by_file",
+    "new_card",
+    "open_by_file",
+    "open_by_passphrase",
+    "open_by_recovery",
+    "parse_card",
+    "parse_recovery",
+    "recovery_text",
+    "slot_of",
+    "with_slot",
+]
+
+CARD_VERSION = 2
+SCRYPT = (1 << 17, 8, 1)
+"""n, r and p: 128 MiB and about 0.4 s on a laptop of 2026."""
+PASSPHRASE_LETTERS = 8
+"""The shortest passphrase that is taken."""
+_SCRYPT_BYTES = 1 << 30  # a card that asks for more was not written by us
+_SCRYPT_P = 16
+_SALT_BYTES = 16
+_NONCE_BYTES = 12
+_CHECK_BYTES = 3
+_GROUP = 4
+_LOOKALIKES = str.maketrans({"0": "O", "1": "I", "8": "B"})
+
+SlotKind = Literal["file", "passphrase", "recovery"]
+
+
+class Slot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing that opens a mind."""
+
+    kind: SlotKind
+    """What it is."""
+    check: str
+    """Tells whether a key is this slot's, hexadecimal."""
+    sealed: str
+    """Nonce and secrets, sealed; hexadecimal."""
+    salt: str = ""
+    """Of a passphrase: scrypt's salt, hexadecimal."""
+    n: int = 0
+    """Of a passphrase: scrypt's cost."""
+    r: int = 0
+    """Of a passphrase: scrypt's block size."""
+    p: int = 0
+    """Of a passphrase: scrypt's parallelism."""
+
+
+class KeyCard(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is known of a mind without its key."""
+
+    version: int
+    """Of the card's form."""
+    check: str
+    """Of the mind's root; see `mnemic.runtime.keys.keys.Keys.check`."""
+    made_at_us: int = 0
+    """World time at which the mind was made, microseconds."""
+    key: str = ""
+    """``file`` in a card of version 1."""
+    slots: tuple[Slot, ...] = ()
+    """What opens it; none in a card of version 1, which its key file opens."""
+
+
+# --- cards -----------------------------------------------------------------------------------------------------------
+
+
+def parse_card(data: bytes, path: Path) -> KeyCard:
+    """Read a card.
+
+    Args:
+        path: where it lies, for what is said of it.
+
+    Raises:
+        DamagedStore: it is none.
+        NewerSchema: a newer version wrote it.
+    """
+    try:
+        version = int(json.loads(data)["version"])
+        if version > CARD_VERSION:
+            raise NewerSchema(path=str(path), found=version, known=CARD_VERSION)
+        card = msgspec.json.decode(data, type=KeyCard)
+        for slot in card.slots:
+            bytes.fromhex(slot.check + slot.sealed + slot.salt)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, msgspec.DecodeError) as error:
+        raise DamagedStore(path=str(path), why=f"it cannot be read ({type(error).__name__})") from error
+    if version < 1 or (version == CARD_VERSION) != bool(card.slots):
+        raise DamagedStore(path=str(path), why="it names nothing that opens the mind")
+    return card
+
+
+def card_bytes(card: KeyCard) -> bytes:
+    """A card as it is written."""
+    return msgspec.json.format(msgspec.json.encode(card), indent=1)
+
+
+def new_card(
+    keys: Keys,
+    made_at_us: int,
+    *,
+    file: bytes | None = None,
+    passphrase: str | None = None,
+    recovery: bytes | None = None,
+) -> KeyCard:
+    """A card for keys, with a slot for everything that is to open them; at least one.
+
+    Args:
+        file: what the key file holds, 32 bytes.
+        recovery: the recovery key, 32 bytes; see `recovery_text`.
+    """
+    card = KeyCard(version=CARD_VERSION, check=keys.check, made_at_us=made_at_us)
+    return with_slot(card, keys, file=file, passphrase=passphrase, recovery=recovery)
+
+
+def with_slot(
+    card: KeyCard,
+    keys: Keys,
+    *,
+    file: bytes | None = None,
+    passphrase: str | None = None,
+    recovery: bytes | None = None,
+) -> KeyCard:
+    """A card that is opened by these too, each in place of one of its kind; see `new_card`."""
+    if card.version != CARD_VERSION:  # one of version 1: its root stays, and is sealed now
+        card = KeyCard(version=CARD_VERSION, check=keys.check, made_at_us=card.made_at_us)
+    made: dict[SlotKind, Slot] = {slot.kind: slot for slot in card.slots}
+    if file is not None:
+        made["file"] = _sealed(card, keys, Slot(kind="file", check="", sealed=""), file)
+    if passphrase is not None:
+        n, r, p = SCRYPT
+        slot = Slot(kind="passphrase", check="", sealed="", salt=make_key()[:_SALT_BYTES].hex(), n=n, r=r, p=p)
+        made["passphrase"] = _sealed(card, keys, slot, _stretched(slot, passphrase))
+    if recovery is not None:
+        made["recovery"] = _sealed(card, keys, Slot(kind="recovery", check="", sealed=""), recovery)
+    return msgspec.structs.replace(card, slots=tuple(made.values()))
+
+
+def slot_of(card: KeyCard, kind: SlotKind) -> Slot | None:
+    """A card's slot of a kind."""
+    return next((slot for slot in card.slots if slot.kind == kind), None)
+
+
+def is_locked(card: KeyCard) -> bool:
+    """Whether no key file opens a mind: somebody has to say its passphrase."""
+    return card.version >= CARD_VERSION and slot_of(card, "file") is None
+
+
+def has_other_key(card: Path, keys: Keys) -> bool:
+    """Whether a card says that a mind's keys are other ones; one that cannot be read says nothing."""
+    try:
+        return parse_card(card.read_bytes(), card).check != keys.check
+    except (OSError, DamagedStore, NewerSchema):
+        return False
+
+
+# --- opening ---------------------------------------------------------------------------------------------------------
+
+
+def keys_by_file(key: Path, card: Path, check: str | None = None) -> Keys:
+    """A mind's keys by its key file.
+
+    Args:
+        check: what the keys have to be; as the card says where absent.
+
+    Raises:
+        KeyMissing, KeyMismatch: the key file is not there, or is not this mind's.
+        DamagedStore, NewerSchema: the card cannot be read.
+    """
+    try:
+        written = card.read_bytes()
+    except OSError as error:
+        raise DamagedStore(path=str(card), why=f"it cannot be read ({type(error).__name__})") from error
+    keys = open_by_file(parse_card(written, card), read_key(key), key)
+    if check not in (None, keys.check):
+        raise KeyMismatch(path=str(key), why="the mind has another one by now")
+    return keys
+
+
+def open_by_file(card: KeyCard, file: bytes, path: Path) -> Keys:
+    """A mind's keys by what its key file holds.
+
+    Args:
+        path: where the key file lies, for what is said of it.
+
+    Raises:
+        KeyMismatch: it is not this mind's.
+        DamagedStore: the card is damaged.
+    """
+    slot = slot_of(card, "file")
+    if slot is None:
+        if card.version >= CARD_VERSION:
+            raise KeyMismatch(path=str(path), why="no key file opens it")
+        keys = Keys(file)
+        if keys.check != card.check:  # no secret: it lies in clear beside the key
+            raise KeyMismatch(path=str(path), why="the mind was made with another one")
+        return keys
+    opened = _opened(card, slot, file, path.with_name("mind.json"))
+    if opened is None:
+        raise KeyMismatch(path=str(path), why="the mind was made with another one")
+    return opened
+
+
+def open_by_passphrase(card: KeyCard, said: str, path: Path) -> Keys:
+    """A mind's keys by its passphrase, or by its recovery key in its place.
+
+    Args:
+        path: where the card lies, for what is said of it.
+
+    Raises:
+        WrongPassphrase: it opens nothing.
+        BadPassphrase: the mind has none.
+        DamagedStore: the card is damaged.
+    """
+    if is_recovery_key(said) and slot_of(card, "recovery") is not None:
+        return open_by_recovery(card, said, path)
+    slot = slot_of(card, "passphrase")
+    if slot is None:
+        why = "this mind is opened by its key file, and has none"
+        raise BadPassphrase(why=why, expected="none")
+    opened = _opened(card, slot, _stretched(slot, said, path), path)
+    if opened is None:
+        raise WrongPassphrase(mind=path.parent.name)
+    return opened
+
+
+def open_by_recovery(card: KeyCard, said: str, path: Path) -> Keys:
+    """A mind's keys by its recovery key, as it was printed.
+
+    Raises:
+        WrongRecoveryKey: it is mistyped, or not this mind's, or the mind has none.
+        DamagedStore: the card is damaged.
+    """
+    mind = path.parent.name
+    slot = slot_of(card, "recovery")
+    if slot is None:
+        raise WrongRecoveryKey(mind=mind, why="it has no recovery key")
+    opened = _opened(card, slot, parse_recovery(said, mind), path)
+    if opened is None:
+        raise WrongRecoveryKey(mind=mind, why="it is another mind's, or was replaced by a newer one")
+    return opened
+
+
+# --- what people say --------------------------------------------------------------------------------------------------
+
+
+def recovery_text(key: bytes) -> str:
+    """A recovery key as it is printed: 14 groups of four letters and digits, the last of which tell a slip."""
+    text = base64.b32encode(key + _slip(key)).decode()
+    return "-".join(text[at : at + _GROUP] for at in range(0, len(text), _GROUP))
+
+
+def parse_recovery(said: str, mind: str = "") -> bytes:
+    """A recovery key as it was typed: small letters, blanks for dashes and letters that look like digits will do.
+
+    Raises:
+        WrongRecoveryKey: it is mistyped.
+    """
+    letters = "".join(one for one in said.upper().translate(_LOOKALIKES) if one.isalnum())
+    try:
+        read = base64.b32decode(letters)
+    except (binascii.Error, ValueError):  # ValueError: a letter that is none of ASCII
+        raise WrongRecoveryKey(mind=mind, why="it is mistyped: it has 14 groups of four letters and digits") from None
+    key, slip = read[:KEY_BYTES], read[KEY_BYTES:]
+    if len(key) != KEY_BYTES or slip != _slip(key):
+        raise WrongRecoveryKey(mind=mind, why="it is mistyped: its last letters do not fit the others")
+    return key
+
+
+def is_recovery_key(said: str) -> bool:
+    """Whether something typed is a recovery key, without a slip."""
+    try:
+        parse_recovery(said)
+    except WrongRecoveryKey:
+        return False
+    return True
+
+
+def check_passphrase(said: str) -> str:
+    """A passphrase that may lock a mind.
+
+    Raises:
+        BadPassphrase: it is too short.
+    """
+    if len(_normal(said)) < PASSPHRASE_LETTERS:
+        expected = f"at least {PASSPHRASE_LETTERS} letters, better several words"
+        raise BadPassphrase(why="it is too short", expected=expected)
+    return said
+
+
+def _slip(key: bytes) -> bytes:
+    return hashlib.sha256(b"mnemic/1/recovery" + key).digest()[:_CHECK_BYTES]
+
+
+def _normal(said: str) -> bytes:
+    """The same bytes from every keyboard."""
+    return unicodedata.normalize("NFC", said).encode("utf-8", "surrogatepass")
+
+
+# --- sealing ----------------------------------------------------------------------------------------------------------
+
+
+def _stretched(slot: Slot, said: str, path: Path = Path("mind.json")) -> bytes:
+    """The key of a passphrase.
+
+    Raises:
+        DamagedStore: the card asks for what no card asks for.
+    """
+    from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
+
+    n, r, p = slot.n, slot.r, slot.p
+    if not (n > 1 and n & (n - 1) == 0 and r > 0 and 0 < p <= _SCRYPT_P and 128 * n * r <= _SCRYPT_BYTES):
+        raise DamagedStore(path=str(path), why="what it says of the passphrase cannot be")
+    return Scrypt(salt=bytes.fromhex(slot.salt), length=KEY_BYTES, n=n, r=r, p=p).derive(_normal(said))
+
+
+def _sealed(card: KeyCard, keys: Keys, slot: Slot, key: bytes) -> Slot:
+    from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+
+    slot = msgspec.structs.replace(slot, check=_check(slot, key))
+    nonce = (nonce_prefix() + nonce_prefix())[:_NONCE_BYTES]
+    sealed = ChaCha20Poly1305(_wrapping(slot, key)).encrypt(
+        nonce, msgspec.msgpack.encode(keys.secrets), _associated(card, slot)
+    )
+    return msgspec.structs.replace(slot, sealed=(nonce + sealed).hex())
+
+
+def _opened(card: KeyCard, slot: Slot, key: bytes, path: Path) -> Keys | None:
+    """The keys that a slot seals; ``None`` where the key is not the slot's.
+
+    Raises:
+        DamagedStore: the key is the slot's, and does not open it.
+    """
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+
+    if not hmac.compare_digest(_check(slot, key), slot.check):
+        return None
+    sealed = bytes.fromhex(slot.sealed)
+    try:
+        written = ChaCha20Poly1305(_wrapping(slot, key)).decrypt(
+            sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], _associated(card, slot)
+        )
+        keys = Keys(msgspec.msgpack.decode(written, type=Secrets))
+    except (InvalidTag, ValueError, msgspec.DecodeError) as error:
+        raise DamagedStore(path=str(path), why="what the key seals was altered") from error
+    if keys.check != card.check:
+        raise DamagedStore(path=str(path), why="what the key seals is another card's")
+    return keys
+
+
+def _wrapping(slot: Slot, key: bytes) -> bytes:
+    return derive(key, f"slot/{slot.kind}/seal".encode())
+
+
+def _check(slot: Slot, key: bytes) -> str:
+    return derive(key, f"slot/{slot.kind}/check".encode()).hex()
+
+
+def _associated(card: KeyCard, slot: Slot) -> bytes:
+    """What is in clear, and must be what it was."""
+    said = [card.version, card.check, card.made_at_us, slot.kind, slot.check, slot.salt, slot.n, slot.r, slot.p]
+    return json.dumps(said, separators=(",", ":")).encode()

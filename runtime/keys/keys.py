@@ -1,0 +1,180 @@
+"""Keys: 32 random bytes, the root, and from them one key per use by HKDF-SHA256; and what outlives the root's change.
+
+How the root is kept, in a key file or sealed by a passphrase, is `mnemic.runtime.keys.key_slots`'s. A check value, in
+clear in ``mind.json``, tells whether a root belongs to a mind before its store is touched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+import msgspec
+
+from mnemic.actors.protocol.errors import KeyMismatch, KeyMissing
+
+__all__ = [
+    "KEY_BYTES",
+    "Keys",
+    "Secrets",
+    "derive",
+    "make_key",
+    "nonce_prefix",
+    "read_key",
+    "run_name",
+    "write_private",
+]
+
+KEY_BYTES = 32
+_SPOOLS = 8
+"""So many earlier keys of the spool are kept: a hook is done with the one it read within a second."""
+
+
+class Secrets(msgspec.Struct, frozen=True):
+    """All that a mind's keys are made from."""
+
+    root: bytes
+    """Store, spool and engine follow from it, 32 bytes; changed by `rekey`."""
+    identities: bytes
+    """What identities are hashed with, 32 bytes; the same for the mind's whole life, so that captures stay once."""
+    seed: bytes
+    """What chance depends on, 32 bytes; the same for the mind's whole life."""
+    spools: tuple[bytes, ...] = ()
+    """X25519 private keys from before, the newest last: a hook may still seal to one when the root is changed."""
+
+    def __repr__(self) -> str:
+        return "Secrets(…)"  # what is printed or logged must not hold them
+
+    @classmethod
+    def new(cls) -> Secrets:
+        """Those of a new mind."""
+        return cls(root=make_key(), identities=make_key(), seed=make_key())
+
+    @classmethod
+    def of_root(cls, root: bytes) -> Secrets:
+        """Those of a mind whose key file is its root, as the first version had it."""
+        return cls(root=root, identities=derive(root, b"identities"), seed=derive(root, b"seed"))
+
+
+class Keys:
+    """The keys of one mind."""
+
+    def __init__(self, secrets: Secrets | bytes) -> None:
+        """Derive them, from a root alone where it is the first version's."""
+        root = secrets if isinstance(secrets, bytes) else secrets.root
+        if len(root) != KEY_BYTES:
+            raise ValueError(f"a key is {KEY_BYTES} bytes, not {len(root)}")
+        self.secrets = Secrets.of_root(root) if isinstance(secrets, bytes) else secrets
+        """What they are made from."""
+        self._root = root
+        self.store = derive(root, b"store")
+        """Seals the database, 32 bytes."""
+        self.seed = self.secrets.seed
+        """Seeds every generator of the mind, 32 bytes."""
+        self.check = derive(root, b"check").hex()
+        """Kept in clear beside the key: tells whether a key belongs to a mind."""
+        self.spool = derive(root, b"spool")
+        """Opens what hooks seal: an X25519 private key, 32 bytes."""
+        self.earlier_spools = self.secrets.spools
+        """Open what hooks sealed before the key was changed."""
+        self.spool_names = derive(root, b"spool-names")
+        """Names the spool's files, 32 bytes; no secret from whoever may write there."""
+        self._identities = self.secrets.identities
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("keys do not travel from process to process")
+
+    def changed(self) -> Keys:
+        """Keys of a new root for the same mind: identities and chance stay what they were."""
+        spools = (*self.earlier_spools, self.spool)[-_SPOOLS:]
+        return Keys(msgspec.structs.replace(self.secrets, root=make_key(), spools=spools))
+
+    @property
+    def identities_id(self) -> str:
+        """Names the key that identities are hashed with, and tells nothing of it, 32 hexadecimal digits."""
+        return derive(self._identities, b"identities-id").hex()[:32]
+
+    def spool_public(self) -> bytes:
+        """What hooks seal to: the X25519 public key of `spool`, 32 bytes."""
+        return _public(self.spool)
+
+    def earlier_public(self) -> list[bytes]:
+        """The public keys of `earlier_spools`."""
+        return [_public(private) for private in self.earlier_spools]
+
+    def identity(self) -> Callable[..., bytes]:
+        """A keyed hash of a sequence of byte strings, 32 bytes; no two sequences share an encoding."""
+        key = self._identities
+
+        def hash_parts(*parts: bytes) -> bytes:
+            digest = hashlib.blake2b(key=key, digest_size=32)
+            for part in parts:
+                digest.update(len(part).to_bytes(8, "little"))
+                digest.update(part)
+            return digest.digest()
+
+        return hash_parts
+
+    def engine(self, run: str) -> bytes:
+        """The key that seals what an engine's processes say to each other in one run, 32 bytes."""
+        return derive(self._root, b"engine/" + run.encode())
+
+
+def derive(root: bytes, use: bytes) -> bytes:
+    """The key for one use, 32 bytes, by HKDF-SHA256."""
+    from cryptography.hazmat.primitives.hashes import SHA256  # here: who only needs a run's name need not load it
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+    return HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=b"mnemic/1/" + use).derive(root)
+
+
+def _public(private: bytes) -> bytes:
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+    return X25519PrivateKey.from_private_bytes(private).public_key().public_bytes_raw()
+
+
+def make_key() -> bytes:
+    """32 bytes from the operating system."""
+    return os.urandom(KEY_BYTES)
+
+
+def run_name() -> str:
+    """A name that no other run of a process has, 16 hexadecimal digits."""
+    return os.urandom(8).hex()
+
+
+def nonce_prefix() -> bytes:
+    """What a process's nonces start with, 8 bytes: no other process that seals with the same key has it."""
+    return os.urandom(8)
+
+
+def read_key(path: Path) -> bytes:
+    """Read a key file, 32 bytes.
+
+    Raises:
+        KeyMissing: there is no such file.
+        KeyMismatch: it holds no key, or cannot be read.
+    """
+    try:
+        key = path.read_bytes()
+    except FileNotFoundError:
+        raise KeyMissing(path=str(path)) from None
+    except OSError as error:
+        raise KeyMismatch(path=str(path), why=f"it cannot be read ({error.strerror})") from error
+    if len(key) != KEY_BYTES:
+        raise KeyMismatch(path=str(path), why=f"it holds {len(key)} bytes, and a key has {KEY_BYTES}")
+    return key
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write a new file of mode 0600, whatever the umask; an existing one is an error."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        os.fchmod(file.fileno(), 0o600)
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())

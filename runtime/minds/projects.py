@@ -1,0 +1,149 @@
+"""Projects: which scope a folder belongs to, without running git.
+
+A project is its common git directory, so that worktrees and subfolders are one project and two folders of the same
+name are two; or the folder of a ``.mnemic.toml`` that names a scope; or, where neither is there, the folder itself.
+
+Silence: whether a project has asked that nothing of it be remembered by itself.
+
+A file ``.mnemicignore`` in a folder silences it and all below it. Hooks look for it themselves, before they write
+(docs/spool.md); what is taken from transcripts in the background is asked here. For one shell there is ``MNEMIC_OFF``,
+which hooks read by themselves, too.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path, PurePath
+
+from mnemic.actors.protocol.changes import Place
+from mnemic.actors.protocol.errors import BadInput, BadSettings, InvalidValue
+from mnemic.actors.protocol.events import printable
+from mnemic.actors.protocol.scopes import _PART, clean_scope
+
+__all__ = ["IGNORE", "NO_PLACE", "locate", "repository_of", "silenced", "switched_off"]
+
+NO_PLACE = Place(path="", project=None, found="none")
+"""Where what belongs to no project goes."""
+_SETTINGS = ".mnemic.toml"
+_GIT_FOLDER = ("HEAD", "objects", "refs")
+
+
+def locate(scope: str | None, folder: str | None, *, anyway: bool = False) -> Place:
+    """The scope named, else the one of the folder as it is now, else none; fulfils
+    `mnemic.actors.protocol.ports.Locate`.
+
+    Args:
+        anyway: whether a ``.mnemic.toml`` that says nothing that can be understood is passed over.
+
+    Raises:
+        InvalidValue: the scope is no path, here or in a ``.mnemic.toml``.
+        BadSettings: a ``.mnemic.toml`` cannot be read.
+    """
+    if scope is not None:
+        return Place(path=clean_scope(scope), project=None, found="named")
+    return _find(folder, anyway=anyway) if folder else NO_PLACE
+
+
+def repository_of(folder: str) -> str | None:
+    """The common git directory of a folder, whatever a ``.mnemic.toml`` there says; ``None`` where it has none."""
+    path = Path(folder)
+    if not path.is_absolute():
+        return None
+    path = _resolved(path)
+    common = next((found for place in (path, *path.parents) if (found := _common_git_folder(place)) is not None), None)
+    return None if common is None else _name(common)
+
+
+def _find(folder: str, *, anyway: bool) -> Place:
+    """The place of a folder, there or not. One that is no absolute path is of another machine, and not looked up."""
+    path = Path(folder)
+    if path.is_absolute():
+        path = _resolved(path)
+        for place in (path, *path.parents):
+            if os.path.lexists(place / _SETTINGS):
+                try:
+                    return Place(path=_scope_in(place / _SETTINGS), project=None, found=_SETTINGS)
+                except BadInput:
+                    if not anyway:
+                        raise
+            common = _common_git_folder(place)
+            if common is not None:
+                # A worktree's folder or a submodule is named for itself; .git and the like for what they lie in.
+                root = common.parent if common.name.startswith(".") else common
+                return Place(path=_as_part(root.name.removesuffix(".git")), project=_name(common), found="git")
+    return Place(path=_as_part(path.name), project=_name(path), found="folder")
+
+
+def _as_part(name: str) -> str:
+    part = "-".join(_PART.findall(name))
+    return part if part.strip() not in ("", ".", "..") else "unnamed"
+
+
+def _name(path: Path) -> str:
+    """A path as the store can keep it: bytes that are no UTF-8 are written out."""
+    return str(printable(str(path)))
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return Path(os.path.realpath(path))
+    except ValueError:  # no file can have this name
+        return path
+
+
+def _scope_in(settings: Path) -> str:
+    try:
+        scope = tomllib.loads(settings.read_text("utf-8")).get("scope")
+    except OSError as error:
+        raise BadSettings(path=_name(settings), why=error.strerror or type(error).__name__) from error
+    except ValueError as error:
+        raise BadSettings(path=_name(settings), why=f"it is no TOML: {error}") from error
+    name = f"scope in {_name(settings)}"
+    if not isinstance(scope, str) or not scope.strip("/"):
+        raise InvalidValue(name=name, value=scope, why="it names no scope", expected='scope = "a/b"')
+    return clean_scope(scope, name)
+
+
+def _common_git_folder(place: Path) -> Path | None:
+    """The git directory that all worktrees share, read as git reads it (gitrepository-layout(5)); none if it is none.
+
+    What cannot be read is none: git would not work there either.
+    """
+    pointer = _first_line(place / ".git")
+    if pointer is not None and pointer.startswith("gitdir:"):
+        folder = place / pointer.removeprefix("gitdir:").strip()
+    else:
+        folder = place / ".git" if os.path.lexists(place / ".git") else place  # a bare repository is its own
+    common = folder / (_first_line(folder / "commondir") or "")
+    return _resolved(common) if all(os.path.lexists(common / name) for name in _GIT_FOLDER) else None
+
+
+def _first_line(path: Path) -> str | None:
+    try:
+        return path.read_text("utf-8", "surrogateescape").strip()
+    except (OSError, ValueError):
+        return None
+
+
+IGNORE = ".mnemicignore"
+
+
+def silenced(folder: str | None) -> bool:
+    """Whether a folder is silenced now, there or not: the file may have been made a moment ago.
+
+    A folder that is no absolute path is of another machine: it is not silenced.
+    """
+    if folder is None or not os.path.isabs(folder):
+        return False
+    path = PurePath(folder)
+    return any(os.path.lexists(place / IGNORE) for place in (path, *path.parents))
+
+
+def switched_off(environment: Mapping[str, str]) -> str:
+    """What ``MNEMIC_OFF`` switches off: ``capture``, ``recall``, ``both``, or nothing; what is not known is both."""
+    value = environment.get("MNEMIC_OFF", "")
+    if value in ("", "0"):
+        return ""
+    return value if value in ("capture", "recall") else "both"

@@ -1,0 +1,82 @@
+"""Rekeying: a mind sealed anew, all of it, with another key. It never lies in clear, and is the old or the new one.
+
+The store is copied page by page into a draft that is sealed with the new keys; the draft takes the mind's place by one
+rename (`mnemic.runtime.files.atomic_replace`). Frames that a hook seals meanwhile still open: the new secrets hold the
+spool's key from before. Above stands `mnemic.runtime.api.lock`, which holds the mind alone meanwhile.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+from mnemic.actors.protocol.errors import DamagedStore, Rekeyed
+from mnemic.runtime.files.atomic_replace import replacing
+from mnemic.runtime.keys.key_slots import new_card, with_slot
+from mnemic.runtime.keys.keys import Keys, make_key, write_private
+from mnemic.runtime.minds.homes import MindFolder, read_card, spool_card_bytes, write_card
+from mnemic.runtime.store.schema import backup, connect, translated
+
+__all__ = ["reseal", "write_key_file"]
+
+
+def reseal(folder: MindFolder, keys: Keys, *, passphrase: str | None = None, recovery: bytes | None = None) -> Keys:
+    """Give a mind a new root, and seal all of it with that; returns the new keys. The caller holds the mind alone.
+
+    Args:
+        keys: those of now.
+        passphrase: what locks it from then on; a new key file opens it where absent.
+        recovery: opens it as well, 32 bytes. What opened it before opens it no more.
+
+    Raises:
+        Rekeyed: it has another key by now.
+        DamagedStore: the store cannot be read to its end; the mind is as it was.
+        DiskFull, StoreReadOnly: so is it where it cannot be written.
+    """
+    new = keys.changed()
+    file = make_key() if passphrase is None else None
+    with replacing(folder.path) as draft:
+        into = MindFolder(draft.path)
+        for name in _stores(folder):
+            _copy(folder.path / name, keys, into.path / name, new)
+        card = new_card(new, read_card(folder).made_at_us, file=file, passphrase=passphrase, recovery=recovery)
+        write_card(into, card)
+        write_private(into.spool_card, spool_card_bytes(new))
+        if file is None:
+            draft.remove(folder.key.name)
+        else:
+            write_private(into.key, file)
+    return new
+
+
+def write_key_file(folder: MindFolder, keys: Keys) -> None:
+    """Give a mind a new key file, in place of one that was lost; nothing else changes. The caller holds it alone.
+
+    Raises:
+        Rekeyed: it has another key by now.
+        DamagedStore: its card cannot be read.
+        DiskFull, StoreReadOnly: it cannot be written; the mind is as it was.
+    """
+    card = read_card(folder)
+    if card.check != keys.check:  # a slot that seals the keys of before would open nothing
+        raise Rekeyed(path=str(folder.path))
+    file = make_key()
+    with replacing(folder.path) as draft:
+        into = MindFolder(draft.path)
+        write_card(into, with_slot(card, keys, file=file))
+        write_private(into.key, file)
+
+
+def _stores(folder: MindFolder) -> list[str]:
+    """The store, and what migrations have kept of it."""
+    return [folder.store.name, *sorted(path.name for path in folder.path.glob("store.schema-*.db"))]
+
+
+def _copy(source: Path, keys: Keys, target: Path, new: Keys) -> None:
+    with translated(source), closing(connect(source, keys, alone=True)) as connection:
+        backup(connection, target, new)
+        pages = connection.execute("PRAGMA page_count").get
+    with translated(target), closing(connect(target, new, alone=True)) as copy:  # every page opens with the new key
+        fault = copy.execute("PRAGMA quick_check(1)").get
+        if fault != "ok" or copy.execute("PRAGMA page_count").get != pages:
+            raise DamagedStore(path=str(source), why="not every page of it can be read")

@@ -1,0 +1,290 @@
+"""Where a home's process and those who need it meet: a lock, a card that says who serves, and two sockets.
+
+``HOME/run/`` (0700) holds ``serve.lock``, which the process holds as long as it lives (the kernel lets go of it however
+it ends, so there are never two), and ``serve.json``, its card. The sockets lie beside them, or, where the home is too
+deep for a socket's path, in a short folder of their own that the card names. Above: `mnemic.runtime.client.client` and
+the process itself.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import socket
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mnemic.actors.protocol.errors import StoreReadOnly
+
+__all__ = ["LINE_BYTES", "PROTOCOL", "Card", "Meeting", "edited", "process_start", "settings_file"]
+
+PROTOCOL = 4
+"""Version of what command, hook and process say to each other."""
+LINE_BYTES = 64 << 20
+"""The longest line of JSON-RPC that is read."""
+_SOCKET_PATH_BYTES = 100  # the kernel takes 107 on Linux, 103 on macOS
+_BACKLOG = 512
+
+
+class Card(msgspec.Struct, frozen=True, kw_only=True):
+    """Who serves a home. The first three fields stay what they are in every version; one may have others besides."""
+
+    protocol: int
+    """What it speaks."""
+    pid: int
+    """The process that holds the lock."""
+    folder: str
+    """Where the sockets are."""
+    version: str = ""
+    """Version of Mnemic."""
+    started: str = ""
+    """When that process was started, as the system tells it: another process may have its number by now."""
+    since_us: int = 0
+    """World time at which it wrote its first card, microseconds; 0 where an older version did."""
+    engine: str = "unknown"
+    """``embedded`` or ``ray``."""
+    mode: str = "on-demand"
+    """``on-demand`` or ``foreground``."""
+    state: str = "starting"
+    """``starting``, ``ready``, ``draining`` or ``restarting`` (the engine went, and is being brought back)."""
+    cause: str = ""
+    """Why it is restarting, or was last restarted."""
+    restarts: int = 0
+    """How often the engine was brought back."""
+    tcp: str | None = None
+    """The address it listens on beside its sockets."""
+    settings: str = ""
+    """Which `settings_file` it works with; empty before it has read one, and where an older version wrote the card."""
+
+    @property
+    def http(self) -> str:
+        """The socket of the HTTP face."""
+        return os.path.join(self.folder, "http.sock")
+
+    @property
+    def mcp(self) -> str:
+        """The socket that `mnemic mcp` pipes to."""
+        return os.path.join(self.folder, "mcp.sock")
+
+    def alive(self) -> bool:
+        """Whether the process that wrote the card is still there."""
+        return bool(self.started) and process_start(self.pid) == self.started
+
+
+def settings_file(home: Path) -> str:
+    """A name for what stands in a home's ``mnemic.toml``, 16 hexadecimal digits; none is as good as an empty one.
+
+    Not `mnemic.runtime.engine.settings.Settings.hash`: to have that, a command would have to load every actor.
+    """
+    try:
+        content = (home / "mnemic.toml").read_bytes()
+    except FileNotFoundError:
+        content = b""
+    except OSError as error:  # whoever reads it as settings says so
+        content = repr(error).encode()
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def edited(since: str, home: Path) -> bool:
+    """Whether a home's settings were edited since a process read them, as its card says; not where it does not."""
+    return bool(since) and since != settings_file(home)
+
+
+def process_start(pid: int) -> str:
+    """When a process was started, as text to compare; empty where there is none, or only its exit code is left."""
+    try:  # in ticks since the start of the machine: the time of day may be set meanwhile
+        stat = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()  # the name may hold anything
+        # Killed, it is a zombie at once by its first thread, while others still hold its sockets and locks.
+        return "" if stat[0] == b"Z" and int(stat[17]) <= 1 else stat[19].decode()
+    except FileNotFoundError:
+        if os.path.exists("/proc/self/stat"):
+            return ""
+    except ProcessLookupError:  # it went meanwhile
+        return ""
+    import psutil  # where there is no /proc; it costs a command 20 ms
+
+    try:
+        return f"{psutil.Process(pid).create_time():.2f}"
+    except psutil.Error:
+        return ""
+
+
+class Meeting:
+    """The meeting place of one home."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home.absolute()
+        self.folder = self.home / "run"
+        """Holds lock and card."""
+        self._lock: int | None = None
+
+    @property
+    def card_path(self) -> Path:
+        """The card's file."""
+        return self.folder / "serve.json"
+
+    @property
+    def errors_path(self) -> Path:
+        """What a process that was started on demand says before it can log."""
+        return self.folder / "serve.err"
+
+    def card(self) -> Card | None:
+        """The card, if there is one that can be read; whoever wrote it may be gone."""
+        try:
+            written = msgspec.json.decode(self.card_path.read_bytes())
+        except (OSError, msgspec.DecodeError):
+            return None
+        return _card(written)
+
+    def prepare(self) -> None:
+        """Make the folder.
+
+        Raises:
+            StoreReadOnly: it cannot be made, or is not this user's alone.
+        """
+        with _writing(self.folder):
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            seen = self.folder.lstat()
+        if not stat.S_ISDIR(seen.st_mode) or seen.st_uid != os.getuid():
+            raise StoreReadOnly(path=str(self.folder), why="it is not a folder of yours")
+        if stat.S_IMODE(seen.st_mode) & 0o077:
+            with _writing(self.folder):
+                self.folder.chmod(0o700)
+
+    def hold(self, name: str, *, wait: bool = False) -> int | None:
+        """Take a lock of the folder and return its descriptor, to be closed; ``None`` where somebody holds it.
+
+        Args:
+            wait: until it is free.
+
+        Raises:
+            StoreReadOnly: the folder or the lock cannot be written.
+        """
+        with _writing(self.folder / name):
+            descriptor = os.open(self.folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return descriptor
+
+    # --- the process's own side --------------------------------------------------------------------------------------
+
+    def take(self) -> bool:
+        """Become the one process of this home; returns whether nobody else is. What a dead one left is cleared."""
+        self.prepare()
+        self._lock = self.hold("serve.lock")
+        if self._lock is None:
+            return False
+        left = self.card()
+        if left is not None:
+            self._clear(left)
+        return True
+
+    def listen(self) -> tuple[str, socket.socket, socket.socket]:
+        """Bind the sockets for HTTP and MCP, for nobody but this user, and listen; whoever comes early waits.
+
+        Returns their folder and both sockets.
+
+        Raises:
+            StoreReadOnly: they cannot be made.
+        """
+        folder = self.folder
+        with _writing(folder):
+            if len(os.fsencode(folder / "http.sock")) > _SOCKET_PATH_BYTES:
+                folder = Path(tempfile.mkdtemp(prefix=self._prefix, dir=_short_folder()))
+            return str(folder), _bound(folder / "http.sock"), _bound(folder / "mcp.sock")
+
+    def write(self, card: Card) -> None:
+        """Say who serves; whoever reads it sees the old card or the new one.
+
+        Raises:
+            StoreReadOnly: it cannot be written.
+        """
+        draft = self.card_path.with_suffix(".new")
+        with (
+            _writing(self.card_path),
+            open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file,
+        ):
+            file.write(json.dumps(msgspec.structs.asdict(card), indent=1).encode())
+        os.replace(draft, self.card_path)
+
+    def vanish(self) -> None:
+        """Take card and sockets away: who comes from now on finds nobody, and waits for the lock.
+
+        Only for who holds the lock, and for the child that serves in its stead.
+        """
+        card = self.card()
+        if card is not None:
+            self._clear(card)
+
+    def leave(self) -> None:
+        """Let go of the lock, last of all."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    @property
+    def _prefix(self) -> str:
+        """What the names of this home's own folders for sockets start with."""
+        return f"mnemic-{hashlib.sha256(os.fsencode(self.home)).hexdigest()[:12]}-"
+
+    def _clear(self, card: Card) -> None:
+        self.card_path.unlink(missing_ok=True)
+        place = Path(card.folder)
+        apart = place != self.folder
+        if apart and not place.name.startswith(self._prefix):
+            return  # this folder is the copy of another home: what its card names is the other one's
+        for path in (card.http, card.mcp):
+            Path(path).unlink(missing_ok=True)
+        if apart and place.is_dir():
+            place.rmdir()
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Say in one sentence that something cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreReadOnly(path=str(path), why=error.strerror or type(error).__name__) from error
+
+
+def _card(written: Any) -> Card | None:
+    """A card as it was written, perhaps by another version, of which the first three fields are understood at least."""
+    for names in (Card.__struct_fields__, ("protocol", "pid", "folder")):
+        try:
+            return msgspec.convert({name: written[name] for name in names if name in written}, Card)
+        except (msgspec.ValidationError, TypeError):
+            continue
+    return None
+
+
+def _bound(path: Path) -> socket.socket:
+    path.unlink(missing_ok=True)  # the lock is ours: whoever bound it is gone
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        listening.bind(str(path))
+    finally:
+        os.umask(before)
+    listening.listen(_BACKLOG)
+    return listening
+
+
+def _short_folder() -> str:
+    """A folder of this user's own for what runs, or the one for temporary files."""
+    named = os.environ.get("XDG_RUNTIME_DIR", "")
+    return named if named and os.path.isdir(named) and len(os.fsencode(named)) < 60 else "/tmp"

@@ -1,0 +1,251 @@
+"""The encoders: a model's files and what computes with them, as the port that the Embedder works with.
+
+Below stand `mnemic.runtime.models.models`, which reads the files, and `mnemic.algorithms`: the arithmetic in NumPy, in
+native code and in torch, and the cutting of texts. Which of the three computes is a setting, or else what pays here.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Encoding, Tokenizer
+
+from mnemic.actors.protocol.errors import DeviceExhausted, ImplementationMissing, InvalidValue, ModelUnusable
+from mnemic.actors.protocol.ports import IMPLEMENTATIONS, Encoder, Window
+from mnemic.algorithms.text.bert import Bert, BertConfig
+from mnemic.algorithms.text.native_bert import NATIVE, NativeBert
+from mnemic.algorithms.text.windows import Tokens, cut
+from mnemic.runtime.models.models import Tensors, check_instructions, model_folder, read_model
+
+__all__ = ["OVERLAP_TOKENS", "accelerator", "encoder_from", "load_encoder", "may_be_torch"]
+
+_log = logging.getLogger("mnemic.encoders")
+
+OVERLAP_TOKENS = 16
+"""What neighbouring windows share, at most: about one sentence."""
+
+_WINDOWS_A_THREAD = 2
+"""With bytes: two windows of 128 tokens are computed together, in 18 ms."""
+
+_MOST_WINDOWS = 16
+"""The most that native code is given at once: a question waits for it. Two cores take 0.1 s, 0.25 s in floats."""
+
+
+class _Compute(Protocol):
+    """Embeds windows of token ids."""
+
+    def __call__(self, windows: Sequence[Sequence[int]]) -> NDArray[np.float32]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Computing:
+    """What computes with a model, and how many windows it takes at once with profit."""
+
+    encode: _Compute
+    batch: int
+
+
+class ModelEncoder:
+    """An `Encoder` of a model's files.
+
+    What it makes of odd texts: the empty text and one of blanks have one window of the special tokens alone; NUL and
+    lone surrogates count as U+FFFD, which BERT tokenizers drop; a text of unknown words becomes a row of ``[UNK]``, so
+    that all such texts of one length have one vector. Each is a unit vector like any other.
+    """
+
+    def __init__(
+        self, implementation: str, computing: _Computing, dimensions: int, tokenizer: Tokenizer, model: str, window: int
+    ) -> None:
+        """Take what computes, the tokenizer (without padding and truncation), the weights' hash, the window's tokens.
+
+        Raises ValueError where the special tokens leave no room in a window, or the tokenizer fails on a letter.
+        """
+        self.implementation = implementation
+        self.model = model
+        self.dimensions = dimensions
+        self.batch = computing.batch
+        self.window_tokens = window
+        self._encode = computing.encode
+        self._tokenizer = tokenizer
+        probe = self._encoding("a", special=True)
+        inside = [index for index, special in enumerate(probe.special_tokens_mask) if not special]
+        if not inside:
+            raise ValueError("its tokenizer makes no token of the letter a")
+        self._opening = tuple(probe.ids[: inside[0]])
+        self._closing = tuple(probe.ids[inside[-1] + 1 :])
+        self._size = window - len(self._opening) - len(self._closing)
+        if self._size < 1:
+            raise ValueError(f"windows of {window} tokens have no room beside the special ones")
+        self._overlap = min(OVERLAP_TOKENS, (self._size - 1) // 4)
+
+    def windows(self, text: str, limit: int) -> tuple[list[Window], int]:
+        """Cut a text into at most `limit` windows; see `Encoder.windows` and `algorithms.windows.cut`."""
+        spans = cut(text, self._tokenize, size=self._size, overlap=self._overlap, limit=limit)
+        windows = [Window(span.start, span.end, self._opening + span.token_ids + self._closing) for span in spans]
+        return windows, windows[-1].end
+
+    def encode(self, windows: Sequence[Window]) -> NDArray[np.float32]:
+        """Embed windows; see `Encoder.encode`."""
+        return self._encode([window.token_ids for window in windows])
+
+    def _tokenize(self, text: str) -> Tokens:
+        encoding = self._encoding(text, special=False)
+        return Tokens(encoding.ids, [start for start, _ in encoding.offsets], encoding.word_ids)
+
+    def _encoding(self, text: str, *, special: bool) -> Encoding:
+        try:
+            return self._tokenizer.encode(text, add_special_tokens=special)
+        except Exception as error:  # tokenizers raises nothing narrower where it has no token for a word, say
+            raise ValueError(f"its tokenizer fails: {error}") from error
+
+
+def load_encoder(folder: Path | None = None, implementation: str = "", threads: int = 0) -> Encoder:
+    """Load the default model, verified, or the one in a folder of the user's, named by the hash of its weights.
+
+    Args:
+        implementation: one of `IMPLEMENTATIONS`; where empty, torch where it is installed and sees a device, else
+            native bytes, else NumPy.
+        threads: the most that native code computes with, up to the cores there are; 0 is half of them.
+
+    Raises:
+        InvalidValue: There is no such implementation.
+        ImplementationMissing: It is not installed.
+        BadInstructions: The environment names an instruction set that cannot be used.
+        ModelError: The model's files cannot be used; see `mnemic.runtime.models.models.read_model`.
+    """
+    cores = _cores()
+    name, build = _builder(implementation, min(threads, cores) or max(1, cores // 2))
+    model = read_model(folder, build)
+    try:
+        return ModelEncoder(name, model.built, model.config.hidden, model.tokenizer, model.sha256, model.window_tokens)
+    except ValueError as error:
+        raise ModelUnusable(path=model.folder, why=str(error)) from error
+
+
+def encoder_from(settings: Mapping[str, Any]) -> Encoder:
+    """Load what the settings name. Raises as `load_encoder`."""
+    return load_encoder(model_folder(settings), settings["embedder.implementation"], settings["embedder.threads"])
+
+
+def may_be_torch(settings: Mapping[str, Any]) -> bool:
+    """Whether torch would embed where it sees a device: a question that must not cost its import."""
+    named: str = settings["embedder.implementation"]
+    return named.startswith("torch-") or (not named and importlib.util.find_spec("torch") is not None)
+
+
+def accelerator(devices: Path = Path("/dev")) -> str | None:
+    """A device on which torch would pay, if one is seen."""
+    if any(devices.glob("nvidia[0-9]*")):
+        return "an NVIDIA GPU"
+    if platform.system() == "Darwin" and platform.machine() == "arm64":
+        return "Apple silicon"
+    return None
+
+
+# --- implementations -------------------------------------------------------------------------------------------------
+
+_Build = Callable[[BertConfig, Tensors], _Computing]
+
+
+def _builder(implementation: str, threads: int) -> tuple[str, _Build]:
+    """The implementation's name, and what builds it of a model."""
+    if not implementation:
+        return _torch_on_a_device() or _builder("native-int8" if NATIVE else "numpy-float32", threads)
+    if implementation not in IMPLEMENTATIONS:
+        expected = f"one of {', '.join(IMPLEMENTATIONS)}"
+        raise InvalidValue(name="implementation", value=implementation, why="there is none", expected=expected)
+    library, _, dtype = implementation.partition("-")
+    if library == "torch":
+        try:
+            return implementation, _torch(implementation, dtype)
+        except (ImportError, OSError) as error:  # a library of it that does not load is an OSError
+            why = "torch is not installed" if _absent(error) else f"torch does not load ({error})"
+            remedy = "Install it with `pip install 'mnemic[torch]'`"
+            raise ImplementationMissing(implementation=implementation, why=why, remedy=remedy) from error
+    if library == "numpy":
+        return implementation, _numpy
+    if not NATIVE:
+        why, remedy = "the native code was not built", "Install cargo and then Mnemic again"
+        raise ImplementationMissing(implementation=implementation, why=why, remedy=remedy)
+    check_instructions()  # else each text would be taken for one that cannot be embedded
+    return implementation, _native(threads, int8=dtype == "int8")
+
+
+def _numpy(config: BertConfig, tensors: Tensors) -> _Computing:
+    # Copied out of the mapped file: whoever cuts that short ends the process that reads it.
+    bert = Bert(config, {name: np.array(array) for name, array in tensors.items()})
+
+    def encode(windows: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+        vectors = np.empty((len(windows), config.hidden), np.float32)
+        for row, window in enumerate(windows):
+            vectors[row] = bert.encode(window)
+        return vectors
+
+    return _Computing(encode, batch=1)
+
+
+def _native(threads: int, *, int8: bool) -> _Build:
+    def build(config: BertConfig, tensors: Tensors) -> _Computing:
+        bert = NativeBert(config, tensors, int8=int8)
+        batch = threads * _WINDOWS_A_THREAD if int8 else threads
+        return _Computing(lambda windows: bert.encode(windows, threads), min(batch, _MOST_WINDOWS))
+
+    return build
+
+
+def _torch(implementation: str, dtype: str, device: str | None = None) -> _Build:
+    """Raises ImportError or OSError where torch cannot be loaded."""
+    from mnemic.algorithms.text.torch_bert import DeviceFull, TorchBert, find_device  # here: it takes seconds
+
+    def build(config: BertConfig, tensors: Tensors) -> _Computing:
+        try:
+            bert = TorchBert(config, tensors, device=device or find_device() or "cpu", dtype=dtype)
+        except DeviceFull as error:
+            raise DeviceExhausted(implementation=implementation, why=str(error)) from error
+
+        def encode(windows: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+            try:
+                return bert.encode(windows)
+            except DeviceFull as error:
+                raise DeviceExhausted(implementation=implementation, why=str(error)) from error
+
+        return _Computing(encode, bert.batch)
+
+    return build
+
+
+def _torch_on_a_device() -> tuple[str, _Build] | None:
+    """Half precision in torch, where it is installed and sees a device."""
+    if accelerator() is None or importlib.util.find_spec("torch") is None:
+        return None
+    try:
+        from mnemic.algorithms.text.torch_bert import find_device
+
+        device = find_device()
+    except (ImportError, OSError) as error:
+        _log.warning("torch is installed and does not load: %s", error)
+        return None
+    return None if device is None else ("torch-float16", _torch("torch-float16", "float16", device))
+
+
+def _absent(error: ImportError | OSError) -> bool:
+    return isinstance(error, ModuleNotFoundError) and error.name == "torch"
+
+
+def _cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
+    """Cores that this process may use: those it may run on, or as many as a container's share of time makes."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        share_us, period_us = quota.read_text("ascii").split()
+        return max(1, min(cores, int(share_us) // int(period_us)))
+    except (OSError, ValueError):  # there is no such file, or its share is "max"
+        return cores

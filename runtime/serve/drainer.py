@@ -1,0 +1,244 @@
+"""The drainer of a home's process: has what hooks keep taken in, within a second, and transcripts once they are due.
+
+A thread that looks at the spools of all minds of the home twice a second, and only at the sizes and times of their
+files: a mind is opened when something came, and asked when it is open anyway. Below are
+`mnemic.runtime.serve.open_minds` and the Capture actor, which knows what was taken in; this thread may forget all it
+knows, and nothing is lost by it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
+
+from mnemic.actors.protocol.ambient_messages import Drained, DrainSpool
+from mnemic.actors.protocol.contract import Clock
+from mnemic.actors.protocol.errors import ActorStopped, MnemicError
+from mnemic.runtime.api.mind import DRAIN_LOCK, DRAIN_TIMEOUT_S, Mind
+from mnemic.runtime.engine.engine import cause_of
+from mnemic.runtime.minds.run_dir import Meeting
+from mnemic.runtime.serve.open_minds import Minds
+
+__all__ = ["Drainer", "Serving", "Spoolful", "ring"]
+
+_log = logging.getLogger("mnemic.runtime.serve.drainer")
+
+TICK_S = 0.5
+_STEPS = 16  # of one mind before the others have their turn
+_AGAIN_S = (75.0, 300.0, 1800.0)
+"""When to look again at files that are read to their end: once they have been silent for a while they are removed, and
+what a hook had begun may never end."""
+_FIRST_DELAY_S = 1.0
+_LONGEST_DELAY_S = 300.0
+
+Spoolful = dict[str, tuple[int, int]]
+"""What a spool looks like from outside: its files, and of each the length and the time of the last change."""
+
+
+def ring(home: Path, mind: str) -> None:
+    """Have the drainer of a home's process ask a mind what is due, now: somebody else has queued something.
+
+    Raises:
+        StoreError: the home cannot be written.
+    """
+    Meeting(home).prepare()
+    _bell(home, mind).touch()
+
+
+def _bell(home: Path, mind: str) -> Path:
+    """What is there once somebody has rung; the drainer takes it away."""
+    return Meeting(home).folder / f"queued-{mind}"
+
+
+class Serving(Protocol):
+    """Notes a request; see `mnemic.runtime.serve.server_control.Door.serving`."""
+
+    def __call__(self, verb: str, trace: str | None = None, *, idle: bool = False) -> AbstractContextManager[None]:
+        """Held while it is served."""
+        ...
+
+
+class _Known:
+    """What is known of one mind."""
+
+    def __init__(self) -> None:
+        self.seen: Spoolful = {}  # as it was when it was read to its end
+        self.asked: Mind | None = None  # the opening in which it was asked at least once
+        self.next_due_at: int | None = None
+        self.more = False
+        self.looks = 0  # since something came
+        self.look_again_s: float | None = None
+        self.failures = 0
+        self.not_before_s = 0.0
+        self.why = ""
+
+
+class Drainer:
+    """Drains the minds of one home, in a thread of its own."""
+
+    def __init__(
+        self,
+        home: Path,
+        minds: Minds,
+        serving: Serving,
+        clock: Clock,
+        locked: Callable[[str], bool] = lambda name: False,
+    ) -> None:
+        """Look at nothing yet.
+
+        Args:
+            serving: notes each draining as a request of the process, idle where nothing came.
+            locked: whether a mind waits for its passphrase: what came for it waits too, and nothing is wrong.
+        """
+        self._home = home
+        self._minds = minds
+        self._serving = serving
+        self._clock = clock
+        self._locked = locked
+        self._known: dict[str, _Known] = {}
+        self._blind = ""  # why the folder of all minds could not be looked at
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._live, daemon=True, name="mnemic-drainer")
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self, timeout_s: float) -> None:
+        """End after what is begun; wait for that no longer than this."""
+        self._ended.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout_s)
+
+    def troubles(self) -> list[str]:
+        """Why something that hooks kept is not taken in, a sentence for each mind, or for all of them."""
+        blind = [f"the spools could not be looked at: {self._blind}"] if self._blind else []
+        return blind + [
+            f"what hooks kept for the mind {name!r} could not be taken in ({known.failures} times): {known.why}"
+            for name, known in sorted(self._known.items())
+            if known.why
+        ]
+
+    def look(self) -> bool:
+        """Look at all minds once, and drain a bounded part of those that have something; says whether more is left."""
+        try:
+            names = self._names()
+        except OSError as error:  # the folder of all minds may be out of reach for a while
+            if not self._blind:
+                _log.error("the spools could not be looked at: %s", cause_of(error))
+            self._blind = error.strerror or type(error).__name__
+            return False
+        self._blind = ""
+        for gone in self._known.keys() - set(names):
+            del self._known[gone]
+        for name in names:
+            if self._ended.is_set():
+                return False
+            known = self._known.setdefault(name, _Known())
+            if self._clock.monotonic_s() < known.not_before_s:
+                continue
+            try:
+                self._look_at(name, known)
+            except ActorStopped:
+                if self._ended.is_set():
+                    return False
+                self._failed(name, known, "its actors were just stopped", "actor_stopped")
+            except MnemicError as error:
+                self._failed(name, known, str(error), error.code)
+            except Exception as error:  # the drainer's own loop: logged, counted, shown; the others have their turn
+                self._failed(name, known, cause_of(error), "failure")
+        return any(known.more for known in self._known.values())
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _live(self) -> None:
+        more = False
+        while not self._ended.wait(0.0 if more else TICK_S):
+            more = self.look()
+
+    def _names(self) -> list[str]:
+        try:
+            with os.scandir(self._home / "minds") as found:
+                return sorted(entry.name for entry in found if not entry.name.startswith(".") and entry.is_dir())
+        except FileNotFoundError:
+            return []
+
+    def _look_at(self, name: str, known: _Known) -> None:
+        seen = _seen(self._home / "minds" / name / "spool")
+        came = any(known.seen.get(file) != what for file, what in seen.items())
+        due = known.next_due_at is not None and self._clock.now_us() >= known.next_due_at
+        if came:
+            known.looks = 0
+        if came or due or known.more or _bell(self._home, name).exists():
+            if not self._locked(name):
+                self._drain(name, known, seen, idle=False)
+            return
+        opened = self._minds.open_ones().get(name)
+        again = bool(seen) and known.look_again_s is not None and self._clock.monotonic_s() >= known.look_again_s
+        if again or (opened is not None and opened is not known.asked):
+            self._drain(name, known, seen, idle=True)
+
+    def _drain(self, name: str, known: _Known, seen: Spoolful, *, idle: bool) -> None:
+        """Drain so many parts of a mind; nobody else of this home drains meanwhile.
+
+        Args:
+            seen: what its spool looked like before.
+            idle: whether nothing came: to ask keeps the process from neither leaving nor sleeping then.
+        """
+        held = Meeting(self._home).hold(DRAIN_LOCK)
+        if held is None:  # a command that works alone: soon
+            return
+        part = Drained(more=True)
+        try:
+            _bell(self._home, name).unlink(missing_ok=True)  # first: what is queued meanwhile rings again
+            with self._serving("drain", idle=idle), self._minds.use(name, False) as mind:
+                for _ in range(_STEPS):
+                    if not part.more or self._ended.is_set():
+                        break
+                    part = mind.society.ask(DrainSpool(), DRAIN_TIMEOUT_S, idle=idle)
+                    idle = idle and not part.more
+                known.asked = mind
+        finally:
+            os.close(held)
+        known.more = part.more
+        known.failures, known.why, known.not_before_s = 0, "", 0.0
+        if not part.more:
+            known.seen, known.next_due_at = seen, part.next_due_at
+            known.look_again_s = (
+                self._clock.monotonic_s() + _AGAIN_S[known.looks] if known.looks < len(_AGAIN_S) else None
+            )
+            known.looks += 1
+
+    def _failed(self, name: str, known: _Known, why: str, code: str) -> None:
+        known.failures += 1
+        delay_s = min(_LONGEST_DELAY_S, _FIRST_DELAY_S * 2.0 ** min(known.failures - 1, 16))
+        known.not_before_s = self._clock.monotonic_s() + delay_s
+        known.more, known.why = False, why
+        _log.error("the mind %s could not be drained: %s; again in %g s", name, code, delay_s, extra={"code": code})
+
+
+def _seen(folder: Path) -> Spoolful:
+    """What a spool looks like; a file that goes at this moment is not there."""
+    found: Spoolful = {}
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.endswith(".spool") and not entry.name.startswith("."):
+                    about = _stat(entry)
+                    if about is not None:
+                        found[entry.name] = (about.st_size, about.st_mtime_ns)
+    except FileNotFoundError:
+        return {}
+    return found
+
+
+def _stat(entry: os.DirEntry[str]) -> os.stat_result | None:
+    try:
+        return entry.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,206 @@
+"""HTTP over TCP: who may connect. The Unix socket needs none of this: the file system says who may open it.
+
+A page in a browser can have a name of its own resolve to this machine and then talk to it (DNS rebinding), so Host and
+Origin must be ours. Beyond loopback a caller shows a token, and nothing crosses the network but through TLS. And
+whoever comes in is not the home's user: what reads files, or is for whoever looks after the home, is not answered here.
+
+Bearer tokens: what a caller over the network shows. Only a token's hash is kept, in a file of mode 0600.
+
+A token is 32 random bytes, so a plain hash is enough: there is nothing to guess, and nothing to slow down.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import ipaddress
+import json
+import os
+import socket
+import ssl
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.runtime.client.wire import encode_error
+from mnemic.runtime.keys.keys import make_key, write_private
+
+__all__ = ["ALLOWED", "Guard", "Tcp", "bind_tcp", "check", "new_token"]
+
+
+def new_token(path: Path) -> str:
+    """Make a token and keep its hash; one that was there before is worth nothing from then on.
+
+    Returns the token, 43 characters: it is told this once.
+    """
+    token = base64.urlsafe_b64encode(make_key()).rstrip(b"=").decode()
+    draft = path.with_name(f"{path.name}.new")
+    draft.unlink(missing_ok=True)
+    write_private(draft, f"{_hash(token)}\n".encode())
+    os.replace(draft, path)
+    return token
+
+
+def check(path: Path, given: str) -> bool:
+    """Whether this is the token; without a file that can be read, none is. Takes as long for a wrong one."""
+    try:
+        kept = path.read_text("ascii").strip()
+    except (OSError, ValueError):
+        return False
+    return hmac.compare_digest(_hash(given), kept)
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+ALLOWED = frozenset(
+    {
+        *("/healthz", "/metrics", "/mcp", "/api/report"),
+        *(
+            "/api/recall",
+            "/api/shape",
+            "/api/list-roles",
+            "/api/get-memories",
+            "/api/find-scope",
+            "/api/find-similar",
+            "/api/count",
+            "/api/name-encoder",
+        ),
+        *("/api/capture-text", "/api/forget", "/api/recover"),
+    }
+)
+"""All that is answered over TCP: what an assistant needs. ``take`` reads any file of the home's user."""
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_BACKLOG = 512
+
+
+class Tcp(msgspec.Struct, frozen=True, kw_only=True):
+    """A TCP face."""
+
+    listening: socket.socket
+    """Bound; see `bind_tcp`."""
+    token: Path | None = None
+    """File of the token that is demanded; ``None`` demands none, and where the file is not there nobody has it."""
+    hosts: tuple[str, ...] = ()
+    """Names by which callers may know this machine, beside those of loopback."""
+    certificate: Path | None = None
+    """For TLS."""
+    key: Path | None = None
+    """The certificate's."""
+
+
+def bind_tcp(
+    address: str, *, token: Path | None, hosts: Sequence[str] = (), certificate: Path | None, key: Path | None
+) -> Tcp:
+    """Bind an address such as ``127.0.0.1:8765``; port 0 takes one that is free.
+
+    Args:
+        token: the file of a token's hash, made by now or later; beyond loopback one has to be demanded.
+
+    Raises:
+        InvalidValue: it is no address, cannot be bound, has half of what TLS needs, or reaches beyond loopback without
+            a token or without TLS.
+    """
+    host, port = _split(address)
+    try:
+        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError) as error:
+        why = f"it cannot be resolved ({type(error).__name__})"
+        raise _refused(address, why, "an address of this machine") from error
+    family, _, _, _, target = found[0]
+    if (certificate is None) != (key is None):
+        raise _refused(address, "a certificate and its key go together", "both --tls-cert and --tls-key, or neither")
+    if not ipaddress.ip_address(str(target[0]).partition("%")[0]).is_loopback:
+        if certificate is None:
+            why = "memories do not cross the network in clear"
+            raise _refused(address, why, "127.0.0.1:PORT, or --tls-cert and --tls-key beside it")
+        if token is None:
+            raise _refused(address, "beyond this machine a token is demanded", "127.0.0.1:PORT, or a token's file")
+    if certificate is not None and key is not None:
+        _check_certificate(address, certificate, key)
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(target)
+        listening.listen(_BACKLOG)
+    except OSError as error:
+        listening.close()
+        raise _refused(address, str(error.strerror).lower(), "a free address of this machine") from error
+    named = () if host in ("", "0.0.0.0", "::") else (host,)
+    return Tcp(listening=listening, token=token, hosts=(*named, *hosts), certificate=certificate, key=key)
+
+
+class Guard:
+    """Lets pass what may come over TCP."""
+
+    def __init__(self, app: ASGIApp, hosts: Sequence[str], token: Path | None) -> None:
+        self._app = app
+        self._hosts = {name.lower().strip("[]") for name in (*_LOOPBACK, *hosts)}
+        self._token = token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, or refuse it."""
+        refusal = self._refusal(Headers(scope=scope), scope["path"]) if scope["type"] == "http" else None
+        await (self._app if refusal is None else refusal)(scope, receive, send)
+
+    def _refusal(self, headers: Headers, path: str) -> Response | None:
+        hosts, origins = headers.getlist("host"), headers.getlist("origin")
+        if len(hosts) != 1 or not self._ours(f"//{hosts[0]}"):
+            return _no(421, "Host", "this is not its name", "a name of this machine")
+        if origins and not all(map(self._ours, origins)):
+            return _no(403, "Origin", "a page of somebody else's asks", "no page, or one of this machine")
+        if self._token is not None and path != "/healthz":
+            scheme, _, given = headers.get("authorization", "").partition(" ")
+            if scheme.lower() != "bearer" or not check(self._token, given.strip()):
+                return _no(401, "Authorization", "it is not the token", "Bearer and the token")
+        if path not in ALLOWED:  # whatever else there is, or will be
+            answered = f"one of {', '.join(sorted(ALLOWED))}; the rest is answered on the home's own socket"
+            return _no(404, "the path", "over TCP nobody answers there", answered)
+        return None
+
+    def _ours(self, url: str) -> bool:
+        try:
+            parts = urlsplit(url)
+            _ = parts.port
+        except ValueError:  # a port that is none
+            return False
+        return parts.hostname in self._hosts and parts.username is None
+
+
+def _no(status: int, name: str, why: str, expected: str) -> Response:
+    error = InvalidValue(name=name, value="what was given", why=why, expected=expected)
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    return Response(json.dumps(encode_error(error)), status, headers, "application/json")
+
+
+def _split(address: str) -> tuple[str, int]:
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise _refused(address, "it is no address", "HOST:PORT, such as 127.0.0.1:8765")
+    return host.strip("[]"), int(port)
+
+
+def _check_certificate(address: str, certificate: Path, key: Path) -> None:
+    for path in (certificate, key):  # of what cannot be read, what loads them does not say which it was
+        try:
+            path.read_bytes()
+        except OSError as error:
+            why = f"{path} cannot be read ({str(error.strerror).lower()})"
+            raise _refused(address, why, "a certificate and its key, as PEM") from error
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+    except (OSError, ssl.SSLError) as error:
+        why = f"{certificate} and {key} cannot be used ({getattr(error, 'reason', None) or type(error).__name__})"
+        raise _refused(address, why, "a certificate and its key, as PEM") from error
+
+
+def _refused(address: str, why: str, expected: str) -> InvalidValue:
+    return InvalidValue(name="--http", value=address, why=why, expected=expected)

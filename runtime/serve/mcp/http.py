@@ -1,0 +1,154 @@
+"""MCP over HTTP: the SDK's streamable transport, stateless, one request at a time.
+
+A call that asks for progress is answered as a stream of events, any other one as JSON: the SDK's own client refuses an
+event of more than 1 MiB, and JSON is quicker besides.
+
+Lines of JSON-RPC as an assistant sends them, so that the SDK can read all of it.
+
+The SDK's JSON reader refuses a line that holds half a surrogate pair, and nobody is answered. Real transcripts hold
+such halves, so each one is written out (as the six characters ``\ud83d``, the way the answers write it) before the
+SDK sees the line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from asyncio import StreamReader
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+from urllib.parse import unquote
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from mnemic.actors.protocol.events import printable
+from mnemic.runtime.minds.run_dir import LINE_BYTES
+from mnemic.runtime.serve.http.routes import BODY_BYTES, read_body
+from mnemic.runtime.serve.mcp.tools import CALLER, Caller
+
+__all__ = ["LINE_BYTES", "LineTooLong", "Lines", "McpHttp", "mend"]
+
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_PART_BYTES = 1 << 16
+
+
+class LineTooLong(Exception):
+    """A line was longer than is read; it was skipped, and the next one can be."""
+
+
+class Lines:
+    """Reads lines of any length, up to a longest one, from a stream whose own buffer stays small."""
+
+    def __init__(self, reader: StreamReader, longest_bytes: int = LINE_BYTES) -> None:
+        self._reader = reader
+        self._longest_bytes = longest_bytes
+        self._buffer = bytearray()
+
+    async def next(self, longest_bytes: int | None = None) -> bytes | None:
+        """The next line, with its end; ``None`` at the end of the stream, where half a line is none.
+
+        Raises:
+            LineTooLong: it is longer than `longest_bytes`, or than any line may be.
+            ConnectionError: the stream broke.
+        """
+        longest_bytes = longest_bytes or self._longest_bytes
+        searched, skipping = 0, False
+        while True:
+            end = self._buffer.find(b"\n", searched)
+            if end >= 0:
+                line = bytes(self._buffer[: end + 1])
+                del self._buffer[: end + 1]
+                if skipping or len(line) > longest_bytes:
+                    raise LineTooLong
+                return line
+            searched = len(self._buffer)
+            if searched > longest_bytes:
+                skipping, searched = True, 0
+                self._buffer.clear()
+            part = await self._reader.read(_PART_BYTES)
+            if not part:
+                return None
+            self._buffer += part
+
+
+def mend(line: bytes) -> bytes:
+    """A line of JSON without lone surrogates; one that has none, or is no JSON, as it is."""
+    if not _SURROGATE.search(line):
+        return line
+    try:
+        return json.dumps(_printable(json.loads(line))).encode() + b"\n"
+    except (ValueError, RecursionError):  # the SDK's to refuse
+        return line
+
+
+def _printable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {printable(name): _printable(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_printable(item) for item in value]
+    return printable(value)
+
+
+class McpHttp:
+    """Serves MCP as an ASGI application.
+
+    The caller's headers: ``Mnemic-Folder`` (percent-encoded) is where it works, ``Mnemic-Mind`` the mind,
+    ``Mcp-Session-Id`` the conversation.
+    """
+
+    def __init__(self, server: MCPServer[Any]) -> None:
+        # Host and Origin are checked for all paths alike by `mnemic.runtime.serve.http.tcp`; a Unix socket needs no
+        # check.
+        self._json, self._events = (
+            StreamableHTTPSessionManager(
+                server._lowlevel_server, json_response=json, stateless=True, max_request_body_size=BODY_BYTES
+            )
+            for json in (True, False)
+        )
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncIterator[None]:
+        """Held while requests are served; once only."""
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._json.run())
+            await stack.enter_async_context(self._events.run())
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["method"] != "POST":  # nothing is ever said unasked, and there is no session to end
+            await Response(status_code=405, headers={"Allow": "POST"})(scope, receive, send)
+            return
+        body = mend(await read_body(Request(scope, receive)))
+        heard = False
+
+        async def hear() -> Message:
+            nonlocal heard
+            if heard:
+                return await receive()
+            heard = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        token = CALLER.set(_caller(Headers(scope=scope)))
+        try:
+            manager = self._events if b'"progressToken"' in body else self._json
+            # What a lone surrogate was mended into may be longer: the length that was declared says nothing any more.
+            headers = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
+            await manager.asgi_app({**scope, "headers": headers}, hear, send)
+        finally:
+            CALLER.reset(token)
+
+
+def _caller(headers: Headers) -> Caller:
+    folder = headers.get("mnemic-folder")
+    return Caller(
+        mind=headers.get("mnemic-mind", Caller().mind),
+        folder=None if folder is None else unquote(folder, errors="surrogateescape"),
+        session=headers.get("mcp-session-id", Caller().session),
+    )

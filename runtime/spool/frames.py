@@ -1,0 +1,181 @@
+"""Frames: what the bytes of a spool file mean. `docs/spool.md` has the format.
+
+Pure: neither a file nor a clock. `mnemic.runtime.spool.walk` finds its way from frame to frame with it, and
+`mnemic.runtime.spool.spool` reads the files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Annotated, NamedTuple
+
+import msgspec
+
+from mnemic.actors.protocol.events import Record
+from mnemic.actors.protocol.ports import Unreadable
+
+__all__ = [
+    "FILE_HEADER_BYTES",
+    "FRAME_BYTES",
+    "HEADER_BYTES",
+    "MARK",
+    "FileHeader",
+    "Frame",
+    "file_header",
+    "frame_header",
+    "key_id",
+    "record_of",
+    "told_at",
+]
+
+FILE_HEADER_BYTES = 48
+HEADER_BYTES = 80
+FRAME_BYTES = 1 << 20
+"""The longest frame, header included."""
+MARK = bytes.fromhex("f34d9c1ea752e06b")
+"""What a frame starts with; in what is sealed, it occurs once in 2**64 bytes."""
+
+_MAGIC = b"MNSPOOL"
+_VERSION = 1
+_CHACHA20_POLY1305 = 1
+_TAG_BYTES = 16
+_FILE = struct.Struct("<7sB16s8sQ4sI")
+_FRAME = struct.Struct("<8sBBHII8s16s32sI")
+
+
+class FileHeader(NamedTuple):
+    """What the first bytes of a spool file say."""
+
+    file: bytes
+    """Its id, 16 bytes; it stays when the file is renamed."""
+    key: bytes
+    """Id of the key it is sealed to, 8 bytes."""
+    created_us: int
+    """World time at which it was made, microseconds."""
+    known: bool
+    """Whether this version can read on."""
+
+
+class Frame(NamedTuple):
+    """The header of a frame."""
+
+    known: bool
+    """Whether this version can open it."""
+    last: bool
+    """Whether its record ends with it."""
+    number: int
+    """Its number in its record, from 0."""
+    size: int
+    """Length of what is sealed, in bytes."""
+    key: bytes
+    """Id of the key it is sealed to, 8 bytes."""
+    record: bytes
+    """Id of its record, 16 bytes."""
+    ephemeral: bytes
+    """The record's own public key, 32 bytes."""
+    header: bytes
+    """All 80 bytes: they are authenticated with what is sealed."""
+
+    @property
+    def total(self) -> int:
+        """Its length, header included."""
+        return HEADER_BYTES + self.size
+
+
+def key_id(public: bytes) -> bytes:
+    """The name of a public key, 8 bytes."""
+    return hashlib.sha256(public).digest()[:8]
+
+
+def file_header(data: bytes) -> FileHeader | None:
+    """Read the first 48 bytes of a file, one wrong bit mended; ``None`` where they are no header.
+
+    A header that is lost would let a file be taken in twice, under another id; by its CRC one bit can be put right.
+    """
+    if len(data) < FILE_HEADER_BYTES:
+        return None
+    data = data[:FILE_HEADER_BYTES]
+    found = _file_header(data)
+    number = int.from_bytes(data, "little")
+    for bit in range(8 * FILE_HEADER_BYTES):
+        if found is not None:
+            break
+        found = _file_header((number ^ 1 << bit).to_bytes(FILE_HEADER_BYTES, "little"))
+    return found
+
+
+def _file_header(data: bytes) -> FileHeader | None:
+    magic, version, file, key, created_us, _, crc = _FILE.unpack(data)
+    if magic != _MAGIC or crc != zlib.crc32(data[:-4]):
+        return None
+    return FileHeader(file, key, created_us, version == _VERSION)
+
+
+def frame_header(data: bytes) -> Frame | None:
+    """Read the 80 bytes before what is sealed; ``None`` where they are no header."""
+    if len(data) < HEADER_BYTES or not data.startswith(MARK):
+        return None
+    header = bytes(data[:HEADER_BYTES])
+    _, version, flags, cipher, index, size, key, record, ephemeral, crc = _FRAME.unpack(header)
+    if crc != zlib.crc32(header[:-4]) or not _TAG_BYTES <= size <= FRAME_BYTES - HEADER_BYTES:
+        return None
+    known = version == _VERSION and cipher == _CHACHA20_POLY1305
+    return Frame(known, bool(flags & 1), index, size, key, record, ephemeral, header)
+
+
+class _Told(msgspec.Struct):
+    """What a hook says of a record besides what its host gave it."""
+
+    v: int
+    assistant: str
+    event: str
+    at_us: Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
+    cwd: str | None = None
+    branch: str | None = None
+    entry: str | None = None
+
+
+def record_of(record: bytes, parts: Sequence[bytes]) -> Record | Unreadable:
+    """Take a record apart; its frames are opened and in order. What is long is joined once."""
+    told = _told(parts[0])
+    if isinstance(told, str) and len(parts) > 1:  # a hook has room for what it says in the first frame
+        parts = [b"".join(parts)]
+        told = _told(parts[0])
+    if isinstance(told, str):
+        return Unreadable(record, told, b"".join(parts))
+    about, start = told
+    payload = b"".join([memoryview(parts[0])[start:], *parts[1:]])
+    return Record(
+        id=record,
+        assistant=about.assistant,
+        event=about.event,
+        at=about.at_us,
+        cwd=about.cwd,
+        branch=about.branch,
+        entry=about.entry,
+        payload=payload,
+    )
+
+
+def told_at(part: bytes) -> int | None:
+    """World time at which a record was written, by its first frame, opened; ``None`` where it does not say."""
+    told = _told(part)
+    return None if isinstance(told, str) else told[0].at_us
+
+
+def _told(part: bytes) -> tuple[_Told, int] | str:
+    """What the first frame of a record says of it, and where the payload starts; or what is wrong with it."""
+    start = 4 + int.from_bytes(part[:4], "little")
+    if len(part) < 4 or start > len(part):
+        return "it is shorter than it says"
+    try:
+        about: Mapping[str, object] = msgspec.json.decode(part[4:start], type=dict[str, object])
+        version = about.get("v")
+        if version != 1:
+            return f"it is of version {version}" if isinstance(version, int) else "it does not say its version"
+        return msgspec.convert(about, _Told), start
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return f"what the hook says of it cannot be read ({type(error).__name__})"

@@ -1,0 +1,245 @@
+"""The spool on disk: what the hooks of a mind wrote, file by file, read on from where it was left.
+
+A hook appends under the lock of its file, so whoever gets the lock knows that nobody is writing. A file is known by
+the id in its header: renamed, it is read on. Files sealed to another key, or by a newer version, are not touched. A
+file that holds what a cut does not explain gets a second name in ``aside/`` before it is read past, and so outlives
+its removal. Below stand `mnemic.runtime.spool.walk` and `mnemic.runtime.spool.files`; `mnemic.runtime.spool.pending`
+looks at the same folder without a private key; above stands `mnemic.actors.capture.capture`.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import heapq
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from mnemic.actors.protocol.contract import Clock
+from mnemic.actors.protocol.events import Record
+from mnemic.actors.protocol.ports import SpoolPart
+from mnemic.runtime.spool.decrypt import Opener
+from mnemic.runtime.spool.files import ASIDE, SUFFIX, SpoolFile, held, opened, read_at, spool_files
+from mnemic.runtime.spool.frames import FILE_HEADER_BYTES
+from mnemic.runtime.spool.pending import backlog
+from mnemic.runtime.spool.walk import walk
+
+__all__ = ["SILENT_S", "Spool"]
+
+_log = logging.getLogger("mnemic.spool")
+
+SILENT_S = 60.0
+"""How long nothing must have come before a file is removed."""
+_DRAFT = ".new-"
+_DRAFT_S = 3600.0  # a hook has its file in place within milliseconds, unless it was stopped
+
+
+class Spool:
+    """What the hooks of one mind have kept; fulfils `mnemic.actors.protocol.ports.SpoolPort`. For one thread."""
+
+    def __init__(self, folder: Path, private: bytes, clock: Clock, earlier: Sequence[bytes] = ()) -> None:
+        """Take the spool's folder, the mind's X25519 private key, and those that were it before.
+
+        No file stays open from call to call.
+        """
+        self._folder = folder
+        self._opener = Opener(private, earlier)
+        self._clock = clock
+        self._queue: list[tuple[int, str]] = []
+        self._reached_us: dict[bytes, int] = {}  # world time of the last record that was read of a file
+        self._quiet: dict[str, tuple[int, int, int, float]] = {}  # what was seen of a file, and since when
+        self._quiet_before = self._quiet
+        self._complained: dict[str, int | None] = {}
+
+    def oldest_at(self, offsets: Mapping[bytes, int]) -> int | None:
+        """World time of the oldest event that is not taken in, microseconds; ``None`` where nothing waits."""
+        return backlog(self._folder, offsets, self._opener).oldest_at
+
+    def read(self, offsets: Mapping[bytes, int], limit_records: int, limit_bytes: int) -> SpoolPart | None:
+        """The next part of the file whose oldest unread byte is oldest; ``None`` where nothing waits.
+
+        A part has so many records, or so many bytes of them, but at least one, unless only torn places are left. What
+        a hook is still writing waits. A file that cannot be read is logged, and the others go on.
+        """
+        for again in (False, True):
+            if again:
+                self._queue = self._look(offsets)
+            while self._queue:
+                _, name = heapq.heappop(self._queue)
+                try:
+                    part = self._part(name, offsets, limit_records, limit_bytes)
+                except OSError as error:
+                    self._complain(name, error)
+                    continue
+                if part is not None:
+                    return part
+        return None
+
+    def clear(self, offsets: Mapping[bytes, int]) -> list[bytes]:
+        """Remove files that are taken in to their end and have been silent for a while.
+
+        A hook that has such a file open sees, once it gets the lock, that the name is gone, and makes a new one.
+        Returns the ids of those that no power cut brings back, and of files among `offsets` that are not there any
+        more; the latter only where all that is there could be looked at.
+        """
+        removed, there = [], set()
+        self._quiet_before, self._quiet = self._quiet, {}
+        names = spool_files(self._folder)
+        all_seen = bool(names) or self._folder.is_dir()
+        for name in names:
+            try:
+                with opened(self._folder / name, offsets) as file:
+                    if file is None:  # it may have another name by now
+                        all_seen = False
+                    elif self._is_done(name, file, offsets) and self._remove(name, file, offsets):
+                        removed.append(file.id)
+                        self._reached_us.pop(file.id, None)
+                    else:
+                        there.add(file.id)
+            except OSError as error:
+                all_seen = False
+                self._complain(name, error)
+        self._sweep()
+        gone = removed + [file for file in offsets if all_seen and file not in there and file not in removed]
+        return gone if gone and self._removals_last() else []
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    def _look(self, offsets: Mapping[bytes, int]) -> list[tuple[int, str]]:
+        """The files in which something waits, as a heap: the one whose unread bytes may be oldest is first.
+
+        Nothing unread in a file is older than the file, or than the last record that was read of it.
+        """
+        waiting = []
+        for name in spool_files(self._folder):
+            try:
+                with opened(self._folder / name, offsets) as file:
+                    if file is None or not file.readable(self._opener.keys) or file.size() < FILE_HEADER_BYTES:
+                        continue
+                    if file.size() != max(file.start, offsets.get(file.id, 0)):
+                        since_us = self._reached_us.get(file.id, file.created_us or 0)
+                        waiting.append((since_us, name))
+            except OSError as error:
+                self._complain(name, error)
+        heapq.heapify(waiting)
+        return waiting
+
+    def _part(self, name: str, offsets: Mapping[bytes, int], limit_records: int, limit_bytes: int) -> SpoolPart | None:
+        with opened(self._folder / name, offsets) as file:
+            if file is None or not file.readable(self._opener.keys):
+                return None
+            size, settled = self._settled(file)
+            start = max(file.start, offsets.get(file.id, 0))
+            if start > size:  # a power cut took back what was read: what comes now is new
+                return SpoolPart(file=file.id, records=(), offset=size, torn=1)
+
+            def read(position: int, length: int) -> bytes:
+                return read_at(file.descriptor, position, length)
+
+            found = walk(read, size, settled, start, limit_records, limit_bytes, self._opener)
+            if found.offset == start:
+                return None
+            if found.strange or file.key is None:
+                self._keep(name, file)
+            told = [record.at for record in found.records if isinstance(record, Record)]
+            if told:
+                self._reached_us[file.id] = told[-1]
+            if found.offset < size:
+                heapq.heappush(self._queue, (self._reached_us.get(file.id, file.created_us or 0), name))
+            return SpoolPart(file=file.id, records=found.records, offset=found.offset, torn=found.torn)
+
+    def _complain(self, name: str, error: OSError) -> None:
+        """Say once what is wrong with a file; `mnemic.runtime.spool.pending` counts it as long as it waits."""
+        if self._complained.get(name) != error.errno:
+            self._complained[name] = error.errno
+            _log.warning("a spool file has to wait: %s", error)
+
+    def _settled(self, file: SpoolFile) -> tuple[int, bool]:
+        """How long a file is, and whether nobody was writing then."""
+        with held(file.descriptor, fcntl.LOCK_SH) as is_held:
+            seen = os.fstat(file.descriptor)
+        if is_held is None:  # whoever writes is done by then, or dead
+            is_held = self._clock.now_us() / 1e6 - seen.st_mtime >= SILENT_S
+        return seen.st_size, is_held
+
+    # --- keeping and removing ----------------------------------------------------------------------------------------
+
+    def _keep(self, name: str, file: SpoolFile) -> None:
+        """Give a file a second name, under which it stays."""
+        aside = self._folder / ASIDE
+        aside.mkdir(mode=0o700, exist_ok=True)
+        kept = aside / f"{file.id.hex()}{SUFFIX}"
+        try:
+            os.link(self._folder / name, kept, follow_symlinks=False)
+        except FileExistsError:
+            return
+        if not os.path.samestat(kept.lstat(), os.fstat(file.descriptor)):  # replaced this moment: the next part tries
+            kept.unlink()
+            raise FileNotFoundError(errno.ENOENT, "it was replaced", name)
+        _log.warning("a spool file holds what cannot be opened, and is kept as %s", kept)
+
+    def _is_done(self, name: str, file: SpoolFile, offsets: Mapping[bytes, int]) -> bool:
+        """Whether there is nothing more to read, and nothing has come for a while."""
+        if not file.readable(self._opener.keys):
+            return False
+        seen = os.fstat(file.descriptor)
+        if seen.st_size >= FILE_HEADER_BYTES and seen.st_size != max(file.start, offsets.get(file.id, 0)):
+            return False
+        return self._silent(name, seen, SILENT_S)
+
+    def _silent(self, name: str, seen: os.stat_result, limit_s: float) -> bool:
+        """Whether a file has not changed for so long: by its own time, or as long as it was looked at.
+
+        The clock of the machine may have been set back or forth meanwhile; the one that is watched here was not.
+        """
+        state = (seen.st_ino, seen.st_size, seen.st_mtime_ns)
+        now_s = self._clock.monotonic_s()
+        before = self._quiet_before.get(name)
+        since_s = before[3] if before is not None and before[:3] == state else now_s
+        self._quiet[name] = (*state, since_s)
+        age_s = self._clock.now_us() / 1e6 - seen.st_mtime
+        return now_s - since_s >= limit_s or age_s >= limit_s
+
+    def _remove(self, name: str, file: SpoolFile, offsets: Mapping[bytes, int]) -> bool:
+        path = self._folder / name
+        with held(file.descriptor, fcntl.LOCK_EX) as is_held:
+            if not is_held:
+                return False
+            size = file.size()
+            if size < FILE_HEADER_BYTES:  # none of a hook's, or what a power cut left of one
+                if size:
+                    self._keep(name, file)
+            elif size != max(file.start, offsets.get(file.id, 0)):
+                return False
+            if not os.path.samestat(path.lstat(), os.fstat(file.descriptor)):
+                return False
+            path.unlink()
+        return True
+
+    def _removals_last(self) -> bool:
+        """Have the disk know what was removed; says whether it does."""
+        try:
+            descriptor = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            self._complain(self._folder.name, error)
+            return False
+        return True
+
+    def _sweep(self) -> None:
+        """Remove what hooks that were killed meant to become files."""
+        try:
+            drafts = [entry for entry in os.scandir(self._folder) if entry.name.startswith(_DRAFT)]
+        except FileNotFoundError:
+            return
+        for draft in drafts:
+            try:
+                if self._silent(draft.name, draft.stat(follow_symlinks=False), _DRAFT_S):
+                    os.unlink(draft.path)
+            except FileNotFoundError:  # its hook was not dead
+                _log.debug("%s went by itself", draft.name)

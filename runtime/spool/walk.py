@@ -1,0 +1,181 @@
+"""The way through a spool file: from whole record to whole record, past whatever a killed hook or a full disk left.
+
+Pure: bytes come from a function. `mnemic.runtime.spool.frames` says what they mean; `mnemic.runtime.spool.spool` has
+the files.
+
+Guarantees: a record whose frames are there is returned once, in order; what is in between is counted, once for each
+place: a record that began and did not come whole, a stretch without a header. What may still be on its way is neither.
+A frame that was cut short says a length that reaches into what was written after it, so a length is only believed
+where the frame opens; else the next mark is looked for right behind the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from mnemic.actors.protocol.events import Record
+from mnemic.actors.protocol.ports import Unreadable
+from mnemic.runtime.spool.decrypt import Opener
+from mnemic.runtime.spool.frames import HEADER_BYTES, MARK, Frame, frame_header, record_of
+
+__all__ = ["LONGEST_BYTES", "Bytes", "Walked", "walk"]
+
+Bytes = Callable[[int, int], bytes]
+"""Gives so many bytes from an offset; fewer only at the end."""
+
+LONGEST_BYTES = 512 << 20
+"""The longest record that is put together; SQLite takes no more than twice that."""
+_WINDOW_BYTES = 1 << 20
+
+
+class Walked(NamedTuple):
+    """How far one walk came."""
+
+    records: tuple[Record | Unreadable, ...]
+    """In the order in which they were written."""
+    offset: int
+    """Where the next walk starts."""
+    torn: int
+    """Places passed that hold no whole record."""
+    strange: bool
+    """Whether something was passed that a cut does not explain: the file is to be kept."""
+
+
+class _Outcome(NamedTuple):
+    record: Record | Unreadable | None
+    """The record, if it came whole."""
+    end: int | None
+    """Where to go on; ``None`` where the rest may still come."""
+    tears: int = 0
+    """Places in the record that had to be passed."""
+    size: int = 0
+    """How long the record is."""
+
+
+def walk(
+    read: Bytes, size: int, settled: bool, offset: int, limit_records: int, limit_bytes: int, opener: Opener
+) -> Walked:
+    """Walk on from an offset, until there are so many records, or so many bytes of them, at least one.
+
+    Args:
+        size: how long the file is.
+        settled: whether nobody was writing when it was as long as that: what is incomplete then stays so.
+    """
+    return _Walk(read, size, settled, opener).go(offset, limit_records, limit_bytes)
+
+
+class _Walk:
+    def __init__(self, read: Bytes, size: int, settled: bool, opener: Opener) -> None:
+        self._read = read
+        self._size = size
+        self._settled = settled
+        self._opener = opener
+        self._strange = False
+
+    def go(self, offset: int, limit_records: int, limit_bytes: int) -> Walked:
+        records: list[Record | Unreadable] = []
+        taken, torn, last, stretch = 0, 0, b"", False
+        while offset < self._size:
+            full = len(records) >= limit_records or taken >= limit_bytes
+            if records and full and not self._repeats(offset, last):
+                break
+            position, frame = self._find(offset)
+            if frame is None or position > offset:
+                if not self._settled:
+                    break
+                torn, offset, stretch = torn + 1, position, True
+                continue
+            outcome = self._collect(position, frame, last)
+            if outcome.end is None:
+                break
+            if outcome.record is None:  # what is left of a record whose start is gone belongs to the stretch before
+                torn += not (stretch and frame.number)
+            else:
+                records.append(outcome.record)
+                last = outcome.record.id
+                taken += outcome.size
+                torn += outcome.tears
+            offset, stretch = outcome.end, False
+        return Walked(tuple(records), offset, torn, self._strange)
+
+    def _repeats(self, position: int, record: bytes) -> bool:
+        """Whether what follows is a frame of the record before, written twice: the next walk would not know."""
+        frame = frame_header(self._bytes(position, HEADER_BYTES))
+        return frame is not None and frame.record == record
+
+    def _collect(self, start: int, first: Frame, before: bytes) -> _Outcome:
+        """Put a record together from its first frame on, or find out that it cannot be.
+
+        Args:
+            before: the id of the record before: a frame that was written twice is none of the next.
+        """
+        parts: list[bytes] = []
+        position, frame = start, first
+        tears, searching, lost, total = 0, False, first.record == before, 0
+        while True:
+            part = None
+            if not lost and frame.number == len(parts):
+                part = self._open(position, frame)
+            if part is not None:
+                tears, searching, total = tears + searching, False, total + len(part)
+                if total > LONGEST_BYTES:
+                    lost, self._strange = True, True
+                    parts.clear()
+                else:
+                    parts.append(part)
+                position += frame.total
+                if frame.last and not lost:
+                    return _Outcome(record_of(first.record, parts), position, tears, total)
+                following = self._find(position)
+                searching = following[0] > position
+            else:
+                searching = True
+                following = self._find(position + len(MARK))
+            if searching and not self._settled:  # a write that is half seen looks torn
+                return _Outcome(None, None)
+            if part is None:
+                self._look_at(position, frame, following[0])
+            position, found = following
+            if found is None:
+                return _Outcome(None, self._size if self._settled else None)
+            if found.record != first.record:
+                return _Outcome(None, position)
+            frame = found
+
+    def _open(self, position: int, frame: Frame) -> bytes | None:
+        if position + frame.total > self._size:
+            return None
+        return self._opener.open(frame, self._bytes(position + HEADER_BYTES, frame.size))
+
+    def _look_at(self, position: int, frame: Frame, following: int) -> None:
+        """Note a frame that is there from end to end, and yet did not open: no cut makes that."""
+        if position + frame.total <= following and self._open(position, frame) is None:
+            self._strange = True
+
+    def _find(self, position: int) -> tuple[int, Frame | None]:
+        """The next header from a position on; the end, where there is none."""
+        frame = frame_header(self._bytes(position, HEADER_BYTES))
+        while frame is None:
+            found = self._search(position + 1)
+            if found is None:
+                return self._size, None
+            position = found
+            frame = frame_header(self._bytes(position, HEADER_BYTES))
+        return position, frame
+
+    def _search(self, position: int) -> int | None:
+        """The next mark from a position on."""
+        while position < self._size:
+            window = self._bytes(position, _WINDOW_BYTES)
+            found = window.find(MARK)
+            if found >= 0:
+                return position + found
+            if len(window) < _WINDOW_BYTES:
+                return None
+            position += len(window) - len(MARK) + 1
+        return None
+
+    def _bytes(self, position: int, length: int) -> bytes:
+        """Bytes of the file as long as it was: what came since is another walk's."""
+        return self._read(position, min(length, self._size - position))

@@ -1,0 +1,285 @@
+"""Carrying out the changes of what is captured by itself: what was set aside, transcripts, and what is beside memories.
+
+Beside `mnemic.runtime.store.apply.memories`, which carries out the changes of memories and their meaning, and hands the
+others on to here; those of the spool are carried out by `mnemic.runtime.store.apply.spool`.
+
+Carrying out what is said of whole conversations: that one is to be left alone, and how one is held.
+
+Beside `mnemic.runtime.store.apply.capture`, which hands these changes on to here.
+
+Carrying out the changes that say which backups and exports were made: what is erased later is still in them.
+
+Below `mnemic.runtime.store.apply.capture`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import apsw
+import msgspec
+
+from mnemic.actors.protocol.changes import (
+    Change,
+    DropAside,
+    DropBackup,
+    DropOriginal,
+    FinishTranscript,
+    KeepOriginal,
+    MarkSession,
+    PutBackCheck,
+    PutBackTranscript,
+    QueueTranscript,
+    Readmit,
+    RecordBackup,
+    RecordCheck,
+    SetAside,
+    SilenceSession,
+    TranscriptState,
+    Unreadmit,
+    UnsilenceSession,
+)
+from mnemic.runtime.store.apply.history import GivenCarrier
+from mnemic.runtime.store.apply.spool import Carried, SpoolCarrier
+from mnemic.runtime.store.read.capture import transcript_state
+from mnemic.runtime.store.texts import drop_text_if_unused, keep_text
+
+__all__ = ["CAPTURE_TABLES", "COPY_TABLES", "CaptureCarrier", "CopyCarrier", "SessionCarrier"]
+
+_UNCHANGED: Carried = (None, None, False, None)
+
+
+class SessionCarrier:
+    """Carries out changes on a connection, within a transaction that the caller holds."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._db = connection
+        self.hands: dict[type, Callable[[Any, int], Carried]] = {
+            SilenceSession: self._silence,
+            UnsilenceSession: self._unsilence,
+            MarkSession: self._mark,
+        }
+
+    def _silence(self, change: SilenceSession, at: int) -> Carried:
+        name = (change.assistant, change.session)
+        if self._db.execute("SELECT 1 FROM silenced WHERE assistant = ? AND session = ?", name).get is not None:
+            return _UNCHANGED
+        self._db.execute("INSERT INTO silenced(assistant, session) VALUES(?, ?)", name)
+        return None, UnsilenceSession(assistant=change.assistant, session=change.session), True, None
+
+    def _unsilence(self, change: UnsilenceSession, at: int) -> Carried:
+        self._db.execute("DELETE FROM silenced WHERE assistant = ? AND session = ?", (change.assistant, change.session))
+        return None, None, True, None
+
+    def _mark(self, change: MarkSession, at: int) -> Carried:
+        name = (change.assistant, change.session)
+        before = self._db.execute("SELECT mode FROM sessions WHERE assistant = ? AND name = ?", name).get
+        if before is None or before == change.mode:
+            return _UNCHANGED
+        self._db.execute("UPDATE sessions SET mode = ? WHERE assistant = ? AND name = ?", (change.mode, *name))
+        return None, MarkSession(assistant=change.assistant, session=change.session, mode=str(before)), True, None
+
+
+COPY_TABLES = ("backups",)
+"""What is written here alone; it can be made again from the log."""
+
+
+class CopyCarrier:
+    """Carries out changes on a connection, within a transaction that the caller holds."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._db = connection
+        self.hands: dict[type, Callable[[Any, int], Carried]] = {
+            RecordBackup: self._record_backup,
+            DropBackup: self._drop_backup,
+        }
+
+    def _record_backup(self, change: RecordBackup, at: int) -> Carried:
+        self._db.execute(
+            "INSERT INTO backups(path, what, size, at) VALUES(?, ?, ?, ?)",
+            (change.path, change.what, change.size_bytes, at),
+        )
+        return None, DropBackup(), True, None
+
+    def _drop_backup(self, change: DropBackup, at: int) -> Carried:
+        self._db.execute("DELETE FROM backups WHERE id = (SELECT max(id) FROM backups)")
+        return None, None, True, None
+
+
+_decode = msgspec.msgpack.Decoder(Change).decode
+
+CAPTURE_TABLES = (
+    *("spool", "occurrences", "aside", "transcripts", "originals", "checks", "silenced", "given_parts", "givings"),
+    *COPY_TABLES,
+)
+"""What is written here and there alone; all of it can be made again from the log."""
+
+
+class CaptureCarrier:
+    """Carries out changes on a connection, within a transaction that the caller holds."""
+
+    def __init__(
+        self, connection: apsw.Connection, identity: Callable[..., bytes], row_of: Callable[[bytes], int]
+    ) -> None:
+        """Write by a connection.
+
+        Args:
+            identity: the mind's keyed hash.
+            row_of: finds the row of a memory's id, or raises `NoSuchMemory`.
+        """
+        self._db = connection
+        self._identity = identity
+        self._row_of = row_of
+        self.hands: dict[type, Callable[[Any, int], Carried]] = {
+            **SpoolCarrier(connection).hands,
+            SetAside: self._set_aside,
+            DropAside: self._drop_aside,
+            Readmit: self._readmit,
+            Unreadmit: self._unreadmit,
+            QueueTranscript: self._queue_transcript,
+            FinishTranscript: self._finish_transcript,
+            PutBackTranscript: self._put_back_transcript,
+            KeepOriginal: self._keep_original,
+            DropOriginal: self._drop_original,
+            RecordCheck: self._record_check,
+            PutBackCheck: self._put_back_check,
+            **GivenCarrier(connection, identity, row_of).hands,
+            **SessionCarrier(connection).hands,
+            **CopyCarrier(connection).hands,
+        }
+
+    # --- set aside ---------------------------------------------------------------------------------------------------
+
+    def _set_aside(self, change: SetAside, at: int) -> Carried:
+        if self._db.execute("SELECT 1 FROM aside WHERE record = ?", (change.record,)).get is not None:
+            return _UNCHANGED
+        text = keep_text(self._db, change.text, self._identity) if change.text else None
+        self._db.execute(
+            "INSERT INTO aside(record, assistant, event, why, text, at, cwd, branch, recorded_at)"
+            " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                change.record,
+                change.assistant,
+                change.event,
+                change.why,
+                text,
+                change.at,
+                change.cwd,
+                change.branch,
+                at,
+            ),
+        )
+        return None, DropAside(record=change.record), True, text
+
+    def _drop_aside(self, change: DropAside, at: int) -> Carried:
+        text = self._db.execute("SELECT text FROM aside WHERE record = ?", (change.record,)).get
+        self._db.execute("DELETE FROM aside WHERE record = ?", (change.record,))
+        if text is not None:
+            drop_text_if_unused(self._db, text)
+        return None, None, True, None
+
+    def _readmit(self, change: Readmit, at: int) -> Carried:
+        waits: Any = self._db.execute(
+            "SELECT text FROM aside WHERE record = ? AND readmitted_at IS NULL", (change.record,)
+        ).fetchone()
+        if waits is None:
+            return _UNCHANGED
+        self._db.execute("UPDATE aside SET readmitted_at = ?, text = NULL WHERE record = ?", (at, change.record))
+        if waits[0] is not None:
+            self._let_go(change.record, waits[0])
+        return None, Unreadmit(record=change.record), True, None
+
+    def _let_go(self, record: bytes, text: int) -> None:
+        """Drop the payload of a record from the log too, where nothing else needs it: its memories are kept."""
+        rows: list[Any] = self._db.execute("SELECT seq, change FROM log WHERE text = ?", (text,)).fetchall()
+        for seq, encoded in rows:
+            change = _decode(encoded)
+            if isinstance(change, SetAside) and change.record == record:
+                self._db.execute("UPDATE log SET text = NULL WHERE seq = ?", (seq,))
+        drop_text_if_unused(self._db, text)
+
+    def _unreadmit(self, change: Unreadmit, at: int) -> Carried:
+        self._db.execute("UPDATE aside SET readmitted_at = NULL WHERE record = ?", (change.record,))
+        return None, None, True, None
+
+    # --- transcripts -------------------------------------------------------------------------------------------------
+
+    def _queue_transcript(self, change: QueueTranscript, at: int) -> Carried:
+        known = transcript_state(self._db, change.path)
+        state = TranscriptState(
+            format=change.format,
+            due_at=change.due_at,
+            changed_at=change.changed_at,
+            size_bytes=None if known is None else known.size_bytes,
+            taken_at=None if known is None else known.taken_at,
+            why="" if known is None else known.why,
+        )
+        return self._put_transcript(change.path, known, state)
+
+    def _finish_transcript(self, change: FinishTranscript, at: int) -> Carried:
+        known = transcript_state(self._db, change.path)
+        if known is None:
+            return _UNCHANGED
+        # One that was put off meanwhile, because its session went on, comes again then.
+        due_at = known.due_at if known.due_at is not None and known.due_at > at else None
+        state = TranscriptState(
+            format=known.format,
+            due_at=due_at,
+            changed_at=known.changed_at,
+            size_bytes=change.size_bytes,
+            taken_at=at,
+            why=change.why,
+        )
+        return self._put_transcript(change.path, known, state)
+
+    def _put_transcript(self, path: str, known: TranscriptState | None, state: TranscriptState) -> Carried:
+        if state == known:
+            return _UNCHANGED
+        self._db.execute(
+            "INSERT OR REPLACE INTO transcripts(path, format, due_at, changed_at, size, taken_at, why)"
+            " VALUES(?, ?, ?, ?, ?, ?, ?)",
+            (path, state.format, state.due_at, state.changed_at, state.size_bytes, state.taken_at, state.why),
+        )
+        return None, PutBackTranscript(path=path, state=known), True, None
+
+    def _put_back_transcript(self, change: PutBackTranscript, at: int) -> Carried:
+        if change.state is None:
+            self._db.execute("DELETE FROM transcripts WHERE path = ?", (change.path,))
+        else:
+            self._put_transcript(change.path, None, change.state)
+        return None, None, True, None
+
+    # --- beside memories ---------------------------------------------------------------------------------------------
+
+    def _keep_original(self, change: KeepOriginal, at: int) -> Carried:
+        row = self._row_of(change.memory)
+        if self._db.execute("SELECT 1 FROM originals WHERE memory = ?", (row,)).get is not None:
+            return _UNCHANGED
+        text = keep_text(self._db, change.text, self._identity)
+        self._db.execute("INSERT INTO originals(memory, text) VALUES(?, ?)", (row, text))
+        return None, DropOriginal(memory=change.memory), True, text
+
+    def _drop_original(self, change: DropOriginal, at: int) -> Carried:
+        row = self._row_of(change.memory)
+        text = self._db.execute("SELECT text FROM originals WHERE memory = ?", (row,)).get
+        self._db.execute("DELETE FROM originals WHERE memory = ?", (row,))
+        drop_text_if_unused(self._db, text)
+        return None, None, True, None
+
+    def _record_check(self, change: RecordCheck, at: int) -> Carried:
+        found = self._db.execute(
+            "SELECT nonce, recorded_at FROM checks WHERE assistant = ?", (change.assistant,)
+        ).fetchone()
+        nonce, recorded_at = found or (None, 0)
+        self._db.execute("INSERT OR REPLACE INTO checks VALUES(?, ?, ?)", (change.assistant, change.nonce, at))
+        return None, PutBackCheck(assistant=change.assistant, nonce=nonce, at=recorded_at), True, None
+
+    def _put_back_check(self, change: PutBackCheck, at: int) -> Carried:
+        if change.nonce is None:
+            self._db.execute("DELETE FROM checks WHERE assistant = ?", (change.assistant,))
+        else:
+            self._db.execute(
+                "INSERT OR REPLACE INTO checks VALUES(?, ?, ?)", (change.assistant, change.nonce, change.at)
+            )
+        return None, None, True, None

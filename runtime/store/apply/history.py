@@ -1,0 +1,93 @@
+"""Carrying out the changes that say what was given: what assistants asked for, and what they were told unasked.
+
+Below `mnemic.runtime.store.apply.capture`; `mnemic.runtime.store.read.log` reads what is written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import apsw
+
+from mnemic.actors.protocol.changes import DropGiven, DropRecall, RecordGiven, RecordRecall
+from mnemic.runtime.store.apply.spool import Carried
+from mnemic.runtime.store.texts import drop_text_if_unused, keep_text
+
+__all__ = ["GivenCarrier"]
+
+
+class GivenCarrier:
+    """Carries out changes on a connection, within a transaction that the caller holds."""
+
+    def __init__(
+        self, connection: apsw.Connection, identity: Callable[..., bytes], row_of: Callable[[bytes], int]
+    ) -> None:
+        """Write by a connection.
+
+        Args:
+            identity: the mind's keyed hash.
+            row_of: finds the row of a memory's id, or raises `NoSuchMemory`.
+        """
+        self._db = connection
+        self._identity = identity
+        self._row_of = row_of
+        self.hands: dict[type, Callable[[Any, int], Carried]] = {
+            RecordRecall: self._record_recall,
+            DropRecall: lambda change, at: self._drop_last(asked=True),
+            RecordGiven: self._record_given,
+            DropGiven: lambda change, at: self._drop_last(asked=False),
+        }
+
+    def _record_recall(self, change: RecordRecall, at: int) -> Carried:
+        self._db.execute(
+            "INSERT INTO givings(at, asked, occasion, assistant, session, scope, query, tokens)"
+            " VALUES(?, 1, ?, ?, ?, ?, ?, ?)",
+            (at, change.occasion, change.assistant, change.session, change.scope, change.query, change.tokens),
+        )
+        if change.parts:
+            self._keep_parts((part.memory, part.start, part.stop, part.why) for part in change.parts)
+        else:
+            self._keep_parts((memory, None, None, "") for memory in change.returned)
+        return None, DropRecall(), True, None
+
+    def _record_given(self, change: RecordGiven, at: int) -> Carried:
+        text = keep_text(self._db, change.text, self._identity) if change.text else None
+        self._db.execute(
+            "INSERT INTO givings(at, asked, occasion, assistant, session, scope, query, tokens, text)"
+            " VALUES(?, 0, ?, ?, ?, ?, '', ?, ?)",
+            (
+                at if change.at is None else change.at,
+                change.occasion,
+                change.assistant,
+                change.session,
+                change.scope,
+                change.tokens,
+                text,
+            ),
+        )
+        whys = (*change.why, *[""] * (len(change.memories) - len(change.why)))
+        self._keep_parts((memory, None, None, why) for memory, why in zip(change.memories, whys, strict=False))
+        return None, DropGiven(count=len(change.memories)), True, text
+
+    def _keep_parts(self, parts: Iterable[tuple[bytes, int | None, int | None, str]]) -> None:
+        """Keep what was given of each memory, in that order, beside the giving that was written last."""
+        giving = self._db.last_insert_rowid()
+        for place, (memory, start, stop, why) in enumerate(parts):
+            self._db.execute(
+                "INSERT INTO given_parts(giving, place, memory, start, stop, why) VALUES(?, ?, ?, ?, ?, ?)",
+                (giving, place, self._row_of(memory), start, stop, why),
+            )
+
+    def _drop_last(self, *, asked: bool) -> Carried:
+        found = self._db.execute(
+            "SELECT id, text FROM givings WHERE asked = ? ORDER BY id DESC LIMIT 1", (asked,)
+        ).fetchone()
+        if found is None:
+            return None, None, False, None
+        giving, text = found
+        self._db.execute("DELETE FROM given_parts WHERE giving = ?", (giving,))
+        self._db.execute("DELETE FROM givings WHERE id = ?", (giving,))
+        if text is not None:
+            drop_text_if_unused(self._db, text)
+        return None, None, True, None

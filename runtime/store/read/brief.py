@@ -1,0 +1,268 @@
+"""Reading what an assistant is told at the start of a session: the last session of its project, and what holds there.
+
+Part of `mnemic.runtime.store.read.reader.StoreSnapshot`; `mnemic.session_start` reads the same by a connection of its
+own, where no process runs. So nothing is imported here that is slow to load. The order is of the world's time, then of
+the store, and no clock is read: the same state gives the same material.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import apsw
+import msgspec
+
+from mnemic.actors.brief.statement_cues import LONGEST, WORDS, standing
+from mnemic.actors.protocol.ambient_messages import Brief
+from mnemic.actors.protocol.briefing_sources import NOTHING, Failure, LeftOff, Material, Quote
+from mnemic.actors.protocol.changes import Place
+from mnemic.actors.protocol.events import printable
+from mnemic.runtime.store.read.scopes import project_scope, scopes_at
+from mnemic.runtime.store.supersession import replacement
+
+__all__ = ["BriefReading", "given_ids", "scope_at", "start_material"]
+
+_HELD = 40
+"""So many things that hold, at most, are told of: more than any budget has room for."""
+_LOOKED_AT = 400
+"""So many of the newest texts that hold a telling word are read for them."""
+_REPLIES = 3
+"""So many of a session's last replies may say what is left to do."""
+_STEPS = 200
+"""So many of the last memories of a session are looked at for a call that failed."""
+_SESSIONS = 64
+"""So many of the last sessions are looked at for one that is neither this one nor a subagent's."""
+_READ_BYTES = 64 << 10
+"""Of a longer text no more is read: a tool may have answered with 50 MB."""
+
+_WHEN = "coalesce(m.said_at, m.recorded_at)"
+_QUOTED = f"m.id, m.uuid, m.text, {_WHEN}, m.role, m.kind"
+
+
+class BriefReading:
+    """What a snapshot tells of what an assistant should know; see `mnemic.actors.protocol.snapshot.Snapshot`."""
+
+    _db: apsw.Connection
+
+    def start_material(self, asked: Brief) -> Material:
+        return start_material(self._db, asked)
+
+    def given(self, assistant: str, session: str) -> frozenset[bytes]:
+        return given_ids(self._db, assistant, session)
+
+
+def start_material(connection: apsw.Connection, asked: Brief) -> Material:
+    """What there is to tell at the start of a session; nothing of a project that is not known."""
+    scopes = _scopes(connection, asked)
+    if not scopes:
+        return NOTHING
+    return _Gathering(connection, asked, scopes).material()
+
+
+def given_ids(connection: apsw.Connection, assistant: str, session: str) -> frozenset[bytes]:
+    """Ids of the memories that a session was given, asked or unasked."""
+    found: list[Any] = connection.execute(
+        "SELECT DISTINCT m.uuid FROM givings g JOIN given_parts p ON p.giving = g.id JOIN memories m ON m.id = p.memory"
+        " WHERE g.session = ?1 AND g.assistant = ?2 AND (?1 != '' OR NOT g.asked)"
+        " AND (p.stop IS NULL OR p.stop > p.start)",  # of one that an answer was read from, no word was given
+        (printable(session), printable(assistant)),
+    ).fetchall()
+    return frozenset(uuid for (uuid,) in found)
+
+
+class _Gathering:
+    """Gathers the material of one brief, within one read transaction of the caller's."""
+
+    def __init__(self, connection: apsw.Connection, asked: Brief, scopes: list[int]) -> None:
+        self._db = connection
+        self._again = asked.again
+        self._own = (printable(asked.assistant), printable(asked.session))
+        self._within = f"m.scope IN ({','.join(map(str, scopes))}) AND m.retired_at IS NULL"
+        self._kinds: dict[int, str] = {}  # of sessions seen: "own", "subagent" or ""
+
+    def material(self) -> Material:
+        """All of it."""
+        held = {quote.id: quote for quotes in (self._kept_on_purpose(), self._said()) for quote in quotes}
+        return Material(left_off=self._left_off(), holds=tuple(held.values())[:_HELD])
+
+    # --- where we left off -------------------------------------------------------------------------------------------
+
+    def _left_off(self) -> LeftOff | None:
+        found: list[Any] = self._db.execute(
+            f"WITH ends(id, at) AS MATERIALIZED (SELECT s.id, (SELECT max({_WHEN}) FROM memories m"
+            f" WHERE m.session = s.id AND m.kind = 'turn' AND {self._within}) FROM sessions s)"
+            f" SELECT id, at FROM ends WHERE at IS NOT NULL ORDER BY at DESC, id DESC LIMIT {_SESSIONS}"
+        ).fetchall()
+        for session, at in found:
+            if not self._kind_of(session):
+                return self._end_of(session, at)
+        return None
+
+    def _end_of(self, session: int, at: int) -> LeftOff:
+        prompts, replies = (
+            self._last_said(session, role, count) for role, count in (("user", 1), ("assistant", _REPLIES))
+        )
+        answered = not prompts or (bool(replies) and _order(replies[0]) > _order(prompts[0]))
+        assistant = self._db.execute("SELECT assistant FROM sessions WHERE id = ?", (session,)).get
+        return LeftOff(
+            assistant=str(assistant),
+            at=at,
+            prompt=self._ended(prompts[0]) if prompts else None,
+            replies=tuple(map(self._ended, replies)),
+            answered=answered,
+            failure=self._failure(session),
+        )
+
+    def _last_said(self, session: int, role: str, count: int) -> list[Any]:
+        found: list[Any] = self._db.execute(
+            f"SELECT {_QUOTED} FROM memories m WHERE m.session = ? AND m.role = ? AND m.kind = 'turn' AND"
+            f" {self._within} ORDER BY {_WHEN} DESC, m.id DESC LIMIT ?",
+            (session, role, count),
+        ).fetchall()
+        return found
+
+    def _ended(self, row: Any) -> Quote:
+        """What was said last, and whether it was replaced since."""
+        corrected = replacement(self._db, row[0]) is not None
+        return msgspec.structs.replace(self._quote(row), corrected=corrected)
+
+    def _failure(self, session: int) -> Failure | None:
+        """The last call that failed and that none of the same kind followed which succeeded.
+
+        Of the same kind are calls of one tool whose first argument starts with the same word: the same program, the
+        same file. A result belongs to the first call of its tool before it that has none yet.
+        """
+        steps: list[Any] = self._db.execute(
+            f"SELECT {_QUOTED}, m.tool, m.outcome FROM memories m WHERE m.session = ? AND m.kind IN"
+            f" ('tool_call', 'tool_result') AND {self._within} ORDER BY {_WHEN} DESC, m.id DESC LIMIT {_STEPS}",
+            (session,),
+        ).fetchall()
+        calls: dict[str, list[Any]] = {}
+        ended: list[tuple[Any, Any]] = []
+        for step in reversed(steps):
+            tool, kind = step[6] or "", step[5]
+            if kind == "tool_call":
+                calls.setdefault(tool, []).append(step)
+            else:
+                waiting = calls.get(tool)
+                ended.append((step, waiting.pop(0) if waiting else None))
+        succeeded: set[tuple[str, str]] = set()
+        for result, call in reversed(ended):
+            kind_of_call = (result[6] or "", "" if call is None else _aim(self._text(call[2])[0]))
+            if result[7] != "failed":
+                succeeded.add(kind_of_call)
+            elif kind_of_call not in succeeded:
+                return Failure(
+                    tool=result[6] or "a tool",
+                    call=None if call is None else self._quote(call),
+                    result=self._quote(result),
+                )
+        return None
+
+    # --- what holds --------------------------------------------------------------------------------------------------
+
+    def _kept_on_purpose(self) -> Iterator[Quote]:
+        """Decisions, notes and corrections that stand; decisions and corrections first."""
+        rows: list[Any] = self._db.execute(
+            "WITH kept(id, corrects) AS (SELECT id, max(corrects) FROM ("
+            f"SELECT m.id, 0 AS corrects FROM memories m WHERE m.kind IN ('decision', 'note') AND {self._within}"
+            " UNION ALL SELECT superseded_by, 1 FROM memories WHERE superseded_by IS NOT NULL) GROUP BY id)"
+            f" SELECT {_QUOTED}, m.session, kept.corrects, m.superseded_by"
+            f" FROM kept JOIN memories m ON m.id = kept.id WHERE {self._within}"
+            f" ORDER BY m.kind != 'decision' AND NOT kept.corrects, {_WHEN} DESC, m.id DESC LIMIT {_LOOKED_AT}"
+        ).fetchall()
+        for row in rows:
+            if self._stands(row[0], row[8]) and self._told(row[6]):
+                yield self._quote(row, corrects=bool(row[7]))
+
+    def _said(self) -> Iterator[Quote]:
+        """Turns of the user's that state something standing, and stand, newest first."""
+        words = " OR ".join(f'"{word}"' for word in WORDS)
+        rows: list[Any] = self._db.execute(
+            f"SELECT {_QUOTED}, m.session, m.superseded_by FROM words(?) w JOIN memories m ON m.id = w.rowid"
+            f" WHERE m.kind = 'turn' AND m.role = 'user' AND {self._within}"
+            f" ORDER BY {_WHEN} DESC, m.id DESC LIMIT {_LOOKED_AT}",
+            (f"text : ({words})",),
+        ).fetchall()
+        for row in rows:
+            if self._stands(row[0], row[7]) and self._told(row[6]):
+                quote = self._quote(row)
+                if quote.size_bytes <= min(4 * LONGEST, len(quote.text)):
+                    start = standing(quote.text.decode("utf-8", "surrogatepass"))
+                    if start is not None:
+                        yield msgspec.structs.replace(quote, start=start)
+
+    def _stands(self, row: int, superseded_by: int | None) -> bool:
+        return superseded_by is None or replacement(self._db, row) is None
+
+    def _told(self, session: int) -> bool:
+        """Whether what was said in a session is told: not a subagent's, and its own only where it has lost it."""
+        kind = self._kind_of(session)
+        return not kind or (kind == "own" and self._again)
+
+    # --- both --------------------------------------------------------------------------------------------------------
+
+    def _kind_of(self, session: int) -> str:
+        if session not in self._kinds:
+            assistant, name = next(self._db.execute("SELECT assistant, name FROM sessions WHERE id = ?", (session,)))
+            parent = name.rpartition("/")[0]
+            known = "SELECT 1 FROM sessions WHERE assistant = ? AND name = ?"
+            if (assistant, name) == self._own:
+                self._kinds[session] = "own"
+            elif not parent:
+                self._kinds[session] = ""
+            elif (assistant, parent) == self._own or self._db.execute(known, (assistant, parent)).get is not None:
+                self._kinds[session] = "subagent"  # `<session>/<agent>`, as the adapters name them
+            else:
+                self._kinds[session] = ""
+        return self._kinds[session]
+
+    def _quote(self, row: Any, corrects: bool = False) -> Quote:
+        text, size = self._text(row[2])
+        return Quote(id=row[1], text=text, size_bytes=size, at=row[3], role=row[4], kind=row[5], corrects=corrects)
+
+    def _text(self, row: int) -> tuple[bytes, int]:
+        """The start of a text, cut between two characters, and how long the whole is."""
+        size, packed = next(self._db.execute("SELECT size, packed FROM texts WHERE id = ?", (row,)))
+        with self._db.blob_open("main", "texts", "body", row, False) as blob:
+            body = blob.read(min(blob.length(), _READ_BYTES))
+        text = zlib.decompressobj().decompress(body, _READ_BYTES) if packed else body
+        if len(text) == size:
+            return text, size
+        end = len(text)
+        while end and text[end - 1] & 0xC0 == 0x80:  # a byte that continues a character
+            end -= 1
+        return text[: max(0, end - 1)], size
+
+
+def _order(row: Any) -> tuple[int, int]:
+    """What comes later is greater."""
+    return row[3], row[0]
+
+
+def _aim(call: bytes) -> str:
+    """What a call is about: the first word of its first argument, as `mnemic.hooks.read.lines.render_call` writes
+    it.
+    """
+    lines = call.decode("utf-8", "surrogatepass").split("\n", 2)
+    words = lines[1].partition(": ")[2].split() if len(lines) > 1 else []
+    while len(words) > 3 and words[0] == "cd" and words[2] == "&&":  # where it runs is not what runs
+        words = words[3:]
+    return next((word for word in words if "=" not in word), "")
+
+
+def _scopes(connection: apsw.Connection, asked: Brief) -> list[int]:
+    """Numbers of the scope where the assistant works and of those below it."""
+    path = scope_at(connection, asked.place)
+    return [number for number, _ in scopes_at(connection, path)] if path else []
+
+
+def scope_at(connection: apsw.Connection, place: Place) -> str | None:
+    """The path of a place's scope, or ``None`` where no memory is in it."""
+    if place.project is not None:
+        found = project_scope(connection, str(printable(place.project)))
+        return None if found is None else found[1]
+    path = str(printable(place.path))
+    return path if connection.execute("SELECT 1 FROM scopes WHERE path = ?", (path,)).get is not None else None

@@ -1,0 +1,128 @@
+"""Reading what is known of the capture: how far the spool is taken in, what was set aside, which transcripts wait.
+
+Part of `mnemic.runtime.store.read.reader.StoreSnapshot`; the doctor reads the same by a connection of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import apsw
+
+from mnemic.actors.protocol.changes import Counted, TranscriptState
+from mnemic.actors.protocol.snapshot import Aside, CaptureCounts
+from mnemic.runtime.store.texts import load_text
+
+__all__ = ["SUMS", "CaptureReading", "capture_counts", "counted", "spool_offsets", "transcript_state"]
+
+_SHOWN = 20
+SUMS = b""
+"""In place of a file's id: the row of the spool files that are gone."""
+
+
+class CaptureReading:
+    """What a snapshot tells of the capture; see `mnemic.actors.protocol.snapshot.Snapshot`."""
+
+    _db: apsw.Connection
+
+    def spool_offsets(self) -> dict[bytes, int]:
+        return spool_offsets(self._db)
+
+    def spool_tears(self) -> dict[bytes, int]:
+        return _pairs(self._db, "SELECT file, torn FROM spool WHERE torn > 0 AND file != ?", SUMS)
+
+    def occurrences(self, identities: Sequence[bytes]) -> dict[bytes, Counted]:
+        found = (counted(self._db, identity) for identity in identities)
+        return {one.identity: one for one in found if one is not None}
+
+    def transcript(self, path: str) -> TranscriptState | None:
+        return transcript_state(self._db, path)
+
+    def due_transcript(self, now: int) -> tuple[str, str] | None:
+        found: Any = self._db.execute(
+            "SELECT path, format FROM transcripts WHERE due_at <= ? ORDER BY changed_at DESC, path LIMIT 1", (now,)
+        ).fetchone()
+        return None if found is None else (str(found[0]), str(found[1]))
+
+    def next_due_at(self) -> int | None:
+        due = self._db.execute("SELECT min(due_at) FROM transcripts WHERE due_at IS NOT NULL").get
+        return None if due is None else int(due)
+
+    def waiting_transcripts(self, now: int) -> list[str]:
+        found = self._db.execute("SELECT path FROM transcripts WHERE due_at <= ? ORDER BY path", (now,)).fetchall()
+        return [str(path) for (path,) in found]
+
+    def failed_transcripts(self) -> list[tuple[str, str]]:
+        found = self._db.execute("SELECT path, format FROM transcripts WHERE why != '' ORDER BY path").fetchall()
+        return [(str(path), str(format)) for path, format in found]
+
+    def is_silenced(self, assistant: str, session: str) -> bool:
+        found = self._db.execute("SELECT 1 FROM silenced WHERE assistant = ? AND session = ?", (assistant, session)).get
+        return found is not None
+
+    def aside(self, after_row: int, limit: int) -> list[Aside]:
+        found: list[Any] = self._db.execute(
+            "SELECT id, record, assistant, event, at, cwd, branch, text FROM aside"
+            " WHERE id > ? AND readmitted_at IS NULL ORDER BY id LIMIT ?",
+            (after_row, limit),
+        ).fetchall()
+        return [
+            Aside(row, record, assistant, event, at, cwd, branch, b"" if text is None else load_text(self._db, text))
+            for row, record, assistant, event, at, cwd, branch, text in found
+        ]
+
+    def capture_counts(self, now: int) -> CaptureCounts:
+        return capture_counts(self._db, now)
+
+
+def spool_offsets(connection: apsw.Connection) -> dict[bytes, int]:
+    """How far each spool file is taken in, by its id."""
+    return _pairs(connection, "SELECT file, offset FROM spool WHERE file != ?", SUMS)
+
+
+def counted(connection: apsw.Connection, identity: bytes) -> Counted | None:
+    """How often a text has occurred, if that is known."""
+    found: Any = connection.execute(
+        "SELECT hooks, missed, read_at FROM occurrences WHERE identity = ?", (identity,)
+    ).fetchone()
+    return None if found is None else Counted(identity=identity, hooks=found[0], missed=found[1], read_at=found[2])
+
+
+def transcript_state(connection: apsw.Connection, path: str) -> TranscriptState | None:
+    """What is known of a transcript, if anything is."""
+    found: Any = connection.execute(
+        "SELECT format, due_at, changed_at, size, taken_at, why FROM transcripts WHERE path = ?", (path,)
+    ).fetchone()
+    return None if found is None else TranscriptState(*found)
+
+
+def capture_counts(connection: apsw.Connection, now: int) -> CaptureCounts:
+    """What became of what was captured by itself.
+
+    Args:
+        now: system time, microseconds: what of the transcripts is due by then counts as waiting.
+    """
+    records, torn = next(connection.execute("SELECT coalesce(sum(records), 0), coalesce(sum(torn), 0) FROM spool"))
+    aside: list[Any] = connection.execute(
+        "SELECT assistant, event, why FROM aside WHERE readmitted_at IS NULL ORDER BY id DESC LIMIT ?", (_SHOWN,)
+    ).fetchall()
+    failed: list[Any] = connection.execute(
+        "SELECT path, why FROM transcripts WHERE why != '' ORDER BY taken_at DESC, path LIMIT ?", (_SHOWN,)
+    ).fetchall()
+    return CaptureCounts(
+        records=int(records),
+        torn=int(torn),
+        set_aside=tuple((assistant, event, why) for assistant, event, why in aside),
+        set_aside_count=int(connection.execute("SELECT count(*) FROM aside WHERE readmitted_at IS NULL").get),
+        scrubbed=_pairs(connection, "SELECT type, sum(count) FROM scrubbed GROUP BY type ORDER BY type"),
+        transcripts=int(connection.execute("SELECT count(*) FROM transcripts WHERE due_at <= ?", (now,)).get),
+        transcripts_later=int(connection.execute("SELECT count(*) FROM transcripts WHERE due_at > ?", (now,)).get),
+        transcripts_failed=tuple((path, why) for path, why in failed),
+        checks=_pairs(connection, "SELECT assistant, nonce FROM checks ORDER BY assistant"),
+    )
+
+
+def _pairs(connection: apsw.Connection, sql: str, *bindings: bytes) -> dict[Any, Any]:
+    found: list[Any] = connection.execute(sql, bindings).fetchall()
+    return dict(found)

@@ -1,0 +1,231 @@
+"""Reading hypervectors, what they are made of, and which memories wait for theirs.
+
+Part of `mnemic.runtime.store.read.reader.StoreSnapshot`. `mnemic.runtime.store.apply.codes` writes what is read here,
+and says by the same neighbourhoods which memories are to be bound again.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from typing import Any
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.actors.protocol.changes import EncoderName
+from mnemic.actors.protocol.messages import Memory
+from mnemic.actors.protocol.snapshot import NEAR_CALLS, CodeBlock, Neighbour, SpaceRow, Unbound
+from mnemic.runtime.store.apply.codes import newest_space
+from mnemic.runtime.store.apply.memories import encoder_row, varints
+from mnemic.runtime.store.read.log import text_start
+from mnemic.runtime.store.rebind_queue import UNREAD, speakers
+
+__all__ = ["CodeReading"]
+
+_PAGE = 4096
+_NAMED = 3
+"""So many speakers other than its own are told of a memory."""
+_CALL_BYTES = 2048
+"""So much of the text of a call or a result nearby is told."""
+_WHEN = "coalesce(m.said_at, m.recorded_at)"
+
+
+class CodeReading:
+    """What a snapshot tells of hypervectors; see `mnemic.actors.protocol.snapshot.Snapshot`."""
+
+    _db: apsw.Connection
+
+    @abstractmethod
+    def _record(self, row: int, text_bytes: int | None = None) -> Memory: ...
+
+    def space(self) -> SpaceRow | None:
+        newest = newest_space(self._db)
+        if newest is None:
+            return None
+        stamp, dimensions, version, roles, model, embedding, reading = next(
+            self._db.execute(
+                "SELECT stamp, dimensions, version, roles, model, embedding, reading FROM spaces WHERE id = ?",
+                (newest,),
+            )
+        )
+        return SpaceRow(
+            stamp=stamp,
+            dimensions=dimensions,
+            version=version,
+            roles=tuple(json.loads(roles)),
+            model=model,
+            embedding=embedding,
+            reading=reading,
+        )
+
+    def codes(self, tier: str, after: int) -> CodeBlock:
+        newest = newest_space(self._db)
+        words = 0 if newest is None else self._db.execute("SELECT dimensions FROM spaces WHERE id = ?", (newest,)).get
+        where = "FROM codes WHERE space = ? AND tier = ? AND id > ?"
+        count = int(self._db.execute(f"SELECT count(*) {where}", (newest, tier, after)).get)
+        columns = np.empty((3, count), np.int64)
+        codes = np.empty((count, int(words or 0) // 64), np.uint64)
+        start = 0
+        asked = f"SELECT id, memory, pairs, code {where} ORDER BY id LIMIT {_PAGE}"
+        while start < count:
+            page: list[Any] = self._db.execute(asked, (newest, tier, after)).fetchall()
+            stop = start + len(page)
+            columns[:, start:stop] = np.array([row[:3] for row in page], np.int64).T
+            codes[start:stop] = np.frombuffer(b"".join(row[3] for row in page), "<u8").reshape(len(page), -1)
+            start, after = stop, page[-1][0]
+        return CodeBlock(columns[0], columns[1], columns[2], codes)
+
+    def fillers(self, role: str) -> list[tuple[str, int]]:
+        return [
+            (str(filler), int(count))
+            for filler, count in self._db.execute(
+                "SELECT filler, memories FROM fillers WHERE role = ? ORDER BY memories DESC, filler", (role,)
+            )
+        ]
+
+    def filler_counts(self) -> dict[str, int]:
+        return dict(self._db.execute("SELECT role, count(*) FROM fillers GROUP BY role ORDER BY role"))
+
+    def bound_counts(self, encoder: EncoderName | None, waiting: bool) -> tuple[int, int]:
+        bound = self._db.execute(
+            "SELECT count(*) FROM codes WHERE space = ? AND tier = 'episode'", (newest_space(self._db),)
+        ).get
+        condition, values = self._waits(encoder, waiting)
+        pending = self._db.execute(f"SELECT count(*) FROM unbound u WHERE {condition}", values).get
+        return int(bound), int(pending)
+
+    def waiting(self) -> int:
+        return int(self._db.execute("SELECT count(*) FROM unbound WHERE encoder != ?", (UNREAD,)).get)
+
+    def unread(self, encoder: EncoderName | None, after_row: int, limit: int, text_bytes: int) -> list[Unbound]:
+        return self._among("u.encoder = ?", (UNREAD,), encoder, after_row, limit, text_bytes)
+
+    def unread_rows(self) -> NDArray[np.int64]:
+        found = self._db.execute("SELECT memory FROM unbound WHERE encoder = ? ORDER BY memory", (UNREAD,)).fetchall()
+        return np.array([row for (row,) in found], np.int64)
+
+    def unbound(
+        self, encoder: EncoderName | None, waiting: bool, after_row: int, limit: int, text_bytes: int
+    ) -> list[Unbound]:
+        condition, values = self._waits(encoder, waiting)
+        return self._among(condition, values, encoder, after_row, limit, text_bytes)
+
+    def _among(
+        self,
+        condition: str,
+        values: tuple[int, ...],
+        encoder: EncoderName | None,
+        after_row: int,
+        limit: int,
+        text_bytes: int,
+    ) -> list[Unbound]:
+        rows: list[Any] = self._db.execute(
+            f"SELECT u.memory FROM unbound u WHERE {condition} AND u.memory > ? ORDER BY u.memory LIMIT ?",
+            (*values, after_row, limit),
+        ).fetchall()
+        batch = _Batch(self._db, 0 if encoder is None else encoder_row(self._db, encoder) or 0)
+        return [batch.unbound(row, self._record(row, text_bytes)) for (row,) in rows]
+
+    def _waits(self, encoder: EncoderName | None, waiting: bool) -> tuple[str, tuple[int, ...]]:
+        """Which of those that are to be bound can be; only what is not forgotten is to be."""
+        if not waiting:
+            return "u.encoder != ?", (UNREAD,)
+        number = None if encoder is None else encoder_row(self._db, encoder)
+        return ("0", ()) if number is None else ("u.encoder = ?", (number,))
+
+
+class _Batch:
+    """Reads what records are read from, and no vector twice: what follows each other has its neighbours in common."""
+
+    def __init__(self, connection: apsw.Connection, encoder: int) -> None:
+        self._db = connection
+        self._encoder = encoder
+        self._means: dict[int | None, bytes] = {None: b""}
+        self._calls: dict[int, Neighbour] = {}
+        self._speakers: dict[int, list[str]] = {}
+
+    def unbound(self, row: int, memory: Memory) -> Unbound:
+        session, at = next(self._db.execute(f"SELECT m.session, {_WHEN} FROM memories m WHERE m.id = ?", (row,)))
+        is_call = memory.kind in ("tool_call", "tool_result")
+        return Unbound(
+            row=row,
+            memory=memory,
+            words=self._words(row),
+            meaning=self._mean(row),
+            previous=self._mean(self._turn(session, at, row, "before")),
+            next=self._mean(self._turn(session, at, row, "after")) if memory.kind == "turn" else b"",
+            speakers=self._others(session, memory.speaker),
+            before=self._near(session, at, row, "before") if is_call else (),
+            after=self._near(session, at, row, "after") if is_call else (),
+        )
+
+    def _words(self, row: int) -> int:
+        """Words of the text alone: what is kept beside a memory counts its speaker's name too.
+
+        FTS5 keeps how many there are in each column. Where the index has lost a memory, which the doctor tells, it is
+        what was counted when the memory came.
+        """
+        sizes = self._db.execute("SELECT sz FROM words_docsize WHERE id = ?", (row,)).get
+        if sizes is None:
+            return int(self._db.execute("SELECT words FROM memories WHERE id = ?", (row,)).get)
+        return next(varints(sizes))
+
+    def _others(self, session: int, speaker: str | None) -> tuple[str, ...]:
+        if session not in self._speakers:
+            self._speakers[session] = speakers(self._db, session)
+        return tuple(name for name in self._speakers[session] if name != speaker)[:_NAMED]
+
+    def _turn(self, session: int, at: int, row: int, step: str) -> int | None:
+        found = self._beside(session, at, row, step, "= 'turn'", 1)
+        return found[0] if found else None
+
+    def _near(self, session: int, at: int, row: int, step: str) -> tuple[Neighbour, ...]:
+        found = self._beside(session, at, row, step, "IN ('tool_call', 'tool_result')", NEAR_CALLS)
+        return tuple(self._call(one) for one in found)
+
+    def _beside(self, session: int, at: int, row: int, step: str, kinds: str, limit: int) -> list[int]:
+        """Rows of memories of some kinds, not forgotten, before or after a place in a session, the nearest first."""
+        compared, order = ("<", "DESC") if step == "before" else (">", "ASC")
+        found = self._db.execute(
+            f"SELECT m.id FROM memories m WHERE m.session = ?1 AND {_WHEN} {compared}= ?2"
+            f" AND ({_WHEN}, m.id) {compared} (?2, ?3) AND m.kind {kinds} AND m.retired_at IS NULL"
+            f" ORDER BY {_WHEN} {order}, m.id {order} LIMIT ?4",
+            (session, at, row, limit),
+        )
+        return [int(one) for (one,) in found]
+
+    def _call(self, row: int) -> Neighbour:
+        if row not in self._calls:
+            kind, tool, outcome, files, text = next(
+                self._db.execute("SELECT kind, tool, outcome, files, text FROM memories WHERE id = ?", (row,))
+            )
+            self._calls[row] = Neighbour(
+                kind=kind,
+                tool=tool,
+                outcome=outcome,
+                files=tuple(json.loads(files)),
+                text=text_start(self._db, text, _CALL_BYTES)[0],
+            )
+        return self._calls[row]
+
+    def _mean(self, row: int | None) -> bytes:
+        """The mean of a memory's vectors; ``b""`` where it has none."""
+        if row not in self._means:
+            assert row is not None
+            found: list[Any] = self._db.execute(
+                "SELECT id FROM windows WHERE encoder = ? AND memory = ? ORDER BY id", (self._encoder, row)
+            ).fetchall()
+            one = f"SELECT embedding FROM vectors_{self._encoder} WHERE rowid = ?"
+            vectors = [np.frombuffer(self._db.execute(one, (window,)).get, "<f4") for (window,) in found]
+            self._means[row] = _mean_of(vectors).astype("<f4").tobytes() if vectors else b""
+        return self._means[row]
+
+
+def _mean_of(vectors: list[NDArray[np.float32]]) -> NDArray[np.float32]:
+    """In double precision, in order: the same on any machine."""
+    total = np.zeros(len(vectors[0]), np.float64)
+    for vector in vectors:
+        total += vector
+    return (total / len(vectors)).astype(np.float32)

@@ -1,0 +1,293 @@
+"""Reading what was captured and what was given, page by page.
+
+Part of `mnemic.runtime.store.read.reader.StoreSnapshot`. Pages are found by indexes that hold all that is filtered by,
+so that a page costs no more than its entries and those that are passed over.
+
+Counting what was kept and what was given, by project and by week.
+
+Part of `mnemic.runtime.store.read.reader.StoreSnapshot`, by `mnemic.runtime.store.read.log`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import apsw
+
+from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.protocol.log_messages import (
+    CountUse,
+    GivenListed,
+    GivenPart,
+    Giving,
+    Listed,
+    ListGiven,
+    ListMemories,
+    MemoriesListed,
+    ProjectUse,
+    Use,
+    UseCounted,
+)
+from mnemic.runtime.store.supersession import replacement
+from mnemic.runtime.store.texts import load_text
+
+__all__ = ["WHEN", "SeenReading", "count_use", "text_start"]
+
+WHEN = "coalesce(said_at, recorded_at)"
+"""World time a memory was said, else kept; the index ``memories_when`` has it."""
+_WEEK_US = 7 * 24 * 3600 * 1_000_000
+_MONDAY_US = 4 * 24 * 3600 * 1_000_000
+"""The first Monday of world time."""
+
+
+def count_use(connection: apsw.Connection, weeks: int, now: int) -> UseCounted:
+    """Memories, bytes and tokens given, in all and by project.
+
+    Args:
+        weeks: so many, the one of `now` and those before it.
+        now: world time, microseconds.
+    """
+    this = (now - _MONDAY_US) // _WEEK_US
+    found: dict[str, dict[int, list[int]]] = {}
+    kept: list[Any] = connection.execute(
+        f"SELECT c.path, k.week, k.count, k.size FROM (SELECT m.scope AS scope, {_week(WHEN)} AS week,"
+        " count(*) AS count, sum(t.size) AS size FROM memories m JOIN texts t ON t.id = m.text GROUP BY 1, 2) k"
+        " JOIN scopes c ON c.id = k.scope"
+    ).fetchall()
+    given: list[Any] = connection.execute(
+        f"SELECT scope, {_week('at')}, count(*), sum(tokens) FROM givings WHERE assistant != '' GROUP BY 1, 2"
+    ).fetchall()
+    for first, rows in ((0, kept), (2, given)):
+        for path, week, *numbers in rows:
+            counts = found.setdefault(path, {}).setdefault(this - week, [0, 0, 0, 0])
+            counts[first : first + 2] = numbers
+    projects = tuple(
+        ProjectUse(
+            path=path, total=_sum(ages.values()), weeks=tuple(_sum([ages.get(age, [0] * 4)]) for age in range(weeks))
+        )
+        for path, ages in sorted(found.items())
+    )
+    return UseCounted(
+        weeks=tuple(_MONDAY_US + (this - age) * _WEEK_US for age in range(weeks)),
+        all=tuple(_sum([ages[age] for ages in found.values() if age in ages]) for age in range(weeks)),
+        projects=projects,
+    )
+
+
+def _week(time: str) -> str:
+    """The number of the week that a time is in; SQLite rounds towards zero."""
+    since = f"({time} - {_MONDAY_US})"
+    return f"(({since} - ((({since} % {_WEEK_US}) + {_WEEK_US}) % {_WEEK_US})) / {_WEEK_US})"
+
+
+def _sum(all_of_them: Any) -> Use:
+    memories, text_bytes, given, tokens = map(sum, zip(*all_of_them, [0] * 4, strict=True))
+    return Use(memories=memories, text_bytes=text_bytes, given=given, tokens=tokens)
+
+
+_CURSOR = re.compile(r"(-?[0-9]{1,19})-([0-9]{1,19})")
+_PAGE_BYTES = 4 << 20
+"""A page of what was given ends with the one that makes it longer."""
+_PACKED_MORE_BYTES = 512  # deflate's tables come before what they pack
+
+
+class SeenReading:
+    """What a snapshot tells of what there is to see; see `mnemic.actors.protocol.snapshot.Snapshot`."""
+
+    _db: apsw.Connection
+
+    def listed(
+        self, asked: ListMemories, scopes: Sequence[int] | None, sessions: Sequence[int] | None
+    ) -> MemoriesListed:
+        return _listed(self._db, asked, scopes, sessions)
+
+    def givings(self, asked: ListGiven) -> GivenListed:
+        return _givings(self._db, asked)
+
+    def use(self, asked: CountUse, now: int) -> UseCounted:
+        return count_use(self._db, asked.weeks, now)
+
+    def times_given(self, rows: Sequence[int]) -> dict[int, int]:
+        found: list[Any] = self._db.execute(
+            "SELECT memory, count(DISTINCT giving) FROM given_parts WHERE memory IN (SELECT value FROM json_each(?))"
+            " GROUP BY memory",
+            (json.dumps(list(rows)),),
+        ).fetchall()
+        return dict(found)
+
+
+# --- what was captured -----------------------------------------------------------------------------------------------
+
+
+def _listed(
+    connection: apsw.Connection, asked: ListMemories, scopes: Sequence[int] | None, sessions: Sequence[int] | None
+) -> MemoriesListed:
+    where = [f"retired_at IS {'NOT ' if asked.forgotten else ''}NULL"]
+    values: list[Any] = []
+    for name, numbers in (("scope", scopes), ("session", sessions)):
+        if numbers is not None:
+            where.append(f"{name} IN ({','.join(map(str, numbers))})")
+    if asked.kinds:
+        where.append(f"kind IN ({','.join('?' * len(asked.kinds))})")
+        values += asked.kinds
+    where, values = _within(where, values, WHEN, asked)
+    rows: list[Any] = connection.execute(
+        f"SELECT id, {WHEN} FROM memories INDEXED BY memories_when WHERE {' AND '.join(where)}"
+        f" ORDER BY {WHEN} DESC, id DESC LIMIT ?",
+        (*values, asked.limit + 1),
+    ).fetchall()
+    found = [_one_listed(connection, row, at, asked.text_bytes) for row, at in rows[: asked.limit]]
+    return MemoriesListed(memories=tuple(found), more=len(rows) > asked.limit)
+
+
+def _within(
+    where: list[str], values: list[Any], when: str, asked: ListMemories | ListGiven
+) -> tuple[list[str], list[Any]]:
+    """With the conditions on time, and on what was seen already."""
+    for condition, value in ((f"{when} >= ?", asked.since), (f"{when} < ?", asked.until)):
+        if value is not None:
+            where, values = [*where, condition], [*values, value]
+    if asked.after is not None:
+        at, row = _place(asked.after)
+        where, values = [*where, f"({when}, id) < (?, ?)"], [*values, at, row]
+    return where, values
+
+
+def _place(cursor: str) -> tuple[int, int]:
+    found = _CURSOR.fullmatch(cursor)
+    if found is None or max(map(abs, place := (int(found[1]), int(found[2])))) >= 1 << 63:
+        raise InvalidValue(
+            name="the cursor",
+            value=cursor,
+            why="it is none",
+            expected="the cursor of the last one seen, as it was given",
+        )
+    return place
+
+
+def _one_listed(connection: apsw.Connection, row: int, at: int, text_bytes: int) -> Listed:
+    found: Any = next(
+        connection.execute(
+            "SELECT m.uuid, m.kind, m.role, m.speaker, s.assistant, s.name, s.mode, c.path, m.tool, m.outcome, m.text,"
+            " m.superseded_by, m.retired_at, m.retired_reason FROM memories m JOIN sessions s ON s.id = m.session"
+            " JOIN scopes c ON c.id = m.scope WHERE m.id = ?",
+            (row,),
+        )
+    )
+    text, size = text_start(connection, found[10], text_bytes)
+    return Listed(
+        cursor=f"{at}-{row}",
+        id=found[0],
+        at=at,
+        kind=found[1],
+        role=found[2],
+        speaker=found[3],
+        assistant=found[4],
+        session=found[5],
+        mode=found[6],
+        scope=found[7],
+        tool=found[8],
+        outcome=found[9],
+        text=text,
+        size_bytes=size,
+        replaced=found[11] is not None and replacement(connection, row) is not None,
+        retired_at=found[12],
+        retired_reason=found[13],
+    )
+
+
+def text_start(connection: apsw.Connection, row: int, limit: int) -> tuple[bytes, int]:
+    """The start of a text, cut between two characters, and how long the whole is; no more of it is read."""
+    size, packed = next(connection.execute("SELECT size, packed FROM texts WHERE id = ?", (row,)))
+    if not limit:  # to zlib that is no limit
+        return b"", size
+    with connection.blob_open("main", "texts", "body", row, False) as blob:
+        body = blob.read(min(blob.length(), limit + _PACKED_MORE_BYTES))
+    text = zlib.decompressobj().decompress(body, limit) if packed else body[:limit]
+    if len(text) == size:
+        return text, size
+    end = len(text)
+    while end and text[end - 1] & 0xC0 == 0x80:  # a byte that continues a character
+        end -= 1
+    whole = end and _length(text[end - 1]) == len(text) - end + 1
+    return text if whole else text[: max(0, end - 1)], size
+
+
+def _stretch(connection: apsw.Connection, row: int, start: int, stop: int) -> bytes:
+    """A stretch of a text; what comes after it is not read."""
+    packed = connection.execute("SELECT packed FROM texts WHERE id = ?", (row,)).get
+    with connection.blob_open("main", "texts", "body", row, False) as blob:
+        if not packed:
+            blob.seek(start)
+        body = blob.read() if packed else blob.read(stop - start)
+    return zlib.decompressobj().decompress(body, max(1, stop))[start:stop] if packed else body
+
+
+def _length(first: int) -> int:
+    """How many bytes a character has, by its first one."""
+    return 1 if first < 0x80 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
+
+
+# --- what was given --------------------------------------------------------------------------------------------------
+
+
+def _givings(connection: apsw.Connection, asked: ListGiven) -> GivenListed:
+    where: list[str] = [f"assistant {'=' if asked.own else '!='} ''"]
+    values: list[Any] = []
+    if asked.scope != "*":
+        where.append("(scope = ? OR (? != '' AND substr(scope, 1, length(?) + 1) = ? || '/'))")
+        values += [asked.scope] * 4
+    if asked.session is not None:
+        where.append("session = ?")
+        values.append(asked.session)
+    where, values = _within(where, values, "at", asked)
+    rows: list[Any] = connection.execute(
+        f"SELECT id FROM givings INDEXED BY givings_when WHERE {' AND '.join(where)} ORDER BY at DESC, id DESC LIMIT ?",
+        (*values, asked.limit + 1),
+    ).fetchall()
+    found: list[Giving] = []
+    size = 0
+    for (row,) in rows[: asked.limit]:
+        found.append(_giving(connection, row))
+        size += len(found[-1].text or b"") + sum(len(part.text or b"") for part in found[-1].parts)
+        if size > _PAGE_BYTES:
+            break
+    return GivenListed(givings=tuple(found), more=len(rows) > len(found))
+
+
+def _giving(connection: apsw.Connection, row: int) -> Giving:
+    at, occasion, assistant, session, scope, query, tokens, text = next(
+        connection.execute(
+            "SELECT at, occasion, assistant, session, scope, query, tokens, text FROM givings WHERE id = ?", (row,)
+        )
+    )
+    parts: list[Any] = connection.execute(
+        "SELECT m.uuid, p.why, p.start, p.stop, m.text, t.size FROM given_parts p JOIN memories m ON m.id = p.memory"
+        " JOIN texts t ON t.id = m.text WHERE p.giving = ? ORDER BY p.place",
+        (row,),
+    ).fetchall()
+    return Giving(
+        cursor=f"{at}-{row}",
+        at=at,
+        occasion=occasion,
+        assistant=assistant,
+        session=session,
+        scope=scope,
+        query=query,
+        tokens=tokens,
+        text=None if text is None else load_text(connection, text),
+        parts=tuple(
+            GivenPart(
+                id=uuid,
+                why=why,
+                start_byte=start,
+                text=None if start is None else _stretch(connection, of, start, stop),
+                size_bytes=size,
+            )
+            for uuid, why, start, stop, of, size in parts
+        ),
+    )

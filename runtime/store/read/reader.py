@@ -1,0 +1,283 @@
+"""Reading the store: snapshots for actors, each within one read transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.actors.protocol.changes import EncoderName
+from mnemic.actors.protocol.errors import NoSuchMemory
+from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS
+from mnemic.actors.protocol.log_messages import Shown
+from mnemic.actors.protocol.messages import Counts, Memory, ScopeCount
+from mnemic.actors.protocol.snapshot import Columns, Pending, Postings, Retired, Superseded, VectorBlock
+from mnemic.runtime.keys.keys import Keys
+from mnemic.runtime.store.apply.memories import encoder_row
+from mnemic.runtime.store.read.brief import BriefReading
+from mnemic.runtime.store.read.capture import CaptureReading
+from mnemic.runtime.store.read.codes import CodeReading
+from mnemic.runtime.store.read.log import SeenReading, text_start
+from mnemic.runtime.store.read.memory import shown
+from mnemic.runtime.store.read.scopes import ScopeReading
+from mnemic.runtime.store.rebind_queue import UNREAD
+from mnemic.runtime.store.schema import STEMMER, WORDS, check_schema, connect, translated
+from mnemic.runtime.store.select import SelectionReading
+from mnemic.runtime.store.supersession import replaced, replacement
+from mnemic.runtime.store.texts import load_text, searchable
+
+__all__ = ["Reader", "StoreSnapshot", "open_reader"]
+
+_BULK = "(" + ", ".join(f"'{kind}'" for kind in KINDS if kind not in DEFAULT_KINDS) + ")"
+_KIND_NUMBER = "CASE kind " + " ".join(f"WHEN '{kind}' THEN {n}" for n, kind in enumerate(KINDS)) + " END"
+
+
+class Reader:
+    """Snapshots of one store by a connection of its own. Not for use by two threads at once."""
+
+    def __init__(self, path: Path, connection: apsw.Connection) -> None:
+        self._path = path
+        self._db = connection
+        self._stem = connection.fts5_tokenizer(STEMMER[0], list(STEMMER[1:]))
+        self._split = connection.fts5_tokenizer(WORDS[0], list(WORDS[1:]))
+
+    @contextmanager
+    def snapshot(self) -> Iterator[StoreSnapshot]:
+        """The newest state, in one read transaction.
+
+        Raises:
+            DamagedStore: a page that is read does not hold what was written.
+            NewerSchema: a newer Mnemic has changed the store since it was opened.
+        """
+        with translated(self._path):
+            self._db.execute("BEGIN")
+            try:
+                check_schema(self._db, self._path)
+                yield StoreSnapshot(self._db, self._stem, self._split)
+            finally:
+                if self._db.in_transaction:  # some failures end it by themselves
+                    self._db.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+
+def open_reader(path: Path, keys: Keys) -> Reader:
+    """A reader with a connection of its own, for one thread.
+
+    Raises:
+        DamagedStore, StoreReadOnly: the store cannot be opened.
+    """
+    return Reader(path, connect(path, keys))
+
+
+class StoreSnapshot(CaptureReading, BriefReading, CodeReading, ScopeReading, SeenReading, SelectionReading):
+    """One state of the store; see `mnemic.actors.protocol.snapshot.Snapshot` for what its methods give."""
+
+    def __init__(self, connection: apsw.Connection, stem: apsw.FTS5Tokenizer, split: apsw.FTS5Tokenizer) -> None:
+        self._db = connection
+        self._stem = stem
+        self._split = split
+        self.seq = int(connection.execute("SELECT coalesce(max(seq), 0) FROM log").get)
+        self.generation = int(connection.execute("SELECT number FROM generation").get)
+
+    def memories(self, after_row: int) -> Columns:
+        found = self._db.execute(
+            f"SELECT id, session, scope, {_KIND_NUMBER}, words, coalesce(said_at, recorded_at), recorded_at"
+            " FROM memories WHERE id > ? ORDER BY id",
+            (after_row,),
+        ).fetchall()
+        return Columns(*_columns(found, 7))
+
+    def superseded(self) -> Superseded:
+        # Told to use the index: to have them in order, SQLite would rather read all memories, 9 ms for 100,000.
+        found = self._db.execute(
+            "SELECT id, superseded_by, superseded_at FROM memories INDEXED BY memories_superseded"
+            " WHERE superseded_by IS NOT NULL ORDER BY id"
+        ).fetchall()
+        return Superseded(*_columns(found, 3))
+
+    def retired(self) -> Retired:
+        found = self._db.execute(
+            "SELECT id, retired_at FROM memories INDEXED BY memories_retired WHERE retired_at IS NOT NULL ORDER BY id"
+        ).fetchall()
+        return Retired(*_columns(found, 2))
+
+    def scopes(self) -> dict[int, str]:
+        return dict(self._db.execute("SELECT id, path FROM scopes"))
+
+    def session_numbers(self, name: str) -> list[int]:
+        return [row for (row,) in self._db.execute("SELECT id FROM sessions WHERE name = ? ORDER BY id", (name,))]
+
+    def encoders(self) -> list[EncoderName]:
+        return [EncoderName(*row) for row in self._db.execute("SELECT implementation, model FROM encoders ORDER BY id")]
+
+    def vectors(self, encoder: EncoderName, after_window: int) -> VectorBlock:
+        number = encoder_row(self._db, encoder)
+        if number is None:
+            none = np.empty(0, np.int64)
+            return VectorBlock(none, none, none, np.empty((0, 0), np.float32))
+        dimensions = int(self._db.execute("SELECT dimensions FROM encoders WHERE id = ?", (number,)).get)
+        found: list[Any] = self._db.execute(
+            "SELECT id, memory, start FROM windows WHERE encoder = ? AND id > ? ORDER BY id", (number, after_window)
+        ).fetchall()
+        # sqlite-vec scans all rows for a range of them; beyond a tenth of all, that is faster than one by one.
+        count = "SELECT count(*) FROM windows WHERE encoder = ?"
+        if found and len(found) > int(self._db.execute(count, (number,)).get) // 10:  # to count takes long, too
+            rows: list[Any] = self._db.execute(f"SELECT rowid, embedding FROM vectors_{number}").fetchall()
+            kept = dict(rows)
+            blobs = [kept[window] for window, _, _ in found]
+        else:
+            one = f"SELECT embedding FROM vectors_{number} WHERE rowid = ?"
+            blobs = [self._db.execute(one, (window,)).get for window, _, _ in found]
+        vectors = np.frombuffer(b"".join(blobs), "<f4").reshape(len(blobs), dimensions)
+        window, row, start = _columns(found, 3)
+        return VectorBlock(window, row, start, vectors)
+
+    def stems(self, words: Sequence[str]) -> list[str]:
+        return [stem for word in words for stem in _tokens(self._stem, word)]
+
+    def words(self, text: str) -> list[str]:
+        return _tokens(self._split, searchable(text.encode("utf-8", "surrogatepass")))
+
+    def postings(self, stem: str) -> Postings:
+        found = self._db.execute(
+            "SELECT doc, count(*) FROM word_instances WHERE term = ? GROUP BY doc ORDER BY doc", (stem,)
+        ).fetchall()
+        row, count = _columns(found, 2)
+        return Postings(row, count.astype(np.float32))
+
+    def times_written(self, stem: str, most: int) -> int:
+        found = self._db.execute(
+            "SELECT count(*) FROM (SELECT 1 FROM word_instances WHERE term = ? LIMIT ?)", (stem, most)
+        )
+        return int(found.get)
+
+    def records(self, rows: Sequence[int]) -> list[Memory]:
+        return [self._record(row) for row in rows]
+
+    def shown(self, row: int) -> Shown:
+        return shown(self._db, row, self._record(row))
+
+    def ids_of(self, rows: Sequence[int]) -> list[bytes]:
+        return [bytes(self._db.execute("SELECT uuid FROM memories WHERE id = ?", (row,)).get) for row in rows]
+
+    def rows_of(self, ids: Sequence[bytes]) -> list[int]:
+        rows = []
+        for memory in ids:
+            row = self._db.execute("SELECT id FROM memories WHERE uuid = ?", (memory,)).get
+            if row is None:
+                raise NoSuchMemory.of(memory)
+            rows.append(int(row))
+        return rows
+
+    def pending(self, encoder: EncoderName, after_row: int, bulk: bool, limit: int) -> list[Pending]:
+        found: list[Any] = self._db.execute(
+            "SELECT m.id, m.uuid, m.kind, m.speaker, m.text FROM memories m WHERE m.id > ? AND m.kind"
+            f" {'' if bulk else 'NOT'} IN {_BULK} AND m.retired_at IS NULL AND NOT EXISTS"
+            " (SELECT 1 FROM meanings x WHERE x.encoder = ? AND x.memory = m.id) ORDER BY m.id LIMIT ?",
+            (after_row, encoder_row(self._db, encoder) or 0, limit),
+        ).fetchall()
+        return [
+            Pending(row, uuid, kind, speaker, load_text(self._db, text)) for row, uuid, kind, speaker, text in found
+        ]
+
+    def counts(self, encoder: EncoderName | None) -> Counts:
+        number = encoder_row(self._db, encoder) if encoder else self._db.execute("SELECT max(id) FROM encoders").get
+        memories = int(self._db.execute("SELECT count(*) FROM memories").get)
+        retired = int(self._db.execute("SELECT count(*) FROM memories WHERE retired_at IS NOT NULL").get)
+        embedded, partly = self._embedded(number or 0)
+        bound, unbound = self.bound_counts(None, waiting=False)
+        scopes: list[Any] = self._db.execute(
+            "SELECT s.path, s.found, count(m.id) FROM scopes s LEFT JOIN memories m ON m.scope = s.id"
+            " GROUP BY s.id ORDER BY s.path"
+        ).fetchall()
+        sizes = "SELECT coalesce(sum(t.size), 0) FROM memories m JOIN texts t ON t.id = m.text"
+        return Counts(
+            seq=self.seq,
+            memories=memories,
+            retired=retired,
+            sessions=int(self._db.execute("SELECT count(*) FROM sessions").get),
+            headless=int(self._db.execute("SELECT count(*) FROM sessions WHERE mode = 'headless'").get),
+            subagents=int(self._db.execute("SELECT count(*) FROM sessions WHERE mode = 'subagent'").get),
+            text_bytes=int(self._db.execute(sizes).get),
+            kept_bytes=int(self._db.execute("SELECT coalesce(sum(length(body)), 0) FROM texts").get),
+            embedded=embedded,
+            pending=memories - retired - embedded,
+            partly=partly,
+            bound=bound,
+            unbound=unbound,
+            unread=int(self._db.execute("SELECT count(*) FROM unbound WHERE encoder = ?", (UNREAD,)).get),
+            scopes=tuple(ScopeCount(path=path, found=found, memories=count) for path, found, count in scopes),
+            kinds=dict(self._db.execute("SELECT kind, count(*) FROM memories GROUP BY kind ORDER BY kind")),
+        )
+
+    def _embedded(self, encoder: int) -> tuple[int, int]:
+        """How many memories have their meaning, and how many of them a part of it, without those that are retired."""
+        all_of_them = "SELECT count(*), coalesce(sum(covered < total), 0) FROM meanings WHERE encoder = ?"
+        hidden = (  # few, and found by their own index: to join all would take longer the more there are
+            "SELECT count(*), coalesce(sum(x.covered < x.total), 0) FROM memories m"
+            " CROSS JOIN meanings x ON x.encoder = ? AND x.memory = m.id WHERE m.retired_at IS NOT NULL"
+        )
+        (whole, partly), (less, less_partly) = (
+            next(self._db.execute(sql, (encoder,))) for sql in (all_of_them, hidden)
+        )
+        return int(whole - less), int(partly - less_partly)
+
+    def _record(self, row: int, text_bytes: int | None = None) -> Memory:
+        """A memory; with `text_bytes` no more of a longer text than so much of its start."""
+        found: Any = next(
+            self._db.execute(
+                "SELECT m.uuid, m.source_id, m.text, s.assistant, s.name, c.path, c.found, m.kind, m.role, m.speaker,"
+                " m.branch, m.tool, m.outcome, m.files, m.said_at, m.valid_from, m.recorded_at, m.retired_at,"
+                " m.retired_reason"
+                " FROM memories m JOIN sessions s ON s.id = m.session JOIN scopes c ON c.id = m.scope WHERE m.id = ?",
+                (row,),
+            )
+        )
+        newer = replacement(self._db, row)
+        text = load_text(self._db, found[2]) if text_bytes is None else text_start(self._db, found[2], text_bytes)[0]
+        return Memory(
+            id=found[0],
+            source_id=found[1],
+            text=text,
+            assistant=found[3],
+            session=found[4],
+            scope=found[5],
+            found=found[6],
+            kind=found[7],
+            role=found[8],
+            speaker=found[9],
+            branch=found[10],
+            tool=found[11],
+            outcome=found[12],
+            files=tuple(json.loads(found[13])),
+            said_at=found[14],
+            valid_from=found[15],
+            # What holds from before this one on leaves it no time at all, and never less than none.
+            valid_to=None if newer is None else max(found[15], newer.valid_from),
+            recorded_at=found[16],
+            retired_at=found[17],
+            retired_reason=found[18],
+            superseded_by=None if newer is None else newer.id,
+            supersedes=replaced(self._db, row),
+        )
+
+
+def _columns(rows: Sequence[Sequence[Any]], width: int) -> tuple[NDArray[np.int64], ...]:
+    table = np.array(rows, dtype=np.int64).reshape(len(rows), width)
+    return tuple(np.ascontiguousarray(table[:, column]) for column in range(width))
+
+
+def _tokens(tokenizer: apsw.FTS5Tokenizer, text: str) -> list[str]:
+    tokens: Any = tokenizer(
+        text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
+    )
+    return list(tokens)

@@ -1,0 +1,233 @@
+"""Keeping account of which memories wait to be bound, or bound again, because what their records are read from changed.
+
+`mnemic.runtime.store.apply.memories` tells the `Marker` of every such change, in the transaction that makes it; and
+`mnemic.runtime.store.read.codes` reads by the same neighbourhoods.
+
+The item memory: which fillers each role has, how many memories have each, and which of them a memory has.
+
+Below `mnemic.runtime.store.apply.codes`, which keeps what is bound, and `mnemic.runtime.store.rebind_queue`, which
+drops it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+import apsw
+
+from mnemic.actors.protocol.snapshot import NEAR_CALLS
+
+__all__ = ["SPEAKERS", "UNREAD", "ItemMemory", "Marker", "speakers"]
+
+
+class ItemMemory:
+    """Writes by a connection, within a transaction that the caller holds.
+
+    How many memories have a filler is kept with it: to count them for a role of a large mind would take longer than the
+    question that needs it.
+    """
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._db = connection
+
+    def keep(self, row: int, fillers: Iterable[tuple[str, str]]) -> None:
+        """Have a memory have some fillers, each with its role, and no others; those that nobody has any more go."""
+        had = self._db.execute("SELECT fillers FROM bound WHERE memory = ?", (row,)).get
+        if had is not None:
+            self._db.execute(
+                "UPDATE fillers SET memories = memories - 1 WHERE id IN (SELECT value FROM json_each(?))", (had,)
+            )
+        has = [
+            self._db.execute(
+                "INSERT INTO fillers(role, filler, memories) VALUES(?, ?, 1)"
+                " ON CONFLICT(role, filler) DO UPDATE SET memories = memories + 1 RETURNING id",
+                one,
+            ).get
+            for one in sorted(set(fillers))
+        ]
+        if had is not None:
+            self._db.execute(
+                "DELETE FROM fillers WHERE memories = 0 AND id IN (SELECT value FROM json_each(?))", (had,)
+            )
+            self._db.execute("DELETE FROM bound WHERE memory = ?", (row,))
+        if has:
+            kept = json.dumps(has, separators=(",", ":"))
+            self._db.execute("INSERT INTO bound(memory, fillers) VALUES(?, ?)", (row, kept))
+
+    def drop(self, row: int) -> None:
+        """A memory has no fillers any more."""
+        self.keep(row, ())
+
+
+SPEAKERS = 4
+"""So many names of a session's speakers are looked at, the first by the alphabet: three, and a memory's own."""
+
+UNREAD = -1
+"""In place of an encoder's number: something of this memory could not be bound, and it waits until it is marked again,
+because of what it says or stands beside, or since somebody asks for it."""
+
+_TOOLS = "('tool_call', 'tool_result')"
+_WHEN = "coalesce(m.said_at, m.recorded_at)"
+
+
+class Marker:
+    """Says which memories are to be bound, within a transaction that the caller holds.
+
+    A record is read from its memory, from the turns beside it in the session, from the calls of tools near it, from its
+    scope, and from the names of the session's speakers. What is forgotten has no records, and is beside nothing.
+    """
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._db = connection
+        self._items = ItemMemory(connection)
+        self._marked: int | None = None
+
+    def begins(self) -> None:
+        """A transaction begins: what it marks waits from the log's next number on, as whoever reads before sees it."""
+        self._marked = None
+
+    def came(self, row: int) -> None:
+        """A memory is there that was not, or is not forgotten any more."""
+        self._mark(self._beside(row) | self._near(row) | self._hearers(row) | {row})
+
+    def goes(self, row: int) -> None:
+        """A memory is about to go, or to be forgotten; its hypervectors go at once.
+
+        Those beside it are bound again once it is gone: this is called before, since its place tells which they are.
+        """
+        others = self._beside(row) | self._near(row) | self._hearers(row)
+        self.drop_codes(row)
+        self._db.execute("DELETE FROM unbound WHERE memory = ?", (row,))
+        self._mark(others - {row})
+
+    def meant(self, rows: Iterable[int]) -> None:
+        """The vectors of some memories came or went."""
+        for row in rows:
+            self._mark(self._beside(row) | {row})
+
+    def moved(self, scopes: Iterable[int]) -> None:
+        """Scopes have other paths, or other memories."""
+        for scope in scopes:
+            self._insert("m.scope = ?", scope)
+
+    def all(self) -> None:
+        """Everything is to be bound again."""
+        self._insert("1")
+
+    def again(self, row: int) -> None:
+        """A memory is to be bound again, and no other one."""
+        self._mark([row])
+
+    def unmeant(self, encoder: int) -> None:
+        """An encoder has gone with its vectors: what waited with them waits with another's, or for some."""
+        self._db.execute(
+            "UPDATE unbound SET encoder ="
+            " coalesce((SELECT max(x.encoder) FROM meanings x WHERE x.memory = unbound.memory), 0) WHERE encoder = ?",
+            (encoder,),
+        )
+
+    def drop_codes(self, row: int) -> None:
+        """Drop what was bound of a memory, and the fillers that no other one has."""
+        self._db.execute("DELETE FROM codes WHERE memory = ?", (row,))
+        self._items.drop(row)
+
+    # --- who is read for whom ----------------------------------------------------------------------------------------
+
+    def around(self, row: int) -> set[int]:
+        """The memories, not forgotten, whose records say something of another one because of their place beside it."""
+        return (self._beside(row) | self._near(row)) - {row}
+
+    def _beside(self, row: int) -> set[int]:
+        """Of a turn: the turn before it, and all that follow it to the next turn; of anything else nothing."""
+        session, kind, at = self._place(row)
+        if kind != "turn":
+            return set()
+        ends = [self._turn(session, at, row, step) for step in ("before", "after")]
+        found = {int(end[0]) for end in ends if end is not None}
+        last, last_at = ends[1] or (1 << 62, 1 << 62)
+        following = self._db.execute(
+            f"SELECT m.id FROM memories m WHERE m.session = ?1 AND {_WHEN} >= ?2 AND {_WHEN} <= ?4"
+            f" AND ({_WHEN}, m.id) > (?2, ?3) AND ({_WHEN}, m.id) < (?4, ?5) AND m.retired_at IS NULL",
+            (session, at, row, last_at, last),
+        )
+        return found | {int(one) for (one,) in following}
+
+    def _turn(self, session: int, at: int, row: int, step: str) -> tuple[int, int] | None:
+        """The next turn of a session, not forgotten, before or after a place in it: row and time."""
+        compared, order = ("<", "DESC") if step == "before" else (">", "ASC")
+        found = self._db.execute(
+            f"SELECT m.id, {_WHEN} FROM memories m WHERE m.session = ?1 AND {_WHEN} {compared}= ?2"
+            f" AND ({_WHEN}, m.id) {compared} (?2, ?3) AND m.kind = 'turn' AND m.retired_at IS NULL"
+            f" ORDER BY {_WHEN} {order}, m.id {order} LIMIT 1",
+            (session, at, row),
+        ).fetchone()
+        return None if found is None else (int(found[0]), int(found[1]))
+
+    def _near(self, row: int) -> set[int]:
+        """Of a call of a tool, or a result: those that are near it on both sides."""
+        session, kind, at = self._place(row)
+        if kind not in ("tool_call", "tool_result"):
+            return set()
+        found: set[int] = set()
+        for compared, order in (("<", "DESC"), (">", "ASC")):
+            near = self._db.execute(
+                f"SELECT m.id FROM memories m WHERE m.session = ?1 AND {_WHEN} {compared}= ?2"
+                f" AND ({_WHEN}, m.id) {compared} (?2, ?3) AND m.kind IN {_TOOLS} AND m.retired_at IS NULL"
+                f" ORDER BY {_WHEN} {order}, m.id {order} LIMIT {NEAR_CALLS}",
+                (session, at, row),
+            )
+            found |= {int(one) for (one,) in near}
+        return found
+
+    def _hearers(self, row: int) -> set[int]:
+        """The whole session, where nobody else in it has the memory's speaker, and the name is one of the first."""
+        session, speaker = next(self._db.execute("SELECT session, speaker FROM memories WHERE id = ?", (row,)))
+        if speaker is None:
+            return set()
+        also = "SELECT 1 FROM memories WHERE session = ? AND speaker = ? AND retired_at IS NULL AND id != ? LIMIT 1"
+        if self._db.execute(also, (session, speaker, row)).get is not None:
+            return set()
+        first = speakers(self._db, session)
+        if len(first) == SPEAKERS and speaker > first[-1]:
+            return set()
+        found = self._db.execute("SELECT id FROM memories WHERE session = ? AND retired_at IS NULL", (session,))
+        return {int(one) for (one,) in found}
+
+    def _place(self, row: int) -> tuple[int, str, int]:
+        session, kind, at = next(
+            self._db.execute(f"SELECT m.session, m.kind, {_WHEN} FROM memories m WHERE m.id = ?", (row,))
+        )
+        return int(session), str(kind), int(at)
+
+    # --- marks -------------------------------------------------------------------------------------------------------
+
+    def _mark(self, rows: Iterable[int]) -> None:
+        self._insert("m.id IN (SELECT value FROM json_each(?))", json.dumps(sorted(rows)))
+
+    def _insert(self, condition: str, *values: int | str) -> None:
+        if self._marked is None:
+            self._marked = int(self._db.execute("SELECT coalesce(max(seq), 0) + 1 FROM log").get)
+        self._db.execute(
+            "INSERT INTO unbound(memory, marked, encoder) SELECT m.id, ?,"
+            " coalesce((SELECT max(x.encoder) FROM meanings x WHERE x.memory = m.id), 0) FROM memories m"
+            f" WHERE m.retired_at IS NULL AND {condition}"
+            " ON CONFLICT(memory) DO UPDATE SET marked = excluded.marked, encoder = excluded.encoder"
+            " WHERE (marked, encoder) != (excluded.marked, excluded.encoder)",
+            (self._marked, *values),
+        )
+
+
+def speakers(connection: apsw.Connection, session: int) -> list[str]:
+    """The first names of a session's speakers by the alphabet, `SPEAKERS` at most; by few steps, however long it is."""
+    found: list[str] = []
+    while len(found) < SPEAKERS:
+        name = connection.execute(
+            "SELECT min(speaker) FROM memories WHERE session = ? AND speaker IS NOT NULL AND retired_at IS NULL"
+            " AND speaker > ?",
+            (session, found[-1] if found else ""),
+        ).get
+        if name is None:
+            break
+        found.append(str(name))
+    return found

@@ -1,0 +1,405 @@
+"""The database: how it is opened, its tables, and its numbered migrations.
+
+``log`` and ``texts`` are what was given; all other tables can be made again from them, but for ``fences``, which says
+who may write to this very file. `mnemic.runtime.store.store` writes them and `mnemic.runtime.store.read.reader` reads
+them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import apsw
+
+from mnemic.actors.protocol.errors import (
+    DamagedStore,
+    DiskFull,
+    MindExists,
+    NewerSchema,
+    Rekeyed,
+    StoreBusy,
+    StoreReadOnly,
+)
+from mnemic.runtime.files.atomic_replace import cannot_write, shared
+from mnemic.runtime.keys.key_slots import has_other_key
+from mnemic.runtime.keys.keys import Keys
+from mnemic.runtime.store.migrate import given_from_log
+
+__all__ = [
+    "MIGRATIONS",
+    "STEMMER",
+    "WORDS",
+    "backup",
+    "cannot_write",
+    "check_schema",
+    "connect",
+    "create_file",
+    "lease",
+    "migrate",
+    "remove_file",
+    "translated",
+]
+
+WORDS = ("unicode61", "remove_diacritics", "2")
+"""The tokenizer that finds words."""
+STEMMER = ("porter", *WORDS)
+"""The tokenizer of the word index: the same, stemmed."""
+BUSY_TIMEOUT_S = 20.0
+_WAL_LIMIT_BYTES = 16 << 20
+_SMALLEST_BYTES = 512  # of a database; SQLite takes a file of 0 or 1 bytes for a new one, and writes to it
+
+_FIRST = f"""
+CREATE TABLE generation(number INTEGER NOT NULL) STRICT;
+INSERT INTO generation VALUES(1);
+CREATE TABLE applies(
+  id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, at INTEGER NOT NULL, machine TEXT NOT NULL, code TEXT NOT NULL,
+  settings TEXT NOT NULL, author TEXT NOT NULL, run TEXT NOT NULL, answer BLOB NOT NULL) STRICT;
+CREATE TABLE log(
+  seq INTEGER PRIMARY KEY, apply INTEGER NOT NULL REFERENCES applies(id), change BLOB NOT NULL, inverse BLOB,
+  text INTEGER REFERENCES texts(id)) STRICT;
+CREATE INDEX log_apply ON log(apply);
+CREATE INDEX log_text ON log(text) WHERE text IS NOT NULL;
+CREATE TABLE texts(
+  id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, size INTEGER NOT NULL, packed INTEGER NOT NULL,
+  body BLOB NOT NULL) STRICT;
+CREATE TABLE scopes(
+  id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, project TEXT UNIQUE, found TEXT NOT NULL) STRICT;
+CREATE TABLE sessions(
+  id INTEGER PRIMARY KEY, assistant TEXT NOT NULL, name TEXT NOT NULL, UNIQUE(assistant, name)) STRICT;
+CREATE TABLE memories(
+  id INTEGER PRIMARY KEY, uuid BLOB NOT NULL UNIQUE, identity BLOB NOT NULL UNIQUE, source_id TEXT,
+  session INTEGER NOT NULL REFERENCES sessions(id), scope INTEGER NOT NULL REFERENCES scopes(id),
+  kind TEXT NOT NULL, role TEXT NOT NULL, text INTEGER NOT NULL REFERENCES texts(id), words INTEGER NOT NULL,
+  speaker TEXT, branch TEXT, tool TEXT, outcome TEXT, files TEXT NOT NULL,
+  said_at INTEGER, valid_from INTEGER NOT NULL, valid_to INTEGER, recorded_at INTEGER NOT NULL,
+  superseded_by INTEGER REFERENCES memories(id), superseded_at INTEGER) STRICT;
+CREATE INDEX memories_session ON memories(session);
+CREATE INDEX memories_scope ON memories(scope);
+CREATE INDEX memories_text ON memories(text);
+CREATE INDEX memories_superseded ON memories(superseded_by) WHERE superseded_by IS NOT NULL;
+CREATE VIRTUAL TABLE words USING fts5(
+  text, speaker, content='', contentless_delete=1, tokenize='{" ".join(STEMMER)}');
+CREATE VIRTUAL TABLE word_instances USING fts5vocab(words, 'instance');
+CREATE TABLE encoders(
+  id INTEGER PRIMARY KEY, implementation TEXT NOT NULL, model TEXT NOT NULL, dimensions INTEGER NOT NULL,
+  UNIQUE(implementation, model)) STRICT;
+CREATE TABLE meanings(
+  encoder INTEGER NOT NULL REFERENCES encoders(id), memory INTEGER NOT NULL REFERENCES memories(id),
+  covered INTEGER NOT NULL, total INTEGER NOT NULL, PRIMARY KEY(encoder, memory)) STRICT, WITHOUT ROWID;
+CREATE INDEX meanings_memory ON meanings(memory);
+CREATE TABLE windows(
+  id INTEGER PRIMARY KEY, encoder INTEGER NOT NULL REFERENCES encoders(id),
+  memory INTEGER NOT NULL REFERENCES memories(id), start INTEGER NOT NULL, stop INTEGER NOT NULL) STRICT;
+CREATE INDEX windows_memory ON windows(memory);
+"""
+
+_SECOND = """
+CREATE TABLE fences(slot TEXT PRIMARY KEY, epoch INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+ALTER TABLE memories ADD COLUMN retired_at INTEGER;
+ALTER TABLE memories ADD COLUMN retired_reason TEXT;
+CREATE INDEX memories_retired ON memories(retired_at) WHERE retired_at IS NOT NULL;
+"""
+
+_THIRD = """
+CREATE TABLE spool(
+  file BLOB PRIMARY KEY, offset INTEGER NOT NULL, records INTEGER NOT NULL, torn INTEGER NOT NULL)
+  STRICT, WITHOUT ROWID;
+CREATE TABLE occurrences(
+  identity BLOB PRIMARY KEY, hooks INTEGER NOT NULL, missed INTEGER NOT NULL, read_at INTEGER NOT NULL)
+  STRICT, WITHOUT ROWID;
+CREATE TABLE aside(
+  id INTEGER PRIMARY KEY, record BLOB NOT NULL UNIQUE, assistant TEXT NOT NULL, event TEXT NOT NULL, why TEXT NOT NULL,
+  text INTEGER REFERENCES texts(id), at INTEGER NOT NULL, cwd TEXT, branch TEXT, recorded_at INTEGER NOT NULL,
+  readmitted_at INTEGER) STRICT;
+CREATE INDEX aside_text ON aside(text);
+CREATE TABLE transcripts(
+  path TEXT PRIMARY KEY, format TEXT NOT NULL, due_at INTEGER, changed_at INTEGER NOT NULL, size INTEGER,
+  taken_at INTEGER, why TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE INDEX transcripts_due ON transcripts(due_at) WHERE due_at IS NOT NULL;
+CREATE TABLE originals(
+  memory INTEGER PRIMARY KEY REFERENCES memories(id), text INTEGER NOT NULL REFERENCES texts(id)) STRICT;
+CREATE INDEX originals_text ON originals(text);
+CREATE TABLE checks(
+  assistant TEXT PRIMARY KEY, nonce TEXT NOT NULL, recorded_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE scrubbed(
+  memory INTEGER NOT NULL REFERENCES memories(id), type TEXT NOT NULL, count INTEGER NOT NULL,
+  PRIMARY KEY(memory, type)) STRICT, WITHOUT ROWID;
+CREATE TABLE given(
+  id INTEGER PRIMARY KEY, session TEXT NOT NULL, assistant TEXT NOT NULL, occasion TEXT NOT NULL,
+  memory INTEGER NOT NULL REFERENCES memories(id), at INTEGER NOT NULL) STRICT;
+CREATE INDEX given_session ON given(session, assistant);
+CREATE INDEX given_memory ON given(memory);
+CREATE INDEX memories_turns ON memories(scope, session, coalesce(said_at, recorded_at))
+  WHERE kind = 'turn' AND retired_at IS NULL;
+CREATE INDEX memories_kept ON memories(scope, kind) WHERE kind IN ('decision', 'note');
+"""
+
+_FOURTH = """
+ALTER TABLE sessions ADD COLUMN mode TEXT NOT NULL DEFAULT '';
+CREATE TABLE erased(identity BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
+CREATE TABLE erased_rows(last INTEGER NOT NULL) STRICT;
+INSERT INTO erased_rows VALUES(0);
+CREATE TABLE silenced(
+  assistant TEXT NOT NULL, session TEXT NOT NULL, PRIMARY KEY(assistant, session)) STRICT, WITHOUT ROWID;
+CREATE TABLE backups(
+  id INTEGER PRIMARY KEY, path TEXT NOT NULL, what TEXT NOT NULL, size INTEGER NOT NULL, at INTEGER NOT NULL) STRICT;
+CREATE TABLE projects(
+  project TEXT PRIMARY KEY, scope INTEGER NOT NULL REFERENCES scopes(id)) STRICT, WITHOUT ROWID;
+CREATE INDEX projects_scope ON projects(scope);
+CREATE TABLE givings(
+  id INTEGER PRIMARY KEY, at INTEGER NOT NULL, asked INTEGER NOT NULL, occasion TEXT NOT NULL, assistant TEXT NOT NULL,
+  session TEXT NOT NULL, scope TEXT NOT NULL, query TEXT NOT NULL, tokens INTEGER NOT NULL,
+  text INTEGER REFERENCES texts(id)) STRICT;
+CREATE INDEX givings_session ON givings(session, assistant);
+CREATE INDEX givings_when ON givings(at, id, assistant, session, scope);
+CREATE INDEX givings_text ON givings(text) WHERE text IS NOT NULL;
+CREATE TABLE given_parts(
+  giving INTEGER NOT NULL REFERENCES givings(id), place INTEGER NOT NULL,
+  memory INTEGER NOT NULL REFERENCES memories(id), start INTEGER, stop INTEGER, why TEXT NOT NULL,
+  PRIMARY KEY(giving, place)) STRICT, WITHOUT ROWID;
+CREATE INDEX given_parts_memory ON given_parts(memory);
+DROP TABLE given;
+CREATE INDEX memories_when ON memories(coalesce(said_at, recorded_at), id, scope, session, kind, retired_at);
+"""
+
+_FIFTH = """
+CREATE TABLE spaces(
+  id INTEGER PRIMARY KEY, stamp TEXT NOT NULL UNIQUE, dimensions INTEGER NOT NULL, version INTEGER NOT NULL,
+  roles TEXT NOT NULL, model TEXT NOT NULL, embedding INTEGER NOT NULL, reading TEXT NOT NULL) STRICT;
+CREATE TABLE codes(
+  id INTEGER PRIMARY KEY AUTOINCREMENT, space INTEGER NOT NULL REFERENCES spaces(id),
+  memory INTEGER NOT NULL REFERENCES memories(id), tier TEXT NOT NULL, pairs INTEGER NOT NULL, code BLOB NOT NULL)
+  STRICT;
+CREATE INDEX codes_memory ON codes(memory);
+CREATE INDEX codes_tier ON codes(space, tier, id);
+CREATE TABLE fillers(
+  id INTEGER PRIMARY KEY, role TEXT NOT NULL, filler TEXT NOT NULL, memories INTEGER NOT NULL, UNIQUE(role, filler))
+  STRICT;
+CREATE TABLE bound(memory INTEGER PRIMARY KEY REFERENCES memories(id), fillers TEXT NOT NULL) STRICT;
+CREATE TABLE unbound(
+  memory INTEGER PRIMARY KEY REFERENCES memories(id), marked INTEGER NOT NULL, encoder INTEGER NOT NULL) STRICT;
+CREATE INDEX unbound_encoder ON unbound(encoder, memory);
+INSERT INTO unbound SELECT m.id, 0, coalesce((SELECT max(x.encoder) FROM meanings x WHERE x.memory = m.id), 0)
+  FROM memories m WHERE m.retired_at IS NULL;
+CREATE INDEX memories_order ON memories(session, coalesce(said_at, recorded_at), id, kind, retired_at);
+CREATE INDEX memories_speakers ON memories(session, speaker) WHERE speaker IS NOT NULL AND retired_at IS NULL;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
+"""Migration n takes a store from schema n to schema n + 1; the schema's number is SQLite's ``user_version``."""
+_BEYOND_SQL: dict[int, Callable[[apsw.Connection], None]] = {3: given_from_log}
+"""What is to do after the SQL of a migration."""
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn what SQLite raises into the errors a user is told."""
+    try:
+        yield
+    except apsw.FullError as error:
+        raise DiskFull(path=str(path)) from error
+    except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.AuthError) as error:
+        raise StoreReadOnly(path=str(path), why=str(error)) from error
+    except (apsw.BusyError, apsw.LockedError, apsw.ProtocolError) as error:
+        raise StoreBusy(path=str(path), waited_s=BUSY_TIMEOUT_S) from error
+    except apsw.IOError as error:
+        if (
+            getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_SHMSIZE
+        ):  # no room for the file that the processes share
+            raise DiskFull(path=str(path)) from error
+        raise DamagedStore(path=str(path), why=str(error)) from error
+    except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError) as error:
+        # SQLError: a table is not as it was made, or sqlite-vec met a page that cannot be read.
+        raise DamagedStore(path=str(path), why=str(error)) from error
+
+
+@contextmanager
+def lease(connection: apsw.Connection) -> Iterator[None]:
+    """One writing transaction: the right to write is taken at its start, so that several processes take turns."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:  # a full disk ends the transaction by itself
+            connection.execute("ROLLBACK")
+        raise
+
+
+def create_file(path: Path) -> None:
+    """Make an empty file of mode 0600; SQLite gives its companions (WAL, shared memory) the same mode.
+
+    Raises:
+        MindExists: there is a file of that name.
+        DiskFull, StoreReadOnly: it cannot be made.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        os.fchmod(descriptor, 0o600)
+        os.close(descriptor)
+    except FileExistsError:
+        raise MindExists(path=str(path)) from None
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+def remove_file(path: Path) -> None:
+    """Remove a database and its companions, as far as they are there."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+class Sealed(apsw.Connection):
+    """A sealed database, open: its file is not replaced by another one before it is closed."""
+
+    lock: int | None = None
+    """What holds its folder with others; see `mnemic.runtime.files.atomic_replace`."""
+
+    def close(self, force: bool = False) -> None:
+        """Let go of the file."""
+        super().close(force)
+        lock, self.lock = self.lock, None
+        if lock is not None:
+            os.close(lock)
+
+
+def connect(path: Path, keys: Keys, *, new: bool = False, words_only: bool = False, alone: bool = False) -> Sealed:
+    """Open the sealed database; the file must be there, and hold something unless it is new.
+
+    Args:
+        words_only: whether nothing will be written, and no vector read: what gives those takes 0.2 s to load.
+        alone: whether the caller holds the mind alone already, or works on a draft.
+
+    Raises:
+        DamagedStore: it is no database that this (proven) key opens.
+        StoreReadOnly: it cannot be opened for writing.
+        StoreBusy: somebody holds the mind alone.
+        Rekeyed: the mind has been given another key since this one was read.
+    """
+    lock = None if alone else shared(path.parent, BUSY_TIMEOUT_S)
+    try:
+        connection = _connected(path, keys, new=new, words_only=words_only)
+    except DamagedStore:
+        if lock is not None:
+            os.close(lock)
+        if has_other_key(path.parent / "mind.json", keys):
+            raise Rekeyed(path=str(path)) from None
+        raise
+    except BaseException:
+        if lock is not None:
+            os.close(lock)
+        raise
+    connection.lock = lock
+    return connection
+
+
+def _connected(path: Path, keys: Keys, *, new: bool, words_only: bool) -> Sealed:
+    if not path.exists():
+        raise DamagedStore(path=str(path), why="the file is not there")
+    if not new and path.stat().st_size < _SMALLEST_BYTES:
+        raise DamagedStore(path=str(path), why="the file is empty")
+    with translated(path):
+        mode = apsw.SQLITE_OPEN_READONLY if words_only else apsw.SQLITE_OPEN_READWRITE
+        connection = Sealed(str(path), flags=mode)
+        try:
+            connection.execute("PRAGMA cipher = 'aegis'")
+            connection.execute(f"PRAGMA key = 'raw:{keys.store.hex()}'")
+            connection.set_busy_timeout(round(BUSY_TIMEOUT_S * 1000))
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA temp_store = MEMORY")
+            connection.execute(f"PRAGMA journal_size_limit = {_WAL_LIMIT_BYTES}")
+            if not words_only:
+                import sqlite_vec  # here: what an assistant is told at its start is read without it
+
+                connection.enable_load_extension(True)
+                connection.load_extension(sqlite_vec.loadable_path())
+                connection.enable_load_extension(False)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def migrate(
+    connection: apsw.Connection, path: Path, keys: Keys, migrations: Sequence[str] = MIGRATIONS, *, new: bool = False
+) -> None:
+    """Bring a store to the newest schema, in one transaction, after a sealed copy beside it.
+
+    Raises:
+        NewerSchema: the store is of a schema that this version does not know.
+        DiskFull, StoreReadOnly, StoreBusy, DamagedStore: the store is as it was.
+    """
+    with translated(path):
+        found = check_schema(connection, path, len(migrations))
+        if found == len(migrations):
+            return
+        if found == 0 and not new:
+            raise DamagedStore(path=str(path), why="it holds no memory")
+        with lease(connection):
+            found = check_schema(connection, path, len(migrations))  # another process may have been faster
+            if 0 < found < len(migrations):
+                _keep_copy(path, keys, found)
+            for number in range(found, len(migrations)):
+                connection.execute(migrations[number])
+                if found and number in _BEYOND_SQL:
+                    _BEYOND_SQL[number](connection)
+            connection.execute(f"PRAGMA user_version = {len(migrations)}")
+
+
+def check_schema(connection: apsw.Connection, path: Path, known: int = len(MIGRATIONS)) -> int:
+    """The number of the store's schema, 0 for a new file's.
+
+    Raises:
+        NewerSchema: it is not known to this version, which then may neither read nor write.
+    """
+    found = int(connection.execute("PRAGMA user_version").get)
+    if found > known:
+        raise NewerSchema(path=str(path), found=found, known=known)
+    return found
+
+
+def _keep_copy(path: Path, keys: Keys, schema: int) -> None:
+    """Keep a sealed copy beside a store that is about to change, in place of an earlier try's.
+
+    The caller holds the lease, so that the copy is of this schema and one process makes it. It reads by a connection
+    of its own, because SQLite copies nothing for one that is writing.
+    """
+    target = path.with_name(f"{path.stem}.schema-{schema}{path.suffix}")
+    draft = target.with_name(f".{target.name}")
+    remove_file(draft)
+    reading = connect(path, keys)
+    try:
+        backup(reading, draft, keys)
+    finally:
+        reading.close()
+    try:
+        os.replace(draft, target)
+    except OSError as error:
+        remove_file(draft)
+        raise cannot_write(target, error) from error
+
+
+def backup(connection: apsw.Connection, target: Path, keys: Keys) -> None:
+    """Copy a living database into a new file, sealed with the same key.
+
+    Raises:
+        MindExists: there is a file of that name.
+        DiskFull, StoreReadOnly: it cannot be written.
+        StoreBusy: the source stayed busy.
+    """
+    create_file(target)
+    try:
+        with translated(target), closing(apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)) as copy:
+            copy.execute("PRAGMA cipher = 'aegis'")
+            copy.execute(f"PRAGMA key = 'raw:{keys.store.hex()}'")
+            with copy.backup("main", connection, "main") as running:
+                while not running.done:
+                    running.step(-1)
+    except BaseException:
+        remove_file(target)
+        raise

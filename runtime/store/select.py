@@ -1,0 +1,185 @@
+"""Which memories a selection means, and what there is of them.
+
+Part of `mnemic.runtime.store.read.reader.StoreSnapshot`; `mnemic.runtime.transfer.erase` asks the same of a draft.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import apsw
+
+from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory, UnknownScope
+from mnemic.actors.protocol.events import printable
+from mnemic.actors.protocol.messages import Retirement, ScopeCount
+from mnemic.actors.protocol.scope_messages import Copy, Selection, Surveyed
+from mnemic.actors.recall.hits import excerpt
+from mnemic.runtime.store.texts import load_text
+
+__all__ = ["SelectionReading", "select", "survey"]
+
+_WHEN = "coalesce(m.said_at, m.recorded_at)"
+_SHOWN_BYTES = 200
+
+
+class SelectionReading:
+    """What a snapshot tells of selections; see `mnemic.actors.protocol.snapshot.Snapshot`."""
+
+    _db: apsw.Connection
+
+    def selected(self, selection: Selection) -> list[bytes]:
+        return [bytes(uuid) for (uuid,) in _found(self._db, selection, "m.uuid", "m.id")]
+
+    def survey(self, selection: Selection, shown: int) -> Surveyed:
+        return survey(self._db, selection, shown)
+
+
+def select(connection: apsw.Connection, selection: Selection, last_row: int | None = None) -> list[int]:
+    """Rows of the memories that are meant, ascending.
+
+    Args:
+        last_row: those of later rows are not meant.
+
+    Raises:
+        NoSuchMemory, UnknownScope, InvalidValue: there is nothing of that name.
+    """
+    found = _found(connection, selection, "m.id", "m.id")
+    return [int(row) for (row,) in found if last_row is None or row <= last_row]
+
+
+def survey(connection: apsw.Connection, selection: Selection, shown: int) -> Surveyed:
+    """Say what a selection holds.
+
+    Raises:
+        NoSuchMemory, UnknownScope, InvalidValue: there is nothing of that name.
+    """
+    asked = (
+        "count(*), count(m.retired_at), coalesce(sum(t.size), 0), count(DISTINCT m.session),"
+        f" min({_WHEN}), max({_WHEN}), min(m.recorded_at),"
+        " coalesce(sum((SELECT count(*) FROM originals o WHERE o.memory = m.id)), 0)"
+    )
+    memories, retired, size, sessions, oldest, newest, since, originals = _found(connection, selection, asked)[0]
+    scopes = _found(connection, selection, "c.path, c.found, count(*)", "c.path", "GROUP BY c.id")
+    newest_first = f"{_WHEN} DESC, m.id DESC LIMIT {max(0, shown)}"
+    first = _found(connection, selection, "m.id", newest_first)
+    given = "SELECT g.giving FROM given_parts g WHERE g.memory IN ({})"
+    corrected = "SELECT o.id FROM memories o WHERE o.superseded_by IN ({0}) AND o.id NOT IN ({0})"
+    copies: list[Any] = connection.execute(
+        "SELECT path, what, at FROM backups WHERE at >= ? ORDER BY at DESC, id DESC", (since,)
+    ).fetchall()
+    return Surveyed(
+        memories=memories,
+        retired=retired,
+        size_bytes=size,
+        sessions=sessions,
+        scopes=tuple(ScopeCount(path=path, found=found, memories=count) for path, found, count in scopes),
+        oldest=oldest,
+        newest=newest,
+        first=tuple(_shown(connection, row) for (row,) in first),
+        originals=originals,
+        given=_count(connection, selection, given),
+        corrected=_count(connection, selection, corrected),
+        copies=tuple(Copy(path=path, what=what, at=at) for path, what, at in copies),
+        generation=int(connection.execute("SELECT number FROM generation").get),
+        last_row=int(connection.execute("SELECT coalesce(max(id), 0) FROM memories").get),
+    )
+
+
+def _found(
+    connection: apsw.Connection, selection: Selection, asked: str, order: str = "", group: str = ""
+) -> list[Any]:
+    """Rows of an answer about the memories that are meant."""
+    which, values = _meant(connection, selection)
+    sql = (
+        f"SELECT {asked} FROM memories m JOIN texts t ON t.id = m.text JOIN scopes c ON c.id = m.scope"
+        f" WHERE {which} {group} {f'ORDER BY {order}' if order else ''}"
+    )
+    return connection.execute(sql, values).fetchall()
+
+
+def _count(connection: apsw.Connection, selection: Selection, asked: str) -> int:
+    """How many rows a query gives, in which braces stand for the rows of the memories that are meant."""
+    which, values = _meant(connection, selection)
+    inner = f"SELECT m.id FROM memories m WHERE {which}"
+    sql = f"SELECT count(*) FROM (SELECT DISTINCT * FROM ({asked.format(inner)}))"
+    return int(connection.execute(sql, values).get)
+
+
+def _meant(connection: apsw.Connection, selection: Selection) -> tuple[str, dict[str, Any]]:
+    """A condition on ``memories m``, and its values."""
+    if selection.ids:
+        return _named(connection, selection.ids)
+    conditions = ["1"]
+    values: dict[str, Any] = {}
+    if selection.scope is not None and selection.scope != "*":
+        conditions.append(f"m.scope IN ({_numbers(_scopes(connection, selection.scope))})")
+    if selection.session is not None:
+        conditions.append(f"m.session IN ({_numbers(_sessions(connection, selection.session))})")
+    for name, compared in (("since", f"{_WHEN} >= :since"), ("until", f"{_WHEN} < :until")):
+        if getattr(selection, name) is not None:
+            conditions.append(compared)
+            values[name] = getattr(selection, name)
+    if selection.forgotten_at is not None:
+        conditions.append("m.retired_at = :forgotten_at")
+        values["forgotten_at"] = selection.forgotten_at
+    return " AND ".join(conditions), values
+
+
+def _named(connection: apsw.Connection, ids: tuple[bytes, ...]) -> tuple[str, dict[str, Any]]:
+    rows = []
+    for memory in dict.fromkeys(ids):
+        row = connection.execute("SELECT id FROM memories WHERE uuid = ?", (memory,)).get
+        if row is None:
+            raise NoSuchMemory.of(memory)
+        rows.append(int(row))
+    return f"m.id IN ({_numbers(rows)})", {}
+
+
+def _scopes(connection: apsw.Connection, path: str) -> list[int]:
+    found: list[Any] = connection.execute(
+        "SELECT id FROM scopes WHERE path = ?1 OR (?1 != '' AND substr(path, 1, length(?1) + 1) = ?1 || '/')",
+        (printable(path),),
+    ).fetchall()
+    if not found:
+        raise UnknownScope(scope=path, near="")
+    return [int(number) for (number,) in found]
+
+
+def _sessions(connection: apsw.Connection, name: str) -> list[int]:
+    found: list[Any] = connection.execute(
+        "SELECT id FROM sessions WHERE name = ?1 OR substr(name, 1, length(?1) + 1) = ?1 || '/'", (printable(name),)
+    ).fetchall()
+    if not found:
+        raise InvalidValue(
+            name="--session", value=name, why="no memory is of it", expected="one that `mnemic log` shows"
+        )
+    return [int(number) for (number,) in found]
+
+
+def _numbers(rows: list[int]) -> str:
+    return ", ".join(map(str, rows))
+
+
+def _shown(connection: apsw.Connection, row: int) -> Retirement:
+    found: Any = next(
+        connection.execute(
+            "SELECT m.uuid, m.retired_at, m.retired_reason, m.text, t.size, m.kind, m.role, m.speaker, s.name, c.path,"
+            " m.said_at FROM memories m JOIN texts t ON t.id = m.text JOIN sessions s ON s.id = m.session"
+            " JOIN scopes c ON c.id = m.scope WHERE m.id = ?",
+            (row,),
+        )
+    )
+    return Retirement(
+        id=found[0],
+        changed=False,
+        retired_at=found[1],
+        reason=found[2],
+        text=excerpt(load_text(connection, found[3]), _SHOWN_BYTES, 0, ())[0],
+        size_bytes=found[4],
+        kind=found[5],
+        role=found[6],
+        speaker=found[7],
+        session=found[8],
+        scope=found[9],
+        said_at=found[10],
+    )

@@ -1,0 +1,63 @@
+"""Texts in the store: each kept once, byte for byte, long ones compressed; and the copy that the word index gets."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+
+import apsw
+
+from mnemic.actors.protocol.events import to_text
+
+__all__ = ["drop_text_if_unused", "keep_text", "load_text", "searchable"]
+
+_PACK_FROM_BYTES = 512  # below, deflate's own header and the lost time outweigh what it saves
+
+
+def keep_text(connection: apsw.Connection, text: bytes, digest: Callable[..., bytes]) -> int:
+    """Keep a text, or find the equal one that is kept; returns its row."""
+    name = digest(b"text", text)
+    found = connection.execute("SELECT id FROM texts WHERE digest = ?", (name,)).get
+    if found is not None:
+        return int(found)
+    packed = zlib.compress(text, 6) if len(text) >= _PACK_FROM_BYTES else text
+    is_packed = len(packed) < len(text)
+    connection.execute(
+        "INSERT INTO texts(digest, size, packed, body) VALUES(?, ?, ?, ?)",
+        (name, len(text), int(is_packed), packed if is_packed else text),
+    )
+    return connection.last_insert_rowid()
+
+
+def load_text(connection: apsw.Connection, row: int) -> bytes:
+    """The text of a row of ``texts``, as it was given."""
+    packed, body = next(connection.execute("SELECT packed, body FROM texts WHERE id = ?", (row,)))
+    return zlib.decompress(body) if packed else bytes(body)
+
+
+def drop_text_if_unused(connection: apsw.Connection, row: int) -> None:
+    """Delete a text that nothing has any more.
+
+    That is: no memory, no record set aside, no original, nothing that was given, and no row of the log.
+    """
+    connection.execute(
+        "DELETE FROM texts WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM memories WHERE text = ?1)"
+        " AND NOT EXISTS (SELECT 1 FROM aside WHERE text = ?1)"
+        " AND NOT EXISTS (SELECT 1 FROM originals WHERE text = ?1)"
+        " AND NOT EXISTS (SELECT 1 FROM givings WHERE text = ?1)"
+        " AND NOT EXISTS (SELECT 1 FROM log WHERE text = ?1)",
+        (row,),
+    )
+
+
+def searchable(text: bytes) -> str:
+    """The text as the word index gets it: lone surrogates and NUL, which SQLite's text cannot hold, replaced.
+
+    Raises:
+        ValueError: it is no UTF-8, surrogates passed; the message does not hold the text.
+    """
+    try:
+        decoded = to_text(text)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"the text is no UTF-8 at byte {error.start}") from None
+    return decoded.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")

@@ -1,0 +1,335 @@
+"""A backup: one file with a sealed copy of a mind's store and what opens it, proven by opening it before it is kept.
+
+The file is a ZIP archive whose entries are not compressed (what is sealed cannot be): ``backup.json`` says what it is,
+``mind.json`` is the mind's card, ``passphrase.json``, where there is one, a card whose passphrase opens the same,
+``pauses`` says when nothing was to be captured, and ``store.db`` is the store, sealed as it lay in its home. Above
+stands `mnemic.runtime.api.transfer`; docs/backup.md describes the form.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from mnemic.actors.protocol.errors import DamagedStore, NewerSchema, NotABackup
+from mnemic.runtime.keys.key_slots import KeyCard, card_bytes, new_card, parse_card
+from mnemic.runtime.keys.keys import Keys
+from mnemic.runtime.minds.homes import MindFolder, read_card
+from mnemic.runtime.store.schema import (
+    backup,
+    cannot_write,
+    check_schema,
+    connect,
+    create_file,
+    remove_file,
+    translated,
+)
+
+__all__ = ["Archive", "ArchiveCard", "check_store", "make_archive", "opened_archive"]
+
+FORMAT = "mnemic-backup"
+VERSION = 1
+_CARD = "backup.json"
+_MIND = "mind.json"
+_PASSPHRASE = "passphrase.json"
+_PAUSES = "pauses"
+_STORE = "store.db"
+_WHOLE = "backup"  # the finished file, before it has its name
+_CHUNK_BYTES = 1 << 20
+_THEN = (1980, 1, 1, 0, 0, 0)  # when it was made is said in backup.json
+
+Progress = Callable[[int, int | None], None]
+"""Told how many bytes are done, and how many there are."""
+
+
+class ArchiveCard(msgspec.Struct, frozen=True, kw_only=True):
+    """``backup.json``: what can be known of a backup without its key."""
+
+    format: str
+    """``mnemic-backup``."""
+    version: int
+    """Of the form; a version that a program does not know is not read by it."""
+    mnemic: str
+    """Version of the program that wrote it."""
+    made_at: int
+    """When, microseconds since 1970 UTC."""
+    mind: str
+    """Name of the mind."""
+    schema: int
+    """The store's."""
+    store_bytes: int
+    """How long the store is."""
+    store_sha256: str
+    """Of its bytes, sealed as they are; hexadecimal."""
+
+
+class Archive:
+    """A backup, open for reading."""
+
+    def __init__(
+        self,
+        path: Path,
+        file: zipfile.ZipFile,
+        card: ArchiveCard,
+        mind: KeyCard,
+        own: KeyCard | None,
+        pauses: bytes | None,
+    ) -> None:
+        self.path = path
+        """Where it is."""
+        self.card = card
+        """What it says of itself."""
+        self.mind = mind
+        """What opens the mind, and so the backup."""
+        self.own = own
+        """What opens the backup alone: its passphrase."""
+        self.pauses = pauses
+        """When the mind captured nothing, as its file said; ``None`` where it never paused."""
+        self._file = file
+
+    def unpack(self, target: Path, progress: Progress = lambda done, total: None) -> None:
+        """Write the store into a new file.
+
+        Raises:
+            NotABackup: it is not what was backed up.
+            MindExists: there is a file of that name.
+            DiskFull, StoreReadOnly: it cannot be written.
+        """
+        create_file(target)
+        digest, done = hashlib.sha256(), 0
+        try:
+            with _opened(self.path, self._file, _STORE) as entry, target.open("r+b") as file:
+                while chunk := _read(self.path, entry):
+                    try:
+                        file.write(chunk)
+                    except OSError as error:
+                        raise cannot_write(target, error) from error
+                    digest.update(chunk)
+                    done += len(chunk)
+                    progress(done, self.card.store_bytes)
+            if digest.hexdigest() != self.card.store_sha256:
+                raise NotABackup(path=str(self.path), why="the store in it was altered")
+        except BaseException:
+            remove_file(target)
+            raise
+
+
+def make_archive(
+    path: Path,
+    folder: MindFolder,
+    keys: Keys,
+    *,
+    mind: str,
+    mnemic: str,
+    made_at: int,
+    passphrase: str | None = None,
+    progress: Progress = lambda done, total: None,
+) -> int:
+    """Back up a mind into one file, in place of what was there; others may write to it meanwhile.
+
+    Args:
+        mind: its name, and `mnemic`, the version of the program, for whoever finds the file.
+        passphrase: opens the backup, beside what opens the mind.
+
+    Returns how many memories are in it, counted in the finished file.
+
+    Raises:
+        DiskFull, StoreReadOnly: it cannot be written; what was there is there still.
+        DamagedStore: the store cannot be read to its end, or what was written does not open.
+    """
+    draft = path.with_name(f".{path.name}.part")
+    try:
+        shutil.rmtree(draft, ignore_errors=True)  # of one that was killed
+        draft.mkdir(mode=0o700)
+        try:
+            with closing(connect(folder.store, keys)) as connection:  # held: the key is not changed meanwhile
+                mind_card = read_card(folder)
+                with translated(folder.store):
+                    backup(connection, draft / _STORE, keys)
+            pauses = folder.pauses.read_bytes() if folder.pauses.exists() else None
+            _pack(draft, mind_card, pauses, keys, mind, mnemic, made_at, passphrase, progress)
+            (draft / _STORE).unlink()
+            memories = _prove(draft / _WHOLE, keys, draft / _STORE)
+            os.replace(draft / _WHOLE, path)
+            _flush(path.parent)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    return memories
+
+
+def _pack(
+    draft: Path,
+    mind_card: KeyCard,
+    pauses: bytes | None,
+    keys: Keys,
+    mind: str,
+    mnemic: str,
+    made_at: int,
+    passphrase: str | None,
+    progress: Progress,
+) -> None:
+    """Put all into one file."""
+    store = draft / _STORE
+    with closing(connect(store, keys, alone=True)) as copy, translated(store):
+        schema = check_schema(copy, store)
+    create_file(draft / _WHOLE)
+    size = store.stat().st_size
+    with (draft / _WHOLE).open("r+b") as file:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+            digest = _pack_store(archive, store, size, progress)
+            card = ArchiveCard(
+                format=FORMAT,
+                version=VERSION,
+                mnemic=mnemic,
+                made_at=made_at,
+                mind=mind,
+                schema=schema,
+                store_bytes=size,
+                store_sha256=digest,
+            )
+            _put(archive, _CARD, msgspec.json.format(msgspec.json.encode(card), indent=1))
+            _put(archive, _MIND, card_bytes(mind_card))
+            if pauses is not None:
+                _put(archive, _PAUSES, pauses)
+            if passphrase is not None:
+                own = new_card(keys, mind_card.made_at_us, passphrase=passphrase)
+                _put(archive, _PASSPHRASE, card_bytes(own))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _pack_store(archive: zipfile.ZipFile, store: Path, size: int, progress: Progress) -> str:
+    digest, done = hashlib.sha256(), 0
+    entry = _named(_STORE)
+    entry.file_size = size
+    with store.open("rb") as source, archive.open(entry, "w") as target:
+        while chunk := source.read(_CHUNK_BYTES):
+            target.write(chunk)
+            digest.update(chunk)
+            done += len(chunk)
+            progress(done, size)
+    return digest.hexdigest()
+
+
+def _prove(path: Path, keys: Keys, store: Path) -> int:
+    """Open a finished backup as a restore would, and count what is in it."""
+    try:
+        with opened_archive(path) as archive:
+            archive.unpack(store)
+        return check_store(store, keys)
+    except NotABackup as error:
+        raise DamagedStore(path=str(path), why=f"the backup does not open: {error}") from error
+
+
+def check_store(store: Path, keys: Keys) -> int:
+    """Open a store that nobody else has, look at every page of it, and count its memories.
+
+    Raises:
+        DamagedStore, NewerSchema: it does not open, or a page cannot be read.
+    """
+    with closing(connect(store, keys, alone=True)) as connection, translated(store):
+        check_schema(connection, store)
+        fault = connection.execute("PRAGMA quick_check(1)").get
+        if fault != "ok":
+            raise DamagedStore(path=str(store), why=str(fault))
+        return int(connection.execute("SELECT count(*) FROM memories").get)
+
+
+@contextmanager
+def opened_archive(path: Path) -> Iterator[Archive]:
+    """A backup, open.
+
+    Raises:
+        NotABackup: it is none, or cannot be read.
+        NewerSchema: a newer version made it.
+    """
+    try:
+        file: BinaryIO = path.open("rb")
+    except OSError as error:
+        raise NotABackup(path=str(path), why=error.strerror or type(error).__name__) from error
+    with file:
+        with _read_as_backup(path):
+            archive = zipfile.ZipFile(file)
+        with archive:
+            card = _archive_card(path, archive)
+            own, pauses = (
+                _small(path, archive, name) if name in archive.namelist() else None for name in (_PASSPHRASE, _PAUSES)
+            )
+            try:
+                mind = parse_card(_small(path, archive, _MIND), path)
+                opens = None if own is None else parse_card(own, path)
+            except DamagedStore as error:
+                raise NotABackup(path=str(path), why="what opens it cannot be read") from error
+            yield Archive(path, archive, card, mind, opens, pauses)
+
+
+def _archive_card(path: Path, archive: zipfile.ZipFile) -> ArchiveCard:
+    if _CARD not in archive.namelist():
+        raise NotABackup(path=str(path), why=f"there is no {_CARD} in it")
+    try:
+        said = json.loads(_small(path, archive, _CARD))
+        known = isinstance(said, dict) and said.get("format") == FORMAT
+        if known and isinstance(said.get("version"), int) and said["version"] > VERSION:
+            raise NewerSchema(path=str(path), found=said["version"], known=VERSION)
+        if known:
+            return msgspec.convert(said, ArchiveCard)
+    except (ValueError, RecursionError, msgspec.ValidationError) as error:
+        raise NotABackup(path=str(path), why=f"its {_CARD} cannot be read") from error
+    raise NotABackup(path=str(path), why=f"its {_CARD} is something else's")
+
+
+def _small(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
+    with _opened(path, archive, name) as entry:
+        return _read(path, entry)
+
+
+def _opened(path: Path, archive: zipfile.ZipFile, name: str) -> zipfile.ZipExtFile:
+    with _read_as_backup(path):
+        if archive.getinfo(name).compress_type != zipfile.ZIP_STORED:
+            raise ValueError(f"{name} is compressed")
+        return archive.open(name)  # type: ignore[return-value]
+
+
+def _read(path: Path, entry: zipfile.ZipExtFile) -> bytes:
+    """The next bytes of an entry; a card is no longer than that."""
+    with _read_as_backup(path):
+        return entry.read(_CHUNK_BYTES)
+
+
+@contextmanager
+def _read_as_backup(path: Path) -> Iterator[None]:
+    """Turn what reading an archive raises into what a user is told."""
+    try:
+        yield
+    except (zipfile.BadZipFile, KeyError, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
+        # KeyError: an entry is missing; RuntimeError and NotImplementedError: it is packed as none of ours is.
+        raise NotABackup(path=str(path), why=f"it is damaged, or something else ({type(error).__name__})") from error
+
+
+def _put(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
+    archive.writestr(_named(name), data)
+
+
+def _named(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, _THEN)
+    entry.external_attr = 0o600 << 16
+    return entry
+
+
+def _flush(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

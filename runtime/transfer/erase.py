@@ -1,0 +1,350 @@
+"""Erasing: memories removed for good, with all that was made of them, so that no file that is left holds them.
+
+It is done in a copy of the store, which then takes the old one's place (`mnemic.runtime.files.atomic_replace`): whoever
+is killed leaves the one or the other. Deleted cells are overwritten, the word index is merged, vectors are overwritten
+before they are deleted, and the whole file is written anew (``VACUUM``), so that no page keeps what a table lost.
+
+The caller holds the mind alone. Below: `mnemic.runtime.transfer.redact_log`, `mnemic.runtime.transfer.wipe_spool`,
+`mnemic.runtime.transfer.quote_finder`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any, NamedTuple
+
+import apsw
+import msgspec
+
+from mnemic.actors.protocol.errors import DamagedStore
+from mnemic.actors.protocol.scope_messages import Selection, Surveyed
+from mnemic.runtime.files.atomic_replace import replacing
+from mnemic.runtime.keys.keys import Keys
+from mnemic.runtime.minds.homes import MindFolder
+from mnemic.runtime.spool.decrypt import Opener
+from mnemic.runtime.store.apply.memories import Carrier
+from mnemic.runtime.store.read.capture import spool_offsets
+from mnemic.runtime.store.rebind_queue import Marker, speakers
+from mnemic.runtime.store.schema import backup, cannot_write, connect, lease, translated
+from mnemic.runtime.store.select import select
+from mnemic.runtime.store.texts import drop_text_if_unused, load_text
+from mnemic.runtime.store.tombstones import words_mark
+from mnemic.runtime.transfer.quote_finder import quoting
+from mnemic.runtime.transfer.redact_log import Gone, Healed, forget_answers, reasons, recorded, relog, scoped
+from mnemic.runtime.transfer.wipe_spool import aside_files, wipe
+
+__all__ = ["Erasure", "erase", "migration_copies"]
+
+Progress = Callable[[str, int, int | None], None]
+"""Told what is being done, how much of it is done, and how much there is."""
+
+
+class Erasure(msgspec.Struct, frozen=True, kw_only=True):
+    """What was erased."""
+
+    memories: int
+    """Memories that are gone."""
+    size_bytes: int
+    """How long their texts were together."""
+    before_bytes: int
+    """Length of the store before."""
+    after_bytes: int
+    """Length of the store now."""
+    quoted: int
+    """Records of what was given, of what was set aside, and reasons, that quoted them and lost the words."""
+    spool_files: int
+    """Files of the spool from which what was taken in is wiped."""
+    aside: tuple[str, ...]
+    """Files that were kept beside the spool because they held what could not be opened, and are removed."""
+    migration_copies: tuple[str, ...]
+    """Copies of the store from before a migration, which are removed."""
+
+
+class _Said(NamedTuple):
+    """What tells the words of a memory from others; as in `AddMemory`."""
+
+    assistant: str
+    session: str
+    kind: str
+    role: str
+    text: bytes
+
+
+class _Doomed(NamedTuple):
+    """A memory that is to be erased."""
+
+    row: int
+    id: bytes
+    identity: bytes
+    text: int
+    original: int | None
+    mark: bytes | None
+
+
+def migration_copies(folder: MindFolder) -> list[str]:
+    """Names of the copies of the store that older versions of it left, and of what a killed one left of them."""
+    found = [*folder.path.glob("store.schema-*"), *folder.path.glob(".store.schema-*")]
+    return sorted(path.name for path in found)
+
+
+def erase(folder: MindFolder, keys: Keys, selection: Selection, seen: Surveyed, progress: Progress) -> Erasure:
+    """Erase the memories of a selection that were there when it was surveyed.
+
+    Args:
+        seen: what was shown of it: what was kept since is not erased.
+
+    Raises:
+        NoSuchMemory, UnknownScope, InvalidValue: there is nothing of that name.
+        DamagedStore: the store is not whole, or was made anew since it was surveyed.
+        DiskFull, StoreReadOnly: nothing was erased.
+    """
+    before = folder.store.stat().st_size
+    with replacing(folder.path) as draft:
+        copy = draft.path / folder.store.name
+        progress("copying", 0, None)
+        with closing(connect(folder.store, keys, alone=True)) as source:
+            backup(source, copy, keys)
+        with translated(copy), closing(connect(copy, keys, alone=True)) as connection:
+            done = _Erasing(connection, keys, selection, seen, progress).run()
+            offsets = spool_offsets(connection)
+        copies = migration_copies(folder)
+        aside = aside_files(folder.spool)
+        for name in (*copies, *(f"{folder.spool.name}/{one}" for one in aside)):
+            draft.remove(name)
+        # What is taken in is in the store, whichever of the two it will be: it need not wait for the moment of change.
+        wiped = _wiped(folder, keys, offsets)
+        after = copy.stat().st_size
+    return Erasure(
+        memories=done[0],
+        size_bytes=done[1],
+        before_bytes=before,
+        after_bytes=after,
+        quoted=done[2],
+        spool_files=wiped,
+        aside=tuple(aside),
+        migration_copies=tuple(copies),
+    )
+
+
+def _wiped(folder: MindFolder, keys: Keys, offsets: dict[bytes, int]) -> int:
+    try:
+        return wipe(folder.spool, offsets, Opener(keys.spool, keys.earlier_spools).keys)
+    except OSError as error:
+        raise cannot_write(folder.spool, error) from error
+
+
+class _Erasing:
+    """Erases in a copy that nobody else has open, and that is thrown away where it fails."""
+
+    def __init__(
+        self, connection: apsw.Connection, keys: Keys, selection: Selection, seen: Surveyed, progress: Progress
+    ) -> None:
+        self._db = connection
+        self._identity = keys.identity()
+        self._selection = selection
+        self._seen = seen
+        self._progress = progress
+
+    def run(self) -> tuple[int, int, int]:
+        """How many memories are erased, how long their texts were, and how many records quoted them."""
+        for pragma in ("journal_mode = OFF", "synchronous = OFF", "foreign_keys = OFF", "secure_delete = ON"):
+            self._db.execute(f"PRAGMA {pragma}")
+        self._db.execute("PRAGMA temp_store = FILE")  # sealed, and without a name; a store may be larger than memory
+        with lease(self._db):
+            counts = self._erase()
+            if self._db.execute("PRAGMA foreign_key_check").fetchone() is not None:
+                raise DamagedStore(path=self._db.filename, why="something in it belongs to nothing")
+        self._progress("writing", 0, None)
+        self._db.execute("VACUUM")
+        self._db.execute("PRAGMA journal_mode = WAL")
+        return counts
+
+    def _erase(self) -> tuple[int, int, int]:
+        if self._db.execute("SELECT number FROM generation").get != self._seen.generation:
+            raise DamagedStore(path=self._db.filename, why="it was made anew since it was looked at: look again")
+        rows = select(self._db, self._selection, self._seen.last_row)
+        self._db.execute("CREATE TEMP TABLE gone(row INTEGER PRIMARY KEY)")
+        self._db.executemany("INSERT INTO gone VALUES(?)", [(row,) for row in rows])
+        size = int(
+            self._db.execute(
+                "SELECT coalesce(sum(t.size), 0) FROM gone g JOIN memories m ON m.id = g.row"
+                " JOIN texts t ON t.id = m.text"
+            ).get
+        )
+        doomed = [self._doomed(row) for row in rows]
+        own = {text for one in doomed for text in (one.text, one.original) if text is not None}
+        quoting = self._quoting(own)
+        gone = Gone(
+            memories={one.id: (one.row, one.identity) for one in doomed},
+            sessions=self._emptied_sessions(),
+            queries=frozenset(name for what, name in quoting if what == "query"),
+            reasons=frozenset(name for what, name in quoting if what == "reason"),
+            texts=frozenset(name for what, name in quoting if what == "text"),
+        )
+        relogged = relog(self._db, gone, lambda done, total: self._progress("log", done, total))
+        forget_answers(self._db, gone)
+        self._progress("tables", 0, None)
+        self._beside(gone, relogged.healed)
+        self._codes()
+        self._meaning()
+        if relogged.given:
+            self._given()
+        self._memories(doomed)
+        for text in own | gone.texts:
+            drop_text_if_unused(self._db, text)
+        self._db.execute("UPDATE generation SET number = number + 1")
+        return len(rows), size, len(quoting)
+
+    def _doomed(self, row: int) -> _Doomed:
+        found: Any = next(
+            self._db.execute(
+                "SELECT m.uuid, m.identity, m.text, o.text, s.assistant, s.name, m.kind, m.role"
+                " FROM memories m JOIN sessions s ON s.id = m.session LEFT JOIN originals o ON o.memory = m.id"
+                " WHERE m.id = ?",
+                (row,),
+            )
+        )
+        id, identity, text, original, assistant, session, kind, role = found
+        said = _Said(assistant, session, kind, role, load_text(self._db, text))
+        return _Doomed(row, id, identity, text, original, words_mark(said, self._identity))
+
+    # --- who quotes them ---------------------------------------------------------------------------------------------
+
+    def _quoting(self, own: set[int]) -> set[tuple[str, Any]]:
+        """Questions, reasons, and rows of texts given or set aside, that hold a run which only what goes has."""
+        asked = "SELECT DISTINCT query FROM givings WHERE query != ''"
+        others = "SELECT text FROM givings WHERE text IS NOT NULL UNION SELECT text FROM aside WHERE text IS NOT NULL"
+        staying = (
+            "SELECT text FROM memories WHERE id NOT IN (SELECT row FROM gone)"
+            " UNION SELECT text FROM originals WHERE memory NOT IN (SELECT row FROM gone)"
+        )
+
+        def candidates() -> Iterator[tuple[tuple[str, Any], bytes]]:
+            for query in self._ones(asked):
+                yield ("query", query), query.encode("utf-8", "surrogatepass")
+            for reason in reasons(self._db):
+                yield ("reason", reason), reason.encode("utf-8", "surrogatepass")
+            for row in self._ones(others):
+                yield ("text", row), load_text(self._db, row)
+
+        return quoting(
+            candidates(),
+            lambda: (load_text(self._db, row) for row in own),
+            lambda: (load_text(self._db, row) for row in self._ones(staying)),
+        )
+
+    def _emptied_sessions(self) -> frozenset[str]:
+        """Names of conversations of which nothing is left."""
+        left = "SELECT 1 FROM memories m WHERE m.session = s.id AND m.id NOT IN (SELECT row FROM gone)"
+        found = self._db.execute(
+            "SELECT DISTINCT s.name FROM sessions s WHERE s.id IN (SELECT m.session FROM gone g JOIN memories m"
+            f" ON m.id = g.row) AND s.name != '' AND NOT EXISTS (SELECT 1 FROM sessions o WHERE o.name = s.name AND"
+            f" EXISTS ({left.replace('s.id', 'o.id')}))"
+        ).fetchall()
+        return frozenset(str(name) for (name,) in found)
+
+    # --- table by table ----------------------------------------------------------------------------------------------
+
+    def _beside(self, gone: Gone, healed: list[Healed]) -> None:
+        """What is beside the memories."""
+        for link in healed:
+            self._db.execute(
+                "UPDATE memories SET superseded_by = NULL, superseded_at = NULL, valid_to = NULL WHERE uuid = ?",
+                (link.memory,),
+            )
+            if link.by is not None:
+                newer, valid_from = next(
+                    self._db.execute("SELECT id, valid_from FROM memories WHERE uuid = ?", (link.by,))
+                )
+                self._db.execute(
+                    "UPDATE memories SET superseded_by = ?, superseded_at = ?, valid_to = max(valid_from, ?)"
+                    " WHERE uuid = ?",
+                    (newer, link.at, valid_from, link.memory),
+                )
+        for text in gone.texts:
+            self._db.execute("UPDATE aside SET text = NULL WHERE text = ?", (text,))
+        for reason in gone.reasons:
+            self._db.execute("UPDATE memories SET retired_reason = '' WHERE retired_reason = ?", (reason,))
+        self._db.execute("DELETE FROM originals WHERE memory IN (SELECT row FROM gone)")
+        self._db.execute("DELETE FROM scrubbed WHERE memory IN (SELECT row FROM gone)")
+
+    def _given(self) -> None:
+        """What assistants were given, made again from the log, which does not name what is erased any more."""
+        carrier = Carrier(self._db, self._identity)
+        before = self._given_texts()
+        self._db.execute("DELETE FROM given_parts")
+        self._db.execute("DELETE FROM givings")
+        for change, text, at in recorded(self._db):
+            if text is not None:
+                change = msgspec.structs.replace(change, text=load_text(self._db, text))
+            carrier.carry_out(change, at)
+        for text in before - self._given_texts():
+            drop_text_if_unused(self._db, text)
+
+    def _given_texts(self) -> set[int]:
+        return set(self._ones("SELECT text FROM givings WHERE text IS NOT NULL"))
+
+    def _ones(self, sql: str) -> list[Any]:
+        """The only column of a query."""
+        return [one for (one,) in self._db.execute(sql).fetchall()]
+
+    def _meaning(self) -> None:
+        """Windows and vectors; sqlite-vec leaves a deleted vector where it was, so it is overwritten before."""
+        encoders: list[Any] = self._db.execute("SELECT id, dimensions FROM encoders").fetchall()
+        for encoder, dimensions in encoders:
+            windows: list[Any] = self._db.execute(
+                "SELECT id FROM windows WHERE encoder = ? AND memory IN (SELECT row FROM gone)", (encoder,)
+            ).fetchall()
+            nothing = bytes(4 * dimensions)
+            for (window,) in windows:
+                self._db.execute(f"UPDATE vectors_{encoder} SET embedding = ? WHERE rowid = ?", (nothing, window))
+                self._db.execute(f"DELETE FROM vectors_{encoder} WHERE rowid = ?", (window,))
+        self._db.execute("DELETE FROM windows WHERE memory IN (SELECT row FROM gone)")
+        self._db.execute("DELETE FROM meanings WHERE memory IN (SELECT row FROM gone)")
+
+    def _codes(self) -> None:
+        """Hypervectors, of others too: those of what stood beside it hold its meaning, and are bound again without."""
+        marker = Marker(self._db)
+        rows = self._ones("SELECT row FROM gone")
+        others = {other for row in rows for other in marker.around(row)}
+        sessions = self._ones("SELECT DISTINCT m.session FROM gone g JOIN memories m ON m.id = g.row")
+        named = {session: speakers(self._db, session) for session in sessions}
+        for row in rows:
+            marker.goes(row)
+        self._db.execute("UPDATE memories SET retired_at = coalesce(retired_at, 0) WHERE id IN (SELECT row FROM gone)")
+        for session in sessions:  # records name those who are spoken to: whoever says nothing any more is not
+            if speakers(self._db, session) != named[session]:
+                others.update(self._ones(f"SELECT id FROM memories WHERE session = {session} AND retired_at IS NULL"))
+        stale = (  # what waits may have been bound when it still stood beside it
+            "SELECT u.memory FROM unbound u JOIN memories m ON m.id = u.memory WHERE m.session IN"
+            " (SELECT g.session FROM gone JOIN memories g ON g.id = gone.row)"
+        )
+        for row in others.union(self._ones(stale)).difference(rows):
+            marker.drop_codes(row)
+            marker.again(row)
+        self._db.execute("DELETE FROM unbound WHERE memory IN (SELECT row FROM gone)")
+        self._db.execute("UPDATE unbound SET marked = 0")  # no row of the log will come for it
+
+    def _memories(self, doomed: list[_Doomed]) -> None:
+        """The memories, their words, and the conversations and scopes that hold nothing then."""
+        marks = ((mark,) for one in doomed for mark in (one.identity, one.mark) if mark is not None)
+        self._db.executemany("INSERT OR IGNORE INTO erased(identity) VALUES(?)", marks)
+        self._db.execute("UPDATE erased_rows SET last = max(last, (SELECT coalesce(max(row), 0) FROM gone))")
+        self._db.execute("DELETE FROM words WHERE rowid IN (SELECT row FROM gone)")
+        self._db.execute("INSERT INTO words(words) VALUES('optimize')")
+        places: list[Any] = self._db.execute(
+            "SELECT DISTINCT m.session, m.scope FROM memories m WHERE m.id IN (SELECT row FROM gone)"
+        ).fetchall()
+        self._db.execute("DELETE FROM memories WHERE id IN (SELECT row FROM gone)")
+        for session in {session for session, _ in places}:
+            self._db.execute(
+                "DELETE FROM sessions WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM memories WHERE session = ?1)",
+                (session,),
+            )
+        is_scoped = scoped(self._db)
+        for scope in {scope for _, scope in places}:
+            path = self._db.execute("SELECT path FROM scopes WHERE id = ?", (scope,)).get
+            if self._db.execute("SELECT 1 FROM memories WHERE scope = ?", (scope,)).get is None and not is_scoped(path):
+                self._db.execute("DELETE FROM projects WHERE scope = ?", (scope,))
+                self._db.execute("DELETE FROM scopes WHERE id = ?", (scope,))

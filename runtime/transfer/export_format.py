@@ -1,0 +1,421 @@
+"""The form of an export: JSON Lines that any tool reads, described in docs/export.md.
+
+Each line of a file is one of the structs below. Times are microseconds since 1970 UTC, ids are UUIDs, hashes are
+hexadecimal. A field that holds its default is left out, and one that is not known is passed over when it is read, so
+that a later version may add some. `mnemic.runtime.transfer.export` writes it, `mnemic.runtime.transfer.import_memories`
+reads it.
+
+Reading an export: proven whole by its manifest before anything of it is used, then line by line.
+
+Beside `mnemic.runtime.transfer.import_memories`; what the lines are is `mnemic.runtime.transfer.export_format`'s.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import msgspec
+
+from mnemic.actors.protocol.errors import NewerExport, NotAnExport
+from mnemic.actors.protocol.events import Kind, Outcome, Role, to_text
+
+__all__ = [
+    "FILES",
+    "FORMAT",
+    "MANIFEST",
+    "VERSION",
+    "ExportSource",
+    "ExportedAside",
+    "ExportedCopy",
+    "ExportedCount",
+    "ExportedErased",
+    "ExportedGiving",
+    "ExportedMemory",
+    "ExportedOriginal",
+    "ExportedPart",
+    "ExportedScope",
+    "ExportedSession",
+    "ExportedSilence",
+    "KnownBy",
+    "Manifest",
+    "Sheet",
+    "text_of",
+    "words_of",
+]
+
+FORMAT = "mnemic-export"
+VERSION = 1
+MANIFEST = "manifest.json"
+
+
+Whole = Annotated[int, msgspec.Meta(ge=-(1 << 62), le=1 << 62)]
+"""A number that the store can hold."""
+
+
+class _Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    pass
+
+
+class _WithText(_Line, frozen=True, kw_only=True):
+    text: str = ""
+    """A text, byte for byte, where it is UTF-8."""
+    text_base64: str = ""
+    """Its bytes, where it is not: it holds halves of surrogate pairs, as they came."""
+
+
+class KnownBy(_Line, frozen=True, kw_only=True):
+    """What the identity of a memory was made from, beside assistant, session, kind and role.
+
+    With it, another mind, which hashes with another key, finds that it is the same event.
+    """
+
+    rule: str
+    """``id``: its `source_id`. ``text``: its text without the white space around it, and what follows. ``other``:
+    something that was not kept (see docs/export.md)."""
+    occurrence: Whole = 0
+    """Which occurrence of the text in the session it is, from 1."""
+    occasion: str | None = None
+    """The time that the source named, as it was written there, where that tells equal texts apart."""
+
+
+class ExportedScope(_Line, frozen=True, kw_only=True):
+    """A line of ``scopes.jsonl``."""
+
+    path: str
+    """The scope's path; ``""`` for what belongs to no project."""
+    found: str
+    """How it was found: ``named``, ``.mnemic.toml``, ``git``, ``folder`` or ``none``."""
+    project: str | None = None
+    """What makes the project itself, on the machine of the export: a git directory or a folder."""
+    also: tuple[str, ...] = ()
+    """Other projects whose memories belong here, because their scopes were merged into this one."""
+
+
+class ExportedSession(_Line, frozen=True, kw_only=True):
+    """A line of ``sessions.jsonl``."""
+
+    assistant: str
+    """The host."""
+    session: str
+    """The conversation."""
+    mode: str = ""
+    """``headless``, ``subagent``, or nothing."""
+
+
+class ExportedMemory(_WithText, frozen=True, kw_only=True):
+    """A line of ``memories.jsonl``; in the order in which they were kept."""
+
+    id: str
+    """The memory."""
+    identity: str
+    """The keyed hash by which it is kept once; the key's name is in the manifest."""
+    known_by: KnownBy
+    """What that was made from."""
+    assistant: str
+    """The host."""
+    session: str
+    """The conversation."""
+    scope: str
+    """Path of its scope, a line of ``scopes.jsonl``."""
+    kind: Kind
+    """What it is."""
+    role: Role
+    """Who it comes from."""
+    recorded_at: Whole
+    """When it was kept."""
+    said_at: Whole | None = None
+    """When it was said, where that is known."""
+    source_id: str | None = None
+    """The input's own id."""
+    speaker: str | None = None
+    """Name of who spoke."""
+    branch: str | None = None
+    """Git branch."""
+    tool: str | None = None
+    """Tool name."""
+    outcome: Outcome | None = None
+    """How the tool call ended."""
+    files: tuple[str, ...] = ()
+    """Files touched."""
+    scrubbed: tuple[tuple[str, Whole], ...] = ()
+    """Types of secrets that were taken out of the text, and how many of each."""
+    superseded_by: str | None = None
+    """The memory that replaced it."""
+    superseded_at: Whole | None = None
+    """When that was said."""
+    retired_at: Whole | None = None
+    """When it was forgotten (hidden from recall)."""
+    retired_reason: str = ""
+    """Why."""
+
+
+class ExportedOriginal(_WithText, frozen=True, kw_only=True):
+    """A line of ``originals.jsonl``: a memory's words before secrets were taken out, where the setting keeps them."""
+
+    memory: str
+    """The memory."""
+
+
+class ExportedCount(_Line, frozen=True, kw_only=True):
+    """A line of ``occurrences.jsonl``: how often a text without an id of its host's has occurred in its session."""
+
+    identity: str
+    """Of the first occurrence."""
+    hooks: Whole = 0
+    """So often hooks reported it."""
+    missed: Whole = 0
+    """So much more often its transcript told it."""
+    read_at: Whole = 0
+    """When the transcript was read that told more."""
+
+
+class ExportedAside(_WithText, frozen=True, kw_only=True):
+    """A line of ``aside.jsonl``: what a hook kept and nobody has understood yet; without a text once somebody has."""
+
+    record: str
+    """Its id."""
+    assistant: str
+    """The host."""
+    event: str
+    """What the adapter calls it."""
+    why: str
+    """What is wrong with it."""
+    recorded_at: Whole
+    """When it was set aside."""
+    at: Whole = 0
+    """When it was written."""
+    cwd: str | None = None
+    """The folder the host worked in."""
+    branch: str | None = None
+    """The git branch."""
+    readmitted_at: Whole | None = None
+    """When it was understood after all."""
+
+
+class ExportedPart(_Line, frozen=True, kw_only=True):
+    """What was given of one memory."""
+
+    memory: str
+    """The memory."""
+    start: Whole | None = None
+    """Where in the text it starts, in bytes, where only a part was given."""
+    stop: Whole | None = None
+    """Where it ends."""
+    why: str = ""
+    """Why it was chosen."""
+
+
+class ExportedGiving(_WithText, frozen=True, kw_only=True):
+    """A line of ``givings.jsonl``: what was given once, asked or unasked; the latter with its text."""
+
+    at: Whole
+    """When."""
+    occasion: str
+    """What was asked by (a recall's own word for it), or ``session-start`` or ``prompt``."""
+    asked: bool = False
+    """Whether somebody asked for it."""
+    assistant: str = ""
+    """To whom; empty where the owner asked."""
+    session: str = ""
+    """In which conversation."""
+    scope: str = ""
+    """For which scope."""
+    query: str = ""
+    """What was asked."""
+    tokens: Whole = 0
+    """How long it was."""
+    parts: tuple[ExportedPart, ...] = ()
+    """Of which memories, in order."""
+
+
+class ExportedSilence(_Line, frozen=True, kw_only=True):
+    """A line of ``silenced.jsonl``: a conversation that is left alone."""
+
+    assistant: str
+    """The host."""
+    session: str
+    """The conversation."""
+
+
+class ExportedErased(_Line, frozen=True, kw_only=True):
+    """A line of ``erased.jsonl``: a memory that was removed for good, and is not kept again."""
+
+    identity: str
+    """Its keyed hash."""
+
+
+class ExportedCopy(_Line, frozen=True, kw_only=True):
+    """A line of ``backups.jsonl``: a backup or an export that was made before."""
+
+    path: str
+    """Where."""
+    what: str
+    """``backup`` or ``export``."""
+    size_bytes: Whole
+    """How long it was."""
+    at: Whole
+    """When."""
+
+
+FILES: dict[str, type[_Line]] = {
+    "scopes.jsonl": ExportedScope,
+    "sessions.jsonl": ExportedSession,
+    "memories.jsonl": ExportedMemory,
+    "originals.jsonl": ExportedOriginal,
+    "occurrences.jsonl": ExportedCount,
+    "aside.jsonl": ExportedAside,
+    "givings.jsonl": ExportedGiving,
+    "silenced.jsonl": ExportedSilence,
+    "erased.jsonl": ExportedErased,
+    "backups.jsonl": ExportedCopy,
+}
+"""Every file of an export, and what each of its lines is."""
+
+
+class Sheet(msgspec.Struct, frozen=True, kw_only=True):
+    """What the manifest says of one file."""
+
+    lines: int
+    """How many it has."""
+    size_bytes: int
+    """How long it is."""
+    sha256: str
+    """Of its bytes, hexadecimal."""
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """``manifest.json``: written last."""
+
+    format: str
+    """``mnemic-export``."""
+    version: int
+    """Of the form; a version that a program does not know is not read by it."""
+    mnemic: str
+    """Version of the program that wrote it."""
+    made_at: int
+    """When."""
+    mind: str
+    """Name of the mind."""
+    identities: str
+    """Names the key that identities are hashed with; tells nothing of it."""
+    files: dict[str, Sheet]
+    """All files beside this one."""
+
+
+def text_of(data: bytes) -> dict[str, str]:
+    """Stored text as the fields of a line."""
+    try:
+        return {"text": data.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {"text_base64": base64.b64encode(data).decode()}
+
+
+def words_of(line: _WithText) -> bytes:
+    """The text of a line as it is stored.
+
+    Raises:
+        ValueError: it is no base64, or no UTF-8 that lets surrogates pass.
+    """
+    if not line.text_base64:
+        return line.text.encode("utf-8")
+    try:
+        data = base64.b64decode(line.text_base64, validate=True)
+        to_text(data)
+    except (binascii.Error, UnicodeDecodeError):
+        raise ValueError("a text cannot be read") from None
+    return data
+
+
+Line = TypeVar("Line", bound=msgspec.Struct)
+
+_CHUNK_BYTES = 1 << 20
+
+
+class ExportSource:
+    """An export on disk that is what its manifest says."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self.folder = folder
+        """Where it is."""
+        self.manifest = manifest
+        """What it says of itself."""
+
+    @classmethod
+    def open(cls, folder: Path) -> ExportSource:
+        """Find an export and prove it whole.
+
+        Raises:
+            NotAnExport: it is none, a file of it is missing or was changed, or it cannot be read.
+            NewerExport: a newer version wrote it.
+        """
+        manifest = _manifest(folder)
+        for name in FILES:
+            sheet = manifest.files.get(name)
+            if sheet is None:
+                raise NotAnExport(path=str(folder), why=f"its {MANIFEST} does not name {name}")
+            try:
+                digest = _sha256(folder / name)
+            except OSError as error:
+                raise NotAnExport(path=str(folder), why=f"{name} cannot be read ({error.strerror})") from error
+            if digest != sheet.sha256:
+                raise NotAnExport(path=str(folder), why=f"{name} was changed since it was written")
+        return cls(folder, manifest)
+
+    def count(self, name: str) -> int:
+        """How many lines a file has."""
+        return self.manifest.files[name].lines
+
+    def lines(self, name: str, kind: type[Line]) -> Iterator[Line]:
+        """The lines of a file.
+
+        Raises:
+            NotAnExport: one of them is not what it should be.
+        """
+        decode = msgspec.json.Decoder(kind).decode
+        try:
+            with (self.folder / name).open("rb") as file:
+                for number, line in enumerate(file, start=1):
+                    try:
+                        yield decode(line)
+                    except msgspec.DecodeError as error:
+                        raise self.wrong(name, number, str(error)) from None
+        except OSError as error:
+            raise NotAnExport(path=str(self.folder), why=f"{name} cannot be read ({error.strerror})") from error
+
+    def wrong(self, name: str, number: int, why: str) -> NotAnExport:
+        """What is said of a line that cannot be imported, without its text."""
+        return NotAnExport(path=str(self.folder), why=f"line {number} of {name} cannot be: {why}")
+
+
+def _manifest(folder: Path) -> Manifest:
+    path = folder / MANIFEST
+    try:
+        written = path.read_bytes()
+    except OSError as error:
+        why = f"there is no {MANIFEST} in it" if folder.is_dir() else "it is no folder"
+        why = why if isinstance(error, FileNotFoundError | NotADirectoryError) else f"{error.strerror}: {path.name}"
+        raise NotAnExport(path=str(folder), why=why) from error
+    try:
+        said = json.loads(written)
+        known = isinstance(said, dict) and said.get("format") == FORMAT
+        if known and isinstance(said.get("version"), int) and said["version"] > VERSION:
+            raise NewerExport(path=str(folder), found=said["version"], known=VERSION)
+        if known:
+            return msgspec.convert(said, Manifest)
+    except (ValueError, RecursionError, msgspec.ValidationError) as error:
+        raise NotAnExport(path=str(folder), why=f"its {MANIFEST} cannot be read") from error
+    raise NotAnExport(path=str(folder), why=f"its {MANIFEST} is something else's")
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            digest.update(chunk)
+    return digest.hexdigest()

@@ -1,0 +1,272 @@
+"""Importing: what another mind exported, or this one, taken into a store. Each memory once, with the times it had.
+
+In one transaction on a copy of the store, which takes its place afterwards: whole, or not at all. Times are those of
+the export, so that who asks what was known then is answered as the other mind would answer. What was erased here stays
+erased. Below: `mnemic.runtime.transfer.export_format`, `mnemic.runtime.transfer.import_history`,
+`mnemic.runtime.transfer.import_memories`, and `mnemic.runtime.transfer.import_history` for what is not a memory; above:
+`mnemic.runtime.api.transfer`.
+
+What replaces what, where two minds say it of the same memory: the later correction stands, in both of them.
+
+A link that was made is never taken out. Where a memory is replaced by one thing here and by another there, what was
+said earlier is replaced by what was said later, from the time of that on; of one time, the higher id stands. So both
+minds come to the same end, whichever is imported into the other first. Part of
+`mnemic.runtime.transfer.import_memories`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import apsw
+import msgspec
+
+from mnemic.actors.protocol.changes import AddMemory, Change, MergeScopes, Place, Retire, SplitScope, Supersede
+from mnemic.actors.protocol.errors import NotAnExport
+from mnemic.runtime.keys.keys import Keys
+from mnemic.runtime.store.read.scopes import project_scope
+from mnemic.runtime.store.store import Store
+from mnemic.runtime.transfer.export_format import ExportedMemory, ExportedScope, ExportSource, words_of
+from mnemic.runtime.transfer.import_history import AUTHOR, BesideMemories, Imported
+
+__all__ = ["Imported", "Replacing", "import_into", "replacing", "stands_for"]
+
+
+class Replacing(NamedTuple):
+    """What is to be done so that it is so here."""
+
+    change: Supersede | None
+    """The change; nothing where it is so already, or cannot be."""
+    at: int
+    """Since when."""
+    apart: bytes | None = None
+    """What gives way, where both minds said something else of the same memory."""
+    contrary: bool = False
+    """Whether it cannot be: here the one that it would replace stands for the other one."""
+
+
+class _Link(NamedTuple):
+    id: bytes
+    """A memory in the chain."""
+    at: int
+    """When what comes before it was replaced by it; 0 of the first."""
+
+
+def replacing(connection: apsw.Connection, old: bytes, new: bytes, at: int) -> Replacing:
+    """Decide what an export that says ``old`` is replaced by ``new`` since `at` means here."""
+    chain, other = _chain(connection, old), _chain(connection, new)
+    here, there = chain[-1].id, other[-1].id
+    if here == there:
+        return Replacing(None, at, contrary=here == old)
+    if len(chain) == 1:
+        return Replacing(Supersede(old=old, new=new), at)
+    said_here, said_there = max(link.at for link in chain), max(at, *(link.at for link in other))
+    if (said_here, here) > (said_there, there):
+        return Replacing(Supersede(old=there, new=here), said_here, apart=there)
+    return Replacing(Supersede(old=here, new=there), said_there, apart=here)
+
+
+def stands_for(connection: apsw.Connection, memory: bytes) -> bytes:
+    """What the chain of a memory ends with."""
+    return _chain(connection, memory)[-1].id
+
+
+def _chain(connection: apsw.Connection, memory: bytes) -> list[_Link]:
+    """The memory, what replaces it, what replaces that, to the one that holds."""
+    found: list[Any] = connection.execute(
+        "WITH RECURSIVE chain(uuid, at, next, next_at, place) AS ("
+        " SELECT uuid, 0, superseded_by, superseded_at, 0 FROM memories WHERE uuid = ?"
+        " UNION ALL SELECT m.uuid, chain.next_at, m.superseded_by, m.superseded_at, place + 1"
+        " FROM chain JOIN memories m ON m.id = chain.next)"
+        " SELECT uuid, at FROM chain ORDER BY place",
+        (memory,),
+    ).fetchall()
+    return [_Link(uuid, at) for uuid, at in found]
+
+
+_BATCH = 256  # memories that were kept at one moment; as many as a transaction of Capture's
+
+
+def import_into(
+    store: Store,
+    source: ExportSource,
+    keys: Keys,
+    *,
+    run: str,
+    now: int,
+    progress: Callable[[int, int | None], None] = lambda done, total: None,
+) -> Imported:
+    """Take an export into a store that nobody else writes to.
+
+    Args:
+        run: marks what is written.
+        now: system time, microseconds.
+
+    Raises:
+        NotAnExport: a line is not what it should be; nothing was changed.
+        StoreError: nothing was changed.
+    """
+    with store.together() as (apply, connection):
+        importing = _Importing(apply, connection, source, keys, run, now)
+        try:
+            importing.take_memories(progress)
+            importing.take_beside()
+        except (ValueError, OverflowError, apsw.ConstraintError) as error:  # no line that we write is like this
+            name, number = importing.where
+            why = f"at line {number} of {name}, or shortly before, is what cannot be kept ({type(error).__name__})"
+            raise NotAnExport(path=str(source.folder), why=why) from error
+        return importing.done
+
+
+class _Importing(BesideMemories):
+    """One import, within the transaction of the caller's."""
+
+    def take_memories(self, progress: Callable[[int, int | None], None]) -> None:
+        """Take in memories with their scopes, and what was said of them."""
+        self._followers: dict[str, str] = {}  # of what is erased here: what replaced it there
+        places = {scope.path: scope for scope in self._lines("scopes.jsonl", ExportedScope)}
+        projects = {scope.path: scope.project for scope in places.values() if scope.project is not None}
+        known = {path for path, project in projects.items() if project_scope(self._db, project) is not None}
+        links = self._take_memories(places, progress)
+        self.done.same_projects = tuple(sorted(known & self.done.scopes.keys()))
+        self._merge_projects(places)
+        self._link(links)
+
+    def _take_memories(
+        self, places: dict[str, ExportedScope], progress: Callable[[int, int | None], None]
+    ) -> list[ExportedMemory]:
+        """Keep those that are not there; gives those that are replaced or forgotten, without their texts."""
+        total = self._source.count("memories.jsonl")
+        links: list[ExportedMemory] = []
+        batch: list[AddMemory] = []
+        at = 0
+        for number, line in enumerate(self._lines("memories.jsonl", ExportedMemory), start=1):
+            memory = self._memory(line, places)
+            if line.superseded_by is not None or line.retired_at is not None:
+                links.append(msgspec.structs.replace(line, text="", text_base64=""))
+            if memory is not None:
+                if batch and (line.recorded_at != at or len(batch) == _BATCH):
+                    self._keep(batch, at)
+                    batch = []
+                batch.append(memory)
+                at = line.recorded_at
+            if number % _BATCH == 0 or number == total:
+                progress(number, total)
+        if batch:
+            self._keep(batch, at)
+        return links
+
+    def _memory(self, line: ExportedMemory, places: dict[str, ExportedScope]) -> AddMemory | None:
+        """What keeps a memory; nothing where it is there, or was erased."""
+        id, text, scope = uuid.UUID(line.id).bytes, words_of(line), places.get(line.scope)
+        if scope is None:
+            raise self._source.wrong(*self.where, "it names a scope that the export does not hold")
+        match = self._matching.match(line, id, text)
+        if not self.done.same_key:
+            self._identities[line.identity] = match.identity
+        if match.erased:
+            self._ids[line.id] = None
+            self._leave_out(text)
+            if line.superseded_by is not None:
+                self._followers[line.id] = line.superseded_by
+            self.done.erased += 1
+            return None
+        if match.known is not None:
+            self._ids[line.id] = match.known
+            self.done.known += 1
+            return None
+        self._ids[line.id] = id
+        self.done.new += 1
+        return AddMemory(
+            id=id,
+            identity=match.identity,
+            assistant=line.assistant,
+            session=line.session,
+            place=Place(path=scope.path, project=scope.project, found=scope.found),
+            kind=line.kind,
+            role=line.role,
+            text=text,
+            source_id=line.source_id,
+            speaker=line.speaker,
+            said_at=line.said_at,
+            branch=line.branch,
+            tool=line.tool,
+            outcome=line.outcome,
+            files=line.files,
+            scrubbed=line.scrubbed,
+        )
+
+    def _keep(self, batch: list[AddMemory], at: int) -> None:
+        applied = self._apply(at, *batch)
+        for memory, kept in zip(batch, applied.kept, strict=True):
+            if kept.scope != memory.place.path:
+                self.done.scopes[memory.place.path] = kept.scope
+
+    def _merge_projects(self, places: dict[str, ExportedScope]) -> None:
+        """Have projects that were merged into a scope there come into the same scope here."""
+        for scope in places.values():
+            into = self.done.scopes.get(scope.path, scope.path)
+            for project in scope.also:
+                if project_scope(self._db, project) is not None or not self._is_scope(into):
+                    continue
+                # It comes as an empty scope of its own, and is merged at once.
+                path = f"{into}~{self._run}"
+                own = SplitScope(path=path, found=scope.found, project=project, projects=(), into=into, memories=())
+                self._apply(self._now, own, MergeScopes(path=path, into=into))
+
+    def _link(self, links: list[ExportedMemory]) -> None:
+        """Say what replaced what, and what is forgotten, at the times it was said."""
+        said: list[tuple[int, Supersede | Retire]] = []
+        apart: list[bytes] = []  # what gives way to what was said later, here or there
+        for line in links:
+            memory = self._ids[line.id]
+            if memory is None:
+                continue
+            newer = self._newer(line)
+            if newer is not None and line.superseded_at is not None and newer != memory:
+                said.append((line.superseded_at, Supersede(old=memory, new=newer)))
+            if line.retired_at is not None:
+                said.append((line.retired_at, Retire(memory=memory, reason=line.retired_reason)))
+        for at, change in sorted(said, key=lambda one: one[0]):
+            key = _once(at, change)
+            if self._db.execute("SELECT 1 FROM applies WHERE key = ?", (key,)).get is not None:
+                continue  # an owner who took it back since is not contradicted by what was imported before
+            if isinstance(change, Supersede):
+                self._replace(change, at, key, apart)
+            elif self._apply(at, change, key=key).changed == (True,):
+                self.done.forgotten += 1
+        self.done.apart = tuple((stands_for(self._db, one), one) for one in dict.fromkeys(apart))
+
+    def _replace(self, change: Supersede, at: int, key: bytes, apart: list[bytes]) -> None:
+        """Have a memory replaced as the export says, unless what was said here is later, or the contrary."""
+        said = replacing(self._db, change.old, change.new, at)
+        if said.contrary:
+            self.done.contrary += ((change.old, change.new),)
+        if said.apart is not None:
+            apart.append(said.apart)
+        if said.change is not None and self._apply(said.at, said.change, key=key).changed == (True,):
+            self.done.superseded += 1
+
+    def _newer(self, line: ExportedMemory) -> bytes | None:
+        """What replaces a memory here: what did there, or what replaced that where it is erased."""
+        newer, seen = line.superseded_by, {line.id}
+        while newer is not None and newer not in seen:
+            if newer not in self._ids:
+                why = "a memory in it is replaced by one that it does not hold"
+                raise NotAnExport(path=str(self._source.folder), why=why)
+            if self._ids[newer] is not None:
+                return self._ids[newer]
+            seen.add(newer)
+            newer = self._followers.get(newer)
+        return None
+
+    def _is_scope(self, path: str) -> bool:
+        return self._db.execute("SELECT 1 FROM scopes WHERE path = ?", (path,)).get is not None
+
+
+def _once(at: int, change: Change) -> bytes:
+    """The idempotency key of something that an export says."""
+    return f"{AUTHOR}/".encode() + hashlib.sha256(msgspec.msgpack.encode((at, change))).digest()

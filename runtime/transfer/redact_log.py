@@ -1,0 +1,374 @@
+"""The log without what is erased: rows about it alone become stubs, rows about several lose it, and the rest stays.
+
+Below `mnemic.runtime.transfer.erase`. A log that was rewritten gives, replayed, the state that erasing left: that is
+the law by which `rebuild` and `fork` go on working. Numbers stay, so that whoever follows the log finds its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import apsw
+import msgspec
+
+from mnemic.actors.protocol.changes import (
+    AddCodes,
+    AddMemory,
+    AddVectors,
+    Blank,
+    DropCodes,
+    DropVectors,
+    Erased,
+    Inverse,
+    KeepOriginal,
+    Logged,
+    MergeScopes,
+    MoveProject,
+    Place,
+    RecordGiven,
+    RecordRecall,
+    RenameScope,
+    Restore,
+    Retire,
+    SetAside,
+    SplitScope,
+    Supersede,
+    Unlink,
+    Unsupersede,
+)
+from mnemic.actors.protocol.messages import Applied
+
+__all__ = ["Gone", "Healed", "Relogged", "forget_answers", "reasons", "recorded", "relog", "scoped"]
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Logged).decode
+_decode_inverse = msgspec.msgpack.Decoder(Inverse).decode
+_decode_answer = msgspec.msgpack.Decoder(Applied).decode
+_SCOPING = (RenameScope, MergeScopes, SplitScope, MoveProject)
+_SCOPING_TAGS = ("rename_scope", "merge_scopes", "split_scope", "move_project")
+_PAGE = 2000
+
+Row = tuple[Any, Any, int | None]
+"""A change, its inverse, and the row of its text."""
+
+
+class Gone(NamedTuple):
+    """What is erased."""
+
+    memories: Mapping[bytes, tuple[int, bytes]]
+    """Row and identity of each memory, by its id."""
+    sessions: frozenset[str]
+    """Names of conversations of which nothing is left."""
+    queries: frozenset[str]
+    """Questions that quote it."""
+    reasons: frozenset[str]
+    """Reasons for which others were forgotten that quote it."""
+    texts: frozenset[int]
+    """Rows of other texts that quote it: of what was given, and of what was set aside."""
+
+
+class Healed(NamedTuple):
+    """What replaces a memory from now on, where one that stood between is erased."""
+
+    memory: bytes
+    """Which."""
+    by: bytes | None
+    """What replaces it; ``None`` where nothing does."""
+    at: int
+    """System time at which that was so, microseconds."""
+
+
+class _Edge(NamedTuple):
+    new: bytes
+    seq: int
+    at: int
+
+
+class Relogged(NamedTuple):
+    """What else follows from a log that was rewritten."""
+
+    healed: list[Healed]
+    """What replaces memories that are left."""
+    given: bool
+    """Whether anything was changed in what assistants were given."""
+
+
+def relog(connection: apsw.Connection, gone: Gone, progress: Callable[[int, int | None], None]) -> Relogged:
+    """Rewrite the log, within a transaction of the caller's."""
+    return _Relogging(connection, gone).run(progress)
+
+
+def forget_answers(connection: apsw.Connection, gone: Gone) -> None:
+    """Take ids of what is erased out of the answers that are kept for requests that come again."""
+    for row, answer in _pages(connection, "SELECT id, answer FROM applies WHERE id > ? ORDER BY id LIMIT ?"):
+        applied = _decode_answer(answer) if answer else None
+        if applied is None or not any(kept.id in gone.memories for kept in applied.kept):
+            continue
+        kept = tuple(
+            msgspec.structs.replace(one, id=bytes(16), created=False, erased=True) if one.id in gone.memories else one
+            for one in applied.kept
+        )
+        replaced = _encode(msgspec.structs.replace(applied, kept=kept))
+        connection.execute("UPDATE applies SET answer = ? WHERE id = ?", (replaced, row))
+
+
+class _Relogging:
+    def __init__(self, connection: apsw.Connection, gone: Gone) -> None:
+        self._db = connection
+        self._gone = gone
+        self._named = _scoped_paths(connection)
+        self._scopes: dict[str, str] = {}  # the path that a project's scope got, as long as no scope was renamed
+        self._paths: set[str] = set()
+        self._settled = False  # whether what is logged from here on says which path a scope got
+        self._links: list[tuple[int, int, list[tuple[bytes, bytes]], bool]] = []
+
+    def run(self, progress: Callable[[int, int | None], None]) -> Relogged:
+        given = False
+        total = int(self._db.execute("SELECT count(*) FROM log").get)
+        rows = _pages(
+            self._db,
+            "SELECT l.seq, l.change, l.inverse, l.text, a.at FROM log l JOIN applies a ON a.id = l.apply"
+            " WHERE l.seq > ? ORDER BY l.seq LIMIT ?",
+        )
+        for done, (seq, encoded, inverse, text, at) in enumerate(rows, start=1):
+            before = (_decode(encoded), inverse, text)
+            after = self._rewritten(seq, before, at)
+            if after is not before:
+                self._write(seq, after)
+                given = given or isinstance(before[0], RecordRecall | RecordGiven)
+            if done % _PAGE == 0:
+                progress(done, total)
+        return Relogged(self._heal(), given)
+
+    # --- row by row --------------------------------------------------------------------------------------------------
+
+    def _rewritten(self, seq: int, row: Row, at: int) -> Row:
+        """A row without what is erased; itself where it holds nothing of it."""
+        change = row[0]
+        memories = self._gone.memories
+        match change:
+            case AddMemory():
+                return self._memory(row)
+            case KeepOriginal() | Retire() | Restore():
+                return (Blank(), None, None) if change.memory in memories else self._reasoned(row)
+            case Supersede() | Blank():
+                self._note(seq, row, at)
+            case AddVectors():
+                return self._vectors(row)
+            case AddCodes():
+                return self._codes(row)
+            case RecordRecall():
+                return self._recall(row)
+            case RecordGiven():
+                return self._given(row)
+            case SetAside():
+                return (change, row[1], None) if row[2] in self._gone.texts else row
+            case MergeScopes() | SplitScope() | RenameScope() | MoveProject():
+                self._settled = True
+                self._scopes.clear()  # whatever is added next may be the first of its scope again
+                return self._merged(row)
+        return row
+
+    def _memory(self, row: Row) -> Row:
+        change: AddMemory = row[0]
+        place, is_first = self._place(change.place)
+        erased = self._gone.memories.get(change.id)
+        if erased is not None:
+            kept = place if is_first and _touches(self._named, place.path) else None
+            return Erased(identity=erased[1], row=erased[0], place=kept), None, None
+        return row if place is change.place else (msgspec.structs.replace(change, place=place), row[1], row[2])
+
+    def _reasoned(self, row: Row) -> Row:
+        """A row without the reason for which a memory was forgotten, where that quotes what is erased."""
+        change, inverse = row[0], None if row[1] is None else _decode_inverse(row[1])
+        after = [
+            msgspec.structs.replace(one, reason="")
+            if isinstance(one, Retire) and one.reason in self._gone.reasons
+            else one
+            for one in (change, inverse)
+        ]
+        if after == [change, inverse]:
+            return row
+        return after[0], None if after[1] is None else _encode(after[1]), row[2]
+
+    def _place(self, place: Place) -> tuple[Place, bool]:
+        """A place with the path that its scope got, and whether it was the first of its scope.
+
+        Two projects of one name got two paths in the order in which they came: without the first, the second would get
+        the first one's when the log is replayed. Newer logs say themselves which path each got.
+        """
+        key = f"path {place.path}" if place.project is None else f"project {place.project}"
+        path = self._scopes.get(key)
+        is_first = path is None
+        if path is None:
+            path, number = place.path, 1
+            while place.project is not None and path in self._paths and not self._settled:
+                number += 1
+                path = f"{place.path}~{number}"
+            self._scopes[key] = path
+            self._paths.add(path)
+        if self._settled or path == place.path:
+            return place, is_first
+        return msgspec.structs.replace(place, path=path), is_first
+
+    def _vectors(self, row: Row) -> Row:
+        change: AddVectors = row[0]
+        left = tuple(one for one in change.meanings if one.memory not in self._gone.memories)
+        if len(left) == len(change.meanings):
+            return row
+        inverse = None if row[1] is None else _decode_inverse(row[1])
+        added = self._left(inverse.memories) if isinstance(inverse, DropVectors) else ()
+        if not left or not added:
+            return Blank(), None, None
+        return (
+            msgspec.structs.replace(change, meanings=left),
+            _encode(DropVectors(encoder=change.encoder, memories=added)),
+            row[2],
+        )
+
+    def _codes(self, row: Row) -> Row:
+        change: AddCodes = row[0]
+        left = self._left(change.memories)
+        if len(left) == len(change.memories):
+            return row
+        inverse = None if row[1] is None else _decode_inverse(row[1])
+        kept = self._left(inverse.memories) if isinstance(inverse, DropCodes) else ()
+        if not left or not kept:
+            return Blank(), None, None
+        after = msgspec.structs.replace(change, memories=left, unread=self._left(change.unread))
+        return after, _encode(DropCodes(memories=kept)), row[2]
+
+    def _recall(self, row: Row) -> Row:
+        change: RecordRecall = row[0]
+        if change.session in self._gone.sessions:
+            return Blank(), None, None
+        returned = self._left(change.returned)
+        parts = tuple(part for part in change.parts if part.memory not in self._gone.memories)
+        same = len(returned) == len(change.returned) and len(parts) == len(change.parts)
+        if same and change.query not in self._gone.queries:
+            return row
+        return msgspec.structs.replace(change, query="", returned=returned, parts=parts), row[1], row[2]
+
+    def _given(self, row: Row) -> Row:
+        change: RecordGiven = row[0]
+        if change.session in self._gone.sessions:
+            return Blank(), None, None
+        kept = [place for place, one in enumerate(change.memories) if one not in self._gone.memories]
+        if len(kept) == len(change.memories) and row[2] not in self._gone.texts:
+            return row
+        left = tuple(change.memories[place] for place in kept)
+        why = tuple(change.why[place] for place in kept if place < len(change.why))
+        return msgspec.structs.replace(change, memories=left, why=why), row[1], None
+
+    def _merged(self, row: Row) -> Row:
+        change, inverse = row[0], None if row[1] is None else _decode_inverse(row[1])
+        after = [
+            msgspec.structs.replace(one, memories=self._left(one.memories)) if isinstance(one, SplitScope) else one
+            for one in (change, inverse)
+        ]
+        if after == [change, inverse]:
+            return row
+        return after[0], None if after[1] is None else _encode(after[1]), row[2]
+
+    def _left(self, memories: tuple[bytes, ...]) -> tuple[bytes, ...]:
+        return tuple(one for one in memories if one not in self._gone.memories)
+
+    def _write(self, seq: int, row: Row) -> None:
+        change, inverse, text = row
+        self._db.execute(
+            "UPDATE log SET change = ?, inverse = ?, text = ? WHERE seq = ?", (_encode(change), inverse, text, seq)
+        )
+
+    # --- what replaces what ------------------------------------------------------------------------------------------
+
+    def _note(self, seq: int, row: Row, at: int) -> None:
+        """Note which links a row made: the store says so in its inverse, since a chain is followed to its end."""
+        change, inverse = row[0], None if row[1] is None else _decode_inverse(row[1])
+        if isinstance(change, Blank):
+            self._links.append((seq, at, list(change.links), False))
+        elif isinstance(inverse, Unsupersede):
+            names_gone = change.old in self._gone.memories or change.new in self._gone.memories
+            self._links.append((seq, at, [(inverse.old, inverse.new)], names_gone))
+
+    def _heal(self) -> list[Healed]:
+        """Link what an erased memory stood between, from the moment at which both links were there."""
+        edges = {old: _Edge(new, seq, at) for seq, at, links, _ in self._links for old, new in links}
+        healed: list[Healed] = []
+        made: dict[int, list[tuple[bytes, bytes]]] = {}
+        for old, edge in edges.items():
+            if old in self._gone.memories:
+                continue
+            end: _Edge | None = edge
+            last = edge
+            while end is not None and end.new in self._gone.memories:
+                end = edges.get(end.new)
+                last = end if end is not None and end.seq > last.seq else last
+            if end is not None:
+                made.setdefault(last.seq, []).append((old, end.new))
+            if end is not edge:
+                healed.append(Healed(old, None if end is None else end.new, last.at))
+        for seq, _, links, names_gone in self._links:
+            now = made.get(seq, [])
+            if names_gone or set(now) != set(links):
+                inverse = _encode(Unlink(memories=tuple(old for old, _ in now))) if now else None
+                self._write(seq, (Blank(links=tuple(now)), inverse, None))
+        return healed
+
+
+def recorded(connection: apsw.Connection) -> Iterator[tuple[RecordRecall | RecordGiven, int | None, int]]:
+    """What the log says that assistants were given, in order: the change, the row of its text, and its time."""
+    condition = " OR ".join(f"instr(l.change, CAST('{tag}' AS BLOB))" for tag in ("record_recall", "record_given"))
+    rows = _pages(
+        connection,
+        "SELECT l.seq, l.change, l.text, a.at FROM log l JOIN applies a ON a.id = l.apply"
+        f" WHERE l.seq > ? AND ({condition}) ORDER BY l.seq LIMIT ?",
+    )
+    for _, encoded, text, at in rows:
+        change = _decode(encoded)
+        if isinstance(change, RecordRecall | RecordGiven):  # another's text may say one of the words
+            yield change, text, at
+
+
+def reasons(connection: apsw.Connection) -> set[str]:
+    """Reasons for which memories were forgotten, ever."""
+    rows = _pages(
+        connection,
+        "SELECT seq, change FROM log WHERE seq > ? AND instr(change, CAST('retire' AS BLOB)) ORDER BY seq LIMIT ?",
+    )
+    changes = (_decode(encoded) for _, encoded in rows)
+    return {change.reason for change in changes if isinstance(change, Retire)} - {""}
+
+
+def _scoped_paths(connection: apsw.Connection) -> frozenset[str]:
+    """Paths that changes of scopes name."""
+    condition = " OR ".join(f"instr(change, CAST('{tag}' AS BLOB))" for tag in _SCOPING_TAGS)
+    found: list[Any] = connection.execute(f"SELECT change FROM log WHERE {condition}").fetchall()
+    changes = (_decode(encoded) for (encoded,) in found)
+    paths = (
+        getattr(change, name, None)
+        for change in changes
+        if isinstance(change, _SCOPING)
+        for name in ("path", "to", "into")
+    )
+    return frozenset(path for path in paths if path is not None)
+
+
+def _touches(paths: frozenset[str], path: str) -> bool:
+    """Whether one of some paths is a path, or above or below it."""
+    return any(one == path or path.startswith(f"{one}/") or one.startswith(f"{path}/") for one in paths)
+
+
+def scoped(connection: apsw.Connection) -> Callable[[str], bool]:
+    """Says of the path of a scope whether changes in the log are about it: it must be there when they are replayed."""
+    paths = _scoped_paths(connection)
+    return lambda path: _touches(paths, path)
+
+
+def _pages(connection: apsw.Connection, sql: str) -> Iterator[Any]:
+    """All rows of a query that gives those after a number, page by page: what is read may be rewritten meanwhile."""
+    after: Any = 0
+    page: list[Any]
+    while page := connection.execute(sql, (after, _PAGE)).fetchall():
+        yield from page
+        after = page[-1][0]

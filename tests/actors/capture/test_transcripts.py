@@ -1,0 +1,122 @@
+"""Whatever hooks miss and whenever transcripts are read: each text is there as often as it was said, once both told."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemic.actors.protocol.events import Record
+from tests.actors.capture.test_drain import drained, opened, record
+from tests.society import Society, turns
+
+SAY = st.tuples(
+    st.sampled_from(["yes", "no"]),
+    st.sampled_from(["missed", "kept", "kept", "late"]),  # what becomes of the hook's record
+    st.integers(0, 1_000_000),  # so much later than the transcript's line it is, microseconds
+)
+STEP = st.one_of(SAY, st.sampled_from(["drain", "read", "find"]))
+
+
+class Session:
+    """A session that is told by two channels, and what each has told so far."""
+
+    def __init__(self, society: Society) -> None:
+        self.society = society
+        self.said: list[str] = []
+        self.told: set[int] = set()
+        """Which of those have come to the store by now, whichever way."""
+        self._spooled: list[int] = []
+        self._held_up: list[tuple[int, Record]] = []
+        self._drained = 0
+
+    def say(self, text: str, fate: str, delay_us: int) -> None:
+        self.society.clock.advance(10)
+        number = len(self.said)
+        self.said.append(text)
+        one = record([text], at=self.society.clock.now_us() + delay_us)
+        if fate == "kept":
+            self._spooled.append(number)
+            self.society.spool.write(one, file=b"%d" % self._drained)
+        elif fate == "late":  # aside, or in a file beside the session's
+            self._held_up.append((number, one))
+
+    def find(self) -> None:
+        """What was held up comes, after what came in order."""
+        self.drain()
+        for number, one in self._held_up:
+            self._spooled.append(number)
+            self.society.spool.write(one, file=b"%d" % self._drained)
+        self._held_up.clear()
+
+    def drain(self) -> None:
+        drained(self.society)
+        self.told.update(self._spooled)
+        self._spooled.clear()
+        self._drained += 1
+
+    def read(self) -> None:
+        self.society.clock.advance(1)
+        self.society.sources["/a"] = turns(self.said)
+        self.society.take("/a")
+        self.told.update(range(len(self.said)))
+
+    def do(self, step: Any) -> None:
+        if isinstance(step, tuple):
+            self.say(*step)
+        else:
+            {"drain": self.drain, "read": self.read, "find": self.find}[step]()
+
+    def check(self) -> None:
+        kept = Counter(text.decode() for text in self.society.texts())
+        assert kept == Counter(self.said[number] for number in self.told)
+
+
+@settings(max_examples=60)
+@given(steps=st.lists(STEP, max_size=14), batch=st.sampled_from([1, 2, 256]))
+def test_what_hooks_and_transcripts_told_is_there_as_often_as_it_was_said(steps: list[Any], batch: int) -> None:
+    with tempfile.TemporaryDirectory() as home, opened(Path(home), batch_events=batch) as society:
+        session = Session(society)
+        for step in steps:
+            session.do(step)
+            session.check()
+        session.drain()
+        session.read()
+        session.check()
+        assert len(society.texts()) == len(session.said)
+
+
+def test_a_hook_that_was_wired_in_the_middle_of_a_session_is_believed(tmp_path: Path) -> None:
+    with opened(tmp_path) as society:
+        session = Session(society)
+        for step in [("yes", "missed", 0), "read", ("yes", "kept", 0), "drain"]:
+            session.do(step)
+        assert society.texts() == [b"yes", b"yes"]
+        session.read()
+        assert society.texts() == [b"yes", b"yes"]
+
+
+def test_a_hook_that_runs_just_after_its_transcript_was_read_tells_nothing_new(tmp_path: Path) -> None:
+    with opened(tmp_path, sources={"/a": turns(["yes"])}) as society:
+        society.take("/a")
+        society.spool.write(record(["yes"], at=society.clock.now_us() + 1_900_000))
+        assert drained(society).known == 1
+
+
+def test_what_a_source_dates_itself_is_counted_by_nobody_else(tmp_path: Path) -> None:
+    with opened(tmp_path, sources={"/a": [*turns(["one"], occasion="noon"), *turns(["two"], host_id="2")]}) as society:
+        society.take("/a")
+        assert society.look(lambda snapshot: snapshot._db.execute("SELECT count(*) FROM occurrences").get) == 0
+
+
+def test_a_transcript_that_tells_nothing_more_is_counted_once(tmp_path: Path) -> None:
+    counted = "SELECT count(*) FROM log WHERE instr(change, CAST('count_occurrences' AS BLOB))"
+    with opened(tmp_path, sources={"/a": turns(["one", "two", "one"])}) as society:
+        for _ in range(2):
+            society.take("/a")
+            assert society.look(lambda snapshot: snapshot._db.execute(counted).get) == 1
+            society.clock.advance(100)

@@ -1,0 +1,228 @@
+"""Changes are a closed list, travel unchanged, and none of them takes a memory away."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+import pytest
+
+from mnemic.actors.protocol import changes
+from mnemic.actors.protocol.changes import (
+    AddCodes,
+    AddEncoder,
+    AddMemory,
+    AddSpace,
+    AddVectors,
+    AdvanceSpool,
+    Blank,
+    Change,
+    Counted,
+    CountOccurrences,
+    DropAside,
+    DropBackup,
+    DropCodes,
+    DropEncoder,
+    DropGiven,
+    DropMemory,
+    DropOriginal,
+    DropRecall,
+    DropSpace,
+    DropVectors,
+    EncoderName,
+    Erased,
+    FinishTranscript,
+    ForgetSpoolFile,
+    Inverse,
+    KeepOriginal,
+    Logged,
+    MarkSession,
+    Meaning,
+    MergeScopes,
+    MoveProject,
+    Part,
+    Place,
+    PutBackCheck,
+    PutBackTranscript,
+    QueueTranscript,
+    Readmit,
+    RecordBackup,
+    RecordCheck,
+    RecordGiven,
+    RecordRecall,
+    Recount,
+    RememberSpoolFile,
+    RenameScope,
+    Restore,
+    Retire,
+    RewindSpool,
+    SetAside,
+    SilenceSession,
+    SplitScope,
+    Supersede,
+    TranscriptState,
+    Unlink,
+    Unreadmit,
+    UnsilenceSession,
+    Unsupersede,
+    without_bulk,
+)
+
+ENCODER = EncoderName(implementation="numpy-float32", model="0" * 64)
+SAMPLES: list[Any] = [
+    AddMemory(
+        id=b"i" * 16,
+        identity=b"h" * 32,
+        assistant="codex",
+        session="s",
+        place=Place(path="a/b", project="/x/.git", found="git"),
+        kind="tool_call",
+        role="assistant",
+        text="\ud800\0".encode("utf-8", "surrogatepass"),
+        source_id="7",
+        speaker="Ada",
+        said_at=-1,
+        branch="main",
+        tool="Bash",
+        outcome="failed",
+        files=("a", "b"),
+        scrubbed=(("aws-key", 2),),
+    ),
+    DropMemory(id=b"i" * 16),
+    Supersede(old=b"1" * 16, new=b"2" * 16),
+    Unsupersede(old=b"1" * 16, new=b"2" * 16),
+    Retire(memory=b"1" * 16, reason="it was \\ud800 wrong"),
+    Retire(memory=b"1" * 16, reason="", at=-1),
+    Restore(memory=b"1" * 16),
+    AddEncoder(encoder=ENCODER, dimensions=384),
+    AddEncoder(encoder=ENCODER, dimensions=384, number=2),
+    DropEncoder(encoder=ENCODER),
+    AddVectors(encoder=ENCODER, meanings=(Meaning(b"i" * 16, ((0, 5), (5, 9)), 9, 12),), vectors=b"\0" * 32),
+    DropVectors(encoder=ENCODER, memories=(b"i" * 16,)),
+    AddSpace(stamp="5" * 32, dimensions=10_240, version=1, roles=("who", "date"), model="0" * 64, embedding=384),
+    AddSpace(stamp="6" * 32, dimensions=64, version=2, roles=(), model="", embedding=0, reading="5 mine:triples"),
+    DropSpace(stamp="5" * 32),
+    AddCodes(stamp="5" * 32, seq=9, memories=(b"i" * 16,), items=b"\x90", codes=b"\0" * 1280),
+    DropCodes(memories=(b"i" * 16,)),
+    RecordRecall(query="how many?", scope="*", returned=(b"i" * 16,)),
+    RecordRecall(
+        query="",
+        scope="*",
+        returned=(b"i" * 16,),
+        assistant="codex",
+        session="mcp-1",
+        parts=(Part(memory=b"i" * 16, start=3, stop=9, why="asked for by its id"),),
+        tokens=2,
+        occasion="get",
+    ),
+    DropRecall(),
+    AdvanceSpool(file=b"f" * 16, offset=1 << 40, records=3, torn=1),
+    RewindSpool(file=b"f" * 16, offset=48, records=0, torn=0),
+    ForgetSpoolFile(file=b"f" * 16),
+    RememberSpoolFile(file=b"f" * 16, offset=48, records=3, torn=1),
+    CountOccurrences(counts=(Counted(identity=b"h" * 32, hooks=2, missed=1, read_at=1 << 50),)),
+    Recount(counts=(Counted(identity=b"h" * 32),)),
+    SetAside(record=b"r" * 16, assistant="codex", event="prompt", why="it is odd", text=b"\xff", at=5, cwd="/x"),
+    DropAside(record=b"r" * 16),
+    Readmit(record=b"r" * 16),
+    Unreadmit(record=b"r" * 16),
+    QueueTranscript(path="/a\\udc80", format="codex", due_at=7, changed_at=-1),
+    FinishTranscript(path="/a", size_bytes=1 << 40, why="it went"),
+    PutBackTranscript(path="/a", state=TranscriptState("codex", 7, -1, None, None, "")),
+    PutBackTranscript(path="/a", state=None),
+    KeepOriginal(memory=b"i" * 16, text=b"hunter2"),
+    DropOriginal(memory=b"i" * 16),
+    RecordCheck(assistant="codex", nonce="n"),
+    RecordBackup(path="/t/kept", what="backup", size_bytes=9),
+    DropBackup(),
+    SilenceSession(assistant="codex", session="s"),
+    UnsilenceSession(assistant="codex", session="s"),
+    MarkSession(assistant="codex", session="s", mode="headless"),
+    PutBackCheck(assistant="codex", nonce=None, at=0),
+    RecordGiven(assistant="codex", session="s", occasion="prompt", memories=(b"i" * 16,), tokens=9),
+    RecordGiven(
+        assistant="codex",
+        session="s",
+        occasion="session-start",
+        memories=(b"i" * 16,),
+        tokens=9,
+        scope="a/b",
+        why=("a decision that holds here",),
+        text=b"told",
+        at=1,
+    ),
+    DropGiven(count=1),
+    RenameScope(path="work", to="home"),
+    RenameScope(path="work", to="home", below=False),
+    MergeScopes(path="boat", into="work/shelf"),
+    SplitScope(
+        path="boat",
+        found="git",
+        project="/a/boat/.git",
+        projects=("/b/boat",),
+        into="work/shelf",
+        memories=(b"i" * 16,),
+        number=3,
+    ),
+    MoveProject(path="boat", project=None, was="/a/boat/.git"),
+    Erased(identity=b"h" * 32, row=7),
+    Erased(identity=b"h" * 32, row=7, place=Place(path="a/b", project=None, found="named")),
+    Blank(),
+    Blank(links=((b"1" * 16, b"2" * 16),)),
+    Unlink(memories=(b"1" * 16,)),
+]
+
+
+def test_there_is_a_sample_of_every_change_and_every_inverse() -> None:
+    assert {type(sample) for sample in SAMPLES} == {*get_args(Logged), *get_args(Inverse)}
+
+
+@pytest.mark.parametrize("change", SAMPLES, ids=lambda change: type(change).__name__)
+def test_a_change_travels_unchanged(change: Any) -> None:
+    packed = msgspec.msgpack.encode(change)
+    for union in (Change, Inverse):
+        if isinstance(change, get_args(union)):
+            assert msgspec.msgpack.decode(packed, type=union) == change
+        else:
+            with pytest.raises(msgspec.ValidationError, match="Invalid value"):
+                msgspec.msgpack.decode(packed, type=union)
+
+
+@pytest.mark.parametrize("change", SAMPLES, ids=lambda change: type(change).__name__)
+def test_a_change_cannot_be_changed(change: Any) -> None:
+    with pytest.raises(AttributeError, match="immutable"):
+        setattr(change, (*change.__struct_fields__, "more")[0], None)
+
+
+def test_no_change_takes_a_memory_away() -> None:
+    backwards = {DropMemory, DropVectors, Unsupersede, RewindSpool, Recount, DropAside, Unreadmit, PutBackTranscript}
+    backwards |= {DropOriginal, PutBackCheck, DropGiven, DropRecall, RememberSpoolFile, UnsilenceSession, Unlink}
+    backwards |= {DropBackup, Erased, Blank, DropSpace, DropCodes}
+    assert not backwards & set(get_args(Change))
+
+
+@pytest.mark.parametrize("change", SAMPLES, ids=lambda change: type(change).__name__)
+def test_the_log_holds_all_of_a_change_but_its_bulk(change: Any) -> None:
+    logged = without_bulk(change)
+    for name in change.__struct_fields__:
+        assert getattr(logged, name) == (b"" if name in change.bulk else getattr(change, name))
+    assert {type(sample): sample.bulk for sample in SAMPLES if sample.bulk} == {
+        AddMemory: ("text",),
+        AddVectors: ("vectors",),
+        AddCodes: ("items", "codes"),
+        KeepOriginal: ("text",),
+        RecordGiven: ("text",),
+        SetAside: ("text",),
+    }
+
+
+def test_every_change_and_every_field_is_documented() -> None:
+    tree = ast.parse(Path(changes.__file__).read_text("utf-8"))
+    for kind in (node for node in tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")):
+        assert ast.get_docstring(kind), kind.name
+        for field, after in zip(kind.body, [*kind.body[1:], None], strict=True):
+            if isinstance(field, ast.AnnAssign):
+                documented = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+                assert documented, f"{kind.name}: {ast.unparse(field)}"

@@ -1,0 +1,165 @@
+"""Messages, changes, events and ports are documented to the last field, and none of them is dead."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from mnemic.actors.capture.capture import CaptureActor
+from mnemic.actors.embedder import EmbedderActor
+from mnemic.actors.protocol import (
+    ambient_messages,
+    changes,
+    contract,
+    events,
+    log_messages,
+    messages,
+    ports,
+    scope_messages,
+    shape_messages,
+    snapshot,
+)
+from mnemic.actors.protocol.changes import AddMemory, AddVectors, Place, without_bulk
+from mnemic.actors.recall.retriever import RetrieverActor
+from mnemic.actors.shape.binder import BinderActor
+from mnemic.actors.sleep.consolidator import ConsolidatorActor
+from mnemic.actors.store import StoreActor
+from tests.paths import ROOT
+
+MESSAGES = [messages, ambient_messages, log_messages, scope_messages, shape_messages]
+ACTORS = [StoreActor, EmbedderActor, BinderActor, RetrieverActor, CaptureActor, ConsolidatorActor]
+FOLDER = ROOT / "actors"
+
+
+def structs(module: Any) -> list[type]:
+    return [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type) and hasattr(value, "__struct_fields__") and value.__module__ == module.__name__
+    ]
+
+
+def undocumented(path: Path) -> list[str]:
+    """Classes without a docstring, and fields that no string follows."""
+    found = []
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
+            continue
+        if not ast.get_docstring(node):
+            found.append(node.name)
+        for part, following in zip(node.body, [*node.body[1:], None], strict=True):
+            if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
+                said = (
+                    isinstance(following, ast.Expr)
+                    and isinstance(following.value, ast.Constant)
+                    and isinstance(following.value.value, str)
+                )
+                if not said:
+                    found.append(f"{node.name}.{part.target.id}")
+    return found
+
+
+def test_every_struct_and_every_field_is_documented() -> None:
+    exempt = {f"{actor.__name__}" for actor in ACTORS}
+    found = [
+        f"{module.__name__}: {one}"
+        for module in (*MESSAGES, changes, events, ports, snapshot, contract)
+        for one in undocumented(Path(str(module.__file__)))
+        if one.partition(".")[0] not in exempt
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("module", [*MESSAGES, changes, events, snapshot])
+def test_every_public_struct_is_promised_and_frozen(module: Any) -> None:
+    for struct in structs(module):
+        if not struct.__name__.startswith("_"):
+            assert struct.__name__ in module.__all__
+            assert msgspec.inspect.type_info(struct).cls.__struct_config__.frozen  # type: ignore[attr-defined]
+
+
+def sent_and_answered() -> set[str]:
+    """Names that actors, runtime and root construct."""
+    names = set()
+    for folder in ("actors", "runtime", "mnemic"):
+        for path in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                    names.add(node.func.id)
+    return names
+
+
+def test_every_message_is_sent_by_somebody_and_taken_by_an_actor_or_it_is_an_answer_or_a_part_of_one() -> None:
+    made = sent_and_answered()
+    both = [struct for module in MESSAGES for struct in structs(module)]
+    assert [struct.__name__ for struct in both if struct.__name__ not in made | {"_Message"}] == []
+    taken = {message for actor in ACTORS for message in actor.takes}
+    source = "".join(
+        ast.unparse(node.returns)
+        for path in FOLDER.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.name == "handle" and node.returns
+    )
+    answers = {struct for struct in both if struct.__name__ in source}
+    parts = {messages.Envelope, messages.Kept, messages.Hit, messages.Trace, messages.Memory, messages.ScopeCount}
+    parts |= {messages.Retirement, messages.Similar, scope_messages.Known}
+    parts |= {scope_messages.Selection, scope_messages.Copy, shape_messages.Answer, shape_messages.RoleView}
+    log = log_messages
+    parts |= {log.Listed, log.Giving, log.GivenPart, log.Link, log.Shown, log.Use, log.UseOf, log.ProjectUse}
+    dead = set(both) - taken - answers - parts
+    assert {struct.__name__ for struct in dead} <= {"_Message"}
+
+
+def test_what_is_asked_for_has_one_taker_and_only_events_may_have_more() -> None:
+    takers: dict[type, int] = {}
+    for actor in ACTORS:
+        for message in actor.takes:
+            takers[message] = takers.get(message, 0) + 1
+    several = {message.__name__ for message, number in takers.items() if number > 1}
+    assert several <= {"Committed", "MeaningKept"}
+
+
+PLACE = Place(path="a/b", project=None, found="named")
+
+
+@pytest.mark.parametrize("kind", [one for module in MESSAGES for one in structs(module) if one.__name__[0] != "_"])
+def test_messages_with_defaults_alone_can_be_made_and_payloads_carry_no_deadline_and_no_trace_id(kind: Any) -> None:
+    if kind is not messages.Envelope:
+        fields = set(kind.__struct_fields__)
+        assert not fields & {"deadline", "now"}
+        if kind is not messages.Recall:  # there `trace` asks for candidates
+            assert "trace" not in fields
+
+
+def test_a_change_survives_the_log_and_leaves_its_bulk_out() -> None:
+    memory = AddMemory(
+        id=bytes(16),
+        identity=bytes(32),
+        assistant="a",
+        session="s",
+        place=PLACE,
+        kind="turn",
+        role="user",
+        text=b"\xed\xa0\x80 long",
+    )
+    vectors = AddVectors(encoder=changes.EncoderName("a", "b"), meanings=(), vectors=b"1234")
+    decode = msgspec.msgpack.Decoder(changes.Change).decode
+    for change in (memory, vectors):
+        assert decode(msgspec.msgpack.encode(change)) == change
+    assert without_bulk(memory).text == b""
+    assert msgspec.structs.replace(without_bulk(memory), text=memory.text) == memory
+    assert without_bulk(vectors).vectors == b""
+    supersede = changes.Supersede(old=bytes(16), new=bytes(16))
+    assert without_bulk(supersede) is supersede
+
+
+def test_lone_surrogates_pass_through_text_and_are_written_out_in_names() -> None:
+    text = "a\ud800b\udc80"
+    assert events.to_text(events.to_bytes(text)) == text
+    assert events.printable(text) == "a\\ud800b\\udc80"
+    assert events.printable("é😀") == "é😀"
+    assert events.printable(None) is None

@@ -1,0 +1,189 @@
+"""What the Retriever holds in memory is, after each look at the log, what a new one would hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemic.actors.protocol.changes import EncoderName
+from mnemic.actors.protocol.messages import Forget, Rebuild, Recover
+from mnemic.actors.recall.recall_index import Recollection
+from tests.society import BagEncoder, Society, turns
+
+BAG = EncoderName(BagEncoder().implementation, BagEncoder().model)
+
+
+def follow(society: Society, memory: Recollection, encoder: EncoderName | None = BAG) -> None:
+    society.look(lambda snapshot: memory.follow(snapshot, encoder))
+
+
+def held(memory: Recollection) -> dict[str, Any]:
+    coded, of, start = memory.windows()
+    parts = zip(of.tolist(), start.tolist(), *(map(bytes, part) for part in coded), strict=True)
+    windows = sorted(parts)
+    return {
+        "columns": [column.tolist() for column in memory.columns],
+        "windows": windows,
+        "superseded": list(memory.superseded()),
+        "retired": memory.retired(None).tolist(),
+    }
+
+
+def assert_as_new(society: Society, memory: Recollection, encoder: EncoderName | None = BAG) -> None:
+    new = Recollection()
+
+    def both(snapshot: Any) -> None:  # at the same moment, whatever is embedded in the background
+        memory.follow(snapshot, encoder)
+        new.follow(snapshot, encoder)
+
+    society.look(both)
+    assert held(memory) == held(new)
+
+
+@settings(max_examples=15)
+@given(
+    steps=st.lists(
+        st.sampled_from(["keep", "correct", "forget", "recover", "embed", "look", "rebuild", "rebuild all"]),
+        max_size=12,
+    )
+)
+def test_following_step_by_step_ends_where_one_look_at_everything_does(steps: list[str], tmp_path_factory: Any) -> None:
+    memory = Recollection()
+    with Society(tmp_path_factory.mktemp("home")) as society:
+        kept: list[bytes] = []
+        gone: set[bytes] = set()
+        for number, step in enumerate(steps):
+            if step == "keep" or (step == "correct" and not kept):
+                kept.append(society.keep(f"text {number}").id)
+            elif step == "correct":
+                kept.append(society.keep(f"text {number}", supersedes=kept[number % len(kept)]).id)
+            elif step in ("forget", "recover") and kept:
+                chosen = kept[number // 2 % len(kept)]
+                society.ask(Forget(ids=(chosen,)) if step == "forget" else Recover(ids=(chosen,)))
+                gone = gone | {chosen} if step == "forget" else gone - {chosen}
+            elif step == "embed":
+                society.embed()
+            elif step == "look":
+                assert_as_new(society, memory)
+            elif step.startswith("rebuild"):
+                society.ask(Rebuild(meaning=step == "rebuild all"))
+        society.embed()
+        assert_as_new(society, memory)
+        assert len(memory.columns.row) == len(kept)
+        assert [id for id, hidden in zip(kept, memory.retired(None), strict=True) if hidden] == [
+            id for id in kept if id in gone
+        ]
+        embedded = set(memory.windows()[1].tolist())
+        assert embedded >= set(np.flatnonzero(~memory.retired(None)).tolist()), "what is forgotten need not be"
+
+
+def test_an_empty_mind_is_followed(tmp_path: Path) -> None:
+    memory = Recollection()
+    with Society(tmp_path) as society:
+        follow(society, memory)
+        assert [len(column) for column in memory.columns] == [0] * 7
+        coded, *rest = memory.windows()
+        assert [len(part) for part in (*coded, *rest)] == [0] * 5
+
+
+def test_without_an_encoder_vectors_stay_and_they_catch_up_when_there_is_one(tmp_path: Path) -> None:
+    memory = Recollection()
+    with Society(tmp_path, sources={"a": turns(["one"]), "b": turns(["two"], "b")}) as society:
+        society.take("a")
+        society.embed()
+        follow(society, memory, None)
+        assert len(memory.windows()[1]) == 0
+        follow(society, memory)
+        assert len(memory.windows()[1]) == 1
+        society.take("b")
+        society.embed()
+        follow(society, memory, None)
+        assert len(memory.columns.row) == 2
+        assert_as_new(society, memory)
+        assert len(memory.windows()[1]) == 2
+
+
+def test_another_encoders_vectors_take_the_place_of_the_old_ones(tmp_path: Path) -> None:
+    memory = Recollection()
+    other = BagEncoder("other")
+    name = EncoderName(other.implementation, other.model)
+    with Society(tmp_path, sources={"a": turns(["one", "two"])}) as society:
+        society.take("a")
+        society.embed()
+        follow(society, memory)
+        follow(society, memory, name)
+        assert len(memory.windows()[1]) == 0
+    with Society(tmp_path, encoder=other) as society:
+        society.embed()
+        assert_as_new(society, memory, name)
+        assert len(memory.windows()[1]) == 2
+    with Society(tmp_path) as society:  # and back: numbers of windows that were seen before may come again
+        society.embed()
+        assert_as_new(society, memory)
+        assert len(memory.windows()[1]) == 2
+
+
+def test_a_look_at_nothing_new_reads_nothing(tmp_path: Path) -> None:
+    memory = Recollection()
+    with Society(tmp_path, sources={"a": turns(["one"])}) as society:
+        society.take("a")
+        society.embed()
+        society.bind()
+        follow(society, memory)
+
+        def again(snapshot: Any) -> None:
+            class Unread:
+                seq, generation = snapshot.seq, snapshot.generation
+
+            memory.follow(Unread(), BAG)  # type: ignore[arg-type]
+
+        society.look(again)
+
+
+def test_postings_are_placed_in_the_columns(tmp_path: Path) -> None:
+    memory = Recollection()
+    with Society(tmp_path, sources={"a": turns(["tea", "milk", "tea tea"])}) as society:
+        society.take("a")
+        follow(society, memory)
+        where, often = society.look(lambda snapshot: memory.located(snapshot.postings("tea")))
+        assert (where.tolist(), often.tolist()) == ([0, 2], [1.0, 2.0])
+
+
+def test_what_replaces_what_is_given_by_place_and_known_from_its_time_on(tmp_path: Path) -> None:
+    memory = Recollection()
+    with Society(tmp_path) as society:
+        first = society.keep("one")
+        society.keep("two", supersedes=first.id)
+        at = society.clock.now_us()
+        follow(society, memory)
+        assert list(memory.superseded()) == [(0, 1, at)]
+        assert [memory.replacement(1, as_of) for as_of in (None, at, at - 1)] == [2, 2, None]
+        assert memory.replacement(2, None) is None
+        assert memory.columns.said_at.dtype == np.int64
+
+
+def test_what_is_retired_is_so_from_its_time_on_and_replaces_nothing_then(tmp_path: Path) -> None:
+    memory = Recollection()
+    with Society(tmp_path) as society:
+        one = society.keep("one")
+        two = society.keep("two", supersedes=one.id)
+        society.keep("three", supersedes=two.id)
+        follow(society, memory)
+        loaded = memory.columns.row
+        society.clock.advance(1)
+        society.ask(Forget(ids=(two.id,)))
+        at = society.clock.now_us()
+        follow(society, memory)
+        assert np.shares_memory(memory.columns.row, loaded), "what was loaded is not loaded again"
+        assert memory.retired(None).tolist() == memory.retired(at).tolist() == [False, True, False]
+        assert memory.retired(at - 1).tolist() == [False, False, False]
+        assert [memory.replacement(1, as_of) for as_of in (None, at, at - 1)] == [3, 3, 2]
+        assert memory.replacement(2, None) == 3
+        society.ask(Recover(ids=(two.id,)))
+        follow(society, memory)
+        assert not memory.retired(None).any()
+        assert memory.replacement(1, None) == 2

@@ -1,0 +1,603 @@
+"""Recall finds what matters inside what was asked for, says what it could not use, and answers as of any time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemic.actors.protocol.changes import Part, Place, RecordRecall
+from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory, UnknownScope
+from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS, to_bytes, to_text
+from mnemic.actors.protocol.messages import (
+    Apply,
+    Count,
+    EmbedQuery,
+    FindScope,
+    Forget,
+    GetMemories,
+    Rebuild,
+    Recall,
+    Recalled,
+    Recover,
+)
+from mnemic.actors.recall import recall_index as recollection
+from mnemic.actors.recall.retriever import RetrieverActor
+from mnemic.algorithms.retrieval import scan
+from tests.shaped import bind
+from tests.society import START_US, BagEncoder, Society, turns
+
+
+def named(path: str) -> Place:
+    return Place(path=path, project=None, found="named")
+
+
+def said(recalled: Recalled) -> list[str]:
+    return [to_text(hit.text) for hit in recalled.hits]
+
+
+@pytest.fixture
+def society(tmp_path: Path) -> Iterator[Society]:
+    with Society(tmp_path) as society:
+        yield society
+
+
+@pytest.fixture(scope="module")
+def harbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Society]:
+    """A mind that no test changes: five memories, a minute apart, embedded."""
+    with Society(tmp_path_factory.mktemp("harbour")) as society:
+        for number, (text, place, session, kind) in enumerate(
+            [
+                ("the harbour office opens at nine", "work/harbour", "one", "turn"),
+                ("the harbour crane is broken", "work/harbour/crane", "one", "decision"),
+                ("the garden needs water", "home", "two", "turn"),
+                ("harbour log: 200 lines of crane telemetry", "work/harbour", "two", "tool_result"),
+                ("harboured a grudge against the crane", "workshop", "three", "turn"),
+            ]
+        ):
+            society.clock.advance(59)
+            society.keep(text, place=named(place), session=session, kind=kind, said_at=START_US + number * 10)
+        society.embed()
+        yield society
+
+
+# --- what is looked through ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("scope", "searched"), [("*", 4), ("work", 2), ("work/harbour", 2), ("work/harbour/crane", 1), ("workshop", 1)]
+)
+def test_a_scope_is_itself_and_what_is_below_it_and_not_what_only_begins_alike(
+    harbour: Society, scope: str, searched: int
+) -> None:
+    recalled = harbour.recall("crane harbour", scope=scope)
+    assert recalled.searched == searched
+    assert {hit.scope for hit in recalled.hits} <= {
+        path
+        for path in ("work/harbour", "work/harbour/crane", "home", "workshop")
+        if scope == "*" or path == scope or path.startswith(scope + "/")
+    }
+
+
+@pytest.mark.parametrize("scope", ["harbour", "work/harb", "", "work/", "\ud800"])
+def test_an_unknown_scope_is_said_and_at_most_a_near_miss_is_named(harbour: Society, scope: str) -> None:
+    with pytest.raises(UnknownScope) as caught:
+        harbour.recall("crane", scope=scope)
+    near = caught.value.operands["near"]
+    assert near == ("Did you mean 'work/harbour'? " if scope == "work/harb" else "")
+
+
+def test_a_mind_without_scopes_says_that_there_is_none_yet(society: Society) -> None:
+    with pytest.raises(UnknownScope, match="the scope 'a'"):
+        society.recall("crane", scope="a")
+
+
+def test_bulk_stays_out_unless_it_is_asked_for(harbour: Society) -> None:
+    assert all(hit.kind in DEFAULT_KINDS for hit in harbour.recall("telemetry crane").hits)
+    assert said(harbour.recall("telemetry", kinds=("tool_result",))) == ["harbour log: 200 lines of crane telemetry"]
+    assert harbour.recall("telemetry", kinds=KINDS).searched == 5
+
+
+def test_a_session_is_looked_through_alone_and_an_unknown_one_is_empty(harbour: Society) -> None:
+    assert {hit.session for hit in harbour.recall("the crane", session="one").hits} == {"one"}
+    recalled = harbour.recall("the crane", session="nobody's")
+    assert (recalled.hits, recalled.searched) == ((), 0)
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "searched"),
+    [(0, 20, 2), (20, 21, 1), (20, 20, 0), (10, 40, 2), (None, 0, 0), (0, None, 4), (41, None, 0), (30, 20, 0)],
+)
+def test_since_and_until_are_half_open(harbour: Society, since: int | None, until: int | None, searched: int) -> None:
+    window = [None if at is None else START_US + at for at in (since, until)]
+    assert harbour.recall("harbour", since=window[0], until=window[1]).searched == searched
+
+
+# --- how much is given -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 100, 10**9])
+def test_there_are_at_most_k_hits_best_first_and_a_smaller_k_gives_the_beginning(harbour: Society, k: int) -> None:
+    everything = harbour.recall("harbour crane", k=100)
+    recalled = harbour.recall("harbour crane", k=k)
+    assert recalled.hits == everything.hits[:k]
+    assert [hit.score for hit in recalled.hits] == sorted((hit.score for hit in recalled.hits), reverse=True)
+
+
+@given(budget=st.integers(1, 60), k=st.integers(1, 6))
+def test_the_texts_never_exceed_the_budget_and_what_is_left_out_is_counted(
+    harbour: Society, budget: int, k: int
+) -> None:
+    recalled = harbour.recall("harbour crane", k=k, budget_tokens=budget)
+    assert recalled.used_tokens == sum(-(-len(hit.text) // 4) for hit in recalled.hits) <= budget
+    whole = harbour.recall("harbour crane", k=100)
+    assert {hit.id for hit in recalled.hits} <= {hit.id for hit in whole.hits}
+    if len(recalled.hits) < min(k, len(whole.hits)):
+        assert recalled.left_out > 0
+
+
+def test_a_long_memory_is_cut_to_the_budget_and_not_hidden_by_it(society: Society) -> None:
+    long = society.keep("the kettle boils. " + "and so on and on. " * 200)
+    society.keep("a kettle")
+    recalled = society.recall("when does the kettle boil", budget_tokens=100, signals=("lexical",))
+    cut = next(hit for hit in recalled.hits if hit.id == long.id)
+    assert 256 <= len(cut.text) < cut.size_bytes
+    assert recalled.used_tokens <= 100
+
+
+def test_a_word_whose_stem_a_stop_word_shares_does_not_find_that_stop_word(society: Society) -> None:
+    society.keep("Let us paint the fence")
+    database = society.keep("Postgres is our database")
+    assert society.recall("which database do we use?").hits[0].id == database.id
+    assert society.recall("us", signals=("lexical",)).hits  # where nothing else is asked, it is looked up after all
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"k": 0},
+        {"k": -1},
+        {"budget_tokens": 0},
+        {"k": "3"},
+        {"since": "yesterday"},
+        {"kinds": ()},
+        {"kinds": ("turn", "gossip")},
+        {"signals": ()},
+        {"signals": ("telepathy",)},
+    ],
+)
+def test_what_cannot_be_asked_is_said(harbour: Society, wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidValue):
+        harbour.recall("crane", **wrong)
+
+
+@pytest.mark.parametrize("query", ["", " ", "\n\t\u2003"])
+def test_a_question_without_anything_in_it_is_refused(harbour: Society, query: str) -> None:
+    with pytest.raises(InvalidValue, match="it is empty"):
+        harbour.recall(query)
+
+
+@pytest.mark.parametrize(
+    "query", ["🦀🦀🦀", "\0", "\ud800", "??!", "who are you", "the", "\udcff crane", "crane\0crane"]
+)
+def test_odd_questions_are_answered(harbour: Society, query: str) -> None:
+    recalled = harbour.recall(query, observe=True)
+    assert len(recalled.hits) == 4  # meaning has something to say about each
+    words = harbour.recall(query, signals=("lexical", "session"))
+    assert bool(words.hits) == ("crane" in query or query == "the")
+
+
+def test_a_question_of_a_megabyte_is_answered_by_its_first_words_and_says_so(harbour: Society) -> None:
+    query = "crane " + " ".join(f"word{number}" for number in range(110_000))
+    assert len(query) > 10**6
+    recalled = harbour.recall(query, signals=("lexical",))
+    assert "crane" in said(recalled)[0]
+    assert recalled.degraded == ("words: of the question's 110001 different words the first 512 were looked up",)
+
+
+def test_an_empty_mind_answers_with_nothing(society: Society) -> None:
+    recalled = society.recall("crane", trace=True)
+    assert (recalled.hits, recalled.candidates, recalled.searched, recalled.used_tokens) == ((), (), 0, 0)
+
+
+def test_the_only_memory_of_a_mind_is_found_by_its_meaning(society: Society) -> None:
+    society.keep("we chose the blue boat")
+    society.embed()
+    assert said(society.recall("which vessel?")) == ["we chose the blue boat"]
+
+
+def test_a_word_that_nothing_holds_finds_nothing_by_words(harbour: Society) -> None:
+    assert harbour.recall("zebra", signals=("lexical", "session")).hits == ()
+
+
+def test_words_are_found_stemmed_without_accents_and_by_who_spoke(society: Society) -> None:
+    society.keep("The cafés were closing", speaker="Maud")
+    for query in ("cafe", "CLOSED", "closes", "Maud", "what did maud say"):
+        assert said(society.recall(query, signals=("lexical",))) == ["The cafés were closing"], query
+
+
+# --- what a hit says -------------------------------------------------------------------------------------------------
+
+
+def test_a_hit_explains_its_score_by_the_signals_that_were_asked(harbour: Society) -> None:
+    for signals in (("dense",), ("lexical",), ("session",), ("dense", "session"), ("dense", "lexical", "session")):
+        for hit in harbour.recall("harbour crane", signals=signals).hits:
+            assert set(hit.why) == set(signals)
+            assert hit.score == pytest.approx(sum(hit.why.values()))
+
+
+def test_the_trace_gives_each_signals_own_score_and_only_when_asked(harbour: Society) -> None:
+    recalled = harbour.recall("harbour crane", trace=True)
+    assert [one.id for one in recalled.candidates] == [hit.id for hit in recalled.hits]
+    assert all(set(one.raw) == {"dense", "lexical", "session"} for one in recalled.candidates)
+    assert harbour.recall("harbour crane").candidates == ()
+
+
+@settings(max_examples=30)
+@given(
+    before=st.text(st.sampled_from("ab é😀\ud800\n"), max_size=400),
+    after=st.text(st.sampled_from("ab é😀\ud800\n"), max_size=400),
+    embedded=st.booleans(),
+)
+def test_a_long_memory_is_shown_by_a_verbatim_stretch_with_its_place(
+    before: str, after: str, embedded: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    text = to_bytes(f"{before} kettle {after}")
+    with Society(tmp_path_factory.mktemp("long"), hit_bytes=64) as society:
+        kept = society.keep(to_text(text), speaker="Maud")
+        if embedded:
+            society.embed()
+        (hit,) = society.recall("kettle", signals=("dense", "lexical") if embedded else ("lexical",)).hits
+        assert hit.id == kept.id
+        assert hit.size_bytes == len(text)
+        assert text[hit.start_byte : hit.start_byte + len(hit.text)] == hit.text
+        assert len(hit.text) == len(text) or len(hit.text) <= 64
+        if not embedded:
+            assert b"kettle" in hit.text
+
+
+def test_the_window_that_fits_best_is_the_one_that_is_shown(tmp_path: Path) -> None:
+    with Society(tmp_path, hit_bytes=64) as society:
+        society.keep("a" * 190 + " " * 10 + "b" * 190 + " " * 10 + "the kettle boils" + " " * 300)
+        society.embed()
+        (hit,) = society.recall("the kettle boils", signals=("dense",)).hits
+        assert hit.start_byte == 400
+        assert hit.text.startswith(b"the kettle boils")
+
+
+# --- corrections -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("embedded", [False, True])
+def test_a_correction_outranks_what_it_replaces_at_once_whatever_its_words_are(
+    society: Society, embedded: bool
+) -> None:
+    old = society.keep("the session token lasts ten minutes")
+    for number in range(5):
+        society.keep(f"something else about number {number}")
+    if embedded:
+        society.embed()
+    new = society.keep("a quarter of an hour from now on", supersedes=old.id)
+    hits = society.recall("how long does the session token last").hits
+    assert [hit.id for hit in hits[:2]] == [new.id, old.id]
+    assert [hit.superseded_by for hit in hits[:2]] == [None, new.id]
+    assert hits[0].score > hits[1].score
+    assert hits[0].why["prior"] > 0
+    assert hits[0].score == pytest.approx(sum(hits[0].why.values()))
+
+
+def test_the_last_of_a_chain_stands_above_all_it_replaces_even_where_a_link_is_not_looked_through(
+    society: Society,
+) -> None:
+    first = society.keep("the gate code is four four one")
+    second = society.keep("no, another", supersedes=first.id, kind="summary")
+    third = society.keep("changed again", supersedes=first.id)
+    recalled = society.recall("gate code", kinds=KINDS)
+    assert [hit.id for hit in recalled.hits] == [third.id, second.id, first.id]
+    assert [hit.superseded_by for hit in recalled.hits] == [None, third.id, second.id]
+    assert [hit.id for hit in society.recall("gate code").hits] == [third.id, first.id]
+
+
+def test_a_correction_of_what_nobody_asked_about_is_not_brought_up(society: Society) -> None:
+    old = society.keep("the gate code is four four one")
+    society.keep("changed again", supersedes=old.id)
+    society.keep("the kettle is on")
+    assert said(society.recall("kettle", signals=("lexical", "session"), session="s"))[0] == "the kettle is on"
+    assert said(society.recall("kettle", signals=("lexical",))) == ["the kettle is on"]
+
+
+def test_before_it_was_made_a_correction_is_unknown(society: Society) -> None:
+    old = society.keep("the token lasts ten minutes")
+    before = society.clock.now_us()
+    new = society.keep("the token lasts an hour", supersedes=old.id)
+    hits = society.recall("token", as_of=before).hits
+    assert [(hit.id, hit.superseded_by) for hit in hits] == [(old.id, None)]
+    hits = society.recall("token", as_of=society.clock.now_us()).hits
+    assert [(hit.id, hit.superseded_by) for hit in hits] == [(new.id, None), (old.id, new.id)]
+
+
+# --- what was forgotten ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("embedded", [False, True])
+def test_what_is_forgotten_is_not_found_from_then_on_by_who_had_loaded_it(society: Society, embedded: bool) -> None:
+    gone = society.keep("the gate code is four four one")
+    society.keep("the gate is green")
+    if embedded:
+        society.embed()
+    assert society.recall("gate code").searched == 2
+    society.clock.advance(1)
+    society.ask(Forget(ids=(gone.id,), reason="it was another gate"))
+    recalled = society.recall("gate code", kinds=KINDS)
+    assert (said(recalled), recalled.searched) == (["the gate is green"], 1)
+    then = society.clock.now_us()
+    assert said(society.recall("gate code", as_of=then)) == ["the gate is green"]
+    before = society.recall("gate code", as_of=then - 1)
+    assert (said(before)[0], before.searched) == ("the gate code is four four one", 2)
+    (memory,) = society.ask(GetMemories(ids=(gone.id,))).memories
+    assert (memory.retired_at, memory.retired_reason) == (then, "it was another gate")
+    assert memory.text == b"the gate code is four four one"
+    society.ask(Recover(ids=(gone.id,)))
+    assert said(society.recall("gate code"))[0] == "the gate code is four four one"
+
+
+def test_what_a_forgotten_correction_replaced_stands_again(society: Society) -> None:
+    old = society.keep("the token lasts ten minutes")
+    wrong = society.keep("the token lasts a year", supersedes=old.id)
+    society.clock.advance(1)
+    society.ask(Forget(ids=(wrong.id,)))
+    at = society.clock.now_us()
+    (hit,) = society.recall("token").hits
+    assert (hit.id, hit.superseded_by, "prior" in hit.why) == (old.id, None, False)
+    first, second = society.recall("token", as_of=at - 1).hits
+    assert (first.id, second.id, second.superseded_by) == (wrong.id, old.id, wrong.id)
+    right = society.keep("the token lasts an hour", supersedes=old.id)
+    assert [(hit.id, hit.superseded_by) for hit in society.recall("token").hits] == [
+        (right.id, None),
+        (old.id, right.id),
+    ]
+
+
+# --- time ------------------------------------------------------------------------------------------------------------
+
+WORDS = st.lists(st.sampled_from(["tide", "kettle", "boat", "crane", "noon"]), min_size=1, max_size=5).map(" ".join)
+
+
+@settings(max_examples=12)
+@given(
+    life=st.lists(
+        st.tuples(WORDS, st.sampled_from(["a", "b"]), st.none() | st.integers(0, 9), st.none() | st.integers(0, 9)),
+        min_size=1,
+        max_size=9,
+    ),
+    question=WORDS,
+)
+def test_an_answer_as_of_then_is_the_answer_that_was_given_then(
+    life: list[tuple[str, str, int | None, int | None]], question: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    def answer(society: Society, as_of: int | None) -> list[dict[str, Any]]:
+        recalled = society.recall(question, as_of=as_of, kinds=KINDS)
+        hits = [msgspec.structs.asdict(hit) for hit in recalled.hits]
+        for hit in hits:
+            hit["score"] = round(hit["score"], 9)
+            hit["why"] = {name: round(share, 9) for name, share in hit["why"].items()}
+        return [{"searched": recalled.searched}, *hits]
+
+    with Society(tmp_path_factory.mktemp("life")) as society:
+        given_then: list[tuple[int, list[dict[str, Any]]]] = []
+        kept: list[bytes] = []
+        for text, session, corrects, forgets in life:
+            old = kept[corrects % len(kept)] if kept and corrects is not None else None
+            kept.append(society.keep(text, session=session, supersedes=old).id)
+            if forgets is not None:
+                society.ask(Forget(ids=(kept[forgets % len(kept)],)))
+            society.embed()
+            given_then.append((society.clock.now_us(), answer(society, None)))
+            society.clock.advance(1)
+        for at, then in given_then:
+            assert answer(society, at) == then
+            assert answer(society, at + 1_000_000 - 1) == then
+        assert answer(society, given_then[0][0] - 1) == [{"searched": 0}]
+
+
+@pytest.mark.parametrize("signals", [("dense",), ("dense", "lexical", "session")])
+def test_of_very_many_memories_of_one_text_the_newest_are_given(tmp_path: Path, signals: tuple[str, ...]) -> None:
+    texts = ["yes, do that" if number % 8 else f"the tide at {number}" for number in range(800)]
+    said_at = [START_US + number * 1_000_000 for number in range(len(texts))]
+    items = [turns([text], said_at=at)[0] for text, at in zip(texts, said_at, strict=True)]
+    with Society(tmp_path, sources={"a": items}) as society:
+        society.take("a")
+        society.embed()
+        hits = society.recall("yes do it", signals=signals, k=5).hits
+        assert [hit.said_at for hit in hits] == [START_US + number * 1_000_000 for number in (799, 798, 797, 796, 795)]
+        assert len({hit.score for hit in hits}) == 1
+
+
+def test_meaning_is_looked_for_by_codes_in_what_is_visible_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int, int, int]] = []
+
+    def spy(coded: scan.Coded, query: Any, *, allowed: Any, exact: int) -> Any:
+        assert coded.codes.dtype == np.int8
+        asked.append((len(coded.codes), int(np.bitwise_count(allowed).sum()), exact))
+        return scan.scores(coded, query, allowed=allowed, exact=exact)
+
+    monkeypatch.setattr(recollection, "scores", spy)
+    items = {"a": turns(["the tide", "the kettle"], session="s1"), "b": turns(["the kettle again"], session="s2")}
+    with Society(tmp_path, sources=items) as society:
+        society.take("a")
+        society.take("b")
+        society.embed()
+        society.recall("kettle", signals=("dense",))
+        society.recall("kettle", signals=("dense",), session="s2", k=200)
+    assert asked == [(3, 3, 512), (3, 1, 800)]
+
+
+# --- traces it leaves ------------------------------------------------------------------------------------------------
+
+
+def test_measuring_leaves_no_trace(society: Society) -> None:
+    society.keep("the kettle is on")
+    society.embed()
+    bind(society)
+    before = society.ask(Count()).seq
+    society.recall("kettle", observe=False, trace=True)
+    assert society.ask(Count()).seq == before
+
+
+def test_a_recall_that_is_observed_is_kept_with_exactly_what_was_asked_and_given(society: Society) -> None:
+    society.keep("the kettle is on", place=named("home"))
+    society.embed()
+    bind(society)
+    sent: list[Apply] = []
+    send = society.supervisor._post.tell
+
+    def spy(message: Any, **options: Any) -> None:
+        if isinstance(message, Apply) and message.author == "retriever":
+            sent.append(message)
+        send(message, **options)
+
+    society.supervisor._post.tell = spy  # type: ignore[method-assign]
+    before = society.ask(Count()).seq
+    recalled = society.recall("kettle \udc80", observe=True, scope="home", k=1, assistant="a \udc80", asking="mcp-1")
+    (apply,) = sent
+    (hit,) = recalled.hits
+    why = ", ".join(f"{name} {share:.2f}" for name, share in hit.why.items())
+    assert apply.changes == (
+        RecordRecall(
+            query="kettle \\udc80",
+            scope="home",
+            returned=(hit.id,),
+            assistant="a \\udc80",
+            session="mcp-1",
+            parts=(Part(memory=hit.id, start=0, stop=16, why=why),),
+            tokens=4,
+        ),
+    )
+    asked = Apply(changes=(), key=b"later", author="test", run="test")
+    assert society.ask(asked).seq == before + 1  # the store has handled what it was told before
+    assert society.supervisor.report().dead_letters == 0
+
+
+# --- following the log -----------------------------------------------------------------------------------------------
+
+
+def test_what_was_just_kept_is_found_by_its_words_at_once(society: Society) -> None:
+    for number in range(10):
+        kept = society.keep(f"note number{number}")
+        assert [hit.id for hit in society.recall(f"number{number}", signals=("lexical",)).hits] == [kept.id]
+
+
+def test_another_process_on_the_same_mind_sees_what_the_first_has_committed(tmp_path: Path) -> None:
+    with Society(tmp_path) as one, Society(tmp_path) as other:
+        kept = one.keep("the kettle is on")
+        assert [hit.id for hit in other.recall("kettle", signals=("lexical",)).hits] == [kept.id]
+        other.embed()
+        assert [hit.id for hit in one.recall("kettle", signals=("dense",)).hits] == [kept.id]
+        other.clock.advance(100)
+        corrected = other.keep("the kettle is off", supersedes=kept.id)
+        assert one.recall("kettle").hits[0].id == corrected.id
+
+
+def test_recalls_and_captures_at_the_same_time_disturb_each_other_in_nothing(tmp_path: Path) -> None:
+    items = turns([f"note number{n}" for n in range(300)])
+    with Society(tmp_path, sources={"a": items}, batch_events=10) as society, ThreadPoolExecutor(4) as pool:
+        done = threading.Event()
+
+        def ask() -> int:
+            asked = 0
+            while not done.is_set() or not asked:
+                for hit in society.recall("number5 number7 note", k=20).hits:
+                    assert hit.text.startswith(b"note number")
+                asked += 1
+            return asked
+
+        asking = [pool.submit(ask) for _ in range(3)]
+        society.take("a")
+        society.embed()
+        done.set()
+        assert all(one.result() for one in asking)
+        assert len(society.recall("note", k=500).hits) == 300
+        assert all(one.failures == 0 for one in society.supervisor.report().actors)
+
+
+@pytest.mark.parametrize("meaning", [False, True])
+def test_what_was_made_anew_from_the_log_answers_as_what_was_kept(tmp_path: Path, meaning: bool) -> None:
+    with Society(
+        tmp_path, sources={"a": turns([f"the tide at {n} and the kettle {n % 3}" for n in range(20)])}
+    ) as society:
+        society.take("a")
+        old = society.keep("the boat is blue")
+        society.keep("the boat is red", supersedes=old.id)
+        society.embed()
+        questions = ("tide kettle", "boat", "2", "the")
+        before = [society.recall(question, trace=True) for question in questions]
+        vectors = society.look(lambda snapshot: snapshot.vectors(snapshot.encoders()[0], 0).vectors.tobytes())
+        society.ask(Rebuild(meaning=meaning))
+        society.embed()
+        assert [society.recall(question, trace=True) for question in questions] == before
+        assert society.look(lambda snapshot: snapshot.vectors(snapshot.encoders()[0], 0).vectors.tobytes()) == vectors
+
+
+# --- the rest --------------------------------------------------------------------------------------------------------
+
+
+def test_memories_are_given_whole_and_in_the_order_asked_for(society: Society) -> None:
+    long = "a \ud800 text\0" * 10_000
+    ids = [society.keep(text).id for text in ("one", long, "three")]
+    got = society.ask(GetMemories(ids=(ids[2], ids[1], ids[2]))).memories
+    assert [memory.text for memory in got] == [b"three", to_bytes(long), b"three"]
+    assert society.ask(GetMemories(ids=())).memories == ()
+    with pytest.raises(NoSuchMemory):
+        society.ask(GetMemories(ids=(ids[0], bytes(16))))
+
+
+def test_a_place_is_found_where_something_was_captured_there(society: Society) -> None:
+    project = Place(path="shelf", project="/src/shelf/.git", found="git")
+    for place in (project, Place(path="shelf", project="/elsewhere/shelf", found="git"), named("notes")):
+        assert society.ask(FindScope(place=place)).path is None
+    society.keep("one", place=project)
+    society.keep("two", place=named("notes"))
+    assert society.ask(FindScope(place=project)).path == "shelf"
+    assert society.ask(FindScope(place=Place(path="shelf", project="/elsewhere/shelf", found="git"))).path is None
+    assert society.ask(FindScope(place=named("notes"))).path == "notes"
+    assert society.ask(FindScope(place=Place(path="x", project="/odd/\udc80", found="folder"))).path is None
+
+
+def test_a_hanging_embedder_does_not_keep_the_words_from_answering(
+    society: Society, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mnemic.actors.recall.query._TIMEOUT_S", 0.05)
+    society.keep("the kettle is on")
+    society.embed()
+    society.encoder = BagEncoder()
+    hang = threading.Event()
+    monkeypatch.setattr(BagEncoder, "encode", lambda *_: hang.wait(30) or (_ for _ in ()).throw(ValueError()))
+    recalled = society.recall("kettle")
+    hang.set()
+    assert said(recalled) == ["the kettle is on"]
+    assert recalled.degraded == ("meaning: embedder did not answer EmbedQuery within 0.05 s. Words alone answered.",)
+
+
+def test_only_a_recall_by_meaning_foresees_that_its_question_is_embedded() -> None:
+    assert RetrieverActor.foresees(Recall(query="kettle")) == (EmbedQuery(text="kettle"),)
+    assert RetrieverActor.foresees(Recall(query="kettle", signals=("lexical",))) == ()
+    assert RetrieverActor.foresees(Count()) == ()
+
+
+def test_the_first_recall_tells_how_far_its_loading_is_and_later_ones_have_nothing_to_tell(society: Society) -> None:
+    society.keep("an otter on the pier")
+    told: list[tuple[int, int | None]] = []
+    for expected in ([(0, 2), (1, 2), (2, 2)], []):
+        told.clear()
+        society.ask(Recall(query="otter", observe=False), progress=lambda done, total: told.append((done, total)))
+        assert told == expected

@@ -1,0 +1,193 @@
+"""What a memory is about is told by its vector and by its words, on scales that mean the same in every question."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemic.actors.protocol.errors import ModelMissing
+from mnemic.actors.protocol.shape_messages import Shaped
+from mnemic.actors.shape import about as shape_about
+from mnemic.actors.shape.about import Words, nearness
+from tests.actors.shape.test_shape_recall import said
+from tests.shaped import answers, event, shape, shaped
+from tests.society import BagEncoder, Society
+
+TEA, GARDEN = "the tea is in the tin on the shelf", "the garden needs water"
+TALK = [
+    event(0, "user", TEA, "s", speaker="Zoe"),
+    event(1, "user", GARDEN, "t", speaker="Max"),
+    event(2, "user", "Bob lives in Paris", "u", speaker="Zoe"),
+    event(3, "user", "Bob works at Acme", "v", speaker="Max"),
+]
+signals = st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 30), st.floats(0, 30)), max_size=8)
+
+
+def words(memory: Any, session: Any, whole: float, known: float) -> Words:
+    return Words(np.array(memory, np.float64), np.array(session, np.float64), whole, known)
+
+
+# --- what the signals come to ----------------------------------------------------------------------------------------
+
+
+@given(signals, st.floats(0.1, 20), st.floats(0.01, 1), st.booleans())
+def test_a_nearness_is_0_to_1_and_never_falls_as_a_signal_grows(
+    drawn: list[tuple[float, float, float]], whole: float, known: float, meaning: bool
+) -> None:
+    cosines, own, session = np.array(drawn, np.float64).reshape(-1, 3).T
+    near = nearness(cosines if meaning else None, words(own, session, whole, known))
+    assert near.shape == (len(drawn),)
+    assert ((near >= 0) & (near <= 1 + 1e-12)).all()
+    for more in (words(own + 1, session, whole, known), words(own, session + 1, whole, known)):
+        assert (nearness(cosines if meaning else None, more) >= near - 1e-12).all()
+    if meaning:
+        assert (nearness(cosines + 0.1, words(own, session, whole, known)) >= near - 1e-12).all()
+
+
+@given(signals, st.floats(0.1, 20), st.floats(0.01, 1))
+def test_what_a_memory_gets_does_not_hang_on_the_others(
+    drawn: list[tuple[float, float, float]], whole: float, known: float
+) -> None:
+    cosines, own, session = np.array(drawn, np.float64).reshape(-1, 3).T
+    together = nearness(cosines, words(own, session, whole, known))
+    for place, one in enumerate(drawn):
+        alone = nearness(np.array(one[:1]), words([one[1]], [one[2]], whole, known))
+        assert alone[0] == pytest.approx(together[place], abs=1e-12)
+
+
+def test_where_no_memory_has_a_word_of_it_the_nearness_is_the_cosine() -> None:
+    near = nearness(np.array([0.8, -0.2, np.nan]), words([0, 0, 0], [0, 0, 0], 0.0, 0.0))
+    assert near.tolist() == [0.8, 0.0, 0.0]
+
+
+def test_where_meaning_tells_nothing_apart_words_do_and_the_other_way_round() -> None:
+    by_words = nearness(np.array([0.5, 0.5]), words([1, 2], [0, 0], 4.0, 1.0))
+    by_meaning = nearness(np.array([0.5, 0.6]), words([2, 2], [1, 1], 4.0, 1.0))
+    assert by_words[0] < by_words[1]
+    assert by_meaning[0] < by_meaning[1]
+
+
+# --- in a mind -------------------------------------------------------------------------------------------------------
+
+
+def test_the_exact_cosine_and_the_words_say_how_near_a_memory_is(tmp_path: Path) -> None:
+    with shaped(tmp_path, TALK) as society:
+        (hit, *_) = shape(society, {"who": "zoe", "about": TEA}).hits
+        assert said(shape(society, {"who": "zoe", "about": TEA}, k=1)) == [TEA]
+        assert hit.why["about"] > 0.8  # the cosine is 1, and BM25 of so short a text a little less than full marks
+        assert said(shape(society, {"about": "water for the garden", "kind": "turn"}, k=1)) == [GARDEN]
+        assert next(iter(answers(shape(society, {"about": "water for the garden", "who": "?"}), "who"))) == "max"
+
+
+def test_facts_are_judged_by_the_memory_that_says_them(tmp_path: Path) -> None:
+    with shaped(tmp_path, TALK) as society:
+        found = shape(society, {"subject": "bob", "relation": "?", "about": "what he works at"})
+        assert said(found)[0] == "Bob works at Acme"
+        assert next(iter(answers(found, "relation"))) == "works at"
+
+
+def test_patterns_without_about_are_answered_without_reading_a_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with shaped(tmp_path, TALK) as society:
+        asked = {"who": "zoe", "date": "2025-10-09", "next": "tea", "kind": "?"}
+        before = shape(society, asked)
+
+        def never(*arguments: Any) -> Any:
+            raise AssertionError("words were read")
+
+        monkeypatch.setattr(Words, "of", never)
+        assert shape(society, asked) == before
+
+
+def test_where_no_memory_has_any_of_its_words_that_is_said(tmp_path: Path) -> None:
+    told = "about: no memory has a word of it that tells anything, so its meaning alone told how near they are"
+    with shaped(tmp_path, TALK) as society:
+        assert told in shape(society, {"about": "quantum chromodynamics", "who": "?"}).degraded
+        assert shape(society, {"about": "chromodynamics of Paris", "who": "?"}).degraded == ()
+
+
+def asked_without_a_model(home: Path, pattern: dict[str, str]) -> Shaped:
+    def missing() -> Any:
+        raise ModelMissing(path="/nowhere", why="it is gone")
+
+    with shaped(home, TALK):
+        pass
+    with Society(home) as society:
+        society.load = missing
+        return shape(society, pattern)
+
+
+def test_words_that_occur_too_often_are_left_out_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shape_about, "_COMMON", 1)
+    with shaped(tmp_path, TALK) as society:
+        found = shape(society, {"about": "bob and paris", "who": "?"})
+        assert found.degraded == ("about: words that occur more than 1 times took no part: bob",)
+        assert said(found)[0] == "Bob lives in Paris"
+
+
+def test_where_all_its_words_occur_too_often_and_there_is_no_model_that_alone_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shape_about, "_COMMON", 1)
+
+    found = asked_without_a_model(tmp_path, {"about": "bob", "who": "?"})
+    assert found.hits == ()
+    assert found.degraded[1:] == (
+        "about: words that occur more than 1 times took no part: bob",
+        "about: no memory has a word of it that tells anything, so it took no part",
+    )
+
+
+class Held(BagEncoder):
+    """Another implementation of the same model, which embeds what is asked and nothing else."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__()
+        self.implementation, self.model = "held", model
+
+    def encode(self, windows: Any) -> Any:
+        texts = [self._texts[window.token_ids[0]] for window in windows]
+        if any(text in {to_hold.text.decode() for to_hold in TALK} for text in texts):
+            raise OSError("held")
+        return super().encode(windows)
+
+
+def asked_of_a_held_model(home: Path, model: str, about: str) -> Shaped:
+    with Society(home, encoder=Held(model)) as society:
+        return shape(society, {"kind": "turn", "about": about})
+
+
+def test_where_there_is_no_vector_yet_the_hypervector_says_what_a_memory_is_about(tmp_path: Path) -> None:
+    asked = "watering gardens: the water it needs"
+    with shaped(tmp_path, TALK) as society:
+        whole = shape(society, {"kind": "turn", "about": asked})
+    held = asked_of_a_held_model(tmp_path, BagEncoder().model, asked)
+    assert said(held)[0] == said(whole)[0] == GARDEN
+    assert held.hits[0].why["about"] == pytest.approx(whole.hits[0].why["about"], abs=0.05)
+    told = "about: 4 memories have no vectors yet; hypervectors or words alone spoke there"
+    assert told in held.degraded
+    assert told not in whole.degraded
+
+
+def test_where_the_hypervectors_are_of_another_model_words_alone_say_it(tmp_path: Path) -> None:
+    asked = "the water that it needs"
+
+    by_words = asked_without_a_model(tmp_path, {"kind": "turn", "about": asked})
+    other = asked_of_a_held_model(tmp_path, BagEncoder("other").model, asked)
+    assert [hit.why for hit in other.hits] == [hit.why for hit in by_words.hits]
+    assert any("4 memories have no vectors yet" in one for one in other.degraded)
+
+
+def test_where_nothing_has_what_is_exact_nothing_is_near(tmp_path: Path) -> None:
+    with shaped(tmp_path, TALK) as society:
+        for more in ({"subject": "alice"}, {"who": "nobody"}):
+            found = shape(society, {"about": "tea", "project": "?"} | more)
+            assert (found.hits, found.answers) == ((), ())
+        nowhere = shape(society, {"about": "tea", "who": "?"}, until=1)
+        assert (nowhere.hits, nowhere.answers, nowhere.searched) == ((), (), 0)

@@ -1,0 +1,196 @@
+"""Secrets are found by shape, place and name, and replaced by a mark; what is none stays byte for byte.
+
+Every sample is put together here, so that no file holds anything a scanner would take for a secret.
+"""
+
+from __future__ import annotations
+
+import base64
+import random
+import re
+import string
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from mnemic.algorithms.secrets.rules import Rules, compile_rules
+from mnemic.algorithms.secrets.scrub import find, mark, scrub
+
+HEX = "0123456789abcdef"
+LETTERS = string.ascii_letters + string.digits
+
+
+def made(length: int, alphabet: str = LETTERS) -> str:
+    """Random characters, the same in every run: at least one digit, evenly drawn."""
+    return "".join(random.Random(f"{length}{alphabet}").choices(alphabet, k=length))
+
+
+DATA: dict[str, Any] = {
+    "shaped": [
+        {"id": "ring", "pattern": "ring_[A-Za-z0-9]{20}", "entropy": 3},
+        {"id": "wide", "pattern": "(?:ring|any)_[A-Za-z0-9]{8,}", "generic": True},
+        {"id": "block", "pattern": "<<[a-z]*>>", "anywhere": True, "entropy": 0},
+    ],
+    "placed": [{"id": "site", "pattern": r"://[a-z]{1,20}:([^\s@]{3,})@", "judge": "url"}],
+    "named": [
+        {"id": "cloud", "words": ["secret[_-]?key"], "names": "(?i)cloud", "value": "[a-z0-9]{16}", "judge": "key"},
+        {"id": "password", "words": ["password", "pass"], "judge": "password"},
+        {"id": "key", "words": ["secret[_-]?key", "token", "secret"], "judge": "key"},
+    ],
+}
+RING = "ring_" + made(20)
+WORD = "tr0ub" + "4dor"
+
+
+class _Expression:
+    """Python's own `re` with the rules above: they need nothing that only RE2 has."""
+
+    def __init__(self, pattern: bytes) -> None:
+        self._compiled = re.compile(pattern)
+
+    def search(self, text: bytes, pos: int = 0) -> re.Match[bytes] | None:
+        return self._compiled.search(text, pos)
+
+
+@pytest.fixture(scope="module")
+def rules() -> Rules:
+    return compile_rules(DATA, _Expression)
+
+
+def kinds(text: str, rules: Rules) -> list[tuple[str, str]]:
+    """The types found in a text, each with what it was found in."""
+    data = text.encode()
+    return [(finding.kind, data[finding.start : finding.end].decode()) for finding in find(data, rules)]
+
+
+class TestFind:
+    def test_a_shape_is_found_where_it_stands_alone(self, rules: Rules) -> None:
+        for around in ("{}", "({})", '"{}"', "a {}.", r"a\n{}\n", "\x1b[31m{}\x1b[0m", "?q=%20{}", "[{}]", "{}[0]"):
+            assert kinds(around.format(RING), rules) == [("ring", RING)], around
+        assert kinds(f"b{RING}", rules) == kinds(f"{RING}_b", rules) == []
+
+    def test_the_more_specific_of_two_shapes_names_it(self, rules: Rules) -> None:
+        assert kinds(f"any_{made(12)}", rules) == [("wide", f"any_{made(12)}")]
+        assert kinds(f"token = {RING}", rules) == [("ring", RING)]
+
+    def test_a_shape_filled_with_a_placeholder_is_left(self, rules: Rules) -> None:
+        assert kinds("ring_" + "x" * 20, rules) == kinds("ring_" + "a1" * 10, rules) == []
+        assert kinds("ring_" + made(13) + "EXAMPLE", rules) == []
+
+    def test_of_what_is_known_by_its_place_only_the_secret_is_taken(self, rules: Rules) -> None:
+        assert kinds(f"see ftp://me:{WORD}@host/x", rules) == [("site", WORD)]
+        assert kinds("see ftp://me:$PASSWORD@host/x", rules) == []
+
+    @pytest.mark.parametrize(
+        "form",
+        [
+            "token={}",
+            "TOKEN = '{}'",
+            '"token": "{}"',
+            r"{{\"token\": \"{}\"}}",
+            "my_token: {}",
+            "authToken => `{}`",
+            'token: str = "{}"',
+            '["token"] = "{}"',
+            "<token>{}</token>",
+            'setenv("TOKEN", "{}")',
+            "token: Bearer {}",
+            "?token={}&page=2",
+            "the token is {}.",
+            r"TOKEN={}\nNEXT=1",
+        ],
+    )
+    def test_a_value_behind_a_name_is_taken_and_nothing_around_it(self, form: str, rules: Rules) -> None:
+        value = made(24)
+        assert kinds(form.format(value), rules) == [("key", value)]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "token_count = " + made(24),
+            "max_token: " + made(24),
+            "tokenizer = " + made(24),
+            "compass: north12",
+            "token = read_token_2(file)",
+            "token = tokens2[0]",
+            "token = settings.my_own_token2",
+            "token = first_token_of_2",
+            "token: ${TOKEN_NUMBER_2_HERE}",
+            "token: 550e8400-e29b-41d4-a716-446655440000",
+            'token = "<your token number 2>"',
+            'token = "your-token-goes-here-2"',
+            'secret = "/etc/ssl/private/mine2.pem"',
+            'password: "required"',
+            "password = password2",
+            "password = form.field2",
+            "password: str",
+            "commit " + made(40, HEX),
+        ],
+    )
+    def test_what_only_stands_where_a_secret_would_is_left(self, text: str, rules: Rules) -> None:
+        assert kinds(text, rules) == []
+
+    def test_a_uuid_is_a_secret_where_the_name_leaves_no_doubt(self, rules: Rules) -> None:
+        value = "550e8400-e29b-41d4-a716-446655440000"
+        assert kinds(f"secret: {value}", rules) == [("key", value)]
+
+    def test_the_first_rule_that_fits_name_and_value_gives_the_type(self, rules: Rules) -> None:
+        value = made(16, string.ascii_lowercase + string.digits)
+        assert kinds(f"cloud_secret_key={value}", rules) == [("cloud", value)]
+        assert kinds(f"secret_key={value}", rules) == [("key", value)]
+
+    def test_a_secret_within_what_is_none_is_found(self, rules: Rules) -> None:
+        assert kinds(f"secret=ftp://x/?password={WORD}", rules) == [("password", WORD)]
+
+    def test_a_password_goes_on_after_an_ampersand_and_a_parameter_does_not(self, rules: Rules) -> None:
+        assert kinds(f"password: {WORD}&4you", rules) == [("password", f"{WORD}&4you")]
+        assert kinds(f"?password={WORD}&page=2", rules) == [("password", WORD)]
+
+    def test_findings_that_overlap_are_one(self, rules: Rules) -> None:
+        assert kinds(f'password="{RING}-tail"', rules) == [("ring", f"{RING}-tail")]
+
+
+class TestScrub:
+    def test_a_mark_takes_the_place_of_each_and_they_are_counted_by_type(self, rules: Rules) -> None:
+        text = f"{RING} <<block>> {RING} password={WORD}\0".encode() + "\ud800".encode("utf-8", "surrogatepass")
+        assert scrub(text, rules) == (
+            b"[secret: ring] [secret: block] [secret: ring] password=[secret: password]\0\xed\xa0\x80",
+            (("block", 1), ("password", 1), ("ring", 2)),
+        )
+
+    @given(text=st.binary(max_size=200) | st.text(st.characters(exclude_categories=()), max_size=100).map(
+        lambda text: text.encode("utf-8", "surrogatepass")))  # fmt: skip
+    @example(text=b"")
+    def test_a_text_without_any_comes_back_as_the_same_object(self, rules: Rules, text: bytes) -> None:
+        if not find(text, rules):
+            assert scrub(text, rules)[0] is text
+
+    @given(before=st.binary(max_size=40), after=st.binary(max_size=40))
+    def test_what_is_around_a_secret_stays_byte_for_byte(self, rules: Rules, before: bytes, after: bytes) -> None:
+        before, after = (part.translate(None, b"[=:@") for part in (before, after))
+        text = before + b" " + RING.encode() + b" " + after
+        assert scrub(text, rules)[0] == before + b" " + mark("ring") + b" " + after
+
+    @given(
+        text=st.lists(
+            st.sampled_from(
+                [
+                    *(RING, made(20), "ring_", "[secret: ring]", "[secret", "[", "]", "<<a>>", "example", WORD),
+                    *("password", "token", "secret_key", "://a:", "@", "=", ": ", " ", '"', "\\n", "&", "\n", "-", ","),
+                ]
+            ),
+            max_size=10,
+        ).map(lambda parts: "".join(parts).encode())
+    )
+    def test_scrubbing_twice_is_scrubbing_once(self, rules: Rules, text: bytes) -> None:
+        scrubbed, _ = scrub(text, rules)
+        assert scrub(scrubbed, rules) == (scrubbed, ())
+
+    def test_a_user_and_a_password_in_base64_are_found_by_what_they_say(self) -> None:
+        data = {"shaped": [], "placed": [{"id": "basic", "pattern": "Basic ([A-Za-z0-9+/=]+)", "judge": "basic"}]}
+        rules = compile_rules({**data, "named": [DATA["named"][1]]}, _Expression)
+        assert kinds("Basic " + base64.b64encode(b"me:tr0ub4dor").decode(), rules)
+        assert not kinds("Basic " + base64.b64encode(b"nothing here").decode(), rules)
+        assert not kinds("Basic instinct", rules)

@@ -1,0 +1,118 @@
+"""Which days a question names, and which it only seems to name."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemic.algorithms.text.days import LOOKED_AT, MOST, Span, days_named
+
+TODAY = date(2026, 11, 22)  # a Sunday
+KNOWN = (date(2026, 9, 1), date(2026, 11, 20))
+
+
+def _days(text: str, known: tuple[date, date] = KNOWN) -> list[tuple[str, str]]:
+    return [(str(first), str(last)) for first, last in days_named(text, TODAY, *known)]
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("What broke on 2026-10-18?", "2026-10-18", "2026-10-18"),
+        ("what was decided in 2026-10?", "2026-10-01", "2026-10-31"),
+        ("What did Ann say on 7 July, 2023?", "2023-07-07", "2023-07-07"),
+        ("on the 2nd of February 2024", "2024-02-02", "2024-02-02"),
+        ("on Oct. 13th", "2026-10-13", "2026-10-13"),
+        ("the October 13, 2023 talk", "2023-10-13", "2023-10-13"),
+        ("Sept 2 2025", "2025-09-02", "2025-09-02"),
+        ("in February 2024", "2024-02-01", "2024-02-29"),
+        ("last may", "2026-05-01", "2026-05-31"),
+        ("what happened in May?", "2026-05-01", "2026-05-31"),
+        ("the summer of 2023", "2023-01-01", "2023-12-31"),
+        ("10 may 2023", "2023-05-10", "2023-05-10"),
+        ("what did we do yesterday?", "2026-11-21", "2026-11-21"),
+        ("the day before yesterday", "2026-11-20", "2026-11-20"),
+        ("this morning", "2026-11-22", "2026-11-22"),
+        ("last night", "2026-11-21", "2026-11-21"),
+        ("last Tuesday", "2026-11-17", "2026-11-17"),
+        ("last Sunday", "2026-11-15", "2026-11-15"),
+        ("on Sunday", "2026-11-22", "2026-11-22"),
+        ("this week", "2026-11-16", "2026-11-22"),
+        ("last week", "2026-11-09", "2026-11-15"),
+        ("last weekend", "2026-11-14", "2026-11-15"),
+        ("this month", "2026-11-01", "2026-11-22"),
+        ("last month", "2026-10-01", "2026-10-31"),
+        ("last year", "2025-01-01", "2025-12-31"),
+        ("three days ago", "2026-11-19", "2026-11-19"),
+        ("2 weeks ago", "2026-11-05", "2026-11-11"),
+    ],
+)
+def test_days_are_read_as_people_write_them(text: str, first: str, last: str) -> None:
+    assert _days(text) == [(first, last)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Which database did we choose?",
+        "you may 10 times",
+        "they march 5 abreast",
+        "may it work",
+        "the 31st of June 2026",
+        "version v2026-05-01",
+        "on 5/6/2026",
+        "2026-13-01",
+        "since June",
+        "from 3 October 2026 on",
+        "until the early October 2026",
+        "in 1024 bytes",
+        "999999 days ago",
+        "the mayor of Juneau",
+    ],
+)
+def test_what_could_be_something_else_or_only_bounds_a_time_names_no_day(text: str) -> None:
+    assert _days(text) == []
+
+
+def test_a_day_without_a_year_is_meant_in_each_year_there_is() -> None:
+    assert _days("on 5 May", (date(2023, 12, 30), date(2025, 1, 2))) == [
+        ("2023-05-05", "2023-05-05"),
+        ("2024-05-05", "2024-05-05"),
+        ("2025-05-05", "2025-05-05"),
+    ]
+    assert len(_days("on 5 May", (date(1, 1, 1), date(2025, 1, 2)))) == 4
+
+
+def test_a_leap_day_is_meant_only_in_the_years_that_have_it() -> None:
+    assert _days("on 29 February", (date(2023, 1, 1), date(2026, 1, 1))) == [("2024-02-29", "2024-02-29")]
+
+
+def test_each_day_named_counts_once_and_the_longer_reading_wins() -> None:
+    named = _days("Between 3 June 2026 and June 2026, or on 2026-06-03?")
+    assert sorted(named) == [("2026-06-01", "2026-06-30"), ("2026-06-03", "2026-06-03")]
+
+
+@given(st.dates(date(1000, 1, 1), date(9999, 12, 31)))
+def test_every_day_is_found_in_each_of_its_spellings(day: date) -> None:
+    spellings = (day.isoformat(), f"{day.day} {day:%B} {day.year}", f"{day:%b} {day.day}, {day.year}")
+    for text in spellings if 1900 <= day.year < 2100 else spellings[:1]:
+        assert days_named(f"What was said on {text}?", TODAY, *KNOWN) == [Span(day, day)]
+
+
+@given(st.text(), st.dates(), st.dates(), st.timedeltas(timedelta(0), timedelta(days=4000)))
+def test_any_text_at_any_time_names_days_in_their_order(text: str, today: date, first: date, more: timedelta) -> None:
+    latest = min(date.max - timedelta(days=1), first) + min(more, date.max - first)
+    for span in days_named(f"{text} yesterday, a year ago, last month, 5 May", today, first, max(first, latest)):
+        assert span.first <= span.last
+
+
+def test_of_a_pasted_log_no_day_is_asked_for() -> None:
+    log = [f"2026-{month:02}-{day:02} ERROR" for month in range(1, 13) for day in range(1, 11)]
+    first, last = date(2026, 1, 1), date(2026, 12, 31)
+    assert days_named("\n".join(log), last, first, last) == []
+    assert len(days_named("\n".join(log[:MOST]), last, first, last)) == MOST
+    assert days_named("x " * LOOKED_AT + log[0], last, first, last) == []

@@ -1,0 +1,54 @@
+"""The embed bench, run small: every encoder is timed and compared, and what is not installed is named."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+from typing import Any
+
+import pytest
+
+from mnemic.algorithms.retrieval.scan import NATIVE
+from mnemic.bench.speed.embed_bench import paragraphs, run
+
+OPTIONAL = [name for name in ("transformers", "onnx", "onnxruntime") if importlib.util.find_spec(name) is None]
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[dict[str, Any]]:
+    return run(argparse.Namespace(model=None, rounds=1, seed=0, texts=5))
+
+
+def test_every_encoder_is_timed_compared_and_held_to_its_goal(rows: list[dict[str, Any]]) -> None:
+    ours = {"native-int8", "native-float32", "numpy-float32"} if NATIVE else {"numpy-float32"}
+    for what in ("load", "a query of 17 tokens", "32 windows of 128 tokens"):
+        measured = {row["by"] for row in rows if row["what"] == what and "median_ms" in row}
+        assert measured >= ours
+    agreements = [row for row in rows if row["what"] == "agreement" and "worst_cosine" in row]
+    assert {row["by"] for row in agreements} >= ours - {"numpy-float32"}
+    assert all(row["texts"] == 5 and row["met"] for row in agreements if "goal" in row)
+
+
+@pytest.mark.skipif(bool(OPTIONAL), reason=f"not installed: {', '.join(OPTIONAL)}")
+def test_the_competitors_are_measured_in_the_same_run(rows: list[dict[str, Any]]) -> None:
+    timed = [row for row in rows if row["what"] == "a query of 17 tokens"]
+    assert {"onnxruntime int8", "onnxruntime float32", "torch float32, eager"} <= {row["by"] for row in timed}
+    assert all(row["of_onnxruntime_int8"] > 0 for row in timed)
+
+
+@pytest.mark.skipif(not OPTIONAL, reason="everything that the competitors need is installed")
+def test_competitors_that_are_not_installed_are_named(rows: list[dict[str, Any]]) -> None:
+    skipped = {row["by"]: row["why"] for row in rows if row.get("state") == "skipped"}
+    assert "pip install 'mnemic[bench]'" in skipped["onnxruntime int8"]
+
+
+def test_there_are_two_thousand_real_texts() -> None:
+    texts = paragraphs(2000)
+    assert len(texts) == len(set(texts)) == 2000
+    assert min(len(text) for text in texts) >= 10
+
+
+@pytest.mark.parametrize("wrong", [{"rounds": 0}, {"texts": 0}])
+def test_nothing_to_measure_is_refused_before_anything_is_loaded(wrong: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="1 round and 1 text or more"):
+        run(argparse.Namespace(**({"model": None, "rounds": 1, "seed": 0, "texts": 5} | wrong)))

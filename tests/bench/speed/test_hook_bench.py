@@ -1,0 +1,69 @@
+"""The hook bench on a few small events: each figure has its baseline and its competitor, and nothing is lost."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemic.bench.speed import hook_bench
+
+PYTHON = "competitor: hook in Python"
+TRUE = "baseline: true"
+
+
+@pytest.fixture
+def rows(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    monkeypatch.setattr(hook_bench, "SIZES", (2_000, 150_000))
+    monkeypatch.setattr(hook_bench, "WHOLE", 3_000_000)
+    monkeypatch.setattr(hook_bench, "TURNS", 3)
+    return hook_bench.run(argparse.Namespace(rounds=1))
+
+
+def test_every_event_is_timed_beside_true_and_the_hook_in_python(rows: list[dict[str, Any]]) -> None:
+    there = {"mnemic-hook", PYTHON} if hook_bench.EXECUTABLE.exists() else {PYTHON}
+    for size in (2_000, 150_000):
+        timed = {row["of"]: row for row in rows if row["what"] == "event" and row["event_bytes"] == size}
+        assert timed.keys() == {TRUE, *there}
+        assert all(0 < row["p50_ms"] <= row["p95_ms"] for row in timed.values())
+    assert {row["of"] for row in rows if row["what"] == "event" and row["event_bytes"] == 3_000_000} == there
+
+
+def test_what_was_fired_is_read_back_and_counted(rows: list[dict[str, Any]]) -> None:
+    kept = rows[-1]
+    hooks = 2 if hook_bench.EXECUTABLE.exists() else 1
+    assert kept == {"what": "what is kept", "state": "ok", "events": hooks * (3 + 1 + 2 + 2), "lost": 0, "other": 0}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts the memory of a process that is over")
+def test_memory_is_counted_for_each_hook_alone(rows: list[dict[str, Any]]) -> None:
+    peaks = [row for row in rows if row["what"] == "peak resident memory"]
+    assert len(peaks) == (6 if hook_bench.EXECUTABLE.exists() else 3)
+    assert all(row["mib"] > 0 for row in peaks)
+    for row in peaks:
+        if row["of"] == "mnemic-hook" and row["event_bytes"] < 1_000_000:
+            assert row["mib"] < 16
+
+
+def test_where_nothing_was_built_the_bench_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hook_bench, "SIZES", (2_000,))
+    monkeypatch.setattr(hook_bench, "WHOLE", 3_000_000)
+    monkeypatch.setattr(hook_bench, "TURNS", 1)
+    monkeypatch.setattr(hook_bench, "EXECUTABLE", Path("/not/there"))
+    first, *others = hook_bench.run(argparse.Namespace(rounds=1))
+    assert first == {"what": "all", "of": "mnemic-hook", "state": "skipped", "why": "/not/there was not built"}
+    assert {row["of"] for row in others if "of" in row} == {TRUE, PYTHON}
+
+
+def test_events_have_the_size_that_is_asked_for_and_are_all_different() -> None:
+    events = [hook_bench.event(number, size, "/a folder") for number in range(3) for size in (500, 2_000, 2_001)]
+    assert [len(event) for event in events] == [500, 2_000, 2_001] * 3
+    assert len(set(events)) == len(events)
+
+
+def test_no_rounds_are_refused() -> None:
+    with pytest.raises(ValueError, match="1 round or more"):
+        hook_bench.run(argparse.Namespace(rounds=0))

@@ -1,0 +1,24 @@
+"""Each hook keeps the hooks' contract: the executable that a cargo built, and the file that stands in for it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.contract.hook_contract import HookContract
+from tests.paths import PYTHON_HOOK
+
+EXECUTABLE = Path(sys.executable).with_name("mnemic-hook")
+
+
+@pytest.mark.skipif(not EXECUTABLE.exists(), reason=f"{EXECUTABLE} is not built")
+class TestExecutable(HookContract):
+    command = (str(EXECUTABLE),)
+    runs = 30
+
+
+class TestPython(HookContract):
+    command = (sys.executable, "-I", "-S", str(PYTHON_HOOK))
+    runs = 12

@@ -1,0 +1,213 @@
+"""A file's format is told by its first line that belongs to one, and what cannot be opened says why."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemic.actors.protocol.errors import AmbiguousFormat, InvalidValue, SourceUnreadable
+from mnemic.actors.protocol.events import Event
+from mnemic.hooks import FORMATS, find_transcripts, open_transcript
+
+GENERIC = b'{"session":"s","role":"user","text":"hello"}\n'
+CLAUDE = b'{"type":"mode","mode":"normal","sessionId":"s"}\n'
+CODEX = b'{"type":"session_meta","payload":{"id":"t"}}\n'
+GEMINI = b'{"sessionId":"s","projectHash":"p","kind":"main"}\n'
+OPENCODE = b'{\n  "info": {\n    "id": "ses_1"\n  },\n  "messages": []\n}\n'
+UNKNOWN = b'{"from":"somewhere else"}\n'
+
+
+def format_of(path: str) -> str:
+    source = open_transcript(path, "auto")
+    source.close()
+    return source.format
+
+
+def standard_input(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+@pytest.mark.parametrize(
+    ("lines", "name", "format"),
+    [
+        ([GENERIC], "a.jsonl", "jsonl"),
+        ([CLAUDE], "a.jsonl", "claude-code"),
+        ([b'{"type":"summary","summary":"title","leafUuid":"u"}\n'], "a.jsonl", "claude-code"),
+        ([CODEX], "a.jsonl", "codex"),
+        ([b'{"id":"t","timestamp":"2025-05-01","instructions":null}\n'], "a.jsonl", "codex"),
+        ([GEMINI], "a.jsonl", "gemini-cli"),
+        ([b'{"torn\n', b'{"$set":{"lastUpdated":"now"}}\n'], "a.jsonl", "gemini-cli"),
+        ([OPENCODE], "a.json", "opencode"),
+        ([b"\xef\xbb\xbf", OPENCODE], "a", "opencode"),
+        ([b'{"info":{"id":"ses_1"},"messages":[]}\n'], "a", "opencode"),
+        ([b"\xef\xbb\xbf", GENERIC], "a", "jsonl"),
+        ([b"\r\n", GENERIC], "a", "jsonl"),
+        ([UNKNOWN, CODEX], "a", "codex"),
+        ([b'{"torn\n', CLAUDE], "a", "claude-code"),
+        ([b"\xff\n", CLAUDE], "a.jsonl", "claude-code"),
+        ([b"A note.\n", GENERIC], "a.txt", "text"),
+        ([b"# Title\n\n{}\n"], "a.md", "text"),
+        ([b"[1, 2]\n"], "a.txt", "text"),
+        ([], "a.txt", "text"),
+        ([], "a.jsonl", "jsonl"),
+        ([b"\n\n"], "a.txt", "text"),
+        ([b'{"x":"' + b"y" * 2_000_000 + b'","sessionId":"s","type":"user"}\n'], "a", "claude-code"),
+    ],
+)
+def test_the_first_line_that_belongs_to_a_format_decides(
+    write: Any, lines: list[bytes], name: str, format: str
+) -> None:
+    assert format_of(write(*lines, name=name)) == format
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "why"),
+    [
+        (UNKNOWN, "a.json", "none of its first lines is a line of one"),
+        (b"words\n", "a.jsonl", "none of its first lines is a line of one"),
+        (b'{\n "info": {}\n}\n', "a.json", "none of its first lines is a line of one"),
+        (b"\x89PNG\xff\n", "a.png", "it is neither JSON Lines nor UTF-8 text"),
+    ],
+)
+def test_a_file_of_no_known_format_says_so_and_names_the_known(write: Any, data: bytes, name: str, why: str) -> None:
+    path = write(data, name=name)
+    with pytest.raises(AmbiguousFormat) as caught:
+        open_transcript(path, "auto")
+    assert str(caught.value) == f"{path} is no transcript of a known format: {why}."
+    assert (
+        caught.value.remedy_text
+        == "Name its format with --format (claude-code, codex, gemini-cli, opencode, jsonl, text)."
+    )
+
+
+def test_looking_ahead_loses_no_line(write: Any, read: Any) -> None:
+    assert len(read(write(UNKNOWN, b"\n", GENERIC, GENERIC))) == 3  # the unknown one is malformed
+
+
+def test_a_named_format_is_not_doubted(write: Any, read: Any) -> None:
+    (note,) = read(write(GENERIC), "text")
+    assert (note.kind, note.text) == ("note", GENERIC)
+
+
+def test_an_unknown_format_names_the_known(write: Any) -> None:
+    with pytest.raises(InvalidValue) as caught:
+        open_transcript(write(GENERIC), "yaml")
+    assert str(caught.value) == "format cannot be 'yaml': no transcript is read by that name."
+    assert caught.value.remedy_text == f"Give one of {', '.join(FORMATS)}."
+    assert FORMATS == ("auto", "claude-code", "codex", "gemini-cli", "opencode", "jsonl", "text")
+
+
+def test_sizes_are_known_of_files_and_not_of_pipes(write: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    source = open_transcript(write(GENERIC), "jsonl")
+    source.close()
+    assert source.size_bytes == len(GENERIC)
+    standard_input(monkeypatch, GENERIC)
+    assert open_transcript("-", "auto").size_bytes is None
+
+
+def test_standard_input_is_read_like_a_file_and_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    standard_input(monkeypatch, GENERIC + GENERIC)
+    source = open_transcript("-", "auto")
+    assert source.format == "jsonl"
+    assert len(list(source)) == 2
+    source.close()
+    assert not sys.stdin.buffer.closed
+
+
+def test_texts_session_is_its_absolute_path_or_its_content(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, read: Any
+) -> None:
+    (tmp_path / "notes.txt").write_text("a note")
+    monkeypatch.chdir(tmp_path)
+    (note,) = read("notes.txt")
+    assert note.session == str(tmp_path / "notes.txt")
+    standard_input(monkeypatch, b"a note")
+    (note,) = read("-")
+    assert note.session.startswith("stdin-")
+    standard_input(monkeypatch, b"another note")
+    (other,) = read("-")
+    assert other.session != note.session
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("absent.jsonl", "No such file or directory"),
+        (".", "it is a folder, not a file"),
+        ("a\x00b", "embedded null byte"),
+    ],
+)
+def test_what_cannot_be_opened_says_why(tmp_path: Path, name: str, why: str) -> None:
+    path = f"{tmp_path}/{name}"
+    with pytest.raises(SourceUnreadable) as caught:
+        open_transcript(path, "auto")
+    assert str(caught.value) == f"{path} cannot be read: {why}."
+
+
+def test_a_file_without_permission_says_so(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(GENERIC)
+    os.chmod(path, 0)
+    if os.access(path, os.R_OK):
+        pytest.skip("this user may read everything, so nothing can be refused")
+    with pytest.raises(SourceUnreadable, match="Permission denied"):
+        open_transcript(path, "auto")
+
+
+@given(
+    data=st.binary(max_size=80)
+    | st.lists(st.sampled_from([GENERIC, CLAUDE, CODEX, GEMINI, OPENCODE, UNKNOWN, b"\n", b"x\n"])).map(b"".join)
+)
+def test_telling_a_format_depends_on_the_bytes_alone(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    def told(path: str) -> object:
+        try:
+            source = open_transcript(path, "auto")
+        except AmbiguousFormat as error:
+            return error.operands["why"]
+        try:
+            return source.format, list(source)
+        except SourceUnreadable as error:
+            return error.operands["why"]
+        finally:
+            source.close()
+
+    def without_session(found: object) -> object:
+        if not isinstance(found, tuple) or found[0] != "text":
+            return found
+        return [event.text for event in found[1] if isinstance(event, Event)]
+
+    path = tmp_path_factory.getbasetemp() / "same"
+    path.write_bytes(data)
+    with pytest.MonkeyPatch.context() as patch:
+        standard_input(patch, data)
+        piped = told("-")
+    assert without_session(told(str(path))) == without_session(told(str(path))) == without_session(piped)
+
+
+def test_a_folder_stands_for_its_transcripts_at_any_depth_in_order(tmp_path: Path) -> None:
+    for name in ("b.jsonl", "a/subagents/agent-1.jsonl", "a.jsonl", "a/notes.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(GENERIC)
+    found = [os.path.relpath(path, tmp_path) for path in find_transcripts(str(tmp_path))]
+    assert found == ["a.jsonl", "a/subagents/agent-1.jsonl", "b.jsonl"]  # a session before its subagents
+
+
+def test_whatever_is_no_folder_stands_for_itself(write: Any) -> None:
+    path = write(GENERIC)
+    assert find_transcripts(path) == [path]
+    assert find_transcripts("-") == ["-"]
+    assert find_transcripts("absent") == ["absent"]
+
+
+def test_every_real_transcript_is_told_by_its_host(transcripts: Path) -> None:
+    for path in find_transcripts(str(transcripts)):
+        assert format_of(path) == Path(path).relative_to(transcripts).parts[0]
+        with open(path, encoding="utf-8") as lines:
+            assert all(isinstance(json.loads(line), dict) for line in lines)

@@ -1,0 +1,128 @@
+"""The commands that hosts run: they survive every path, run in the shells that hosts take, and are silent when gone."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.hooks.wire.commands import ASSISTANTS, Wiring, event_of, quoted, wiring_for
+
+PLACES = [
+    "plain",
+    "two words",
+    "it's",
+    'say "hi"',
+    "$HOME",
+    "${HOME}x",
+    "a`id`b",
+    "a\\b",
+    "ünï ✓",
+    "{env:HOME}",
+    "-n",
+    "a;b&c|d>e",
+]
+SHELLS = [shell for shell in ("sh", "bash", "zsh", "fish") if shutil.which(shell)]
+ECHO = '#!/bin/sh\nfor word in "$@"; do printf "%s\\n" "$word"; done\ncat\necho noise >&2\nexit 3\n'
+
+
+def wiring(home: Path, mind: str = "default") -> Wiring:
+    return wiring_for(home, {"HOME": str(home.parent)}, mind=mind)
+
+
+def install(home: Path, content: str = ECHO) -> None:
+    (home / "bin").mkdir(parents=True)
+    for name in ("mnemic-hook", "mnemic"):
+        (home / "bin" / name).write_text(content, "utf-8")
+        (home / "bin" / name).chmod(0o700)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("substituted", ["", "$", "{"])
+@pytest.mark.parametrize("place", PLACES)
+def test_a_hooks_command_survives_every_path(tmp_path: Path, place: str, substituted: str, shell: str) -> None:
+    home = tmp_path / place / "home"
+    install(home)
+    one = wiring(home, "work")
+    command = one.hook_command("codex", "prompt", ask=True, substituted=substituted)
+    assert not re.search(r"\$\w|\$\{", command) or "$" not in substituted
+    assert "{" not in substituted or "{env" not in command
+    ran = subprocess.run([shell, "-c", command], input=b"payload", capture_output=True, check=False, timeout=30)
+    assert ran.stdout.decode().splitlines() == [
+        *("codex", "prompt", "--ask", "--home", str(home), "--mind", "work", "payload")
+    ]
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert event_of(command, "codex") == "prompt"
+    assert event_of(command, "cursor") is None
+    assert one.own(command, substituted)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_missing_executable_takes_all_input_and_says_nothing(tmp_path: Path, shell: str) -> None:
+    command = wiring(tmp_path / "it's gone").hook_command("claude-code", "tool", ask=False)
+    ran = subprocess.run([shell, "-c", command], input=b"x" * (1 << 20), capture_output=True, check=True, timeout=30)
+    assert (ran.stdout, ran.stderr) == (b"", b"")
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_one_that_cannot_be_run_is_silent_too(tmp_path: Path, shell: str) -> None:
+    install(tmp_path / "home", "#!/nowhere/python\n")
+    command = wiring(tmp_path / "home").hook_command("claude-code", "tool", ask=False)
+    ran = subprocess.run([shell, "-c", command], input=b"x", capture_output=True, check=False, timeout=30)
+    assert (ran.returncode, ran.stdout) == (0, b"")
+
+
+@pytest.mark.parametrize("substituted", ["", "$", "{"])
+@pytest.mark.parametrize("place", PLACES)
+def test_the_mcp_servers_command_survives_every_path_without_a_shell(
+    tmp_path: Path, place: str, substituted: str
+) -> None:
+    home = tmp_path / place / "home"
+    install(home)
+    words = wiring(home).mcp_words(substituted)
+    assert not any(re.search(r"\$\w|\$\{", word) for word in words) or "$" not in substituted
+    assert wiring(home).own("\n".join(words), substituted)
+    ran = subprocess.run(words, input=b"", capture_output=True, check=False, timeout=30)
+    assert ran.stdout.decode().splitlines() == ["mcp", "--home", str(home)]
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20), st.sampled_from(["", "$", "{", "${"])
+)
+def test_a_quoted_word_is_itself_to_a_shell(word: str, substituted: str) -> None:
+    ran = subprocess.run(["sh", "-c", f"printf %s {quoted(word, substituted)}"], capture_output=True, check=True)
+    assert ran.stdout == word.encode()
+
+
+def test_a_home_is_not_taken_for_another_whose_path_it_ends(tmp_path: Path) -> None:
+    inner, outer = Wiring(home=Path("/a"), environment={}), Wiring(home=Path("/x/a"), environment={})
+    command = outer.hook_command("codex", "prompt", ask=False)
+    assert outer.own(command)
+    assert not inner.own(command)
+
+
+@pytest.mark.parametrize("assistant", ASSISTANTS)
+def test_somebody_elses_command_is_not_taken_for_a_hook(assistant: str) -> None:
+    for command in (
+        None,
+        3,
+        "",
+        "mnemic-hook",
+        f"~/bin/my-mnemic-hook {assistant} prompt now",
+        f"echo {assistant} prompt ",
+    ):
+        assert event_of(command, assistant) is None
+
+
+def test_a_home_that_no_configuration_can_hold_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidValue, match="not UTF-8"):
+        wiring_for(tmp_path / "\udcff", {"HOME": "/root"})
+    with pytest.raises(InvalidValue, match="configured"):
+        wiring_for(tmp_path, {})

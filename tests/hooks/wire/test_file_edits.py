@@ -1,0 +1,131 @@
+"""Whatever a configuration holds and whatever others do to it: what goes in comes out, and all else stays."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemic.hooks.wire.commands import Wiring
+from mnemic.hooks.wire.edits import FileEdits, Traces
+from mnemic.hooks.wire.file_edits import put, take, there
+from mnemic.hooks.wire.hosts import HOSTS
+from mnemic.hooks.wire.json_edits import Broken, JsonText
+
+WIRING = Wiring(home=Path("/home/ada/it's $a home"), environment={"HOME": "/home/ada"})
+FILES = [(name, file) for name, host in HOSTS.items() for file in host.files(WIRING) if file.format.startswith("json")]
+NAMES = st.sampled_from(["hooks", "mcpServers", "mcp", "permissions", "version", "$schema", "model", "", "é"])
+EVENTS = st.sampled_from(["SessionStart", "Stop", "sessionStart", "stop", "BeforeAgent", "Other"])
+COMMANDS = st.sampled_from(["say hi", "mnemic-hook", "~/x/mnemic-hook claude-code"])
+HANDLERS = st.fixed_dictionaries({"type": st.just("command"), "command": COMMANDS}, optional={"timeout": st.integers()})
+GROUPS = (
+    st.fixed_dictionaries({"hooks": st.lists(HANDLERS, max_size=2)}, optional={"matcher": st.just("Bash")}) | HANDLERS
+)
+SERVERS = st.dictionaries(
+    st.sampled_from(["github", "mnemic"]), st.fixed_dictionaries({"command": COMMANDS}), max_size=2
+)
+HOOKS = st.dictionaries(EVENTS, st.lists(GROUPS, max_size=3), max_size=3)
+OTHER = st.none() | st.integers() | st.text(max_size=4) | st.lists(st.integers(), max_size=2)
+CONFIGURATIONS = st.fixed_dictionaries(
+    {},
+    optional={
+        "model": OTHER,
+        "hooks": HOOKS,
+        "mcpServers": SERVERS,
+        "mcp": SERVERS,
+        "é": OTHER,
+        "permissions": st.fixed_dictionaries({}, optional={"allow": st.lists(st.text(max_size=3), max_size=2)}),
+        "version": st.just(1),
+    },
+)
+LAYOUTS = st.sampled_from([None, 1, 2, 4, "\t"])
+
+
+def edited_by_others(value: dict[str, Any], data: st.DataObject) -> dict[str, Any]:
+    """What others make of a configuration, here and there, but not of what is Mnemic's."""
+    value = copy.deepcopy(value)
+    for _ in range(data.draw(st.integers(0, 4))):
+        match data.draw(st.sampled_from(["set", "front", "behind", "server"])):
+            case "set":
+                value[data.draw(st.sampled_from(["model", "theirs", "é"]))] = data.draw(OTHER)
+            case "server":
+                for name in ("mcpServers", "mcp"):
+                    if name in value:
+                        value[name][data.draw(st.sampled_from(["theirs", "github"]))] = {"command": "theirs"}
+            case where:
+                for event in list(value.get("hooks", {})):
+                    handler = {"hooks": [{"type": "command", "command": "theirs"}]}
+                    value["hooks"][event].insert(0 if where == "front" else len(value["hooks"][event]), handler)
+    return value
+
+
+@settings(max_examples=80)
+@given(st.sampled_from(FILES), CONFIGURATIONS, LAYOUTS)
+def test_what_goes_into_any_configuration_comes_out_of_it(
+    one: tuple[str, FileEdits], value: dict[str, Any], layout: int | str | None
+) -> None:
+    name, file = one
+    text, traces = json.dumps(value, indent=layout, ensure_ascii=False), Traces()
+    wired = put(text, file, WIRING, name, traces)
+    assert all(same for _, same in there(wired, file, name))
+    assert put(wired, file, WIRING, name, traces) == wired
+    assert take(wired, file, WIRING, name, traces) == text or not _full(value, file)
+    assert json.loads(take(wired, file, WIRING, name, traces)) == value
+
+
+def _full(value: dict[str, Any], file: FileEdits) -> bool:
+    """Whether nothing is wired into an object or array that is there and empty: its white space may change."""
+    ways = [edit.path[:length] for edit in file.edits for length in range(len(edit.path) + 1)]  # type: ignore[union-attr]
+    for way in ways:
+        where: Any = value
+        for key in way:
+            where = where.get(key, ...) if isinstance(where, dict) else ...
+        if where in ({}, []):
+            return False
+    return True
+
+
+@settings(max_examples=80)
+@given(st.sampled_from(FILES), CONFIGURATIONS, LAYOUTS, LAYOUTS, st.data())
+def test_what_others_do_to_it_in_between_survives(
+    one: tuple[str, FileEdits],
+    value: dict[str, Any],
+    layout: int | str | None,
+    theirs: int | str | None,
+    data: st.DataObject,
+) -> None:
+    name, file = one
+    traces = Traces()
+    wired = put(json.dumps(value, indent=layout), file, WIRING, name, traces)
+    own = json.loads(wired)
+    changed = edited_by_others(own, data)
+    taken = json.loads(take(json.dumps(changed, indent=theirs), file, WIRING, name, traces))
+    assert "it's $a home" not in json.dumps(taken)
+    assert "(printf" not in json.dumps(taken)
+    for name_ in ("model", "theirs", "é"):
+        assert taken.get(name_, ...) == changed.get(name_, ...)
+    assert json.dumps(taken).count('"theirs"') == json.dumps(changed).count('"theirs"')
+    if changed == own:
+        assert taken == value
+
+
+@settings(max_examples=100)
+@given(st.sampled_from(FILES), st.dictionaries(NAMES, OTHER, max_size=3))
+def test_a_configuration_of_another_shape_is_refused_or_wired_and_never_half(
+    one: tuple[str, FileEdits], value: dict[str, Any]
+) -> None:
+    name, file = one
+    text = json.dumps(value)
+    try:
+        wired = put(text, file, WIRING, name, Traces())
+    except Broken:
+        assert not all(isinstance(value.get(edit.path[0], {}), dict) for edit in file.edits)  # type: ignore[union-attr]
+        return
+    held = JsonText(wired, comments=True, trailing_commas=True).root.plain()
+    assert {key: held[key] for key in value if key in ("model", "", "é")} == {
+        key: one for key, one in value.items() if key in ("model", "", "é")
+    }

@@ -1,0 +1,49 @@
+"""The transcripts from before: found where each host keeps them, counted, the newest first."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mnemic.hooks.wire.host import kept_by
+from mnemic.hooks.wire.hosts import HOSTS
+
+PLACES = {
+    "claude-code": [".claude/projects/-home-ada/a.jsonl", ".claude/projects/-home-ada/a/subagents/agent-1.jsonl"],
+    "codex": [".codex/sessions/2026/11/21/rollout-1.jsonl", ".codex/archived_sessions/rollout-0.jsonl"],
+    "gemini-cli": [".gemini/tmp/shelf/chats/session-1.jsonl"],
+    "opencode": [".local/share/opencode/opencode.db"],
+    "cursor": [],
+}
+
+
+def lay(folder: Path, places: list[str]) -> None:
+    for number, place in enumerate(places):
+        path = folder / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x" * 600_000 * (number + 1))
+        os.utime(path, (number, number))
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_a_hosts_transcripts_are_found_and_counted_the_newest_first(tmp_path: Path, name: str) -> None:
+    lay(tmp_path, PLACES[name])
+    (tmp_path / ".claude" / "projects" / "-home-ada" / "memory").mkdir(parents=True)
+    found = kept_by([HOSTS[name]], {"HOME": str(tmp_path)})
+    if not PLACES[name]:
+        assert found == []
+        return
+    (kept,) = found
+    assert [path for path, _ in kept.paths] == [str(tmp_path / place) for place in reversed(PLACES[name])]
+    assert {format for _, format in kept.paths} == {name}
+    assert kept.size_bytes == 600_000 * sum(range(1, len(PLACES[name]) + 1))
+    assert kept.minutes == pytest.approx(kept.size_bytes / 600_000 / 60)
+
+
+def test_a_host_that_has_kept_nothing_is_not_named(tmp_path: Path) -> None:
+    assert kept_by(HOSTS.values(), {"HOME": str(tmp_path)}) == []
+    (tmp_path / ".claude" / "projects").mkdir(parents=True)
+    (tmp_path / ".claude" / "projects" / "gone.jsonl").symlink_to(tmp_path / "nowhere")
+    assert kept_by(HOSTS.values(), {"HOME": str(tmp_path)}) == []

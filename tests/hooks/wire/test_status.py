@@ -1,0 +1,222 @@
+"""How a host is wired: what is missing, what differs, what keeps it from working, and a trial through its command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from mnemic.hooks.wire.commands import ASSISTANTS, Wiring
+from mnemic.hooks.wire.status import HostStatus, ask, executable_state, fire, look_at, wired_as, wiring_checks
+from mnemic.runtime.capture.hook_files import hook_files
+from mnemic.runtime.clock import SystemClock
+from tests.hooks.wirings import User, user
+
+CLOCK = SystemClock()
+KEEPS = '#!/bin/sh\nprintf "%s\\n" "$@" > "$(dirname "$0")/given"\ncat > "$(dirname "$0")/payload"\n'
+
+
+def executable(one: User, content: str = KEEPS) -> Path:
+    path = one.wiring.executable
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(content, "utf-8")
+    path.chmod(0o700)
+    return path
+
+
+def status(one: User, wiring: Wiring | None = None) -> HostStatus:
+    return look_at(one.host, wiring or one.wiring, CLOCK)
+
+
+@pytest.mark.parametrize("name", ASSISTANTS)
+def test_a_host_is_told_as_wired_once_it_is_and_not_before(tmp_path: Path, name: str) -> None:
+    one = user(tmp_path, name)
+    executable(one)
+    before = status(one)
+    assert (before.wired, before.mcp, set(before.events.values())) == (False, "missing", {"missing"})
+    one.install()
+    after = status(one)
+    assert (after.wired, after.lacking, after.wrong) == (True, [], [])
+    assert after.instructions == ("" if name == "cursor" else "wired")
+
+
+@pytest.mark.parametrize("name", ASSISTANTS)
+@pytest.mark.parametrize("home", ["memory", "two words", "it's $HOME", "ünï"])
+def test_the_trial_goes_through_the_command_as_it_stands(tmp_path: Path, name: str, home: str) -> None:
+    one = user(tmp_path, name, home=home)
+    path = executable(one)
+    one.again(mind="work").install()
+    assert fire(one.host, one.wiring, "n0nce") == ""
+    given = (path.parent / "given").read_text("utf-8").splitlines()
+    assert given == [name, "prompt", "--home", str(one.wiring.home), "--mind", "work"]
+    payload = json.loads((path.parent / "payload").read_bytes())
+    assert payload["mnemic_check"] == "n0nce"
+
+
+def test_a_trial_that_cannot_be_made_says_why(tmp_path: Path) -> None:
+    one = user(tmp_path, "claude-code")
+    assert fire(one.host, one.wiring, "n") == "no command for a prompt is in its configuration"
+    one.install()
+    path = one.folder / ".claude" / "settings.json"
+    path.write_text(path.read_text("utf-8").replace(" || cat >/dev/null", ""), "utf-8")
+    assert fire(one.host, one.wiring, "n") == "the command ended with 1"
+
+
+@pytest.mark.parametrize("name", ASSISTANTS)
+def test_a_question_goes_through_the_command_for_a_sessions_start(tmp_path: Path, name: str) -> None:
+    one = user(tmp_path, name, home="it's $HOME")
+    path = executable(one, f"{KEEPS}printf 'mnemic-check n0nce 42\\n'\n")
+    one.again(mind="work").install()
+    assert ask(one.host, one.wiring, "n0nce") == ("", 42)
+    given = (path.parent / "given").read_text("utf-8").splitlines()
+    assert given == [name, "session-start", "--ask", "--home", str(one.wiring.home), "--mind", "work"]
+    assert json.loads((path.parent / "payload").read_bytes())["mnemic_check"] == "n0nce"
+
+
+@pytest.mark.parametrize("said", ["", "mnemic-check other 42", "mnemic-check n0nce", "mnemic-check n0nce x", "{}"])
+def test_what_is_no_answer_to_this_question_is_told_as_none(tmp_path: Path, said: str) -> None:
+    one = user(tmp_path, "cursor")
+    executable(one, f"#!/bin/sh\ncat >/dev/null\nprintf '%s' '{said}'\n")
+    assert ask(one.host, one.wiring, "n0nce")[0] == "no command for a session start is in its configuration"
+    one.install()
+    assert ask(one.host, one.wiring, "n0nce") == ("it ran, and nobody answered it", None)
+
+
+def test_a_missing_executable_and_a_silencing_variable_are_said(tmp_path: Path) -> None:
+    one = user(tmp_path, "cursor")
+    one.install()
+    assert any("is missing" in why for why in status(one).wrong)
+    executable(one)
+    off = msgspec.structs.replace(one.wiring, environment={**one.wiring.environment, "MNEMIC_OFF": "1"})
+    assert any("MNEMIC_OFF" in why and "keep nothing" in why for why in status(one, off).wrong)
+    told = msgspec.structs.replace(one.wiring, environment={**one.wiring.environment, "MNEMIC_OFF": "recall"})
+    assert any("MNEMIC_OFF" in why and "tell nothing" in why for why in status(one, told).wrong)
+    assert status(one).wrong == []
+
+
+def test_a_memory_that_is_paused_is_said_and_not_tried(tmp_path: Path) -> None:
+    one = user(tmp_path, "cursor")
+    one.install()
+    executable(one)
+    mind = one.wiring.home / "minds" / "default"
+    mind.mkdir(parents=True)
+    (mind / "pauses").write_text("1 -\n")
+    (why,) = status(one).wrong
+    assert why.startswith("The memory is paused, since 1970-01-01T00:00:00Z and until somebody resumes")
+    (mind / "pauses").write_text("1 2\n")
+    assert status(one).wrong == []
+
+
+def test_what_somebody_edited_is_told_from_what_is_missing(tmp_path: Path) -> None:
+    one = user(tmp_path, "claude-code")
+    executable(one)
+    one.install()
+    path = one.folder / ".claude" / "settings.json"
+    held = json.loads(path.read_text("utf-8"))
+    held["hooks"]["Stop"][0]["hooks"][0]["timeout"] = 1
+    del held["hooks"]["SessionEnd"]
+    path.write_text(json.dumps(held), "utf-8")
+    (one.folder / ".claude" / "CLAUDE.md").unlink()
+    seen = status(one)
+    assert (seen.events["reply"], seen.events["session-end"], seen.events["prompt"]) == ("differs", "missing", "wired")
+    assert seen.lacking == ["reply", "session-end", "instructions"]
+    assert seen.remedy == f"mnemic hooks install --assistant claude-code --apply --home {one.wiring.home}"
+    assert status(one, one.again(recall_prompts=True, mind="w").wiring).remedy.endswith(
+        f"--recall-prompts --home {one.wiring.home} --mind w"
+    )
+
+
+def test_a_broken_file_is_said_and_the_rest_is_looked_at(tmp_path: Path) -> None:
+    one = user(tmp_path, "claude-code")
+    executable(one)
+    one.install()
+    (one.folder / ".claude.json").write_text("{", "utf-8")
+    seen = status(one)
+    assert any(".claude.json cannot be read" in why for why in seen.wrong)
+    assert seen.events["prompt"] == "wired"
+
+
+def trust(one: User, folder: Path, **states: str) -> Wiring:
+    """A wiring whose `codex` says of each event what it says; of those not named, that it trusts them."""
+    (folder / "bin").mkdir(exist_ok=True)
+    hooks = [
+        {
+            "key": event.event,
+            "command": one.wiring.hook_command("codex", event.event, ask=False),
+            "currentHash": "h",
+            "trustStatus": states.get(event.event.replace("-", "_"), "trusted"),
+        }
+        for event in one.host.events
+    ]
+    answers = [{"id": 1, "result": {}}, {"id": 2, "result": {"data": [{"hooks": hooks}]}}]
+    said = "".join(
+        f"read -r line\n{'read -r line' if at else ':'}\ncat <<'E'\n{json.dumps(one)}\nE\n"
+        for at, one in enumerate(answers)
+    )
+    (folder / "bin" / "codex").write_text(f"#!/bin/sh\n{said}", "utf-8")
+    (folder / "bin" / "codex").chmod(0o755)
+    path = f"{folder / 'bin'}:/usr/bin:/bin"
+    return msgspec.structs.replace(one.wiring, environment={**one.wiring.environment, "PATH": path})
+
+
+def test_hooks_that_codex_does_not_trust_are_told_from_working_ones(tmp_path: Path) -> None:
+    one = user(tmp_path, "codex")
+    executable(one)
+    one.install()
+    assert status(one, trust(one, tmp_path)).wrong == []
+    edited = status(one, trust(one, tmp_path, reply="modified", session_end="untrusted"))
+    assert edited.wrong == ["Codex does not trust, and so does not run: reply, session-end"]
+    assert any("could not be asked" in note for note in status(one).notes)
+
+
+def test_what_was_wired_is_looked_at_as_it_was_wired(tmp_path: Path) -> None:
+    one = user(tmp_path, "gemini-cli")
+    executable(one)
+    one.again(recall_prompts=True, mind="work").install()
+    again = one.again()
+    known = again.record.hosts["gemini-cli"]
+    assert status(one).lacking != []
+    wiring = wired_as(one.wiring, known)
+    assert (wiring.mind, wiring.recall_prompts) == ("work", True)
+    assert status(one, wiring).lacking == []
+
+
+# --- for the doctor --------------------------------------------------------------------------------------------------
+
+
+def checks(one: User, **arrived: str) -> dict[str, Any]:
+    found = wiring_checks(
+        one.wiring.home, one.wiring.environment, CLOCK, {k.replace("_", "-"): v for k, v in arrived.items()}
+    )
+    return {check.name: check for check in found}
+
+
+def test_the_doctor_names_hosts_that_are_here_and_not_wired(tmp_path: Path) -> None:
+    one = user(tmp_path, "cursor", "plain")
+    found = checks(one)
+    assert {name: check.state for name, check in found.items()} == {"hooks cursor": "advice"}
+    assert found["hooks cursor"].remedy == f"mnemic hooks install --assistant cursor --apply --home {one.wiring.home}"
+
+
+def test_the_doctor_sees_a_whole_wiring_and_a_broken_one(tmp_path: Path) -> None:
+    one = user(tmp_path, "cursor", "plain")
+    one.install()
+    assert {name: check.state for name, check in checks(one).items()} == {
+        "hook executable": "wrong",
+        "hooks cursor": "wrong",
+    }
+    for file in hook_files(one.wiring.home):
+        file.path.parent.mkdir(exist_ok=True)
+        file.path.write_bytes(file.content)
+        file.path.chmod(file.mode)
+    whole = checks(one, cursor="n0nce")
+    assert {check.state for check in whole.values()} == {"ok"}
+    assert "a trial event arrived" in whole["hooks cursor"].detail
+    assert "proves it by a trial" in checks(one)["hooks cursor"].detail
+    (one.folder / ".cursor" / "mcp.json").unlink()
+    assert checks(one)["hooks cursor"].state == "advice"
+    one.wiring.executable.write_bytes(b"older")
+    assert executable_state(one.wiring.home).state == "advice"

@@ -1,0 +1,437 @@
+"""Wiring by the command line: shown, written, proved by a trial, taken back; and leaving altogether."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemic.hooks.wire.commands import ASSISTANTS
+from mnemic.runtime.capture.hook_files import built_hook
+from tests.faces import Outcome, claude_turn, lines, until
+from tests.hooks.wirings import FIXTURES
+from tests.serving import card_of, serving
+
+Command = Callable[..., Outcome]
+
+
+@pytest.fixture
+def user(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's folder, empty, and no assistant's program in sight; the home is elsewhere, and no hook starts it."""
+    folder = tmp_path / "a user's $folder"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    for name in (
+        "CLAUDE_CONFIG_DIR",
+        "CODEX_HOME",
+        "GEMINI_CLI_HOME",
+        "XDG_CONFIG_HOME",
+        "XDG_DATA_HOME",
+        "MNEMIC_OFF",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    (home / "run").mkdir(mode=0o700)
+    stamp = home / "run" / "hook-start"
+    stamp.touch()
+    os.utime(stamp, (stamp.stat().st_mtime - 20, stamp.stat().st_mtime - 20))  # so lately that no hook starts another
+    return folder
+
+
+def install(command: Command, home: Path, name: str, *more: object) -> Outcome:
+    return command("hooks", "install", "--assistant", name, "--apply", "--home", home, *more)
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_it_is_shown_before_anything_is_written(command: Command, user: Path, home: Path) -> None:
+    shown = command("hooks", "install", "--assistant", "claude-code", "--home", home)
+    assert shown.code == 0
+    assert "nothing was written; --apply does it" in shown.out
+    assert '+    "SessionStart": [' in shown.out
+    assert everything(user) == {}
+    assert not (home / "bin").exists()
+    assert not (home / "minds").exists()
+
+
+@pytest.mark.parametrize("name", ASSISTANTS)
+def test_an_install_a_trial_and_an_uninstall(command: Command, user: Path, home: Path, name: str) -> None:
+    installed = install(command, home, name, "--json")
+    assert installed.code == 0
+    assert installed.json["applied"]
+    assert {file["change"] for file in installed.json["hosts"][name]["files"]} == {"made"}
+    again = install(command, home, name)
+    assert "nothing to do: it is all there already" in again.out
+    status = command("hooks", "status", "--assistant", name, "--home", home, "--json")
+    told = status.json["hosts"][name]
+    assert (told["trial"], told["asked"], told["wrong"], told["wired"]) == ("arrived", "answered", [], True)
+    assert told["asked_ms"] > 0
+    assert status.code == 0
+    preview = command("hooks", "uninstall", "--home", home)
+    assert "nothing was written; --apply does it" in preview.out
+    removed = command("hooks", "uninstall", "--assistant", name, "--home", home, "--apply")
+    assert removed.code == 0
+    assert everything(user) == {}
+    assert "no assistant is wired" in command("hooks", "uninstall", "--home", home).out
+
+
+def test_all_wires_who_is_here_and_says_who_is_not(command: Command, user: Path, home: Path) -> None:
+    (user / ".cursor").mkdir()
+    installed = install(command, home, "all", "--json").json
+    assert list(installed["hosts"]) == ["cursor"]
+    assert set(installed["left_out"]) == set(ASSISTANTS) - {"cursor"}
+    (user / ".cursor" / "hooks.json").unlink()
+    assert "no assistant was found" not in install(command, home, "all").out
+
+
+def test_no_assistant_at_all_is_said_and_nothing_is_made(command: Command, user: Path, home: Path) -> None:
+    assert "no assistant was found" in install(command, home, "all").out
+    assert not (home / "minds").exists()
+
+
+def test_an_unknown_assistant_and_a_broken_file_are_one_sentence(command: Command, user: Path, home: Path) -> None:
+    unknown = install(command, home, "copilot")
+    assert unknown.code == 2
+    assert all(name in unknown.err for name in ASSISTANTS)
+    assert "did you mean" not in unknown.err
+    assert "(did you mean claude-code?)" in install(command, home, "claude").err
+    (user / ".claude").mkdir()
+    (user / ".claude" / "settings.json").write_text('{"a": }', "utf-8")
+    broken = install(command, home, "claude-code")
+    assert broken.code == 2
+    assert "settings.json was not changed: it cannot be read as JSON (line 1: a value is missing)" in broken.err
+    assert "Correct the file, then run the command again." in broken.err
+    assert set(everything(user)) == {".claude/settings.json"}
+    assert not (home / "hooks.json").exists()
+
+
+def test_a_file_that_one_host_cannot_read_keeps_no_other_from_being_wired(
+    command: Command, user: Path, home: Path
+) -> None:
+    (user / ".gemini").mkdir()
+    (user / ".gemini" / "settings.json").write_text('{"a": 1,,}', "utf-8")
+    (user / ".cursor").mkdir()
+    shown = command("hooks", "install", "--assistant", "all", "--home", home)
+    assert shown.code == 2
+    assert "gemini-cli: not wired:" in shown.out
+    assert "mcp.json: would be made" in shown.out
+    done = install(command, home, "all")
+    assert done.code == 2
+    assert "gemini-cli: not wired:" in done.out
+    assert set(everything(user)) == {".gemini/settings.json", ".cursor/hooks.json", ".cursor/mcp.json"}
+    again = install(command, home, "all")
+    assert again.code == 2
+    assert "nothing to do" not in again.out
+
+
+def test_a_host_that_cannot_be_written_is_as_it_was_and_the_others_are_wired(
+    command: Command, user: Path, home: Path
+) -> None:
+    (user / ".claude").mkdir()
+    (user / ".cursor").mkdir()
+    path = user / ".cursor" / "mcp.json"
+    path.symlink_to(user / ".cursor" / ("n" * 250))  # too long for the draft that is written beside it
+    done = install(command, home, "all")
+    assert done.code == 2
+    assert f"cursor: not wired: {path} was not changed: it cannot be written" in done.out
+    assert "Make it and its folder writable" in done.out
+    assert not (user / ".cursor" / "hooks.json").exists()
+    assert (user / ".claude" / "settings.json").exists()
+    looked = command("hooks", "status", "--no-trial", "--home", home, "--json").json["hosts"]
+    assert {name for name, one in looked.items() if one["wired"]} == {"claude-code"}
+    named = install(command, home, "cursor")
+    assert named.code == 2
+    assert f"{path} was not changed" in named.err
+    assert "--home" not in named.err
+
+
+def test_an_install_says_which_mind_it_made_and_where_its_key_is(command: Command, user: Path, home: Path) -> None:
+    shown = command("hooks", "install", "--assistant", "cursor", "--mind", "new", "--home", home)
+    assert f"would make the mind that they fill; its key is {home / 'minds' / 'new' / 'key'}" in shown.out
+    made = install(command, home, "cursor", "--mind", "new").out
+    assert f"made the mind that they fill; its key is {home / 'minds' / 'new' / 'key'}" in made
+    assert "the mind that they fill" not in install(command, home, "cursor", "--mind", "new").out
+
+
+def test_the_bare_command_prints_its_help(command: Command, user: Path) -> None:
+    told = command("hooks")
+    assert told.code == 0
+    assert told.out.startswith("Usage: mnemic hooks ")
+    assert "\\x0a" not in told.out
+
+
+def test_a_host_that_cannot_be_undone_keeps_no_other_from_it(command: Command, user: Path, home: Path) -> None:
+    install(command, home, "claude-code")
+    install(command, home, "cursor")
+    (user / ".claude.json").write_text("{", "utf-8")
+    undone = command("hooks", "uninstall", "--home", home, "--apply")
+    assert undone.code == 2
+    assert "claude-code: not undone:" in undone.out
+    assert not (user / ".cursor").exists()
+    assert (user / ".claude" / "settings.json").exists()
+    (user / ".claude.json").unlink()
+    assert command("hooks", "uninstall", "--home", home, "--apply").code == 0
+    assert everything(user) == {}
+
+
+def test_status_finds_what_is_wrong(command: Command, user: Path, home: Path) -> None:
+    install(command, home, "cursor")
+    (home / "bin" / "mnemic-hook").unlink()
+    wrong = command("hooks", "status", "--home", home)
+    assert wrong.code == 1
+    assert "mnemic-hook is missing" in wrong.out
+    assert "claude-code: not wired, and not here" in wrong.out
+    assert "the trial event" not in wrong.out  # nothing would come of it
+    (user / ".cursor" / "hooks.json").write_text("{,", "utf-8")
+    broken = command("hooks", "status", "--assistant", "cursor", "--home", home)
+    assert broken.code == 1
+    assert "cursor: whether it is wired cannot be seen" in broken.out
+    assert "hooks.json cannot be read" in broken.out
+    assert "()" not in broken.out
+    assert (
+        command("hooks", "status", "--assistant", "cursor", "--home", home, "--json").json["hosts"]["cursor"]["trial"]
+        is None
+    )
+
+
+def test_after_an_uninstall_every_host_is_told_as_not_wired(command: Command, user: Path, home: Path) -> None:
+    for name in ASSISTANTS:
+        install(command, home, name)
+    command("uninstall", "--yes", "--home", home)
+    told = command("hooks", "status", "--home", home)
+    assert [line.split(",")[0] for line in told.out.splitlines()] == [f"{name}: not wired" for name in ASSISTANTS]
+    assert told.code == 0
+
+
+def test_a_broken_record_says_what_to_do_and_that_helps(command: Command, user: Path, home: Path) -> None:
+    install(command, home, "cursor")
+    (home / "hooks.json").write_text("{", "utf-8")
+    told = command("hooks", "uninstall", "--home", home, "--apply")
+    assert told.code == 2
+    assert "Remove it; an uninstall then takes out what it recognises" in told.err
+    (home / "hooks.json").unlink()
+    assert command("hooks", "uninstall", "--home", home, "--apply").code == 0
+    assert "mnemic" not in (user / ".cursor" / "hooks.json").read_text("utf-8")
+
+
+def test_a_process_that_takes_no_part_is_told_though_a_session_would_be_answered_without_it(
+    command: Command, user: Path, home: Path
+) -> None:
+    install(command, home, "cursor")
+    hook = home / "bin" / "mnemic-hook"
+    hook.rename(home / "bin" / "own")
+    alone = f'exec {sys.executable} -P -m mnemic.session_start --assistant "$1" --event "$2" --home "{home}"'
+    hook.write_text(f'#!/bin/sh\ncase $2 in session-start) {alone};; esac\nexec "${{0%/*}}/own" "$@"\n', "utf-8")
+    hook.chmod(0o700)
+    with serving(home, "--engine", "embedded"):
+        told = command("hooks", "status", "--assistant", "cursor", "--home", home)
+    assert told.code == 1
+    assert "which serves the home, did not take part" in told.out
+
+
+@pytest.mark.skipif(built_hook() is None, reason="the hook's executable is not built: nothing of it is proved here")
+def test_the_process_that_serves_is_asked_and_answers(command: Command, user: Path, home: Path) -> None:
+    install(command, home, "cursor")
+    with serving(home, "--engine", "embedded"):
+        told = command("hooks", "status", "--assistant", "cursor", "--home", home)
+    assert told.code == 0
+    assert re.search(r"asked as at a session's start, and answered in \d+ ms", told.out)
+
+
+def test_without_codex_its_user_is_told_how_to_trust_its_hooks(command: Command, user: Path, home: Path) -> None:
+    assert "type /hooks" in install(command, home, "codex").out
+
+
+def transcripts(user: Path, number: int) -> None:
+    folder = user / ".claude" / "projects" / "-home-ada"
+    folder.mkdir(parents=True)
+    (user / "proj").mkdir()
+    for one in range(number):
+        lines(folder / f"{one}.jsonl", claude_turn(f"an otter, the {one}th", user / "proj", one))
+
+
+def test_transcripts_from_before_are_counted_and_wait_for_a_yes(command: Command, user: Path, home: Path) -> None:
+    transcripts(user, 3)
+    told = install(command, home, "claude-code").out
+    assert re.search(r"claude-code has 3 transcripts from before: \d+ bytes, under a minute in the background", told)
+    way = "They were not taken in. To do so: mnemic hooks install --assistant claude-code --apply --backfill"
+    assert f"{way} --home {home}\n" in told
+    again = install(command, home, "claude-code", "--no-backfill", "--recall-prompts", "--mind", "m").out
+    assert f"{way} --recall-prompts --mind m --home {home}\n" in again
+    assert card_of(home) is None
+
+
+def test_on_a_yes_they_are_taken_in_by_the_homes_process(command: Command, user: Path, home: Path) -> None:
+    transcripts(user, 3)
+    taken = install(command, home, "claude-code", "--backfill", "--json").json["backfill"]
+    assert taken == {"queued": 3, "known": 0, "error": None}
+
+    def found() -> list[Any]:
+        return command("recall", "otter", "--scope", "*", "--home", home, "--json").json["hits"]
+
+    until(lambda: len(found()) == 3)
+    assert {hit["scope"] for hit in found()} == {"proj"}
+
+
+def test_a_process_that_serves_already_is_told_of_them(command: Command, user: Path, home: Path) -> None:
+    install(command, home, "cursor")
+    with serving(home, "--engine", "embedded"):
+        command("recall", "otter", "--home", home)
+        until(lambda: "drain: ok" in (home / "serve.log").read_text("utf-8"))  # it was asked, and would not be so soon
+        transcripts(user, 3)
+        assert install(command, home, "claude-code", "--backfill", "--json").json["backfill"]["queued"] == 3
+        until(lambda: len(command("recall", "otter", "--scope", "*", "--home", home, "--json").json["hits"]) == 3)
+
+
+# --- leaving ---------------------------------------------------------------------------------------------------------
+
+
+def test_leaving_is_shown_first_and_then_undoes_every_host(command: Command, user: Path, home: Path) -> None:
+    source = FIXTURES / "cursor" / "plain" / ".cursor" / "hooks.json"
+    (user / ".cursor").mkdir()
+    (user / ".cursor" / "hooks.json").write_bytes(source.read_bytes())
+    before = everything(user)
+    for name in ("cursor", "claude-code", "opencode"):
+        install(command, home, name)
+    command("hooks", "status", "--home", home)
+    shown = command("uninstall", "--home", home)
+    assert "nothing was done; --yes does it" in shown.out
+    assert f"Uninstalling from the home {home}" in shown.out
+    assert re.search(r"hooks\.json: would be changed$", shown.out, re.MULTILINE)
+    assert not re.search(r": (removed|changed)$", shown.out, re.MULTILINE)
+    assert (home / "bin" / "mnemic-hook").exists()
+    left = command("uninstall", "--yes", "--home", home, "--json").json
+    assert everything(user) == before
+    assert not (home / "bin").exists()
+    assert card_of(home) is None
+    assert str(home / "minds") in {one["path"] for one in left["remains"]}
+    assert (home / "minds" / "default" / "key").exists()
+    assert left["erased"] == []
+
+
+def test_erasing_needs_a_yes_and_takes_only_what_is_mnemics(command: Command, user: Path, home: Path) -> None:
+    install(command, home, "cursor")
+    (home / "mine.txt").write_text("not Mnemic's", "utf-8")
+    shown = command("uninstall", "--erase-data", "--home", home)
+    assert "--erase-data would remove, for good:" in shown.out
+    assert (home / "minds" / "default" / "key").exists()
+    command("uninstall", "--erase-data", "--yes", "--home", home)
+    assert [path.name for path in home.iterdir()] == ["mine.txt"]
+    assert everything(user) == {}
+
+
+def test_a_folder_that_is_no_home_is_not_erased(command: Command, user: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    for path in ("bin/mytool", "backups/tax.tar", "models/one", "server.log"):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text("theirs", "utf-8")
+    before = everything(folder)
+    for more in ((), ("--yes",), ("--yes", "--json")):
+        refused = command("uninstall", "--erase-data", "--home", folder, *more)
+        assert refused.code == 2
+        assert "holds no mind that Mnemic made" in refused.out + refused.err
+        assert everything(folder) == before
+
+
+def test_what_stays_after_erasing_is_listed(command: Command, user: Path, home: Path) -> None:
+    install(command, home, "cursor")
+    for path in ("bin/mytool", "backups/tax.tar", "minds/default/notes.txt", "server.log"):
+        (home / path).parent.mkdir(exist_ok=True)
+        (home / path).write_text("theirs", "utf-8")
+    left = command("uninstall", "--erase-data", "--yes", "--home", home)
+    stays = [f"  {home / name}" for name in ("backups", "bin", "minds", "server.log")]
+    assert left.out.splitlines()[-5:] == ["what stays is not Mnemic's:", *stays]
+    assert set(everything(home)) == {"bin/mytool", "backups/tax.tar", "minds/default/notes.txt", "server.log"}
+
+
+def test_data_is_not_erased_while_a_host_still_needs_its_backups(command: Command, user: Path, home: Path) -> None:
+    install(command, home, "cursor")
+    (user / ".cursor" / "mcp.json").write_text("{", "utf-8")
+    left = command("uninstall", "--erase-data", "--yes", "--home", home)
+    assert left.code == 2
+    assert "the data was not erased" in left.out
+    assert (home / "minds" / "default" / "key").exists()
+
+
+class Terminal:
+    """A standard input that says it is a terminal, and answers."""
+
+    def __init__(self, *answers: str) -> None:
+        self._answers = list(answers)
+
+    def isatty(self) -> bool:
+        return True
+
+    def readline(self, *_: Any) -> str:
+        return self._answers.pop(0) + "\n"
+
+
+def asked(monkeypatch: pytest.MonkeyPatch, *answers: str) -> None:
+    terminal = Terminal(*answers)
+    monkeypatch.setattr(sys, "stdin", terminal)
+    monkeypatch.setattr("click.termui.visible_prompt_func", lambda prompt="": terminal.readline().rstrip("\n"))
+
+
+@pytest.mark.parametrize(
+    ("answers", "left", "erased"), [(["n"], False, False), (["y", "no"], True, False), (["y", "ERASE"], True, True)]
+)
+def test_on_a_terminal_it_asks_and_data_goes_only_by_a_typed_word(
+    command: Command,
+    user: Path,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    answers: list[str],
+    left: bool,
+    erased: bool,
+) -> None:
+    install(command, home, "cursor")
+    asked(monkeypatch, *answers)
+    assert command("uninstall", "--erase-data", "--home", home).code == 0
+    assert (user / ".cursor").exists() is not left
+    assert (home / "minds").exists() is not erased
+
+
+@pytest.mark.parametrize(("answer", "queued"), [("n", False), ("y", True)])
+def test_on_a_terminal_an_install_asks_for_the_transcripts(
+    command: Command, user: Path, home: Path, monkeypatch: pytest.MonkeyPatch, answer: str, queued: bool
+) -> None:
+    transcripts(user, 1)
+    asked(monkeypatch, answer)
+    told = install(command, home, "claude-code").out
+    assert ("1 transcript will be taken in" in told) is queued
+    assert ("They were not taken in" in told) is not queued
+
+
+def test_where_the_input_ends_instead_of_an_answer_nothing_is_done_and_it_is_said(
+    command: Command, user: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ends(prompt: str = "") -> str:
+        raise EOFError
+
+    transcripts(user, 1)
+    asked(monkeypatch)
+    monkeypatch.setattr("click.termui.visible_prompt_func", ends)
+    told = install(command, home, "claude-code")
+    assert told.code == 0
+    assert "They were not taken in" in told.out
+    left = command("uninstall", "--erase-data", "--home", home)
+    assert "nobody answered: nothing was done" in left.out
+    assert left.err == ""
+    assert (home / "bin" / "mnemic-hook").exists()
+
+
+def test_the_preview_in_json_holds_each_diff(command: Command, user: Path, home: Path) -> None:
+    view = command("hooks", "install", "--assistant", "cursor", "--home", home, "--json").json
+    files = view["hosts"]["cursor"]["files"]
+    assert {Path(file["path"]).name for file in files} == {"hooks.json", "mcp.json"}
+    assert all(file["diff"][0] == "--- /dev/null" for file in files)
+    assert view["transcripts"] == {}
+    assert json.loads(json.dumps(view)) == view

@@ -1,0 +1,374 @@
+"""`mnemic remember`, `mnemic correct` and `mnemic scope`: what they print, alone and by way of the home's process."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mnemic
+from mnemic.actors.protocol.ambient_messages import Brief
+from mnemic.runtime.clock import ManualClock
+from mnemic.runtime.minds.projects import locate
+from mnemic.session_start import tell_alone
+from tests.faces import Outcome, claude_turn, git_project, lines, run
+from tests.hosted import hosted
+from tests.mcp_client import Client, with_client
+from tests.serving import ready, serving
+from tests.society import START_US
+
+Command = Callable[..., Outcome]
+TOKEN = "The session token lasts 30 minutes for everybody."
+SHORTER = TOKEN.replace("30", "15")
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository to work in."""
+    folder = git_project(tmp_path / "slipway")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def hits(outcome: Outcome) -> list[dict[str, Any]]:
+    assert outcome.code == 0, outcome
+    found = outcome.json["hits"]
+    assert isinstance(found, list)
+    return found
+
+
+# --- remember --------------------------------------------------------------------------------------------------------
+
+
+def test_a_text_is_kept_for_the_project_of_the_folder_and_found(command: Command, home: Path, project: Path) -> None:
+    kept = command("remember", TOKEN, "--home", home, "--json").json
+    assert kept.keys() == {
+        *("id", "created", "scope", "scope_found", "superseded_by", "retired_at", "erased", "similar", "degraded")
+    }
+    assert (kept["created"], kept["scope"], kept["scope_found"], kept["similar"]) == (True, "slipway", "git", [])
+    (hit,) = hits(command("recall", "token", "--home", home, "--json"))
+    assert (hit["id"], hit["kind"], hit["role"], hit["session"]) == (kept["id"], "note", "user", "direct")
+    assert f"known already: {kept['id']} in slipway (git)" in command("remember", TOKEN, "--home", home).out
+    elsewhere = command("remember", TOKEN, "--scope", "another", "--home", home).out
+    assert elsewhere.startswith("remembered: ")
+    assert " in another (named)" in elsewhere
+
+
+def test_what_is_named_is_kept_so(command: Command, home: Path) -> None:
+    named = ["--scope", "work/shelf/", "--kind", "decision", "--session", "monday"]
+    kept = command("remember", TOKEN, *named, "--home", home, "--json").json
+    assert (kept["scope"], kept["scope_found"]) == ("work/shelf", "named")
+    (hit,) = hits(command("recall", "token", "--session", "monday", "--kind", "decision", "--home", home, "--json"))
+    assert (hit["id"], hit["scope"]) == (kept["id"], "work/shelf")
+
+
+def test_near_duplicates_are_named_in_lines_and_nothing_is_refused(command: Command, home: Path, project: Path) -> None:
+    old = command("remember", TOKEN, "--home", home, "--json").json
+    out = command("remember", SHORTER, "--home", home).out
+    assert "remembered: " in out
+    assert "nearly the same is kept already; `mnemic correct ID TEXT` replaces one:\n" in out
+    assert f" {old['id']} (note, slipway) {TOKEN}\n" in out
+    assert "degraded: meaning: " in out, "this home has no model, and words alone told"
+    assert len(hits(command("recall", "token", "--home", home, "--json"))) == 2
+
+
+def test_standard_input_is_kept_byte_for_byte(home: Path) -> None:
+    text = "a heron\n\non the pier ☂\n"
+    kept = run("remember", "-", "--scope", "x", "--home", home, "--json", given=text.encode()).json
+    with mnemic.open(home) as mind:
+        (hit,) = mind.recall("heron").hits
+    assert (hit.text.decode(), kept["created"]) == (text, True)
+
+
+@pytest.mark.parametrize(("given", "told"), [(b"\xff", "it is no UTF-8 at byte 0"), (b" \n", "nothing to keep")])
+def test_standard_input_that_is_no_text_keeps_nothing(home: Path, given: bytes, told: str) -> None:
+    ended = run("remember", "-", "--scope", "x", "--home", home, given=given)
+    assert (ended.code, ended.out) == (2, "")
+    assert told in ended.err
+    assert ended.err.count("\n") == 1
+
+
+def test_what_was_forgotten_says_so_and_how_it_is_found_again(command: Command, home: Path, project: Path) -> None:
+    kept = command("remember", TOKEN, "--home", home, "--json").json
+    command("forget", kept["id"], "--home", home)
+    again = command("remember", TOKEN, "--home", home)
+    assert f"`mnemic forget --undo {kept['id']} --home {home}` has it found again" in again.out
+
+
+# --- correct ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_correction_outranks_at_once_and_recall_says_which_is_which(
+    command: Command, home: Path, project: Path, tmp_path: Path
+) -> None:
+    with mnemic.open(home, clock=ManualClock(START_US)) as mind:
+        old = str(mnemic_id(mind.remember(TOKEN, scope=mind.place_of(str(project))[1], kind="decision").id))
+    ended = command("correct", old, SHORTER, "--home", home, "--json").json
+    new = ended["id"]
+    assert (ended["created"], ended["scope"], ended["supersedes"]) == (True, "slipway", [old])
+    assert (ended["corrects"]["id"], ended["corrects"]["text"], ended["similar"]) == (old, TOKEN, [])
+
+    found = hits(command("recall", "token", "--home", home, "--json"))
+    assert [(hit["id"], hit["superseded_by"], hit.get("supersedes")) for hit in found] == [
+        (new, None, [old]),
+        (old, new, None),
+    ]
+    shown = command("recall", "token", "--home", home).out
+    first, second = (line for line in shown.splitlines() if "[super" in line)
+    assert first.endswith(f"[supersedes {old}]")
+    assert second.endswith(f"[superseded by {new}]")
+    (then,) = hits(command("recall", "token", "--as-of", "2025-10-10", "--home", home, "--json"))
+    assert (then["id"], then["text"], then["superseded_by"]) == (old, TOKEN, None)
+
+    # At the start of a session, with the mind open and read by itself: the correction, and not the old word.
+    asked = Brief(occasion="session-start", place=locate(None, str(project)), assistant="t", session="now")
+    told = tell_alone(home, "default", asked).text
+    assert f'corrected: "{SHORTER}"' in told
+    assert TOKEN not in told
+    with mnemic.open(home) as mind:
+        assert mind.brief(scope=asked.place, assistant="t", session="now").text == told
+
+    undo = shlex.split(ended["undo"])
+    assert command(*undo[1:]).code == 0
+    (hit,) = hits(command("recall", "token", "--home", home, "--json"))
+    assert (hit["id"], hit["superseded_by"]) == (old, None)
+
+
+def mnemic_id(memory: bytes) -> str:
+    from mnemic.runtime.api.views import show_id
+
+    return str(show_id(memory))
+
+
+def test_a_correction_of_what_is_corrected_already_says_what_it_replaces_too(
+    command: Command, home: Path, project: Path
+) -> None:
+    old = command("remember", TOKEN, "--home", home, "--json").json["id"]
+    between = command("correct", old, SHORTER, "--home", home, "--json").json["id"]
+    out = command("correct", old, "No token any more.", "--home", home).out
+    assert f"it replaces: {old} (note, slipway) {TOKEN}\n" in out
+    assert f"that had been replaced by {between}, which it replaces too\n" in out
+    best = hits(command("recall", "token", "--home", home, "--json"))[0]
+    assert best["text"] == "No token any more."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["no id", "x"], "There is no memory 'no id'."),
+        (["019ab3c2-0000-7000-8000-000000000000", "x"], "There is no memory '019ab3c2-"),
+    ],
+)
+def test_a_correction_of_nothing_is_one_sentence(
+    command: Command, home: Path, project: Path, arguments: list[str], told: str
+) -> None:
+    command("remember", TOKEN, "--home", home)
+    ended = command("correct", *arguments, "--home", home)
+    assert (ended.code, ended.out) == (2, "")
+    assert told in ended.err
+    assert ended.err.count("\n") == 1
+    assert len(hits(command("recall", "token x", "--home", home, "--json"))) == 1
+
+
+def test_a_correction_that_was_forgotten_is_not_said_to_hold(command: Command, home: Path, project: Path) -> None:
+    old = command("remember", TOKEN, "--home", home, "--json").json["id"]
+    new = command("correct", old, SHORTER, "--home", home, "--json").json["id"]
+    command("forget", new, "--home", home)
+    ended = command("correct", old, SHORTER, "--home", home)
+    assert (ended.code, ended.out) == (2, "")
+    assert f"it was forgotten. Give other words, or have it hold again: mnemic forget --undo {new} --home {home}" in (
+        ended.err
+    )
+    assert command("show", old, "--home", home, "--json").json["memories"][0]["superseded_by"] is None
+
+
+def test_no_correction_makes_a_mind(command: Command, home: Path) -> None:
+    assert command("correct", "019ab3c2-0000-7000-8000-000000000000", "x", "--home", home).code == 3
+    assert command("scope", "list", "--home", home).code == 3
+    assert not (home / "minds").exists()
+
+
+# --- scopes ----------------------------------------------------------------------------------------------------------
+
+
+def test_scopes_are_listed_with_what_finds_them(command: Command, home: Path, project: Path) -> None:
+    command("remember", TOKEN, "--home", home)
+    command("remember", SHORTER, "--scope", "work/lamp", "--home", home)
+    ended = command("scope", "list", "--home", home, "--json").json
+    assert [(one["path"], one["found"], one["project"], one["memories"]) for one in ended["scopes"]] == [
+        ("slipway", "git", str(project / ".git"), 1),
+        ("work/lamp", "named", None, 1),
+    ]
+    assert ended["undo"] is None
+    out = command("scope", "list", "--home", home).out
+    assert "slipway: 1 memory (git), the last of 20" in out
+    assert f"\n  {project / '.git'}\n" in out
+    assert "Usage: mnemic scope" in command("scope").out
+
+
+@pytest.mark.parametrize("served", [False, True])
+def test_a_project_is_renamed_moved_merged_and_all_of_it_taken_back(
+    command: Command, home: Path, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, served: bool
+) -> None:
+    def story() -> None:
+        def capture(folder: Path, number: int) -> list[str]:
+            source = lines(tmp_path / f"{number}.jsonl", claude_turn(f"otter {number}", folder, number))
+            ended = command("capture", source, "--no-meaning", "--home", home, "--json")
+            assert ended.code == 0, ended
+            return list(ended.json["scopes"])
+
+        def found(scope: str) -> set[str]:
+            ended = command("recall", "otter", "--scope", scope, "--home", home, "--json")
+            return {hit["text"] for hit in ended.json["hits"]} if ended.code == 0 else set()
+
+        def change(*arguments: object) -> dict[str, Any]:
+            ended = command("scope", *arguments, "--home", home, "--json")
+            assert ended.code == 0, ended
+            view = ended.json
+            assert isinstance(view, dict)
+            return view
+
+        assert capture(project, 1) == ["slipway"]
+        renamed = change("rename", "slipway", "boats/slip")
+        assert [(one["what"], one["path"], one["to"]) for one in renamed["moved"]] == [
+            ("renamed", "slipway", "boats/slip")
+        ]
+        assert capture(project, 2) == ["boats/slip"]
+        assert (found("boats"), found("slipway")) == ({"otter 1", "otter 2"}, set())
+
+        new = project.rename(tmp_path / "elsewhere")
+        monkeypatch.chdir(new)
+        (moved,) = change("move", "boats/slip", ".")["moved"]
+        assert (moved["was"], moved["project"]) == (str(project / ".git"), str(new / ".git"))
+        assert capture(new, 3) == ["boats/slip"]
+
+        other = git_project(tmp_path / "tiller")
+        assert capture(other, 4) == ["tiller"]
+        merged = change("merge", "tiller", "boats/slip")
+        assert capture(other, 5) == ["boats/slip"]
+        assert found("boats/slip") == {f"otter {n}" for n in (1, 2, 3, 4, 5)}
+
+        assert command(*shlex.split(merged["undo"])[1:]).code == 0
+        assert found("tiller") == {"otter 4"}
+        assert capture(other, 6) == ["tiller"]
+        assert change("undo")["moved"][0]["what"] == "moved"
+        new.rename(project)
+        assert capture(project, 7) == ["boats/slip"]
+        assert change("undo")["undo"] is None
+        assert found("slipway") == {f"otter {n}" for n in (1, 2, 3, 5, 7)}
+        assert change("undo") == {"moved": [], "undo": None}
+
+    if not served:
+        story()
+        return
+    with serving(home, "--engine", "embedded"):
+        ready(home)
+        story()
+
+
+def test_what_was_done_is_told_in_lines_with_the_way_back(command: Command, home: Path, project: Path) -> None:
+    command("remember", TOKEN, "--home", home)
+    command("remember", SHORTER, "--scope", "work/lamp", "--home", home)
+    out = command("scope", "rename", "work", "home", "--home", home).out
+    assert out.splitlines() == [
+        "renamed: work/lamp -> home/lamp (1 memory)",
+        "what names 'work/lamp' from now on, --scope or a .mnemic.toml, makes that scope anew",
+        f"to take it back: mnemic scope undo --home {home}",
+    ]
+    assert command("scope", "rename", "home", "home", "--home", home).out == "it is so already\n"
+    assert command("scope", "merge", "home/lamp", "slipway", "--home", home).out.splitlines()[0] == (
+        "merged: home/lamp -> slipway (1 memory)"
+    )
+    assert command("scope", "undo", "--home", home).out.splitlines() == [
+        "taken out again: slipway -> home/lamp (1 memory)",
+        f"to take back the change before it: mnemic scope undo --home {home}",
+    ]
+    command("scope", "undo", "--home", home)
+    assert command("scope", "undo", "--home", home).out == "nothing is left to take back\n"
+
+
+def test_after_a_merge_a_folder_that_is_gone_is_let_go_by_the_command_that_is_printed(
+    command: Command, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = tmp_path / "shelf", tmp_path / "bookshelf"
+    for folder, text in ((old, TOKEN), (new, SHORTER)):
+        git_project(folder) if folder is old else old.rename(new)
+        monkeypatch.chdir(folder)
+        command("remember", text, "--home", home)
+    monkeypatch.chdir(tmp_path)
+    refused = command("scope", "move", "shelf", "bookshelf", "--home", home).err
+    assert "'bookshelf': it is the project of 'bookshelf'" in refused
+    (merge,) = (part for part in refused.split("`") if part.startswith("mnemic "))
+    merged = command(*shlex.split(merge)[1:]).out.splitlines()
+    assert merged[1] == (f"{old} stays a folder of 'shelf', and nothing is there; if {new} is the same project, moved:")
+    moved = command(*shlex.split(merged[2])[1:]).out.splitlines()
+    assert moved == [
+        f"moved: shelf: {old / '.git'} -> {new / '.git'}",
+        f"to take it back: mnemic scope undo --home {home}",
+    ]
+    assert command("scope", "move", "shelf", new, "--home", home).out == "it is so already\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["rename", "nowhere", "x"], "No memory is in the scope 'nowhere'"),
+        (["rename", "slipway", "work/lamp"], "something is there"),
+        (["rename", "slipway", "a//b"], "it is no path"),
+        (["merge", "work", "work/lamp"], "lies below 'work'"),
+        (["merge", "slipway", "nowhere"], "No memory is in the scope 'nowhere'"),
+        (["move", "slipway", "/no/where"], "no such folder"),
+        (["move", "/no/where", "."], "no project that is known here was in it"),
+        (["rename", "slipway"], "Missing argument 'NEW'"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence_and_changes_nothing(
+    command: Command, home: Path, project: Path, arguments: list[str], told: str
+) -> None:
+    command("remember", TOKEN, "--home", home)
+    command("remember", SHORTER, "--scope", "work/lamp", "--home", home)
+    before = command("scope", "list", "--home", home).out
+    ended = command("scope", *arguments, "--home", home)
+    assert (ended.code, ended.out) == (2, "")
+    assert told in ended.err
+    assert ended.err.count("\n") == 1
+    assert command("scope", "list", "--home", home).out == before
+
+
+# --- by MCP ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_assistant_is_told_what_is_similar_and_its_correction_names_no_old_word(home: Path, project: Path) -> None:
+    async def use(client: Client) -> None:
+        old = await client.good("memory_capture", text=TOKEN)
+        assert old["similar"] == []
+        again = await client.good("memory_capture", text=SHORTER)
+        (similar,) = again["similar"]
+        assert (similar["id"], similar["text"], similar["superseded_by"]) == (old["id"], TOKEN, None)
+        assert similar["score"] == similar["why"]["words"] >= 0.6
+        new = await client.good("memory_capture", text="No token at all for anybody.", supersedes=old["id"])
+        found = await client.good("memory_recall", query="token for everybody")
+        order = [hit["id"] for hit in found["hits"]]
+        assert order.index(new["id"]) < order.index(old["id"])
+        by_id = {hit["id"]: hit for hit in found["hits"]}
+        assert by_id[new["id"]]["supersedes"] == [old["id"]]
+        assert by_id[old["id"]]["superseded_by"] == new["id"]
+        third = await client.good("memory_capture", text=TOKEN, session="another")
+        named = {one["id"]: one["superseded_by"] for one in third["similar"]}
+        assert named[old["id"]] == new["id"]
+
+    with hosted(home) as faces:
+        with_client(faces, project, use)
+
+
+def test_a_text_may_hold_what_no_terminal_should_be_told(command: Command, home: Path, project: Path) -> None:
+    old = command("remember", f"\x1b[2J{TOKEN}", "--home", home, "--json").json["id"]
+    for ended in (
+        command("remember", f"\x1b[2J{SHORTER}", "--home", home),
+        command("correct", old, f"\x1b[2J{SHORTER}", "--home", home),
+    ):
+        assert "\\x1b[2J" in ended.out
+        assert "\x1b" not in ended.out

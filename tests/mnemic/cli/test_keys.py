@@ -1,0 +1,494 @@
+"""The commands of keys: what they ask, what they print once, and what a locked memory still does for an assistant."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import re
+import stat
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mnemic
+from mnemic.runtime.capture import python_hook
+from mnemic.runtime.clock import SystemClock
+from mnemic.runtime.keys import key_slots as keyring
+from mnemic.runtime.keys.key_slots import recovery_text
+from mnemic.runtime.minds.homes import MindFolder, make_mind, open_mind
+from tests.faces import COMMAND, Outcome, finish, until
+from tests.hosted import tool_call
+from tests.serving import Assistant, card_of, end, ready, serving
+
+Command = Callable[..., Outcome]
+Say = Callable[..., Outcome]
+WORDS = "nine books on a shelf"
+OTHER = "ten jars on a sill"
+RECOVERY = re.compile(r"([A-Z2-7]{4}-){13}[A-Z2-7]{4}")
+PAYLOAD = json.dumps({"session_id": "new", "source": "startup", "hook_event_name": "SessionStart"}).encode()
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A passphrase that costs nothing, where this process makes the mind."""
+    monkeypatch.setattr(keyring, "SCRYPT", (1 << 4, 8, 1))
+
+
+@pytest.fixture
+def say(command: Command, monkeypatch: pytest.MonkeyPatch) -> Say:
+    """Run the command in this process, with lines on its standard input, which is no terminal."""
+
+    def call(*arguments: object, given: bytes = b"") -> Outcome:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given), encoding="utf-8"))
+        return command(*arguments)
+
+    return call
+
+
+@pytest.fixture
+def locked(home: Path) -> Path:
+    """A home whose mind is locked by `WORDS`, and holds a memory."""
+    with mnemic.open(home, passphrase=WORDS) as mind:
+        mind.remember("the heron stands on the pier")
+    return home
+
+
+def folder(home: Path) -> MindFolder:
+    return MindFolder(home / "minds" / "default")
+
+
+def on_a_terminal(*arguments: object, typed: tuple[str, ...] = ()) -> Outcome:
+    """Run a command that has a terminal for standard input and error, and type lines once it asks for each."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, *map(str, arguments)],
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    sent, left = b"", list(typed)
+    while True:
+        try:
+            block = os.read(ours, 4096)
+        except OSError:  # Linux: the other end is closed
+            break
+        if not block:
+            break
+        sent += block
+        if left and sent.rstrip(b" ").endswith(b":"):
+            os.write(ours, left.pop(0).encode() + b"\n")
+            sent += b"\n"
+    os.close(ours)
+    done = finish(process)
+    return Outcome(done.code, done.out, sent.decode())
+
+
+# --- init ------------------------------------------------------------------------------------------------------------
+
+
+def test_init_prints_a_recovery_key_once_and_says_so_where_nobody_reads_it(command: Command, home: Path) -> None:
+    made = command("init", "--home", home)
+    found = RECOVERY.search(made.out)
+    assert (made.code, bool(found)) == (0, True)
+    assert made.err.count("\n") == 1
+    assert "whoever keeps that, keeps the key" in made.err
+    assert found is not None
+    folder(home).key.unlink()
+    assert open_mind(home, "default", found[0])[0].path.is_dir()
+    written = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
+    assert found[0].encode() not in written
+
+
+def test_init_on_a_terminal_shows_it_without_a_warning(home: Path, say: Say) -> None:
+    ours, theirs = pty.openpty()
+    done = subprocess.run(
+        [*COMMAND, "init", "--home", str(home)], stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE
+    )
+    os.close(theirs)
+    shown = os.read(ours, 65536).decode()
+    os.close(ours)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert RECOVERY.search(shown)
+
+
+def test_a_command_that_is_proposed_means_the_same_mind(home: Path, tmp_path: Path, say: Say) -> None:
+    line, named = WORDS.encode(), ("--home", home, "--mind", "two")
+    way = f"--home {home} --mind two`"
+    made = say("init", "--passphrase", *named, given=line)
+    assert f"`mnemic unlock {way} asks for it" in made.out
+    assert f"`mnemic resume {way} ends that" in say("pause", *named).out
+    assert f"`mnemic unlock {way} in a terminal" in say("recall", "x", *named).err
+    assert say("backup", tmp_path / "x.bak", *named, given=line).code == 0
+    restored = say("restore", tmp_path / "x.bak", "--passphrase", "--replace", *named, given=line)
+    assert f"as before: `mnemic unlock {way}." in restored.out
+    make_mind(home, "plain", SystemClock())
+    refused = say("lock", "--home", home, "--mind", "plain")
+    assert f"`mnemic rekey --passphrase --home {home} --mind plain`" in refused.err
+
+
+def test_init_as_json_has_the_recovery_key_too(command: Command, home: Path) -> None:
+    made = command("init", "--home", home, "--json")
+    assert RECOVERY.fullmatch(made.json["recovery"])
+    assert made.json["key"] == str(folder(home).key)
+    assert "keeps the key" in made.err
+
+
+def test_a_mind_that_a_capture_makes_has_no_recovery_key_until_a_rekey(home: Path, command: Command) -> None:
+    mnemic.open(home).close()
+    assert [slot["kind"] for slot in json.loads(folder(home).card.read_bytes())["slots"]] == ["file"]
+    given = command("rekey", "--recovery", "--home", home, "--json").json
+    assert RECOVERY.fullmatch(given["recovery"])
+    assert open_mind(home, "default", given["recovery"])
+
+
+def test_init_with_a_passphrase_reads_a_line_where_there_is_no_terminal(home: Path, say: Say) -> None:
+    made = say("init", "--passphrase", "--home", home, "--json", given=WORDS.encode() + b"\nmore\n")
+    assert (made.code, made.json["key"]) == (0, None)
+    assert not folder(home).key.exists()
+    assert open_mind(home, "default", WORDS)
+    assert WORDS not in made.out + made.err
+
+
+@pytest.mark.parametrize(("given", "why"), [(b"", "nothing was said"), (b"short\n", "too short")])
+def test_a_passphrase_that_cannot_be_makes_no_mind(home: Path, given: bytes, why: str, say: Say) -> None:
+    refused = say("init", "--passphrase", "--home", home, given=given)
+    assert refused.code == 2
+    assert why in refused.err
+    assert "cannot be '" not in refused.err
+    assert not (home / "minds").exists()
+
+
+def test_what_opens_a_mind_is_never_quoted_nor_is_a_mind_a_wrong_value(home: Path, say: Say, command: Command) -> None:
+    make_mind(home, "default", SystemClock(), recovery=bytes(32))
+    folder(home).key.rename(home / "key")
+    unsaid = say("unlock", "--recovery", "--home", home)
+    assert unsaid.code == 2
+    assert "What opens the mind was to be said, and nothing was said." in unsaid.err
+    (home / "key").rename(folder(home).key)
+    refused = command("lock", "--home", home)
+    assert refused.code == 2
+    assert "The mind 'default' cannot be locked: its key file opens it whenever somebody asks." in refused.err
+    assert command("backup", home / "x.bak", "--home", home).code == 0
+    word = say("restore", home / "x.bak", "--home", home, "--replace", "--passphrase", given=WORDS.encode())
+    assert word.code == 2
+    assert "The passphrase cannot be taken: no passphrase opens this backup." in word.err
+
+
+def test_init_asks_twice_on_a_terminal_and_shows_nothing_of_it(home: Path) -> None:
+    differing = on_a_terminal("init", "--passphrase", "--home", home, typed=("short", *(WORDS, OTHER) * 2))
+    assert differing.code == 2
+    assert (
+        "cannot be taken: it is too short. Give at least 8 letters, better several words. Once more." in differing.err
+    )
+    assert differing.err.count("The passphrase cannot be taken: the two that were typed differ.") == 2
+    assert not folder(home).path.exists()
+    made = on_a_terminal("init", "--passphrase", "--home", home, typed=(WORDS, OTHER, WORDS, WORDS))
+    assert made.code == 0, made
+    assert WORDS not in made.out + made.err
+    assert open_mind(home, "default", WORDS)
+
+
+# --- a locked mind ---------------------------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_without_the_passphrase_says_so_and_how_to_go_on(locked: Path, say: Say) -> None:
+    for arguments in (["recall", "heron"], ["shape", "who=?"], ["shape", "--roles"], ["remember", "x"]):
+        refused = say(*arguments, "--home", locked, "--json")
+        assert refused.code == 3, refused
+        assert refused.json["code"] == "mind_locked"
+        assert "mnemic unlock" in refused.json["remedy"]
+
+
+def test_status_and_doctor_say_that_it_is_locked(locked: Path, command: Command) -> None:
+    told = command("status", "--home", locked)
+    assert told.code == 0
+    assert "locked: The mind 'default' is locked by its passphrase" in told.out
+    assert "kept for later" not in told.out, "what of the spool is taken in already only the open mind knows"
+    view = command("status", "--home", locked, "--json").json
+    assert view["locked"]
+    assert view["degraded"]
+    checks = {check["name"]: check for check in command("doctor", "--home", locked, "--json").json["checks"]}
+    assert checks["key"]["state"] == "advice"
+    assert "locked by its passphrase" in checks["key"]["detail"]
+    assert "store" not in checks
+
+
+def test_a_command_on_a_terminal_asks_and_three_wrong_answers_are_enough(locked: Path) -> None:
+    asked = on_a_terminal("recall", "heron", "--home", locked, typed=("wrong words", WORDS))
+    assert asked.code == 0, asked
+    assert "the heron stands on the pier" in asked.out
+    assert "That is not the passphrase" in asked.err
+    refused = on_a_terminal("recall", "heron", "--home", locked, typed=("wrong words",) * 3)
+    assert refused.code == 3
+    assert refused.err.count("That is not the passphrase") == 3
+    doctor = on_a_terminal("doctor", "--home", locked, "--json", typed=(WORDS,))
+    checks = {check["name"]: check["state"] for check in doctor.json["checks"]}
+    assert (checks["key"], checks["store"], checks["words"]) == ("ok", "ok", "ok")
+
+
+def test_unlocked_once_everybody_is_answered_until_it_is_locked(locked: Path, say: Say) -> None:
+    opened = say("unlock", "--home", locked, "--json", given=WORDS.encode() + b"\n")
+    assert opened.code == 0, opened
+    card = ready(locked)
+    assert opened.json == {"mind": "default", "unlocked": True, "key": None, "pid": card.pid}
+    found = say("recall", "heron", "--home", locked, "--json")
+    assert [hit["text"] for hit in found.json["hits"]] == ["the heron stands on the pier"]
+    assert say("status", "--home", locked, "--json").json["process"]["unlocked"] == ["default"]
+    with Assistant(locked) as assistant:
+        recalled = assistant.tool(tool_call(2, "memory_recall", query="heron", scope="*"))
+        assert len(recalled["hits"]) == 1
+        closed = say("lock", "--home", locked, "--json")
+        assert closed.json == {"mind": "default", "locked": True, "was_unlocked": True}
+        assistant.send(tool_call(3, "memory_recall", query="heron", scope="*"))
+        refused = assistant.hear()["result"]
+        assert refused["isError"]
+        assert "mind_locked" in json.dumps(refused)
+        assert "mnemic unlock" in json.dumps(refused)
+    assert say("lock", "--home", locked, "--json").json["was_unlocked"] is False
+    assert say("recall", "heron", "--home", locked).code == 3
+
+
+@pytest.mark.parametrize("unlocked", [False, True])
+def test_what_works_on_a_whole_mind_takes_its_passphrase_as_a_line(
+    locked: Path, tmp_path: Path, unlocked: bool, say: Say
+) -> None:
+    line = WORDS.encode() + b"\n"
+    if unlocked:
+        assert say("unlock", "--home", locked, given=line).code == 0
+    whole = (
+        ("backup", tmp_path / "own.bak"),
+        ("export", tmp_path / "out"),
+        ("import", tmp_path / "out"),
+        ("forget", "--since", "2000-01-01", "--erase", "--yes"),
+    )
+    for arguments in whole:
+        unsaid = say(*arguments, "--home", locked)
+        assert unsaid.code == 3, unsaid
+        assert "asks for its passphrase each time, and nobody has said it" in unsaid.err
+        assert "mnemic unlock" not in unsaid.err
+        wrong = say(*arguments, "--home", locked, given=b"wrong words\n")
+        assert (wrong.code, "not the passphrase" in wrong.err) == (3, True)
+        done = say(*arguments, "--home", locked, given=line)
+        assert done.code == 0, done
+    assert (
+        say("backup", tmp_path / "two.bak", "--passphrase", "--home", locked, given=f"{OTHER}\n{WORDS}".encode()).code
+        == 0
+    )
+
+
+def test_the_key_is_in_no_file_and_no_log(locked: Path, say: Say) -> None:
+    secrets = open_mind(locked, "default", WORDS)[1].secrets
+    assert say("unlock", "--home", locked, given=WORDS.encode()).code == 0
+    assert say("recall", "heron", "--home", locked).code == 0
+    end(locked)
+    for path in locked.rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            for secret in (secrets.root, secrets.identities, secrets.seed, WORDS.encode()):
+                assert secret not in data, path
+                assert secret.hex().encode() not in data, path
+
+
+def test_a_wrong_passphrase_unlocks_nothing_and_starts_nothing(locked: Path, say: Say) -> None:
+    refused = say("unlock", "--home", locked, given=b"wrong words\n")
+    assert refused.code == 3
+    assert "not the passphrase" in refused.err
+    assert card_of(locked) is None
+
+
+def test_a_mind_with_a_key_file_is_neither_locked_nor_unlocked(home: Path, command: Command) -> None:
+    make_mind(home, "default", SystemClock())
+    assert "is not locked" in command("unlock", "--home", home).out
+    refused = command("lock", "--home", home)
+    assert refused.code == 2
+    assert "rekey --passphrase" in refused.err
+    for name in ("unlock", "lock", "rekey"):
+        assert command(name, "--home", home, "--mind", "nobody").code == 3
+
+
+def test_on_ray_a_locked_mind_is_refused(locked: Path) -> None:
+    with pytest.raises(mnemic.actors.protocol.errors.NotOnRay) as caught:
+        mnemic.open(locked, engine="ray", passphrase=WORDS)
+    assert "--key-file" in caught.value.remedy_text
+
+
+# --- hooks meanwhile -------------------------------------------------------------------------------------------------
+
+
+def hook(home: Path, event: str, payload: bytes, *options: str) -> Outcome:
+    command = [python_hook.__file__, "claude-code", event, *options, "--home", str(home)]
+    done = subprocess.run([COMMAND[0], "-I", *command], input=payload, capture_output=True, timeout=60, check=False)
+    return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def said(number: int, text: str, session: str = "s1") -> bytes:
+    return json.dumps({"session_id": session, "hook_event_name": "UserPromptSubmit", "prompt": text}).encode()
+
+
+def test_hooks_write_to_a_locked_mind_and_all_of_it_is_taken_in_once_it_is_unlocked(locked: Path, say: Say) -> None:
+    assert hook(locked, "prompt", said(1, "an otter swims below it")).code == 0
+    waits = say("status", "--home", locked, "--json").json["capture"]["backlog"]
+    assert waits["files"] == 1
+    assert say("unlock", "--home", locked, given=WORDS.encode()).code == 0
+
+    def taken() -> bool:
+        return len(say("recall", "otter", "--home", locked, "--json", "--scope", "*").json["hits"]) == 1
+
+    until(taken)
+
+
+def test_a_session_s_start_is_told_that_the_memory_is_locked_with_a_process_and_without(locked: Path, say: Say) -> None:
+    def told() -> tuple[str, str]:
+        options = ["--assistant", "claude-code", "--event", "session-start", "--home", str(locked), "--cwd", "/"]
+        done = subprocess.run(
+            [COMMAND[0], "-P", "-W", "error", "-m", "mnemic.session_start", *options],
+            input=PAYLOAD,
+            capture_output=True,
+            timeout=60,
+            check=True,
+        )
+        return read(json.loads(done.stdout))
+
+    def read(answer: dict[str, Any]) -> tuple[str, str]:
+        return answer["hookSpecificOutput"]["additionalContext"], answer["systemMessage"]
+
+    alone, shown = told()
+    sentence = (
+        "Mnemic's memory is locked by its passphrase: nothing from before can be recalled here, and what happens is"
+        f" kept for later. Its owner opens it with `mnemic unlock --home {locked}` in a terminal."
+    )
+    assert (alone, shown) == (f"<mnemic-memory>\n{sentence}\n</mnemic-memory>", f"Mnemic: {sentence}")
+    with serving(locked, "--engine", "embedded"):
+        asked = hook(locked, "session-start", PAYLOAD, "--ask")
+        assert read(asked.json) == (alone, shown)
+        assert "locked" not in hook(locked, "prompt", said(2, "what swims?"), "--ask").out
+
+
+def test_a_session_of_a_mind_that_is_locked_and_paused_is_shown_both(locked: Path, say: Say) -> None:
+    paused = say("pause", "--home", locked, "--json").json["paused"]["told"]
+    with serving(locked, "--engine", "embedded"):
+        shown = hook(locked, "session-start", PAYLOAD, "--ask").json["systemMessage"]
+    assert shown.startswith(f"Mnemic: {paused} Mnemic's memory is locked by its passphrase")
+    assert "kept for later" not in shown
+
+
+def test_a_session_that_is_to_be_told_nothing_is_not_told_that_it_is_locked(locked: Path) -> None:
+    (locked / "mnemic.toml").write_text("[brief]\nbudget_tokens = 0\n")
+    with serving(locked, "--engine", "embedded"):
+        assert "locked" not in hook(locked, "session-start", PAYLOAD, "--ask").out
+
+
+# --- recovery --------------------------------------------------------------------------------------------------------
+
+
+def test_the_recovery_key_unlocks_what_a_passphrase_locks(home: Path, say: Say) -> None:
+    recovery = bytes(range(32))
+    make_mind(home, "default", SystemClock(), passphrase=WORDS, recovery=recovery)
+    slip = recovery_text(recovery)[:-1] + "2"
+    refused = say("unlock", "--recovery", "--home", home, given=slip.encode())
+    assert (refused.code, "mistyped" in refused.err) == (3, True)
+    assert say("unlock", "--recovery", "--home", home, given=recovery_text(recovery).encode()).code == 0
+    assert say("recall", "x", "--home", home).code == 0
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_the_recovery_key_writes_a_new_key_file_for_a_lost_or_wrong_one(
+    home: Path, lost: bool, command: Command, say: Say
+) -> None:
+    made = command("init", "--home", home, "--json").json
+    folder(home).key.unlink()
+    if not lost:
+        folder(home).key.write_bytes(bytes(32))
+    missing = command("recall", "x", "--home", home)
+    assert (missing.code, "mnemic unlock --recovery" in missing.err) == (3, lost)
+    done = say("unlock", "--recovery", "--home", home, "--json", given=made["recovery"].lower().encode())
+    assert done.json["key"] == str(folder(home).key)
+    assert stat.S_IMODE(folder(home).key.stat().st_mode) == 0o600
+    assert command("recall", "x", "--home", home).code == 0
+
+
+# --- rekey -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def served(home: Path, say: Say) -> Iterator[Path]:
+    """A home that a process serves, whose mind holds a memory."""
+    with mnemic.open(home) as mind:
+        mind.remember("the heron stands on the pier")
+    with serving(home, "--engine", "embedded"):
+        assert say("recall", "heron", "--home", home).code == 0
+        yield home
+
+
+def test_rekey_changes_the_key_beneath_a_process_that_serves_on(served: Path, say: Say) -> None:
+    old = folder(served).key.read_bytes()
+    pid = ready(served).pid
+    done = say("rekey", "--home", served, "--json")
+    key = str(folder(served).key)
+    assert done.json == {"mind": "default", "key": key, "recovery": None, "unlocked": False, "not_unlocked": None}
+    assert done.err == ""
+    assert folder(served).key.read_bytes() != old
+    found = say("recall", "heron", "--home", served, "--json").json["hits"]
+    assert [hit["text"] for hit in found] == ["the heron stands on the pier"]
+    assert ready(served).pid == pid
+    assert hook(served, "prompt", said(1, "an otter swims below it")).code == 0
+
+    def taken() -> bool:
+        return len(say("recall", "otter", "--home", served, "--json", "--scope", "*").json["hits"]) == 1
+
+    until(taken)
+
+
+def test_from_a_key_file_to_a_passphrase_to_another_and_back(home: Path, command: Command, say: Say) -> None:
+    made = command("init", "--home", home, "--json").json
+    with mnemic.open(home) as mind:
+        kept = mind.remember("the heron stands on the pier")
+    first = say("rekey", "--passphrase", "--home", home, "--json", given=WORDS.encode())
+    assert (first.code, first.json["key"]) == (0, None)
+    assert RECOVERY.fullmatch(first.json["recovery"])
+    assert first.json["recovery"] != made["recovery"]
+    assert "keeps the key" in first.err
+    second = say("rekey", "--home", home, "--json", given=f"{WORDS}\n{OTHER}\n".encode())
+    assert second.code == 0, second
+    assert say("rekey", "--key-file", "--home", home, given=WORDS.encode()).code == 3
+    same = say("rekey", "--recovery", "--home", home, "--json", given=OTHER.encode())
+    assert same.code == 0, same
+    by_recovery = f"{same.json['recovery']}\n{WORDS}\n".encode()
+    assert say("rekey", "--recovery", "--home", home, given=by_recovery).code == 0
+    back = say("rekey", "--key-file", "--home", home, "--json", given=WORDS.encode())
+    assert back.json["key"] == str(folder(home).key)
+    with mnemic.open(home) as mind:
+        assert mind.recall("heron").hits[0].id == kept.id
+    assert command("rekey", "--passphrase", "--key-file", "--home", home).code == 2
+
+
+def test_rekey_says_that_backups_from_before_need_the_old_key(home: Path, tmp_path: Path, command: Command) -> None:
+    mnemic.open(home).close()
+    assert command("backup", tmp_path / "x.bak", "--home", home).code == 0
+    told = command("rekey", "--home", home).out
+    assert "Backups from before still need it (the old key file, passphrase or recovery key): make new ones." in told
+    assert command("restore", tmp_path / "x.bak", "--replace", "--home", home).code == 3
+
+
+def test_a_process_that_had_it_unlocked_has_it_unlocked_after_a_rekey(locked: Path, say: Say) -> None:
+    assert say("unlock", "--home", locked, given=WORDS.encode()).code == 0
+    done = say("rekey", "--passphrase", "--home", locked, "--json", given=f"{WORDS}\n{OTHER}\n".encode())
+    assert done.json["unlocked"] is True
+    assert say("recall", "heron", "--home", locked).code == 0
+    assert say("lock", "--home", locked).code == 0
+    assert say("unlock", "--home", locked, given=WORDS.encode()).code == 3
+    assert say("unlock", "--home", locked, given=OTHER.encode()).code == 0
+
+
+def test_rekey_on_a_terminal_asks_for_the_old_and_twice_for_the_new(locked: Path) -> None:
+    done = on_a_terminal("rekey", "--home", locked, typed=(WORDS, OTHER, OTHER))
+    assert done.code == 0, done
+    assert open_mind(locked, "default", OTHER)
+    assert OTHER not in done.out + done.err

@@ -1,0 +1,229 @@
+"""Lines for a person: a table as wide as the terminal, what was given word for word, all that belongs to a memory."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemic.cli.log_lines import giving_lines, log_lines, shown_lines, use_lines
+from mnemic.cli.output import written
+
+ID = "0199c82c-c3e8-7d04-8447-b63be0967784"
+ENTRY: dict[str, Any] = {
+    "cursor": "1-1",
+    "id": ID,
+    "at": "2026-11-21T14:05:00Z",
+    "kind": "turn",
+    "role": "user",
+    "speaker": None,
+    "assistant": "codex",
+    "session": "s",
+    "mode": "",
+    "scope": "work/shelf",
+    "tool": None,
+    "outcome": None,
+    "text": "the pier is 40 m long",
+    "size_bytes": 21,
+    "replaced": False,
+    "retired_at": None,
+    "retired_reason": None,
+}
+
+
+def entry(**fields: Any) -> dict[str, Any]:
+    return ENTRY | fields
+
+
+def columns(line: str) -> int:
+    wide = {"W", "F"}
+    return sum(
+        0 if unicodedata.combining(letter) else 1 + (unicodedata.east_asian_width(letter) in wide) for letter in line
+    )
+
+
+def test_in_a_wide_terminal_an_entry_is_one_line() -> None:
+    head, row = log_lines([entry()], 120)
+    assert head.split() == ["WHEN", "(UTC)", "WHAT", "SCOPE", "TEXT", "ID"]
+    assert row.startswith("2026-11-21 14:05  user  work/shelf  the pier is 40 m long ")
+    assert row.endswith(f"  {ID}")
+    assert head.index("TEXT") == row.index("the pier")
+    assert head.index("ID") == row.index(ID)
+
+
+def test_in_a_narrow_one_it_is_two() -> None:
+    _, row, text = log_lines([entry()], 80)
+    assert row.split() == ["2026-11-21", "14:05", "user", "work/shelf", ID]
+    assert text == "    the pier is 40 m long"
+
+
+def test_of_a_long_scope_the_end_is_shown() -> None:
+    _, row, _ = log_lines([entry(scope="work/somewhere/far/away/shelf")], 80)
+    assert "  …way/shelf  " in row
+
+
+def test_no_entry_is_no_table() -> None:
+    assert list(log_lines([], 80)) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "what", "text"),
+    [
+        ({"speaker": "Ada"}, "Ada", ENTRY["text"]),
+        ({"kind": "tool_call", "tool": "Bash"}, "call Bash", ENTRY["text"]),
+        ({"kind": "decision"}, "decision", ENTRY["text"]),
+        ({"size_bytes": 99}, "user", f"{ENTRY['text']} …"),
+        ({"replaced": True}, "user", f"(replaced) {ENTRY['text']}"),
+        ({"retired_at": "2026-11-22T00:00:00Z"}, "user", f"(forgotten) {ENTRY['text']}"),
+        ({"retired_at": "x", "retired_reason": "wrong"}, "user", f"(forgotten: wrong) {ENTRY['text']}"),
+        ({"text": "one\n\n two\tthree ", "size_bytes": 16}, "user", "one two three"),
+        ({"text": "red \x1b[31m", "size_bytes": 9}, "user", "red \\x1b[31m"),
+    ],
+)
+def test_what_it_is_and_how_it_stands_is_seen(fields: dict[str, Any], what: str, text: str) -> None:
+    _, row, second = log_lines([entry(**fields)], 80)
+    assert row.split("  ")[1] == what
+    assert second == f"    {text}"
+
+
+TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=200) | st.text("日本語のe\u0301 ", max_size=80)
+
+
+@given(entries=st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=1, max_size=4), width=st.integers(80, 200))
+def test_no_line_is_wider_than_the_terminal(entries: list[tuple[str, str, str]], width: int) -> None:
+    rows = [entry(text=text, speaker=speaker, scope=scope) for text, speaker, scope in entries]
+    shown = list(log_lines(rows, width))
+    assert all(columns(written(line)) <= width for line in shown)
+    assert sum(ID in line for line in shown) == len(rows)
+
+
+GIVING: dict[str, Any] = {
+    "cursor": "1-1",
+    "at": "2026-11-21T14:05:00Z",
+    "occasion": "session-start",
+    "assistant": "codex",
+    "session": "s",
+    "scope": "work/shelf",
+    "query": "",
+    "tokens": 9,
+    "text": "<mnemic-memory>\n\n- nine books  \n</mnemic-memory>",
+    "memories": [{"id": ID, "why": "a decision", "start_byte": None, "text": None, "size_bytes": 10}],
+}
+
+
+def test_what_was_told_is_printed_word_for_word_with_who_when_how_much_and_why() -> None:
+    lines = list(giving_lines(GIVING))
+    assert lines[0] == (
+        "2026-11-21T14:05:00Z  to codex, session s: at the start of its session, in work/shelf, 9 tokens"
+    )
+    assert "\n".join(line[4:] for line in lines if line.startswith("  | ")) == GIVING["text"]
+    assert lines[-1] == f"  {ID}: a decision"
+
+
+def test_what_was_asked_for_is_printed_memory_by_memory() -> None:
+    part = {"id": ID, "why": "lexical 1.00", "start_byte": 3, "text": "nine\n books", "size_bytes": 40}
+    asked = GIVING | {"occasion": "recall", "scope": "*", "query": "how\nmany?", "text": None, "tokens": 1}
+    assert list(giving_lines(asked | {"memories": [part], "session": ""})) == [
+        "2026-11-21T14:05:00Z  to codex: as it asked, of everything, 1 token",
+        "  asked: how",
+        "         many?",
+        f"  {ID}: lexical 1.00",
+        "    bytes 3 to 14 of 40",
+        "    | nine",
+        "    |  books",
+    ]
+    assert list(giving_lines(asked | {"memories": [], "query": "", "tokens": 0}))[1:] == ["  nothing was found"]
+    before = part | {"why": "", "start_byte": None, "text": None}
+    assert list(giving_lines(asked | {"memories": [before], "query": "", "assistant": ""})) == [
+        "2026-11-21T14:05:00Z  to you, session s: recall, of everything, 1 token",
+        f"  {ID}: why it was chosen was not kept yet",
+        "    its words were not kept yet when it was given",
+    ]
+
+
+def test_an_answer_stands_beside_what_it_was_read_from_without_a_word_of_that() -> None:
+    hit = {"id": ID, "why": "tool 1.00", "start_byte": 0, "text": "nine books", "size_bytes": 10}
+    answer = hit | {"why": "file: a.py 0.97", "text": ""}
+    asked = GIVING | {"occasion": "shape", "query": "tool=pytest file=?", "text": None, "tokens": 3}
+    assert list(giving_lines(asked | {"memories": [hit, answer]})) == [
+        "2026-11-21T14:05:00Z  to codex, session s: as it asked by structure, in work/shelf, 3 tokens",
+        "  asked: tool=pytest file=?",
+        f"  {ID}: tool 1.00",
+        "    | nine books",
+        f"  {ID}: file: a.py 0.97",
+    ]
+
+
+def test_what_was_erased_since_is_said_to_have_been_and_not_that_nothing_was_found() -> None:
+    part = {"id": ID, "why": "lexical 1.00", "start_byte": 0, "text": "nine books", "size_bytes": 10}
+    asked = GIVING | {"occasion": "recall", "text": None, "memories": [part]}
+    assert list(giving_lines(asked | {"tokens": 3}))[-1] == "    | nine books"
+    assert list(giving_lines(asked | {"tokens": 4}))[-1] == "  the rest of it was erased since"
+    assert list(giving_lines(asked | {"tokens": 4, "memories": []}))[1:] == ["  what was given was erased since"]
+    assert list(giving_lines(GIVING | {"memories": []}))[-1] == "  what it quoted was erased since"
+    told = GIVING | {"text": None}
+    assert list(giving_lines(told))[1:] == [f"  {ID}: a decision", "  the rest of it was erased since"]
+    assert list(giving_lines(told | {"memories": []}))[1:] == ["  what was given was erased since"]
+
+
+def test_of_what_is_shown_everything_that_is_known_is_there() -> None:
+    link = {"id": "newer", "at": "a", "since": "2026-11-22", "retired_at": "x", "text": "it is\n38 m", "size_bytes": 10}
+    shown = entry(
+        found="git",
+        said_at="2026-11-21T14:05:00Z",
+        branch="main",
+        files=["a.py", "b.py"],
+        source_id="7",
+        recorded_at="2026-11-21T14:05:01Z",
+        kept_by={"seq": 4, "author": "capture", "run": "r", "machine": "m", "code": "1"},
+        scrubbed={"token": 2},
+        original_kept=True,
+        valid_from="2026-11-21T14:05:00Z",
+        valid_to="2026-11-22T00:00:00Z",
+        retired_at="2026-11-23T00:00:00Z",
+        retired_reason="wrong",
+        newer=[link],
+        older=[],
+        previous="before",
+        next="after",
+        uses=[{"occasion": "recall", "own": False, "times": 2, "last_at": "2026-11-24"}],
+        mode="headless",
+        outcome="ok",
+    )
+    assert list(shown_lines(shown)) == [
+        f"{ID}: user, in work/shelf (git)",
+        "  said: 2026-11-21T14:05:00Z",
+        "  from: codex, session s (headless), branch main, outcome ok, files a.py b.py, source id 7",
+        "  kept: 2026-11-21T14:05:01Z, by the actor capture as number 4 of the log, Mnemic 1, on m",
+        "  secrets taken out: token 2; its text from before is kept too",
+        "  holds: from 2026-11-21T14:05:00Z to 2026-11-22T00:00:00Z",
+        "  forgotten: 2026-11-23T00:00:00Z: wrong",
+        "  superseded by: newer (since 2026-11-22, forgotten) it is 38 m",
+        "  before it in the session: before",
+        "  after it in the session: after",
+        "  used: given to an assistant (recall) 2 times, last at 2026-11-24",
+        "  text, 21 bytes:",
+        "    the pier is 40 m long",
+    ]
+
+
+def test_use_is_told_by_project_and_of_the_weeks_that_have_any() -> None:
+    none = {"memories": 0, "text_bytes": 0, "given": 0, "tokens": 0}
+    use = {
+        "projects": [
+            {"path": "", **none, "memories": 1, "text_bytes": 90},
+            {"path": "*", **none, "given": 1, "tokens": 1},
+            {"path": "shelf", "memories": 2, "text_bytes": 1500, "given": 3, "tokens": 300},
+        ],
+        "weeks": [{"from": "2026-11-16", **none, "memories": 3, "text_bytes": 1590}, {"from": "2026-11-09", **none}],
+    }
+    assert list(use_lines(use, {"": "none", "shelf": "git"})) == [
+        "  (no scope): 1 memory, 90 bytes (none)",
+        "  (asked of everything): 0 memories, 0 bytes, 1 token given (1 time)",
+        "  shelf: 2 memories, 1.5 kB, 300 tokens given (3 times) (git)",
+        "by week, from Monday on (UTC):",
+        "  2026-11-16: 3 memories, 1.6 kB",
+    ]

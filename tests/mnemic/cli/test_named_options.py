@@ -1,0 +1,67 @@
+"""Whatever option an error, a remedy or a check names is one that a command has."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+import click
+
+from mnemic.cli.main import cli
+from tests.paths import ROOT
+
+FOLDERS = ("actors", "algorithms", "hooks", "mnemic", "runtime")
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+STRANGERS = {"--no-deps", "--assistant", "--event", "--cwd", "--ask", "--off"}
+"""Options of pip, of the hook and of what it starts (docs/spool.md)."""
+READERS = {"shell_commands.py", "shell_programs.py"}
+"""Modules that name the options of programs whose calls are understood."""
+
+
+def commands_of(group: click.Group) -> Iterator[click.Command]:
+    """A group and all commands below it."""
+    yield group
+    for command in group.commands.values():
+        yield from commands_of(command) if isinstance(command, click.Group) else (command,)
+
+
+def texts(tree: ast.Module) -> Iterator[str]:
+    """Every text in a module that is no docstring."""
+    said = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
+            yield node.value
+
+
+def test_every_option_that_a_text_names_exists() -> None:
+    assert isinstance(cli, click.Group)
+    known = {
+        name
+        for one in commands_of(cli)
+        for parameter in one.params
+        for name in (*parameter.opts, *parameter.secondary_opts)
+    } | {"--help"}
+    named = {
+        option: f"{path.parent.name}/{path.name}"
+        for folder in FOLDERS
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if path.name not in READERS
+        for text in texts(ast.parse(path.read_text("utf-8")))
+        for option in OPTION.findall(text)
+    }
+    assert {"--tls-cert", "--tls-key", "--repair", "--home"} <= named.keys()
+    assert {option: where for option, where in named.items() if option not in known | STRANGERS} == {}
+
+
+def test_no_remedy_names_a_setting_of_the_http_face_for_it_has_none() -> None:
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for text in texts(ast.parse(path.read_text("utf-8"))):
+                assert not re.search(r"\bhttp\.(certificate|key|token)\b", text), path.name

@@ -1,0 +1,309 @@
+"""`mnemic shape`: a pattern as it is typed, answers as lines for a person, at the command and by way of the process."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.cli.shape import answer_lines, read_pattern
+from mnemic.hd.roles import ROLES
+from tests.faces import Outcome, finish, lines, start, turn
+from tests.paths import ROOT
+from tests.serving import serving
+
+Command = Callable[..., Outcome]
+
+NAMES = st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1)
+FILLERS = st.text(st.characters(codec="ascii", exclude_categories=["Z", "C"]), min_size=1)
+
+
+# --- the pattern -----------------------------------------------------------------------------------------------------
+
+
+@given(st.dictionaries(NAMES, FILLERS))
+def test_a_pattern_is_read_as_it_was_typed(pattern: dict[str, str]) -> None:
+    assert read_pattern([f"{role}={filler}" for role, filler in pattern.items()]) == pattern
+    assert read_pattern([f" {role} = {filler} " for role, filler in pattern.items()]) == pattern
+
+
+@pytest.mark.parametrize(
+    ("pairs", "why"),
+    [
+        (["file"], "there is no = in it"),
+        (["=pytest"], "it has no role before the ="),
+        (["tool="], "nothing stands after the = of tool"),
+        (["about= "], "nothing stands after the = of about"),
+        (["tool=pytest", "tool=cargo"], "tool is in it twice"),
+    ],
+)
+def test_what_is_no_pattern_is_refused_by_what_is_wrong_with_it(pairs: list[str], why: str) -> None:
+    with pytest.raises(InvalidValue, match=why) as caught:
+        read_pattern(pairs)
+    assert "`mnemic shape --roles` lists the roles" in caught.value.remedy_text
+
+
+def test_answers_are_told_by_role_and_a_role_without_any_is_told_too() -> None:
+    one: dict[str, Any] = {"role": "file", "filler": "a.py", "confidence": 0.987, "support": 1, "memories": []}
+    two = one | {"filler": "b.py", "confidence": 0.5, "support": 3}
+    step = one | {"role": "then", "filler": "edit python ok", "worked": 2 / 3, "support": 6, "worked_of": 6}
+    partly = step | {"worked": 0.5, "worked_of": 2}
+    assert list(answer_lines([one, two, step, partly], ["file", "topic"])) == [
+        "file:",
+        "  0.99  a.py  (read from 1 memory)",
+        "  0.50  b.py  (read from 3 memories)",
+        "topic: nothing was found that fills it",
+        "then:",
+        "  0.99  edit python ok  (read from 6 memories, things were well after it in 67 %)",
+        "  0.99  edit python ok  (read from 6 memories, things were well after it in 50 %, known of 2)",
+    ]
+    assert list(answer_lines([])) == []
+
+
+def test_answers_name_those_of_their_memories_that_are_shown_below_so_that_what_goes_together_is_seen() -> None:
+    one: dict[str, Any] = {"role": "file", "filler": "a.py", "confidence": 1.0, "support": 2, "memories": ["y", "x"]}
+    two = one | {"role": "date", "filler": "2026-05-01", "support": 3}
+    three = two | {"filler": "2026-05-02", "memories": ["z"]}
+    assert list(answer_lines([one, two, three], shown=["x", "y"])) == [
+        "file:",
+        "  1.00  a.py  (read from 2 memories: 1, 2)",
+        "date:",
+        "  1.00  2026-05-01  (read from 3 memories: 1, 2 …)",
+        "  1.00  2026-05-02  (read from 3 memories)",
+    ]
+
+
+# --- the command -----------------------------------------------------------------------------------------------------
+
+
+def step(minute: int, tool: str, text: str, outcome: str, file: str) -> Iterator[dict[str, Any]]:
+    """A call of a tool in the boathouse's session, and its result."""
+    shared = {"session": "b", "scope": "work/boat", "tool": tool, "files": [file]}
+    said_at = f"2026-11-03T10:{minute:02}"
+    yield turn(f"{tool}\n{text}", role="assistant", kind="tool_call", said_at=f"{said_at}:00Z", **shared)
+    yield turn(
+        f"{outcome}, {minute}", role="tool", kind="tool_result", outcome=outcome, said_at=f"{said_at}:30Z", **shared
+    )
+
+
+@pytest.fixture
+def boat(command: Command, home: Path, tmp_path: Path) -> Path:
+    """A home in which a test of the oars failed and was mended, and somebody spoke of the pier."""
+    run, oars = "command: pytest tests/test_oars.py", "/work/boat/oars.py"
+    source = lines(
+        tmp_path / "a.jsonl",
+        turn("the oars float", session="b", scope="work/boat", said_at="2026-11-03T10:00:00Z"),
+        *step(1, "Edit", f"file_path: {oars}", "ok", oars),
+        *step(2, "Bash", run, "failed", "tests/test_oars.py"),
+        *step(3, "Edit", f"file_path: {oars}", "ok", oars),
+        *step(4, "Bash", run, "ok", "tests/test_oars.py"),
+        turn("the pier is 40 m", session="p", speaker="Ida", scope="work/pier", said_at="2026-11-20T18:00:00Z"),
+    )
+    assert command("capture", source, "--home", home).code == 0
+    return home
+
+
+def shaped(command: Command, home: Path, *asked: object) -> Any:
+    """What the command answers, as JSON."""
+    outcome = command("shape", *asked, "--home", home, "--json")
+    assert outcome.code == 0, outcome
+    return outcome.json
+
+
+def test_a_pattern_finds_the_memories_that_have_it_and_says_what_fills_the_rest(command: Command, boat: Path) -> None:
+    found = shaped(command, boat, "tool=pytest", "outcome=failed", "file=?")
+    assert found.keys() == {"hits", "answers", "scope", "scope_found", "searched", "degraded", "took_ms"}
+    likely = [hit for hit in found["hits"] if hit["score"] > 0.5]
+    assert [hit["text"] for hit in likely] == ["failed, 2", "Bash\ncommand: pytest tests/test_oars.py"]
+    assert all(hit["scope"] == "work/boat" for hit in likely)
+    assert all(hit["why"].keys() == {"tool", "outcome"} for hit in likely)
+    best = found["answers"][0]
+    assert (best["role"], best["support"]) == ("file", 2)
+    assert set(best["memories"]) == {hit["id"] for hit in likely}
+    assert best["filler"] == "tests/test_oars.py"
+    assert best["confidence"] > 0.9
+    assert found["degraded"] == []
+
+
+def test_what_came_next_is_told_with_how_often_things_were_well_after_it(command: Command, boat: Path) -> None:
+    answers = shaped(command, boat, "after=edit, test failed", "then=?")["answers"]
+    assert answers[0]["filler"] == "edit python ok"
+    assert answers[0]["worked"] == pytest.approx(1.0, abs=0.05)
+    assert shaped(command, boat, "after=edit, test failed", "then=?", "worked=no")["answers"] == []
+    shown = command("shape", "after=edit, test failed", "then=?", "--home", boat).out
+    assert "  edit python ok  (read from 1 memory: 1, things were well after it in 100 %)\n" in shown
+
+
+def test_filters_are_exact(command: Command, boat: Path) -> None:
+    assert [hit["text"] for hit in shaped(command, boat, "who=ida")["hits"][:1]] == ["the pier is 40 m"]
+    for option in (["--scope", "work/boat"], ["--session", "b"], ["--until", "2026-11-04"]):
+        assert "the pier is 40 m" not in [hit["text"] for hit in shaped(command, boat, "who=ida", *option)["hits"]]
+    assert shaped(command, boat, "date=2026-11-20..2026-11-21", "who=?")["hits"][0]["speaker"] == "Ida"
+    assert shaped(command, boat, "who=?", "--session", "nobody's")["hits"] == []
+
+
+def test_a_folder_that_names_its_scope_is_asked_for_that_unless_told_otherwise(
+    command: Command, boat: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / ".mnemic.toml").write_text('scope = "work/pier"\n', "utf-8")
+    monkeypatch.chdir(folder)
+    own = shaped(command, boat, "who=?")
+    assert (own["scope"], own["scope_found"]) == ("work/pier", ".mnemic.toml")
+    assert [one["filler"] for one in own["answers"]] == ["ida"]
+    everything = shaped(command, boat, "who=?", "--scope", "*")
+    assert (everything["scope_found"], everything["searched"]) == ("asked for", 10)
+
+
+def test_a_person_reads_answers_then_memories(command: Command, boat: Path) -> None:
+    shown = command("shape", "tool=pytest", "outcome=failed", "file=?", "-k", 1, "--home", boat).out.splitlines()
+    assert shown[0].startswith("1 memory, ")
+    assert " records looked through in everything (this folder's project is not known here)" in shown[0]
+    assert shown[1] == "file:"
+    assert shown[2].endswith("  tests/test_oars.py  (read from 2 memories: 1 …)")
+    assert shown[-1].partition("why: ")[2].startswith("tool ")
+
+
+def test_the_roles_are_listed_with_what_fills_them_here(command: Command, boat: Path) -> None:
+    listed = command("shape", "--roles", "--home", boat, "--json").json
+    by_name = {role["name"]: role for role in listed["roles"]}
+    assert set(ROLES) <= set(by_name)
+    assert by_name["tool"]["decodes"]
+    assert not by_name["about"]["decodes"]
+    assert "pytest" in by_name["tool"]["samples"]
+    assert (listed["bound"], listed["pending"]) == (10, 0)
+    shown = command("shape", "--roles", "--home", boat).out
+    assert shown.endswith("10 memories have their hypervector\n")
+    assert "not asked for with ?" in shown
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "said"),
+    [
+        ([], 2, "Nothing is asked for: give a role, such as file=?"),
+        (["--roles", "file=?"], 2, "--roles lists what can be asked for"),
+        (["tool=pytest", "--analogy", "a", "b", "c"], 2, "are two questions"),
+        (["tool"], 2, "there is no = in it"),
+        (["fil=?"], 2, "fil"),
+        (["about=?"], 2, "about"),
+        (["subject=ida", "action=edit"], 2, "subject"),
+        (["--roles", "--scope", "work/boat"], 2, "--roles lists what can be asked for"),
+        (["--roles", "--session", "b"], 2, "--roles lists what can be asked for"),
+        (["--roles", "-k", "3"], 2, "--roles lists what can be asked for"),
+        (["--analogy", "a", "b"], 2, "and these are 2: a, b. Try 'mnemic shape --help'."),
+        (["--analogy", "a", "b", "c", "d"], 2, "and these are 4: a, b, c, d."),
+        (["--analogy"], 2, "--analogy takes three names, A is to B as C is to what?, and none is given."),
+        (["kind=bogus"], 2, "Give one of turn, tool_call, "),
+        (["worked=maybe"], 2, "Give one of yes, no."),
+        (["outcome=fail"], 2, "Give one of ok, failed."),
+        (["size=-3"], 2, "nothing is as short as that"),
+        (["flie=?"], 2, "Did you mean 'file'?"),
+        (["Who=ida"], 2, "Did you mean 'who'?"),
+        (["date=tomorrow"], 2, "Give a day, a month, or a range, such as 2026-05-01,"),
+        (["then=edit,test"], 2, "a comma stands between two"),
+        (["after=edit;test"], 2, "Give a comma between two steps"),
+        (["about=?!,."], 2, "there is no word in it"),
+        (["tool=pytest", "-k", "0"], 2, "less than 1"),
+        (["tool=pytest", "--scope", "cellar"], 2, "No memory is in the scope 'cellar'"),
+        (["tool=pytest", "--since", "2026-11-04", "--until", "2026-11-03"], 2, "until"),
+        (["tool=pytest", "--since", "soon"], 2, "soon"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_in_one_sentence(
+    command: Command, boat: Path, asked: list[str], code: int, said: str
+) -> None:
+    refused = command("shape", *asked, "--home", boat)
+    assert (refused.code, refused.out) == (code, "")
+    assert said in refused.err
+    assert refused.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (["--session", "nobody's"], 'session: no memory looked through is of the conversation "nobody\'s"'),
+        (["--since", "9999-12-31"], "time: no memory looked through was said in that time"),
+        (["--until", "1900-01-01"], "time: no memory looked through was said in that time"),
+        (["date=1990-01"], "date: no memory looked through was said on those days"),
+        (["date=3026-01-01"], "date: nothing that has the rest is near '3026-01-01'"),
+        (["size=100000000"], "size: nothing that has the rest is near '100000000'"),
+        (["hour=22", "--session", "b"], "hour: nothing that has the rest is near '22'"),
+    ],
+)
+def test_where_a_filter_leaves_nothing_or_nothing_is_near_that_is_said_and_nothing_is_claimed(
+    command: Command, boat: Path, asked: list[str], told: str
+) -> None:
+    found = shaped(command, boat, "who=?", *asked)
+    assert (found["hits"], found["answers"], found["degraded"]) == ([], [], [told])
+    assert f"degraded: {told}\n" in command("shape", "who=?", *asked, "--home", boat).out
+
+
+def test_what_is_given_by_mistake_is_quoted_by_its_beginning(command: Command, boat: Path) -> None:
+    long = "x" * 100_000
+    for asked in (f"hour={long}", f"{long}=?", long, f"after={long}", f"kind={long}"):
+        refused = command("shape", asked, "--home", boat)
+        assert (refused.code, refused.err.count("\n")) == (2, 1)
+        assert len(refused.err) < 1_000
+        assert len(command("shape", asked, "--home", boat, "--json").out) < 2_000
+
+
+def test_an_unknown_role_lists_those_there_are(command: Command, boat: Path) -> None:
+    refused = command("shape", "fil=?", "--home", boat, "--json")
+    assert refused.json["code"] == "unknown_role"
+    said = f"{refused.json['error']} {refused.json['remedy']}"
+    assert all(name in said for name in ROLES if name != "workspace")  # which is bound where a setting says so
+
+
+def test_the_home_process_answers_as_the_command_does_alone(command: Command, boat: Path) -> None:
+    asked = ("tool=pytest", "outcome=failed", "file=?")
+    alone = shaped(command, boat, *asked)
+    with serving(boat, "--engine", "embedded"):
+        served = finish(start("shape", *asked, "--home", boat, "--json"))
+        assert served.code == 0, served
+        roles = finish(start("shape", "--roles", "--home", boat, "--json")).json
+    assert {**served.json, "took_ms": 0} == {**alone, "took_ms": 0}
+    assert roles["bound"] == 10
+
+
+def test_your_own_questions_are_in_the_log_and_nobody_elses(command: Command, boat: Path) -> None:
+    found = shaped(command, boat, "tool=pytest", "outcome=failed", "file=?", "-k", 1)
+    (given,) = [json.loads(line) for line in command("log", "--recalls", "--home", boat, "--json").out.splitlines()]
+    assert (given["occasion"], given["assistant"], given["scope"]) == ("shape", "", "*")
+    assert "file=?" in given["query"]
+    assert [one["id"] for one in given["memories"]][:1] == [found["hits"][0]["id"]]
+    assert command("log", "--injected", "--home", boat).out == "nothing that was given is here\n"
+    assert "to you: shape, of everything" in command("log", "--recalls", "--home", boat).out
+
+
+def test_the_log_has_the_filters_of_a_question(command: Command, boat: Path) -> None:
+    shaped(command, boat, "who=?", "--session", "b", "--since", "2026-11-03", "--until", "2026-11-04T12:00:00+01:00")
+    shown = command("log", "--recalls", "--home", boat).out
+    asked = "'who=?' --session b --since 2026-11-03T00:00:00Z --until 2026-11-04T11:00:00Z"
+    assert f"  asked: {asked}\n" in shown
+    command("shape", "--analogy", "edit", "oars.py", "test", "--session", "b", "--home", boat)
+    assert "  asked: --analogy edit oars.py test --session b\n" in command("log", "--recalls", "--home", boat).out
+
+
+def test_what_the_log_says_was_asked_can_be_asked_again(command: Command, boat: Path) -> None:
+    for asked in (
+        ("after=edit, test failed", "then=?"),
+        ("--analogy", "edit", "oars.py", "test"),
+        ("topic=ida's pier", "who=?", "--session", "a b"),
+    ):
+        shaped(command, boat, *asked)
+        newest = command("log", "--recalls", "-n", 1, "--home", boat, "--json").json
+        assert tuple(shlex.split(newest["query"])) == asked
+        assert all(word in newest["query"] for word in asked), "each in one piece: erasing looks for it there"
+
+
+def test_every_role_is_documented() -> None:
+    page = (ROOT / "docs" / "shape.md").read_text("utf-8")
+    assert [name for name in (*ROLES, "after", "then") if f"`{name}`" not in page and f"`{name}=?`" not in page] == []

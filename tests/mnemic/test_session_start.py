@@ -1,0 +1,213 @@
+"""What a session's start is told is the same, byte for byte, with a process and without, and no trouble is seen."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mnemic
+from mnemic.compose import open_society, ray_engine
+from mnemic.open_mind import mind_over
+from mnemic.runtime.clock import SystemClock
+from mnemic.runtime.engine.ray.local import LocalRay
+from mnemic.runtime.minds.homes import open_mind
+from tests.faces import BOUND_S, EXAMPLE, Outcome, git_project, run
+
+SLIPWAY = "/home/ines/slipway"
+PAYLOAD = json.dumps({"session_id": "new", "source": "startup", "hook_event_name": "SessionStart"}).encode()
+LOADED = {"numpy", "click", "mcp", "pykka", "ray", "sqlite_vec", "starlette", "uvicorn"}
+
+
+@pytest.fixture
+def example(home: Path) -> Path:
+    """A home without a model that holds the example."""
+    assert run("capture", EXAMPLE, "--home", home, "--no-meaning").code == 0
+    return home
+
+
+def alone(
+    home: Path, cwd: str = SLIPWAY, payload: bytes = PAYLOAD, event: str = "session-start", **more: str
+) -> Outcome:
+    options = {"assistant": "claude-code", "event": event, "home": str(home), "mind": "default", "cwd": cwd} | more
+    arguments = [word for name, value in options.items() for word in (f"--{name}", value)]
+    done = subprocess.run(
+        [sys.executable, "-P", "-W", "error", "-m", "mnemic.session_start", *arguments],
+        input=payload,
+        capture_output=True,
+        timeout=BOUND_S,
+        check=False,
+    )
+    return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def files(home: Path) -> dict[str, str]:
+    """What every file of a mind holds, but for what readers share while they read."""
+    return {
+        str(path): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in (home / "minds").rglob("*")
+        if path.is_file() and not path.name.endswith(("-shm", "-wal"))
+    }
+
+
+def test_it_is_the_same_with_a_process_and_without_and_however_often(example: Path) -> None:
+    told = alone(example)
+    assert (told.code, told.err) == (0, "")
+    assert "Where we left off on 2026-10-26" in told.json["hookSpecificOutput"]["additionalContext"]
+    assert alone(example) == told
+    with mnemic.open(example) as mind:
+        for _ in range(2):
+            assert mind.hook_answer("claude-code", "session-start", SLIPWAY, PAYLOAD).decode() == told.out
+        brief = mind.brief(scope="slipway")
+        assert brief.text == told.json["hookSpecificOutput"]["additionalContext"]
+        assert alone(example) == told  # while it is open elsewhere
+    assert alone(example) == told
+
+
+def test_it_is_the_same_on_ray(example: Path, local_ray: LocalRay) -> None:
+    clock = SystemClock()
+    society = open_society(example, "default", ray_engine(local_ray.cluster, clock), clock=clock, create=False)
+    with mind_over(society, example, "default") as mind:
+        assert mind.hook_answer("claude-code", "session-start", SLIPWAY, PAYLOAD).decode() == alone(example).out
+
+
+def test_it_writes_nothing_but_a_sealed_note_of_what_it_told(example: Path) -> None:
+    before = files(example)
+    told = alone(example).json["hookSpecificOutput"]["additionalContext"]
+    (note,) = (Path(path) for path in files(example).keys() - before.keys())
+    assert note.parent.name == "spool"
+    assert b"left off" not in note.read_bytes()
+    assert {path: digest for path, digest in files(example).items() if path != str(note)} == before
+    with mnemic.open(example) as mind:
+        assert mind.log_given().givings == ()
+        mind.catch_up(lambda: True)
+        (giving,) = mind.log_given(scope="slipway", session="new").givings
+        again = mind.brief(scope="slipway", assistant="claude-code", session="another")
+        first, second = mind.log_given().givings
+    assert giving.text == told.encode()
+    assert (giving.occasion, giving.assistant, giving.tokens) == ("session-start", "claude-code", again.tokens)
+    assert [(part.id, part.why) for part in giving.parts] == [(part.id, part.why) for part in first.parts]
+    assert second == giving
+    assert giving.at < first.at
+    alone(example, cwd="/home/ines/elsewhere")
+    assert {path for path in files(example) if path.endswith(".spool")} <= {str(note)}
+    assert not (example / "run").exists() or not list((example / "run").glob("serve.json"))
+
+
+def test_it_loads_nothing_that_is_slow_to_load() -> None:
+    code = f"import sys, mnemic.session_start; print(*set({sorted(LOADED)}).intersection(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert loaded.stdout.split() == []
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"cwd": "/home/ines/elsewhere"},
+        {"payload": b'{"source": "resume"}'},
+        {"event": "prompt", "payload": b'{"session_id": "s", "hook_event_name": "UserPromptSubmit", "prompt": "a"}'},
+        {"event": "reply"},
+        {"assistant": "somebody"},
+    ],
+)
+def test_what_is_not_to_be_told_is_nothing_at_all(example: Path, asked: dict[str, Any]) -> None:
+    assert alone(example, **asked) == Outcome(0, "", "")
+
+
+def test_a_payload_that_cannot_be_read_is_of_a_session_that_is_not_known(example: Path) -> None:
+    assert alone(example, payload=b"\xff{") == alone(example)
+
+
+def test_cursor_is_always_answered_in_json(example: Path) -> None:
+    assert set(alone(example, assistant="cursor").json) == {"additional_context"}
+    assert alone(example, assistant="cursor", event="prompt").json == {}
+
+
+@pytest.mark.parametrize(
+    ("section", "most"),
+    [
+        ("budget_tokens = 200", 200),
+        ("budget_tokens = 0", 0),
+        ("budget_tokens = -1", 1500),
+        ("budget_tokens = 'x'", 1500),
+    ],
+)
+def test_the_settings_say_how_long_it_may_be(example: Path, section: str, most: int) -> None:
+    with (example / "mnemic.toml").open("a", encoding="utf-8") as settings:
+        settings.write(f"\n[brief]\n{section}\n")
+    told = alone(example).out
+    tokens = -(-len(json.loads(told)["hookSpecificOutput"]["additionalContext"].encode()) // 4) if told else 0
+    assert tokens <= most
+    assert bool(tokens) == bool(most)
+    if most == 200:
+        with mnemic.open(example) as mind:
+            assert mind.hook_answer("claude-code", "session-start", SLIPWAY, PAYLOAD).decode() == told
+
+
+def test_a_scope_that_a_clone_names_is_told_of_only_if_the_settings_say_so(example: Path, tmp_path: Path) -> None:
+    folder = git_project(tmp_path / "clone")
+    (folder / ".mnemic.toml").write_text('scope = "slipway"\n')
+
+    def told() -> list[str]:
+        with mnemic.open(example) as mind:
+            inside = mind.hook_answer("claude-code", "session-start", str(folder / "src"), PAYLOAD).decode()
+        return [inside, alone(example, cwd=str(folder / "src")).out]
+
+    assert "Where we left off" in told()[0]
+    assert len(set(told())) == 1
+    own, entry = f"{len('.mnemic.toml'):04x}", bytes(60)
+    index = b"DIRC\0\0\0\2\0\0\0\1" + entry + bytes.fromhex(own) + b".mnemic.toml\0"
+    (folder / ".git" / "index").write_bytes(index)
+    assert told() == ["", ""]
+    with (example / "mnemic.toml").open("a", encoding="utf-8") as settings:
+        settings.write("\n[brief]\ntracked_scopes = true\n")
+    assert "Where we left off" in told()[0]
+    assert len(set(told())) == 1
+
+
+def test_settings_that_are_no_toml_are_for_others_to_complain_of(example: Path) -> None:
+    (example / "mnemic.toml").write_text("[", "utf-8")
+    assert alone(example).out
+
+
+def damaged(home: Path) -> None:
+    store = home / "minds" / "default" / "store.db"
+    store.write_bytes(b"\0" * len(store.read_bytes()))
+
+
+def locked(home: Path) -> None:
+    (home / "minds" / "default" / "key").write_bytes(b"k" * 32)
+
+
+def newer(home: Path) -> None:
+    from mnemic.runtime.store.schema import MIGRATIONS, connect
+
+    folder, keys = open_mind(home, "default")
+    connection = connect(folder.store, keys)
+    connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("trouble", "code"), [(damaged, "damaged_store"), (locked, "key_mismatch"), (newer, "newer_schema")]
+)
+def test_trouble_is_in_the_log_and_nowhere_else(example: Path, trouble: Any, code: str) -> None:
+    trouble(example)
+    assert alone(example) == Outcome(0, "", "")
+    last = json.loads((example / "mnemic.log").read_text("utf-8").splitlines()[-1])
+    assert (last["logger"], last["code"]) == ("mnemic.session_start", code)
+
+
+def test_no_mind_no_home_and_no_arguments_are_silent(home: Path, tmp_path: Path) -> None:
+    assert alone(home, mind="other") == Outcome(0, "", "")
+    assert alone(tmp_path / "no home") == Outcome(0, "", "")
+    assert not (tmp_path / "no home").exists()
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "mnemic.session_start"], input=b"", capture_output=True, timeout=60, check=True
+    )
+    assert (done.stdout, done.stderr) == (b"", b"")

@@ -1,0 +1,207 @@
+"""Answers as JSON: the promised names, ids and times as people write them, texts that any encoder takes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemic.actors.protocol.errors import NoSuchMemory
+from mnemic.actors.protocol.events import to_bytes
+from mnemic.actors.protocol.messages import Hit, Memory, Recalled, Retirement
+from mnemic.runtime.api.views import (
+    hit_view,
+    memory_view,
+    parse_id,
+    recalled_view,
+    retirement_view,
+    show_id,
+    text_view,
+)
+
+HIT = Hit(
+    id=bytes(range(16)),
+    source_id="line 3",
+    text=b"nine books",
+    start_byte=0,
+    size_bytes=10,
+    tier="episodic",
+    kind="turn",
+    role="user",
+    speaker="Ida",
+    session="s",
+    scope="work/shelf",
+    said_at=1_760_000_000_000_000,
+    score=1.23456789,
+    why={"dense": 1.0, "lexical": 0.23456789},
+    superseded_by=None,
+)
+MEMORY = Memory(
+    id=bytes(16),
+    source_id=None,
+    text=b"nine books",
+    assistant="codex",
+    session="s",
+    scope="work/shelf",
+    found="git",
+    kind="tool_call",
+    role="assistant",
+    speaker=None,
+    branch="main",
+    tool="Bash",
+    outcome="ok",
+    files=("a.py",),
+    said_at=None,
+    valid_from=0,
+    valid_to=1_000_000,
+    recorded_at=1_500_000,
+    superseded_by=bytes(range(16)),
+    supersedes=(b"\xff" * 16,),
+)
+
+
+@given(st.binary(min_size=16, max_size=16))
+def test_an_id_is_read_as_it_is_shown(memory: bytes) -> None:
+    shown = show_id(memory)
+    assert shown is not None
+    assert parse_id(shown) == parse_id(shown.upper()) == memory
+
+
+@pytest.mark.parametrize("text", ["", "x", "0" * 31, "\ud800"])
+def test_what_is_no_id_names_no_memory(text: str) -> None:
+    with pytest.raises(NoSuchMemory):
+        parse_id(text)
+
+
+@given(st.text(st.characters(codec=None)))
+def test_pythons_json_carries_every_text(text: str) -> None:
+    view = text_view(to_bytes(text), strict=False)
+    assert json.loads(json.dumps(view)) == {"text": text}
+
+
+@given(st.text(st.characters(codec=None)))
+def test_a_strict_encoder_takes_every_text_and_is_told_where_it_was_written_out(text: str) -> None:
+    view = text_view(to_bytes(text), strict=True)
+    assert msgspec.json.decode(msgspec.json.encode(view)) == view
+    halves = any("\ud800" <= letter <= "\udfff" for letter in text)
+    assert view.get("escaped", False) is halves
+    if not halves:
+        assert view == {"text": text}
+
+
+def test_a_half_letter_is_written_out_as_its_number() -> None:
+    assert text_view(b"a\xed\xa0\xbd\x00b", strict=True) == {"text": "a\\ud83d\x00b", "escaped": True}
+
+
+def test_a_hit_has_the_promised_names() -> None:
+    view = hit_view(HIT, strict=True, explain=False)
+    assert view == {
+        "id": "00010203-0405-0607-0809-0a0b0c0d0e0f",
+        "source_id": "line 3",
+        "text": "nine books",
+        "tier": "episodic",
+        "kind": "turn",
+        "role": "user",
+        "speaker": "Ida",
+        "session": "s",
+        "scope": "work/shelf",
+        "said_at": "2025-10-09T08:53:20Z",
+        "score": 1.2346,
+        "superseded_by": None,
+    }
+    assert hit_view(HIT, strict=True, explain=True) == view | {"why": {"dense": 1.0, "lexical": 0.2346}}
+
+
+def test_a_part_of_a_text_says_which_part_it_is() -> None:
+    part = msgspec.structs.replace(HIT, start_byte=90, size_bytes=1000)
+    view = hit_view(part, strict=True, explain=False)
+    assert (view["start_byte"], view["size_bytes"]) == (90, 1000)
+
+
+def test_a_memory_is_shown_with_everything_that_is_known_of_it() -> None:
+    view: dict[str, Any] = memory_view(MEMORY, b"books", strict=True)
+    assert set(view) == set(Memory.__struct_fields__) | {"size_bytes"}
+    assert view | {"id": "", "superseded_by": "", "supersedes": ""} == {
+        "id": "",
+        "source_id": None,
+        "text": "books",
+        "size_bytes": 10,
+        "assistant": "codex",
+        "session": "s",
+        "scope": "work/shelf",
+        "found": "git",
+        "kind": "tool_call",
+        "role": "assistant",
+        "speaker": None,
+        "branch": "main",
+        "tool": "Bash",
+        "outcome": "ok",
+        "files": ["a.py"],
+        "said_at": None,
+        "valid_from": "1970-01-01T00:00:00Z",
+        "valid_to": "1970-01-01T00:00:01Z",
+        "recorded_at": "1970-01-01T00:00:01.500000Z",
+        "retired_at": None,
+        "retired_reason": None,
+        "superseded_by": "",
+        "supersedes": "",
+    }
+    assert view["supersedes"] == ["ffffffff-ffff-ffff-ffff-ffffffffffff"]
+
+
+def test_an_answer_says_where_it_looked_and_what_it_cost() -> None:
+    recalled = Recalled(
+        hits=(HIT,), scope="work", searched=7, used_tokens=3, left_out=1, degraded=("no model.",), candidates=()
+    )
+    assert recalled_view(recalled, strict=True, found="git", took_ms=1.26, explain=False) == {
+        "hits": [hit_view(HIT, strict=True, explain=False)],
+        "scope": "work",
+        "scope_found": "git",
+        "searched": 7,
+        "used_tokens": 3,
+        "left_out": 1,
+        "degraded": ["no model."],
+        "took_ms": 1.3,
+    }
+
+
+def test_what_was_forgotten_shows_when_why_and_how_it_begins() -> None:
+    retirement = Retirement(
+        id=bytes(range(16)),
+        changed=True,
+        retired_at=2_000_000,
+        reason="it was wrong",
+        text=b"nine \xed\xa0\xbd",
+        size_bytes=900,
+        kind="turn",
+        role="user",
+        speaker=None,
+        session="s",
+        scope="work/shelf",
+        said_at=1_000_000,
+    )
+    view = retirement_view(retirement, strict=True)
+    assert json.loads(json.dumps(view).encode("ascii")) == view
+    assert view == {
+        "id": "00010203-0405-0607-0809-0a0b0c0d0e0f",
+        "changed": True,
+        "retired_at": "1970-01-01T00:00:02Z",
+        "reason": "it was wrong",
+        "text": "nine \\ud83d",
+        "escaped": True,
+        "size_bytes": 900,
+        "kind": "turn",
+        "role": "user",
+        "speaker": None,
+        "session": "s",
+        "scope": "work/shelf",
+        "said_at": "1970-01-01T00:00:01Z",
+    }
+    again = retirement_view(msgspec.structs.replace(retirement, retired_at=None, reason=None), strict=False)
+    assert (again["retired_at"], again["reason"], again["text"]) == (None, None, "nine \ud83d")
+    shown = memory_view(msgspec.structs.replace(MEMORY, retired_at=2_000_000, retired_reason="r"), b"", strict=True)
+    assert (shown["retired_at"], shown["retired_reason"]) == ("1970-01-01T00:00:02Z", "r")

@@ -1,0 +1,193 @@
+"""What crosses between a command and the home's process arrives as it was sent, and nothing else crosses."""
+
+from __future__ import annotations
+
+import json
+import string
+import types
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemic.actors.protocol import ambient_messages, log_messages, messages, scope_messages, shape_messages
+from mnemic.actors.protocol import errors as tree
+from mnemic.actors.protocol.errors import BadInput, InvalidValue, MnemicError, StoreError
+from mnemic.actors.protocol.messages import Apply, CaptureText, GetMemories, Recall
+from mnemic.runtime.api.mind import Mind
+from mnemic.runtime.api.views import error_view
+from mnemic.runtime.client import wire
+from mnemic.runtime.client.wire import ASKED, TOLD, decode, decode_error, decode_message, encode, encode_error, path_of
+
+TEXTS = st.text(st.characters())  # lone surrogates too
+KINDS = sorted({*ASKED.values(), *TOLD.values()}, key=path_of)
+MODULES = (messages, ambient_messages, log_messages, scope_messages, shape_messages)
+MESSAGES = {name for module in MODULES for name in module.__all__ if not name.isupper()}
+ANSWERS = [wire._ANSWERS[name] for name in sorted(wire._ANSWERS)]
+
+
+def values(hint: Any) -> st.SearchStrategy[Any]:
+    """Values of a type that a message's field has."""
+    plain = {
+        str: TEXTS,
+        bytes: st.binary(max_size=40),
+        int: st.integers(-(1 << 63), (1 << 63) - 1),
+        float: st.floats(allow_nan=False, allow_infinity=False),
+        bool: st.booleans(),
+        type(None): st.none(),
+    }
+    if hint in plain:
+        return plain[hint]
+    kind, inner = get_origin(hint), get_args(hint)
+    if kind is Literal:
+        return st.sampled_from(inner)
+    if kind in (Union, types.UnionType):
+        return st.one_of([values(one) for one in inner])
+    if kind is tuple and inner[-1:] == (...,):
+        return st.lists(values(inner[0]), max_size=3).map(tuple)
+    if kind is tuple:
+        return st.tuples(*map(values, inner))
+    if kind is dict:
+        return st.dictionaries(values(inner[0]), values(inner[1]), max_size=3)
+    hints = get_type_hints(hint)
+    return st.builds(hint, **{name: values(hints[name]) for name in hint.__struct_fields__})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+def test_a_message_arrives_as_it_was_sent(kind: type[msgspec.Struct], data: st.DataObject) -> None:
+    message = data.draw(values(kind))
+    assert decode_message(kind, encode(message)) == message
+
+
+@pytest.mark.parametrize("kind", ANSWERS)
+@given(data=st.data())
+def test_an_answer_arrives_as_it_was_sent(kind: type[msgspec.Struct], data: st.DataObject) -> None:
+    answer = data.draw(values(kind))
+    assert decode(json.loads(encode(answer))) == answer
+    assert encode(answer).isascii()
+
+
+def test_no_answer_is_none() -> None:
+    assert decode(json.loads(encode(None))) is None
+
+
+def test_what_writes_past_the_capturing_never_crosses() -> None:
+    assert Apply not in ASKED.values()
+    assert Apply not in TOLD.values()
+    with pytest.raises(ValueError, match="no answer"):
+        decode({"type": "Apply"})
+    with pytest.raises(ValueError, match="no answer"):
+        decode(["Recalled"])
+
+
+def test_every_message_is_either_a_faces_or_the_actors_own() -> None:
+    inside = {"Apply", "BindMore", "EmbedMore", "EmbedQuery", "MeaningKept"}
+    asked = {kind.__name__ for kind in (*ASKED.values(), *TOLD.values(), *ANSWERS)}
+    parts = {"Envelope", "Hit", "Kept", "Memory", "Applied", "QueryEmbedded", "ScopeCount", "Signal", "Trace"}
+    parts |= {"Answer", "RoleView", "Retirement", "Occasion", "Similar", "Known", "Rescoping", "Selection", "Copy"}
+    parts |= {"Listed", "Giving", "GivenPart", "Link", "Shown", "Use", "UseOf", "ProjectUse"}
+    assert asked | inside | parts == MESSAGES
+
+
+def test_all_that_a_mind_asks_can_be_asked_from_outside() -> None:
+    verbs = [verb for kind in Mind.__mro__ for verb in vars(kind).values() if hasattr(verb, "__code__")]
+    named = {name for verb in verbs for name in verb.__code__.co_names}
+    crossing = {kind.__name__ for kind in (*ASKED.values(), *TOLD.values(), *ANSWERS)}
+    assert named & MESSAGES <= crossing | {"Signal", "Memory"}
+
+
+def test_names_in_paths_are_lower_case_with_dashes() -> None:
+    assert path_of(CaptureText) == "capture-text"
+    assert path_of(Recall(query="x")) == "recall"
+    assert ASKED["capture-text"] is CaptureText
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"not json",
+        b"\xff\xfe",
+        b"[]",
+        b'"recall"',
+        b"{}",
+        b"[" * 100_000,
+        b'{"query": 1}',
+        b'{"query": "x", "k": "many"}',
+        b'{"query": "x", "k": NaN}',
+        b'{"query": "x", "k": Infinity}',
+        b'{"query": "x", "k": 1e999}',
+        b'{"query": "x", "k": 9223372036854775808}',
+        b'{"query": "x", "k": ' + b"9" * 5000 + b"}",
+        b'{"query": "x", "shape": "round"}',
+        b'{"query": "x", "' + b"shape" * 50_000 + b'": 1}',
+        b'{"query": "x", "type": "Apply"}',
+    ],
+)
+def test_a_body_that_is_no_such_message_is_refused_with_a_sentence(body: bytes) -> None:
+    with pytest.raises(BadInput) as caught:
+        decode_message(Recall, body)
+    said = f"{caught.value} {caught.value.remedy_text}"
+    assert len(said) < 1_000
+    for unsaid in ("\n", "'this'", "`", "$"):
+        assert unsaid not in said
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "said"),
+    [
+        (Recall, b"nonsense", "The body cannot be taken: it is no JSON. Give one JSON object."),
+        (Recall, b"[]", "The body cannot be taken: it is no JSON object. Give one JSON object."),
+        (Recall, b"{}", "recall was called without 'query', which it needs. Give it; what may be given: query, k, "),
+        (Recall, b'{"query": "x", "scop": 1}', "recall takes no argument 'scop'. Did you mean 'scope'? What may be "),
+        (Recall, b'{"query": "x", "type": "Take"}', "type cannot be 'Take': recall is asked. Give Recall."),
+        (Recall, b'{"query": "x", "k": "many"}', "k cannot be 'many': it is a text. Give a whole number."),
+        (GetMemories, b'{"ids": ["%"]}', "ids[0] cannot be '%': it is no base64. Give base64."),
+        (GetMemories, b'{"ids": ["\\ud83d"]}', "The body cannot be taken: it has half a surrogate pair where base64 "),
+    ],
+)
+def test_what_is_wrong_with_a_body_is_named(kind: type[msgspec.Struct], body: bytes, said: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        decode_message(kind, body)
+    assert f"{caught.value} {caught.value.remedy_text}".startswith(said)
+
+
+# --- errors ----------------------------------------------------------------------------------------------------------
+
+ERRORS = [getattr(tree, name) for name in tree.__all__]
+
+
+def example(kind: type[MnemicError], text: str = "ein {Ding} \ud83d") -> MnemicError:
+    """One of a kind, with an operand for each place."""
+    names = {name for said in (kind.sentence, kind.remedy) for _, name, _, _ in string.Formatter().parse(said) if name}
+    return kind(**{name: 3 if name.endswith("_s") else text for name in names})
+
+
+@pytest.mark.parametrize("kind", ERRORS)
+def test_an_error_arrives_as_the_same_kind_with_the_same_words(kind: type[MnemicError]) -> None:
+    error = example(kind)
+    back = decode_error(json.loads(json.dumps(encode_error(error))))
+    assert type(back) is kind
+    assert (error_view(back), back.operands) == (error_view(error), error.operands)
+
+
+def test_operands_that_json_does_not_carry_leave_the_sentence_as_it_was() -> None:
+    error = InvalidValue(name="the page", value=(0, float("nan"), b"\0"), why="it is none", expected="{a page}")
+    back = decode_error(json.loads(json.dumps(encode_error(error), allow_nan=False)))
+    assert isinstance(back, InvalidValue)
+    assert error_view(back) == error_view(error)
+
+
+def test_an_error_of_a_newer_version_keeps_its_words_and_its_family() -> None:
+    said = {"code": "moon_full", "error": "The moon is {full}.", "remedy": "Wait {a while}.", "kind": "StoreError"}
+    back = decode_error(said)
+    assert isinstance(back, StoreError)
+    assert error_view(back) == {name: said[name] for name in ("code", "error", "remedy")}
+    assert encode_error(back) == said | {"operands": {}}
+
+
+@pytest.mark.parametrize("value", [None, [], {}, {"code": 7}, {"code": "invalid_value", "operands": {"x": 1}}])
+def test_what_is_no_error_at_all_is_one_still(value: Any) -> None:
+    assert isinstance(decode_error(value), MnemicError)

@@ -1,0 +1,144 @@
+"""The doctor says what waits, what was lost and what was not understood, and mends what can be tried again."""
+
+from __future__ import annotations
+
+import struct
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from mnemic.actors.protocol.changes import AdvanceSpool, FinishTranscript, QueueTranscript, SetAside
+from mnemic.runtime.clock import ManualClock
+from mnemic.runtime.doctor.capture import capture
+from mnemic.runtime.doctor.checks import Check
+from mnemic.runtime.keys.keys import Keys
+from mnemic.runtime.minds.homes import MindFolder, make_mind, open_mind
+from mnemic.runtime.store.store import Store
+from tests.runtime import spooling
+from tests.runtime.building import apply
+
+NOW_US = spooling.CREATED_US + 60_000_000
+
+
+class Examined:
+    def __init__(self, home: Path) -> None:
+        make_mind(home, "default", ManualClock(NOW_US))
+        self.folder: MindFolder
+        self.keys: Keys
+        self.folder, self.keys = open_mind(home, "default")
+        self.clock = ManualClock(NOW_US)
+
+    def checks(self, *, serving: bool = False) -> dict[str, Check]:
+        found = {check.name: check for check in capture(self.folder, self.keys, self.clock, serving=serving)}
+        for check in found.values():
+            assert "\n" not in check.detail
+            assert bool(check.remedy) == (check.state != "ok"), "what is not well has a remedy"
+        return found
+
+    def write(self, name: str, *payloads: bytes, key: bytes | None = None) -> bytes:
+        """Write a file as a hook does; returns its id."""
+        public = self.keys.spool_public() if key is None else key
+        parts = [spooling.file_header(len(name), public)]
+        for number, payload in enumerate(payloads):
+            parts += spooling.frames(spooling.record(number, payload), public=public)
+        (self.folder.spool / f"{name}.spool").write_bytes(b"".join(parts))
+        return spooling.file_id(len(name))
+
+    def apply(self, *changes: object) -> None:
+        with closing(Store.open(self.folder.store, self.keys)) as store:
+            apply(store, *changes)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def examined(tmp_path: Path) -> Examined:
+    return Examined(tmp_path)
+
+
+def test_where_nothing_happened_all_is_well(examined: Examined) -> None:
+    assert {check.state for check in examined.checks().values()} == {"ok"}
+
+
+def test_what_waits_is_well_for_a_while_and_wrong_where_a_process_should_have_taken_it_in(examined: Examined) -> None:
+    file = examined.write("a", b"x" * 200)
+    assert examined.checks(serving=True)["spool"].state == "ok"
+    assert "the oldest for 1 minute" in examined.checks()["spool"].detail
+    examined.clock.advance(600)
+    assert (examined.checks()["spool"].state, examined.checks(serving=True)["spool"].state) == ("advice", "wrong")
+    examined.apply(AdvanceSpool(file=file, offset=(examined.folder.spool / "a.spool").stat().st_size, records=1))
+    assert examined.checks(serving=True)["spool"].detail == "all that hooks wrote is taken in"
+    assert examined.checks()["records"].detail == "1 record of hooks taken in"
+
+
+def test_lost_events_are_wrong_for_a_week_and_told_for_good(examined: Examined) -> None:
+    examined.folder.losses.write_bytes(struct.pack("<QQQ", 3, NOW_US, 2_000_000).ljust(64, b"\0"))
+    check = examined.checks()["losses"]
+    assert (check.state, "3 events (2.0 MB)" in check.detail) == ("wrong", True)
+    examined.clock.advance(8 * 86_400)
+    assert examined.checks()["losses"].state == "advice"
+
+
+def test_a_file_of_another_key_is_named(examined: Examined) -> None:
+    examined.write("strange", b"x", key=Keys(bytes(32)).spool_public())
+    check = examined.checks()["strange"]
+    assert (check.state, "strange.spool" in check.detail) == ("wrong", True)
+
+
+def test_a_file_that_is_kept_aside_is_told_of(examined: Examined) -> None:
+    (examined.folder.spool / "aside").mkdir()
+    examined.write("a", b"x")
+    (examined.folder.spool / "a.spool").rename(examined.folder.spool / "aside" / "a.spool")
+    assert examined.checks()["strange"].state == "advice"
+
+
+def test_records_that_were_not_understood_are_shown_with_host_event_and_reason(examined: Examined) -> None:
+    asides = [
+        SetAside(record=bytes([n]) * 16, assistant="codex", event="prompt", why=f"reason {n}\nand more", text=b"secret")
+        for n in range(5)
+    ]
+    examined.apply(*asides, AdvanceSpool(file=bytes(16), offset=9, torn=2))
+    check = examined.checks()["records"]
+    assert (check.state, check.repairable) == ("wrong", True)
+    assert check.detail.startswith("5 records could not be understood (codex prompt: reason 4 and more; codex prompt:")
+    assert "2 places of the spool held no whole record" in check.detail
+    assert "secret" not in check.detail
+
+
+def test_a_transcript_that_could_not_be_read_is_named_once(examined: Examined) -> None:
+    for path, why in (("/t/one", "/t/one cannot be read: it went"), ("/t/two", "it went")):
+        examined.apply(QueueTranscript(path=path, format="codex", due_at=0, changed_at=0))
+        examined.apply(FinishTranscript(path=path, size_bytes=0, why=why))
+    check = examined.checks()["transcripts"]
+    assert sorted(check.detail[check.detail.index("(") + 1 : check.detail.index(")")].split("; ")) == [
+        "/t/one cannot be read: it went",
+        "/t/two: it went",
+    ]
+
+
+def test_torn_places_alone_are_told_of(examined: Examined) -> None:
+    examined.apply(AdvanceSpool(file=bytes(16), offset=9, records=4, torn=1))
+    check = examined.checks()["records"]
+    assert (check.state, check.repairable) == ("advice", False)
+    assert check.detail == "4 records taken in; 1 place of the spool held no whole record"
+
+
+def test_transcripts_that_could_not_be_read_are_shown_with_the_reason(examined: Examined) -> None:
+    examined.apply(QueueTranscript(path="/a", format="codex", due_at=NOW_US - 1, changed_at=1))
+    assert examined.checks()["transcripts"].detail == "1 wait to be taken in now, 0 later"
+    examined.apply(FinishTranscript(path="/a", size_bytes=0, why="it went"))
+    check = examined.checks()["transcripts"]
+    assert (check.state, check.repairable, "/a: it went" in check.detail) == ("advice", True, True)
+
+
+@pytest.mark.parametrize("written", [None, b"no json", b'{"public": "00"}'])
+def test_hooks_that_cannot_write_or_seal_to_another_key_are_wrong(examined: Examined, written: bytes | None) -> None:
+    examined.folder.spool_card.unlink()
+    if written is not None:
+        examined.folder.spool_card.write_bytes(written)
+    assert examined.checks()["hooks"].state == "wrong"
+
+
+def test_without_a_folder_hooks_cannot_write(examined: Examined) -> None:
+    examined.folder.losses.unlink()
+    examined.folder.spool.rmdir()
+    assert examined.checks()["hooks"].state == "wrong"

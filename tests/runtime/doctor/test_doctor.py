@@ -1,0 +1,505 @@
+"""Every check of the doctor can be well and can be ill, says what to do, and what --repair mends is mended."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+
+from mnemic.actors.protocol.contract import Clock
+from mnemic.actors.protocol.errors import ModelMissing
+from mnemic.runtime.clock import ManualClock, SystemClock
+from mnemic.runtime.doctor import home as examine_home
+from mnemic.runtime.doctor import home as examine_machine
+from mnemic.runtime.doctor import mind as examine_mind
+from mnemic.runtime.doctor.checks import guarded
+from mnemic.runtime.doctor.doctor import Check, Mended, examine, repair
+from mnemic.runtime.keys.keys import Keys
+from mnemic.runtime.minds.homes import MindFolder, make_mind, open_mind
+from mnemic.runtime.store import schema
+from mnemic.runtime.store.schema import MIGRATIONS, connect
+from mnemic.runtime.store.store import Store
+from tests.faces import Outcome
+from tests.runtime.building import add_encoder, add_space, apply, codes, files_of, held, memory, vectors
+
+OF_THE_MACHINE = {"model", "native", "disk", "engine", "process"}
+OF_THE_HOME = {"settings", "permissions", "leftovers", "pause"}
+OF_THE_CAPTURE = {"hooks", "spool", "losses", "strange", "records", "transcripts"}
+ALL = {"key", "store", "words", "meaning", "shape", "clock", "wal", *OF_THE_HOME, *OF_THE_MACHINE, *OF_THE_CAPTURE}
+DAY_S = 86_400
+
+
+class Home:
+    """A mind with two embedded memories, and a machine that has everything."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.clock: Clock = SystemClock()
+        self.folder: MindFolder = make_mind(path, "default", ManualClock(0))
+        self.keys: Keys = open_mind(path, "default")[1]
+        self.model: Callable[[], Any] = lambda: SimpleNamespace(implementation="test-float32", model="0" * 64)
+        with closing(Store.open(self.folder.store, self.keys)) as store:
+            apply(store, memory(1), memory(2, b"another", speaker="Ada"), add_encoder(), vectors(1, 2))
+            apply(store, add_space(), codes(1, 2))
+
+    def examine(self) -> dict[str, Check]:
+        checks = examine(self.path, "default", self.clock, lambda settings: self.model())
+        found = {check.name: check for check in checks}
+        assert len(found) == len(checks), "a check is made once"
+        for check in checks:
+            assert check.state in ("ok", "advice", "wrong")
+            assert "\n" not in check.detail
+            assert bool(check.remedy) == (check.state != "ok"), "what is not well has a remedy"
+            assert not (check.repairable and check.state == "ok")
+        return found
+
+    def states(self) -> dict[str, str]:
+        return {name: check.state for name, check in self.examine().items()}
+
+    def repair(self) -> dict[str, Mended]:
+        def rebuild() -> None:
+            with closing(Store.open(self.folder.store, self.keys)) as store:
+                store.rebuild(lambda done, total: None, meaning=False)
+
+        mended = repair(
+            self.path,
+            "default",
+            self.clock,
+            self.examine().values(),
+            rebuild,
+            lambda: "tried again",
+            lambda: "bound them",
+        )
+        return {one.name: one for one in mended}
+
+    def change(self, sql: str) -> None:
+        with closing(connect(self.folder.store, self.keys)) as db:
+            db.execute(sql)
+
+    def held(self) -> dict[str, Any]:
+        return held(self.folder.store, self.keys)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    monkeypatch.setattr(examine_machine, "NATIVE", True)
+    monkeypatch.setattr(examine_machine, "backend", lambda: "native-avx2")
+    monkeypatch.setattr(examine_machine, "accelerator", lambda: None)
+    return Home(tmp_path)
+
+
+def test_a_healthy_mind_is_well_and_nothing_is_changed(home: Home) -> None:
+    before = files_of(home.path)
+    assert home.states() == dict.fromkeys(ALL, "ok")
+    assert home.repair() == {}
+    assert files_of(home.path) == before
+
+
+def test_a_check_that_fails_itself_is_said_and_hides_nothing(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*given: object) -> Iterator[Check]:
+        yield Check("leftovers", "ok", "so far")
+        raise ZeroDivisionError("with a text")
+
+    monkeypatch.setattr(examine_home, "leftovers", broken)
+    seen, *crashed = list(guarded("leftovers", broken))
+    assert seen.detail == "so far"
+    assert [check.state for check in crashed] == ["wrong"]
+    assert "ZeroDivisionError at" in crashed[0].detail
+    assert "with a text" not in crashed[0].detail
+    checks = examine(home.path, "default", home.clock, lambda settings: home.model())
+    assert {check.name for check in checks} == ALL
+
+
+def test_what_the_system_refuses_to_show_is_said_in_a_sentence() -> None:
+    def refused() -> Iterator[Check]:
+        os.listdir("/nowhere")
+        yield Check("disk", "ok", "never")
+
+    (check,) = guarded("disk", refused)
+    assert (check.state, check.detail) == ("wrong", "it could not be looked at (/nowhere: No such file or directory)")
+
+
+# --- key and card ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", [bytes(32), bytes(31), b""])
+def test_a_wrong_key_is_named_and_all_else_is_looked_at_all_the_same(home: Home, key: bytes) -> None:
+    home.folder.key.write_bytes(key)
+    others = dict.fromkeys({"clock", *OF_THE_HOME, *OF_THE_MACHINE}, "ok")
+    assert home.states() == {"key": "wrong", **others}
+    assert home.repair() == {}
+
+
+def test_a_missing_key_a_missing_card_and_a_missing_mind_are_told_apart(home: Home) -> None:
+    home.folder.key.unlink()
+    assert "is not there" in home.examine()["key"].detail
+    home.folder.card.unlink()
+    assert "is damaged" in home.examine()["mind"].detail
+    assert home.repair() == {}
+    shutil.rmtree(home.folder.path)
+    assert "There is no mind" in home.examine()["mind"].detail
+
+
+@pytest.mark.parametrize("content", [None, "{", "[]", '{"version": 1, "check": "another"}'])
+def test_a_card_that_is_lost_is_written_again_for_a_key_that_opens_the_store(home: Home, content: str | None) -> None:
+    if content is None:
+        home.folder.card.unlink()
+    else:
+        home.folder.card.write_text(content, "utf-8")
+    seen = home.examine()
+    assert (seen["mind"].state, seen["mind"].repairable) == ("wrong", True)
+    assert {name: check.state for name, check in seen.items() if name != "mind"} == dict.fromkeys(ALL, "ok")
+    assert home.repair()["mind"].done
+    assert home.states() == dict.fromkeys(ALL, "ok")
+    assert open_mind(home.path, "default")[1].check == home.keys.check
+    assert stat.S_IMODE(home.folder.card.stat().st_mode) == 0o600
+
+
+def test_a_card_of_a_newer_version_is_left_alone(home: Home) -> None:
+    home.folder.card.write_text('{"version": 9, "check": ""}', "utf-8")
+    check = home.examine()["mind"]
+    assert (check.state, check.repairable) == ("wrong", False)
+
+
+# --- the home's files ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("recall.k = -", "it is no TOML"),
+        ("[recall]\nk = 'ten'", "it is no int"),
+        ("[recall]\nkk = 1\n[elsewhere]\nx = 2", "names what is no setting: recall.kk, elsewhere.x"),
+        ("[actors]\nconsolidator = 'no.such:Actor'", "no.such"),
+    ],
+)
+def test_settings_that_cannot_be_used_are_wrong_and_hide_nothing(home: Home, content: str, told: str) -> None:
+    (home.path / "mnemic.toml").write_text(content, "utf-8")
+    seen = home.examine()
+    assert seen["settings"].state == "wrong"
+    assert told in seen["settings"].detail
+    assert (seen["model"].state, seen["store"].state) == ("advice", "ok")
+
+
+def test_rules_for_secrets_that_cannot_be_read_are_wrong(home: Home) -> None:
+    (home.path / "mnemic.toml").write_text("[capture]\nsecret_rules = '/no/such/rules.toml'", "utf-8")
+    seen = home.examine()
+    assert seen["settings"].state == "wrong"
+    assert "/no/such/rules.toml cannot be read" in seen["settings"].detail
+
+
+def test_settings_that_can_be_read_are_well(home: Home) -> None:
+    (home.path / "mnemic.toml").write_text("[recall]\nk = 3\n", "utf-8")
+    assert home.states() == dict.fromkeys(ALL, "ok")
+
+
+NAMES = [
+    *("minds/default/key", "minds/default/mind.json", "minds/default/store.db", "minds/default", "minds", "."),
+    *("mnemic.log", "serve.log", "serve.log.1", "http-token", "run", "run/serve.err", "run/serve.lock", "run/ray"),
+    "run/ray/ray-token",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_that_others_may_read_is_wrong_and_is_repaired(home: Home, name: str) -> None:
+    path = home.path / name
+    if not path.exists():
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.mkdir() if path.suffix == "" and "-" not in path.name else path.touch()
+    for folder in path.relative_to(home.path).parents[:-1]:
+        (home.path / folder).chmod(0o700)
+    path.chmod(0o755)
+    check = home.examine()["permissions"]
+    assert (check.state, check.repairable) == ("wrong", True)
+    assert f"{path} has mode 0755" in check.detail
+    assert home.repair()["permissions"].told == "took the others' rights from 1 file"
+    assert home.states()["permissions"] == "ok"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o700
+
+
+def test_settings_may_be_read_where_nobody_gets_to_them_and_written_by_nobody_else(home: Home) -> None:
+    settings = home.path / "mnemic.toml"
+    settings.touch()
+    settings.chmod(0o644)
+    assert home.states()["permissions"] == "ok"
+    home.path.chmod(0o755)
+    assert "and 1 more" in home.examine()["permissions"].detail
+    home.repair()
+    assert stat.S_IMODE(settings.stat().st_mode) == 0o600
+    settings.chmod(0o662)
+    assert home.states()["permissions"] == "wrong"
+
+
+def test_rights_that_cannot_be_taken_away_are_said(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, mode: int) -> None:
+        raise PermissionError(1, "Operation not permitted", str(path))
+
+    home.folder.key.chmod(0o644)
+    monkeypatch.setattr(Path, "chmod", refuse)
+    mended = home.repair()["permissions"]
+    assert (mended.done, mended.told) == (False, f"{home.folder.key}: Operation not permitted")
+
+
+def old(*paths: Path) -> None:
+    """Make files as if nobody had written to them for a day."""
+    for path in paths:
+        then = SystemClock().now_us() / 1e6 - DAY_S
+        os.utime(path, (then, then))
+
+
+def test_drafts_that_nobody_finished_are_named_and_removed(home: Home) -> None:
+    mind = home.path / "minds" / ".new-abc"
+    mind.mkdir(mode=0o700)
+    (mind / "key").touch(0o600)
+    copy = home.folder.path / ".store.schema-1.db"
+    copy.touch(0o600)
+    assert home.states()["leftovers"] == "ok", "they are being made"
+    old(mind / "key", mind)
+    check = home.examine()["leftovers"]
+    assert (check.state, check.repairable) == ("advice", True)
+    assert "1 draft of a mind or of a copy, never finished (minds/.new-abc" in check.detail
+    old(copy)
+    assert home.repair()["leftovers"].told == "removed 2 drafts: .new-abc, .store.schema-1.db"
+    assert not mind.exists()
+    assert not copy.exists()
+    assert home.states() == dict.fromkeys(ALL, "ok")
+
+
+def test_a_copy_from_before_a_migration_is_named_and_never_removed(home: Home) -> None:
+    copy = home.folder.path / "store.schema-1.db"
+    shutil.copy(home.folder.store, copy)
+    old(copy)
+    check = home.examine()["leftovers"]
+    assert (check.state, check.repairable) == ("advice", False)
+    assert "1 copy from before a migration (default/store.schema-1.db, 0.4 MB)" in check.detail
+    assert home.repair() == {}
+    assert copy.exists()
+
+
+# --- the store -------------------------------------------------------------------------------------------------------
+
+
+def test_a_damaged_page_is_wrong_and_is_not_repaired_away(home: Home) -> None:
+    with closing(connect(home.folder.store, home.keys)) as db:
+        root = int(db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'log'").get)
+    whole = home.folder.store.read_bytes()
+    for page in (0, root - 1):
+        flipped = bytearray(whole)
+        flipped[4096 * page + 1000] ^= 1
+        home.folder.store.write_bytes(flipped)
+        check = home.examine()["store"]
+        assert (check.state, check.repairable) == ("wrong", False)
+        assert "words" not in home.examine()
+        assert check.detail.count(".") == check.detail.endswith(".") + str(home.folder.store).count(".")
+        assert "***" not in check.detail
+        assert home.folder.store.read_bytes() == flipped
+
+
+def test_every_page_that_is_damaged_is_seen_or_is_not_in_use(home: Home) -> None:
+    whole = home.folder.store.read_bytes()
+    well = [page for page in range(len(whole) // 4096) if home_with_flipped(home, whole, page)["store"] == "ok"]
+    home.folder.store.write_bytes(whole)
+    with closing(connect(home.folder.store, home.keys)) as db:
+        unused = int(db.execute("PRAGMA freelist_count").get)
+    assert len(well) <= unused
+
+
+def home_with_flipped(home: Home, whole: bytes, page: int) -> dict[str, str]:
+    """The checks' states where one bit of a page is another."""
+    flipped = bytearray(whole)
+    flipped[4096 * page + 2000] ^= 1
+    home.folder.store.write_bytes(flipped)
+    return home.states()
+
+
+@pytest.mark.parametrize("size", [0, 100, 20_000])
+def test_a_store_cut_short_is_wrong(home: Home, size: int) -> None:
+    home.folder.store.write_bytes(home.folder.store.read_bytes()[:size])
+    assert home.states()["store"] == "wrong"
+
+
+def test_a_missing_store_is_wrong_and_is_not_made(home: Home) -> None:
+    home.folder.store.unlink()
+    assert home.states()["store"] == "wrong"
+    assert not home.folder.store.exists()
+
+
+def test_a_newer_store_is_wrong_and_an_older_one_is_to_be_migrated(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examine_mind, "MIGRATIONS", (*MIGRATIONS, "one more"))
+    before = files_of(home.path)
+    check = home.examine()["store"]
+    assert (check.state, check.detail) == ("advice", f"schema {len(MIGRATIONS)} is to become {len(MIGRATIONS) + 1}")
+    assert files_of(home.path) == before
+    home.change("PRAGMA user_version = 7")
+    newer = f"was written by a newer Mnemic (schema 7; this one knows {len(MIGRATIONS) + 1})."
+    assert home.examine()["store"].detail.endswith(newer)
+
+
+DAMAGE = [
+    "DELETE FROM words WHERE rowid = 2",
+    "DELETE FROM words",
+    "DELETE FROM words_docsize WHERE id = 1",
+    "DELETE FROM words_data WHERE id > 10",
+    "UPDATE words_data SET block = zeroblob(length(block)) WHERE id > 10",
+    "DELETE FROM words_data",
+    "INSERT INTO words(rowid, text, speaker) VALUES(77, 'of no memory', '')",
+    "DELETE FROM words WHERE rowid = 1; INSERT INTO words(rowid, text, speaker) VALUES(1, 'too few', '')",
+]
+
+
+@pytest.mark.parametrize("sql", DAMAGE)
+def test_a_damaged_word_index_is_wrong_and_is_made_again(home: Home, sql: str) -> None:
+    before = home.held()
+    home.change(sql)
+    check = home.examine()["words"]
+    assert (check.state, check.repairable) == ("wrong", True)
+    assert home.repair()["words"].done
+    assert home.states()["words"] == "ok"
+    assert home.held() | {"unbound": []} == before, "what is bound answers, until it is bound again"
+
+
+def test_what_waits_for_its_meaning_is_advice(home: Home) -> None:
+    with closing(Store.open(home.folder.store, home.keys)) as store:
+        apply(store, memory(3), memory(4))
+    check = home.examine()["meaning"]
+    assert (check.state, check.detail) == ("advice", "2 memories wait to be embedded")
+
+
+def test_what_waits_for_its_hypervector_is_advice_and_what_could_get_none_says_so(home: Home) -> None:
+    with closing(Store.open(home.folder.store, home.keys)) as store:
+        apply(store, memory(3), vectors(3))
+        check = home.examine()["shape"]
+        assert (check.state, check.detail) == ("advice", "2 memories wait to be bound"), "it, and the turn before it"
+        nothing = msgspec.structs.replace(codes(3), items=msgspec.msgpack.encode([[]]), codes=b"")
+        apply(store, codes(2), nothing)
+    check = home.examine()["shape"]
+    assert (check.state, check.detail) == ("advice", "1 memory could not be bound, and cannot be found by shape")
+
+
+def test_without_a_model_all_that_is_not_bound_waits_to_be(home: Home) -> None:
+    with closing(Store.open(home.folder.store, home.keys)) as store:
+        apply(store, memory(3))
+    assert home.examine()["shape"].detail == "1 memory waits to be bound", "the turn before it: it has its meaning"
+    home.model = lambda: (_ for _ in ()).throw(ModelMissing(path="/model", why="it is gone"))
+    assert home.examine()["shape"].detail == "2 memories wait to be bound"
+
+
+def test_a_missing_model_is_wrong(home: Home) -> None:
+    def missing() -> Any:
+        raise ModelMissing(path="/model", why="there is no such folder")
+
+    home.model = missing
+    assert home.states()["model"] == "wrong"
+
+
+def test_missing_native_code_is_advice(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examine_machine, "NATIVE", False)
+    assert home.states()["native"] == "advice"
+
+
+def test_a_device_without_torch_is_advice(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examine_machine, "accelerator", lambda: "an NVIDIA GPU")
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "torch" else find(name))
+    check = home.examine()["device"]
+    assert (check.state, check.remedy) == ("advice", "pip install 'mnemic[torch]'")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object() if name == "torch" else find(name))
+    assert "device" not in home.states()
+
+
+def test_a_disk_that_is_nearly_full_is_wrong(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examine_home.shutil, "disk_usage", lambda path: SimpleNamespace(free=1_000_000))
+    assert home.states()["disk"] == "wrong"
+
+
+def test_a_home_that_is_not_there_is_looked_at_too(tmp_path: Path, home: Home) -> None:
+    checks = examine(tmp_path / "no" / "home", "default", home.clock, lambda settings: home.model())
+    states = {check.name: check.state for check in checks}
+    assert states == {"mind": "wrong", **dict.fromkeys(OF_THE_HOME | OF_THE_MACHINE, "ok")}
+    assert not (tmp_path / "no").exists()
+
+
+def test_a_writer_does_not_keep_the_doctor_waiting(home: Home) -> None:
+    with closing(connect(home.folder.store, home.keys)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        assert home.states()["words"] == "ok"
+        writer.execute("ROLLBACK")
+
+
+# --- clock and write-ahead log ---------------------------------------------------------------------------------------
+
+
+def test_a_clock_that_is_behind_is_wrong_and_what_follows_from_it_is_said(home: Home) -> None:
+    home.clock = ManualClock(SystemClock().now_us() - 3 * DAY_S * 1_000_000)
+    check = home.examine()["clock"]
+    assert check.state == "wrong"
+    assert "was made 3 days later than it is now" in check.detail
+    assert "counts as older" in check.remedy
+
+
+@pytest.mark.parametrize("what", ["key", "mind.json", "mind.json made", "the newest memory"])
+def test_whatever_was_made_later_than_now_shows_it(home: Home, what: str) -> None:
+    later_us = SystemClock().now_us() + 2 * DAY_S * 1_000_000
+    if what == "the newest memory":
+        with closing(Store.open(home.folder.store, home.keys)) as store:
+            apply(store, memory(3), at=later_us)
+    elif what == "mind.json made":
+        card = json.loads(home.folder.card.read_bytes()) | {"made_at_us": later_us}
+        home.folder.card.write_text(json.dumps(card), "utf-8")
+    else:
+        os.utime(home.folder.path / what, (later_us / 1e6, later_us / 1e6))
+    check = home.examine()["clock"]
+    assert check.state == "wrong"
+    assert check.detail.startswith(f"the clock is behind: {what.removesuffix(' made')} was made 2 days later")
+
+
+def test_a_long_write_ahead_log_is_advice_and_is_taken_over(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examine_mind, "_LONG_LOG_BYTES", 4096)
+    monkeypatch.setattr(schema, "BUSY_TIMEOUT_S", 0.05)
+    log = home.folder.store.with_name("store.db-wal")
+    with closing(connect(home.folder.store, home.keys)) as reading:
+        reading.execute("BEGIN")
+        reading.execute("SELECT count(*) FROM memories").fetchall()
+        with closing(Store.open(home.folder.store, home.keys)) as store:
+            apply(store, memory(3), memory(4))
+        check = home.examine()["wal"]
+        assert (check.state, check.repairable) == ("advice", True)
+        assert not home.repair()["wal"].done, "somebody reads"
+        reading.execute("ROLLBACK")
+        assert home.repair()["wal"].done
+        assert log.stat().st_size == 0
+        assert home.states()["wal"] == "ok"
+
+
+# --- the command -----------------------------------------------------------------------------------------------------
+
+
+def test_the_command_says_what_it_mended_and_what_it_could_not(
+    home: Home, command: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.change("DELETE FROM words")
+    home.folder.key.chmod(0o640)
+    told = command("doctor", "--repair", "--home", home.path)
+    assert "repaired: permissions: took the others' rights from 1 file" in told.out
+    assert "repaired: words: made the word index again from the log" in told.out
+    assert command("doctor", "--repair", "--home", home.path, "--json").json["repaired"] == []
+    home.folder.key.chmod(0o640)
+
+    def refuse(path: Path, mode: int) -> None:
+        raise PermissionError(1, "Operation not permitted", str(path))
+
+    monkeypatch.setattr(Path, "chmod", refuse)
+    told = command("doctor", "--repair", "--home", home.path)
+    assert told.code == 1
+    assert f"not repaired: permissions: {home.folder.key}: Operation not permitted" in told.out
+    assert command("doctor", "--repair", "--home", home.path, "--json").json["repaired"] == []

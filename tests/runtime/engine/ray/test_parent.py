@@ -1,0 +1,281 @@
+"""The parent: brings its child back, leaves nothing of it, ends with it, and says why."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from mnemic.runtime.engine.ray.parent import ENGINE_LOST
+from mnemic.runtime.minds.run_dir import Card, Meeting
+from tests.faces import until
+from tests.serving import gone
+
+PARENT = """
+    import socket, sys
+    from pathlib import Path
+    from mnemic.actors.protocol.errors import MnemicError
+    from mnemic.runtime import parent
+    from mnemic.runtime.clock import SystemClock
+    from mnemic.runtime.minds.run_dir import Card, Meeting, process_start
+    import os
+    meeting = Meeting(Path(sys.argv[1]))
+    assert meeting.take()
+    folder, http, mcp = meeting.listen()
+    card = Card(protocol=1, pid=os.getpid(), started=process_start(os.getpid()), folder=folder, engine="ray")
+    meeting.write(card)
+    parent._POLICY = parent.Policy(failures=4, first_delay_s=0.0, longest_delay_s=0.0)
+    parent._STOP_S = float(sys.argv[3])
+    try:
+        told = lambda: print("a child answers", flush=True)
+        code = parent.Parent(meeting, card, SystemClock(), 1, told).run(
+            lambda numbers: [sys.executable, "-c", sys.argv[2], sys.argv[1], ",".join(map(str, numbers))], [http, mcp]
+        )
+    except MnemicError as error:
+        print(error)
+        code = 5
+    finally:
+        meeting.vanish()
+        meeting.leave()
+    sys.exit(code)
+"""
+CHILD = """
+    import json, os, signal, subprocess, sys, threading, time
+    from pathlib import Path
+    from mnemic.runtime.minds.run_dir import Meeting
+    import msgspec
+    home, numbers = Path(sys.argv[1]), [int(one) for one in sys.argv[2].split(",")]
+    meeting = Meeting(home)
+    lives = home / "lives"
+    with lives.open("a") as file:
+        file.write(f"{os.getpid()}\\n")
+    life = len(lives.read_text().split())
+    def say(state, cause=""):
+        meeting.write(msgspec.structs.replace(meeting.card(), state=state, cause=cause))
+"""
+
+
+@contextmanager
+def parent_of(home: Path, child: str, stop_s: float = 10.0) -> Iterator[subprocess.Popen[str]]:
+    """A parent whose children do so."""
+    given = [textwrap.dedent(PARENT), str(home), textwrap.dedent(CHILD) + textwrap.dedent(child), str(stop_s)]
+    with subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", given[0], *given[1:]], stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+            for pid in lives(home):
+                if not gone(pid):
+                    os.kill(pid, signal.SIGKILL)
+
+
+def lives(home: Path) -> list[int]:
+    """Process ids of all the children so far."""
+    path = home / "lives"
+    return [int(line) for line in path.read_text("utf-8").split("\n") if line] if path.exists() else []
+
+
+def ready(home: Path, life: int) -> Card:
+    """Wait until the child of that number is ready."""
+    found: list[Card] = []
+
+    def there() -> bool:
+        card = Meeting(home).card()
+        found[:] = [] if card is None else [card]
+        return len(lives(home)) == life and card is not None and card.state == "ready"
+
+    until(there)
+    return found[0]
+
+
+def test_it_says_once_that_a_child_answers_and_not_before(tmp_path: Path) -> None:
+    child = """
+        until = lambda path: [time.sleep(0.01) for _ in iter(lambda: path.exists(), True)]
+        if life == 1:
+            until(home / "go")
+        say("ready")
+        signal.pause()
+    """
+    with parent_of(tmp_path, child) as parent:
+        assert parent.stdout is not None
+        until(lambda: len(lives(tmp_path)) == 1)
+        assert not select.select([parent.stdout], [], [], 0.2)[0]
+        (tmp_path / "go").touch()
+        ready(tmp_path, 1)
+        assert parent.stdout.readline() == "a child answers\n"
+        os.kill(lives(tmp_path)[-1], signal.SIGKILL)
+        ready(tmp_path, 2)
+        parent.terminate()
+        assert parent.communicate(timeout=20)[0] == ""
+
+
+def test_a_child_that_is_killed_comes_back_and_the_card_says_how_often_and_why(tmp_path: Path) -> None:
+    with parent_of(tmp_path, 'say("ready", meeting.card().cause); signal.pause()') as parent:
+        for life in (1, 2):
+            ready(tmp_path, life)
+            os.kill(lives(tmp_path)[-1], signal.SIGKILL)
+        card = ready(tmp_path, 3)
+        assert (card.pid, card.restarts, card.cause) == (parent.pid, 2, "killed by signal 9")
+
+
+def test_a_child_that_lost_its_engine_says_why_itself(tmp_path: Path) -> None:
+    child = f"""
+        if life == 1:
+            say("restarting", "process 7 of Ray died")
+            sys.exit({ENGINE_LOST})
+        say("ready", meeting.card().cause)
+        signal.pause()
+    """
+    with parent_of(tmp_path, child):
+        card = ready(tmp_path, 2)
+        assert (card.restarts, card.cause) == (1, "process 7 of Ray died")
+
+
+def test_nothing_of_a_childs_session_outlives_it(tmp_path: Path) -> None:
+    child = """
+        helper = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
+        (home / f"helper{life}").write_text(str(helper.pid))
+        say("ready")
+        os.kill(os.getpid(), signal.SIGKILL) if life == 1 else signal.pause()
+    """
+    with parent_of(tmp_path, child):
+        ready(tmp_path, 2)
+        assert gone(int((tmp_path / "helper1").read_text("utf-8")))
+        assert not gone(int((tmp_path / "helper2").read_text("utf-8")))
+
+
+def test_a_first_child_that_never_gets_ready_is_not_started_again(tmp_path: Path) -> None:
+    with parent_of(tmp_path, "sys.exit(3)") as parent:  # as a command does that has said why
+        assert parent.communicate(timeout=20)[0] == ""
+        assert parent.returncode == 3
+        assert len(lives(tmp_path)) == 1
+    assert Meeting(tmp_path).card() is None
+
+
+def test_a_first_child_that_ends_without_a_word_is_told_for_it(tmp_path: Path) -> None:
+    with parent_of(tmp_path, "sys.exit(1)") as parent:
+        assert "ended before it was ready: exit code 1" in parent.communicate(timeout=20)[0]
+        assert parent.returncode == 5
+        assert len(lives(tmp_path)) == 1
+
+
+def test_one_that_ends_too_often_is_given_up_in_one_sentence(tmp_path: Path) -> None:
+    with parent_of(tmp_path, 'say("ready"); sys.exit(9)') as parent:
+        said = parent.communicate(timeout=20)[0]
+        assert parent.returncode == 5
+        assert len(lives(tmp_path)) == 4
+    *before, last = said.splitlines()  # a slow machine may have seen a child answer before it ended
+    assert before in ([], ["a child answers"])
+    assert "ended 4 times, at last because: exit code 9" in last
+
+
+def test_a_child_that_leaves_by_itself_takes_the_parent_with_it(tmp_path: Path) -> None:
+    with parent_of(tmp_path, 'say("ready"); sys.exit(0)') as parent:
+        assert parent.wait(20) == 0
+        assert len(lives(tmp_path)) == 1
+
+
+def test_a_child_that_fails_while_it_leaves_is_not_brought_back(tmp_path: Path) -> None:
+    with parent_of(tmp_path, 'say("ready"); meeting.vanish(); sys.exit(1)') as parent:
+        assert parent.wait(20) == 1
+        assert len(lives(tmp_path)) == 1
+
+
+def test_signals_are_passed_on_and_the_end_is_the_childs(tmp_path: Path) -> None:
+    child = """
+        def leave(*_):
+            (home / "left").write_text("")
+            sys.exit(0)
+        signal.signal(signal.SIGTERM, leave)
+        signal.signal(signal.SIGHUP, lambda *_: (home / "reloaded").write_text(""))
+        say("ready")
+        while True:
+            signal.pause()
+    """
+    with parent_of(tmp_path, child) as parent:
+        ready(tmp_path, 1)
+        parent.send_signal(signal.SIGHUP)
+        until((tmp_path / "reloaded").exists)
+        parent.send_signal(signal.SIGTERM)
+        assert parent.wait(20) == 0
+    assert (tmp_path / "left").exists()
+
+
+def test_a_child_that_ends_is_not_told_to_a_second_time(tmp_path: Path) -> None:
+    child = """
+        def leave(*_):
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)  # as Python itself does when it ends
+            (home / "leaving").write_text("")
+            until = lambda path: [time.sleep(0.01) for _ in iter(lambda: path.exists(), True)]
+            until(home / "told twice")
+            sys.exit(0)
+        signal.signal(signal.SIGTERM, leave)
+        say("ready")
+        while True:
+            signal.pause()
+    """
+    with parent_of(tmp_path, child) as parent:
+        ready(tmp_path, 1)
+        parent.send_signal(signal.SIGTERM)
+        until((tmp_path / "leaving").exists)
+        parent.send_signal(signal.SIGINT)  # somebody is in a hurry
+        until(lambda: not pending(parent.pid))
+        (tmp_path / "told twice").write_text("")
+        assert parent.wait(20) == 0
+
+
+def pending(pid: int) -> bool:
+    """Whether a signal waits for a process to take it."""
+    lines = Path(f"/proc/{pid}/status").read_text("utf-8").splitlines()
+    return any(int(line.split()[1], 16) for line in lines if line.startswith(("SigPnd", "ShdPnd")))
+
+
+def test_a_child_that_hears_no_signal_is_killed(tmp_path: Path) -> None:
+    child = 'signal.signal(signal.SIGTERM, signal.SIG_IGN); say("ready"); time.sleep(600)'
+    with parent_of(tmp_path, child, stop_s=0.2) as parent:
+        ready(tmp_path, 1)
+        parent.send_signal(signal.SIGTERM)
+        assert parent.wait(20) == 1
+        assert gone(lives(tmp_path)[0])
+
+
+def test_told_to_leave_before_it_is_ready_it_leaves_in_order(tmp_path: Path) -> None:
+    child = """
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(15))
+        (home / "begun").write_text("")
+        while True:
+            signal.pause()
+    """
+    with parent_of(tmp_path, child) as parent:
+        until((tmp_path / "begun").exists)
+        parent.send_signal(signal.SIGTERM)
+        assert parent.wait(20) == 0
+
+
+def test_the_child_learns_that_its_parent_is_gone(tmp_path: Path) -> None:
+    with parent_of(tmp_path, 'say("ready"); os.read(numbers[-1], 1)') as parent:
+        ready(tmp_path, 1)
+        parent.kill()
+        until(lambda: gone(lives(tmp_path)[0]))
+
+
+def test_sockets_are_the_childs_too_and_nothing_else_is(tmp_path: Path) -> None:
+    child = """
+        (home / "open").write_text(json.dumps([os.readlink(f"/proc/self/fd/{n}") for n in os.listdir("/proc/self/fd")
+            if int(n) > 2 and os.path.exists(f"/proc/self/fd/{n}") or n in map(str, numbers)]))
+        say("ready")
+        signal.pause()
+    """
+    with parent_of(tmp_path, child):
+        ready(tmp_path, 1)
+    files = json.loads((tmp_path / "open").read_text("utf-8"))
+    assert sorted(name.partition(":")[0] for name in files) == ["pipe", "socket", "socket"]

@@ -1,0 +1,182 @@
+"""The embedded engine keeps the engines' contract, and leaves no threads behind."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import logging
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pykka
+import pytest
+
+from mnemic.actors.protocol.errors import ActorFailed, ActorStopped
+from mnemic.runtime.clock import ManualClock
+from mnemic.runtime.engine.embedded import EmbeddedEngine
+from tests.contract.engine_contract import (
+    BOUND_S,
+    SECRET,
+    Echo,
+    EngineContract,
+    Gate,
+    ProbeActor,
+    Raise,
+    Say,
+    Watch,
+    letter,
+)
+
+
+class ThreadGate:
+    """A gate between threads."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def open(self) -> None:
+        self._event.set()
+
+    def wait(self) -> None:
+        assert self._event.wait(BOUND_S)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(0)
+
+
+@pytest.fixture
+def gates() -> Callable[[], Gate]:
+    return ThreadGate
+
+
+@pytest.fixture
+def engine(clock: ManualClock) -> Iterator[EmbeddedEngine]:
+    engine = EmbeddedEngine(clock, stop_timeout_s=BOUND_S)
+    before = set(threading.enumerate())
+    yield engine
+    for name in list(engine._places):
+        engine.stop(name)
+    assert set(threading.enumerate()) <= before
+
+
+@pytest.fixture
+def impatient_engine(clock: ManualClock) -> EmbeddedEngine:
+    return EmbeddedEngine(clock, stop_timeout_s=0.01)
+
+
+class TestEmbeddedEngine(EngineContract):
+    """The contract."""
+
+    def test_stopping_closes_the_actor_in_its_own_thread(self, engine: EmbeddedEngine) -> None:
+        threads: list[int] = []
+
+        class Closing(ProbeActor):
+            def handle(self, message: Any, context: Any) -> Any:
+                threads.append(threading.get_ident())
+
+            def close(self) -> None:
+                threads.append(threading.get_ident())
+
+        self.start(engine, Watch(engine), Closing)
+        self.ask(engine, Say(0))
+        engine.stop("probe")
+        assert len(threads) == 2
+        assert len(set(threads)) == 1
+
+    def test_an_instance_that_is_to_go_is_closed_by_its_own_thread_even_where_another_says_so(
+        self, engine: EmbeddedEngine
+    ) -> None:
+        threads: list[int] = []
+
+        class Closing(ProbeActor):
+            def close(self) -> None:
+                threads.append(threading.get_ident())
+
+        self.start(engine, Watch(engine), Closing)
+        engine.restart("probe", 0.0)
+        assert self.ask(engine, Say(1)) == (1,)
+        assert threads
+        assert threading.get_ident() not in threads
+
+    def test_a_message_is_let_go_once_it_is_answered(self, engine: EmbeddedEngine) -> None:
+        class Payload:
+            pass
+
+        self.start(engine, Watch(engine))
+        payload = Payload()
+        gone = weakref.ref(payload)
+        self.ask(engine, Echo(payload))
+        self.ask(engine, Say(0))  # the first one is done with
+        del payload
+        gc.collect()
+        assert gone() is None
+
+    def test_whoever_is_interrupted_while_waiting_takes_the_message_back(
+        self, engine: EmbeddedEngine, gates: Callable[[], Gate], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.start(engine, Watch(engine))
+        go_on = self.occupy(engine, gates)
+        reply = engine.send("probe", letter(Say(1)), timeout_s=BOUND_S)
+
+        def interrupted(timeout: float) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(reply._answer, "result", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            reply.get()
+        go_on.open()
+        assert self.ask(engine, Say(2)) == (2,)
+
+    def test_where_somebody_else_stops_all_of_pykkas_actors_everyone_is_answered(
+        self, engine: EmbeddedEngine, gates: Callable[[], Gate]
+    ) -> None:
+        self.start(engine, Watch(engine))
+        go_on = self.occupy(engine, gates)
+        with ThreadPoolExecutor(1) as pool:
+            stopping = pool.submit(pykka.ActorRegistry.stop_all)
+            behind = engine.send("probe", letter(Say(1)), timeout_s=BOUND_S)
+            go_on.open()
+            stopping.result(BOUND_S)
+        with contextlib.suppress(ActorStopped):  # which of the two depends on who came first
+            assert behind.get() == (1,)
+        with pytest.raises(ActorStopped):
+            self.ask(engine, Say(2))
+
+    def test_sending_races_with_stopping_and_every_message_is_handled_or_refused(self, clock: ManualClock) -> None:
+        for _ in range(20):
+            engine = EmbeddedEngine(clock, stop_timeout_s=BOUND_S)
+            watch = Watch(engine)
+            self.start(engine, watch)
+            ready = threading.Barrier(5)
+
+            def send(engine: EmbeddedEngine = engine, ready: threading.Barrier = ready) -> int:
+                ready.wait(BOUND_S)
+                answered = 0
+                for number in range(50):
+                    try:
+                        self.ask(engine, Say(number))
+                        answered += 1
+                    except ActorStopped:
+                        return answered
+                return answered
+
+            with ThreadPoolExecutor(4) as pool:
+                sent = [pool.submit(send) for _ in range(4)]
+                ready.wait(BOUND_S)
+                engine.stop("probe")
+                assert all(0 <= one.result(BOUND_S) <= 50 for one in sent)
+            assert watch.lost == []
+
+    def test_no_log_says_what_a_failure_said(self, engine: EmbeddedEngine, caplog: pytest.LogCaptureFixture) -> None:
+        caplog.set_level(logging.DEBUG)
+        self.start(engine, Watch(engine))
+        with pytest.raises(ActorFailed):
+            self.ask(engine, Raise(ValueError(SECRET)))
+        self.tell(engine, Raise(ValueError(SECRET)))
+        self.ask(engine, Say(1))
+        assert SECRET not in caplog.text

@@ -1,0 +1,124 @@
+"""The post finds who takes a message, gives it name, trace, time and deadline, and loses nothing that was told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemic.actors.protocol.errors import InboxFull, InvalidValue
+from mnemic.actors.protocol.messages import Envelope
+from mnemic.runtime.clock import ManualClock
+from mnemic.runtime.engine.reports import Unobserved
+from mnemic.runtime.engine.router import Post, about
+
+SECRET = "the tea is in the blue tin"
+
+
+class One(msgspec.Struct, frozen=True):
+    """One actor takes it."""
+
+    text: str = SECRET
+
+
+class Two(msgspec.Struct, frozen=True):
+    """Two actors take it."""
+
+
+class Nobody(msgspec.Struct, frozen=True):
+    """Nobody takes it."""
+
+
+ROUTES: dict[type, list[str]] = {One: ["left"], Two: ["left", "right"]}
+
+
+class Engine:
+    """Keeps what it is given, unless an actor's mailbox is full."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, Envelope, float, bool]] = []
+        self.full: set[str] = set()
+
+    def send(self, name: str, envelope: Envelope, *, timeout_s: float, own: bool = False) -> Any:
+        if name in self.full and not own:
+            raise InboxFull(actor=name, capacity=1)
+        self.sent.append((name, envelope, timeout_s, own))
+
+
+@pytest.fixture
+def engine() -> Engine:
+    return Engine()
+
+
+@pytest.fixture
+def post(engine: Engine) -> Post:
+    clock = ManualClock(1_000_000)
+    clock.advance(2)
+    return Post(engine, ROUTES, clock, "run", Unobserved())  # type: ignore[arg-type]
+
+
+@given(timeout_s=st.floats(-10.0, 1e6))
+def test_what_is_asked_has_a_deadline_and_never_less_than_no_time(timeout_s: float) -> None:
+    engine = Engine()
+    Post(engine, ROUTES, ManualClock(0), "run", Unobserved()).send(One(), timeout_s, trace="t")  # type: ignore[arg-type]
+    ((name, envelope, given_s, own),) = engine.sent
+    assert (name, envelope.trace, envelope.message, own) == ("left", "t", One(), False)
+    assert envelope.deadline == given_s == max(0.0, timeout_s)
+
+
+@pytest.mark.parametrize(("message", "takers"), [(Nobody(), 0), (Two(), 2)])
+def test_only_what_one_actor_takes_can_be_asked(post: Post, engine: Engine, message: Any, takers: int) -> None:
+    with pytest.raises(InvalidValue, match=f"{takers} actors take it"):
+        post.send(message, 1.0, trace="t")
+    assert engine.sent == []
+
+
+def test_what_is_told_goes_to_all_who_take_it_under_one_trace_with_the_time_of_the_request(
+    post: Post, engine: Engine
+) -> None:
+    post.tell(Two(), trace="t", now=7, sender="right")
+    assert [(name, one.trace, one.now, one.deadline, own) for name, one, _, own in engine.sent] == [
+        ("left", "t", 7, None, False),
+        ("right", "t", 7, None, True),
+    ]
+    assert len({one.id for _, one, _, _ in engine.sent}) == 2
+    post.tell(One(), trace="t")
+    assert engine.sent[2][1].now == 3_000_000
+
+
+def test_what_finds_a_full_mailbox_is_kept_for_that_actor_alone_and_sent_again_as_it_was(
+    post: Post, engine: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine.full = {"left"}
+    post.tell(Two(), trace="t", now=7)
+    post.tell(One(), trace="t")
+    post.tell(Nobody(), trace="t")
+    assert [(one.actor, one.message, one.reason) for one in post.dead.shown()] == [
+        ("left", "Two", "inbox_full"),
+        ("left", "One", "inbox_full"),
+        ("-", "Nobody", "no_taker"),
+    ]
+    assert post.replay() == 0
+    engine.full = set()
+    assert post.replay() == 2
+    assert [(name, type(one.message), one.now) for name, one, _, _ in engine.sent] == [
+        ("right", Two, 7),
+        ("left", Two, 7),
+        ("left", One, 3_000_000),
+    ]
+    assert SECRET not in caplog.text
+
+
+def test_names_are_never_given_twice_and_start_with_the_run(post: Post) -> None:
+    names = [post.name("t") for _ in range(100)]
+    assert len(set(names)) == 100
+    assert all(one.startswith("run-t") for one in names)
+    assert (post.takes(One), post.takes(Nobody)) == (True, False)
+
+
+def test_what_the_log_says_of_a_message_is_nothing_of_its_content() -> None:
+    said = about("left", Envelope(id="m", trace="t", now=1, deadline=None, message=One()), "ok")
+    assert said == {"actor": "left", "trace": "t", "message_id": "m", "message_type": "One", "code": "ok"}

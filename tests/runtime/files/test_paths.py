@@ -1,0 +1,31 @@
+"""Which folder is the home: the one that is named, else the platform's, and never a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.runtime.files.paths import default_home, expanded
+
+
+def test_the_home_is_the_one_that_is_named_else_the_platforms() -> None:
+    assert default_home({"MNEMIC_HOME": "/a/home"}) == Path("/a/home")
+    assert default_home({"MNEMIC_HOME": ""}) == default_home({})
+    assert default_home({}).name == "mnemic"
+
+
+def test_a_tilde_is_resolved_and_one_of_nobody_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ada")
+    assert expanded(Path("~/memory")) == Path("/home/ada/memory")
+    assert expanded(Path("/a/~/b")) == Path("/a/~/b")
+    with pytest.raises(InvalidValue, match="there is no such user"):
+        expanded(Path("~nobody of that name/memory"))
+
+
+def test_a_home_need_not_be_there_but_is_no_file(tmp_path: Path) -> None:
+    assert expanded(tmp_path / "not there") == tmp_path / "not there"
+    (tmp_path / "file").write_text("", "utf-8")
+    with pytest.raises(InvalidValue, match="it is a file"):
+        expanded(tmp_path / "file")

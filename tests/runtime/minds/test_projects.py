@@ -1,0 +1,232 @@
+"""A folder belongs to one project, the one git would say; a file may name another; and nothing is guessed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemic.actors.protocol.changes import Place
+from mnemic.actors.protocol.errors import BadInput, BadSettings, InvalidValue
+from mnemic.actors.protocol.scopes import clean_scope
+from mnemic.runtime.minds.projects import NO_PLACE, locate
+from tests.runtime.building import said
+
+Git = Callable[..., None]
+
+
+@pytest.fixture
+def git(tmp_path: Path) -> Git:
+    """Run the real git, untouched by the user's own settings."""
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    names = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    quiet = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "HOME": str(tmp_path)}
+    environment = {"PATH": os.environ["PATH"]} | names | quiet
+
+    def run(*words: object, inside: Path = tmp_path) -> None:
+        command = ["git", "-c", "protocol.file.allow=always", *map(str, words)]
+        subprocess.run(command, cwd=inside, env=environment, check=True, capture_output=True)
+
+    return run
+
+
+def checkout(git: Git, folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    git("init", "-q", inside=folder)
+    git("commit", "-q", "--allow-empty", "-m", "first", inside=folder)
+    return folder
+
+
+def place_of(folder: object) -> Place:
+    return locate(None, str(folder))
+
+
+def test_a_checkout_and_its_subfolders_are_one_project(git: Git, tmp_path: Path) -> None:
+    shelf = checkout(git, tmp_path / "shelf")
+    (shelf / "src" / "deep").mkdir(parents=True)
+    expected = Place(path="shelf", project=str(shelf / ".git"), found="git")
+    for folder in (shelf, shelf / "src", shelf / "src" / "deep", shelf / ".git", shelf / "gone" / "away"):
+        assert place_of(folder) == expected
+
+
+def test_a_worktree_is_its_checkouts_project(git: Git, tmp_path: Path) -> None:
+    shelf = checkout(git, tmp_path / "shelf")
+    git("worktree", "add", "-q", tmp_path / "elsewhere" / "trial", inside=shelf)
+    (tmp_path / "elsewhere" / "trial" / "src").mkdir()
+    assert place_of(tmp_path / "elsewhere" / "trial" / "src") == place_of(shelf)
+
+
+def test_a_submodule_is_a_project_of_its_own(git: Git, tmp_path: Path) -> None:
+    checkout(git, tmp_path / "upstream")
+    shelf = checkout(git, tmp_path / "shelf")
+    git("submodule", "add", "-q", tmp_path / "upstream", "parts", inside=shelf)
+    place = place_of(shelf / "parts")
+    assert place == Place(path="parts", project=str(shelf / ".git" / "modules" / "parts"), found="git")
+    assert place != place_of(shelf)
+
+
+def test_a_bare_repository_and_its_worktrees_are_one_project(git: Git, tmp_path: Path) -> None:
+    checkout(git, tmp_path / "origin")
+    git("clone", "-q", "--bare", tmp_path / "origin", tmp_path / "shelf.git")
+    git("worktree", "add", "-q", tmp_path / "trial", inside=tmp_path / "shelf.git")
+    expected = Place(path="shelf", project=str(tmp_path / "shelf.git"), found="git")
+    for folder in (tmp_path / "trial", tmp_path / "shelf.git", tmp_path / "shelf.git" / "hooks"):
+        assert place_of(folder) == expected
+
+
+def test_a_hidden_bare_repository_is_named_for_the_folder_it_is_in(git: Git, tmp_path: Path) -> None:
+    checkout(git, tmp_path / "origin")
+    git("clone", "-q", "--bare", tmp_path / "origin", tmp_path / "shelf" / ".bare")
+    (tmp_path / "shelf" / ".git").write_text("gitdir: ./.bare\n")
+    git("worktree", "add", "-q", "main2", inside=tmp_path / "shelf")
+    expected = Place(path="shelf", project=str(tmp_path / "shelf" / ".bare"), found="git")
+    assert place_of(tmp_path / "shelf") == place_of(tmp_path / "shelf" / "main2") == expected
+
+
+def test_a_git_folder_kept_elsewhere_is_found(git: Git, tmp_path: Path) -> None:
+    for folder in ("shelf", "kept"):
+        (tmp_path / folder).mkdir()
+    git("init", "-q", "--separate-git-dir", tmp_path / "kept" / "shelf.git", inside=tmp_path / "shelf")
+    assert place_of(tmp_path / "shelf") == Place("shelf", str(tmp_path / "kept" / "shelf.git"), "git")
+
+
+def test_two_folders_of_one_name_are_two_projects(git: Git, tmp_path: Path) -> None:
+    ours, theirs = (place_of(checkout(git, tmp_path / owner / "shelf")) for owner in ("a", "b"))
+    assert ours.path == theirs.path == "shelf"
+    assert ours.project != theirs.project
+
+
+def test_a_link_leads_to_the_project_it_points_into(git: Git, tmp_path: Path) -> None:
+    shelf = checkout(git, tmp_path / "shelf")
+    (shelf / "src").mkdir()
+    (tmp_path / "short").symlink_to(shelf / "src")
+    assert place_of(tmp_path / "short") == place_of(shelf)
+    assert place_of(f"{shelf}/src/../../shelf/src/./") == place_of(shelf)
+
+
+@pytest.mark.parametrize("content", ["", "gitdir: /nowhere/at/all", "something else", "\0"])
+def test_a_git_file_that_leads_nowhere_makes_no_project(tmp_path: Path, content: str) -> None:
+    (tmp_path / "shelf").mkdir()
+    (tmp_path / "shelf" / ".git").write_text(content)
+    assert place_of(tmp_path / "shelf") == Place("shelf", str(tmp_path / "shelf"), "folder")
+
+
+def test_an_empty_git_folder_makes_no_project(tmp_path: Path) -> None:
+    (tmp_path / "shelf" / ".git").mkdir(parents=True)
+    assert place_of(tmp_path / "shelf").found == "folder"
+
+
+def test_a_folder_without_git_is_its_own_project_there_or_not(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    assert place_of(tmp_path / "notes") == Place("notes", str(tmp_path / "notes"), "folder")
+    assert place_of("/long/gone/shelf/") == Place("shelf", "/long/gone/shelf", "folder")
+    assert place_of("/") == Place("unnamed", "/", "folder")
+
+
+@pytest.mark.parametrize("folder", ["shelf", "./shelf", "C:\\work\\shelf", "~/shelf", ".."])
+def test_a_folder_of_another_machine_is_not_looked_up_here(
+    git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    monkeypatch.chdir(checkout(git, tmp_path / "here"))
+    place = place_of(folder)
+    assert (place.project, place.found) == (str(Path(folder)), "folder")
+    assert place.path == clean_scope(place.path) != ""
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "a\0b", "\ud800", "*", "a*b", "...", "..", " ", "\x07"])
+def test_any_folder_a_transcript_names_gives_a_scope(name: str) -> None:
+    place = place_of(f"/work/{name}")
+    assert clean_scope(place.path) == place.path != ""
+    place.path.encode()
+    assert place.project is not None
+    place.project.encode()
+
+
+def test_a_file_in_the_folder_names_the_scope(git: Git, tmp_path: Path) -> None:
+    shelf = checkout(git, tmp_path / "shelf")
+    (shelf / "part").mkdir()
+    (shelf / "part" / ".mnemic.toml").write_text('scope = "/work/shelf/"\n')
+    expected = Place(path="work/shelf", project=None, found=".mnemic.toml")
+    assert place_of(shelf / "part") == place_of(shelf / "part" / "below") == expected
+    assert place_of(shelf).found == "git"
+
+
+@pytest.mark.parametrize(
+    "content", [b"scope = ", b"scope = 3", b"", b'scope = "/"', b'scope = "a/../b"', b"\xff", b'scope = "a*"']
+)
+def test_a_file_that_names_no_scope_is_one_clear_error(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / ".mnemic.toml").write_bytes(content)
+    with pytest.raises((BadSettings, InvalidValue)) as caught:
+        place_of(tmp_path / "below")
+    assert str(tmp_path / ".mnemic.toml") in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_cannot_be_read_is_one_clear_error(tmp_path: Path) -> None:
+    (tmp_path / ".mnemic.toml").mkdir()
+    with pytest.raises(BadSettings) as caught:
+        place_of(tmp_path)
+    assert said(caught.value) == f"The settings in {tmp_path / '.mnemic.toml'} cannot be read: Is a directory."
+
+
+def test_a_scope_that_is_named_wins_and_no_folder_is_no_place(tmp_path: Path) -> None:
+    assert locate("work/shelf/", str(tmp_path)) == Place(path="work/shelf", project=None, found="named")
+    assert locate("", str(tmp_path)) == Place(path="", project=None, found="named")
+    assert locate(None, None) == locate(None, "") == NO_PLACE
+
+
+def test_what_is_made_later_counts_from_then_on(git: Git, tmp_path: Path) -> None:
+    folder = tmp_path / "shelf"
+    folder.mkdir()
+    assert place_of(folder).found == "folder"
+    git("init", "-q", inside=folder)
+    assert place_of(folder).found == "git"
+    (folder / ".mnemic.toml").write_text('scope = "named since"')
+    assert place_of(folder).path == "named since"
+
+
+@pytest.mark.parametrize("text", ["scope = [", "", 'scope = "a//b"'])
+def test_a_file_that_says_nothing_is_passed_over_where_something_has_to_be_found(tmp_path: Path, text: str) -> None:
+    folder = tmp_path / "shelf" / "src"
+    folder.mkdir(parents=True)
+    (folder / ".mnemic.toml").write_text(text)
+    with pytest.raises(BadInput):
+        locate(None, str(folder))
+    assert locate(None, str(folder), anyway=True) == Place(path="src", project=str(folder), found="folder")
+    (tmp_path / "shelf" / ".mnemic.toml").write_text('scope = "work/shelf"')
+    assert locate(None, str(folder), anyway=True).path == "work/shelf"
+
+
+@given(st.text())
+def test_a_scope_is_taken_as_it_is_or_refused(scope: str) -> None:
+    try:
+        path = clean_scope(scope)
+    except InvalidValue:
+        return
+    assert path == scope.strip("/")
+    assert clean_scope(path) == path
+
+
+@pytest.mark.parametrize("scope", ["a//b", "a/./b", "../a", "a/*", "*", "a\nb", "a\0", " ", "a/ /b", "\ud800"])
+def test_what_is_no_path_is_refused(scope: str) -> None:
+    with pytest.raises(InvalidValue, match="it is no path"):
+        clean_scope(scope)
+
+
+@pytest.mark.parametrize("scope", [3, None, b"a", ["a"]])
+def test_what_is_no_text_is_refused(scope: Any) -> None:
+    with pytest.raises(InvalidValue, match="it is no text"):
+        clean_scope(scope)
+
+
+@pytest.mark.parametrize(("scope", "path"), [("/", ""), ("", ""), ("/a/b/", "a/b"), ("É ñ/ü", "É ñ/ü"), ("a~2", "a~2")])
+def test_a_path_is_taken_without_its_outer_slashes(scope: str, path: str) -> None:
+    assert clean_scope(scope) == path

@@ -1,0 +1,190 @@
+"""The meeting place: one lock, a card that any version can read, sockets of nobody else, nothing stale in the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import stat
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mnemic.actors.protocol.errors import StoreReadOnly
+from mnemic.runtime.minds.run_dir import PROTOCOL, Card, Meeting, process_start
+from tests.faces import until
+
+
+def mode(path: str | Path) -> int:
+    return stat.S_IMODE(os.lstat(path).st_mode)
+
+
+def held(home: Path) -> Meeting:
+    """A meeting place whose lock is held."""
+    meeting = Meeting(home)
+    assert meeting.take()
+    return meeting
+
+
+def opened(meeting: Meeting) -> Card:
+    """Sockets and card, as a process leaves them that is killed: the sockets refuse."""
+    folder, *sockets = meeting.listen()
+    for one in sockets:
+        assert isinstance(one, socket.socket)
+        one.close()
+    card = Card(protocol=PROTOCOL, pid=2**22 + 1, started="1", folder=folder, mode="foreground", state="ready")
+    meeting.write(card)
+    return card
+
+
+def deep(folder: Path) -> Path:
+    """A folder that is too deep for a socket's path."""
+    home = folder.joinpath(*["a folder of some length"] * 5)
+    home.mkdir(parents=True)
+    return home
+
+
+def test_only_one_has_the_lock_and_its_end_frees_it(tmp_path: Path) -> None:
+    first, second = held(tmp_path), Meeting(tmp_path)
+    assert not second.take()
+    first.leave()
+    assert second.take()
+    second.leave()
+
+
+def test_folder_card_locks_and_sockets_are_nobody_elses(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        meeting = held(tmp_path / "a new home")
+        card = opened(meeting)
+    finally:
+        os.umask(before)
+    assert mode(meeting.folder) == 0o700
+    assert {mode(path) for path in (meeting.card_path, meeting.folder / "serve.lock", card.http, card.mcp)} == {0o600}
+
+
+def test_a_folder_that_others_may_enter_is_closed_to_them(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir(mode=0o755)
+    (tmp_path / "run").chmod(0o777)
+    Meeting(tmp_path).prepare()
+    assert mode(tmp_path / "run") == 0o700
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda run: run.write_text("a file"),
+        lambda run: run.symlink_to(run.parent),
+        lambda run: run.symlink_to("/nowhere"),
+    ],
+)
+def test_what_is_no_folder_of_ones_own_is_refused_in_one_sentence(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    make(tmp_path / "run")
+    with pytest.raises(StoreReadOnly, match=r"run cannot be written"):
+        Meeting(tmp_path).prepare()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
+def test_a_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    os.chown(tmp_path / "run", 12345, 12345)
+    with pytest.raises(StoreReadOnly, match="it is not a folder of yours"):
+        Meeting(tmp_path).prepare()
+
+
+def test_files_that_cannot_be_written_are_told_in_one_sentence(tmp_path: Path) -> None:
+    meeting = Meeting(tmp_path)
+    meeting.prepare()
+    (meeting.folder / "serve.lock").mkdir()
+    with pytest.raises(StoreReadOnly, match=r"serve\.lock cannot be written: Is a directory"):
+        meeting.take()
+    (meeting.folder / "serve.lock").rmdir()
+    (meeting.folder / "serve.new").mkdir()
+    with pytest.raises(StoreReadOnly, match=r"serve\.json cannot be written"):
+        opened(meeting)
+
+
+def test_what_a_dead_process_left_is_cleared(tmp_path: Path) -> None:
+    first = held(tmp_path)
+    card = opened(first)
+    first.leave()
+    assert os.path.exists(card.http)
+    second = held(tmp_path)
+    assert second.card() is None
+    assert not os.path.exists(card.http)
+    opened(second)
+
+
+def test_a_home_too_deep_for_a_socket_has_a_short_folder_that_goes_with_its_process(tmp_path: Path) -> None:
+    meeting = held(deep(tmp_path))
+    card = opened(meeting)
+    assert not card.folder.startswith(str(tmp_path))
+    assert mode(card.folder) == 0o700
+    assert {mode(card.http), mode(card.mcp)} == {0o600}
+    meeting.vanish()
+    assert not os.path.exists(card.folder)
+    left = opened(meeting)
+    meeting.leave()
+    held(meeting.home)
+    assert not os.path.exists(left.folder)
+
+
+@pytest.mark.parametrize("place", [lambda folder: folder / "home", lambda folder: deep(folder)])
+def test_the_copy_of_a_home_leaves_the_sockets_of_the_first_one_alone(
+    tmp_path: Path, place: Callable[[Path], Path]
+) -> None:
+    meeting = held(place(tmp_path))
+    card = opened(meeting)
+    (tmp_path / "copy" / "run").mkdir(parents=True)
+    shutil.copy(meeting.card_path, tmp_path / "copy" / "run")
+    copy = held(tmp_path / "copy")
+    assert copy.card() is None
+    assert os.path.exists(card.http)
+    assert meeting.card() == card
+    meeting.vanish()
+
+
+def test_a_relative_home_is_the_same_one_from_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert Meeting(Path("home")).folder == tmp_path / "home" / "run"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"protocol": 9, "pid": 7, "folder": "/f", "version": "9", "colour": "blue"},
+        {"protocol": 9, "pid": 7, "folder": "/f", "engine": ["many"], "restarts": "often", "mode": None},
+    ],
+)
+def test_a_card_of_another_version_says_who_it_is_all_the_same(tmp_path: Path, written: dict[str, object]) -> None:
+    meeting = held(tmp_path)
+    meeting.card_path.write_text(json.dumps(written), "utf-8")
+    card = meeting.card()
+    assert card is not None
+    assert (card.protocol, card.pid, card.http) == (9, 7, "/f/http.sock")
+    assert not card.alive()
+
+
+@pytest.mark.parametrize("written", [b"", b"{", b"[]", b"\xff", b"null", b'{"pid": 7}', b'{"protocol": 1, "pid": "x"}'])
+def test_what_is_no_card_is_none_and_hinders_nobody(tmp_path: Path, written: bytes) -> None:
+    meeting = Meeting(tmp_path)
+    meeting.prepare()
+    meeting.card_path.write_bytes(written)
+    assert meeting.card() is None
+    assert meeting.take()
+
+
+def test_a_process_is_known_by_its_start_and_not_by_its_number_alone() -> None:
+    card = Card(protocol=PROTOCOL, pid=os.getpid(), started=process_start(os.getpid()), folder="/")
+    assert card.alive()
+    assert not Card(protocol=PROTOCOL, pid=os.getpid(), started="1", folder="/").alive()
+    assert not Card(protocol=PROTOCOL, pid=os.getpid(), folder="/").alive()
+
+
+def test_a_process_of_which_only_the_exit_code_is_left_is_gone() -> None:
+    with subprocess.Popen(["true"]) as child:
+        until(lambda: process_start(child.pid) == "")
+    assert process_start(child.pid) == ""

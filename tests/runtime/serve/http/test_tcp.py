@@ -1,0 +1,270 @@
+"""Over TCP only those come in who may: by a name of this machine, with the token where one is demanded."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import http.client
+import ipaddress
+import json
+import re
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from mcp import ClientSession
+from mcp.client.streamable_http import streamable_http_client
+
+from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.protocol.messages import Count
+from mnemic.runtime.client.wire import ASKED, TOLD
+from mnemic.runtime.serve.http.tcp import ALLOWED, bind_tcp, new_token
+from tests.faces import lines, turn
+from tests.hosted import BOUND_S, Hosted, hosted, message
+
+
+@contextmanager
+def listening(home: Path, token: Path | None = None) -> Iterator[Hosted]:
+    """Faces on loopback too."""
+    with hosted(home, bind_tcp("127.0.0.1:0", token=token, certificate=None, key=None)) as faces:
+        yield faces
+
+
+def status(faces: Hosted, path: str = "/api/count", **headers: str) -> int:
+    """The status that a request over TCP is answered with; headers are given as they go out."""
+    connection = http.client.HTTPConnection(*faces.tcp[:2], timeout=BOUND_S)
+    named = {"Host": "127.0.0.1", "Mnemic-Create": "1"} | {
+        name.replace("_", "-"): text for name, text in headers.items()
+    }
+    try:
+        method = "GET" if path in ("/healthz", "/metrics", "/api/report") else "POST"
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        for name, text in named.items():
+            connection.putheader(name, text)
+        connection.putheader("Content-Type", "application/json")
+        connection.putheader("Accept", "application/json, text/event-stream")
+        body = message(1, "tools/list") if path == "/mcp" else b"{}"
+        connection.putheader("Content-Length", str(len(body)))
+        connection.endheaders(body)
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("path", ["/api/count", "/mcp", "/healthz"])
+def test_only_names_of_this_machine_are_answered(home: Path, path: str) -> None:
+    with listening(home) as faces:
+        for ours in ("localhost", "127.0.0.1", "[::1]", "LOCALHOST", f"localhost:{faces.tcp[1]}", "127.0.0.1:1"):
+            assert status(faces, path, Host=ours) == 200, ours
+        for other in ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "evil@localhost", "", "[::1"):
+            assert status(faces, path, Host=other) in (400, 421), other
+        for ours in ("http://localhost:3000", "https://127.0.0.1", "http://[::1]:8"):
+            assert status(faces, path, Origin=ours) == 200, ours
+        for other in ("http://evil.example", "null", "http://localhost.evil.example", "file://", "localhost:x"):
+            assert status(faces, path, Origin=other) == 403, other
+
+
+def test_a_socket_of_the_file_system_asks_for_no_name(home: Path) -> None:
+    with listening(home) as faces:
+        assert faces.request("POST", "/api/count", b"", {"Host": "evil.example", "Mnemic-Create": "1"}).status == 200
+
+
+def test_over_tcp_nobody_can_end_the_process_and_health_names_nothing_of_the_home(home: Path) -> None:
+    with listening(home) as faces:
+        assert status(faces, "/api/drain") == 404
+        assert faces.door.drained == []
+        connection = http.client.HTTPConnection(*faces.tcp[:2], timeout=BOUND_S)
+        connection.request("GET", "/healthz")
+        assert json.loads(connection.getresponse().read()).keys() == {"protocol", "version", "state"}
+        connection.close()
+        assert faces.request("GET", "/healthz").json["home"] == str(home)
+
+
+ANSWERED = {
+    *("/healthz", "/metrics", "/mcp", "/api/report"),
+    *("/api/shape", "/api/list-roles"),
+    *("/api/recall", "/api/get-memories", "/api/find-scope", "/api/find-similar", "/api/count", "/api/name-encoder"),
+    *("/api/capture-text", "/api/forget", "/api/recover"),
+}
+"""What an assistant needs, and no more."""
+
+
+def test_over_tcp_just_what_is_listed_is_answered_and_nothing_new_by_itself(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ASKED, "a-new-verb", Count)
+    assert ALLOWED == ANSWERED
+    others = {
+        "/api/replay",
+        "/api/release",
+        "/api/drain",
+        "/api/hook",
+        "/api/tell/committed",
+        "/nowhere",
+        "/",
+        "/api/count/",
+    }
+    paths = ANSWERED | others | {f"/api/{name}" for name in ASKED} | {f"/api/tell/{name}" for name in TOLD}
+    assert {"/api/take", "/api/rebuild", "/api/sleep", "/api/embed-pending", "/api/a-new-verb"} <= paths
+    with listening(home) as faces:
+        assert {path for path in paths if status(faces, path) != 404} == ANSWERED
+        assert faces.door.drained == []
+        assert faces.request("POST", "/api/a-new-verb", b"{}", {"Mnemic-Create": "1"}).status == 200
+
+
+def test_over_tcp_no_file_of_the_users_is_read(home: Path, tmp_path: Path) -> None:
+    lines(tmp_path / "diary.jsonl", turn("what nobody else shall read"))
+    asked = {"path": str(tmp_path / "diary.jsonl"), "format": "auto", "scope": None, "skip": 0}
+    with listening(home) as faces:
+        connection = http.client.HTTPConnection(*faces.tcp[:2], timeout=BOUND_S)
+        headers = {"Mnemic-Create": "1"}
+        connection.request("POST", "/api/take", json.dumps(asked).encode(), headers)
+        refused = connection.getresponse()
+        said = json.loads(refused.read())
+        assert (refused.status, said["code"]) == (404, "invalid_value")
+        assert "over TCP nobody answers there" in said["error"]
+        assert "the home's own socket" in said["remedy"]
+        connection.close()
+        assert faces.post("/api/count", Mnemic_Create="1").json["memories"] == 0
+        assert faces.request("POST", "/api/take", json.dumps(asked).encode(), headers).json["new"] == 1
+
+
+def test_where_a_token_is_demanded_and_there_is_none_nobody_has_it(home: Path, tmp_path: Path) -> None:
+    with listening(home, tmp_path / "none") as faces:
+        assert status(faces, Authorization="Bearer ") == 401
+        assert status(faces, Authorization="Bearer x") == 401
+
+
+def test_with_a_token_everything_but_health_demands_it(home: Path, tmp_path: Path) -> None:
+    token = new_token(tmp_path / "token")
+    with listening(home, tmp_path / "token") as faces:
+        assert status(faces, "/healthz") == 200
+        for path in ("/api/count", "/mcp"):
+            assert status(faces, path, Authorization=f"Bearer {token}") == 200
+            assert status(faces, path, Authorization=f"bearer  {token}") == 200
+            for wrong in ("", "Bearer", "Bearer ", f"Bearer {token}x", f"Bearer {token[:-1]}", token, f"Basic {token}"):
+                assert status(faces, path, Authorization=wrong) == 401, wrong
+            assert status(faces, path) == 401
+        assert status(faces, "/metrics") == 401
+        assert status(faces, "/nowhere") == 401
+        newer = new_token(tmp_path / "token")
+        assert status(faces, Authorization=f"Bearer {token}") == 401
+        assert status(faces, Authorization=f"Bearer {newer}") == 200
+
+
+# --- beyond loopback -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate for this machine, and its key."""
+    folder = tmp_path_factory.mktemp("tls")
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "mnemic")])
+    start = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
+    names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(start)
+        .not_valid_after(start + datetime.timedelta(days=36500))
+        .add_extension(names, critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    (folder / "certificate.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    (folder / "key.pem").write_bytes(private)
+    return folder / "certificate.pem", folder / "key.pem"
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0:0", "[::]:0", ":0"])
+def test_nothing_reaches_beyond_loopback_in_clear_or_without_a_token(
+    tmp_path: Path, certificate: tuple[Path, Path], address: str
+) -> None:
+    new_token(tmp_path / "token")
+    with pytest.raises(InvalidValue, match="memories do not cross the network in clear"):
+        bind_tcp(address, token=tmp_path / "token", certificate=None, key=None)
+    with pytest.raises(InvalidValue, match="a token is demanded"):
+        bind_tcp(address, token=None, certificate=certificate[0], key=certificate[1])
+
+
+def test_a_certificate_that_cannot_be_used_is_named(tmp_path: Path, certificate: tuple[Path, Path]) -> None:
+    (tmp_path / "no.pem").write_text("no certificate", "utf-8")
+    for path, key, said in (
+        (tmp_path / "gone.pem", certificate[1], f"{tmp_path / 'gone.pem'} cannot be read (no such file or directory)"),
+        (certificate[0], tmp_path / "gone.pem", f"{tmp_path / 'gone.pem'} cannot be read (no such file or directory)"),
+        (tmp_path / "no.pem", certificate[1], f"{tmp_path / 'no.pem'} and {certificate[1]} cannot be used"),
+    ):
+        with pytest.raises(InvalidValue, match=re.escape(said)):
+            bind_tcp("127.0.0.1:0", token=None, certificate=path, key=key)
+
+
+def test_half_of_what_tls_needs_is_refused_on_loopback_too(certificate: tuple[Path, Path]) -> None:
+    for half in ({"certificate": certificate[0], "key": None}, {"certificate": None, "key": certificate[1]}):
+        with pytest.raises(InvalidValue, match="go together"):
+            bind_tcp("127.0.0.1:0", token=None, **half)
+
+
+def test_beyond_loopback_the_official_client_comes_in_by_tls_and_token(
+    home: Path, tmp_path: Path, certificate: tuple[Path, Path]
+) -> None:
+    token = new_token(tmp_path / "token")
+    tcp = bind_tcp("0.0.0.0:0", token=tmp_path / "token", certificate=certificate[0], key=certificate[1])
+    with hosted(home, tcp) as faces:
+
+        async def use() -> Any:
+            trusted = ssl.create_default_context(cafile=str(certificate[0]))
+            headers = {"Authorization": f"Bearer {token}"}
+            url = f"https://127.0.0.1:{faces.tcp[1]}/mcp"
+            async with (
+                httpx2.AsyncClient(verify=trusted, headers=headers) as http,
+                streamable_http_client(url, http_client=http) as streams,
+                ClientSession(streams[0], streams[1]) as session,
+            ):
+                await session.initialize()
+                return await session.list_tools()
+
+        assert "memory_recall" in {tool.name for tool in asyncio.run(asyncio.wait_for(use(), BOUND_S)).tools}
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "localhost", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "127.0.0.1:-1", "no such:1"],
+)
+def test_what_is_no_address_is_refused_with_a_sentence(address: str) -> None:
+    with pytest.raises(InvalidValue):
+        bind_tcp(address, token=None, certificate=None, key=None)
+
+
+def test_a_port_that_is_taken_and_a_certificate_that_is_none_are_refused(tmp_path: Path) -> None:
+    taken = bind_tcp("localhost:0", token=None, certificate=None, key=None)
+    with taken.listening:
+        port = taken.listening.getsockname()[1]
+        with pytest.raises(InvalidValue, match="in use"):
+            bind_tcp(f"localhost:{port}", token=None, certificate=None, key=None)
+    (tmp_path / "x.pem").write_text("none")
+    with pytest.raises(InvalidValue, match="cannot be used"):
+        bind_tcp("127.0.0.1:0", token=None, certificate=tmp_path / "x.pem", key=tmp_path / "x.pem")
+
+
+def test_a_refusal_is_an_error_as_in_every_face(home: Path, tmp_path: Path) -> None:
+    new_token(tmp_path / "token")
+    with listening(home, tmp_path / "token") as faces:
+        connection = http.client.HTTPConnection(*faces.tcp[:2], timeout=BOUND_S)
+        connection.request("GET", "/metrics")
+        response = connection.getresponse()
+        assert response.getheader("WWW-Authenticate") == "Bearer"
+        assert {"code", "error", "remedy"} <= set(json.loads(response.read()))
+        connection.close()

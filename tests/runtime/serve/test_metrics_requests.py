@@ -1,0 +1,72 @@
+"""Every request to a face is logged, counted and timed; its name leads to what it set off; nothing of it is quoted."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+
+import pytest
+
+from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.open_mind import open_here
+from mnemic.runtime.clock import ManualClock, SystemClock
+from mnemic.runtime.logs import log_to
+from mnemic.runtime.serve.metrics import Requests
+
+SECRET = "the tea is in the blue tin"
+
+
+class Counted:
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str, float]] = []
+
+    def requested(self, verb: str, outcome: str, took_s: float) -> None:
+        self.told.append((verb, outcome, took_s))
+
+
+def test_each_request_is_counted_with_its_outcome_and_its_time() -> None:
+    clock, counted = ManualClock(0), Counted()
+    requests = Requests(clock, counted)
+    with requests.serving("recall"):
+        clock.advance(2)
+    with pytest.raises(InvalidValue), requests.serving("recall"):
+        raise InvalidValue(name="k", value=0, why="it is less than 1", expected="a number from 1")
+    with pytest.raises(RuntimeError), requests.serving("get"):
+        raise RuntimeError(SECRET)
+    assert counted.told == [("recall", "ok", 2.0), ("recall", "invalid_value", 0.0), ("get", "failure", 0.0)]
+
+
+def test_a_look_at_how_things_are_is_nobodys_wish() -> None:
+    clock = ManualClock(0)
+    requests = Requests(clock, Counted())
+    clock.advance(5)
+    with requests.serving("status", idle=True):
+        pass
+    assert requests.touched_s == 0.0
+    with requests.serving("recall"):
+        assert requests.touched_s == 5.0
+        clock.advance(3)
+    assert requests.touched_s == 8.0
+
+
+def test_a_requests_name_is_in_every_line_from_the_face_to_the_store_and_no_text_is(home: Path, tmp_path: Path) -> None:
+    requests = Requests(SystemClock(), Counted())
+    log = tmp_path / "a.log"
+    with log_to(log), open_here(home, create=True) as mind, requests.serving("memory_capture"):
+        mind.remember(SECRET)
+    lines = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+    (request,) = [line["trace"] for line in lines if line["logger"] == "mnemic.requests"]
+    actors = {line["actor"] for line in lines if line.get("trace", "").startswith(f"{request}.")}
+    assert {"capture", "store"} <= actors
+    assert SECRET not in log.read_text("utf-8")
+
+
+def test_what_a_failure_says_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    with pytest.raises(RuntimeError), Requests(SystemClock(), Counted()).serving("get"):
+        raise RuntimeError(SECRET)
+    assert "failed" in caplog.text
+    assert SECRET not in caplog.text

@@ -1,0 +1,208 @@
+"""What is known of the capture is made again from the log to the last row, and a fork knows what was known then."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemic.actors.protocol.changes import (
+    AdvanceSpool,
+    Change,
+    Counted,
+    CountOccurrences,
+    FinishTranscript,
+    ForgetSpoolFile,
+    KeepOriginal,
+    MarkSession,
+    Part,
+    QueueTranscript,
+    Readmit,
+    RecordCheck,
+    RecordGiven,
+    RecordRecall,
+    SetAside,
+    SilenceSession,
+    TranscriptState,
+)
+from mnemic.actors.protocol.errors import NoSuchMemory
+from mnemic.runtime.store.apply.capture import CAPTURE_TABLES
+from mnemic.runtime.store.read.capture import SUMS
+from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.schema import connect
+from mnemic.runtime.store.store import Store
+from tests.runtime.building import KEYS, apply, held, id_of, memory
+
+FILE = b"f" * 16
+
+
+def aside(number: int, text: bytes = b"odd") -> SetAside:
+    record = number.to_bytes(16, "big")
+    return SetAside(record=record, assistant="t", event="prompt", why="odd", text=text, at=number)
+
+
+CHANGES: st.SearchStrategy[Change] = st.one_of(
+    st.builds(memory, st.integers(1, 3), scrubbed=st.sampled_from([(), (("token", 2),)])),
+    st.builds(
+        AdvanceSpool,
+        file=st.sampled_from([FILE, b"g" * 16]),
+        offset=st.integers(0, 9),
+        records=st.integers(0, 2),
+        torn=st.integers(0, 1),
+    ),
+    st.builds(ForgetSpoolFile, file=st.sampled_from([FILE, b"g" * 16, SUMS])),
+    st.builds(
+        CountOccurrences,
+        counts=st.lists(
+            st.builds(
+                Counted,
+                identity=st.sampled_from([b"1", b"2"]),
+                hooks=st.integers(0, 3),
+                missed=st.integers(0, 1),
+                read_at=st.integers(1, 2),
+            ),
+            max_size=3,
+        ).map(tuple),
+    ),
+    st.builds(aside, st.integers(1, 3), st.sampled_from([b"odd", b"the shelf holds nine books"])),
+    st.builds(Readmit, record=st.integers(1, 3).map(lambda number: number.to_bytes(16, "big"))),
+    st.builds(
+        QueueTranscript,
+        path=st.sampled_from(["/a", "/b"]),
+        format=st.just("text"),
+        due_at=st.integers(0, 99),
+        changed_at=st.integers(0, 9),
+    ),
+    st.builds(
+        FinishTranscript,
+        path=st.sampled_from(["/a", "/b"]),
+        size_bytes=st.integers(0, 9),
+        why=st.sampled_from(["", "it went"]),
+    ),
+    st.builds(
+        KeepOriginal, memory=st.just(id_of(1)), text=st.sampled_from([b"hunter2", b"the shelf holds nine books"])
+    ),
+    st.builds(RecordCheck, assistant=st.sampled_from(["a", "b"]), nonce=st.sampled_from(["1", "2"])),
+    st.builds(SilenceSession, assistant=st.just("t"), session=st.sampled_from(["s", "s2"])),
+    st.builds(
+        MarkSession,
+        assistant=st.just("test"),
+        session=st.sampled_from(["a session", "nobody's"]),
+        mode=st.sampled_from(["", "headless", "subagent"]),
+    ),
+    st.builds(
+        RecordGiven,
+        assistant=st.just("t"),
+        session=st.just("s"),
+        occasion=st.just("prompt"),
+        memories=st.just((id_of(1),)),
+        tokens=st.just(9),
+        scope=st.sampled_from(["", "shelf"]),
+        why=st.sampled_from([(), ("it is near",)]),
+        text=st.sampled_from([b"", b"- nine books", b"the shelf holds nine books"]),
+    ),
+    st.builds(
+        RecordRecall,
+        query=st.just("how many?"),
+        scope=st.just("shelf"),
+        returned=st.just((id_of(1),)),
+        assistant=st.sampled_from(["", "codex"]),
+        parts=st.sampled_from([(), (Part(memory=id_of(1), start=4, stop=9, why="it holds the words"),)]),
+        tokens=st.integers(0, 9),
+    ),
+)
+
+
+@settings(max_examples=40)
+@given(asked=st.lists(st.lists(CHANGES, min_size=1, max_size=4), max_size=6), cut=st.integers(0, 6))
+def test_rebuilt_it_is_the_same_and_a_fork_is_as_it_was(
+    tmp_path_factory: pytest.TempPathFactory, asked: list[list[Change]], cut: int
+) -> None:
+    folder = tmp_path_factory.mktemp("law")
+    path = folder / "store.db"
+    with closing(Store.create(path, KEYS)) as store:
+        apply(store, memory(1), at=1)
+        then, seq = held(path), 1
+        for number, changes in enumerate(asked):
+            answer = apply(store, *changes, at=10 * number + 2)
+            if number < cut:
+                then, seq = held(path), answer.seq
+        before = held(path)
+        store.rebuild(lambda done, total: None, meaning=False)
+        after = held(path)
+        assert {table: after[table] for table in (*CAPTURE_TABLES, "scrubbed", "sessions", "memories", "texts")} == {
+            table: before[table] for table in (*CAPTURE_TABLES, "scrubbed", "sessions", "memories", "texts")
+        }
+        store.fork(folder / "fork.db", seq)
+    forked = without_payloads(held(folder / "fork.db"))
+    assert forked == {table: rows for table, rows in without_payloads(then).items() if table in forked}
+
+
+def without_payloads(tables: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """What a store holds, but for the words of records set aside: the ones that were readmitted since are gone."""
+    texts = {row[0] for row in tables["texts"]} - {row[5] for row in tables["aside"]}
+    kept = {row[8] for row in tables["memories"]} | {row[1] for row in tables["originals"]}
+    return tables | {
+        "texts": [row for row in tables["texts"] if row[0] in texts | kept],
+        "aside": [(*row[:5], *row[6:]) for row in tables["aside"]],
+        "log": [row[:4] if b"set_aside" in row[2] else row for row in tables["log"]],
+    }
+
+
+def seen(store: Store, look: Any) -> Any:
+    with closing(open_reader(store._path, KEYS)) as reader, reader.snapshot() as now:
+        return look(now)
+
+
+def test_what_was_understood_after_all_is_let_go_of_unless_a_memory_says_the_same(store: Store, tmp_path: Path) -> None:
+    apply(store, aside(1, b"an odd payload"), aside(2, b"the shelf holds nine books"), aside(3, b""), memory(1))
+    assert [one.payload for one in seen(store, lambda now: now.aside(0, 10))][2] == b""
+    apply(store, *(Readmit(record=number.to_bytes(16, "big")) for number in (1, 2, 3)))
+    assert [row[1:] for row in bodies(tmp_path / "store.db")] == [(b"the shelf holds nine books",)]
+    assert seen(store, lambda now: now.records([1]))[0].text == b"the shelf holds nine books"
+    store.rebuild(lambda done, total: None, meaning=False)
+    assert seen(store, lambda now: (now.aside(0, 10), now.records([1])[0].text)) == ([], b"the shelf holds nine books")
+
+
+def bodies(path: Path) -> list[Any]:
+    with closing(connect(path, KEYS)) as db:
+        return db.execute("SELECT id, body FROM texts").fetchall()
+
+
+def test_a_record_is_aside_once_until_it_is_readmitted(store: Store) -> None:
+    assert apply(store, aside(1, b"\xff" * 2000), aside(1, b"other"), aside(2)).changed == (True, False, True)
+    first, second = seen(store, lambda now: now.aside(0, 10))
+    assert (first.payload, first.at, second.row) == (b"\xff" * 2000, 1, 2)
+    assert seen(store, lambda now: now.aside(1, 10)) == [second]
+    assert apply(store, Readmit(record=first.record), Readmit(record=b"none")).changed == (True, False)
+    assert seen(store, lambda now: now.aside(0, 10)) == [second]
+    assert seen(store, lambda now: now.capture_counts(0).set_aside_count) == 1
+
+
+def test_of_the_transcripts_that_are_due_the_one_written_last_comes_first(store: Store) -> None:
+    assert seen(store, lambda now: (now.due_transcript(99), now.next_due_at(), now.transcript("/a"))) == (None,) * 3
+    for path, due_at, changed_at in (("/a", 10, 1), ("/b", 20, 3), ("/c", 90, 9)):
+        apply(store, QueueTranscript(path=path, format=path[1:], due_at=due_at, changed_at=changed_at), at=5)
+    assert seen(store, lambda now: now.due_transcript(9)) is None
+    assert seen(store, lambda now: (now.due_transcript(30), now.next_due_at())) == (("/b", "b"), 10)
+    assert seen(store, lambda now: now.waiting_transcripts(30)) == ["/a", "/b"]
+    apply(store, FinishTranscript(path="/b", size_bytes=7), FinishTranscript(path="/a", size_bytes=0, why="no"), at=30)
+    assert seen(store, lambda now: (now.due_transcript(30), now.next_due_at())) == (None, 90)
+    assert seen(store, lambda now: now.transcript("/b")) == TranscriptState("b", None, 3, 7, 30, "")
+    assert seen(store, lambda now: now.failed_transcripts()) == [("/a", "a")]
+    apply(store, FinishTranscript(path="/c", size_bytes=7), at=30)
+    assert seen(store, lambda now: now.next_due_at()) == 90, "put off meanwhile, it comes again"
+    assert apply(store, FinishTranscript(path="/unknown", size_bytes=7)).changed == (False,)
+
+
+def test_the_original_of_a_memory_known_before_goes_to_the_one_that_was_kept(store: Store) -> None:
+    apply(store, memory(1))
+    again = memory(1, id=id_of(7))
+    assert apply(store, again, KeepOriginal(memory=id_of(7), text=b"hunter2")).changed == (False, True)
+    assert apply(store, again, KeepOriginal(memory=id_of(7), text=b"other")).changed == (False, False)
+    with pytest.raises(NoSuchMemory):
+        apply(store, KeepOriginal(memory=id_of(9), text=b"x"))

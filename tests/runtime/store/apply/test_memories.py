@@ -1,0 +1,277 @@
+"""What each change does: scopes, corrections and both clocks, and that every change is taken back whole."""
+
+from __future__ import annotations
+
+import uuid
+from contextlib import closing
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from mnemic.actors.protocol.changes import (
+    AddCodes,
+    AddEncoder,
+    AddMemory,
+    AddSpace,
+    AddVectors,
+    AdvanceSpool,
+    Change,
+    Counted,
+    CountOccurrences,
+    DropEncoder,
+    EncoderName,
+    FinishTranscript,
+    ForgetSpoolFile,
+    Inverse,
+    KeepOriginal,
+    Logged,
+    MarkSession,
+    MergeScopes,
+    MoveProject,
+    Part,
+    Place,
+    QueueTranscript,
+    Readmit,
+    RecordBackup,
+    RecordCheck,
+    RecordGiven,
+    RecordRecall,
+    RenameScope,
+    Restore,
+    Retire,
+    SetAside,
+    SilenceSession,
+    SplitScope,
+    Supersede,
+)
+from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory
+from mnemic.runtime.store.apply.memories import Carrier
+from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.store import Store
+from tests.runtime.building import (
+    ENCODER,
+    KEYS,
+    add_encoder,
+    add_space,
+    apply,
+    codes,
+    held,
+    id_of,
+    memory,
+    said,
+    vectors,
+)
+
+OTHER = EncoderName(implementation="other-int8", model="f" * 64)
+THIRD = EncoderName(implementation="third-int8", model="3" * 64)
+
+
+# --- scopes ----------------------------------------------------------------------------------------------------------
+
+
+def test_two_projects_of_one_name_have_two_scopes_and_are_found_again(store: Store) -> None:
+    ours = Place(path="shelf", project="/a/shelf/.git", found="git")
+    theirs = Place(path="shelf", project="/b/shelf/.git", found="git")
+    thirds = Place(path="shelf", project="/c/shelf/.git", found="git")
+    named = Place(path="shelf", project=None, found="named")
+    second = Place(path="shelf~2", project=None, found="named")
+    places = [ours, theirs, thirds, theirs, ours, named, second]
+    kept = apply(store, *(memory(n, place=place) for n, place in enumerate(places, start=1))).kept
+    expected = ["shelf", "shelf~2", "shelf~3", "shelf~2", "shelf", "shelf", "shelf~2"]
+    assert [one.scope for one in kept] == expected
+
+
+def test_a_project_does_not_move_into_a_scope_that_was_named(store: Store) -> None:
+    named = Place(path="shelf", project=None, found="named")
+    project = Place(path="shelf", project="/a/shelf", found="folder")
+    kept = apply(store, memory(1, place=named), memory(2, place=project), memory(3, place=named)).kept
+    assert [one.scope for one in kept] == ["shelf", "shelf~2", "shelf"]
+
+
+# --- two clocks, corrections -----------------------------------------------------------------------------------------
+
+
+def record(path: Path, number: int) -> Any:
+    with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
+        return now.records(now.rows_of([id_of(number)]))[0]
+
+
+def test_world_time_and_system_time_are_kept_apart(store: Store, path: Path) -> None:
+    apply(store, memory(1, said_at=100), at=5000)
+    apply(store, memory(2), at=6000)
+    apply(store, memory(3, said_at=300), at=7000)
+    apply(store, Supersede(old=id_of(1), new=id_of(3)), at=8000)
+    first, second = record(path, 1), record(path, 2)
+    assert (first.said_at, first.valid_from, first.valid_to, first.recorded_at) == (100, 100, 300, 5000)
+    assert (second.said_at, second.valid_from, second.valid_to, second.recorded_at) == (None, 6000, None, 6000)
+    with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
+        assert now.superseded().at.tolist() == [8000]
+
+
+def test_a_correction_from_before_leaves_the_old_no_time_at_all(store: Store, path: Path) -> None:
+    apply(store, memory(1, said_at=300), memory(2, said_at=100), Supersede(old=id_of(1), new=id_of(2)))
+    assert (record(path, 1).valid_from, record(path, 1).valid_to) == (300, 300)
+
+
+def test_what_was_replaced_is_replaced_at_the_end_of_its_chain(store: Store, path: Path) -> None:
+    apply(store, *(memory(n) for n in (1, 2, 3)))
+    apply(store, Supersede(old=id_of(1), new=id_of(2)))
+    apply(store, Supersede(old=id_of(1), new=id_of(3)))
+    assert record(path, 1).superseded_by == id_of(2)
+    assert record(path, 2).superseded_by == id_of(3)
+    assert record(path, 3).supersedes == (id_of(2),)
+    before = held(path)
+    apply(store, Supersede(old=id_of(1), new=id_of(3)), Supersede(old=id_of(1), new=id_of(2)))
+    assert held(path) == before, "it is so already"
+
+
+@pytest.mark.parametrize(("old", "new"), [(1, 1), (2, 1), (3, 1), (3, 2), (5, 5), (3, 4)])
+def test_a_memory_never_replaces_itself(store: Store, path: Path, old: int, new: int) -> None:
+    apply(store, *(memory(n) for n in (1, 2, 3, 4, 5)))
+    for pair in ((1, 2), (2, 3), (4, 3)):
+        apply(store, Supersede(old=id_of(pair[0]), new=id_of(pair[1])))
+    before = held(path)
+    with pytest.raises(InvalidValue) as caught:
+        apply(store, Supersede(old=id_of(old), new=id_of(new)))
+    assert "would replace itself" in said(caught.value)
+    assert held(path) == before
+
+
+# --- retired ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_retired_is_kept_with_the_time_and_the_reason(store: Store, path: Path) -> None:
+    apply(store, memory(1, b"nine", said_at=100), at=5000)
+    before = record(path, 1)
+    assert apply(store, Retire(memory=id_of(1), reason="it was wrong"), at=6000).changed == (True,)
+    after = record(path, 1)
+    assert (after.retired_at, after.retired_reason) == (6000, "it was wrong")
+    assert (after.text, after.recorded_at, after.valid_from) == (b"nine", 5000, 100)
+    held_then = held(path)
+    assert apply(store, Retire(memory=id_of(1), reason="again"), at=7000).changed == (False,)
+    assert held(path) == held_then, "it is so already"
+    assert apply(store, Restore(memory=id_of(1)), Restore(memory=id_of(1)), at=8000).changed == (True, False)
+    assert record(path, 1) == before
+
+
+def test_all_are_retired_or_none(store: Store, path: Path) -> None:
+    apply(store, memory(1), memory(2))
+    apply(store, Retire(memory=id_of(2), reason=""))
+    before = held(path)
+    for change in (Retire(memory=id_of(9), reason=""), Restore(memory=id_of(9))):
+        with pytest.raises(NoSuchMemory) as caught:
+            apply(store, Retire(memory=id_of(1), reason=""), Restore(memory=id_of(2)), change)
+        assert str(uuid.UUID(bytes=id_of(9))) in said(caught.value)
+    assert held(path) == before
+
+
+def test_what_is_captured_again_stays_retired_and_says_so(store: Store, path: Path) -> None:
+    apply(store, memory(1, b"nine"), memory(2, b"ten"), Supersede(old=id_of(1), new=id_of(2)))
+    apply(store, Retire(memory=id_of(2), reason=""), at=6000)
+    before = held(path)
+    nine, ten = apply(store, memory(1, b"nine", id=id_of(7)), memory(2, b"ten", id=id_of(8))).kept
+    assert (nine.id, nine.created, nine.retired_at, nine.superseded_by) == (id_of(1), False, None, None)
+    assert (ten.id, ten.created, ten.retired_at) == (id_of(2), False, 6000)
+    assert held(path) == before
+
+
+# --- taken back ---------------------------------------------------------------------------------------------------
+
+SAMPLES: dict[type, Change] = {
+    AddMemory: memory(
+        3,
+        b"brought, and a speaker",
+        speaker="Ada",
+        place=Place(path="x", project="/x", found="git"),
+        scrubbed=(("aws-key", 2), ("private", 1)),
+    ),
+    Supersede: Supersede(old=id_of(1), new=id_of(2)),
+    Retire: Retire(memory=id_of(1), reason="it was wrong"),
+    Restore: Restore(memory=id_of(4)),
+    AddEncoder: add_encoder(OTHER),
+    DropEncoder: DropEncoder(encoder=ENCODER),
+    AddVectors: vectors(2, windows=3),
+    AddSpace: add_space("second"),
+    AddCodes: codes(1, 2),
+    RecordRecall: RecordRecall(
+        query="how many?",
+        scope="*",
+        returned=(id_of(1),),
+        assistant="codex-mcp-client",
+        parts=(Part(memory=id_of(1), start=0, stop=9, why="it holds the words"),),
+        tokens=3,
+    ),
+    AdvanceSpool: AdvanceSpool(file=b"f" * 16, offset=900, records=3, torn=1),
+    CountOccurrences: CountOccurrences(
+        counts=(Counted(identity=b"1" * 32, hooks=3), Counted(identity=b"2" * 32, missed=1, read_at=9))
+    ),
+    ForgetSpoolFile: ForgetSpoolFile(file=b"f" * 16),
+    SetAside: SetAside(record=b"r" * 16, assistant="t", event="prompt", why="odd", text=b"\xff" * 999, at=5, cwd="/x"),
+    Readmit: Readmit(record=b"q" * 16),
+    QueueTranscript: QueueTranscript(path="/a", format="codex", due_at=70, changed_at=60),
+    FinishTranscript: FinishTranscript(path="/a", size_bytes=12),
+    KeepOriginal: KeepOriginal(memory=id_of(1), text=b"the key is hunter2"),
+    RecordCheck: RecordCheck(assistant="t", nonce="second"),
+    RecordGiven: RecordGiven(
+        assistant="t",
+        session="s",
+        occasion="prompt",
+        memories=(id_of(1), id_of(2)),
+        tokens=9,
+        scope="shelf",
+        why=("it is near", "it holds the words"),
+        text=b"two memories, word for word",
+    ),
+    RecordBackup: RecordBackup(path="/t/kept", what="backup", size_bytes=9),
+    SilenceSession: SilenceSession(assistant="t", session="s"),
+    MarkSession: MarkSession(assistant="test", session="a session", mode="headless"),
+    RenameScope: RenameScope(path="work", to="home"),
+    MergeScopes: MergeScopes(path="boat", into="work/shelf"),
+    SplitScope: SplitScope(
+        path="books", found="named", project=None, projects=(), into="work/shelf", memories=(id_of(2),)
+    ),
+    MoveProject: MoveProject(path="boat", project="/b/boat/.git", was="/a/boat/.git"),
+}
+
+
+def test_every_change_has_a_sample_and_every_inverse_is_one_of_some_change(store: Store) -> None:
+    assert SAMPLES.keys() == set(get_args(Change))
+    carrier = Carrier(store._db, KEYS.identity())
+    assert set(carrier._hands) == {*get_args(Logged), *get_args(Inverse)}
+
+
+@pytest.mark.parametrize("change", SAMPLES.values(), ids=lambda change: type(change).__name__)
+def test_a_change_is_taken_back_whole_and_can_be_done_again(store: Store, path: Path, change: Change) -> None:
+    apply(store, memory(1), memory(2), add_encoder(), add_encoder(THIRD), vectors(1), vectors(1, encoder=THIRD))
+    apply(store, memory(4), Retire(memory=id_of(4), reason="it was retired before"), at=40)
+    apply(store, memory(6, place=Place(path="boat", project="/a/boat/.git", found="git")))
+    counted = CountOccurrences(counts=(Counted(identity=b"1" * 32, hooks=2),))
+    apply(store, AdvanceSpool(file=b"f" * 16, offset=500, records=2), counted)
+    apply(store, SetAside(record=b"q" * 16, assistant="t", event="prompt", why="odd", text=b"1"))
+    apply(
+        store, QueueTranscript(path="/a", format="text", due_at=1, changed_at=1), RecordCheck(assistant="t", nonce="1")
+    )
+    apply(store, RecordGiven(assistant="t", session="s", occasion="prompt", memories=(id_of(1),), tokens=9))
+    apply(store, add_space())
+    carrier = Carrier(store._db, KEYS.identity())
+    before = held(path)
+    _, inverse, changed, _ = carrier.carry_out(change, 50)
+    after = held(path)
+    assert changed
+    assert after != before
+    if isinstance(change, DropEncoder):  # the vectors are not kept: they can be made again
+        kept = {name: [row for row in before[name] if row[at] != 1] for name, at in (("meanings", 0), ("windows", 1))}
+        before |= kept | {"vectors_1": []}
+    if inverse is not None:
+        assert isinstance(inverse, get_args(Inverse))
+        carrier.carry_out(inverse, 60)
+    if isinstance(change, Readmit):  # what a record set aside had said is let go of for good
+        gone = {"aside", "log", "texts"}
+        assert {name: rows for name, rows in held(path).items() if name not in gone} == {
+            name: rows for name, rows in before.items() if name not in gone
+        }
+    else:
+        assert held(path) == before
+    carrier.carry_out(change, 50)
+    assert held(path) == after

@@ -1,0 +1,244 @@
+"""Scopes renamed, merged and moved: what is taken back, made again or copied is as it was, and none is mixed up."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemic.actors.protocol.changes import Change, MergeScopes, MoveProject, Place, RenameScope, SplitScope
+from mnemic.actors.protocol.errors import BadInput, InvalidValue, UnknownScope
+from mnemic.actors.protocol.scope_messages import RESCOPED, UNSCOPED, Rescoping
+from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.store import Store
+from tests.runtime.building import KEYS, apply, held, id_of, memory, said
+
+PATHS = ["a", "a/b", "a/b/c", "a/c", "b", "b/c", "c"]
+PROJECTS = [None, "/p/a/.git", "/p/b/.git", "/p/c"]
+paths = st.sampled_from(PATHS)
+projects = st.sampled_from(PROJECTS)
+CHANGES = st.one_of(
+    st.builds(RenameScope, path=paths, to=paths, below=st.booleans()),
+    st.builds(MergeScopes, path=paths, into=paths),
+    st.builds(MoveProject, path=paths, project=projects, was=projects),
+    st.builds(Place, path=paths, project=projects, found=st.just("folder")),
+)
+
+
+def rescope(store: Store, *changes: Change, author: str = RESCOPED) -> tuple[bool, ...]:
+    """Apply changes as Capture asks for them."""
+    rescope.asked += 1  # type: ignore[attr-defined]
+    key = b"rescope %d" % rescope.asked  # type: ignore[attr-defined]
+    return store.apply(changes, at=1, key=key, author=author, run="run").changed
+
+
+rescope.asked = 0  # type: ignore[attr-defined]
+
+
+def scopes(path: Path) -> dict[str, tuple[str | None, tuple[str, ...], int]]:
+    """Each scope's own project, those merged into it, and how many memories it holds."""
+    with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
+        return {one.path: (one.project, one.projects, one.memories) for one in now.known_scopes()}
+
+
+def unscoping(path: Path) -> tuple[Rescoping, ...]:
+    with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
+        return now.unscoping()
+
+
+def fill(store: Store, *places: tuple[str, str | None]) -> None:
+    """One memory in each place."""
+    kept = [memory(n, place=Place(path=at, project=project, found="git")) for n, (at, project) in enumerate(places, 1)]
+    apply(store, *kept)
+
+
+# --- the laws --------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=20)
+@given(st.lists(CHANGES, min_size=1, max_size=9))
+def test_all_of_it_can_be_taken_back_made_again_and_copied_as_it_was(asked: list[Change | Place]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "store.db"
+        with closing(Store.create(path, KEYS)) as store:
+            states = [held(path)]
+            at_seq = [0]
+            for number, change in enumerate(asked, 1):
+                try:
+                    apply(store, memory(number, place=change) if isinstance(change, Place) else change)
+                except BadInput:
+                    assert held(path) == states[-1], "what is refused changes nothing"
+                    continue
+                states.append(held(path))
+                with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
+                    at_seq.append(now.seq)
+            last = states[-1]
+            store.rebuild(lambda done, total: None, meaning=False)
+            assert held(path) == last
+            for number, (state, seq) in enumerate(zip(states, at_seq, strict=True)):
+                copy = Path(folder) / f"copy {number}.db"
+                store.fork(copy, seq)
+                assert held(copy) == state
+
+
+@settings(max_examples=20)
+@given(st.lists(st.tuples(paths, projects), min_size=1, max_size=6, unique_by=lambda one: one[0]), paths, paths)
+def test_a_rename_and_the_rename_back_is_nothing_and_a_merge_taken_back_is_nothing(
+    there: list[tuple[str, str | None]], one: str, other: str
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "store.db"
+        with closing(Store.create(path, KEYS)) as store:
+            fill(store, *there)
+            before = scopes(path)
+            for change in (RenameScope(path=one, to=other), MergeScopes(path=one, into=other)):
+                try:
+                    rescope(store, change)
+                except BadInput:
+                    continue
+                if one != other:
+                    assert scopes(path) != before
+                    rescope(store, *unscoping(path), author=UNSCOPED)
+                assert scopes(path) == before
+
+
+# --- rename ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_rename_takes_what_is_below_with_it_and_the_projects_are_found_there(store: Store, path: Path) -> None:
+    fill(store, ("work/shelf", "/p/shelf"), ("work/shelf/lamp", None), ("work/shelter", None))
+    rescope(store, RenameScope(path="work/shelf", to="home/books"))
+    assert set(scopes(path)) == {"home/books", "home/books/lamp", "work/shelter"}
+    again = apply(store, memory(9, place=Place(path="shelf", project="/p/shelf", found="git"))).kept[0]
+    assert again.scope == "home/books"
+
+
+def test_a_path_that_is_no_scope_itself_is_renamed_for_those_below_it(store: Store, path: Path) -> None:
+    fill(store, ("work/shelf", None), ("work/boat", None))
+    rescope(store, RenameScope(path="work", to="home"))
+    assert set(scopes(path)) == {"home/shelf", "home/boat"}
+
+
+def test_a_scope_may_move_into_its_own_path_and_out_of_it(store: Store, path: Path) -> None:
+    fill(store, ("a", None), ("a/a", None), ("a/a/a", None))
+    rescope(store, RenameScope(path="a", to="a/a"))
+    assert set(scopes(path)) == {"a/a", "a/a/a", "a/a/a/a"}
+    rescope(store, RenameScope(path="a/a", to="a"))
+    assert set(scopes(path)) == {"a", "a/a", "a/a/a"}
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (RenameScope(path="a", to="b"), "something is there"),
+        (RenameScope(path="a", to="c"), "'c/d' lies below it"),
+        (RenameScope(path="a/x", to="a"), "something is there"),
+        (RenameScope(path="a", to="x//y"), "no path"),
+        (RenameScope(path="a", to="x/"), "none"),
+        (RenameScope(path="a", to=""), "none"),
+        (RenameScope(path="", to="x"), "stays there"),
+        (MergeScopes(path="", into="a"), "stays there"),
+        (MergeScopes(path="a", into=""), "stays there"),
+        (MoveProject(path="a", project="/p/b", was="/p/a"), "it is the project of 'b'"),
+        (MoveProject(path="a", project="/p/c", was="/p/b"), "not the one of 'a'"),
+        (MoveProject(path="a", project="/p/c", was=None), "not the one of 'a'"),
+        (SplitScope(path="b", found="git", project=None, projects=(), into="a", memories=()), "another one"),
+        (SplitScope(path="x", found="git", project="/p/b", projects=(), into="a", memories=()), "the one of 'b' since"),
+    ],
+)
+def test_what_would_mix_scopes_is_refused_with_a_sentence(store: Store, path: Path, change: Change, told: str) -> None:
+    fill(store, ("a", "/p/a"), ("a/x", None), ("b", "/p/b"), ("c/d", None))
+    before = held(path)
+    with pytest.raises(InvalidValue) as caught:
+        rescope(store, change)
+    assert told in said(caught.value)
+    assert held(path) == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        RenameScope(path="z", to="y"),
+        RenameScope(path="c", to="y", below=False),
+        MergeScopes(path="z", into="a"),
+        MergeScopes(path="a", into="z"),
+        MoveProject(path="z", project="/p/z", was=None),
+    ],
+)
+def test_a_scope_that_is_not_there_is_said(store: Store, path: Path, change: Change) -> None:
+    fill(store, ("a", "/p/a"), ("c/d", None))
+    with pytest.raises(UnknownScope):
+        rescope(store, change)
+
+
+# --- merge and move --------------------------------------------------------------------------------------------------
+
+
+def test_what_a_merged_project_brings_lands_where_it_was_merged_into(store: Store, path: Path) -> None:
+    fill(store, ("shelf", "/p/shelf"), ("shelf", "/q/shelf"))
+    assert set(scopes(path)) == {"shelf", "shelf~2"}
+    rescope(store, MergeScopes(path="shelf~2", into="shelf"))
+    assert scopes(path) == {"shelf": ("/p/shelf", ("/q/shelf",), 2)}
+    kept = apply(store, memory(3, place=Place(path="shelf", project="/q/shelf", found="git"))).kept[0]
+    assert kept.scope == "shelf"
+    rescope(store, *unscoping(path), author=UNSCOPED)
+    # What was captured since is the merged scope's own, and stays; what comes now is the split one's again.
+    assert scopes(path) == {"shelf": ("/p/shelf", (), 2), "shelf~2": ("/q/shelf", (), 1)}
+    kept = apply(store, memory(4, place=Place(path="shelf", project="/q/shelf", found="git"))).kept[0]
+    assert kept.scope == "shelf~2"
+
+
+def test_a_merged_project_goes_on_with_its_scope_when_that_is_merged_too(store: Store, path: Path) -> None:
+    fill(store, ("a", "/p/a"), ("b", "/p/b"), ("c", "/p/c"))
+    rescope(store, MergeScopes(path="a", into="b"))
+    rescope(store, MergeScopes(path="b", into="c"))
+    assert scopes(path) == {"c": ("/p/c", ("/p/a", "/p/b"), 3)}
+    rescope(store, *unscoping(path), author=UNSCOPED)
+    assert scopes(path) == {"b": ("/p/b", ("/p/a",), 2), "c": ("/p/c", (), 1)}
+    rescope(store, *unscoping(path), author=UNSCOPED)
+    assert scopes(path) == {"a": ("/p/a", (), 1), "b": ("/p/b", (), 1), "c": ("/p/c", (), 1)}
+    assert unscoping(path) == ()
+
+
+def test_a_project_that_moved_is_found_by_its_new_folder_alone(store: Store, path: Path) -> None:
+    fill(store, ("shelf", "/p/shelf"))
+    rescope(store, MoveProject(path="shelf", project="/q/shelf", was="/p/shelf"))
+    new, old = (Place(path="shelf", project=project, found="git") for project in ("/q/shelf", "/p/shelf"))
+    assert [one.scope for one in apply(store, memory(2, place=new), memory(3, place=old)).kept] == ["shelf", "shelf~2"]
+
+
+def test_a_project_that_was_merged_into_another_moves_too(store: Store, path: Path) -> None:
+    fill(store, ("a", "/p/a"), ("b", "/p/b"))
+    rescope(store, MergeScopes(path="a", into="b"))
+    assert rescope(store, MoveProject(path="b", project="/q/a", was="/p/a")) == (True,)
+    assert scopes(path)["b"] == ("/p/b", ("/q/a",), 2)
+    assert rescope(store, MoveProject(path="b", project="/q/a", was="/p/b")) == (False,), "it is so already"
+
+
+def test_who_holds_in_memory_what_is_in_which_scope_loads_it_again(store: Store, path: Path) -> None:
+    fill(store, ("a", None), ("b", None))
+
+    def generation() -> int:
+        with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
+            return now.generation
+
+    first = generation()
+    rescope(store, RenameScope(path="a", to="c"))
+    assert generation() == first, "memories are where they were"
+    rescope(store, MergeScopes(path="c", into="b"))
+    merged = generation()
+    rescope(store, *unscoping(path), author=UNSCOPED)
+    assert first < merged < generation()
+
+
+def test_what_is_not_there_any_more_is_not_taken_out_again(store: Store, path: Path) -> None:
+    fill(store, ("a", None), ("b", None))
+    rescope(
+        store,
+        SplitScope(path="c", found="git", project=None, projects=(), into="a", memories=(id_of(1), id_of(2), id_of(9))),
+    )
+    assert scopes(path) == {"a": (None, (), 0), "b": (None, (), 1), "c": (None, (), 1)}

@@ -1,0 +1,181 @@
+"""Pages of what is there hold each entry once; the start of a text is a prefix of it; weeks are counted right."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemic.actors.protocol.changes import Part, RecordGiven, RecordRecall
+from mnemic.actors.protocol.log_messages import CountUse, GivenListed, ListGiven, ListMemories, UseCounted
+from mnemic.runtime.store.read.log import text_start
+from mnemic.runtime.store.read.reader import StoreSnapshot, open_reader
+from mnemic.runtime.store.store import Store
+from mnemic.runtime.store.texts import keep_text
+from tests.runtime.building import KEYS, apply, id_of, memory
+
+DAY_US = 24 * 3600 * 1_000_000
+MONDAY_US = 4 * DAY_US
+"""The first Monday of world time."""
+
+
+@contextmanager
+def snapshot(store: Store) -> Iterator[StoreSnapshot]:
+    with closing(open_reader(store._path, KEYS)) as reader, reader.snapshot() as now:
+        yield now
+
+
+@settings(max_examples=40)
+@given(
+    times=st.lists(st.none() | st.integers(0, 3), max_size=9),
+    limit=st.integers(1, 4),
+    late=st.lists(st.integers(4, 9), max_size=4),
+)
+def test_pages_hold_each_memory_once_whatever_comes_in_meanwhile(
+    tmp_path_factory: pytest.TempPathFactory, times: list[int | None], limit: int, late: list[int]
+) -> None:
+    path = tmp_path_factory.mktemp("law") / "store.db"
+    with closing(Store.create(path, KEYS)) as store:
+        for number, said_at in enumerate(times):
+            apply(store, memory(number + 1, b"%d" % number, said_at=said_at), at=2)
+        expected = sorted(((2 if at is None else at, number) for number, at in enumerate(times)), reverse=True)
+        found: list[int] = []
+        after: str | None = None
+        more, number = True, len(times)
+        while more:
+            with snapshot(store) as now:
+                page = now.listed(ListMemories(limit=limit, after=after), None, None)
+            found += [int(one.text) for one in page.memories]
+            more = page.more
+            assert len(page.memories) == limit or not more
+            after = page.memories[-1].cursor if page.memories else None
+            if late and more:
+                apply(store, memory(number + 1, b"%d" % number, said_at=late.pop()), at=99)
+                number += 1
+        assert found == [number for _, number in expected]
+
+
+TEXTS = st.text(st.characters(exclude_categories=()), max_size=40).map(
+    lambda text: text.encode("utf-8", "surrogatepass")
+)
+
+
+@settings(max_examples=60)
+@given(text=TEXTS, times=st.sampled_from([1, 1, 40]), limit=st.integers(0, 700))
+def test_the_start_of_a_text_is_as_much_of_it_as_fits_in_whole_characters(
+    tmp_path_factory: pytest.TempPathFactory, text: bytes, times: int, limit: int
+) -> None:
+    whole = text * times
+    path = tmp_path_factory.mktemp("law") / "store.db"
+    with closing(Store.create(path, KEYS)) as store:
+        row = keep_text(store._db, whole, KEYS.identity())
+        start, size = text_start(store._db, row, limit)
+    assert size == len(whole)
+    assert whole.startswith(start)
+    start.decode("utf-8", "surrogatepass")
+    assert len(start) <= limit
+    if len(start) < len(whole):
+        following = len(whole[len(start) :].decode("utf-8", "surrogatepass")[0].encode("utf-8", "surrogatepass"))
+        assert len(start) + following > limit
+
+
+def givings(store: Store, **asked: Any) -> GivenListed:
+    with snapshot(store) as now:
+        return now.givings(ListGiven(**asked))
+
+
+def test_what_was_given_of_a_long_text_is_cut_out_of_it_again(store: Store) -> None:
+    packed, unpacked = b"a heron waits in the reeds; " * 400, bytes(range(32, 127)) * 3
+    apply(store, memory(1, packed), memory(2, unpacked))
+    parts = (Part(id_of(1), 5_000, 5_900, "far in"), Part(id_of(2), 7, 19, "near"), Part(id_of(2), 0, 0, "nothing"))
+    apply(store, RecordRecall(query="q", scope="*", returned=(id_of(1),), assistant="codex", parts=parts, tokens=9))
+    (giving,) = givings(store).givings
+    assert [part.text for part in giving.parts] == [packed[5_000:5_900], unpacked[7:19], b""]
+    assert [part.size_bytes for part in giving.parts] == [len(packed), len(unpacked), len(unpacked)]
+
+
+def test_of_what_was_given_before_its_words_were_kept_the_memories_are_told(store: Store) -> None:
+    apply(store, memory(1))
+    apply(store, RecordRecall(query="q", scope="*", returned=(id_of(1),)))
+    apply(store, RecordGiven(assistant="codex", session="s", occasion="prompt", memories=(id_of(1),), tokens=9))
+    (own,) = givings(store, own=True).givings
+    (told,) = givings(store).givings
+    for giving in (own, told):
+        assert giving.text is None
+        assert [(part.id, part.why, part.start_byte, part.text) for part in giving.parts] == [
+            (id_of(1), "", None, None)
+        ]
+
+
+def test_a_page_of_what_was_given_ends_where_it_gets_long(store: Store) -> None:
+    text = b"x" * (3 << 20)
+    for number in range(4):
+        apply(
+            store,
+            RecordGiven(assistant="c", session=f"{number}", occasion="prompt", memories=(), tokens=1, text=text),
+            at=number,
+        )
+    page = givings(store)
+    assert [one.session for one in page.givings] == ["3", "2"]
+    assert page.more
+    rest = givings(store, after=page.givings[-1].cursor)
+    assert [one.session for one in rest.givings] == ["1", "0"]
+    assert not rest.more
+
+
+def test_what_was_told_is_listed_at_the_time_it_was_told(store: Store) -> None:
+    for at, given_at in ((10, None), (20, 5)):
+        told = RecordGiven(assistant="c", session="s", occasion="prompt", memories=(), tokens=1, text=b"t", at=given_at)
+        apply(store, told, at=at)
+    assert [one.at for one in givings(store).givings] == [10, 5]
+
+
+@settings(max_examples=30)
+@given(
+    kept=st.lists(st.integers(-60, 60), max_size=8),
+    told=st.lists(st.tuples(st.integers(-60, 60), st.integers(0, 9), st.sampled_from(["", "codex"])), max_size=8),
+    weeks=st.integers(1, 6),
+    now=st.integers(0, 60),
+)
+def test_each_memory_and_each_giving_is_counted_in_its_week(
+    tmp_path_factory: pytest.TempPathFactory,
+    kept: list[int],
+    told: list[tuple[int, int, str]],
+    weeks: int,
+    now: int,
+) -> None:
+    path = tmp_path_factory.mktemp("law") / "store.db"
+    with closing(Store.create(path, KEYS)) as store:
+        for number, day in enumerate(kept):
+            apply(store, memory(number + 1, b"four", said_at=day * DAY_US))
+        for day, tokens, assistant in told:
+            given_then = RecordRecall(query="q", scope="work/shelf", returned=(), assistant=assistant, tokens=tokens)
+            apply(store, given_then, at=day * DAY_US)
+        with snapshot(store) as state:
+            counted = state.use(CountUse(weeks=weeks), now * DAY_US)
+    assert isinstance(counted, UseCounted)
+    assert len(counted.weeks) == weeks
+    assert counted.weeks[0] <= now * DAY_US < counted.weeks[0] + 7 * DAY_US
+    memories = Counter(_monday(day) for day in kept)
+    tokens_given: Counter[int] = Counter()
+    times: Counter[int] = Counter()
+    for day, tokens, assistant in told:
+        if assistant:
+            tokens_given[_monday(day)] += tokens
+            times[_monday(day)] += 1
+    for week, use in zip(counted.weeks, counted.all, strict=True):
+        assert (use.memories, use.text_bytes) == (memories[week], 4 * memories[week])
+        assert (use.given, use.tokens) == (times[week], tokens_given[week])
+    assert sum(project.total.memories for project in counted.projects) == len(kept)
+    assert sum(project.total.tokens for project in counted.projects) == tokens_given.total()
+    for project in counted.projects:
+        assert project.weeks == counted.all, "there is one project"
+
+
+def _monday(day: int) -> int:
+    return MONDAY_US + (day * DAY_US - MONDAY_US) // (7 * DAY_US) * 7 * DAY_US

@@ -1,0 +1,506 @@
+"""Migrations keep a copy and are whole or not at all; what is wrong with a file is said in one sentence each."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+import pytest
+
+from mnemic.actors.protocol.changes import EncoderName
+from mnemic.actors.protocol.errors import DamagedStore, MindExists, MnemicError, NewerSchema, StoreReadOnly
+from mnemic.runtime.clock import ManualClock
+from mnemic.runtime.keys.key_slots import keys_by_file
+from mnemic.runtime.keys.keys import KEY_BYTES, Keys
+from mnemic.runtime.minds.homes import make_mind
+from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.schema import MIGRATIONS, backup, connect, create_file, lease, migrate
+from mnemic.runtime.store.store import Store
+from tests.paths import FIXTURES
+from tests.runtime.building import (
+    KEYS,
+    add_encoder,
+    answers,
+    apply,
+    child,
+    files_of,
+    finish,
+    held,
+    id_of,
+    memory,
+    release,
+    said,
+    vectors,
+    wait_for_release,
+)
+
+FIXTURES = sorted(FIXTURES.glob("schema-*"))
+NOW = len(MIGRATIONS)
+COPY = f"store.schema-{NOW}.db"
+NEXT = (*MIGRATIONS, "CREATE TABLE extra(id INTEGER PRIMARY KEY) STRICT; INSERT INTO extra VALUES(1);")
+FAILING = (*MIGRATIONS, "CREATE TABLE extra(id INTEGER) STRICT; UPDATE memories SET role = 'system'; SELECT no_such();")
+
+RECALLED = (1, 1_795_000_000_000_005, 1, "recall", "", "", "shelf", "how many books?", 0, None)
+TOLD = (2, 1_795_000_000_000_107, 0, "session-start", "codex", "a session", "", "", 9, None)
+GIVEN = {
+    "schema-1": {"givings": [RECALLED], "given_parts": [(1, 0, 2, None, None, "")]},
+    "schema-2": {"givings": [RECALLED], "given_parts": [(1, 0, 2, None, None, "")]},
+    "schema-3": {"givings": [RECALLED, TOLD], "given_parts": [(1, 0, 2, None, None, ""), (2, 0, 2, None, None, "")]},
+    "schema-4": {
+        "givings": [
+            RECALLED,
+            TOLD,
+            (3, 1_795_000_000_000_200, 1, "recall", "claude-code", "a session", "shelf", "which shelf?", 2, None),
+            (4, 1_795_000_000_000_201, 0, "session-start", "codex", "a session", "shelf", "", 12, 7),
+        ],
+        "given_parts": [
+            (1, 0, 2, None, None, ""),
+            (2, 0, 2, None, None, ""),
+            (3, 0, 2, 4, 9, "words"),
+            (4, 0, 2, None, None, "a decision"),
+            (4, 1, 3, None, None, "said last"),
+        ],
+    },
+}
+GIVEN["schema-5"] = GIVEN["schema-4"]
+LOGGED = {"schema-1": 8, "schema-2": 11, "schema-3": 24, "schema-4": 33, "schema-5": 35}
+MOVED = ("schema-4", "schema-5")
+"""Those whose second scope was given another path."""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A store of the newest schema with something in it, closed."""
+    with closing(Store.create(tmp_path / "store.db", KEYS)) as store:
+        apply(store, memory(1), memory(2, b"a second text, that is long enough " * 400), add_encoder(), vectors(1, 2))
+    return tmp_path / "store.db"
+
+
+def version(path: Path) -> Any:
+    with closing(connect(path, KEYS)) as db:
+        return db.execute("PRAGMA user_version").get
+
+
+# --- migrations ------------------------------------------------------------------------------------------------------
+
+
+def test_a_migration_keeps_a_sealed_copy_first(path: Path) -> None:
+    before = held(path)
+    with closing(connect(path, KEYS)) as db:
+        migrate(db, path, KEYS, NEXT)
+        assert db.execute("SELECT * FROM extra").fetchall() == [(1,)]
+    assert version(path) == NOW + 1
+    copy = path.with_name(COPY)
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    assert b"SQLite format" not in copy.read_bytes()
+    assert version(copy) == NOW
+    assert held(copy) == before == held(path)
+
+
+def test_a_migration_that_fails_leaves_the_old_schema_whole(path: Path) -> None:
+    before = held(path)
+    with closing(connect(path, KEYS)) as db, pytest.raises(DamagedStore):
+        migrate(db, path, KEYS, FAILING)
+    assert version(path) == NOW
+    assert held(path) == before
+    with closing(connect(path, KEYS)) as db:
+        migrate(db, path, KEYS, NEXT)
+    assert held(path.with_name(COPY)) == before, "the copy of the first try is replaced"
+
+
+def test_a_copy_that_cannot_be_made_stops_the_migration(path: Path) -> None:
+    path.with_name(COPY).mkdir()
+    before = held(path)
+    with closing(connect(path, KEYS)) as db, pytest.raises(StoreReadOnly) as caught:
+        migrate(db, path, KEYS, NEXT)
+    assert "directory" in said(caught.value)
+    assert sorted(files_of(path.parent)) == ["store.db"]
+    assert version(path) == NOW
+    assert held(path) == before
+
+
+def migrate_at_once(path: str) -> None:
+    """In a process: bring a store to an invented next schema at the same moment as others."""
+    with closing(connect(Path(path), KEYS)) as db:
+        wait_for_release()
+        migrate(db, Path(path), KEYS, NEXT)
+
+
+def test_processes_that_race_migrate_once_and_keep_the_old_schemas_copy(path: Path) -> None:
+    before = held(path)
+    release([child("runtime.test_schema:migrate_at_once", path) for _ in range(4)])
+    assert version(path) == NOW + 1
+    assert held(path) == before
+    assert held(path.with_name(COPY)) == before
+    assert version(path.with_name(COPY)) == NOW
+    assert sorted(files_of(path.parent)) == ["store.db", COPY]
+
+
+def test_a_newer_schema_is_refused_and_not_touched(path: Path) -> None:
+    with closing(connect(path, KEYS)) as db:
+        migrate(db, path, KEYS, NEXT)
+    before = files_of(path.parent)
+    with pytest.raises(NewerSchema) as caught:
+        Store.open(path, KEYS)
+    assert said(caught.value).endswith(f"was written by a newer Mnemic (schema {NOW + 1}; this one knows {NOW}).")
+    assert files_of(path.parent) == before
+
+
+def test_every_schema_left_a_store_behind() -> None:
+    assert [fixture.name for fixture in FIXTURES] == [f"schema-{number}" for number in range(1, NOW + 1)]
+
+
+def told_waiting(told: dict[str, Any]) -> list[int]:
+    """The rows of memories that have no hypervector, where none has: all that are not forgotten."""
+    return [row for row, one in zip(told["memories"][0], told["records"], strict=True) if one.retired_at is None]
+
+
+@pytest.mark.parametrize("fixture", FIXTURES, ids=lambda fixture: fixture.name)
+def test_the_store_of_an_earlier_schema_opens_and_says_what_it_said_then(fixture: Path, tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    shutil.copy(fixture / "store.db", path)
+    keys = keys_by_file(fixture / "key", fixture / "mind.json")
+    with closing(Store.open(path, keys)) as store, closing(open_reader(path, keys)) as reader:
+        told = answers(reader)
+        texts = {record.id.hex(): record.text for record in told["records"]}
+        assert texts == {
+            id_of(1).hex(): b"The shelf holds nine books.",
+            id_of(2).hex(): b"The shelf holds ten books.",
+            id_of(3).hex(): "a \0, a \ud800 and\r\nan é".encode("utf-8", "surrogatepass"),
+            id_of(4).hex(): b"a long result, line after line\n" * 200,
+        }
+        assert told["scopes"] == {1: "shelf", 2: "other" if fixture.name in MOVED else "shelf~2", 3: ""}
+        assert [record.superseded_by for record in told["records"]] == [id_of(2), None, None, None]
+        assert told["encoders"] == [EncoderName(implementation="test-float32", model="0" * 64)]
+        assert told["vectors"][0][0] == [1, 2, 3, 4]
+        assert told["vectors"][0][3][0] == [3000.0, 3001.0, 3002.0, 3003.0]
+        assert told["postings"]["shelf"] == [[1, 2], [1.0, 1.0]]
+        assert told["counts"].memories == 4
+        retired = [(record.retired_at, record.retired_reason) for record in told["records"]]
+        assert told["seq"] == LOGGED[fixture.name]
+        was_retired = (None, None) if fixture.name == "schema-1" else (1_795_000_000_000_006, "it was a test")
+        assert retired == [(None, None)] * 3 + [was_retired]
+        if fixture.name == "schema-3":
+            assert told["spool"] == [{bytes(range(16)): 4096}, {bytes(range(16)): 2}]
+        if fixture.name in MOVED:
+            state = held(path, keys)
+            assert state["silenced"] == [("codex", "quiet")]
+            assert state["backups"] == [(1, "/t/kept", "backup", 7, 1_795_000_000_000_202)]
+            assert [row[3] for row in state["sessions"]] == ["headless", "", ""]
+            assert [row[2] for row in state["scopes"]] == ["/a/shelf/.git", "/c/shelf", None]
+            assert len(state["erased"]) == 2, "of what was erased, and of its words in its session"
+        if fixture.name in ("schema-3", *MOVED):
+            assert [one.payload for one in told["aside"]] == [b'{"odd": true}']
+            capture = told["capture"]
+            assert (capture.records, capture.torn, capture.transcripts) == (9, 2, 1)
+            assert capture.set_aside == (("codex", "prompt", "it has no prompt"),)
+            assert capture.transcripts_failed == (("/t/two", "it went"),)
+            assert capture.checks == {"codex": "a nonce"}
+        state = held(path, keys)
+        bound, waits = ([1, 1, 2, 2], [3]) if fixture.name == "schema-5" else ([], told_waiting(told))
+        assert ([row[1] for row in state["codes"]], [row[0] for row in state["unbound"]]) == (bound, waits)
+        assert [filler for _, filler in state["fillers"]] == (["shelf", "w1", "w2"] if bound else [])
+        was_given = {table: held(path, keys)[table] for table in ("givings", "given_parts")}
+        assert was_given == GIVEN[fixture.name]
+        store.fork(tmp_path / "fork.db", 0)  # what was given before can be taken back, too
+        forked = held(tmp_path / "fork.db", keys)
+        assert [forked[table] for table in ("givings", "given_parts", "memories", "log")] == [[]] * 4
+        assert store.rebuild(lambda done, total: None, meaning=False) == told["seq"]
+        waiting = len(told_waiting(told))  # all are bound again
+        assert answers(reader) == told | {"counts": msgspec.structs.replace(told["counts"], unbound=waiting)}
+        assert {table: held(path, keys)[table] for table in was_given} == was_given
+        assert apply(store, memory(9)).seq == told["seq"] + 1
+
+
+@pytest.mark.parametrize("fixture", FIXTURES, ids=lambda fixture: fixture.name)
+def test_a_schema_is_what_it_was_when_it_came(fixture: Path, tmp_path: Path) -> None:
+    keys = keys_by_file(fixture / "key", fixture / "mind.json")
+    shutil.copy(fixture / "store.db", tmp_path / "old.db")
+    Store.create(tmp_path / "new.db", KEYS).close()
+    ours = "tbl_name NOT GLOB 'vectors_*' AND name != 'sqlite_sequence'"  # sqlite-vec makes the others
+    asked = f"SELECT name, sql FROM sqlite_schema WHERE {ours} ORDER BY name"
+    with (
+        closing(connect(tmp_path / "old.db", keys)) as old,
+        closing(connect(tmp_path / "new.db", KEYS)) as new,
+    ):
+        migrate(old, tmp_path / "old.db", keys)
+        assert old.execute(asked).fetchall() == new.execute(asked).fetchall(), "a migration that was run never changes"
+
+
+# --- one transaction -------------------------------------------------------------------------------------------------
+
+
+def _break_off(db: apsw.Connection) -> None:
+    with lease(db):
+        db.execute("DELETE FROM log")
+        raise KeyboardInterrupt
+
+
+def test_a_lease_that_breaks_off_leaves_nothing(path: Path) -> None:
+    before = held(path)
+    with closing(connect(path, KEYS)) as db:
+        with pytest.raises(KeyboardInterrupt):
+            _break_off(db)
+        assert not db.in_transaction
+    assert held(path) == before
+
+
+def told(use: Callable[[], object]) -> list[str]:
+    """What a user is told: the class, the sentence; nothing where there is nothing to tell."""
+    try:
+        use()
+    except MnemicError as error:
+        return [type(error).__name__, said(error)]
+    return []
+
+
+# --- damage ----------------------------------------------------------------------------------------------------------
+
+
+def everything(path: Path) -> dict[str, Any]:
+    with closing(open_reader(path, KEYS)) as reader:
+        return answers(reader)
+
+
+def test_a_flipped_bit_on_any_page_is_found_when_it_is_read_or_changes_nothing(path: Path, tmp_path: Path) -> None:
+    whole, expected = path.read_bytes(), everything(path)
+    found = []
+    (tmp_path / "damaged").mkdir()
+    damaged = tmp_path / "damaged" / "store.db"
+    for page in range(len(whole) // 4096):
+        flipped = bytearray(whole)
+        flipped[4096 * page + 1000] ^= 1
+        damaged.write_bytes(flipped)
+        failure = told(lambda: everything(damaged))
+        if failure:
+            assert failure[0] == "DamagedStore"
+            assert str(damaged) in failure[1]
+            found.append(page)
+        else:
+            assert everything(damaged) == expected
+        assert damaged.read_bytes() == flipped
+    assert found[0] == 0
+    assert len(found) > 20
+
+
+def test_damage_is_found_before_anything_is_written(path: Path) -> None:
+    flipped = bytearray(path.read_bytes())
+    with closing(connect(path, KEYS)) as db:
+        root = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'memories'").get
+    flipped[4096 * (root - 1) + 2000] ^= 0x40
+    path.write_bytes(flipped)
+    with closing(Store.open(path, KEYS)) as store:
+        for use in (lambda: apply(store, memory(3)), lambda: store.rebuild(lambda d, t: None, meaning=False)):
+            with pytest.raises(DamagedStore) as caught:
+                use()
+            said(caught.value)
+    assert path.read_bytes() == flipped
+
+
+@pytest.mark.parametrize("kept", [0, 1, 2, 100, 4095, 4096, 0.5, 0.9])
+def test_a_store_cut_short_is_said_to_be_damaged(path: Path, kept: float) -> None:
+    whole = path.read_bytes()
+    part = whole[: kept if isinstance(kept, int) else int(len(whole) * kept)]
+    path.write_bytes(part)
+    assert (told(lambda: Store.open(path, KEYS).close()) or told(lambda: everything(path)))[0] == "DamagedStore"
+    assert path.read_bytes() == part
+
+
+@pytest.mark.parametrize("length", [KEY_BYTES, KEY_BYTES + 4096])
+def test_what_is_no_store_is_refused(path: Path, length: int) -> None:
+    path.write_bytes(b"\x00" * length)
+    with pytest.raises(DamagedStore):
+        Store.open(path, KEYS)
+
+
+def test_a_wrong_key_reads_nothing_and_touches_nothing(path: Path) -> None:
+    before = files_of(path.parent)
+    for use in (lambda: Store.open(path, Keys(bytes(32))), lambda: open_reader(path, Keys(bytes(32)))):
+        with pytest.raises(DamagedStore) as caught:
+            use()
+        said(caught.value)
+    assert files_of(path.parent) == before
+
+
+def test_a_store_that_is_not_there_is_said_not_to_be_and_not_made(tmp_path: Path) -> None:
+    for use in (lambda: Store.open(tmp_path / "store.db", KEYS), lambda: open_reader(tmp_path / "store.db", KEYS)):
+        with pytest.raises(DamagedStore) as caught:
+            use()
+        assert "the file is not there" in said(caught.value)
+    assert files_of(tmp_path) == {}
+
+
+def test_a_sealed_file_that_holds_no_memory_is_not_made_a_store(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    create_file(path)
+    with closing(connect(path, KEYS, new=True)) as db:
+        db.execute("CREATE TABLE t(x)")
+    with pytest.raises(DamagedStore) as caught:
+        Store.open(path, KEYS)
+    assert "it holds no memory" in said(caught.value)
+
+
+def test_a_folder_that_is_not_there_is_said_not_to_be(path: Path) -> None:
+    with pytest.raises(StoreReadOnly) as caught:
+        Store.create(path.parent / "none" / "store.db", KEYS)
+    assert "No such file or directory" in said(caught.value)
+    with closing(connect(path, KEYS)) as db, pytest.raises(StoreReadOnly):
+        backup(db, path.parent / "none" / "store.db", KEYS)
+
+
+def test_a_copy_is_sealed_and_never_written_over_a_file(path: Path, tmp_path: Path) -> None:
+    with closing(connect(path, KEYS)) as db:
+        backup(db, tmp_path / "copy.db", KEYS)
+        with pytest.raises(MindExists):
+            backup(db, tmp_path / "copy.db", KEYS)
+    assert held(tmp_path / "copy.db") == held(path)
+    with pytest.raises(apsw.NotADBError), closing(apsw.Connection(str(tmp_path / "copy.db"))) as unsealed:
+        unsealed.execute("SELECT * FROM sqlite_schema")
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o077])
+def test_every_file_of_a_store_is_its_owners_alone(tmp_path: Path, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        with closing(Store.create(tmp_path / "store.db", KEYS)) as store:
+            apply(store, memory(1))
+            store.fork(tmp_path / "fork.db")
+            with closing(connect(tmp_path / "fork.db", KEYS)) as db:
+                migrate(db, tmp_path / "fork.db", KEYS, NEXT)
+                modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+    finally:
+        os.umask(before)
+    names = {
+        "store.db",
+        "store.db-wal",
+        "store.db-shm",
+        "fork.db",
+        "fork.db-wal",
+        "fork.db-shm",
+        f"fork.schema-{NOW}.db",
+        "lock",
+    }
+    assert modes == dict.fromkeys(names, 0o600)
+
+
+# --- disks -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def on_small_disk(tmp_path: Path) -> Callable[[str], list[Any]]:
+    """Run a function of this module in a process that sees a disk of 1 MB at the folder it is given."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    shell = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o size=1m none "$0" && exec "$@"', str(folder)]
+    try:
+        subprocess.run([*shell, "true"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"no disk can be mounted here: {error}")
+
+    def run(function: str) -> list[Any]:
+        report = json.loads(finish(child(f"runtime.test_schema:{function}", folder, before=shell)))
+        assert isinstance(report, list)
+        return report
+
+    return run
+
+
+def noise(number: int) -> bytes:
+    return bytes((n * n * 7 + number * n) % 95 + 32 for n in range(20_000))
+
+
+def fill_the_disk(folder: str) -> None:
+    """In a process: fill a disk and go on, then free it again."""
+    path, spare = Path(folder) / "store.db", Path(folder) / "spare"
+    spare.write_bytes(bytes(100_000))
+    report: list[Any] = []
+    with closing(Store.create(path, KEYS)) as store:
+        number = 0
+        keep = lambda: apply(store, memory(number, noise(number)))  # noqa: E731
+        while not (full := told(keep)):
+            number += 1
+        report += [full, told(keep), number]
+        with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
+            report.append(now.counts(None).memories)
+        report += [told(lambda: store.fork(path.with_name("fork.db"))), path.with_name("fork.db").exists()]
+        report.append(told(lambda: Store.create(path.with_name("two.db"), KEYS)))
+        report.append(told(lambda: make_mind(Path(folder) / "home", "default", ManualClock(0))))
+        minds = Path(folder) / "home" / "minds"
+        report.append([file.name for file in minds.iterdir()] if minds.exists() else [])
+        report.append(path.with_name("two.db").exists())
+        spare.unlink()
+        report.append(apply(store, memory(number, b"small")).kept[0].created)
+    report.append(len(held(path)["memories"]))
+    print(json.dumps(report))
+
+
+def test_a_full_disk_is_said_to_be_full_and_loses_nothing(on_small_disk: Callable[[str], list[Any]]) -> None:
+    full, again, number, seen, fork, forked, create, mind, minds, made, created, kept = on_small_disk("fill_the_disk")
+    for failure in (full, again, fork, create, mind):
+        assert failure[0] == "DiskFull"
+        assert "is full" in failure[1]
+    assert number > 3
+    assert seen == number, "what was acknowledged, no more and no less"
+    assert (forked, minds, made) == (False, [], False), "what could not be made whole is not there"
+    assert created
+    assert kept == number + 1
+
+
+def open_on_a_full_disk(folder: str) -> None:
+    """In a process: open a closed store where there is no room for anything."""
+    path = Path(folder) / "store.db"
+    with closing(Store.create(path, KEYS)) as store:
+        apply(store, memory(1))
+    before = path.read_bytes()
+    with (Path(folder) / "rest").open("wb", buffering=0) as rest:
+        try:
+            while rest.write(bytes(1024)):
+                pass
+        except OSError:
+            pass
+    report: list[Any] = [told(lambda: Store.open(path, KEYS)), told(lambda: open_reader(path, KEYS))]
+    report.append(path.read_bytes() == before)
+    (Path(folder) / "rest").unlink()
+    report.append(len(held(path)["memories"]))
+    print(json.dumps(report))
+
+
+def test_opening_on_a_full_disk_says_that_it_is_full(on_small_disk: Callable[[str], list[Any]]) -> None:
+    opened, read, same, kept = on_small_disk("open_on_a_full_disk")
+    assert opened[0] == read[0] == "DiskFull"
+    assert (same, kept) == (True, 1)
+
+
+def use_a_read_only_disk(folder: str) -> None:
+    """In a process: make a store, and find its disk read-only."""
+    path = Path(folder) / "store.db"
+    with closing(Store.create(path, KEYS)) as store:
+        apply(store, memory(1))
+    subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
+    before = files_of(Path(folder))
+    report: list[Any] = [
+        told(lambda: Store.open(path, KEYS)),
+        told(lambda: open_reader(path, KEYS)),
+        told(lambda: Store.create(path.with_name("two.db"), KEYS)),
+        told(lambda: make_mind(Path(folder) / "home", "default", ManualClock(0))),
+    ]
+    report.append(files_of(Path(folder)) == before)
+    subprocess.run(["mount", "-o", "remount,rw", folder], check=True)
+    report.append(len(held(path)["memories"]))
+    print(json.dumps(report))
+
+
+def test_a_read_only_disk_is_said_to_be_read_only(on_small_disk: Callable[[str], list[Any]]) -> None:
+    *failures, same, kept = on_small_disk("use_a_read_only_disk")
+    assert [failure[0] for failure in failures] == ["StoreReadOnly"] * 4
+    assert all("cannot be written" in failure[1] for failure in failures)
+    assert (same, kept) == (True, 1)

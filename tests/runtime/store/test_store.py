@@ -1,0 +1,441 @@
+"""The store: one transaction or none, everything once, everything undone, and nothing lost whoever is killed."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import tempfile
+import uuid
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from mnemic.actors.protocol.changes import (
+    AddVectors,
+    Change,
+    DropEncoder,
+    DropMemory,
+    DropVectors,
+    EncoderName,
+    Place,
+    RecordRecall,
+    Restore,
+    Retire,
+    Supersede,
+    Unsupersede,
+)
+from mnemic.actors.protocol.errors import DiskFull, InvalidValue, MindExists, NewerSchema, NoSuchMemory, StoreBusy
+from mnemic.runtime.keys.keys import Keys
+from mnemic.runtime.store import schema
+from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.schema import connect
+from mnemic.runtime.store.store import Stamp, Store
+from tests.runtime import building
+from tests.runtime.building import (
+    ENCODER,
+    KEYS,
+    add_encoder,
+    answers,
+    apply,
+    files_of,
+    held,
+    id_of,
+    memory,
+    said,
+    vectors,
+)
+
+OTHER = EncoderName(implementation="other-int8", model="f" * 64)
+
+
+# --- one transaction, once -------------------------------------------------------------------------------------------
+
+
+def test_an_error_in_the_third_change_leaves_nothing(store: Store, path: Path) -> None:
+    apply(store, memory(1), add_encoder(), vectors(1))
+    before = held(path)
+    with pytest.raises(NoSuchMemory) as caught:
+        apply(store, memory(2), DropEncoder(encoder=ENCODER), add_encoder(OTHER), Supersede(old=id_of(9), new=id_of(2)))
+    assert str(uuid.UUID(bytes=id_of(9))) in said(caught.value)
+    assert held(path) == before
+    assert apply(store, memory(3)).seq == 4, "the log has no gap"
+
+
+def test_vectors_of_another_size_are_refused_whole(store: Store, path: Path) -> None:
+    apply(store, memory(1), add_encoder())
+    before = held(path)
+    good = vectors(1)
+    bad = AddVectors(encoder=ENCODER, meanings=good.meanings, vectors=good.vectors[:-4])
+    for change in (bad, vectors(1, encoder=OTHER)):
+        with pytest.raises(ValueError, match=r"are not 1 vectors of 4|no encoder other-int8"):
+            apply(store, memory(2), change)
+    assert held(path) == before
+
+
+def test_the_same_key_gives_the_same_answer_and_does_nothing(store: Store, path: Path) -> None:
+    first = apply(store, memory(1), memory(2), key=b"once")
+    before = held(path)
+    apply(store, memory(3))
+    again = apply(store, memory(1), memory(2), key=b"once")
+    assert again == first
+    assert [kept.created for kept in first.kept] == [True, True]
+    assert apply(store, memory(4), key=b"once") == first, "the key decides"
+    assert held(path)["memories"][:2] == before["memories"]
+    assert len(held(path)["memories"]) == 3
+
+
+def test_a_known_identity_is_kept_once_and_the_first_text_stands(store: Store, path: Path) -> None:
+    apply(store, memory(1, b"first"))
+    before = held(path)
+    same, other = apply(store, memory(1, b"first", id=id_of(7)), memory(1, b"second", id=id_of(8))).kept
+    assert (same.id, same.created, same.same_text, same.scope) == (id_of(1), False, True, "work/shelf")
+    assert (other.id, other.created, other.same_text) == (id_of(1), False, False)
+    assert held(path) == before, "what was all known leaves nothing in the log"
+
+
+def test_a_correction_said_twice_is_one_though_its_id_is_new(store: Store, path: Path) -> None:
+    apply(store, memory(1, b"nine"))
+    apply(store, memory(2, b"ten"), Supersede(old=id_of(1), new=id_of(2)))
+    before = held(path)
+    apply(store, memory(2, b"ten", id=id_of(5)), Supersede(old=id_of(1), new=id_of(5)))
+    assert held(path) == before
+
+
+def test_a_text_said_twice_is_two_memories_and_kept_once(store: Store, path: Path) -> None:
+    long = b"the same long line, again and again\n" * 30_000
+    apply(store, memory(1, long), memory(2, long))
+    found = held(path)
+    assert len(found["memories"]) == 2
+    ((_, _, size, _, body),) = found["texts"]
+    assert size == len(long) > 50 * len(body)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"\0", b"a\0b", "\ud83d alone".encode("utf-8", "surrogatepass"), b"\r\n\r\n\n", "\x85\u2028\x0b".encode()],
+    ids=repr,
+)
+def test_a_memory_is_read_as_it_was_given(store: Store, path: Path, text: bytes) -> None:
+    apply(store, memory(1, text))
+    with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
+        assert now.records([1])[0].text == text
+
+
+def test_ten_megabytes_in_one_turn_are_kept_and_found(store: Store, path: Path) -> None:
+    text = (b"line %d of a build that went on and on\r\n" * 10) * 27_000 + b"and then the needle"
+    assert len(text) > 10 << 20
+    apply(store, memory(1, text))
+    with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
+        assert now.records([1])[0].text == text
+        assert now.postings("needl").row.tolist() == [1]
+
+
+def test_what_was_done_is_marked_with_who_did_it_where(path: Path) -> None:
+    with closing(Store.create(path, KEYS, Stamp(machine="desk", code="0.1.0", settings="abc"))) as store:
+        store.apply([memory(1)], at=5, key=b"k", author="capture", run="r1")
+    (row,) = held(path)["applies"]
+    assert row[1:8] == (b"k", 5, "desk", "0.1.0", "abc", "capture", "r1")
+
+
+@pytest.mark.parametrize(
+    "inverse",
+    [DropMemory(id=id_of(1)), DropVectors(encoder=ENCODER, memories=()), Unsupersede(old=id_of(1), new=id_of(2))],
+    ids=lambda change: type(change).__name__,
+)
+def test_no_actor_can_take_a_memory_away(store: Store, path: Path, inverse: Any) -> None:
+    apply(store, memory(1), memory(2), add_encoder(), vectors(1), Supersede(old=id_of(1), new=id_of(2)))
+    before = held(path)
+    with pytest.raises(ValueError, match="only the store"):
+        apply(store, inverse)
+    assert held(path) == before
+
+
+# --- forked, rebuilt -----------------------------------------------------------------------------------------
+
+
+class AnyLife(RuleBasedStateMachine):
+    """Random lives of a store: at the end, what it was at each moment is what a fork to that moment holds."""
+
+    @initialize()
+    def born(self) -> None:
+        self.folder = Path(tempfile.mkdtemp())
+        self.path = self.folder / "store.db"
+        self.store = Store.create(self.path, KEYS)
+        self.count = 0
+        self.ends: dict[int, Any] = {0: held(self.path)}
+        self.dropped: list[tuple[int, str, int]] = []
+        self.encoders: list[EncoderName] = []
+
+    def _apply(self, *changes: Change) -> None:
+        seq = apply(self.store, *changes, at=1000 + self.count).seq
+        self.ends[seq] = held(self.path)
+
+    @rule(
+        texts=st.lists(
+            st.sampled_from([b"", b"the shelf", b"nine books, a shelf", b"x" * 3000]), min_size=1, max_size=3
+        ),
+        session=st.sampled_from(["s1", "s2"]),
+        project=st.sampled_from([None, "/a/shelf", "/b/shelf"]),
+        known=st.booleans(),
+        speaker=st.sampled_from([None, "Ada"]),
+    )
+    def keeps(self, texts: list[bytes], session: str, project: str | None, known: bool, speaker: str | None) -> None:
+        place = Place(path="shelf", project=project, found="git" if project else "named")
+        numbers = [self.count + 1 + n for n in range(len(texts))]
+        self.count += len(texts)
+        if known:
+            numbers[0] = max(1, numbers[0] // 2)
+        self._apply(
+            *(
+                memory(n, text, session=session, place=place, speaker=speaker)
+                for n, text in zip(numbers, texts, strict=True)
+            )
+        )
+
+    @precondition(lambda self: self.count >= 1)
+    @rule(data=st.data())
+    def replaces(self, data: st.DataObject) -> None:
+        pair = [data.draw(st.integers(1, self.count)) for _ in range(2)]
+        try:
+            self._apply(Supersede(old=id_of(pair[0]), new=id_of(pair[1])))
+        except (InvalidValue, NoSuchMemory):
+            assert held(self.path) == self.ends[max(self.ends)]
+
+    @precondition(lambda self: self.ends[max(self.ends)]["memories"])
+    @rule(data=st.data(), reason=st.sampled_from(["", "it was wrong"]))
+    def retires_and_restores(self, data: st.DataObject, reason: str) -> None:
+        known = st.sampled_from([row[1] for row in self.ends[max(self.ends)]["memories"]])
+        change = st.one_of(st.builds(Retire, memory=known, reason=st.just(reason)), st.builds(Restore, memory=known))
+        self._apply(*data.draw(st.lists(change, min_size=1, max_size=3)))
+
+    @rule(encoder=st.sampled_from([ENCODER, OTHER]))
+    def meets_an_encoder(self, encoder: EncoderName) -> None:
+        self._apply(add_encoder(encoder))
+        if encoder not in self.encoders:
+            self.encoders.append(encoder)
+
+    @precondition(lambda self: self.encoders and self.ends[max(self.ends)]["memories"])
+    @rule(data=st.data(), windows=st.integers(0, 3))
+    def embeds(self, data: st.DataObject, windows: int) -> None:
+        known = [int.from_bytes(row[1], "big") for row in self.ends[max(self.ends)]["memories"]]
+        numbers = data.draw(st.lists(st.sampled_from(known), min_size=1, max_size=3, unique=True))
+        encoder = data.draw(st.sampled_from(self.encoders))
+        self._apply(vectors(*numbers, windows=windows, encoder=encoder))
+
+    @precondition(lambda self: self.encoders)
+    @rule(data=st.data())
+    def retires_an_encoder(self, data: st.DataObject) -> None:
+        encoder = data.draw(st.sampled_from(self.encoders))
+        self.encoders.remove(encoder)
+        number = next(row[0] for row in self.ends[max(self.ends)]["encoders"] if row[1] == encoder.implementation)
+        self._apply(DropEncoder(encoder=encoder))
+        self.dropped.append((max(self.ends), encoder.implementation, number))
+
+    @rule()
+    def recalls(self) -> None:
+        self._apply(RecordRecall(query="books?", scope="*", returned=()))
+
+    @precondition(lambda self: self.count)
+    @rule()
+    def fails(self) -> None:
+        before = held(self.path)
+        with pytest.raises(NoSuchMemory):
+            apply(self.store, memory(10_000), add_encoder(), Supersede(old=id_of(20_000), new=id_of(10_000)))
+        assert held(self.path) == before
+
+    @invariant()
+    def numbers_the_log_without_a_gap(self) -> None:
+        log = self.ends[max(self.ends)]["log"]
+        assert [row[0] for row in log] == list(range(1, len(log) + 1))
+
+    def teardown(self) -> None:
+        if not hasattr(self, "store"):
+            return
+        now, last = held(self.path), max(self.ends)
+        chosen = random.Random(last)
+        for asked in {0, last, *(chosen.randint(0, last) for _ in range(3))}:
+            copy = self.folder / f"at-{asked}.db"
+            self.store.fork(copy, asked)
+            rounded = max(seq for seq in self.ends if seq <= asked)
+            assert held(copy) == self._without_dropped(self.ends[rounded], rounded)
+        copy = self.folder / "again.db"
+        self.store.fork(copy)
+        with closing(Store.open(copy, KEYS)) as again, closing(open_reader(copy, KEYS)) as reader:
+            before, told = answers(reader), []
+            again.rebuild(lambda done, total: told.append((done, total)), meaning=False)
+            assert held(copy) == now
+            assert answers(reader) == before
+            assert told == ([(last, last)] if last else [])
+        assert held(self.path) == now, "the original is as it was"
+        self.store.close()
+        shutil.rmtree(self.folder)
+
+    def _without_dropped(self, then: dict[str, Any], seq: int) -> dict[str, Any]:
+        """What was held then, but for vectors whose encoder was retired since."""
+        gone = set()
+        for at, implementation, number in self.dropped:
+            if at > seq and any(row[:2] == (number, implementation) for row in then["encoders"]):
+                gone.add(number)
+        return then | {
+            "meanings": [row for row in then["meanings"] if row[0] not in gone],
+            "windows": [row for row in then["windows"] if row[1] not in gone],
+            **{f"vectors_{number}": [] for number in gone},
+        }
+
+
+AnyLife.TestCase.settings = settings(max_examples=40, stateful_step_count=14)
+TestAnyLife = AnyLife.TestCase
+
+
+def test_a_fork_rounds_down_to_a_whole_transaction(store: Store, path: Path, tmp_path: Path) -> None:
+    apply(store, memory(1))
+    before = held(path)
+    apply(store, memory(2), memory(3), memory(4))
+    for at_seq in (1, 2, 3):
+        store.fork(tmp_path / f"{at_seq}.db", at_seq)
+        assert held(tmp_path / f"{at_seq}.db") == before
+    store.fork(tmp_path / "4.db", 4)
+    assert held(tmp_path / "4.db") == held(path)
+
+
+def test_a_fork_lives_on_and_the_original_does_not_notice(store: Store, path: Path, tmp_path: Path) -> None:
+    apply(store, memory(1))
+    apply(store, memory(2))
+    before = held(path)
+    store.fork(tmp_path / "fork.db", 1)
+    with closing(Store.open(tmp_path / "fork.db", KEYS)) as fork:
+        assert apply(fork, memory(3)).seq == 2
+    assert held(path) == before
+
+
+@pytest.mark.parametrize("at_seq", [-1, 2])
+def test_a_moment_that_was_not_cannot_be_forked(store: Store, tmp_path: Path, at_seq: int) -> None:
+    apply(store, memory(1))
+    with pytest.raises(InvalidValue) as caught:
+        store.fork(tmp_path / "fork.db", at_seq)
+    assert "the log has no such number" in said(caught.value)
+    assert not (tmp_path / "fork.db").exists()
+
+
+def test_a_fork_never_writes_over_a_file(store: Store, path: Path, tmp_path: Path) -> None:
+    (tmp_path / "fork.db").write_bytes(b"mine")
+    with pytest.raises(MindExists):
+        store.fork(tmp_path / "fork.db")
+    assert (tmp_path / "fork.db").read_bytes() == b"mine"
+    with pytest.raises(MindExists):
+        Store.create(path, KEYS)
+
+
+def test_a_fork_to_each_moment_has_retired_what_was_retired_then(store: Store, path: Path, tmp_path: Path) -> None:
+    moments = [held(path)]
+    changes: list[Change] = [
+        memory(1),
+        memory(2),
+        Supersede(old=id_of(1), new=id_of(2)),
+        Retire(memory=id_of(2), reason="first"),
+        Restore(memory=id_of(2)),
+        Retire(memory=id_of(2), reason="second"),
+        Retire(memory=id_of(1), reason="too"),
+        Restore(memory=id_of(2)),
+    ]
+    for number, change in enumerate(changes, start=1):
+        assert apply(store, change, at=1000 + number).seq == number
+        moments.append(held(path))
+    for at_seq, then in enumerate(moments):
+        copy = tmp_path / f"{at_seq}.db"
+        store.fork(copy, at_seq)
+        assert held(copy) == then
+        with closing(Store.open(copy, KEYS)) as again:
+            again.rebuild(lambda done, total: None, meaning=False)
+        assert held(copy) == then
+
+
+def test_rebuilding_the_meaning_lets_the_vectors_go_and_nothing_else(store: Store, path: Path) -> None:
+    apply(store, memory(1), memory(2, b"two"), Supersede(old=id_of(1), new=id_of(2)), add_encoder(), vectors(1, 2))
+    before = held(path)
+    with closing(open_reader(path, KEYS)) as reader:
+        with reader.snapshot() as now:
+            generation = now.generation
+        assert store.rebuild(lambda done, total: None, meaning=True) == 5
+        with reader.snapshot() as now:
+            assert now.generation > generation
+            assert now.encoders() == []
+    after = held(path)
+    gone = {"encoders", "meanings", "windows", "vectors_1", "vector tables"}
+    assert {name for name, rows in before.items() if rows != after.get(name, [])} == {*gone, "unbound"}
+    assert not any(after.get(name) for name in gone)
+    apply(store, add_encoder(), vectors(1, 2))
+    assert held(path)["vectors_1"] == before["vectors_1"]
+
+
+def test_a_fork_to_before_the_meaning_was_rebuilt_has_its_memories(store: Store, path: Path, tmp_path: Path) -> None:
+    apply(store, memory(1))
+    apply(store, add_encoder(), vectors(1))
+    before = held(path)
+    store.rebuild(lambda done, total: None, meaning=True)
+    apply(store, add_encoder(), vectors(1))
+    for at_seq in (1, 3, 5):
+        store.fork(tmp_path / f"{at_seq}.db", at_seq)
+        assert held(tmp_path / f"{at_seq}.db")["memories"] == before["memories"]
+
+
+# --- faults ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_store_that_is_full_says_so_and_keeps_what_it_had(store: Store, path: Path) -> None:
+    apply(store, memory(1), add_encoder(), vectors(1))
+    before = held(path)
+    pages = store._db.execute("PRAGMA page_count").get
+    store._db.execute(f"PRAGMA max_page_count = {pages + 2}")
+    with pytest.raises(DiskFull) as caught:
+        apply(store, memory(2), memory(3, random.Random(1).randbytes(40_000).hex().encode()))
+    assert str(path) in said(caught.value)
+    assert held(path) == before
+    store._db.execute("PRAGMA max_page_count = 100000")
+    assert apply(store, memory(2)).seq == 4
+
+
+def test_a_store_that_another_process_writes_to_says_so(
+    store: Store, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schema, "BUSY_TIMEOUT_S", 0.05)
+    with closing(Store.open(path, KEYS)) as impatient, closing(connect(path, KEYS)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        for busy in (lambda: apply(impatient, memory(1)), lambda: impatient.rebuild(lambda d, t: None, meaning=False)):
+            with pytest.raises(StoreBusy) as caught:
+                busy()
+            assert "Another process has been writing" in said(caught.value)
+        with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
+            assert now.seq == 0, "a reader waits for nobody"
+        other.execute("ROLLBACK")
+        assert apply(impatient, memory(1)).seq == 1
+
+
+def test_a_store_that_became_newer_is_neither_written_nor_read_by_who_has_it_open(store: Store, path: Path) -> None:
+    apply(store, memory(1))
+    with closing(open_reader(path, KEYS)) as reader:
+        with closing(connect(path, KEYS)) as newer:
+            newer.execute(f"PRAGMA user_version = {len(schema.MIGRATIONS) + 1}")
+        with pytest.raises(NewerSchema):
+            apply(store, memory(2))
+        with pytest.raises(NewerSchema), reader.snapshot():
+            pass
+        with closing(connect(path, KEYS)) as newer:
+            newer.execute("PRAGMA user_version = 1")
+        with reader.snapshot() as now:
+            assert now.seq == 1
+
+
+def test_a_store_of_another_key_is_not_opened_nor_touched(store: Store, path: Path) -> None:
+    apply(store, memory(1))
+    store.close()
+    before = files_of(path.parent)
+    with pytest.raises(building.MnemicError) as caught:
+        Store.open(path, Keys(bytes(32)))
+    assert caught.value.code == "damaged_store"
+    assert files_of(path.parent) == before

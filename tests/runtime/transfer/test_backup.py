@@ -1,0 +1,186 @@
+"""A backup is one file that opens as what it was made of, and says in words where it does not."""
+
+from __future__ import annotations
+
+import stat
+import zipfile
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemic.actors.protocol.errors import DamagedStore, DiskFull, MnemicError, NewerSchema, NotABackup, StoreReadOnly
+from mnemic.runtime.clock import ManualClock
+from mnemic.runtime.keys.key_slots import open_by_passphrase
+from mnemic.runtime.keys.keys import Keys
+from mnemic.runtime.minds.homes import MindFolder, make_mind, open_mind
+from mnemic.runtime.store.store import Store
+from mnemic.runtime.transfer import backup as module
+from mnemic.runtime.transfer.backup import check_store, make_archive, opened_archive
+from tests.runtime.building import apply, held, memory, said
+
+PASSPHRASE = "a long passphrase"
+
+
+@pytest.fixture(scope="module")
+def mind(tmp_path_factory: pytest.TempPathFactory) -> tuple[MindFolder, Keys]:
+    home = tmp_path_factory.mktemp("home")
+    make_mind(home, "default", ManualClock(1))
+    folder, keys = open_mind(home, "default")
+    with closing(Store.open(folder.store, keys)) as store:
+        apply(store, *(memory(number, b"what number %d says" % number) for number in range(1, 41)))
+    return folder, keys
+
+
+def archive(mind: tuple[MindFolder, Keys], path: Path, passphrase: str | None = None) -> Path:
+    made = make_archive(path, *mind, mind="default", mnemic="0.1.0", made_at=5, passphrase=passphrase)
+    assert made == 40
+    return path
+
+
+@pytest.fixture(scope="module")
+def made(mind: tuple[MindFolder, Keys], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return archive(mind, tmp_path_factory.mktemp("made") / "mind.mnemic")
+
+
+def unpacked(path: Path, target: Path, keys: Keys) -> int:
+    with opened_archive(path) as archive:
+        archive.unpack(target)
+    return check_store(target, keys)
+
+
+def test_what_is_in_it_is_what_was_in_the_store(mind: tuple[MindFolder, Keys], made: Path, tmp_path: Path) -> None:
+    assert unpacked(made, tmp_path / "store.db", mind[1]) == 40
+    assert held(tmp_path / "store.db", mind[1]) == held(mind[0].store, mind[1])
+    assert stat.S_IMODE(made.stat().st_mode) == 0o600
+    assert [path.name for path in made.parent.iterdir()] == [made.name]
+
+
+def test_nothing_of_the_memories_is_in_clear(mind: tuple[MindFolder, Keys], made: Path) -> None:
+    everything = made.read_bytes()
+    assert b"number" not in everything
+    assert mind[0].key.read_bytes() not in everything
+
+
+def test_what_it_says_of_itself_needs_no_key(made: Path) -> None:
+    with opened_archive(made) as archive:
+        card = archive.card
+        assert archive.own is None
+    assert (card.mind, card.mnemic, card.made_at, card.version) == ("default", "0.1.0", 5, 1)
+
+
+def test_a_passphrase_of_its_own_opens_the_same(mind: tuple[MindFolder, Keys], tmp_path: Path) -> None:
+    path = archive(mind, tmp_path / "k", PASSPHRASE)
+    with opened_archive(path) as opened:
+        assert opened.own is not None
+        assert open_by_passphrase(opened.own, PASSPHRASE, path).store == mind[1].store
+
+
+def test_it_is_made_while_others_write(mind: tuple[MindFolder, Keys], tmp_path: Path) -> None:
+    with closing(Store.open(*((mind[0].store, mind[1])))) as store, store.together():
+        archive(mind, tmp_path / "k")
+
+
+def test_a_file_that_is_there_stays_until_the_new_one_is_whole(
+    mind: tuple[MindFolder, Keys], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "k"
+    path.write_bytes(b"the one before")
+
+    def damaged(store: Path, keys: Keys) -> int:
+        raise DamagedStore(path=str(store), why="a page of it")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "check_store", damaged)
+        with pytest.raises(DamagedStore):
+            archive(mind, path)
+    assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("k", b"the one before")]
+    archive(mind, path)
+    assert path.read_bytes() != b"the one before"
+
+
+@pytest.mark.parametrize(("number", "kind"), [(28, DiskFull), (30, StoreReadOnly)])
+def test_where_it_cannot_be_written_nothing_is_left(
+    mind: tuple[MindFolder, Keys], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, kind: type[MnemicError]
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(number, "refused")
+
+    monkeypatch.setattr("mnemic.runtime.transfer.backup.os.replace", refuse)
+    with pytest.raises(kind):
+        archive(mind, tmp_path / "k")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_an_earlier_try_left_is_in_nobodys_way(mind: tuple[MindFolder, Keys], tmp_path: Path) -> None:
+    (tmp_path / ".k.part").mkdir()
+    (tmp_path / ".k.part" / "store.db").write_bytes(b"half")
+    archive(mind, tmp_path / "k")
+    assert [path.name for path in tmp_path.iterdir()] == ["k"]
+
+
+@settings(max_examples=40)
+@given(data=st.data())
+def test_cut_or_altered_anywhere_it_is_refused_in_words_or_opens_as_it_was(
+    mind: tuple[MindFolder, Keys], made: Path, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    whole, folder = made.read_bytes(), tmp_path_factory.mktemp("altered")
+    # Half of the places are where the archive's own words stand; the store is far longer.
+    tail = st.integers(len(whole) - 3000, len(whole) - 1)
+    place = data.draw(st.one_of(st.integers(0, len(whole) - 1), tail))
+    cut = data.draw(st.booleans())
+    altered = whole[:place] if cut else whole[:place] + bytes([whole[place] ^ 0x41]) + whole[place + 1 :]
+    (folder / "k").write_bytes(altered)
+    refused: MnemicError | None = None
+    try:
+        count = unpacked(folder / "k", folder / "store.db", mind[1])
+    except (NotABackup, NewerSchema) as error:
+        refused = error
+    if refused is None:  # a byte that says nothing, such as the time of an entry
+        assert (cut, count) == (False, 40)
+    else:
+        assert str(folder / "k") in said(refused)
+        assert not (folder / "store.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("card", "why"),
+    [
+        (None, "there is no backup.json in it"),
+        (b"{", "cannot be read"),
+        (b"[" * 100_000, "cannot be read"),
+        (b'{"format": "other"}', "something else's"),
+        (b'{"format": "mnemic-backup", "version": 1}', "cannot be read"),
+    ],
+)
+def test_an_archive_of_something_else_is_no_backup(tmp_path: Path, card: bytes | None, why: str) -> None:
+    with zipfile.ZipFile(tmp_path / "k", "w") as file:
+        file.writestr("other.txt", b"other")
+        if card is not None:
+            file.writestr("backup.json", card)
+    with pytest.raises(NotABackup) as refused, opened_archive(tmp_path / "k"):
+        pytest.fail("it is none")
+    assert why in said(refused.value)
+
+
+def test_one_that_is_packed_as_none_of_ours_is_refused(made: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(made) as ours, zipfile.ZipFile(tmp_path / "k", "w", zipfile.ZIP_DEFLATED) as packed:
+        for name in ours.namelist():
+            packed.writestr(name, ours.read(name))
+    with pytest.raises(NotABackup), opened_archive(tmp_path / "k"):
+        pytest.fail("it is none")
+
+
+def test_a_newer_one_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "k", "w") as file:
+        file.writestr("backup.json", b'{"format": "mnemic-backup", "version": 2}')
+    with pytest.raises(NewerSchema), opened_archive(tmp_path / "k"):
+        pytest.fail("it is newer")
+
+
+def test_what_is_not_there_or_is_a_folder_is_no_backup(tmp_path: Path) -> None:
+    for path in (tmp_path / "none", tmp_path):
+        with pytest.raises(NotABackup), opened_archive(path):
+            pytest.fail("it is none")
