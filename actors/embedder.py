@@ -1,4 +1,4 @@
-"""The Embedder actor: gives memories their meaning, window by window, and embeds questions.
+"""The Embedder actor: computes embedding vectors for memories in the background, and for queries at once.
 
 It follows the log: whatever is committed is embedded later, in steps of as many windows as the encoder takes at once
 with profit, and a question waits behind one step at most. What was embedded is kept in bundles; a kill costs at most
@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.changes import AddEncoder, AddVectors, Change, DropEncoder, EncoderName, Meaning
+from mnemic.actors.protocol.changes import AddEncoder, AddVectors, Change, DropEncoder, EmbeddedWindows, EncoderName
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import DeviceExhausted, MnemicError, NotEmbeddable
 from mnemic.actors.protocol.events import DEFAULT_KINDS, to_text
@@ -25,12 +25,12 @@ from mnemic.actors.protocol.messages import (
     Apply,
     Committed,
     Counts,
-    Embedded,
+    DescribeEncoder,
     EmbedMore,
     EmbedPending,
+    EmbedProgress,
     EmbedQuery,
-    EncoderNamed,
-    NameEncoder,
+    EncoderDescribed,
     QueryEmbedded,
 )
 from mnemic.actors.protocol.ports import IMPLEMENTATIONS, Encoder, Ports, Window
@@ -40,7 +40,7 @@ __all__ = ["EmbedderActor"]
 
 _FETCH = 8  # memories read at once: a text may be as long as it likes
 _BUNDLE_WINDOWS = 64  # windows kept by one transaction
-_PLAIN = "a"  # what every encoder can embed that can embed anything
+_PROBE_TEXT = "a"  # what every encoder can embed that can embed anything
 
 _log = logging.getLogger("mnemic.embedder")
 
@@ -49,7 +49,7 @@ class EmbedderActor:
     """Embeds what is pending, and queries before it."""
 
     contract: ClassVar[int] = CONTRACT
-    takes: ClassVar[tuple[type, ...]] = (EmbedQuery, NameEncoder, EmbedPending, Committed, EmbedMore)
+    takes: ClassVar[tuple[type, ...]] = (EmbedQuery, DescribeEncoder, EmbedPending, Committed, EmbedMore)
     settings: ClassVar[tuple[Setting, ...]] = (
         Setting(
             "embedder.implementation",
@@ -82,12 +82,14 @@ class EmbedderActor:
         self._encoder: Encoder | None = None
         self._name = EncoderName("", "")
         self._continuing = False  # whether a message to itself is under way
-        self._driven = False  # whether somebody asks for step after step: two who do would be in a question's way
+        self._caller_steps = False  # whether somebody asks for step after step: two who do would be in a question's way
         self._queue: deque[Pending] = deque()
         self._cursor = {False: 0, True: 0}  # by bulk or not: the last row fetched
-        self._begun: deque[_Current] = deque()
-        self._finished: list[_Current] = []
-        self._looked: Counts | None = None  # what there is; to count it at each window would cost as much as a window
+        self._in_progress: deque[_InProgress] = deque()
+        self._finished: list[_InProgress] = []
+        self._cached_counts: Counts | None = (
+            None  # what there is; to count it at each window would cost as much as a window
+        )
 
     @classmethod
     def make(cls, ports: Ports) -> Self:
@@ -100,7 +102,7 @@ class EmbedderActor:
             settings["embedder.bulk_windows"],
         )
 
-    def handle(self, message: Any, context: Context) -> QueryEmbedded | EncoderNamed | Embedded | None:
+    def handle(self, message: Any, context: Context) -> QueryEmbedded | EncoderDescribed | EmbedProgress | None:
         """Embed a question, take one step, or follow the log in the background.
 
         Raises:
@@ -108,20 +110,20 @@ class EmbedderActor:
         """
         if isinstance(message, EmbedQuery):
             return self._embed_query(message)
-        if isinstance(message, NameEncoder):
-            dimensions = self._ready().dimensions
-            return EncoderNamed(encoder=self._name, dimensions=dimensions)
+        if isinstance(message, DescribeEncoder):
+            dimensions = self._loaded_encoder().dimensions
+            return EncoderDescribed(encoder=self._name, dimensions=dimensions)
         if isinstance(message, EmbedPending):
             self._step(context)
             progress = self._progress(context)
-            self._driven = progress.pending > 0
+            self._caller_steps = progress.pending > 0
             return progress
         if isinstance(message, Committed):
-            self._driven = False
+            self._caller_steps = False
             self._continue(context)
             return None
         self._continuing = False
-        if self._driven:
+        if self._caller_steps:
             return None
         try:
             more = self._step(context)
@@ -138,14 +140,14 @@ class EmbedderActor:
         """Let go of the store."""
         self._source.close()
 
-    def _ready(self) -> Encoder:
+    def _loaded_encoder(self) -> Encoder:
         if self._encoder is None:
             self._encoder = self._load()
             self._name = EncoderName(self._encoder.implementation, self._encoder.model)
         return self._encoder
 
     def _embed_query(self, query: EmbedQuery) -> QueryEmbedded:
-        encoder = self._ready()
+        encoder = self._loaded_encoder()
         try:
             vector = _encode_alone(encoder, encoder.windows(query.text, 1)[0][0])
             if vector is None:
@@ -163,64 +165,64 @@ class EmbedderActor:
 
     def _step(self, context: Context) -> bool:
         """Embed as many windows as the encoder takes at once; returns whether there may be more."""
-        encoder = self._ready()
+        encoder = self._loaded_encoder()
         if context.cancelled():
-            self._keep(context)
+            self._flush(context)
             return False
         if sum(max(1, len(one.windows)) for one in self._finished) >= _BUNDLE_WINDOWS:
-            self._keep(context)
+            self._flush(context)
         if not self._fill(encoder):
-            self._keep(context)
+            self._flush(context)
             self._cursor = {False: 0, True: 0}  # after a rebuild, or a drop by another process, some wait behind it
             if not self._fill(encoder):
-                self._looked = None  # what waited when it was counted may have been forgotten since
+                self._cached_counts = None  # what waited when it was counted may have been forgotten since
                 self._retire_others(context)
                 return False
         self._embed(encoder)
-        while self._begun and len(self._begun[0].vectors) == len(self._begun[0].windows):
-            self._finished.append(self._begun.popleft())
+        while self._in_progress and len(self._in_progress[0].vectors) == len(self._in_progress[0].windows):
+            self._finished.append(self._in_progress.popleft())
         if context.cancelled():  # no step may come after this one
-            self._keep(context)
+            self._flush(context)
         return True
 
     def _fill(self, encoder: Encoder) -> bool:
         """Begin memories until there are windows enough for a step; returns whether there is anything to do."""
-        waiting = sum(len(one.windows) - len(one.vectors) for one in self._begun)
+        waiting = sum(len(one.windows) - len(one.vectors) for one in self._in_progress)
         while waiting < encoder.batch:
             if not self._queue:
                 self._fetch()
             if not self._queue:
                 break
-            self._begun.append(self._begin(encoder, self._queue.popleft()))
-            waiting += max(1, len(self._begun[-1].windows))
-        return bool(self._begun)
+            self._in_progress.append(self._begin(encoder, self._queue.popleft()))
+            waiting += max(1, len(self._in_progress[-1].windows))
+        return bool(self._in_progress)
 
     def _embed(self, encoder: Encoder) -> None:
         """Embed the next windows of what is begun; a memory with one that cannot be has no meaning."""
-        following = ((one, window) for one in self._begun for window in one.windows[len(one.vectors) :])
+        following = ((one, window) for one in self._in_progress for window in one.windows[len(one.vectors) :])
         taken = list(islice(following, encoder.batch))
         for (one, _), vector in zip(taken, _encode_each(encoder, [window for _, window in taken]), strict=True):
             if one.windows and vector is not None:
                 one.vectors.append(vector)
             elif one.windows:
-                one.give_up()
+                one.mark_unembeddable()
 
-    def _begin(self, encoder: Encoder, pending: Pending) -> _Current:
+    def _begin(self, encoder: Encoder, pending: Pending) -> _InProgress:
         limit = self._max_windows if pending.kind in DEFAULT_KINDS else self._bulk_windows
         text = to_text(pending.text)
         name = f"{pending.speaker}: " if pending.speaker else ""
         try:
             windows, covered = encoder.windows(name + text, limit)
         except ValueError:
-            unreadable = _Current(pending, [], 0, 0, len(text))
-            unreadable.give_up()
+            unreadable = _InProgress(pending, [], 0, 0, len(text))
+            unreadable.mark_unembeddable()
             return unreadable
-        return _Current(pending, windows, len(name), max(0, covered - len(name)), len(text))
+        return _InProgress(pending, windows, len(name), max(0, covered - len(name)), len(text))
 
     def _fetch(self) -> None:
         with self._source.snapshot() as snapshot:
             for bulk in (False, True):
-                found = snapshot.pending(self._name, self._cursor[bulk], bulk, _FETCH)
+                found = snapshot.pending_embeddings(self._name, self._cursor[bulk], bulk, _FETCH)
                 if found:
                     self._cursor[bulk] = found[-1].row
                     self._queue.extend(found)
@@ -228,7 +230,7 @@ class EmbedderActor:
 
     # --- what is kept ------------------------------------------------------------------------------------------------
 
-    def _keep(self, context: Context) -> None:
+    def _flush(self, context: Context) -> None:
         if not self._finished:
             return
         with self._source.snapshot() as snapshot:
@@ -237,10 +239,10 @@ class EmbedderActor:
         vectors = [vector for one in self._finished for vector in one.vectors]
         packed = np.stack(vectors).tobytes() if vectors else b""
         # The encoder each time: a rebuild or another process may have dropped it since anybody looked.
-        room = AddEncoder(encoder=self._name, dimensions=self._ready().dimensions)
+        room = AddEncoder(encoder=self._name, dimensions=self._loaded_encoder().dimensions)
         self._apply([room, AddVectors(encoder=self._name, meanings=meanings, vectors=packed)], seq, context)
         self._finished.clear()
-        self._looked = None
+        self._cached_counts = None
 
     def _retire_others(self, context: Context) -> None:
         """Once everything is embedded by this encoder, the vectors of earlier ones go."""
@@ -263,25 +265,25 @@ class EmbedderActor:
         key = b"embedder/" + named.digest()
         context.ask(Apply(changes=tuple(changes), key=key, author="embedder", run=context.trace))
 
-    def _progress(self, context: Context) -> Embedded:
-        counts = self._look()
+    def _progress(self, context: Context) -> EmbedProgress:
+        counts = self._counts()
         if counts.pending <= len(self._finished):  # nothing is done before it is kept
-            self._keep(context)
-            self._looked = None
-            counts = self._look()
+            self._flush(context)
+            self._cached_counts = None
+            counts = self._counts()
             if not counts.pending:
                 self._retire_others(context)
         unkept = len(self._finished)
-        return Embedded(done=counts.embedded + unkept, pending=counts.pending - unkept, partly=counts.partly)
+        return EmbedProgress(done=counts.embedded + unkept, pending=counts.pending - unkept, partly=counts.partly)
 
-    def _look(self) -> Counts:
-        if self._looked is None:
+    def _counts(self) -> Counts:
+        if self._cached_counts is None:
             with self._source.snapshot() as snapshot:
-                self._looked = snapshot.counts(self._name)
-        return self._looked
+                self._cached_counts = snapshot.counts(self._name)
+        return self._cached_counts
 
 
-class _Current:
+class _InProgress:
     """A memory that is being embedded."""
 
     def __init__(self, pending: Pending, windows: list[Window], shift: int, covered: int, total: int) -> None:
@@ -292,16 +294,16 @@ class _Current:
         self.total = total
         self.vectors: list[NDArray[np.float32]] = []
 
-    def give_up(self) -> None:
+    def mark_unembeddable(self) -> None:
         """A text that the model fails on is kept with no windows, as partly embedded, so that it holds up no other."""
         _log.warning("memory %s is found by its words only: the model fails on it", self.pending.id.hex())
         self.windows, self.vectors = [], []
         self.covered, self.total = 0, max(1, self.total)
 
-    def meaning(self) -> Meaning:
+    def meaning(self) -> EmbeddedWindows:
         """Where its windows lie in its own text."""
         spans = tuple((max(0, w.start - self.shift), max(0, w.end - self.shift)) for w in self.windows)
-        return Meaning(memory=self.pending.id, spans=spans, covered=self.covered, total=self.total)
+        return EmbeddedWindows(memory=self.pending.id, spans=spans, covered=self.covered, total=self.total)
 
 
 def _encode(encoder: Encoder, windows: Sequence[Window]) -> list[NDArray[np.float32] | None]:
@@ -320,7 +322,7 @@ def _encode_alone(encoder: Encoder, window: Window) -> NDArray[np.float32] | Non
     try:
         return _encode(encoder, [window])[0]
     except RuntimeError:
-        _encode(encoder, encoder.windows(_PLAIN, 1)[0])
+        _encode(encoder, encoder.windows(_PROBE_TEXT, 1)[0])
     try:  # it works again or still: what is given up is not tried another time, so a passing fault must not count
         return _encode(encoder, [window])[0]
     except RuntimeError as error:

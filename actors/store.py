@@ -1,4 +1,4 @@
-"""The Store actor: carries out changes, one transaction each, and says that something was committed."""
+"""The Store actor: the only writer; applies each batch of changes in one transaction and announces the commit."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from mnemic.actors.protocol.changes import (
     DropEncoder,
     MergeScopes,
     RenameScope,
-    Restore,
     Retire,
     SplitScope,
+    Unretire,
 )
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.messages import Applied, Apply, Committed, Rebuild, Rebuilt
 from mnemic.actors.protocol.ports import Ports, StorePort
-from mnemic.actors.protocol.shape_messages import MeaningKept
+from mnemic.actors.protocol.shape_messages import VectorsChanged
 
 __all__ = ["StoreActor"]
 
-_TO_EMBED = (AddMemory, Restore)
+_TO_EMBED = (AddMemory, Unretire)
 _TO_BIND = (AddVectors, DropEncoder, Retire, RenameScope, MergeScopes, SplitScope)
 
 
@@ -57,7 +57,7 @@ class StoreActor:
         if any(isinstance(change, _TO_EMBED) for change in message.changes):  # there may be more to embed
             context.tell(Committed(seq=applied.seq))
         elif any(isinstance(change, _TO_BIND) for change in message.changes):
-            context.tell(MeaningKept(seq=applied.seq))
+            context.tell(VectorsChanged(seq=applied.seq))
         return applied
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Every claim's harness: ``python -m mnemic.bench NAME --json``.
+"""Benchmarks, each beside its competitor: ``python -m mnemic.bench NAME --json``.
 
 Each bench measures its competitor in the same run and says what machine and which commit it ran on. Above it stands
 nobody but the command line; below it stand the runtime and the actors.

@@ -1,4 +1,4 @@
-"""The algebra of hypervectors as one interface, whichever backend does the work.
+"""Hyperdimensional algebra (bind, bundle, permute, cleanup) as one interface over three backends.
 
 Binary spatter codes (Kanerva 1996) in packed words; `mnemic.hd.bits` says how a hypervector lies in them. Every backend
 gives the same bits for the same arguments, on any machine: nothing is drawn here, and ties are decided by hypervectors
@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from mnemic.hd import batches, bits
 from mnemic.hd.batches import nearest_items
-from mnemic.hd.packing import check
+from mnemic.hd.packing import check_hypervectors
 
-__all__ = ["BACKENDS", "Algebra", "PackedAlgebra", "algebra_named", "best"]
+__all__ = ["BACKENDS", "Algebra", "PackedAlgebra", "algebra_named", "default_algebra"]
 
 BACKENDS = ("native", "numpy", "torch")
 
@@ -99,7 +99,7 @@ class PackedAlgebra:
         Raises:
             ValueError: The extension is asked for and was not built.
         """
-        self._native = bits.natively(native)
+        self._native = bits.uses_native(native)
         self._hyperplanes: batches.Hyperplanes | None = None
 
     @property
@@ -153,7 +153,7 @@ class PackedAlgebra:
         """As `Algebra.cleanup`; one query keeps its best while it goes, and needs no distances of all."""
         if len(queries) != 1:
             return nearest_items(self.distances, items, queries, k)
-        check("queries", queries, dimensions=2)
+        check_hypervectors("queries", queries, dimensions=2)
         index, distance = bits.nearest(items, queries[0], k, native=self._native)
         return index[None], distance[None].astype(np.int32)
 
@@ -189,6 +189,6 @@ def algebra_named(name: str = "") -> Algebra:
     return TorchAlgebra()
 
 
-def best() -> Algebra:
+def default_algebra() -> Algebra:
     """The backend that is fastest here for what is asked at once and in small batches: `algebra_named` of no name."""
     return algebra_named()

@@ -1,4 +1,4 @@
-"""What is done to many hypervectors at once: bundles of groups, distances from several queries, projections.
+"""Batch operations on packed hypervectors: grouped bundling, distances to many queries, projections.
 
 Beside `mnemic.hd.bits`, of which it is the second half: packed words, the extension where it was built, else NumPy, and
 the same bits either way. `mnemic.hd.algebra` stands above both.
@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.hd import bits
-from mnemic.hd.packing import as_words, check, check_groups, check_weights, in_order
+from mnemic.hd.packing import c_contiguous, check_groups, check_hypervectors, check_weights, pack_unchecked
 
 if bits.BUILT:
     import mnemic._native as _native
 
 __all__ = [
-    "LONGEST",
+    "MAX_EMBEDDING_LENGTH",
     "Hyperplanes",
     "bind_groups",
     "bundle_groups",
@@ -31,8 +31,8 @@ __all__ = [
     "nearest_items",
 ]
 
-_KEYS = 4_000_000
-LONGEST = 132_000
+_MAX_PAIRS = 4_000_000
+MAX_EMBEDDING_LENGTH = 132_000
 """The most values of an embedding that is projected: then every sum stays under 2^24, and float32 holds it exactly."""
 
 _CHUNK = 1024
@@ -55,12 +55,12 @@ def bundle_weighted(
     Raises:
         ValueError: The dtypes or shapes are others, a weight is negative, or they add up beyond int32.
     """
-    check("vectors", vectors, dimensions=2)
-    check("tie", tie, dimensions=1, words=vectors.shape[1])
+    check_hypervectors("vectors", vectors, dimensions=2)
+    check_hypervectors("tie", tie, dimensions=1, words=vectors.shape[1])
     total = check_weights(vectors, weights)
     counters = np.zeros(64 * len(tie), np.int32)
     for weight in np.unique(weights[weights > 0]):
-        bits.count(vectors[weights == weight], counters, int(weight), native=native)
+        bits.add_counts(vectors[weights == weight], counters, int(weight), native=native)
     return bits.majority(counters, total, tie, native=native)
 
 
@@ -89,8 +89,10 @@ def bundle_groups(
         ValueError: The dtypes or shapes are others, offsets fall or do not end where the members do, or a row is none.
     """
     members = check_groups(vectors, offsets, rows, ties)
-    if bits.natively(native):
-        return _native.bundle_groups(in_order(vectors), in_order(offsets), in_order(ties), _in_order_too(rows))
+    if bits.uses_native(native):
+        return _native.bundle_groups(
+            c_contiguous(vectors), c_contiguous(offsets), c_contiguous(ties), _in_order_too(rows)
+        )
     bundled = np.empty(ties.shape, np.uint64)
     for group, (start, end) in enumerate(pairwise(offsets.tolist())):
         bundled[group] = bits.bundle(vectors[members[start:end]], ties[group], native=False)
@@ -116,8 +118,8 @@ def bind_groups(
         ValueError: As for `bundle_groups`.
     """
     members = check_groups(vectors, offsets, rows)
-    if bits.natively(native):
-        return _native.bind_groups(in_order(vectors), in_order(offsets), _in_order_too(rows))
+    if bits.uses_native(native):
+        return _native.bind_groups(c_contiguous(vectors), c_contiguous(offsets), _in_order_too(rows))
     bound = np.zeros((len(offsets) - 1, vectors.shape[1]), np.uint64)
     for group, (start, end) in enumerate(pairwise(offsets.tolist())):
         np.bitwise_xor.reduce(vectors[members[start:end]], axis=0, out=bound[group])
@@ -139,10 +141,10 @@ def distances(
     Raises:
         ValueError: The dtypes or shapes are others.
     """
-    check("vectors", vectors, dimensions=2)
-    check("queries", queries, dimensions=2, words=vectors.shape[1])
-    if bits.natively(native):
-        return _native.hamming_distances_of(in_order(vectors), in_order(queries))
+    check_hypervectors("vectors", vectors, dimensions=2)
+    check_hypervectors("queries", queries, dimensions=2, words=vectors.shape[1])
+    if bits.uses_native(native):
+        return _native.hamming_distances_of(c_contiguous(vectors), c_contiguous(queries))
     measured = np.empty((len(vectors), len(queries)), np.int32)
     for start in range(0, len(vectors), _CHUNK):
         part = vectors[start : start + _CHUNK]
@@ -171,8 +173,8 @@ class Hyperplanes:
         self.normals = normals
         """As they were given."""
         self._laid_out: _native.Planes | NDArray[np.float32]
-        if bits.natively(native):
-            self._laid_out = _native.Planes(in_order(normals))  # which looks at the values itself
+        if bits.uses_native(native):
+            self._laid_out = _native.Planes(c_contiguous(normals))  # which looks at the values itself
         else:
             check_signs(normals)
             self._laid_out = normals.T.astype(np.float32)
@@ -192,11 +194,11 @@ class Hyperplanes:
         """
         check_embeddings(quantised, self.normals, tie)
         if not isinstance(self._laid_out, np.ndarray):
-            return self._laid_out.project(in_order(quantised), in_order(tie))
+            return self._laid_out.project(c_contiguous(quantised), c_contiguous(tie))
         sides = np.empty((len(quantised), len(tie)), np.uint64)
         for start in range(0, len(quantised), _CHUNK):
             sums = quantised[start : start + _CHUNK].astype(np.float32) @ self._laid_out
-            sides[start : start + _CHUNK] = as_words(sums > 0) | as_words(sums == 0) & tie
+            sides[start : start + _CHUNK] = pack_unchecked(sums > 0) | pack_unchecked(sums == 0) & tie
         return sides
 
 
@@ -209,8 +211,8 @@ def check_normals(normals: NDArray[np.int8]) -> None:
     planes, width = normals.shape if normals.ndim == 2 else (0, 0)
     if normals.dtype != np.int8 or not planes or planes % 64 or not width:
         raise ValueError(f"planes must be int8 (D, d), D a multiple of 64, not {normals.dtype} {normals.shape}")
-    if width > LONGEST:
-        raise ValueError(f"embeddings must not be longer than {LONGEST}, and are {width} long")
+    if width > MAX_EMBEDDING_LENGTH:
+        raise ValueError(f"embeddings must not be longer than {MAX_EMBEDDING_LENGTH}, and are {width} long")
 
 
 def check_signs(normals: NDArray[np.int8]) -> None:
@@ -229,7 +231,7 @@ def check_embeddings(quantised: NDArray[np.int8], normals: NDArray[np.int8], tie
     Raises:
         ValueError: They don't, or a value is -128.
     """
-    check("tie", tie, dimensions=1, words=len(normals) // 64)
+    check_hypervectors("tie", tie, dimensions=1, words=len(normals) // 64)
     width = normals.shape[1]
     if quantised.dtype != np.int8 or quantised.ndim != 2 or quantised.shape[1] != width:
         raise ValueError(f"embeddings must be int8 (n, {width}), not {quantised.dtype} {quantised.shape}")
@@ -238,7 +240,7 @@ def check_embeddings(quantised: NDArray[np.int8], normals: NDArray[np.int8], tie
 
 
 def _in_order_too(rows: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
-    return None if rows is None else in_order(rows)
+    return None if rows is None else c_contiguous(rows)
 
 
 def nearest_items(
@@ -254,12 +256,12 @@ def nearest_items(
     """
     if k < 0:
         raise ValueError(f"k must not be negative, and is {k}")
-    check("items", items, dimensions=2)
-    check("queries", queries, dimensions=2, words=items.shape[1])
+    check_hypervectors("items", items, dimensions=2)
+    check_hypervectors("queries", queries, dimensions=2, words=items.shape[1])
     number = len(items)
     k = min(k, number)
     indices, distances = np.empty((len(queries), k), np.int64), np.empty((len(queries), k), np.int32)
-    at_once = max(1, _KEYS // max(1, number))
+    at_once = max(1, _MAX_PAIRS // max(1, number))
     for start in range(0, len(queries) if k else 0, at_once):
         measured = distances_of(items, queries[start : start + at_once])
         # Distance and index as one number: no two are equal, so that choosing some of them is exact.

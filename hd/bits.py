@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from mnemic.hd.packing import (
     as_rows,
-    as_words,
-    check,
+    c_contiguous,
     check_counters,
+    check_hypervectors,
     check_others,
-    in_order,
     pack,
+    pack_unchecked,
     unpack,
-    unpacked,
+    unpack_unchecked,
 )
 
 try:
@@ -42,16 +42,16 @@ NATIVE = BUILT
 __all__ = [
     "BUILT",
     "NATIVE",
+    "add_counts",
     "bind",
     "bundle",
-    "count",
     "distances",
     "majority",
-    "natively",
     "nearest",
     "pack",
     "rotate",
     "unpack",
+    "uses_native",
 ]
 
 _GREATEST = int(np.iinfo(np.int32).max)
@@ -59,7 +59,7 @@ _CHUNK = 1024
 """Rows that NumPy takes apart at a time: 10 MB of counted bits, 1.3 MB of distances."""
 
 
-def natively(native: bool | None) -> bool:
+def uses_native(native: bool | None) -> bool:
     """Whether the extension is to do it, asked for or by itself.
 
     Raises:
@@ -84,7 +84,7 @@ def bind(vectors: NDArray[np.uint64], others: NDArray[np.uint64], *, native: boo
         ValueError: The dtypes or shapes are others.
     """
     check_others(vectors, others)
-    if not natively(native):
+    if not uses_native(native):
         return vectors ^ others
     bound = np.empty(vectors.shape, np.uint64)
     _native.bind_bits(as_rows(vectors), as_rows(others), np.atleast_2d(bound))
@@ -101,9 +101,9 @@ def rotate(vectors: NDArray[np.uint64], shift: int = 1, *, native: bool | None =
     Raises:
         ValueError: The dtype or shape is another.
     """
-    check("vectors", vectors)
+    check_hypervectors("vectors", vectors)
     shift = int(shift) % (64 * vectors.shape[-1])
-    if not natively(native):
+    if not uses_native(native):
         turned = np.roll(vectors, shift // 64, axis=-1)
         bits = np.uint64(shift % 64)
         return turned << bits | np.roll(turned, 1, axis=-1) >> (np.uint64(64) - bits) if bits else turned
@@ -112,7 +112,7 @@ def rotate(vectors: NDArray[np.uint64], shift: int = 1, *, native: bool | None =
     return rotated
 
 
-def count(
+def add_counts(
     vectors: NDArray[np.uint64], counters: NDArray[np.int32], weight: int = 1, *, native: bool | None = None
 ) -> None:
     """Add to each bit's counter in how many hypervectors it is set, times `weight`: a bundle that can grow.
@@ -127,7 +127,7 @@ def count(
         TypeError: Natively, another thread is counting in the same counters ("already borrowed"); nothing is changed.
             NumPy does not notice, and counts are lost: threads that share counters must take turns.
     """
-    check("vectors", vectors)
+    check_hypervectors("vectors", vectors)
     check_counters(counters, 64 * vectors.shape[-1])
     if not (counters.flags.c_contiguous and counters.flags.aligned and counters.flags.writeable):
         raise ValueError("counters must be C-contiguous and writeable: they are changed in place")
@@ -135,11 +135,11 @@ def count(
     most = max(int(counters.max()), -int(counters.min()))
     if abs(weight) > _GREATEST or most + len(rows) * abs(weight) > _GREATEST:
         raise ValueError("a counter would leave the range of 32 bits")
-    if natively(native):
+    if uses_native(native):
         _native.count_bits(rows, weight, counters)
         return
     for start in range(0, len(rows), _CHUNK):
-        counters += weight * unpacked(rows[start : start + _CHUNK]).sum(axis=0, dtype=np.int32)
+        counters += weight * unpack_unchecked(rows[start : start + _CHUNK]).sum(axis=0, dtype=np.int32)
 
 
 def majority(
@@ -148,7 +148,7 @@ def majority(
     """Take the bits that more than half of `total` counted hypervectors have, where it is half of them those of `tie`.
 
     Args:
-        counters: ``(64 w,) int32`` as `count` left them.
+        counters: ``(64 w,) int32`` as `add_counts` left them.
         total: the weights of what was counted, added up; nothing counted is `tie`.
         tie: ``(w,) uint64``, random but always the same, so that the same bundle has the same bits.
 
@@ -158,18 +158,18 @@ def majority(
     Raises:
         ValueError: The dtypes or shapes are others, or `total` is negative or beyond int32.
     """
-    check("tie", tie, dimensions=1)
+    check_hypervectors("tie", tie, dimensions=1)
     check_counters(counters, 64 * len(tie))
     if not 0 <= total <= _GREATEST:
         raise ValueError(f"the total must be from 0 to {_GREATEST}, not {total}")
-    if natively(native):
-        return _native.majority_bits(in_order(counters), total, in_order(tie))
+    if uses_native(native):
+        return _native.majority_bits(c_contiguous(counters), total, c_contiguous(tie))
     equal = tie if total % 2 == 0 else np.zeros_like(tie)
-    return as_words(counters > total // 2) | as_words(counters == total // 2) & equal
+    return pack_unchecked(counters > total // 2) | pack_unchecked(counters == total // 2) & equal
 
 
 def bundle(vectors: NDArray[np.uint64], tie: NDArray[np.uint64], *, native: bool | None = None) -> NDArray[np.uint64]:
-    """Bundle hypervectors into the one most like all of them: `count` and `majority` in one call.
+    """Bundle hypervectors into the one most like all of them: `add_counts` and `majority` in one call.
 
     Args:
         vectors: ``(n, w) uint64``; none of them make `tie`.
@@ -181,12 +181,12 @@ def bundle(vectors: NDArray[np.uint64], tie: NDArray[np.uint64], *, native: bool
     Raises:
         ValueError: The dtypes or shapes are others.
     """
-    check("vectors", vectors, dimensions=2)
-    check("tie", tie, dimensions=1, words=vectors.shape[1])
-    if natively(native):
-        return _native.bundle_bits(as_rows(vectors), in_order(tie))
+    check_hypervectors("vectors", vectors, dimensions=2)
+    check_hypervectors("tie", tie, dimensions=1, words=vectors.shape[1])
+    if uses_native(native):
+        return _native.bundle_bits(as_rows(vectors), c_contiguous(tie))
     counters = np.zeros(64 * len(tie), np.int32)
-    count(vectors, counters, native=False)
+    add_counts(vectors, counters, native=False)
     return majority(counters, len(vectors), tie, native=False)
 
 
@@ -205,10 +205,10 @@ def distances(
     Raises:
         ValueError: The dtypes or shapes are others.
     """
-    check("vectors", vectors, dimensions=2)
-    check("the query", query, dimensions=1, words=vectors.shape[1])
-    if natively(native):
-        return _native.hamming_distances(as_rows(vectors), in_order(query))
+    check_hypervectors("vectors", vectors, dimensions=2)
+    check_hypervectors("the query", query, dimensions=1, words=vectors.shape[1])
+    if uses_native(native):
+        return _native.hamming_distances(as_rows(vectors), c_contiguous(query))
     parts = [vectors[start : start + _CHUNK] ^ query for start in range(0, len(vectors), _CHUNK)]
     measured = [np.bitwise_count(part).sum(axis=1, dtype=np.int64) for part in parts]
     return np.concatenate([np.zeros(0, np.int64), *measured])
@@ -235,13 +235,13 @@ def nearest(
     Raises:
         ValueError: The dtypes or shapes are others, or `k` is negative.
     """
-    check("vectors", vectors, dimensions=2)
-    check("the query", query, dimensions=1, words=vectors.shape[1])
+    check_hypervectors("vectors", vectors, dimensions=2)
+    check_hypervectors("the query", query, dimensions=1, words=vectors.shape[1])
     if k < 0:
         raise ValueError(f"k must not be negative, and is {k}")
     k = min(k, len(vectors))
-    if natively(native):
-        return _native.hamming_nearest(as_rows(vectors), in_order(query), k)
+    if uses_native(native):
+        return _native.hamming_nearest(as_rows(vectors), c_contiguous(query), k)
     measured = distances(vectors, query, native=False)
     order = np.argsort(measured, kind="stable")[:k]
     return order, measured[order]

@@ -1,4 +1,4 @@
-"""Codebooks: the hypervectors of names, random but always the same.
+"""Codebooks: draws the random hypervector of a name, the same on every machine, from a seed.
 
 The bits of a symbol are drawn from the space's seed, a namespace and the symbol by SHA-256 (FIPS 180-4), stretched by
 SHAKE-256 (FIPS 202), so that any machine and any process draws the same ones, and none is ever stored.
@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from mnemic.hd.space import Space
 
-__all__ = ["LONGEST", "PathEncoder", "SymbolEncoder", "draw", "ranks", "stream"]
+__all__ = ["MAX_NAME_CHARS", "PathEncoder", "SymbolEncoder", "draw_bytes", "draw_hypervector", "draw_ranks"]
 
 
-def stream(space: Space, namespace: str, symbol: str, size_bytes: int) -> bytes:
+def draw_bytes(space: Space, namespace: str, symbol: str, size_bytes: int) -> bytes:
     """Draw bytes of a symbol; a longer draw begins with the bytes of a shorter one.
 
     Args:
@@ -33,25 +33,25 @@ def stream(space: Space, namespace: str, symbol: str, size_bytes: int) -> bytes:
     return hashlib.shake_256(digest).digest(size_bytes)
 
 
-def draw(space: Space, namespace: str, symbol: str) -> NDArray[np.uint64]:
+def draw_hypervector(space: Space, namespace: str, symbol: str) -> NDArray[np.uint64]:
     """Draw the hypervector of a symbol, ``(space.words,) uint64``: half of its bits are set, give or take 50 of 10,240.
 
     Args:
-        namespace: as in `stream`.
-        symbol: as in `stream`.
+        namespace: as in `draw_bytes`.
+        symbol: as in `draw_bytes`.
     """
-    return np.frombuffer(stream(space, namespace, symbol, space.dimensions // 8), "<u8").astype(np.uint64)
+    return np.frombuffer(draw_bytes(space, namespace, symbol, space.dimensions // 8), "<u8").astype(np.uint64)
 
 
-def ranks(space: Space, namespace: str) -> NDArray[np.int64]:
+def draw_ranks(space: Space, namespace: str) -> NDArray[np.int64]:
     """Draw an order of the bits, ``(space.dimensions,) int64``: the place of each, from 0, every place once."""
-    keys = np.frombuffer(stream(space, namespace, "order", 8 * space.dimensions), "<u8")
+    keys = np.frombuffer(draw_bytes(space, namespace, "order", 8 * space.dimensions), "<u8")
     places = np.empty(space.dimensions, np.int64)
     places[np.argsort(keys, kind="stable")] = np.arange(space.dimensions)
     return places
 
 
-LONGEST = 120
+MAX_NAME_CHARS = 120
 """Characters of a name. Of a longer one the end is taken, since that is what tells paths apart."""
 
 
@@ -70,11 +70,11 @@ class SymbolEncoder:
         Raises:
             ValueError: there is none.
         """
-        return _some(" ".join(_composed(filler.lower()).split())[-LONGEST:].strip())
+        return _nonempty(" ".join(_normalize(filler.lower()).split())[-MAX_NAME_CHARS:].strip())
 
     def encode(self, fillers: Sequence[str]) -> NDArray[np.uint64]:
         """The hypervectors of canonical names, ``(n, space.words) uint64``."""
-        return _drawn(self._space, self._namespace, fillers)
+        return _draw_all(self._space, self._namespace, fillers)
 
 
 class PathEncoder:
@@ -92,32 +92,32 @@ class PathEncoder:
         Raises:
             ValueError: there is none.
         """
-        whole = " ".join(_composed(filler).split()).replace("\\", "/")
+        whole = " ".join(_normalize(filler).split()).replace("\\", "/")
         parts = [part for one in whole.split("/") if (part := one.strip()) not in ("", ".")]
         path = "/" * whole.startswith("/") + "/".join(parts)
-        parts = parts[-LONGEST:]  # more are too long in any case; one by one, a million would take hours
-        while len(path) > LONGEST and len(parts) > 1:
+        parts = parts[-MAX_NAME_CHARS:]  # more are too long in any case; one by one, a million would take hours
+        while len(path) > MAX_NAME_CHARS and len(parts) > 1:
             path = "/".join(parts := parts[1:])
-        return _some(path[-LONGEST:].strip() or whole[:1])
+        return _nonempty(path[-MAX_NAME_CHARS:].strip() or whole[:1])
 
     def encode(self, fillers: Sequence[str]) -> NDArray[np.uint64]:
         """The hypervectors of canonical paths, ``(n, space.words) uint64``."""
-        return _drawn(self._space, self._namespace, [filler.lower() for filler in fillers])
+        return _draw_all(self._space, self._namespace, [filler.lower() for filler in fillers])
 
 
-def _composed(name: str) -> str:
+def _normalize(name: str) -> str:
     """Letters with their accents as one: some file systems and keyboards take them apart."""
     return unicodedata.normalize("NFC", name)
 
 
-def _some(name: str) -> str:
+def _nonempty(name: str) -> str:
     if not name:
         raise ValueError("a name is expected, and there is none")
     return name
 
 
-def _drawn(space: Space, namespace: str, names: Sequence[str]) -> NDArray[np.uint64]:
+def _draw_all(space: Space, namespace: str, names: Sequence[str]) -> NDArray[np.uint64]:
     drawn = np.empty((len(names), space.words), np.uint64)
     for code, name in zip(drawn, names, strict=True):
-        code[:] = draw(space, namespace, name)
+        code[:] = draw_hypervector(space, namespace, name)
     return drawn

@@ -1,4 +1,4 @@
-"""Encoders: fillers become hypervectors so that near means near, and records are bound and bundled of them.
+"""Encodes records, sets of role and filler pairs, as hypervectors; one encoder for each kind of filler.
 
 ``symbol``: names, unlike each other; ``path``: the same, in their own case. ``number``: levels of magnitudes. ``date``:
 the nearer two days, the more alike. ``hour``, ``weekday``: circular. ``meaning``: hyperplane projections of embeddings.
@@ -15,21 +15,21 @@ from typing import ClassVar, Literal, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.hd.algebra import Algebra, best
-from mnemic.hd.codebook import PathEncoder, SymbolEncoder, draw
+from mnemic.hd.algebra import Algebra, default_algebra
+from mnemic.hd.codebook import PathEncoder, SymbolEncoder, draw_hypervector
 from mnemic.hd.levels import DateEncoder, HourEncoder, NumberEncoder, WeekdayEncoder
 from mnemic.hd.projection import MeaningEncoder, Projection
 from mnemic.hd.records import Pair, Record
-from mnemic.hd.roles import role_named, unknown_role
+from mnemic.hd.roles import role_named, unknown_role_error
 from mnemic.hd.space import Space
 
-__all__ = ["ENCODERS", "Encoder", "Encoders", "NearEncoder", "canonical", "match_of", "register_encoder"]
+__all__ = ["ENCODERS", "Encoder", "NearEncoder", "RecordEncoder", "canonical", "match_kind", "register_encoder"]
 
-Match = Literal["exact", "near", "meaning"]
+MatchKind = Literal["exact", "near", "meaning"]
 
-_MOST_PAIRS = 8192
+_MAX_CACHED_PAIRS = 8192
 """Bound pairs that are kept, the latest used ones: 11 MB."""
-_AT_ONCE = 1024
+_BATCH_RECORDS = 1024
 """Records that are bundled at once: of a dozen pairs each, they take some 15 MB."""
 _Key = tuple[str, str | int, int]
 """A role, a name or the number of an embedding in this batch, and a shift."""
@@ -38,7 +38,7 @@ _Key = tuple[str, str | int, int]
 class Encoder(Protocol):
     """Makes hypervectors of the fillers of one role."""
 
-    match: ClassVar[Match]
+    match: ClassVar[MatchKind]
     """How fillers are compared: the same or not, by how near they are, or by meaning."""
 
     def __init__(self, space: Space, namespace: str) -> None:
@@ -57,7 +57,7 @@ class Encoder(Protocol):
 class NearEncoder(Encoder, Protocol):
     """One whose fillers are compared by how near they are."""
 
-    def alike(self, fillers: Sequence[str], filler: str) -> NDArray[np.float64]:
+    def similarities(self, fillers: Sequence[str], filler: str) -> NDArray[np.float64]:
         """How similar the hypervectors of canonical fillers are to that of one, but for chance: ``(n,)``, 0 to 1."""
         ...
 
@@ -82,8 +82,10 @@ def register_encoder(name: str, encoder: type[Encoder]) -> None:
     """
     if name in ENCODERS:
         raise ValueError(f"there is an encoder named {name!r} already; take another name")
-    if encoder.match == "near" and not callable(getattr(encoder, "alike", None)):
-        raise ValueError(f"the encoder {name!r} compares by nearness: give it a method `alike` that says how near")
+    if encoder.match == "near" and not callable(getattr(encoder, "similarities", None)):
+        raise ValueError(
+            f"the encoder {name!r} compares by nearness: give it a method `similarities` that says how near"
+        )
     ENCODERS[name] = encoder
 
 
@@ -96,7 +98,7 @@ def canonical(role: str, filler: str) -> str:
     return _encoder_of(role).canonical(filler)
 
 
-def match_of(role: str) -> Match:
+def match_kind(role: str) -> MatchKind:
     """How fillers of a role are compared.
 
     Raises:
@@ -108,13 +110,13 @@ def match_of(role: str) -> Match:
 def _encoder_of(name: str) -> type[Encoder]:
     role = role_named(name)
     if role is None:
-        raise unknown_role(name)
+        raise unknown_role_error(name)
     if role.encoder not in ENCODERS:
         raise ValueError(f"the role {name} names no encoder: {role.encoder!r}; there are {', '.join(ENCODERS)}")
     return ENCODERS[role.encoder]
 
 
-class Encoders:
+class RecordEncoder:
     """The encoders of one space. Not for use by two threads at once."""
 
     def __init__(self, space: Space, algebra: Algebra | None = None) -> None:
@@ -124,18 +126,18 @@ class Encoders:
             algebra: the backend; the best for small batches unless one is given. The bits are the same with any.
         """
         self.space = space
-        self.algebra = best() if algebra is None else algebra
+        self.algebra = default_algebra() if algebra is None else algebra
         self._projection: Projection | None = None
         self._roles: dict[str, NDArray[np.uint64]] = {}
         self._encoders: dict[str, Encoder] = {}
         self._pairs: OrderedDict[_Key, NDArray[np.uint64]] = OrderedDict()
-        self._tie = draw(space, "tie", "")
+        self._tie = draw_hypervector(space, "tie", "")
 
     def canonical(self, role: str, filler: str) -> str:
         """As the function `canonical`."""
         return canonical(role, filler)
 
-    def role(self, name: str) -> NDArray[np.uint64]:
+    def role_vector(self, name: str) -> NDArray[np.uint64]:
         """The hypervector of a role, ``(space.words,) uint64``.
 
         Raises:
@@ -143,11 +145,11 @@ class Encoders:
         """
         if name not in self._roles:
             if name not in self.space.roles:
-                raise unknown_role(name, self.space.roles)
-            self._roles[name] = draw(self.space, "role", name)
+                raise unknown_role_error(name, self.space.roles)
+            self._roles[name] = draw_hypervector(self.space, "role", name)
         return self._roles[name]
 
-    def fillers(self, role: str, fillers: Sequence[str]) -> NDArray[np.uint64]:
+    def encode_fillers(self, role: str, fillers: Sequence[str]) -> NDArray[np.uint64]:
         """The hypervectors of canonical fillers, not bound to the role: what cleanup compares with.
 
         Returns:
@@ -158,15 +160,15 @@ class Encoders:
         """
         return self._encoder(role).encode(fillers)
 
-    def alike(self, role: str, fillers: Sequence[str], filler: str) -> NDArray[np.float64]:
+    def similarities(self, role: str, fillers: Sequence[str], filler: str) -> NDArray[np.float64]:
         """How near canonical fillers of a role that compares by nearness are to one, ``(n,)``, 0 to 1.
 
         Raises:
             ValueError: as of `fillers`.
         """
-        return cast(NearEncoder, self._encoder(role)).alike(fillers, filler)
+        return cast(NearEncoder, self._encoder(role)).similarities(fillers, filler)
 
-    def meanings(self, embeddings: NDArray[np.float32]) -> NDArray[np.uint64]:
+    def project_embeddings(self, embeddings: NDArray[np.float32]) -> NDArray[np.uint64]:
         """The projections of embeddings, ``(n, space.embedding) float32`` to ``(n, space.words) uint64``.
 
         Raises:
@@ -176,16 +178,16 @@ class Encoders:
             self._projection = Projection(self.space)
         return self._projection.project(embeddings, self.algebra)
 
-    def pairs(self, pairs: Sequence[Pair]) -> NDArray[np.uint64]:
+    def encode_pairs(self, pairs: Sequence[Pair]) -> NDArray[np.uint64]:
         """Each pair bound, and permuted by its shift, ``(n, space.words) uint64``.
 
         Raises:
             ValueError: as of `fillers`, `meanings` and `role`.
         """
-        vectors, rows = self._bound(pairs)
+        vectors, rows = self._bind_unique(pairs)
         return vectors[rows]
 
-    def records(self, records: Sequence[Record]) -> NDArray[np.uint64]:
+    def encode_records(self, records: Sequence[Record]) -> NDArray[np.uint64]:
         """Each record's hypervector, ``(n, space.words) uint64``: its pairs bundled; the order does not matter.
 
         Where as many pairs have a bit as have it not, the pairs themselves decide, all of them bound with each other
@@ -195,13 +197,13 @@ class Encoders:
             ValueError: as of `pairs`.
         """
         codes = np.empty((len(records), self.space.words), np.uint64)
-        for start in range(0, len(records), _AT_ONCE):
-            part = records[start : start + _AT_ONCE]
-            vectors, rows = self._bound([pair for record in part for pair in record])
+        for start in range(0, len(records), _BATCH_RECORDS):
+            part = records[start : start + _BATCH_RECORDS]
+            vectors, rows = self._bind_unique([pair for record in part for pair in record])
             offsets = np.cumsum([0, *map(len, part)], dtype=np.int64)
             whole = self.algebra.bind_groups(vectors, offsets, rows)
             ties = self.algebra.bind(self.algebra.permute(whole), self._tie)
-            codes[start : start + _AT_ONCE] = self.algebra.bundle_groups(vectors, offsets, ties, rows)
+            codes[start : start + _BATCH_RECORDS] = self.algebra.bundle_groups(vectors, offsets, ties, rows)
         return codes
 
     def _encoder(self, role: str) -> Encoder:
@@ -209,7 +211,7 @@ class Encoders:
             self._encoders[role] = _encoder_of(role)(self.space, f"filler {role}")
         return self._encoders[role]
 
-    def _bound(self, pairs: Sequence[Pair]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    def _bind_unique(self, pairs: Sequence[Pair]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """Each different pair bound, ``(u, words)``, and which of them each pair is, ``(p,)``."""
         places: dict[_Key, int] = {}
         rows: list[int] = []
@@ -233,24 +235,24 @@ class Encoders:
             else:
                 vectors[place] = known
                 self._pairs.move_to_end(key)
-        projected = self.meanings(np.stack(embeddings)) if embeddings else vectors[:0]
+        projected = self.project_embeddings(np.stack(embeddings)) if embeddings else vectors[:0]
         for (role, shift), keys in unknown.items():
-            bound = self.algebra.bind(self._filled(role, keys, projected), self.role(role))
+            bound = self.algebra.bind(self._encode_keys(role, keys, projected), self.role_vector(role))
             vectors[[places[key] for key in keys]] = bound = self.algebra.permute(bound, shift) if shift else bound
             if isinstance(keys[0][1], str):
                 # Copies one by one, or the last of them that is kept would keep them all in memory.
                 self._pairs.update((key, vector.copy()) for key, vector in zip(keys, bound, strict=True))
-        while len(self._pairs) > _MOST_PAIRS:
+        while len(self._pairs) > _MAX_CACHED_PAIRS:
             self._pairs.popitem(last=False)
         return vectors, np.array(rows, np.int64)
 
-    def _filled(self, role: str, keys: Sequence[_Key], projected: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    def _encode_keys(self, role: str, keys: Sequence[_Key], projected: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """What fills these pairs of one role, ``(n, words)``."""
         named = [filler for _, filler, _ in keys if isinstance(filler, str)]
         numbers = [filler for _, filler, _ in keys if isinstance(filler, int)]
-        if match_of(role) == "meaning" and not named:
+        if match_kind(role) == "meaning" and not named:
             return projected[numbers]
-        if match_of(role) != "meaning" and not numbers:
-            return self.fillers(role, named)
+        if match_kind(role) != "meaning" and not numbers:
+            return self.encode_fillers(role, named)
         expected = "an embedding, and a name" if named else "a name, and an embedding"
         raise ValueError(f"the role {role} is filled with {expected} was given")

@@ -1,4 +1,4 @@
-"""Evidence: what the Hamming distance between a record and a pair says about whether the pair is in it.
+"""Bayesian decoding: how probable a role-filler pair is in a record, given their Hamming distance.
 
 A record is the majority of K pairs, so each of its bits agrees with a given one of them a little more often than not:
 with probability p(K), where a pair that is not in it agrees in one half (Kanerva 2009, "Hyperdimensional computing",
@@ -33,28 +33,28 @@ from mnemic.hd.algebra import Algebra
 
 __all__ = [
     "TEMPERATURE",
-    "Graded",
-    "agreement",
-    "agreements",
-    "counting_weights",
-    "likeness",
-    "log_ratios",
-    "nearness",
-    "one_of",
-    "presence",
+    "KnownFillers",
+    "bit_agreement",
+    "bit_agreements",
+    "decode_nearness",
+    "estimate_similarity",
+    "exclusive_posterior",
+    "expected_weights",
+    "log_likelihood_ratios",
+    "membership_posterior",
 ]
 
 Floats = NDArray[np.float64]
 
-_NEARLY = 1e-9
+_MIN_ERROR = 1e-9
 """No bit is certain: one that differs must not make it impossible that a record of one pair is that pair."""
-_UNSURE = 1e-6
+_MIN_PROBABILITY = 1e-6
 """Records less likely than this to be meant don't count."""
 _MANY = 64.0
 """From so many on, the mean of the reciprocal of a number is the reciprocal of its mean, but for 1.6 percent."""
 
 
-def agreement(pairs: int) -> float:
+def bit_agreement(pairs: int) -> float:
     """The probability p(K) that a bit of a bundle is that of a given one of its K members.
 
     1 for one member, 3/4 for two and three, and 1/2 + 0.4 / sqrt(K) for many; where as many have a bit as have it not,
@@ -65,11 +65,11 @@ def agreement(pairs: int) -> float:
     """
     if pairs < 0:
         raise ValueError(f"a bundle cannot have {pairs} members")
-    return float(agreements(np.array([pairs]))[0])
+    return float(bit_agreements(np.array([pairs]))[0])
 
 
-def agreements(pairs: NDArray[np.int64]) -> Floats:
-    """`agreement` of each number of pairs, ``(n,) int64`` to ``(n,) float64``.
+def bit_agreements(pairs: NDArray[np.int64]) -> Floats:
+    """`bit_agreement` of each number of pairs, ``(n,) int64`` to ``(n,) float64``.
 
     That of 2 m and of 2 m + 1 pairs is 1/2 + C(2 m, m) / 2^(2 m + 1), whose second part is a product of m fractions.
     """
@@ -78,7 +78,7 @@ def agreements(pairs: NDArray[np.int64]) -> Floats:
     return np.where(pairs > 0, table[pairs // 2], 0.5)
 
 
-def log_ratios(distances: NDArray[np.int32], pairs: NDArray[np.int64], dimensions: int) -> Floats:
+def log_likelihood_ratios(distances: NDArray[np.int32], pairs: NDArray[np.int64], dimensions: int) -> Floats:
     """How much more likely each distance is where the pair is in the record than where it is not, as a logarithm.
 
     Args:
@@ -89,15 +89,15 @@ def log_ratios(distances: NDArray[np.int32], pairs: NDArray[np.int64], dimension
     Returns:
         ``(n, q) float64``, nats; 0 where the distance says nothing.
     """
-    agrees = np.clip(agreements(pairs), 0.5, 1 - _NEARLY)[:, None]
+    agrees = np.clip(bit_agreements(pairs), 0.5, 1 - _MIN_ERROR)[:, None]
     return np.asarray((dimensions - distances) * np.log(2 * agrees) + distances * np.log(2 * (1 - agrees)), np.float64)
 
 
-def presence(ratios: Floats, priors: Floats) -> Floats:
+def membership_posterior(ratios: Floats, priors: Floats) -> Floats:
     """The probability that each pair is in each record, whatever else is in it.
 
     Args:
-        ratios: ``(n, q)``, as `log_ratios` gives them.
+        ratios: ``(n, q)``, as `log_likelihood_ratios` gives them.
         priors: ``(q,)``: how probable each pair is before one looks; 0 and 1 stay what they are.
 
     Returns:
@@ -108,11 +108,11 @@ def presence(ratios: Floats, priors: Floats) -> Floats:
         return np.asarray(1 / (1 + np.exp(-(ratios + odds))))
 
 
-def one_of(ratios: Floats, priors: Floats) -> Floats:
+def exclusive_posterior(ratios: Floats, priors: Floats) -> Floats:
     """The probability of each pair of a role that no record has twice: one of them is in it, or none.
 
     Args:
-        ratios: ``(n, q)``, as `log_ratios` gives them.
+        ratios: ``(n, q)``, as `log_likelihood_ratios` gives them.
         priors: ``(q,)``; what they lack of 1 together is the probability that the record has none of them. Where they
             add up to more, they are taken as shares of 1.
 
@@ -132,7 +132,9 @@ def one_of(ratios: Floats, priors: Floats) -> Floats:
     return np.asarray(weights / np.where(total > 0, total, 1.0))
 
 
-def likeness(distances: NDArray[np.int32], pairs: NDArray[np.int64], dimensions: int) -> tuple[Floats, Floats]:
+def estimate_similarity(
+    distances: NDArray[np.int32], pairs: NDArray[np.int64], dimensions: int
+) -> tuple[Floats, Floats]:
     """How alike the filler that a record has in a role is to the one asked for: 1 the same, 0 unrelated or none there.
 
     Of fillers whose codes are the more alike the nearer they are; a bundle lessens all likeness by the same factor.
@@ -145,11 +147,11 @@ def likeness(distances: NDArray[np.int32], pairs: NDArray[np.int64], dimensions:
     Returns:
         The estimate, ``(n, q) float64``, which may fall a little outside of -1 to 1, and its standard error ``(n,)``.
     """
-    kept = np.maximum(2 * agreements(pairs) - 1, _NEARLY)
+    kept = np.maximum(2 * bit_agreements(pairs) - 1, _MIN_ERROR)
     return (1 - 2 * distances / dimensions) / kept[:, None], 1 / (math.sqrt(dimensions) * kept)
 
 
-def counting_weights(matched: Floats) -> Floats:
+def expected_weights(matched: Floats) -> Floats:
     """How much each record counts for what is true of a record that is meant, drawn by chance from all that are.
 
     The weight of a record is the mean of 1 / N where it is meant itself, N being how many are; and N is uncertain as
@@ -165,7 +167,7 @@ def counting_weights(matched: Floats) -> Floats:
     if total > _MANY:
         return matched / total
     weights = np.zeros(len(matched))
-    counted = np.flatnonzero(matched > _UNSURE)
+    counted = np.flatnonzero(matched > _MIN_PROBABILITY)
     if not len(counted):
         return weights
     some = matched[counted]
@@ -191,27 +193,27 @@ def _quadrature() -> tuple[Floats, Floats]:
 TEMPERATURE = 0.01
 """How fast records count less the farther they are from the nearest: a day beyond the nearest counts 1/50 as much; of
 days some weeks off, those of a few days more still count."""
-_COMPARED = 200_000
+_MAX_COMPARISONS = 200_000
 """Pairs of a record and a filler that are compared for how near the record is; a few milliseconds."""
-_FAR = 0.05
+_MIN_SIMILARITY = 0.05
 """What is less near than this is not near at all: a day a year and a half off."""
 
 
-class Graded(NamedTuple):
+class KnownFillers(NamedTuple):
     """The fillers that records may have in the role of a near pair, `c` of them; no record has two of them."""
 
     column: int
     """Which of the near pairs."""
-    bound: NDArray[np.uint64]
+    vectors: NDArray[np.uint64]
     """``(c, w) uint64``: the fillers, bound to the role."""
     priors: Floats
     """``(c,)``: how many records have each, as a share of all."""
-    alike: Floats
+    similarity: Floats
     """``(c,)``: how near each is to the one asked for, 0 to 1."""
 
 
-def nearness(
-    records: NDArray[np.uint64], pairs: NDArray[np.int64], fillers: Graded, algebra: Algebra
+def decode_nearness(
+    records: NDArray[np.uint64], pairs: NDArray[np.int64], fillers: KnownFillers, algebra: Algebra
 ) -> tuple[Floats, Floats]:
     """How near the filler that each record has is to the one asked for, ``(m,)``, 0 to 1; 0 where it has none.
 
@@ -228,11 +230,11 @@ def nearness(
     having = np.flatnonzero(fillers.priors > 0)
     if not len(records) or not len(having):
         return near, sure
-    which = having[np.argsort(-fillers.alike[having], kind="stable")[: max(1, _COMPARED // len(records))]]
-    ratios = log_ratios(algebra.distances(fillers.bound[which], records).T, pairs, 64 * records.shape[1])
-    judged = one_of(ratios, fillers.priors[which])
+    which = having[np.argsort(-fillers.similarity[having], kind="stable")[: max(1, _MAX_COMPARISONS // len(records))]]
+    ratios = log_likelihood_ratios(algebra.distances(fillers.vectors[which], records).T, pairs, 64 * records.shape[1])
+    judged = exclusive_posterior(ratios, fillers.priors[which])
     own = judged.argmax(axis=1)
     probable = judged[np.arange(len(records)), own]
-    has = (probable > 1 - judged.sum(axis=1)) & (fillers.alike[which][own] > _FAR)
-    near[has], sure[has] = fillers.alike[which][own[has]], probable[has]
+    has = (probable > 1 - judged.sum(axis=1)) & (fillers.similarity[which][own] > _MIN_SIMILARITY)
+    near[has], sure[has] = fillers.similarity[which][own[has]], probable[has]
     return near, sure

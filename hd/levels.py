@@ -1,4 +1,4 @@
-"""Levels: hypervectors of places on a line or a circle, the more alike the nearer the places are; and so of numbers.
+"""Level hypervectors: encodes numbers so that near numbers are similar.
 
 A line has anchors, one at every `scale`, each a hypervector of its own. A place between two anchors takes each bit from
 the one or the other, by a drawn order of the bits, and so many from the later one as it is on its way there. Two places
@@ -34,16 +34,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.hd import bits
-from mnemic.hd.codebook import LONGEST, draw, ranks
+from mnemic.hd.codebook import MAX_NAME_CHARS, draw_hypervector, draw_ranks
 from mnemic.hd.space import Space
 
-__all__ = ["WEEKDAYS", "DateEncoder", "HourEncoder", "LevelEncoder", "Levels", "NumberEncoder", "WeekdayEncoder"]
+__all__ = ["WEEKDAYS", "DateEncoder", "HourEncoder", "LevelCodebook", "LevelEncoder", "NumberEncoder", "WeekdayEncoder"]
 
-_MOST_ANCHORS = 1024
+_MAX_CACHED_ANCHORS = 1024
 """Anchors that are kept: 1.3 MB. They are drawn again when they are needed again."""
 
 
-class Levels:
+class LevelCodebook:
     """The places of one line, or circle."""
 
     def __init__(self, space: Space, namespace: str, scales: Sequence[int], period: int = 0) -> None:
@@ -60,15 +60,15 @@ class Levels:
         if not scales or min(scales) < 1 or any(period % scale or period == scale for scale in scales):
             raise ValueError(f"scales must be positive, and parts of the period {period}, not {tuple(scales)}")
         self._space, self._namespace, self._scales, self._period = space, namespace, tuple(scales), period
-        order = ranks(space, namespace)
+        order = draw_ranks(space, namespace)
         starts = [space.dimensions * part // len(scales) for part in range(len(scales) + 1)]
         self._sizes = np.diff(starts).tolist()
-        self._part = np.searchsorted(starts, order, side="right") - 1
+        self._scale_of_bit = np.searchsorted(starts, order, side="right") - 1
         """Of each bit, which scale it is of."""
         self._counts = np.min_scalar_type(max(self._sizes))  # of 16 bits, as a rule, which is thrice as fast as of 64
-        self._turn = (order - np.array(starts)[self._part]).astype(self._counts)
+        self._switch_rank = (order - np.array(starts)[self._scale_of_bit]).astype(self._counts)
         """Of each bit, how many of its scale are taken from the later anchor before it is."""
-        self._masks = [bits.pack(self._part == part) for part in range(len(scales))]
+        self._masks = [bits.pack(self._scale_of_bit == part) for part in range(len(scales))]
         self._anchors: dict[tuple[int, int], NDArray[np.uint64]] = {}
 
     def encode(self, places: Sequence[int]) -> NDArray[np.uint64]:
@@ -84,10 +84,10 @@ class Levels:
                     taken[part] = beyond * size // scale
                     later |= self._anchor(part, anchor + 1)
             if taken.any():
-                code ^= (code ^ later) & bits.pack(self._turn < taken.take(self._part))
+                code ^= (code ^ later) & bits.pack(self._switch_rank < taken.take(self._scale_of_bit))
         return codes
 
-    def alike(self, places: Sequence[int], place: int) -> NDArray[np.float64]:
+    def similarities(self, places: Sequence[int], place: int) -> NDArray[np.float64]:
         """How similar the hypervectors of places are to that of one, but for chance: ``(n,)``, 0 to 1."""
         apart = np.abs(np.array(places, np.int64) - place)
         if self._period:
@@ -102,9 +102,9 @@ class Levels:
             index %= self._period // scale
         found = self._anchors.get((part, index))
         if found is None:
-            if len(self._anchors) >= _MOST_ANCHORS:
+            if len(self._anchors) >= _MAX_CACHED_ANCHORS:
                 self._anchors.clear()
-            drawn = draw(self._space, self._namespace, f"{scale} {index}")
+            drawn = draw_hypervector(self._space, self._namespace, f"{scale} {index}")
             found = self._anchors[part, index] = drawn & self._masks[part]
         return found
 
@@ -117,7 +117,7 @@ class LevelEncoder(ABC):
     _PERIOD: ClassVar[int] = 0
 
     def __init__(self, space: Space, namespace: str) -> None:
-        self._levels = Levels(space, namespace, self._SCALES, self._PERIOD)
+        self._levels = LevelCodebook(space, namespace, self._SCALES, self._PERIOD)
 
     @classmethod
     @abstractmethod
@@ -130,26 +130,26 @@ class LevelEncoder(ABC):
 
     def encode(self, fillers: Sequence[str]) -> NDArray[np.uint64]:
         """The hypervectors of fillers, ``(n, space.words) uint64``."""
-        return self._levels.encode([self._place(self.canonical(filler)) for filler in fillers])
+        return self._levels.encode([self._position(self.canonical(filler)) for filler in fillers])
 
-    def alike(self, fillers: Sequence[str], filler: str) -> NDArray[np.float64]:
+    def similarities(self, fillers: Sequence[str], filler: str) -> NDArray[np.float64]:
         """How similar the hypervectors of canonical fillers are to that of one, but for chance: ``(n,)``, 0 to 1."""
-        return self._levels.alike([self._place(one) for one in fillers], self._place(filler))
+        return self._levels.similarities([self._position(one) for one in fillers], self._position(filler))
 
     @classmethod
     @abstractmethod
-    def _place(cls, canonical: str) -> int:
+    def _position(cls, canonical: str) -> int:
         """Where a canonical filler stands."""
 
 
 class NumberEncoder(LevelEncoder):
     """Numbers, by their magnitude: as near as their ratio is near 1. Negative ones and 0 have their place too."""
 
-    _STEPS = 256
+    _LEVELS_PER_DOUBLING = 256
     """Places to a doubling: whole numbers below 370 have bits of their own, larger ones share them within 0.3 %."""
     _SCALES = (1, 64, 256, 1024, 4096)
     """A fifth of the bits is each place's own; the others tell a quarter of a doubling, one, four and sixteen."""
-    _MOST = 10**15
+    _MAX_MAGNITUDE = 10**15
     _DIGITS = Decimal("0.000001")
 
     @classmethod
@@ -164,16 +164,18 @@ class NumberEncoder(LevelEncoder):
                 raise InvalidOperation
             value = Decimal(filler.strip())
         except InvalidOperation:
-            raise ValueError(f"a number is expected, such as 300, not {filler[:LONGEST]!r}") from None
-        if not value.is_finite() or not -cls._MOST <= value <= cls._MOST:  # `abs` overflows at 10^1000000
-            raise ValueError(f"a number from -10^15 to 10^15 is expected, not {filler.strip()[:LONGEST]!r}")
+            raise ValueError(f"a number is expected, such as 300, not {filler[:MAX_NAME_CHARS]!r}") from None
+        if (
+            not value.is_finite() or not -cls._MAX_MAGNITUDE <= value <= cls._MAX_MAGNITUDE
+        ):  # `abs` overflows at 10^1000000
+            raise ValueError(f"a number from -10^15 to 10^15 is expected, not {filler.strip()[:MAX_NAME_CHARS]!r}")
         value = value.quantize(cls._DIGITS).normalize()
         return f"{value or Decimal(0):f}"
 
     @classmethod
-    def _place(cls, canonical: str) -> int:
+    def _position(cls, canonical: str) -> int:
         value = float(canonical)
-        return round(math.copysign(cls._STEPS * math.log2(1 + abs(value)), value))
+        return round(math.copysign(cls._LEVELS_PER_DOUBLING * math.log2(1 + abs(value)), value))
 
 
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -198,11 +200,11 @@ class HourEncoder(LevelEncoder):
         if found and found[2]:
             hour = hour % 12 + 12 * (found[2] == "pm") if 1 <= hour <= 12 else -1
         if not 0 <= hour <= 23:
-            raise ValueError(f"an hour is from 0 to 23, as in 14, 14:30 or 2 pm, not {filler[:LONGEST]!r}")
+            raise ValueError(f"an hour is from 0 to 23, as in 14, 14:30 or 2 pm, not {filler[:MAX_NAME_CHARS]!r}")
         return str(hour)
 
     @classmethod
-    def _place(cls, canonical: str) -> int:
+    def _position(cls, canonical: str) -> int:
         return int(canonical)
 
 
@@ -222,11 +224,11 @@ class WeekdayEncoder(LevelEncoder):
         name = filler.strip().lower()
         found = [day for day in WEEKDAYS if len(name) >= 3 and day.startswith(name)]
         if not found:
-            raise ValueError(f"a day of the week is expected, as in monday or mon, not {filler[:LONGEST]!r}")
+            raise ValueError(f"a day of the week is expected, as in monday or mon, not {filler[:MAX_NAME_CHARS]!r}")
         return found[0]
 
     @classmethod
-    def _place(cls, canonical: str) -> int:
+    def _position(cls, canonical: str) -> int:
         return 2 * WEEKDAYS.index(canonical)
 
 
@@ -255,8 +257,8 @@ class DateEncoder(LevelEncoder):
         except (ValueError, OverflowError):
             if found is not None:
                 raise ValueError(f"there is no such {'time' if found[2] else 'day'}") from None
-            raise ValueError(f"a day is expected, as in 2026-05-01, not {filler[:LONGEST]!r}") from None
+            raise ValueError(f"a day is expected, as in 2026-05-01, not {filler[:MAX_NAME_CHARS]!r}") from None
 
     @classmethod
-    def _place(cls, canonical: str) -> int:
+    def _position(cls, canonical: str) -> int:
         return date.fromisoformat(canonical).toordinal()

@@ -1,4 +1,4 @@
-"""Bits packed into words, and what all functions on packed hypervectors ask of their arrays.
+"""Packs bits into 64-bit words, and validates the arrays of hypervectors.
 
 Below `mnemic.hd.bits`, `mnemic.hd.batches` and the backends of `mnemic.hd.algebra`.
 """
@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 __all__ = [
     "as_rows",
-    "as_words",
-    "check",
+    "c_contiguous",
     "check_counters",
     "check_groups",
+    "check_hypervectors",
     "check_others",
     "check_weights",
-    "in_order",
     "pack",
+    "pack_unchecked",
     "unpack",
-    "unpacked",
+    "unpack_unchecked",
 ]
 
 _Array = TypeVar("_Array", bound=NDArray[Any])
@@ -35,7 +35,7 @@ def pack(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:
     """
     if bits.dtype != np.bool_ or bits.ndim == 0 or bits.shape[-1] == 0 or bits.shape[-1] % 64:
         raise ValueError(f"bits must be bool, their number a multiple of 64, not {bits.dtype} {bits.shape}")
-    return as_words(bits)
+    return pack_unchecked(bits)
 
 
 def unpack(vectors: NDArray[np.uint64]) -> NDArray[np.bool_]:
@@ -46,10 +46,12 @@ def unpack(vectors: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """
     if vectors.dtype != np.uint64 or vectors.ndim == 0 or vectors.shape[-1] == 0:
         raise ValueError(f"vectors must be uint64 of at least one word, not {vectors.dtype} {vectors.shape}")
-    return unpacked(vectors).view(np.bool_)
+    return unpack_unchecked(vectors).view(np.bool_)
 
 
-def check(what: str, vectors: NDArray[np.uint64], dimensions: int | None = None, words: int | None = None) -> None:
+def check_hypervectors(
+    what: str, vectors: NDArray[np.uint64], dimensions: int | None = None, words: int | None = None
+) -> None:
     """See that hypervectors are ``uint64``, of as many dimensions (else 1 or 2) and words (else any, but not 0).
 
     Raises:
@@ -69,8 +71,8 @@ def check_others(vectors: NDArray[np.uint64], others: NDArray[np.uint64]) -> Non
     Raises:
         ValueError: They don't.
     """
-    check("vectors", vectors)
-    check("others", others)
+    check_hypervectors("vectors", vectors)
+    check_hypervectors("others", others)
     if others.shape != vectors.shape and others.shape != vectors.shape[-1:]:
         raise ValueError(f"others must be {vectors.shape} or {vectors.shape[-1:]}, not {others.shape}")
 
@@ -108,7 +110,7 @@ def check_groups(
     Raises:
         ValueError: They are not.
     """
-    check("vectors", vectors, dimensions=2)
+    check_hypervectors("vectors", vectors, dimensions=2)
     if rows is None:
         rows = np.arange(len(vectors), dtype=np.int64)
     elif rows.dtype != np.int64 or rows.ndim != 1:
@@ -120,7 +122,7 @@ def check_groups(
     if offsets[0] != 0 or offsets[-1] != len(rows) or np.any(offsets[1:] < offsets[:-1]):
         raise ValueError(f"offsets must rise from 0 to {len(rows)}")
     if ties is not None:
-        check("ties", ties, dimensions=2, words=vectors.shape[1])
+        check_hypervectors("ties", ties, dimensions=2, words=vectors.shape[1])
         if len(ties) != len(offsets) - 1:
             raise ValueError(f"there must be a tie for each of {len(offsets) - 1} groups, not {len(ties)}")
     return rows
@@ -138,21 +140,21 @@ def check_counters(counters: NDArray[np.int32], length: int) -> None:
 
 def as_rows(vectors: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """``(w,)`` or ``(n, w)`` as rows that the extension takes."""
-    return np.atleast_2d(in_order(vectors))
+    return np.atleast_2d(c_contiguous(vectors))
 
 
-def in_order(array: _Array) -> _Array:
+def c_contiguous(array: _Array) -> _Array:
     """The array as the extension takes it, which is as it is if it lies in C's order; else a copy."""
     flags = array.flags
     return array if flags.c_contiguous and flags.aligned else np.require(array, requirements=("C", "A"))
 
 
-def as_words(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:
+def pack_unchecked(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:
     """Bits as words; unlike `pack`, nothing is checked."""
     return np.packbits(bits, axis=-1, bitorder="little").view("<u8").astype(np.uint64, copy=False)
 
 
-def unpacked(vectors: NDArray[np.uint64]) -> NDArray[np.uint8]:
+def unpack_unchecked(vectors: NDArray[np.uint64]) -> NDArray[np.uint8]:
     """Each bit as a byte, 0 or 1; unlike `unpack`, nothing is checked."""
     little = np.ascontiguousarray(vectors).astype("<u8", copy=False)
     return np.unpackbits(little.view(np.uint8), axis=-1, bitorder="little")

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.hd.algebra import Algebra
-from mnemic.hd.codebook import draw, stream
+from mnemic.hd.codebook import draw_bytes, draw_hypervector
 from mnemic.hd.space import Space
 
 __all__ = ["MeaningEncoder", "Projection", "quantise"]
@@ -35,17 +35,17 @@ class Projection:
         Raises:
             ValueError: the space has no model, and so no embeddings.
         """
-        if space.embedding <= 0:
+        if space.embedding_dimensions <= 0:
             raise ValueError("this space has no model: embeddings cannot be bound in it; make one with a model")
         self.space = space
-        count = space.dimensions * space.embedding
-        drawn = np.frombuffer(stream(space, "plane", str(space.embedding), (count + 7) // 8), np.uint8)
+        count = space.dimensions * space.embedding_dimensions
+        drawn = np.frombuffer(draw_bytes(space, "plane", str(space.embedding_dimensions), (count + 7) // 8), np.uint8)
         signs = np.unpackbits(drawn, count=count, bitorder="little").view(np.int8)
         signs *= 2  # in place: copies of 4 MB cost more than what is done to them
         signs -= 1
-        self.planes: NDArray[np.int8] = signs.reshape(space.dimensions, space.embedding)
+        self.planes: NDArray[np.int8] = signs.reshape(space.dimensions, space.embedding_dimensions)
         """``(space.dimensions, space.embedding) int8``, of -1 and +1."""
-        self.tie = draw(space, "plane", "tie")
+        self.tie = draw_hypervector(space, "plane", "tie")
         """``(space.words,) uint64``: the bits of embeddings that lie in a plane."""
 
     def project(self, embeddings: NDArray[np.float32], algebra: Algebra) -> NDArray[np.uint64]:
@@ -54,8 +54,8 @@ class Projection:
         Raises:
             ValueError: the shape is another, or a component is not finite.
         """
-        if embeddings.ndim != 2 or embeddings.shape[1] != self.space.embedding:
-            raise ValueError(f"embeddings must be (n, {self.space.embedding}), not {embeddings.shape}")
+        if embeddings.ndim != 2 or embeddings.shape[1] != self.space.embedding_dimensions:
+            raise ValueError(f"embeddings must be (n, {self.space.embedding_dimensions}), not {embeddings.shape}")
         return algebra.project(quantise(embeddings), self.planes, self.tie)
 
 

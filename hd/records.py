@@ -1,4 +1,4 @@
-"""Records: what is known of a memory, a fact or a step, as pairs of role and filler, and its one hypervector.
+"""Data types: a record is a set of (role, filler, shift) pairs that one hypervector encodes.
 
 Each pair is bound (role and filler, rotated by `shift` where the order of things matters) and the pairs are bundled.
 
@@ -6,8 +6,8 @@ Prototypes: one hypervector for a whole set of records, what they have in common
 
 A prototype is the bundle of a set, each record weighing as much as its strength. What fills a role of many of them is
 near the prototype, so that cleanup finds it among any number of fillers by one comparison each: what it proposes,
-`mnemic.hd.query.fill` then confirms record by record. For analogies see Kanerva 2010, "What we mean when we say 'What's
-the dollar of Mexico?'": the role that B fills for A is found by cleanup, and C is asked for what fills it.
+`mnemic.hd.query.decode_fillers` then confirms record by record. For analogies see Kanerva 2010, "What we mean when we
+say 'What's the dollar of Mexico?'": the role that B fills for A is found by cleanup, and C is asked for what fills it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mnemic.hd.algebra import Algebra
 
-__all__ = ["Filler", "Pair", "Record", "filled_role", "propose", "prototype", "typicality"]
+__all__ = ["Filler", "Pair", "Record", "decode_role", "nearest_candidates", "prototype", "typicality"]
 
 Filler = str | NDArray[np.float32]
 """A canonical name, or an embedding of unit length, ``(space.embedding,) float32``."""
@@ -40,7 +40,7 @@ Record = tuple[Pair, ...]
 """What one hypervector says; the order does not matter, and no pair is in it twice."""
 
 
-_GRADES = 16
+_MAX_WEIGHT = 16
 """A strength counts as one of so many whole numbers: the strongest so often, the weakest once."""
 
 
@@ -56,11 +56,11 @@ def prototype(
     top = float(strengths.max(initial=0.0))
     if not len(vectors) or (strengths == top).all():
         return algebra.bundle(vectors, tie)
-    weights = np.maximum(1, np.round(_GRADES * strengths / top)).astype(np.int32)
+    weights = np.maximum(1, np.round(_MAX_WEIGHT * strengths / top)).astype(np.int32)
     return algebra.bundle(vectors, tie, weights)
 
 
-def propose(
+def nearest_candidates(
     common: NDArray[np.uint64], candidates: NDArray[np.uint64], most: int, algebra: Algebra
 ) -> NDArray[np.int64]:
     """The candidates nearest to a prototype, ``(min(most, c),) int64``, the nearest first.
@@ -78,7 +78,7 @@ def typicality(common: NDArray[np.uint64], vectors: NDArray[np.uint64], algebra:
     return np.maximum(0.0, algebra.similarity(vectors, common))
 
 
-def filled_role(common: NDArray[np.uint64], bound: NDArray[np.uint64], algebra: Algebra) -> int:
+def decode_role(common: NDArray[np.uint64], bound: NDArray[np.uint64], algebra: Algebra) -> int:
     """Which role a filler fills in most of a set: the index of the nearest of its bindings, ``(r, w) uint64``.
 
     Raises:
@@ -86,4 +86,4 @@ def filled_role(common: NDArray[np.uint64], bound: NDArray[np.uint64], algebra: 
     """
     if not len(bound):
         raise ValueError("a filler that no role has fills none")
-    return int(propose(common, bound, 1, algebra)[0])
+    return int(nearest_candidates(common, bound, 1, algebra)[0])

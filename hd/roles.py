@@ -1,4 +1,4 @@
-"""Roles: what can be said of a record, each with the encoder of its fillers. They register by name, in one table.
+"""Table of roles (who, when, tool, subject …) that a record can have, each with its encoder.
 
 A record is one of three: an *episode* (one memory as a whole), a *fact* (one subject-relation-object triple said in a
 memory) or a *step* (one call of a tool among its neighbours in the session). What tells them apart is which roles they
@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-__all__ = ["BUILT_IN", "ROLES", "TIERS", "Role", "Tier", "register_role", "role_named", "unknown_role"]
+__all__ = ["BUILT_IN_ROLES", "ROLES", "TIERS", "Role", "Tier", "register_role", "role_named", "unknown_role_error"]
 
 Tier = Literal["episode", "fact", "step"]
 TIERS: tuple[Tier, ...] = ("episode", "fact", "step")
@@ -110,7 +110,7 @@ ROLES: dict[str, Role] = {
     )
 }
 """All roles, by name, in the order in which they are shown."""
-BUILT_IN = frozenset(ROLES)
+BUILT_IN_ROLES = frozenset(ROLES)
 """Names of those that nobody registered."""
 
 
@@ -132,6 +132,6 @@ def register_role(role: Role) -> None:
     ROLES[role.name] = role
 
 
-def unknown_role(name: str, known: Iterable[str] = ROLES) -> ValueError:
+def unknown_role_error(name: str, known: Iterable[str] = ROLES) -> ValueError:
     """The error of a role that is none of the known ones; it lists them."""
     return ValueError(f"there is no role named {name!r}; there are {', '.join(known)}")

@@ -1,4 +1,4 @@
-"""A space: all that decides what a hypervector means, as one value that is passed and never global.
+"""Encoding parameters (seed, dimensions, roles, version, model): only equal ones can be compared.
 
 Two hypervectors can be compared where their spaces have one stamp; each is kept with it. Another dimension, seed, set
 of roles, version of the encoders or model makes another space, and everything is bound anew.
@@ -11,7 +11,7 @@ from functools import cached_property
 
 import msgspec
 
-from mnemic.hd.roles import ROLES, unknown_role
+from mnemic.hd.roles import ROLES, unknown_role_error
 
 __all__ = ["DIMENSIONS", "SEED_BYTES", "VERSION", "Space"]
 
@@ -36,7 +36,7 @@ class Space(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Names of the roles that are bound, in the order of `mnemic.hd.roles.ROLES`; all that there are, unless said."""
     model: str = ""
     """SHA-256 of the weights whose embeddings are projected, hexadecimal; ``""`` where there is no model."""
-    embedding: int = 0
+    embedding_dimensions: int = 0
     """Length of those embeddings; 0 where there is no model."""
 
     def __post_init__(self) -> None:
@@ -51,11 +51,11 @@ class Space(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             raise ValueError(f"a hypervector has a multiple of 64 bits, not {self.dimensions}")
         if self.dimensions > _MOST_DIMENSIONS:
             raise ValueError(f"a hypervector has at most {_MOST_DIMENSIONS} bits, not {self.dimensions}")
-        if self.embedding < 0:
-            raise ValueError(f"an embedding is not shorter than 0, and here {self.embedding}")
+        if self.embedding_dimensions < 0:
+            raise ValueError(f"an embedding is not shorter than 0, and here {self.embedding_dimensions}")
         for name in self.roles:
             if name not in ROLES:
-                raise unknown_role(name)
+                raise unknown_role_error(name)
         if len(set(self.roles)) < len(self.roles):
             raise ValueError("a role is named twice in this space")
 
@@ -64,7 +64,7 @@ class Space(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """What tells this space from any other, 32 hexadecimal digits; it gives nothing of the seed away."""
         digest = hashlib.sha256(b"mnemic space\0")
         encoders = [f"{name}:{ROLES[name].encoder}" for name in self.roles]
-        for part in (self.dimensions, self.version, self.model, self.embedding, *encoders):
+        for part in (self.dimensions, self.version, self.model, self.embedding_dimensions, *encoders):
             digest.update(str(part).encode() + b"\0")
         digest.update(hashlib.sha256(b"mnemic space seed\0" + self.seed).digest())
         return digest.hexdigest()[:32]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torchhd import BSCTensor  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 from mnemic.hd.batches import check_embeddings, check_normals, check_signs, nearest_items
-from mnemic.hd.packing import check, check_groups, check_others, check_weights
+from mnemic.hd.packing import check_groups, check_hypervectors, check_others, check_weights
 
 __all__ = ["TorchAlgebra", "find_device"]
 
@@ -50,7 +50,7 @@ class TorchAlgebra:
         """As `Algebra.bind`."""
         check_others(vectors, others)
         several = others.ndim == 2
-        return self._some_at_a_time(
+        return self._in_chunks(
             vectors,
             lambda part, start: part.bind(self._bits(others[start : start + _CHUNK] if several else others)),
         )
@@ -61,16 +61,16 @@ class TorchAlgebra:
         """As `Algebra.bind_groups`: a bit is set where an odd number have it."""
         members = check_groups(vectors, offsets, rows)
         bound = np.empty((len(offsets) - 1, vectors.shape[1]), np.uint64)
-        for start, counters in self._counted(vectors, offsets, members):
-            bound[start : start + len(counters)] = self._packed(counters % 2 == 1)
+        for start, counters in self._count_groups(vectors, offsets, members):
+            bound[start : start + len(counters)] = self._pack(counters % 2 == 1)
         return bound
 
     def bundle(
         self, vectors: NDArray[np.uint64], tie: NDArray[np.uint64], weights: NDArray[np.int32] | None = None
     ) -> NDArray[np.uint64]:
         """As `Algebra.bundle`."""
-        check("vectors", vectors, dimensions=2)
-        check("tie", tie, dimensions=1, words=vectors.shape[1])
+        check_hypervectors("vectors", vectors, dimensions=2)
+        check_hypervectors("tie", tie, dimensions=1, words=vectors.shape[1])
         total = len(vectors) if weights is None else check_weights(vectors, weights)
         twice = torch.zeros(64 * len(tie), dtype=torch.int64, device=self._device)
         for start in range(0, len(vectors), _CHUNK):
@@ -82,7 +82,7 @@ class TorchAlgebra:
                 for weight in np.unique(chosen):
                     which = torch.from_numpy(chosen == weight).to(self._device)
                     twice += 2 * int(weight) * part[which].sum(dim=0, dtype=torch.int64)
-        return self._packed(self._most(twice, torch.tensor(total, device=self._device), self._bits(tie)))
+        return self._pack(self._majority(twice, torch.tensor(total, device=self._device), self._bits(tie)))
 
     def bundle_groups(
         self,
@@ -95,21 +95,21 @@ class TorchAlgebra:
         members = check_groups(vectors, offsets, rows, ties)
         sizes = torch.from_numpy(np.diff(offsets)).to(self._device)[:, None]
         bundled = np.empty(ties.shape, np.uint64)
-        for start, counters in self._counted(vectors, offsets, members):
+        for start, counters in self._count_groups(vectors, offsets, members):
             end = start + len(counters)
-            bundled[start:end] = self._packed(self._most(2 * counters, sizes[start:end], self._bits(ties[start:end])))
+            bundled[start:end] = self._pack(self._majority(2 * counters, sizes[start:end], self._bits(ties[start:end])))
         return bundled
 
     def permute(self, vectors: NDArray[np.uint64], times: int = 1) -> NDArray[np.uint64]:
         """As `Algebra.permute`."""
-        check("vectors", vectors)
+        check_hypervectors("vectors", vectors)
         shift = int(times) % (64 * vectors.shape[-1])
-        return self._some_at_a_time(vectors, lambda part, _: part.permute(shift))
+        return self._in_chunks(vectors, lambda part, _: part.permute(shift))
 
     def similarity(self, vectors: NDArray[np.uint64], query: NDArray[np.uint64]) -> NDArray[np.float64]:
         """As `Algebra.similarity`."""
-        check("vectors", vectors, dimensions=2)
-        check("the query", query, dimensions=1, words=vectors.shape[1])
+        check_hypervectors("vectors", vectors, dimensions=2)
+        check_hypervectors("the query", query, dimensions=1, words=vectors.shape[1])
         return 1 - self.distances(vectors, query[None])[:, 0] / (32 * len(query))
 
     def distances(self, vectors: NDArray[np.uint64], queries: NDArray[np.uint64]) -> NDArray[np.int32]:
@@ -117,13 +117,13 @@ class TorchAlgebra:
 
         Sums of bits are whole numbers below 2^24, which float32 holds exactly, on a GPU's tensor cores too.
         """
-        check("vectors", vectors, dimensions=2)
-        check("queries", queries, dimensions=2, words=vectors.shape[1])
+        check_hypervectors("vectors", vectors, dimensions=2)
+        check_hypervectors("queries", queries, dimensions=2, words=vectors.shape[1])
         measured = np.empty((len(vectors), len(queries)), np.int32)
-        probes = self._plain(queries).to(torch.float32)
+        probes = self._unpack(queries).to(torch.float32)
         of_probes = probes.sum(dim=1)
         for start in range(0, len(vectors), _CHUNK):
-            part = self._plain(vectors[start : start + _CHUNK]).to(torch.float32)
+            part = self._unpack(vectors[start : start + _CHUNK]).to(torch.float32)
             apart = part.sum(dim=1)[:, None] + of_probes - 2 * (part @ probes.T)
             measured[start : start + _CHUNK] = apart.to(torch.int32).cpu().numpy()
         return measured
@@ -145,24 +145,22 @@ class TorchAlgebra:
             columns = torch.from_numpy(planes.T.astype(np.float32)).to(self._device)
             self._planes = laid_out = (planes, columns)
         check_embeddings(quantised, planes, tie)
-        sides, inside = np.empty((len(quantised), len(tie)), np.uint64), self._plain(tie)
+        sides, inside = np.empty((len(quantised), len(tie)), np.uint64), self._unpack(tie)
         for start in range(0, len(quantised), _CHUNK):
             part = torch.from_numpy(quantised[start : start + _CHUNK].astype(np.float32)).to(self._device)
             sums = part @ laid_out[1]
-            sides[start : start + _CHUNK] = self._packed((sums > 0) | (sums == 0) & inside)
+            sides[start : start + _CHUNK] = self._pack((sums > 0) | (sums == 0) & inside)
         return sides
 
-    def _some_at_a_time(
-        self, vectors: NDArray[np.uint64], do: Callable[[BSCTensor, int], BSCTensor]
-    ) -> NDArray[np.uint64]:
+    def _in_chunks(self, vectors: NDArray[np.uint64], do: Callable[[BSCTensor, int], BSCTensor]) -> NDArray[np.uint64]:
         """What is done to some rows at a time, of which the first one's number is told."""
         rows, done = np.atleast_2d(vectors), np.empty(vectors.shape, np.uint64)
         out = np.atleast_2d(done)
         for start in range(0, len(rows), _CHUNK):
-            out[start : start + _CHUNK] = self._packed(do(self._bits(rows[start : start + _CHUNK]), start))
+            out[start : start + _CHUNK] = self._pack(do(self._bits(rows[start : start + _CHUNK]), start))
         return done
 
-    def _counted(
+    def _count_groups(
         self, vectors: NDArray[np.uint64], offsets: NDArray[np.int64], members: NDArray[np.int64]
     ) -> Iterator[tuple[int, torch.Tensor]]:
         """In how many members of each group each bit is set: some groups at a time, and the first one's number."""
@@ -173,24 +171,24 @@ class TorchAlgebra:
             group = torch.from_numpy(np.repeat(np.arange(len(some)), some)).to(self._device)
             here = members[offsets[start] : offsets[start] + len(group)]
             for first in range(0, len(here), _CHUNK):
-                part = self._plain(vectors[here[first : first + _CHUNK]])
+                part = self._unpack(vectors[here[first : first + _CHUNK]])
                 counters.index_add_(0, group[first : first + _CHUNK], part.to(torch.int32))
             yield start, counters
 
-    def _most(self, twice: torch.Tensor, totals: torch.Tensor, ties: torch.Tensor) -> torch.Tensor:
+    def _majority(self, twice: torch.Tensor, totals: torch.Tensor, ties: torch.Tensor) -> torch.Tensor:
         """Where twice the votes are more than all, or as many and the tie is set."""
         return (twice > totals) | (twice == totals) & ties.as_subclass(torch.Tensor)
 
     def _bits(self, vectors: NDArray[np.uint64]) -> BSCTensor:
-        return self._plain(vectors).as_subclass(BSCTensor)
+        return self._unpack(vectors).as_subclass(BSCTensor)
 
-    def _plain(self, vectors: NDArray[np.uint64]) -> torch.Tensor:
+    def _unpack(self, vectors: NDArray[np.uint64]) -> torch.Tensor:
         """``(..., w) uint64`` as ``(..., 64 w) bool`` on the device; what travels is packed."""
         octets = np.array(vectors, "<u8", order="C").view(np.uint8)  # a copy: torch wants to be allowed to write
         single = torch.from_numpy(octets).to(self._device)[..., None] >> self._places & 1
         return single.to(torch.bool).flatten(-2)
 
-    def _packed(self, bits: torch.Tensor) -> NDArray[np.uint64]:
+    def _pack(self, bits: torch.Tensor) -> NDArray[np.uint64]:
         """``(..., 64 w) bool`` as ``(..., w) uint64``."""
         single = bits.as_subclass(torch.Tensor).unflatten(-1, (-1, 8)).to(torch.uint8) << self._places
         octets: NDArray[np.uint8] = single.sum(dim=-1, dtype=torch.int32).to(torch.uint8).cpu().numpy()

@@ -1,4 +1,4 @@
-"""Hosts: how each assistant's transcripts are read. Above: `mnemic`; below: `mnemic.actors`, whose `Event` they make.
+"""Adapters for AI assistants: read their transcripts and hook payloads, install and check our hooks there.
 
 A reader knows one host's lines and nothing of stores or actors. What it yields is what was said and done, whole and
 once;

@@ -1,4 +1,4 @@
-"""A mind's actors in this process: the one place that puts all parts together."""
+"""Composition root: opens a mind's actors in this process, on the chosen engine."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from mnemic.actors.protocol.errors import (
 from mnemic.actors.protocol.shape_messages import BindMore
 from mnemic.hooks.read.formats import open_transcript
 from mnemic.hooks.read.records import read_record
-from mnemic.runtime.engine.actor_system import start_society
+from mnemic.runtime.engine.actor_system import start_actor_system
 from mnemic.runtime.engine.embedded import EmbeddedEngine
-from mnemic.runtime.engine.engine import Engine, MakeEngine
+from mnemic.runtime.engine.engine import Engine, EngineFactory
 from mnemic.runtime.engine.reports import Observer
-from mnemic.runtime.engine.settings import Settings, load_settings, naming
+from mnemic.runtime.engine.settings import Settings, load_settings, with_settings_path
 from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.keys.key_slots import check_passphrase, is_locked
-from mnemic.runtime.keys.keys import Keys, run_name
-from mnemic.runtime.minds.homes import MindFolder, folder_of, make_mind, open_mind, read_card
+from mnemic.runtime.keys.keys import Keys, random_id
+from mnemic.runtime.minds.homes import MindFolder, create_mind, mind_folder, open_mind, read_key_header
 from mnemic.runtime.version import __version__
 
 if TYPE_CHECKING:
     from mnemic.runtime.engine.ray.cluster import Cluster
 
-__all__ = ["engine_named", "open_society", "ray_engine"]
+__all__ = ["engine_factory", "open_actor_system", "ray_engine_factory"]
 
-_TRIES = 3
+_MAX_ATTEMPTS = 3
 """So often a mind is opened whose key is changed at that very moment."""
 
 
-def open_society(
+def open_actor_system(
     home: Path,
     mind: str,
-    make_engine: MakeEngine,
+    make_engine: EngineFactory,
     *,
     clock: Clock,
     seed: bytes | None = None,
@@ -62,7 +62,7 @@ def open_society(
         held: gives the keys of a mind that was unlocked before, if it was.
         settings: those in force; read from the home where absent.
         observer: told what the actors do.
-        fence: see `mnemic.runtime.engine.actor_system.start_society`.
+        fence: see `mnemic.runtime.engine.actor_system.start_actor_system`.
 
     Raises:
         MindMissing: there is no such mind, and it is not to be made.
@@ -71,16 +71,16 @@ def open_society(
         BadInput, StoreError, EngineMissing: nothing runs.
     """
     settings = settings or load_settings(home / "mnemic.toml")
-    tries = _TRIES
+    tries = _MAX_ATTEMPTS
     while True:
         tries -= 1
         keys = held()
-        folder = folder_of(home, mind)
+        folder = mind_folder(home, mind)
         if keys is None:
-            folder, keys = found_mind(home, mind, clock, create=create, passphrase=passphrase)
+            folder, keys = open_or_make_mind(home, mind, clock, create=create, passphrase=passphrase)
         engine = make_engine(folder, keys)
         try:
-            society = start_society(
+            actor_system = start_actor_system(
                 folder,
                 keys,
                 settings,
@@ -94,18 +94,18 @@ def open_society(
                 fence=fence,
             )
             if BindMore in settings.actors["binder"].takes:  # somebody's own may look by itself
-                society.tell(BindMore(opened=True))
-            return society
+                actor_system.tell(BindMore(opened=True))
+            return actor_system
         except BaseException as error:
             engine.close()
             if isinstance(error, InvalidValue):
-                raise naming(error, home / "mnemic.toml") from error
+                raise with_settings_path(error, home / "mnemic.toml") from error
             # What opened it a moment ago: the key of now does.
             if not (tries and isinstance(error, KeyMissing | KeyMismatch | Rekeyed)):
                 raise
 
 
-def engine_named(name: str, clock: Clock) -> MakeEngine:
+def engine_factory(name: str, clock: Clock) -> EngineFactory:
     """An engine of this process's own.
 
     Raises:
@@ -116,21 +116,26 @@ def engine_named(name: str, clock: Clock) -> MakeEngine:
         return lambda folder, keys: EmbeddedEngine(clock)
     if name != "ray":
         raise InvalidValue(name="engine", value=name, why="there is no such engine", expected="'embedded' or 'ray'")
-    return _alone_on_ray(clock)
+    return _local_ray_factory(clock)
 
 
-def _alone_on_ray(clock: Clock) -> MakeEngine:
-    from mnemic.runtime.engine.ray.local import LocalRay, own_folder  # here: only whoever asks for Ray needs it
+def _local_ray_factory(clock: Clock) -> EngineFactory:
+    from mnemic.runtime.engine.ray.local import (  # here: only whoever asks for Ray needs it
+        LocalRay,
+        make_process_folder,
+    )
 
     def make(folder: MindFolder, keys: Keys) -> Engine:
-        _need_key_file(folder)  # before Ray is started
+        _require_key_file(folder)  # before Ray is started
         ending = contextlib.ExitStack()
         try:
-            place = own_folder(folder.path.parents[1])  # of this process alone: several may use one home at once
+            place = make_process_folder(
+                folder.path.parents[1]
+            )  # of this process alone: several may use one home at once
             ending.callback(shutil.rmtree, place)
             local = LocalRay.start(place)
             ending.callback(local.stop)
-            return ray_engine(local.cluster, clock, on_close=ending.close)(folder, keys)
+            return ray_engine_factory(local.cluster, clock, on_close=ending.close)(folder, keys)
         except BaseException:
             ending.close()
             raise
@@ -138,9 +143,9 @@ def _alone_on_ray(clock: Clock) -> MakeEngine:
     return make
 
 
-def ray_engine(
+def ray_engine_factory(
     cluster: Cluster, clock: Clock, *, stop_timeout_s: float = 30.0, on_close: Callable[[], None] = lambda: None
-) -> MakeEngine:
+) -> EngineFactory:
     """Engines on one connection to Ray, one for each mind.
 
     Args:
@@ -148,14 +153,14 @@ def ray_engine(
         on_close: called when an engine is closed.
     """
     from mnemic.runtime.engine.ray.engine import RayEngine
-    from mnemic.runtime.engine.ray.sealing import MindSeal
+    from mnemic.runtime.engine.ray.sealing import MindSealRecipe
 
     def make(folder: MindFolder, keys: Keys) -> Engine:
-        _need_key_file(folder)
+        _require_key_file(folder)
         return RayEngine(
             cluster,
             clock,
-            MindSeal(key=folder.key, card=folder.card, check=keys.check, run=run_name()),
+            MindSealRecipe(key=folder.key, card=folder.key_header, check=keys.check, run=random_id()),
             namespace=f"mnemic-{keys.check[:16]}",
             stop_timeout_s=stop_timeout_s,
             on_close=on_close,
@@ -164,13 +169,13 @@ def ray_engine(
     return make
 
 
-def _need_key_file(folder: MindFolder) -> None:
+def _require_key_file(folder: MindFolder) -> None:
     """Refuse a mind whose keys would have to travel: each process on Ray reads the key file by itself."""
-    if is_locked(read_card(folder)):
+    if is_locked(read_key_header(folder)):
         raise NotOnRay(mind=folder.path.name)
 
 
-def found_mind(
+def open_or_make_mind(
     home: Path, mind: str, clock: Clock, *, create: bool, passphrase: str | None = None
 ) -> tuple[MindFolder, Keys]:
     """Find a mind and its keys, and make it where there is none.
@@ -185,5 +190,5 @@ def found_mind(
         if not create:
             raise
         with contextlib.suppress(MindExists):  # another process made it meanwhile, whole: open that one
-            make_mind(home, mind, clock, passphrase=None if passphrase is None else check_passphrase(passphrase))
+            create_mind(home, mind, clock, passphrase=None if passphrase is None else check_passphrase(passphrase))
         return open_mind(home, mind, passphrase)

@@ -1,4 +1,4 @@
-"""The errors a caller may meet, and the exit code of each kind; see `mnemic.actors.protocol.errors` for the tree."""
+"""All public errors, and the command's exit code for each family."""
 
 from mnemic.actors.protocol import errors as _tree
 from mnemic.actors.protocol.errors import *  # noqa: F403 - the whole tree is published here

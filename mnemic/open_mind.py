@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from mnemic.actors.protocol.errors import NotServed
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.ports import HostPorts
-from mnemic.runtime.files.paths import expanded
+from mnemic.runtime.files.paths import expand_home
 
 if TYPE_CHECKING:
     from mnemic.actors.protocol.contract import Clock
-    from mnemic.runtime.engine.reports import SocietyPort
+    from mnemic.runtime.engine.reports import ActorSystemPort
 
 __all__ = ["mind_over", "open_here", "open_served"]
 
@@ -33,42 +33,44 @@ def open_here(
     create: bool,
 ) -> Mind:
     """Open a mind in this process; see `mnemic.open`. Without `create`, one that is not there is `MindMissing`."""
-    from mnemic.compose import engine_named, open_society
+    from mnemic.compose import engine_factory, open_actor_system
     from mnemic.runtime.clock import SystemClock
 
-    folder, clock = expanded(Path(home)), clock or SystemClock()
-    make_engine = engine_named(engine, clock)
+    folder, clock = expand_home(Path(home)), clock or SystemClock()
+    make_engine = engine_factory(engine, clock)
 
-    def society(passphrase: str | None, create: bool = False) -> SocietyPort:
-        return open_society(folder, mind, make_engine, clock=clock, seed=seed, create=create, passphrase=passphrase)
+    def actor_system(passphrase: str | None, create: bool = False) -> ActorSystemPort:
+        return open_actor_system(
+            folder, mind, make_engine, clock=clock, seed=seed, create=create, passphrase=passphrase
+        )
 
-    return mind_over(society(passphrase, create), folder, mind, reopen=society, passphrase=passphrase)
+    return mind_over(actor_system(passphrase, create), folder, mind, reopen=actor_system, passphrase=passphrase)
 
 
 def open_served(home: Path, mind: str, clock: Clock, *, create: bool) -> Mind | None:
     """Open a mind in the process that serves its home; ``None`` where no process does."""
-    from mnemic.runtime.client.client import RemoteSociety
-    from mnemic.runtime.client.launcher import reach
+    from mnemic.runtime.client.client import RemoteActorSystem
+    from mnemic.runtime.client.launcher import ensure_running
 
     try:
-        reach(home, clock, start=False)
+        ensure_running(home, clock, start=False)
     except NotServed:
         return None
-    society = RemoteSociety(home, mind, create, clock)
-    return mind_over(society, home, mind, society.process)
+    actor_system = RemoteActorSystem(home, mind, create, clock)
+    return mind_over(actor_system, home, mind, actor_system.server_info)
 
 
 def mind_over(
-    society: SocietyPort,
+    actor_system: ActorSystemPort,
     home: Path,
     name: str,
     process: Callable[[], dict[str, Any] | None] = lambda: None,
-    reopen: Callable[[str | None], SocietyPort] | None = None,
+    reopen: Callable[[str | None], ActorSystemPort] | None = None,
     passphrase: str | None = None,
 ) -> Mind:
     """A mind over actors that run, with what knows the hosts; the arguments are `Mind`'s."""
     ports = HostPorts(find_transcripts=_find_transcripts, hook_reply=_hook_reply)
-    return Mind(society, home, name, ports, process, reopen, passphrase)
+    return Mind(actor_system, home, name, ports, process, reopen, passphrase)
 
 
 def _find_transcripts(path: str) -> Sequence[str]:
@@ -78,6 +80,6 @@ def _find_transcripts(path: str) -> Sequence[str]:
 
 
 def _hook_reply(*given: Any) -> bytes:
-    from mnemic.hooks.read.hook_reply import hook_answer
+    from mnemic.hooks.read.hook_reply import hook_reply
 
-    return hook_answer(*given)
+    return hook_reply(*given)

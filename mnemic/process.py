@@ -1,4 +1,4 @@
-"""What serves, inside the home's process: faces, minds and the steward who sees to signals, idleness and the end."""
+"""The server process: starts its listeners and background threads, reloads settings, shuts down."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ import msgspec
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import AlreadyServed, MnemicError, StoreReadOnly
-from mnemic.compose import open_society, ray_engine
+from mnemic.compose import open_actor_system, ray_engine_factory
 from mnemic.open_mind import mind_over
 from mnemic.runtime.engine.embedded import EmbeddedEngine
-from mnemic.runtime.engine.engine import MakeEngine
+from mnemic.runtime.engine.engine import EngineFactory
 from mnemic.runtime.engine.ray.parent import ENGINE_LOST
 from mnemic.runtime.engine.settings import load_settings
 from mnemic.runtime.engine.supervisor import Supervisor
-from mnemic.runtime.minds.homes import locked_mind
-from mnemic.runtime.minds.run_dir import PROTOCOL, Card, Meeting, edited, settings_file
-from mnemic.runtime.minds.unlocking import Unlocked
-from mnemic.runtime.serve.actor_systems import Societies
-from mnemic.runtime.serve.drainer import Drainer
-from mnemic.runtime.serve.http.http_server import Faces
+from mnemic.runtime.minds.homes import is_locked_mind
+from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, settings_digest, settings_edited
+from mnemic.runtime.minds.unlocking import UnlockedKeys
+from mnemic.runtime.serve.actor_systems import ActorSystems
+from mnemic.runtime.serve.drainer import SpoolDrainer
+from mnemic.runtime.serve.http.http_server import FaceServer
 from mnemic.runtime.serve.http.routes import make_app
-from mnemic.runtime.serve.http.tcp import Tcp
+from mnemic.runtime.serve.http.tcp import TcpListener
 from mnemic.runtime.serve.mcp.http import McpHttp
-from mnemic.runtime.serve.mcp.stream import McpStream
+from mnemic.runtime.serve.mcp.stream import McpSocketServer
 from mnemic.runtime.serve.mcp.tools import make_server
-from mnemic.runtime.serve.metrics import CONTENT_TYPE, Metrics, Requests
-from mnemic.runtime.serve.options import Options, tcp_options
+from mnemic.runtime.serve.metrics import CONTENT_TYPE, Metrics, RequestTracker
+from mnemic.runtime.serve.options import ServeOptions, tcp_options
 from mnemic.runtime.version import __version__
-from mnemic.session_start import locked_answer
+from mnemic.session_start import locked_hook_reply
 
-__all__ = ["Process", "serve_here", "serve_on_ray"]
+__all__ = ["ServerProcess", "serve_embedded", "serve_on_ray"]
 
 _log = logging.getLogger("mnemic.process")
 
@@ -54,18 +54,18 @@ _ACTOR_STOP_S = 1.5
 _RELOAD_S = 30.0
 
 
-def serve_here(
-    home: Path, card: Card, clock: Clock, meeting: Meeting, sockets: Sequence[socket.socket], options: Options
+def serve_embedded(
+    home: Path, card: ServerInfo, clock: Clock, meeting: RunDir, sockets: Sequence[socket.socket], options: ServeOptions
 ) -> int:
     """Serve with the actors in threads of this process; lock, card and sockets are its own."""
-    process = Process(
+    process = ServerProcess(
         home, card, clock, meeting, lambda folder, keys: EmbeddedEngine(clock, stop_timeout_s=_ACTOR_STOP_S)
     )
-    return process.run(sockets, options, vanish=meeting.vanish)
+    return process.run(sockets, options, vanish=meeting.unpublish)
 
 
 def serve_on_ray(
-    home: Path, card: Card, clock: Clock, meeting: Meeting, sockets: Sequence[socket.socket], options: Options
+    home: Path, card: ServerInfo, clock: Clock, meeting: RunDir, sockets: Sequence[socket.socket], options: ServeOptions
 ) -> int:
     """Serve with the actors in processes under Ray; lock, card and sockets are the parent's.
 
@@ -77,9 +77,11 @@ def serve_on_ray(
     local = None if options.address else LocalRay.start(home / "run" / "ray")
     cluster = connect(str(options.address)) if local is None else local.cluster
     try:
-        make_engine = ray_engine(cluster, clock, stop_timeout_s=_ACTOR_STOP_S)
-        process = Process(home, card, clock, meeting, make_engine, cluster.lost if local is None else local.lost)
-        return process.run(sockets, options, vanish=meeting.vanish)
+        make_engine = ray_engine_factory(cluster, clock, stop_timeout_s=_ACTOR_STOP_S)
+        process = ServerProcess(
+            home, card, clock, meeting, make_engine, cluster.lost_reason if local is None else local.lost_reason
+        )
+        return process.run(sockets, options, vanish=meeting.unpublish)
     finally:
         if local is None:
             cluster.close()
@@ -87,21 +89,21 @@ def serve_on_ray(
             local.stop()
 
 
-def _start(make_engine: MakeEngine, home: Path, mind: str, **more: Any) -> Supervisor:
+def _start(make_engine: EngineFactory, home: Path, mind: str, **more: Any) -> Supervisor:
     """Start the actors of a mind on an engine of this process's."""
-    return open_society(home, mind, make_engine, **more)
+    return open_actor_system(home, mind, make_engine, **more)
 
 
-class Process:
+class ServerProcess:
     """The home's process; the door that its faces ask about it."""
 
     def __init__(
         self,
         home: Path,
-        card: Card,
+        card: ServerInfo,
         clock: Clock,
-        meeting: Meeting,
-        make_engine: MakeEngine,
+        meeting: RunDir,
+        make_engine: EngineFactory,
         lost: Callable[[], str | None] = lambda: None,
     ) -> None:
         """Make it; `run` begins.
@@ -112,39 +114,39 @@ class Process:
             lost: says why the engines are gone, if they are.
         """
         self._home = home
-        self._card = msgspec.structs.replace(card, settings=settings_file(home))  # an edit from now on is one
+        self._card = msgspec.structs.replace(card, settings=settings_digest(home))  # an edit from now on is one
         self._clock = clock
         self._meeting = meeting
         self._lost = lost
         self._settings_error = ""
         self._metrics = Metrics()
-        self._requests = Requests(clock, self._metrics)
-        self._unlocked = Unlocked(home, card.engine)
-        self._societies = Societies(
+        self._requests = RequestTracker(clock, self._metrics)
+        self._unlocked = UnlockedKeys(home, card.engine)
+        self._actor_systems = ActorSystems(
             home,
             clock,
             partial(_start, make_engine),
             mind_over,
             self._metrics,
-            self.card,
-            self._unlocked.keys,
-            self._reread,
+            self.server_info,
+            self._unlocked.get,
+            self._reload_if_edited,
         )
-        self._minds = self._societies.minds
-        self._drainer = Drainer(home, self._minds, self.serving, clock, self._is_locked)
+        self._minds = self._actor_systems.open_minds
+        self._drainer = SpoolDrainer(home, self._minds, self.track_request, clock, self._is_locked)
         self._events: queue.SimpleQueue[str] = queue.SimpleQueue()  # one that a signal handler may put into
 
     # --- the door ----------------------------------------------------------------------------------------------------
 
-    def card(self) -> dict[str, Any]:
+    def server_info(self) -> dict[str, Any]:
         """What the process says of itself."""
         degraded = [self._settings_error] if self._settings_error else []
-        degraded += self._drainer.troubles()
-        return msgspec.structs.asdict(self._card) | {"degraded": degraded, "unlocked": self._unlocked.names()}
+        degraded += self._drainer.problems()
+        return msgspec.structs.asdict(self._card) | {"degraded": degraded, "unlocked": self._unlocked.minds()}
 
-    def serving(self, verb: str, trace: str | None = None, *, idle: bool = False) -> AbstractContextManager[None]:
+    def track_request(self, verb: str, trace: str | None = None, *, idle: bool = False) -> AbstractContextManager[None]:
         """Note a request, from its start to its end."""
-        return self._requests.serving(verb, trace, idle=idle)
+        return self._requests.track_request(verb, trace, idle=idle)
 
     def drain(self, reason: str, their_protocol: int) -> None:
         """Finish what is begun, and leave.
@@ -159,7 +161,7 @@ class Process:
 
     # --- its life ----------------------------------------------------------------------------------------------------
 
-    def run(self, sockets: Sequence[socket.socket], options: Options, vanish: Callable[[], None]) -> int:
+    def run(self, sockets: Sequence[socket.socket], options: ServeOptions, vanish: Callable[[], None]) -> int:
         """Serve until told to leave; returns the exit code.
 
         Args:
@@ -170,10 +172,12 @@ class Process:
             signal.signal(number, lambda *_: self._events.put("leave"))
         signal.signal(signal.SIGHUP, lambda *_: self._events.put("reload"))
         faces = self._faces(sockets, options)
-        steward = threading.Thread(target=self._see_to_it, args=(faces, vanish), daemon=True, name="mnemic-steward")
+        steward = threading.Thread(
+            target=self._run_until_stopped, args=(faces, vanish), daemon=True, name="mnemic-steward"
+        )
         steward.start()
         self._drainer.start()
-        self._say("ready")
+        self._publish_state("ready")
         _log.info("serving %s: Mnemic %s, %s engine", self._home, __version__, self._card.engine)
         faces.run()
         self._events.put("leave")
@@ -181,11 +185,11 @@ class Process:
         _log.info("left")
         return 0
 
-    def _see_to_it(self, faces: Faces, vanish: Callable[[], None]) -> None:
+    def _run_until_stopped(self, faces: FaceServer, vanish: Callable[[], None]) -> None:
         try:
-            self._wait_for_the_end()
+            self._run_events()
         finally:  # whatever it met: without a steward nobody could end the process
-            overdue = threading.Timer(_EXIT_S, self._end_at_once)
+            overdue = threading.Timer(_EXIT_S, self._force_exit)
             overdue.daemon = True
             overdue.start()  # never called off: what hangs may do so after all this
             vanish()  # whoever comes from now on waits for the next process
@@ -194,7 +198,7 @@ class Process:
             self._drainer.stop(_DRAINER_STOP_S)
             self._minds.close(_USERS_STOP_S)
 
-    def _wait_for_the_end(self) -> None:
+    def _run_events(self) -> None:
         while True:
             try:
                 event = self._events.get(timeout=_TICK_S)
@@ -207,35 +211,35 @@ class Process:
             why = self._lost()
             if why is not None:
                 _log.error("the engine is gone: %s", why)
-                self._say("restarting", why)
+                self._publish_state("restarting", why)
                 os._exit(ENGINE_LOST)  # nothing can be drained: whoever waits asks the next process
-            if self._nobody_comes():
+            if self._is_idle():
                 _log.info("nobody has wanted anything for %g s", self._idle_exit_s)
                 return
-            if not os.path.exists(self._card.http):
-                _log.error("the socket %s is gone, and with it whoever could ask: ending", self._card.http)
+            if not os.path.exists(self._card.http_socket):
+                _log.error("the socket %s is gone, and with it whoever could ask: ending", self._card.http_socket)
                 return
 
-    def _end_at_once(self) -> None:
+    def _force_exit(self) -> None:
         _log.error("still not done %g s after being told to leave: ending", _EXIT_S)
         os._exit(1)
 
-    def _nobody_comes(self) -> bool:
+    def _is_idle(self) -> bool:
         if self._card.mode != "on-demand":
             return False
-        if self._unlocked.names():  # somebody said a passphrase once, and is not to say it every half hour
+        if self._unlocked.minds():  # somebody said a passphrase once, and is not to say it every half hour
             return False
-        quiet_s = self._clock.monotonic_s() - self._requests.touched_s
-        return quiet_s >= self._idle_exit_s and self._societies.quiet()
+        quiet_s = self._clock.monotonic_s() - self._requests.last_activity_s
+        return quiet_s >= self._idle_exit_s and self._actor_systems.all_idle()
 
     @property
     def _idle_exit_s(self) -> float:
-        return float(self._societies.settings["runtime.idle_exit_s"])
+        return float(self._actor_systems.settings["runtime.idle_exit_s"])
 
     def _is_locked(self, mind: str) -> bool:
-        return locked_mind(self._home, mind) and self._unlocked.keys(mind) is None
+        return is_locked_mind(self._home, mind) and self._unlocked.get(mind) is None
 
-    def _reread(self) -> bool:
+    def _reload_if_edited(self) -> bool:
         """Read the settings again where no mind can be opened with those of before, and the file was edited since.
 
         Other minds that are open get them by and by. Returns whether it was edited.
@@ -243,17 +247,17 @@ class Process:
         Raises:
             BadSettings, InvalidValue, ActorRefused: they cannot be used either.
         """
-        if not edited(self._card.settings, self._home):
+        if not settings_edited(self._card.settings, self._home):
             return False
-        self._societies.settings = load_settings(self._home / "mnemic.toml")
+        self._actor_systems.settings = load_settings(self._home / "mnemic.toml")
         self._events.put("reload")
         return True
 
     def _reload(self) -> None:
         """Read the settings again, and open all minds anew with them; bad ones change nothing, and are shown."""
-        read = settings_file(self._home)
+        read = settings_digest(self._home)
         try:
-            self._societies.settings = load_settings(self._home / "mnemic.toml")
+            self._actor_systems.settings = load_settings(self._home / "mnemic.toml")
         except MnemicError as error:
             self._settings_error = f"the settings were not reloaded: {error}"
             _log.error("the settings were not reloaded: %s", error.code)
@@ -261,24 +265,24 @@ class Process:
         self._settings_error = ""
         self._card = msgspec.structs.replace(self._card, settings=read)
         try:
-            self._meeting.write(self._card)
+            self._meeting.publish(self._card)
         except StoreReadOnly as error:  # it serves on: only `doctor` does not see yet that they are in force
             _log.warning("the card was not written: %s", error.code)
         until = self._clock.monotonic_s() + _RELOAD_S
-        while not self._minds.reopen(_TICK_S):  # by and by, so that nobody waits long, and SIGTERM is heard
+        while not self._minds.close_when_unused(_TICK_S):  # by and by, so that nobody waits long, and SIGTERM is heard
             if self._clock.monotonic_s() > until or not self._events.empty():
                 self._settings_error = "the settings hold for new minds only, others were in use: send SIGHUP again"
                 break
-        _log.info("settings reloaded: %s", self._societies.settings.hash())
+        _log.info("settings reloaded: %s", self._actor_systems.settings.hash())
 
-    def _say(self, state: str, cause: str = "") -> None:
-        written = self._meeting.card() or self._card
+    def _publish_state(self, state: str, cause: str = "") -> None:
+        written = self._meeting.read_info() or self._card
         self._card = msgspec.structs.replace(
             self._card, state=state, cause=cause or written.cause, restarts=written.restarts
         )
-        self._meeting.write(self._card)
+        self._meeting.publish(self._card)
 
-    def _faces(self, sockets: Sequence[socket.socket], options: Options) -> Faces:
+    def _faces(self, sockets: Sequence[socket.socket], options: ServeOptions) -> FaceServer:
         http, mcp, *more = sockets
         server = make_server(self._minds, self, self._clock, __version__)
         app = make_app(
@@ -287,7 +291,7 @@ class Process:
             metrics=lambda: (CONTENT_TYPE, self._metrics.exposition()),
             mcp=McpHttp(server),
             unlocked=self._unlocked,
-            locked_answer=partial(locked_answer, self._home),
+            locked_answer=partial(locked_hook_reply, self._home),
         )
-        tcp = Tcp(listening=more[0], **tcp_options(self._home, options)) if more else None
-        return Faces(app, McpStream(server, self, __version__), http, mcp, tcp)
+        tcp = TcpListener(listening=more[0], **tcp_options(self._home, options)) if more else None
+        return FaceServer(app, McpSocketServer(server, self, __version__), http, mcp, tcp)

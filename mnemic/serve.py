@@ -1,4 +1,4 @@
-"""The process that serves a home: it hosts the faces, opens minds as they are asked for, drains, and leaves.
+"""`mnemic serve`: becomes the one server process of a home, binds its sockets, and runs it.
 
 Started on demand it is one process with the embedded engine; `mnemic serve` takes over from it. On Ray this runs in a
 child of `mnemic.runtime.engine.ray.parent`, which holds lock, card and sockets in its stead.
@@ -20,18 +20,18 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mnemic.actors.protocol.errors import AlreadyServed, EngineMissing, InvalidValue, NotServed
-from mnemic.runtime.client.launcher import drain
-from mnemic.runtime.engine.ray.parent import Parent, kill_session
+from mnemic.runtime.client.launcher import request_drain
+from mnemic.runtime.engine.ray.parent import DriverParent, kill_session
 from mnemic.runtime.engine.settings import load_settings
 from mnemic.runtime.logs import log_to
-from mnemic.runtime.minds.run_dir import PROTOCOL, Card, Meeting, process_start
-from mnemic.runtime.serve.options import Options, tcp_options
+from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, process_start_time
+from mnemic.runtime.serve.options import ServeOptions, tcp_options
 from mnemic.runtime.version import __version__
 
 if TYPE_CHECKING:
     from mnemic.actors.protocol.contract import Clock
 
-__all__ = ["hold_home", "serve_home", "stray_option"]
+__all__ = ["acquire_home", "option_error", "serve_home"]
 
 _log = logging.getLogger("mnemic.serve")
 
@@ -39,7 +39,7 @@ _CLUSTER_S = 5.0
 _LOCK_TIMEOUT_S = 20.0  # for whoever leaves to be gone
 
 
-def serve_home(home: Path, options: Options, clock: Clock, say: Callable[[str], None]) -> int:
+def serve_home(home: Path, options: ServeOptions, clock: Clock, say: Callable[[str], None]) -> int:
     """Serve a home until told to stop, or until nobody wants anything; returns the exit code.
 
     Args:
@@ -49,88 +49,88 @@ def serve_home(home: Path, options: Options, clock: Clock, say: Callable[[str], 
         AlreadyServed, NotServed, InvalidValue, EngineMissing, StoreReadOnly: nothing is served.
     """
     if options.child is not None:
-        return _drive(home, options, clock, [int(number) for number in options.child.split(",")])
-    home, options = home.absolute(), _absolute(options)
+        return _run_ray_child(home, options, clock, [int(number) for number in options.child.split(",")])
+    home, options = home.absolute(), _with_absolute_paths(options)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # what it asks for, reading the settings, comes anyway
     engine = "embedded" if options.on_demand else options.engine
     if engine == "ray":
-        _need_ray()
+        _require_ray()
         if options.address is not None:
-            _need_cluster(options.address)
+            _require_cluster(options.address)
     load_settings(home / "mnemic.toml")  # else clients would find a process that goes before it answers
-    meeting = hold_home(home, clock, foreground=not options.on_demand)
+    meeting = acquire_home(home, clock, foreground=not options.on_demand)
     if meeting is None:
         return 0
     sockets: list[socket.socket] = []
     try:
-        _sweep(home)
-        tcp = _tcp(home, options, say)
+        _clean_up_ray(home)
+        tcp = _bind_tcp(home, options, say)
         sockets += tcp
-        folder, http, mcp = meeting.listen()
+        folder, http, mcp = meeting.bind_sockets()
         sockets[:0] = [http, mcp]
-        card = Card(
+        card = ServerInfo(
             protocol=PROTOCOL,
             version=__version__,
             pid=os.getpid(),
-            started=process_start(os.getpid()),
+            started=process_start_time(os.getpid()),
             since_us=clock.now_us(),
             engine=engine,
             mode="on-demand" if options.on_demand else "foreground",
             folder=folder,
             tcp=_address(tcp[0]) if tcp else None,
         )
-        meeting.write(card)
+        meeting.publish(card)
         serving = f"serving {home} on the {engine} engine, process {card.pid}; Ctrl-C ends it"
         if engine == "ray":
             say(f"starting Ray to serve {home}, process {card.pid}; it takes seconds, and whoever asks meanwhile waits")
             with log_to(home / "serve.log", rotate=False):
                 try:
-                    return Parent(meeting, card, clock, card.pid, ready=lambda: _tell(say, serving)).run(
-                        lambda numbers: _command(home, options, numbers), sockets
+                    return DriverParent(meeting, card, clock, card.pid, ready=lambda: _say_if_heard(say, serving)).run(
+                        lambda numbers: _child_command(home, options, numbers), sockets
                     )
                 finally:
-                    _sweep(home)  # a child that was killed has left it
+                    _clean_up_ray(home)  # a child that was killed has left it
         say(serving)
         with log_to(home / "serve.log"):
-            from mnemic.process import serve_here  # here: it loads all there is, and clients may knock by now
+            from mnemic.process import serve_embedded  # here: it loads all there is, and clients may knock by now
 
-            return serve_here(home, card, clock, meeting, sockets, options)
+            return serve_embedded(home, card, clock, meeting, sockets, options)
     finally:
-        meeting.vanish()
+        meeting.unpublish()
         for one in sockets:
             one.close()
-        meeting.leave()
+        meeting.release_server_lock()
 
 
-def hold_home(home: Path, clock: Clock, *, foreground: bool) -> Meeting | None:
+def acquire_home(home: Path, clock: Clock, *, foreground: bool) -> RunDir | None:
     """Become the one process of a home; ``None`` where another one is, and this one was started on demand.
 
     Raises:
         AlreadyServed: another one was started in the foreground.
         NotServed: another one does not leave.
     """
-    meeting = Meeting(home)
+    meeting = RunDir(home)
     meeting.prepare()
     until = clock.monotonic_s() + _LOCK_TIMEOUT_S
     pause = threading.Event()
     asked: set[tuple[int, str]] = set()
-    while not meeting.take():
-        card = meeting.card()
-        if card is not None and card.state != "draining" and card.alive():
+    while not meeting.acquire_server_lock():
+        card = meeting.read_info()
+        if card is not None and card.state != "draining" and card.is_alive():
             if not foreground:
                 return None
             if card.mode == "foreground":
                 raise AlreadyServed(home=str(home), pid=card.pid, engine=card.engine)
             if (card.pid, card.started) not in asked:  # once one has left, a client may have started another
                 asked.add((card.pid, card.started))
-                drain(card, "mnemic serve")
+                request_drain(card, "mnemic serve")
         if clock.monotonic_s() > until:
             raise NotServed(home=str(home), why="another process holds its lock", log=str(home / "serve.log"))
         pause.wait(0.05)
     return meeting
 
 
-def stray_option(options: Options) -> str | None:
+def option_error(options: ServeOptions) -> str | None:
     """What is wrong where an option was given that nothing would come of; ``None`` where nothing is."""
     if options.http is None:
         for name in ("tls_cert", "tls_key", "new_token", "token"):
@@ -143,7 +143,7 @@ def stray_option(options: Options) -> str | None:
     return None
 
 
-def _tell(say: Callable[[str], None], line: str) -> None:
+def _say_if_heard(say: Callable[[str], None], line: str) -> None:
     """Say one thing more to whoever started it, who may have closed the pipe since: it serves on all the same."""
     try:
         say(line)
@@ -151,7 +151,7 @@ def _tell(say: Callable[[str], None], line: str) -> None:
         _log.warning("nobody hears any more that it serves: %s", type(error).__name__)
 
 
-def _tcp(home: Path, options: Options, say: Callable[[str], None]) -> list[socket.socket]:
+def _bind_tcp(home: Path, options: ServeOptions, say: Callable[[str], None]) -> list[socket.socket]:
     """The socket for TCP, bound, where one is asked for."""
     if options.http is None:
         return []
@@ -159,8 +159,10 @@ def _tcp(home: Path, options: Options, say: Callable[[str], None]) -> list[socke
 
     tcp = bind_tcp(options.http, **tcp_options(home, options))
     try:
-        if tcp.token is not None and (options.new_token or not tcp.token.exists()):  # only now: it may be refused
-            say(f"the token for {options.http}, told this once: {new_token(tcp.token)}")
+        if tcp.token_file is not None and (
+            options.new_token or not tcp.token_file.exists()
+        ):  # only now: it may be refused
+            say(f"the token for {options.http}, told this once: {new_token(tcp.token_file)}")
     except BaseException:
         tcp.listening.close()
         raise
@@ -173,32 +175,32 @@ def _address(listening: socket.socket) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def _sweep(home: Path) -> None:
+def _clean_up_ray(home: Path) -> None:
     """Remove what a Ray has left whose process was killed; the home's lock is held."""
     if any((home / "run").glob("ray*")):
-        from mnemic.runtime.engine.ray.local import sweep_home  # here: only where there was a Ray
+        from mnemic.runtime.engine.ray.local import clean_up_home  # here: only where there was a Ray
 
-        sweep_home(home)
+        clean_up_home(home)
 
 
-def _drive(home: Path, options: Options, clock: Clock, numbers: Sequence[int]) -> int:
+def _run_ray_child(home: Path, options: ServeOptions, clock: Clock, numbers: Sequence[int]) -> int:
     """Be the child that drives Ray: serve on the parent's sockets, until told to leave or until the parent is gone."""
     for number in numbers:
         os.set_inheritable(number, False)
     *listening, life = numbers
     sockets = [socket.socket(fileno=number) for number in listening]
-    meeting = Meeting(home)
-    card = meeting.card()
+    meeting = RunDir(home)
+    card = meeting.read_info()
     if card is None:
         raise NotServed(home=str(home), why="its parent went before it began", log=str(home / "serve.log"))
-    threading.Thread(target=_end_with, args=(life,), daemon=True, name="mnemic-parent").start()
+    threading.Thread(target=_exit_with_parent, args=(life,), daemon=True, name="mnemic-parent").start()
     with log_to(home / "serve.log"):
         from mnemic.process import serve_on_ray
 
         return serve_on_ray(home, card, clock, meeting, sockets, options)
 
 
-def _end_with(life: int) -> None:
+def _exit_with_parent(life: int) -> None:
     """End this process and all of its session as soon as the parent has ended."""
     os.read(life, 1)  # nothing is ever written there: it returns when the other end is gone
     _log.error("the parent is gone: ending")
@@ -206,7 +208,7 @@ def _end_with(life: int) -> None:
     os._exit(1)
 
 
-def _command(home: Path, options: Options, numbers: Sequence[int]) -> list[str]:
+def _child_command(home: Path, options: ServeOptions, numbers: Sequence[int]) -> list[str]:
     # -P: without it the folder that somebody happens to be in comes first where modules are looked for.
     command = [sys.executable, "-P", "-m", "mnemic", "serve", "--home", str(home), "--engine", "ray"]
     command += ["--child", ",".join(map(str, numbers))]
@@ -217,7 +219,7 @@ def _command(home: Path, options: Options, numbers: Sequence[int]) -> list[str]:
     return [*command, "--token"] if options.token else command
 
 
-def _absolute(options: Options) -> Options:
+def _with_absolute_paths(options: ServeOptions) -> ServeOptions:
     """The options, with paths that mean the same in every folder: the child that drives Ray works in another one."""
     if "RAY_AUTH_TOKEN_PATH" in os.environ:
         os.environ["RAY_AUTH_TOKEN_PATH"] = os.path.abspath(os.environ["RAY_AUTH_TOKEN_PATH"])
@@ -227,14 +229,14 @@ def _absolute(options: Options) -> Options:
     )
 
 
-def _need_ray() -> None:
+def _require_ray() -> None:
     if importlib.util.find_spec("ray") is None:
         raise EngineMissing(engine="ray", why="the package ray is not installed")
 
 
-def _need_cluster(address: str) -> None:
+def _require_cluster(address: str) -> None:
     """Refuse a cluster that is open to all, or not there: Ray would take a quarter of a minute, and end the process."""
-    from mnemic.runtime.engine.ray.local import need_token  # here: only whoever asks for Ray needs it
+    from mnemic.runtime.engine.ray.local import require_token  # here: only whoever asks for Ray needs it
 
     host, _, port = address.rpartition(":")
     if port.isdigit() and "/" not in host:  # Ray knows other ways to say it
@@ -245,4 +247,4 @@ def _need_cluster(address: str) -> None:
             raise InvalidValue(
                 name="--address", value=address, why=why.lower(), expected="the address of a Ray that runs"
             ) from error
-    need_token(address)
+    require_token(address)

@@ -1,4 +1,4 @@
-"""``python -m mnemic.session_start``: what a session's start is told where no process serves the home.
+"""Fast fallback, `python -m mnemic.session_start`: answers a session-start hook when no server runs.
 
 The hook starts it, for the time it takes the process to come up. It reads the store by itself and writes nothing to it;
 what it told goes into the spool as a note, and from there into the log. Whatever goes wrong, it prints nothing and
@@ -14,32 +14,32 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from mnemic.actors.brief.brief import Telling, given
-from mnemic.actors.brief.briefing_note import TOLD, note
-from mnemic.actors.brief.compose import compose_start, why_at_start
+from mnemic.actors.brief.brief import BriefSettings, briefing_record
+from mnemic.actors.brief.briefing_note import BRIEFING_NOTE, encode_note
+from mnemic.actors.brief.compose import compose_session_start, session_start_reasons
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed
-from mnemic.actors.protocol.changes import RecordGiven
+from mnemic.actors.protocol.changes import RecordBriefing
 from mnemic.actors.protocol.errors import MindLocked, MnemicError
-from mnemic.actors.recall.hits import tokens_of
-from mnemic.hooks.read.hook_reply import hook_answer
-from mnemic.runtime.capture.pauses import notices
+from mnemic.actors.recall.hits import token_count
+from mnemic.hooks.read.hook_reply import hook_reply
+from mnemic.runtime.capture.pauses import session_notices
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.minds.homes import folder_of, locked_mind, naming, open_mind
-from mnemic.runtime.minds.projects import locate
-from mnemic.runtime.store.read.brief import scope_at, start_material
-from mnemic.runtime.store.schema import check_schema, connect, translated
+from mnemic.runtime.minds.homes import is_locked_mind, mind_folder, mind_options, open_mind
+from mnemic.runtime.minds.projects import resolve_scope
+from mnemic.runtime.store.read.brief import read_briefing_sources, scope_path_of
+from mnemic.runtime.store.schema import check_schema, connect, translate_errors
 
-__all__ = ["locked_answer", "main", "tell_alone"]
+__all__ = ["brief_without_server", "locked_hook_reply", "main"]
 
 _LOCKED = (
     "Mnemic's memory is locked by its passphrase: nothing from before can be recalled here{kept}. Its owner opens it"
     " with `mnemic unlock{named}` in a terminal."
 )
-_KEPT = ", and what happens is kept for later"
+_STILL_CAPTURED = ", and what happens is kept for later"
 _NOTHING = Briefed(text="", memories=(), tokens=0)
 _OPTIONS = ("--assistant", "--event", "--home", "--mind", "--cwd", "--off")
 
-Note = Callable[[RecordGiven], None]
+Note = Callable[[RecordBriefing], None]
 """Takes what the log is to keep of what was told."""
 
 
@@ -55,8 +55,8 @@ def main(arguments: Sequence[str]) -> int:
         return 0  # nobody's hook: there is no log to say so in
     try:
         payload, mind = sys.stdin.buffer.read(), given.get("--mind", "default")
-        notes: list[RecordGiven] = []
-        told = _answer(
+        notes: list[RecordBriefing] = []
+        told = _reply(
             home,
             mind,
             given["--assistant"],
@@ -74,11 +74,11 @@ def main(arguments: Sequence[str]) -> int:
         _log(home, type(error).__name__)
     else:
         for one in notes:
-            _leave_note(home, mind, one)
+            _spool_note(home, mind, one)
     return 0
 
 
-def tell_alone(home: Path, mind: str, asked: Brief, noted: Note = lambda _: None) -> Briefed:
+def brief_without_server(home: Path, mind: str, asked: Brief, noted: Note = lambda _: None) -> Briefed:
     """What an assistant should know at the start of its session, read from the store itself; nothing beside a prompt.
 
     Of a mind that is locked there is nothing: that it is, is a notice.
@@ -89,37 +89,45 @@ def tell_alone(home: Path, mind: str, asked: Brief, noted: Note = lambda _: None
     Raises:
         MindMissing, StoreError, InvalidValue: it cannot be read.
     """
-    budget = _telling(home).budget(asked)
+    budget = _read_brief_settings(home).budget(asked)
     if asked.occasion != "session-start" or not budget:
         return _NOTHING
     try:
         folder, keys = open_mind(home, mind)
     except MindLocked:
         return _NOTHING
-    with translated(folder.store), closing(connect(folder.store, keys, words_only=True)) as connection:
+    with translate_errors(folder.store), closing(connect(folder.store, keys, words_only=True)) as connection:
         connection.execute("BEGIN")  # one state, whatever is written meanwhile
         check_schema(connection, folder.store)
-        material = start_material(connection, asked)
-        text, memories = compose_start(material, budget, asked.notices)
+        material = read_briefing_sources(connection, asked)
+        text, memories = compose_session_start(material, budget, asked.notices)
         if memories:
-            noted(given(asked, scope_at(connection, asked.place), text, memories, why_at_start(material, memories)))
+            noted(
+                briefing_record(
+                    asked,
+                    scope_path_of(connection, asked.place),
+                    text,
+                    memories,
+                    session_start_reasons(material, memories),
+                )
+            )
         connection.execute("ROLLBACK")
-    return Briefed(text=text, memories=memories, tokens=tokens_of(text.encode()))
+    return Briefed(text=text, memories=memories, tokens=token_count(text.encode()))
 
 
-def locked_answer(
+def locked_hook_reply(
     home: Path, mind: str, assistant: str, event: str, cwd: str | None, payload: bytes, unkept: bool
 ) -> bytes:
     """What a hook of a locked mind prints, where a process serves its home; see
-    `mnemic.hooks.read.hook_reply.hook_answer`.
+    `mnemic.hooks.read.hook_reply.hook_reply`.
 
     Raises:
         MnemicError: as there.
     """
-    return _answer(home, mind, assistant, event, cwd, payload, unkept)
+    return _reply(home, mind, assistant, event, cwd, payload, unkept)
 
 
-def _answer(
+def _reply(
     home: Path,
     mind: str,
     assistant: str,
@@ -129,38 +137,44 @@ def _answer(
     unkept: bool,
     noted: Note = lambda _: None,
 ) -> bytes:
-    folder = folder_of(home, mind)
-    told_first = notices(folder.path, SystemClock().now_us(), unkept=unkept)  # hooks have no other clock
-    if locked_mind(home, mind) and _telling(home).budget_tokens:
-        told_first += (_LOCKED.format(kept="" if told_first else _KEPT, named=naming(folder)),)
-    return hook_answer(
-        assistant, event, cwd, payload, locate, lambda asked: tell_alone(home, mind, asked, noted), told_first
+    folder = mind_folder(home, mind)
+    told_first = session_notices(folder.path, SystemClock().now_us(), unkept=unkept)  # hooks have no other clock
+    if is_locked_mind(home, mind) and _read_brief_settings(home).budget_tokens:
+        told_first += (_LOCKED.format(kept="" if told_first else _STILL_CAPTURED, named=mind_options(folder)),)
+    return hook_reply(
+        assistant,
+        event,
+        cwd,
+        payload,
+        resolve_scope,
+        lambda asked: brief_without_server(home, mind, asked, noted),
+        told_first,
     )
 
 
-def _leave_note(home: Path, mind: str, change: RecordGiven) -> None:
+def _spool_note(home: Path, mind: str, change: RecordBriefing) -> None:
     """Leave what was told in the spool, sealed as hooks seal: whoever writes the store next puts it into the log."""
     from mnemic.runtime.capture.python_hook import Command, keep  # here: the assistant has its answer already
 
-    assistant, folder = change.assistant.encode(), folder_of(home, mind).path
-    command = Command(assistant, TOLD.encode(), False, bytes(home), mind.encode(), False)
+    assistant, folder = change.assistant.encode(), mind_folder(home, mind).path
+    command = Command(assistant, BRIEFING_NOTE.encode(), False, bytes(home), mind.encode(), False)
     try:
-        keep(command, bytes(folder), change.session.encode(), None, note(change))
+        keep(command, bytes(folder), change.session.encode(), None, encode_note(change))
     except Exception as error:  # as a hook does, whatever it is: logged, and the assistant has its answer
         _log(home, type(error).__name__, "what a session was told is not in the log")
 
 
-def _telling(home: Path) -> Telling:
+def _read_brief_settings(home: Path) -> BriefSettings:
     """What the settings say of telling unasked; whoever reads all of them says what is wrong with one."""
     try:
         section = tomllib.loads((home / "mnemic.toml").read_text("utf-8")).get("brief", {})
     except (OSError, ValueError):
         section = {}
-    told = Telling()
+    told = BriefSettings()
     if isinstance(section, dict):
         budget, subagents = section.get("budget_tokens"), section.get("subagents")
         tracked = section.get("tracked_scopes")
-        told = Telling(
+        told = BriefSettings(
             budget if type(budget) is int and budget >= 0 else told.budget_tokens,
             subagents if isinstance(subagents, bool) else told.subagents,
             tracked if isinstance(tracked, bool) else told.tracked_scopes,

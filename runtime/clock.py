@@ -1,4 +1,4 @@
-"""The one place that reads a clock."""
+"""The system clock and a manual one for tests; no other module reads the time."""
 
 from __future__ import annotations
 

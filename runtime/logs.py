@@ -1,4 +1,4 @@
-"""Logs: one JSON object a line, in a file that only its owner reads. Ids, codes and numbers, never a text.
+"""Log files as JSON Lines, readable by their owner only; they never contain the text of a memory.
 
 What a line says beyond its sentence is given through ``extra``, by the names in `FIELDS`; a trace leads through all
 lines of one request. Of an exception only its kind is written: what it says may quote a memory.
@@ -21,7 +21,7 @@ __all__ = ["FIELDS", "JsonLines", "log_to"]
 FIELDS = ("trace", "actor", "message_type", "message_id", "took_ms", "code")
 """What a line may say by name, in the order in which it is written."""
 
-_MOST_BYTES = 1 << 20
+_MAX_BYTES = 1 << 20
 _BACKUPS = 3
 _MODE = 0o600
 
@@ -70,17 +70,17 @@ class _LogFile(logging.handlers.RotatingFileHandler):
     """A file to which several processes append."""
 
     def __init__(self, path: Path, rotate: bool) -> None:
-        most = _MOST_BYTES if rotate else 0  # 0: never
+        most = _MAX_BYTES if rotate else 0  # 0: never
         super().__init__(path, maxBytes=most, backupCount=_BACKUPS, encoding="utf-8", delay=True)
 
     def shouldRollover(self, record: logging.LogRecord) -> int:  # noqa: N802 - the library's name
         """Say whether to turn the file over before this record; follows one that was turned over meanwhile."""
-        if self.stream is not None and self._moved(self.stream.fileno()):
+        if self.stream is not None and self._was_rotated(self.stream.fileno()):
             self.stream.close()
             self.stream = None  # the library opens it where it finds none
         return int(super().shouldRollover(record))
 
-    def _moved(self, descriptor: int) -> bool:
+    def _was_rotated(self, descriptor: int) -> bool:
         try:
             there = os.stat(self.baseFilename)
         except FileNotFoundError:

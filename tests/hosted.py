@@ -21,11 +21,11 @@ from mnemic.open_mind import open_here
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.run_dir import PROTOCOL
-from mnemic.runtime.serve.http.http_server import Faces
+from mnemic.runtime.serve.http.http_server import FaceServer
 from mnemic.runtime.serve.http.routes import make_app
-from mnemic.runtime.serve.http.tcp import Tcp
+from mnemic.runtime.serve.http.tcp import TcpListener
 from mnemic.runtime.serve.mcp.http import McpHttp
-from mnemic.runtime.serve.mcp.stream import McpStream
+from mnemic.runtime.serve.mcp.stream import McpSocketServer
 from mnemic.runtime.serve.mcp.tools import make_server
 
 BOUND_S = 60.0
@@ -61,7 +61,7 @@ class NotedDoor:
         self.touched: list[str] = []
         self.drained: list[tuple[str, int]] = []
 
-    def card(self) -> dict[str, Any]:
+    def server_info(self) -> dict[str, Any]:
         return {
             "protocol": PROTOCOL,
             "version": "0",
@@ -77,7 +77,7 @@ class NotedDoor:
         self.drained.append((reason, their_protocol))
 
     @contextmanager
-    def serving(self, verb: str, trace: str | None = None, *, idle: bool = False) -> Iterator[None]:
+    def track_request(self, verb: str, trace: str | None = None, *, idle: bool = False) -> Iterator[None]:
         if not idle:
             self.touched.append(verb)
         yield
@@ -98,7 +98,9 @@ class Answer(NamedTuple):
 class Hosted:
     """Faces that run."""
 
-    def __init__(self, home: Path, minds: Any, door: NotedDoor, folder: Path, tcp: Tcp | None, clock: Clock) -> None:
+    def __init__(
+        self, home: Path, minds: Any, door: NotedDoor, folder: Path, tcp: TcpListener | None, clock: Clock
+    ) -> None:
         self.home = home
         self.minds = minds
         self.door = door
@@ -109,8 +111,8 @@ class Hosted:
         app = make_app(
             minds, door, metrics=lambda: ("text/plain; version=9", b"mnemic_up 1\n"), mcp=McpHttp(self.server)
         )
-        self.stream = McpStream(self.server, door, mnemic.__version__)
-        self.faces = Faces(app, self.stream, bound(self.http), bound(self.mcp), tcp)
+        self.stream = McpSocketServer(self.server, door, mnemic.__version__)
+        self.faces = FaceServer(app, self.stream, bound(self.http), bound(self.mcp), tcp)
         self.thread = threading.Thread(target=self.faces.run, name="faces")
 
     def request(
@@ -187,7 +189,7 @@ def bound(path: Path) -> socket.socket:
 
 
 @contextmanager
-def hosted(home: Path, tcp: Tcp | None = None, minds: Any = None) -> Iterator[Hosted]:
+def hosted(home: Path, tcp: TcpListener | None = None, minds: Any = None) -> Iterator[Hosted]:
     """Host the faces of a home; all is answered and closed in the end."""
     folder = Path(tempfile.mkdtemp(prefix="mnemic-", dir="/tmp"))
     own = minds is None

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mnemic.runtime.minds.run_dir import Card, Meeting, process_start
+from mnemic.runtime.minds.run_dir import RunDir, ServerInfo, process_start_time
 from tests.faces import BOUND_S, start, until
 from tests.hosted import HELLO
 
@@ -24,15 +24,15 @@ _OTHER = (
 """A Mnemic of another protocol: what the processes say to each other is read from one place when they start."""
 
 
-def card_of(home: Path) -> Card | None:
+def card_of(home: Path) -> ServerInfo | None:
     """The card of a process that is there."""
-    card = Meeting(home).card()
-    return card if card is not None and card.alive() else None
+    card = RunDir(home).read_info()
+    return card if card is not None and card.is_alive() else None
 
 
-def ready(home: Path, *, but: int = 0) -> Card:
+def ready(home: Path, *, but: int = 0) -> ServerInfo:
     """Wait for a process that serves the home, another one than `but`; its card."""
-    found: list[Card] = []
+    found: list[ServerInfo] = []
 
     def there() -> bool:
         card = card_of(home)
@@ -47,7 +47,7 @@ def ready(home: Path, *, but: int = 0) -> Card:
 
 def gone(pid: int) -> bool:
     """Whether a process has ended; a zombie has."""
-    return not process_start(pid)
+    return not process_start_time(pid)
 
 
 def end(home: Path) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from mnemic.actors.protocol.events import Event, Kind, Outcome, Role, to_bytes
-from mnemic.actors.protocol.shape_messages import Answer, BindPending, Bound, Shape, Shaped
+from mnemic.actors.protocol.shape_messages import Answer, BindPending, BindProgress, Shape, Shaped
 from mnemic.actors.shape.features import Triple
-from tests.society import START_US, Society
+from tests.harness import START_US, ActorHarness
 
 __all__ = ["AUTH", "MINUTE_US", "TESTS", "answers", "bind", "shape", "shaped", "work"]
 
@@ -62,26 +62,26 @@ def work(number: int) -> list[Event]:
     ]
 
 
-def shaped(home: Path, events: Sequence[Event], **more: Any) -> Society:
-    """A society whose mind holds these events, bound."""
-    society = Society(home, sources={"x": events}, ports={"extract": lives_in}, **more)
-    society.take("x")
-    society.embed()
-    bind(society)
-    return society
+def shaped(home: Path, events: Sequence[Event], **more: Any) -> ActorHarness:
+    """An actor system whose mind holds these events, bound."""
+    actor_system = ActorHarness(home, sources={"x": events}, ports={"extract": lives_in}, **more)
+    actor_system.take("x")
+    actor_system.embed()
+    bind(actor_system)
+    return actor_system
 
 
-def bind(society: Society) -> Bound:
+def bind(actor_system: ActorHarness) -> BindProgress:
     """Bind all that can be."""
     while True:
-        answer = society.ask(BindPending())
-        assert isinstance(answer, Bound)
+        answer = actor_system.ask(BindPending())
+        assert isinstance(answer, BindProgress)
         if not answer.pending:
             return answer
 
 
-def shape(society: Society, pattern: Mapping[str, str] | None = None, **more: Any) -> Shaped:
-    answer = society.ask(Shape(pattern=dict(pattern or {}), **({"observe": False} | more)))
+def shape(actor_system: ActorHarness, pattern: Mapping[str, str] | None = None, **more: Any) -> Shaped:
+    answer = actor_system.ask(Shape(pattern=dict(pattern or {}), **({"observe": False} | more)))
     assert isinstance(answer, Shaped)
     return answer
 

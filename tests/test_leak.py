@@ -24,12 +24,12 @@ import pytest
 
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.messages import CaptureText, GetMemories, Memories, Recall, TextCaptured
-from mnemic.bench.harness.homes import PLACE, STILL
-from mnemic.bench.harness.processes import family, kill, served, until
+from mnemic.bench.harness.homes import BENCH_SCOPE, IDLE_SETTINGS
+from mnemic.bench.harness.processes import kill, process_family, served, wait_until
 from mnemic.runtime.client.unix_http import call
-from mnemic.runtime.client.wire import decode, encode, path_of
-from mnemic.runtime.engine.ray.local import sweep
-from mnemic.runtime.minds.run_dir import Card
+from mnemic.runtime.client.wire import decode, encode, message_path
+from mnemic.runtime.engine.ray.local import clean_up
+from mnemic.runtime.minds.run_dir import ServerInfo
 
 UNIT_BYTES = 10
 LARGE_BYTES = 5 << 20
@@ -54,10 +54,10 @@ class Corpus:
         return b"".join(self._random.choices(units, k=size_bytes // UNIT_BYTES))
 
 
-def ask(card: Card, message: Any, mind: str = "default") -> Any:
+def ask(card: ServerInfo, message: Any, mind: str = "default") -> Any:
     """Ask one process, and start no other where it is gone."""
     headers = {"Content-Type": "application/json", "Mnemic-Mind": mind, "Mnemic-Create": "1", "Mnemic-Timeout": "120"}
-    return decode(call(card.http, "POST", f"/api/{path_of(message)}", encode(message), headers))
+    return decode(call(card.http_socket, "POST", f"/api/{message_path(message)}", encode(message), headers))
 
 
 def files_since(folders: Sequence[Path], started: float) -> Iterator[Path]:
@@ -86,12 +86,12 @@ def holding(mark: bytes, paths: Iterator[Path]) -> list[Path]:
     return found
 
 
-def fill(card: Card, corpus: Corpus, large: int) -> dict[str, list[bytes]]:
+def fill(card: ServerInfo, corpus: Corpus, large: int) -> dict[str, list[bytes]]:
     """Have texts of all sizes kept in every mind; returns the ids of the large ones."""
     ids: dict[str, list[bytes]] = {mind: [] for mind in MINDS}
 
     def keep(mind: str, text: bytes) -> bytes:
-        kept = ask(card, CaptureText(text=text, role="user", session="s", place=PLACE), mind)
+        kept = ask(card, CaptureText(text=text, role="user", session="s", place=BENCH_SCOPE), mind)
         assert isinstance(kept, TextCaptured)
         return kept.id
 
@@ -123,7 +123,9 @@ def together(acts: Sequence[Callable[[], Any]]) -> None:
         raise raised[0]
 
 
-def ask_until_killed(card: Card, messages: Callable[[], Iterator[Any]], mind: str, answered: threading.Event) -> None:
+def ask_until_killed(
+    card: ServerInfo, messages: Callable[[], Iterator[Any]], mind: str, answered: threading.Event
+) -> None:
     """Ask, again and again, until nobody is there any more."""
     try:
         while True:
@@ -134,7 +136,9 @@ def ask_until_killed(card: Card, messages: Callable[[], Iterator[Any]], mind: st
         answered.set()
 
 
-def under_load_until_killed(card: Card, corpus: Corpus, ids: dict[str, list[bytes]], full: Callable[[], bool]) -> None:
+def under_load_until_killed(
+    card: ServerInfo, corpus: Corpus, ids: dict[str, list[bytes]], full: Callable[[], bool]
+) -> None:
     """Ask for everything at once, wait until it is full, and kill whoever serves."""
     threads, answers = [], []
     for mind in MINDS:
@@ -142,7 +146,7 @@ def under_load_until_killed(card: Card, corpus: Corpus, ids: dict[str, list[byte
         def messages(mind: str = mind) -> Iterator[Any]:
             yield GetMemories(ids=tuple(ids[mind] * REPEATED))
             yield Recall(query=corpus.text(60).decode())
-            yield CaptureText(text=corpus.text(1 << 20), role="user", session="load", place=PLACE)
+            yield CaptureText(text=corpus.text(1 << 20), role="user", session="load", place=BENCH_SCOPE)
 
         for _ in range(2):
             answers.append(threading.Event())
@@ -152,11 +156,11 @@ def under_load_until_killed(card: Card, corpus: Corpus, ids: dict[str, list[byte
     try:
         for answer in answers:
             assert answer.wait(120)
-        until(full, "filling the object store", 60)
+        wait_until(full, "filling the object store", 60)
     finally:
-        whole = family(card.pid)
+        whole = process_family(card.pid)
         kill(whole)
-        until(lambda: all(not one.is_running() or one.status() == "zombie" for one in whole), "the end", 30)
+        wait_until(lambda: all(not one.is_running() or one.status() == "zombie" for one in whole), "the end", 30)
         for thread in threads:
             thread.join()
 
@@ -166,9 +170,9 @@ def short_home() -> Iterator[Path]:
     """A home so high that Ray's sockets fit into it."""
     folder = Path("/tmp") / f"ml{secrets.token_hex(3)}"
     folder.mkdir(mode=0o700)
-    (folder / "mnemic.toml").write_text(STILL, "utf-8")
+    (folder / "mnemic.toml").write_text(IDLE_SETTINGS, "utf-8")
     yield folder
-    sweep(folder / "run" / "ray")
+    clean_up(folder / "run" / "ray")
     shutil.rmtree(folder)
 
 

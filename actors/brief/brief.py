@@ -1,4 +1,4 @@
-"""Telling unasked: what the Retriever does with a `Brief`. Snapshots read, and `mnemic.actors.brief.compose` words.
+"""Handles `Brief`: what an assistant is told at session start or with a prompt, without having asked.
 
 At the start of a session everything that is known of the project is composed. For one prompt the memories that a recall
 finds are told only where they are surely about it (`mnemic.actors.brief.relevance_gate`), and each to a session once.
@@ -13,37 +13,37 @@ from typing import NamedTuple, Protocol
 from mnemic.actors.brief.compose import (
     BUDGET_TOKENS,
     compose_prompt,
-    compose_start,
-    inline,
-    why_at_start,
-    why_beside_prompt,
+    compose_session_start,
+    prompt_reason,
+    quote_inline,
+    session_start_reasons,
 )
-from mnemic.actors.brief.relevance_gate import rarity, sure
+from mnemic.actors.brief.relevance_gate import is_relevant, rarity
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed
 from mnemic.actors.protocol.briefing_sources import Quote
-from mnemic.actors.protocol.changes import RecordGiven, named_once
+from mnemic.actors.protocol.changes import RecordBriefing, idempotency_key
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import RuntimeFault, StoreError
-from mnemic.actors.protocol.events import printable, to_bytes, to_text
-from mnemic.actors.protocol.messages import Apply, Recall, Recalled, Signal
+from mnemic.actors.protocol.events import escape_surrogates, to_bytes, to_text
+from mnemic.actors.protocol.messages import Apply, Recall, Recalled, SignalName
 from mnemic.actors.protocol.scopes import existing_scope
 from mnemic.actors.protocol.snapshot import SnapshotSource
-from mnemic.actors.recall.hits import densest, tokens_of
-from mnemic.actors.recall.query import terms_of
+from mnemic.actors.recall.hits import densest_excerpt, token_count
+from mnemic.actors.recall.query import search_terms
 
-__all__ = ["MOST_RECALLED", "RECALLED_BYTES", "Telling", "given", "tell_unasked"]
+__all__ = ["MOST_RECALLED", "RECALLED_BYTES", "BriefSettings", "answer_brief", "briefing_record"]
 
 MOST_RECALLED = 3
 """So many memories at most are told beside a prompt."""
 RECALLED_BYTES = 600
 """Of a longer memory the best stretch; only what it holds counts for whether it is told."""
 _CANDIDATES = 12
-_SIGNALS: tuple[Signal, ...] = ("dense", "lexical", "session")  # with these it was measured how often it is right
+_SIGNALS: tuple[SignalName, ...] = ("dense", "lexical", "session")  # with these it was measured how often it is right
 _MOST_TERMS = 96  # no stretch of so few bytes covers half of more
 _RECORD_TIMEOUT_S = 0.5  # an assistant waits for the answer, and it has one already
 
 
-class Telling(NamedTuple):
+class BriefSettings(NamedTuple):
     """What the settings say of telling unasked."""
 
     budget_tokens: int = BUDGET_TOKENS
@@ -57,25 +57,25 @@ class Telling(NamedTuple):
         """How long the answer to a brief may be: as it asks itself, else as the settings say; 0 where none is told."""
         if "/" in asked.session and not self.subagents:  # `<session>/<agent>`, as it is captured
             return 0
-        if asked.tracked and not self.tracked_scopes:
+        if asked.scope_from_repository and not self.tracked_scopes:
             return 0
         return max(0, self.budget_tokens if asked.budget_tokens is None else asked.budget_tokens)
 
 
-class Recalling(Protocol):
+class Recaller(Protocol):
     """What the Retriever has for this beside its snapshots."""
 
     def recall(self, recall: Recall, context: Context) -> Recalled:
         """Carry out a recall."""
         ...
 
-    def memories(self) -> int:
+    def memory_count(self) -> int:
         """How many memories there are, as of the last recall."""
         ...
 
 
-def tell_unasked(
-    asked: Brief, habits: Telling, source: SnapshotSource, retriever: Recalling, context: Context
+def answer_brief(
+    asked: Brief, habits: BriefSettings, source: SnapshotSource, retriever: Recaller, context: Context
 ) -> Briefed:
     """Compose what an assistant should know, and keep in the log what that was."""
     budget = habits.budget(asked)
@@ -84,23 +84,23 @@ def tell_unasked(
     degraded: list[str] = []
     if asked.occasion == "session-start":
         with source.snapshot() as snapshot:
-            scope, material = existing_scope(snapshot, asked.place), snapshot.start_material(asked)
-        text, memories = compose_start(material, budget, asked.notices)
-        why = why_at_start(material, memories)
+            scope, material = existing_scope(snapshot, asked.place), snapshot.briefing_sources(asked)
+        text, memories = compose_session_start(material, budget, asked.notices)
+        why = session_start_reasons(material, memories)
     else:
-        about, degraded = _surely_about(asked, source, retriever, context)
+        about, degraded = _relevant_memories(asked, source, retriever, context)
         scope = about.scope
         text, memories = compose_prompt(about.quotes, budget)
         why = tuple(about.why[memory] for memory in memories)
-    tokens = tokens_of(text.encode())
+    tokens = token_count(text.encode())
     if memories:
-        degraded += _record(given(asked, scope, text, memories, why), context)
+        degraded += _write_log(briefing_record(asked, scope, text, memories, why), context)
     return Briefed(text=text, memories=memories, tokens=tokens, degraded=tuple(degraded))
 
 
-def given(
+def briefing_record(
     asked: Brief, scope: str | None, text: str, memories: tuple[bytes, ...], why: tuple[str, ...], at: int | None = None
-) -> RecordGiven:
+) -> RecordBriefing:
     """What the log keeps of what an assistant is told.
 
     Args:
@@ -108,20 +108,20 @@ def given(
         why: why each of the memories was chosen.
         at: system time it is told, where that is not when the log is written.
     """
-    return RecordGiven(
-        assistant=printable(asked.assistant),
-        session=printable(asked.session),
+    return RecordBriefing(
+        assistant=escape_surrogates(asked.assistant),
+        session=escape_surrogates(asked.session),
         occasion=asked.occasion,
         memories=memories,
-        tokens=tokens_of(text.encode()),
+        tokens=token_count(text.encode()),
         scope=scope or "",
-        why=tuple(map(printable, why)),
+        why=tuple(map(escape_surrogates, why)),
         text=text.encode(),
         at=at,
     )
 
 
-class _About(NamedTuple):
+class _RelevantMemories(NamedTuple):
     """What is surely about a prompt."""
 
     scope: str | None = None
@@ -132,37 +132,37 @@ class _About(NamedTuple):
     """Why each is told, by id."""
 
 
-def _surely_about(
-    asked: Brief, source: SnapshotSource, retriever: Recalling, context: Context
-) -> tuple[_About, list[str]]:
+def _relevant_memories(
+    asked: Brief, source: SnapshotSource, retriever: Recaller, context: Context
+) -> tuple[_RelevantMemories, list[str]]:
     """The memories that are surely about a prompt and not known to its session, best first; and what took no part."""
     degraded: list[str] = []
     with source.snapshot() as snapshot:
         scope = existing_scope(snapshot, asked.place) if asked.place.path else None
-        terms = terms_of(asked.prompt, snapshot, degraded) if scope else []
+        terms = search_terms(asked.prompt, snapshot, degraded) if scope else []
         if scope is None or not 0 < len(terms) <= _MOST_TERMS:
-            return _About(), degraded
-        known = snapshot.given(asked.assistant, asked.session)
+            return _RelevantMemories(), degraded
+        known = snapshot.delivered_ids(asked.assistant, asked.session)
     question = Recall(query=asked.prompt, k=_CANDIDATES, scope=scope, signals=_SIGNALS, observe=False, trace=True)
     found = retriever.recall(question, context)
     cosines = {one.id: one.raw.get("dense") for one in found.candidates}
-    own, prompt = printable(asked.session), inline(to_bytes(asked.prompt))
+    own, prompt = escape_surrogates(asked.session), quote_inline(to_bytes(asked.prompt))
     quotes: list[Quote] = []
     why: dict[bytes, str] = {}
     with source.snapshot() as snapshot:
-        memories = retriever.memories()
+        memories = retriever.memory_count()
         rarities = {term: rarity(memories, len(snapshot.postings(term).row)) for term in terms}
         for hit in found.hits:
             if len(quotes) == MOST_RECALLED:
                 break
             if hit.id in known or hit.superseded_by is not None or hit.session.partition("/")[0] == own:
                 continue
-            if inline(hit.text) in prompt:
+            if quote_inline(hit.text) in prompt:
                 continue
-            part = densest(hit.text, RECALLED_BYTES, rarities)
-            held = set(snapshot.stems(snapshot.words(f"{hit.speaker or ''} {to_text(part)}")))
-            if sure(cosines.get(hit.id), rarities, held):
-                why[hit.id] = why_beside_prompt(cosines.get(hit.id), rarities, held)
+            part = densest_excerpt(hit.text, RECALLED_BYTES, rarities)
+            held = set(snapshot.stems(snapshot.split_words(f"{hit.speaker or ''} {to_text(part)}")))
+            if is_relevant(cosines.get(hit.id), rarities, held):
+                why[hit.id] = prompt_reason(cosines.get(hit.id), rarities, held)
                 quotes.append(
                     Quote(
                         id=hit.id,
@@ -173,12 +173,12 @@ def _surely_about(
                         kind=hit.kind,
                     )
                 )
-    return _About(scope, tuple(quotes), why), [*degraded, *found.degraded]
+    return _RelevantMemories(scope, tuple(quotes), why), [*degraded, *found.degraded]
 
 
-def _record(change: RecordGiven, context: Context) -> list[str]:
+def _write_log(change: RecordBriefing, context: Context) -> list[str]:
     """Keep in the log what was given, before it is: it is then never given twice. Says what went wrong, if it did."""
-    key = named_once("given", context.trace, change.assistant.encode(), change.session.encode(), *change.memories)
+    key = idempotency_key("given", context.trace, change.assistant.encode(), change.session.encode(), *change.memories)
     apply = Apply(changes=(change,), key=key, author="retriever", run=context.trace)
     try:
         context.ask(apply, _RECORD_TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""Told: the note that is left in the spool where an assistant was told something and no process could write the log.
+"""Briefing note: the spool record of a briefing given while no server process could write the log.
 
 `mnemic.session_start` leaves it, as a hook leaves what happened; `mnemic.actors.capture.drain` takes it in, so that the
 log says what was given then, too.
@@ -8,39 +8,39 @@ from __future__ import annotations
 
 import msgspec
 
-from mnemic.actors.protocol.changes import RecordGiven
+from mnemic.actors.protocol.changes import RecordBriefing
 from mnemic.actors.protocol.errors import NoSuchMemory
-from mnemic.actors.protocol.events import Record, printable
+from mnemic.actors.protocol.events import HookRecord, escape_surrogates
 from mnemic.actors.protocol.snapshot import Snapshot
 
-__all__ = ["TOLD", "known_part", "note", "told_by"]
+__all__ = ["BRIEFING_NOTE", "decode_note", "drop_missing", "encode_note"]
 
-TOLD = "told"
+BRIEFING_NOTE = "told"
 """What the record is called; no host has such an event."""
 
 
-def note(change: RecordGiven) -> bytes:
+def encode_note(change: RecordBriefing) -> bytes:
     """What is left in the spool of it."""
     return msgspec.json.encode(change)
 
 
-def told_by(record: Record) -> RecordGiven | str:
+def decode_note(record: HookRecord) -> RecordBriefing | str:
     """What was told, of the host and at the time that the record says; or why that cannot be read."""
     try:
-        change = msgspec.json.decode(record.payload, type=RecordGiven)
+        change = msgspec.json.decode(record.payload, type=RecordBriefing)
     except msgspec.DecodeError:
         return "it is no note of what was told"
     return msgspec.structs.replace(
         change,
-        assistant=str(printable(record.assistant)),
-        session=str(printable(change.session)),
-        scope=str(printable(change.scope)),
-        why=tuple(map(printable, change.why)),
+        assistant=str(escape_surrogates(record.assistant)),
+        session=str(escape_surrogates(change.session)),
+        scope=str(escape_surrogates(change.scope)),
+        why=tuple(map(escape_surrogates, change.why)),
         at=record.at,
     )
 
 
-def known_part(change: RecordGiven, snapshot: Snapshot) -> RecordGiven:
+def drop_missing(change: RecordBriefing, snapshot: Snapshot) -> RecordBriefing:
     """The change without memories that are not there any more."""
     whys = (*change.why, *[""] * (len(change.memories) - len(change.why)))
     kept = [pair for pair in zip(change.memories, whys, strict=False) if _is_there(pair[0], snapshot)]

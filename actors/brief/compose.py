@@ -1,4 +1,4 @@
-"""Briefing: what an assistant is told unasked, composed from what the store holds. Pure: material in, text out.
+"""Composes the text an assistant gets at session start or beside a prompt, within a token budget. Pure.
 
 The same material gives the same bytes, whoever composes it: the home's process, or a command of its own where none
 runs. A text is quoted on one line, so that nothing in it can look like a line of ours, and inside a frame that it
@@ -6,8 +6,8 @@ cannot end. `mnemic.runtime.store.read.brief` gathers the material; `mnemic.acto
 
 Reasons: why a memory is told unasked, in a few words for its owner. Pure.
 
-They go into the log beside what was told (`mnemic.actors.protocol.changes.RecordGiven`); `mnemic log --injected` prints
-them. Above stand `mnemic.actors.brief.brief`, and `mnemic.session_start` where no process runs.
+They go into the log beside what was told (`mnemic.actors.protocol.changes.RecordBriefing`); `mnemic log --injected`
+prints them. Above stand `mnemic.actors.brief.brief`, and `mnemic.session_start` where no process runs.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
-from mnemic.actors.brief.statement_cues import asks, left_open
-from mnemic.actors.protocol.briefing_sources import Failure, LeftOff, Material, Quote
-from mnemic.actors.recall.hits import BYTES_A_TOKEN, excerpt, tokens_of
+from mnemic.actors.brief.statement_cues import final_question, open_items
+from mnemic.actors.protocol.briefing_sources import BriefingSources, LastSession, Quote, UnresolvedFailure
+from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, token_count
 
 __all__ = [
     "BUDGET_TOKENS",
     "FRAME_END",
     "FRAME_START",
     "compose_prompt",
-    "compose_start",
-    "day",
-    "inline",
-    "why_at_start",
-    "why_beside_prompt",
+    "compose_session_start",
+    "format_day",
+    "prompt_reason",
+    "quote_inline",
+    "session_start_reasons",
     "with_notices",
 ]
 
@@ -62,20 +62,22 @@ _ENTITY = re.compile(r"&(?=#?\w+;)")  # Gemini CLI writes < and > so, and leaves
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def compose_start(material: Material, budget_tokens: int, notices: Sequence[str] = ()) -> tuple[str, tuple[bytes, ...]]:
+def compose_session_start(
+    material: BriefingSources, budget_tokens: int, notices: Sequence[str] = ()
+) -> tuple[str, tuple[bytes, ...]]:
     """What an assistant is told at the start of a session, and the ids of what it quotes; empty where that is nothing.
 
     Args:
         budget_tokens: never more than so much, a token counted as four bytes; 0 is nothing at all.
         notices: what is said first, a sentence each, in the budget where anything is quoted and else in any case.
     """
-    page = _Page(_START_INTRO, budget_tokens - tokens_of("\n".join(["", *notices]).encode()))
-    if material.left_off is not None:
-        _tell_left_off(page, material.left_off, half=bool(material.holds))
-    page.begin("What holds here:")
-    for quote in material.holds:
-        what = "corrected" if quote.corrects else {"turn": f"the {quote.role} said"}.get(quote.kind, quote.kind)
-        if not page.quote(f"- {day(quote.at)}, {what}: ", quote, _HELD_BYTES):
+    page = _Page(_START_INTRO, budget_tokens - token_count("\n".join(["", *notices]).encode()))
+    if material.last_session is not None:
+        _write_last_session(page, material.last_session, half=bool(material.in_force))
+    page.start_section("What holds here:")
+    for quote in material.in_force:
+        what = "corrected" if quote.is_correction else {"turn": f"the {quote.role} said"}.get(quote.kind, quote.kind)
+        if not page.write_quote(f"- {format_day(quote.at)}, {what}: ", quote, _HELD_BYTES):
             break
     text, memories = page.finish()
     return with_notices(text, notices), memories
@@ -85,7 +87,7 @@ def compose_prompt(quotes: Iterable[Quote], budget_tokens: int) -> tuple[str, tu
     """What an assistant is told beside one prompt, and the ids of what it quotes; empty where that is nothing."""
     page = _Page(_PROMPT_INTRO, budget_tokens)
     for quote in quotes:
-        page.quote(f"- {day(quote.at)}, {_who(quote)}: ", quote, _RECALLED_BYTES)
+        page.write_quote(f"- {format_day(quote.at)}, {_author_label(quote)}: ", quote, _RECALLED_BYTES)
     return page.finish()
 
 
@@ -100,7 +102,7 @@ def with_notices(text: str, notices: Sequence[str]) -> str:
     return "\n".join([FRAME_START, *new, *(["", text] if text else []), FRAME_END])
 
 
-def inline(text: bytes) -> str:
+def quote_inline(text: bytes) -> str:
     """A text as it is quoted: on one line, in clean Unicode, without what could be a tag or end its quotation."""
     decoded = text.decode("utf-8", "surrogatepass").encode("utf-8", "replace").decode("utf-8")
     visible = "".join(letter if letter.isprintable() else " " for letter in decoded)
@@ -115,40 +117,40 @@ class _Page:
         self._tail = ["", _MORE, FRAME_END]
         self._ids: list[bytes] = []
         self._heading: str | None = None
-        self.room = BYTES_A_TOKEN * budget_tokens - len("\n".join([*self._lines, *self._tail]).encode())
+        self.room_bytes = BYTES_PER_TOKEN * budget_tokens - len("\n".join([*self._lines, *self._tail]).encode())
         """How many bytes may still be written."""
 
-    def begin(self, heading: str) -> None:
+    def start_section(self, heading: str) -> None:
         """Start a part; its heading is written with its first line, and not without one."""
         self._heading = heading
 
-    def says(self, text: str) -> bool:
+    def contains(self, text: str) -> bool:
         """Whether a text stands on the page already."""
         return any(text in line for line in self._lines[2:])
 
-    def say(self, line: str, *memories: bytes) -> bool:
+    def write_line(self, line: str, *memories: bytes) -> bool:
         """Write a line, if there is room; says whether there was."""
         lines = [*self._opening(), line]
         cost = len("\n".join(lines).encode()) + 1
-        if cost > self.room:
+        if cost > self.room_bytes:
             return False
-        self.room -= cost
+        self.room_bytes -= cost
         self._lines += lines
         self._heading = None
         self._ids += [one for one in memories if one not in self._ids]
         return True
 
-    def quote(self, lead: str, quote: Quote, limit_bytes: int) -> bool:
+    def write_quote(self, lead: str, quote: Quote, limit_bytes: int) -> bool:
         """Write a line that quotes a memory, less of it where there is less room; says whether there was enough."""
-        whole = inline(quote.text) if quote.size_bytes == len(quote.text) <= 4 * limit_bytes else None
-        if whole is not None and len(whole.encode()) <= limit_bytes and self.say(f'{lead}"{whole}"', quote.id):
+        whole = quote_inline(quote.text) if quote.size_bytes == len(quote.text) <= 4 * limit_bytes else None
+        if whole is not None and len(whole.encode()) <= limit_bytes and self.write_line(f'{lead}"{whole}"', quote.id):
             return True
         more = f'" … [{quote.size_bytes} bytes, id {uuid.UUID(bytes=quote.id)}]'
         taken = len("\n".join([*self._opening(), f'{lead}"{more}']).encode()) + 1
-        room = min(limit_bytes, self.room - taken)
+        room = min(limit_bytes, self.room_bytes - taken)
         if room < _LEAST_BYTES:
             return False
-        return self.say(f'{lead}"{_stretch(quote.text, room, quote.start)}{more}', quote.id)
+        return self.write_line(f'{lead}"{_excerpt_inline(quote.text, room, quote.start)}{more}', quote.id)
 
     def finish(self) -> tuple[str, tuple[bytes, ...]]:
         """The text and the ids of what it quotes; both empty where it quotes nothing."""
@@ -158,65 +160,67 @@ class _Page:
         return [] if self._heading is None else ["", self._heading]
 
 
-def _tell_left_off(page: _Page, left: LeftOff, *, half: bool) -> None:
+def _write_last_session(page: _Page, left: LastSession, *, half: bool) -> None:
     """Write where a session ended and what it left open, within half of the room where more is to follow."""
-    reserved = max(0, page.room // 2) if half else 0
-    page.room -= reserved
-    page.begin(f"Where we left off on {day(left.at)}, with {_name(left.assistant)}:")
+    reserved = max(0, page.room_bytes // 2) if half else 0
+    page.room_bytes -= reserved
+    page.start_section(f"Where we left off on {format_day(left.at)}, with {_name(left.assistant)}:")
     if left.prompt is not None:
-        page.quote(f"- the user last said{_past(left.prompt)}: ", left.prompt, _TURN_BYTES)
+        page.write_quote(f"- the user last said{_superseded_mark(left.prompt)}: ", left.prompt, _TURN_BYTES)
     if left.replies:
-        page.quote(f"- the assistant last said{_past(left.replies[0])}: ", left.replies[0], _REPLY_BYTES)
-    for line, memory in _open_ends(page, left):
-        page.say(line, memory)
+        page.write_quote(
+            f"- the assistant last said{_superseded_mark(left.replies[0])}: ", left.replies[0], _REPLY_BYTES
+        )
+    for line, memory in _open_items(page, left):
+        page.write_line(line, memory)
     if left.failure is not None:
-        _tell_failure(page, left.failure)
-    page.room += reserved
+        _write_failure(page, left.failure)
+    page.room_bytes += reserved
 
 
-def _open_ends(page: _Page, left: LeftOff) -> Iterator[tuple[str, bytes]]:
+def _open_items(page: _Page, left: LastSession) -> Iterator[tuple[str, bytes]]:
     """What the last words of a session leave open, a line each."""
     if left.prompt is not None and not left.answered:
         yield "- open: this prompt has no reply", left.prompt.id
     last = left.replies[0] if left.answered and left.replies else None
     for quote in [*left.replies, *([] if left.prompt is None else [left.prompt])]:
-        if quote.size_bytes > len(quote.text) or quote.corrected:
+        if quote.size_bytes > len(quote.text) or quote.is_superseded:
             continue
         text = quote.text.decode("utf-8", "surrogatepass")
-        question = asks(text) if quote is last else None
+        question = final_question(text) if quote is last else None
         if question is not None:
-            shown = page.says(inline(question.encode("utf-8", "surrogatepass")))
-            yield f"- open: {'this question' if shown else _cut(question)} has no answer", quote.id
-        for sentence in left_open(text, _ENDS):
-            if sentence != question and not page.says(inline(sentence.encode("utf-8", "surrogatepass"))):
-                yield f"- open: {_cut(sentence)}", quote.id
+            shown = page.contains(quote_inline(question.encode("utf-8", "surrogatepass")))
+            yield f"- open: {'this question' if shown else _quote_sentence(question)} has no answer", quote.id
+        for sentence in open_items(text, _ENDS):
+            if sentence != question and not page.contains(quote_inline(sentence.encode("utf-8", "surrogatepass"))):
+                yield f"- open: {_quote_sentence(sentence)}", quote.id
 
 
-def _past(quote: Quote) -> str:
-    return " (corrected since)" if quote.corrected else ""
+def _superseded_mark(quote: Quote) -> str:
+    return " (corrected since)" if quote.is_superseded else ""
 
 
-def _tell_failure(page: _Page, failure: Failure) -> None:
+def _write_failure(page: _Page, failure: UnresolvedFailure) -> None:
     lead = f"- open: {_name(failure.tool)} failed, and nothing like it has succeeded since: "
     if failure.call is None:
-        page.quote(lead, failure.result, _END_BYTES)
-    elif page.quote(lead, failure.call, _END_BYTES // 2):
-        page.quote("  which answered: ", failure.result, _END_BYTES)
+        page.write_quote(lead, failure.result, _END_BYTES)
+    elif page.write_quote(lead, failure.call, _END_BYTES // 2):
+        page.write_quote("  which answered: ", failure.result, _END_BYTES)
 
 
-def _cut(sentence: str) -> str:
+def _quote_sentence(sentence: str) -> str:
     """A sentence in quotes, its first stretch where it is long."""
     text = sentence.encode("utf-8", "surrogatepass")
-    part = _stretch(text, _END_BYTES, 0)
-    return f'"{part}"' + ("" if part == inline(text) else " …")
+    part = _excerpt_inline(text, _END_BYTES, 0)
+    return f'"{part}"' + ("" if part == quote_inline(text) else " …")
 
 
-def _stretch(text: bytes, limit_bytes: int, start: int) -> str:
+def _excerpt_inline(text: bytes, limit_bytes: int, start: int) -> str:
     """A stretch of a text as it is quoted, no longer than that: quoting makes some letters longer."""
     part, _ = excerpt(text, limit_bytes, start, ())
-    if (size_bytes := len(inline(part).encode())) > limit_bytes:
+    if (size_bytes := len(quote_inline(part).encode())) > limit_bytes:
         part, _ = excerpt(text, max(8, limit_bytes * limit_bytes // size_bytes), start, ())
-    return inline(part).encode()[:limit_bytes].decode("utf-8", "ignore")
+    return quote_inline(part).encode()[:limit_bytes].decode("utf-8", "ignore")
 
 
 def _name(name: str) -> str:
@@ -224,11 +228,11 @@ def _name(name: str) -> str:
     return "".join(letter if letter.isalnum() or letter in "_.:/@-" else "-" for letter in name[:64])
 
 
-def _who(quote: Quote) -> str:
+def _author_label(quote: Quote) -> str:
     return f"the {quote.role}" if quote.kind == "turn" else f"a {quote.kind.replace('_', ' ')}"
 
 
-def day(at: int | None) -> str:
+def format_day(at: int | None) -> str:
     """The day of a time, as a calendar in UTC has it."""
     if at is None:
         return "some day"
@@ -241,22 +245,22 @@ def day(at: int | None) -> str:
 _MOST_WORDS = 8
 
 
-def why_at_start(material: Material, memories: tuple[bytes, ...]) -> tuple[str, ...]:
+def session_start_reasons(material: BriefingSources, memories: tuple[bytes, ...]) -> tuple[str, ...]:
     """Why each of these memories is told at the start of a session; of one that was chosen twice, both reasons."""
     found: dict[bytes, list[str]] = {}
-    if material.left_off is not None:
-        for quote, why in _left_off(material.left_off):
+    if material.last_session is not None:
+        for quote, why in _last_session_reasons(material.last_session):
             found.setdefault(quote.id, []).append(why)
-    for quote in material.holds:
-        found.setdefault(quote.id, []).append(_holds(quote))
+    for quote in material.in_force:
+        found.setdefault(quote.id, []).append(_in_force_reason(quote))
     return tuple("; ".join(dict.fromkeys(found.get(memory, ()))) for memory in memories)
 
 
-def why_beside_prompt(cosine: float | None, rarities: Mapping[str, float], held: set[str]) -> str:
+def prompt_reason(cosine: float | None, rarities: Mapping[str, float], held: set[str]) -> str:
     """Why a memory is told beside a prompt: how near it is by meaning, and the words that both have, rarest first.
 
     Args:
-        cosine, rarities, held: as `mnemic.actors.brief.relevance_gate.sure` has them.
+        cosine, rarities, held: as `mnemic.actors.brief.relevance_gate.is_relevant` has them.
     """
     shared = sorted((term for term in rarities if term in held), key=lambda term: (-rarities[term], term))
     words = ", ".join(shared[:_MOST_WORDS]) + (", …" if len(shared) > _MOST_WORDS else "")
@@ -264,8 +268,8 @@ def why_beside_prompt(cosine: float | None, rarities: Mapping[str, float], held:
     return f"surely about the prompt: both say {words}{near}"
 
 
-def _left_off(left: LeftOff) -> Iterator[tuple[Quote, str]]:
-    session = f"the last session of this project ({day(left.at)}, {left.assistant})"
+def _last_session_reasons(left: LastSession) -> Iterator[tuple[Quote, str]]:
+    session = f"the last session of this project ({format_day(left.at)}, {left.assistant})"
     if left.prompt is not None:
         yield left.prompt, f"what the user said last in {session}"
     for place, reply in enumerate(left.replies):
@@ -276,8 +280,8 @@ def _left_off(left: LeftOff) -> Iterator[tuple[Quote, str]]:
         yield left.failure.result, f"the answer to a call that failed in {session}"
 
 
-def _holds(quote: Quote) -> str:
-    if quote.corrects:
+def _in_force_reason(quote: Quote) -> str:
+    if quote.is_correction:
         return "it corrects an earlier memory of this project"
     if quote.kind == "turn":
         return f"the {quote.role} stated it in this project as something that goes on"

@@ -1,4 +1,4 @@
-"""Sureness: whether a memory is surely about a prompt, by absolute measures. Pure.
+"""Relevance gate: decides by absolute thresholds whether a memory may be shown with a prompt unasked. Pure.
 
 The score of a recall is relative: the best of what was looked through is 1, however little it has to do with the
 question. What is told unasked must be right on its own. No cosine alone tells that: of prompts on LoCoMo's
@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-__all__ = ["LEAST_COSINE", "LEAST_COVERAGE", "LEAST_RARITY", "rarity", "sure"]
+__all__ = ["LEAST_COSINE", "LEAST_COVERAGE", "LEAST_RARITY", "is_relevant", "rarity"]
 
 LEAST_COSINE = 0.40
 """Between the prompt and the memory's best window; what has no vector yet is not told."""
@@ -31,7 +31,7 @@ def rarity(memories: int, holding: int) -> float:
     return math.log1p((memories - holding + 0.5) / (holding + 0.5))
 
 
-def sure(cosine: float | None, rarities: Mapping[str, float], held: set[str]) -> bool:
+def is_relevant(cosine: float | None, rarities: Mapping[str, float], held: set[str]) -> bool:
     """Whether a memory may be told unasked.
 
     Args:

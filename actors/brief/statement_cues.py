@@ -1,4 +1,4 @@
-"""Cues: what in a text tells, without any model, that it states something standing, asks, or leaves something open.
+"""Regular expressions that spot directives, open questions and unfinished work in a text; English, no model.
 
 Rules a reader can check, in English, and made to be right rather than complete: what they miss is still found by
 recall, and what they take wrongly would be told to every session. Above stands `mnemic.actors.brief.compose`.
@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-__all__ = ["LONGEST", "WORDS", "asks", "left_open", "standing"]
+__all__ = ["CUE_WORDS", "MAX_STATEMENT_CHARS", "directive_start", "final_question", "open_items"]
 
-LONGEST = 4000
+MAX_STATEMENT_CHARS = 4000
 """Characters; what is longer is mostly pasted, and what it says in passing is no wish of who pasted it."""
 
-WORDS = (
+CUE_WORDS = (
     *("always", "never", "ever", "prefer", "preference", "decided", "decision", "agreed", "remember", "henceforth"),
     *("rule", "convention", "policy", "standard", "default", "stop"),
     *("from now on", "going forward", "in future", "in the future", "for the future", "down as"),
@@ -22,7 +22,7 @@ WORDS = (
 """Words and phrases of which every standing statement holds one: by these the word index finds all there may be."""
 
 _CLAUSE = r"(?:^|[:;–—-]\s+)(?:(?:please|and|also|ok(?:ay)?|yes|no|so|then),?\s+)*"
-_STANDING = re.compile(
+_DIRECTIVE = re.compile(
     rf"""
       {_CLAUSE}(?:always|never)\s+(?!mind\b|again\b|heard\b|said\b|saw\b|seen\b|knew\b|got\b|had\b|was\b|were\b|did\b
         |been\b|thought\b|happened\b|\w+ed\b)[a-z]
@@ -46,7 +46,7 @@ _STANDING = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_UNSURE = re.compile(
+_HEDGED = re.compile(
     r"\s*(?:(?:but|and|so|or|well)[ ,]+)*(?:if|suppose|imagine|what|why|how|when|maybe|perhaps|should|shall|did|do|does"
     r"|would|could|can|is|are|was|were)\s(?!not ever)",
     re.IGNORECASE,
@@ -65,29 +65,29 @@ _OPEN = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_ENDS = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|\n+")
+_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|\n+")
 _QUOTED = re.compile(r"^(?:```|~~~).*?(?:^(?:```|~~~)[^\n]*$|\Z)|^\s*>[^\n]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 
 
-def standing(text: str) -> int | None:
+def directive_start(text: str) -> int | None:
     """Where a text starts to state a decision, a preference or a rule that is to hold; ``None`` where it does not.
 
     A question states none, and neither does what is quoted (code, lines that start with ``>``), nor any text longer
-    than `LONGEST`.
+    than `MAX_STATEMENT_CHARS`.
     """
-    if len(text) > LONGEST:
+    if len(text) > MAX_STATEMENT_CHARS:
         return None
     for start, sentence in _sentences(text):
         if (
             not sentence.rstrip("\"'”’)]* ").endswith("?")
-            and _STANDING.search(sentence)
-            and not _UNSURE.match(sentence)
+            and _DIRECTIVE.search(sentence)
+            and not _HEDGED.match(sentence)
         ):
             return start
     return None
 
 
-def asks(text: str) -> str | None:
+def final_question(text: str) -> str | None:
     """The question that a text ends with, if it does."""
     last = ""
     for _, sentence in _sentences(text):
@@ -95,7 +95,7 @@ def asks(text: str) -> str | None:
     return last if last.rstrip("\"'”’)]*_ ").endswith("?") else None
 
 
-def left_open(text: str, limit: int) -> list[str]:
+def open_items(text: str, limit: int) -> list[str]:
     """The last sentences of a text, at most so many, that say that something is still to be done; in their order."""
     found = [sentence for _, sentence in _sentences(text) if _OPEN.search(sentence)]
     return found[-limit:] if limit else []
@@ -105,7 +105,7 @@ def _sentences(text: str) -> Iterator[tuple[int, str]]:
     """The sentences of a text and where each starts; what is quoted in it is blank."""
     plain = _QUOTED.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     start = 0
-    for end in [*_ENDS.finditer(plain), None]:
+    for end in [*_SENTENCE_END.finditer(plain), None]:
         stop = len(plain) if end is None else end.start()
         sentence = plain[start:stop]
         stripped = sentence.strip().lstrip("-*•# ")

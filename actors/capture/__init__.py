@@ -1,1 +1,1 @@
-"""actors/capture"""
+"""Capture: from hook records, transcripts and single texts to memories, each once."""

@@ -1,4 +1,4 @@
-"""The Capture actor: turns what happened into memories, each once, by the identity rule.
+"""The Capture actor: turns transcripts, hook events and single texts into memories, each stored once.
 
 It takes in transcripts (`mnemic.actors.capture.transcripts`), what the hooks of assistants kept
 (`mnemic.actors.capture.drain`) and single texts, and takes back what is to be forgotten
@@ -12,43 +12,43 @@ from typing import Any, ClassVar, Self
 import msgspec
 
 from mnemic.actors.capture.capture_filter import SETTINGS as LEFT_OUT
-from mnemic.actors.capture.capture_filter import LeavingOut
-from mnemic.actors.capture.drain import Draining
-from mnemic.actors.capture.forget import forget, sweep
+from mnemic.actors.capture.capture_filter import CaptureFilter
+from mnemic.actors.capture.drain import SpoolDrainer
+from mnemic.actors.capture.forget import forget, forget_selection
 from mnemic.actors.capture.identity import identity_of, new_id
-from mnemic.actors.capture.prepare import Keeping, keep
-from mnemic.actors.capture.rescope import rescope
-from mnemic.actors.capture.transcript_queue import Queueing
-from mnemic.actors.capture.transcripts import Transcribing
+from mnemic.actors.capture.prepare import ChangeBuilder, apply_changes
+from mnemic.actors.capture.rescope import apply_scope_changes
+from mnemic.actors.capture.transcript_queue import TranscriptQueue
+from mnemic.actors.capture.transcripts import TranscriptCapture
 from mnemic.actors.protocol.ambient_messages import (
+    CaptureProgress,
     Drained,
     DrainSpool,
+    GetCaptureProgress,
+    QuarantineRetried,
     Queued,
     QueueTranscripts,
-    ReadAgain,
-    Reread,
-    Waiting,
-    WaitingCounts,
+    RetryQuarantined,
 )
-from mnemic.actors.protocol.changes import Change, RecordBackup, Supersede, named_once
+from mnemic.actors.protocol.changes import Change, RecordBackup, Supersede, idempotency_key
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import KINDS, ROLES, Event
 from mnemic.actors.protocol.messages import (
+    BackupNoted,
     CaptureText,
-    CopyNoted,
+    CaptureTranscript,
     Forget,
     Forgotten,
-    NoteCopy,
+    NoteBackup,
     Recover,
-    Take,
-    Taken,
     TextCaptured,
+    TranscriptCaptured,
 )
 from mnemic.actors.protocol.ports import Ports
-from mnemic.actors.protocol.scope_messages import Rescope, Rescoped, Sweep, Swept
+from mnemic.actors.protocol.scope_messages import ChangeScopes, ForgetSelection, ScopesChanged, SelectionForgotten
 from mnemic.actors.protocol.snapshot import Snapshots
-from mnemic.actors.protocol.validation_text import misfit
+from mnemic.actors.protocol.validation_text import invalid_value_from
 
 __all__ = ["OWNER", "CaptureActor", "identity_of", "new_id"]
 
@@ -62,17 +62,17 @@ class CaptureActor:
 
     contract: ClassVar[int] = CONTRACT
     takes: ClassVar[tuple[type, ...]] = (
-        Take,
+        CaptureTranscript,
         CaptureText,
         Forget,
         Recover,
         DrainSpool,
         QueueTranscripts,
-        Waiting,
-        ReadAgain,
-        Rescope,
-        Sweep,
-        NoteCopy,
+        GetCaptureProgress,
+        RetryQuarantined,
+        ChangeScopes,
+        ForgetSelection,
+        NoteBackup,
     )
     settings: ClassVar[tuple[Setting, ...]] = (
         Setting("capture.batch_events", 256, "events", "How many events of a transcript one transaction keeps.", 1),
@@ -103,11 +103,11 @@ class CaptureActor:
 
     def __init__(
         self,
-        keeping: Keeping,
-        leaving_out: LeavingOut,
-        transcribing: Transcribing,
-        queueing: Queueing,
-        draining: Draining,
+        keeping: ChangeBuilder,
+        leaving_out: CaptureFilter,
+        transcribing: TranscriptCapture,
+        queueing: TranscriptQueue,
+        draining: SpoolDrainer,
         snapshots: Snapshots,
     ) -> None:
         self._keeping = keeping
@@ -122,17 +122,30 @@ class CaptureActor:
         """Take what reads transcripts and the spool, and what tells events apart."""
         settings = ports.settings
         batch = settings["capture.batch_events"], settings["capture.batch_bytes"]
-        keeping = Keeping(ports.locate, ports.identity, ports.scrub, originals=settings["capture.keep_originals"])
+        keeping = ChangeBuilder(
+            ports.resolve_scope, ports.identity, ports.scrub, originals=settings["capture.keep_originals"]
+        )
         snapshots = Snapshots(ports.open_snapshots)
-        leaving_out = LeavingOut(snapshots, ports.pauses, ports.silenced, ports.admitted, settings)
-        transcribing = Transcribing(ports.open_transcript, keeping, leaving_out, snapshots, *batch)
-        queueing = Queueing(snapshots, ports.measure, transcribing, settings["capture.silence_s"])
-        draining = Draining(ports.open_spool, ports.read_record, keeping, leaving_out, queueing, snapshots, *batch)
+        leaving_out = CaptureFilter(snapshots, ports.pauses, ports.is_ignored_folder, ports.is_allowed, settings)
+        transcribing = TranscriptCapture(ports.open_transcript, keeping, leaving_out, snapshots, *batch)
+        queueing = TranscriptQueue(snapshots, ports.stat_file, transcribing, settings["capture.silence_s"])
+        draining = SpoolDrainer(ports.open_spool, ports.read_record, keeping, leaving_out, queueing, snapshots, *batch)
         return cls(keeping, leaving_out, transcribing, queueing, draining, snapshots)
 
     def handle(
         self, message: Any, context: Context
-    ) -> Taken | TextCaptured | Forgotten | Drained | Queued | WaitingCounts | Reread | Rescoped | CopyNoted | Swept:
+    ) -> (
+        TranscriptCaptured
+        | TextCaptured
+        | Forgotten
+        | Drained
+        | Queued
+        | CaptureProgress
+        | QuarantineRetried
+        | ScopesChanged
+        | BackupNoted
+        | SelectionForgotten
+    ):
         """Take in a part of a transcript or of the spool, or one text; forget memories, or take that back.
 
         Raises:
@@ -140,31 +153,31 @@ class CaptureActor:
             StoreError: this part was not kept; earlier ones are.
             NoSuchMemory, InvalidValue: nothing was changed.
         """
-        self._keeping.begin()
-        self._leaving_out.begin()
+        self._keeping.clear_cache()
+        self._leaving_out.clear_cache()
         match message:
             case Forget() | Recover():
                 return forget(message, context)
-            case Sweep():
-                return sweep(message, self._snapshots, context)
-            case NoteCopy():
-                return _note_copy(message, context)
+            case ForgetSelection():
+                return forget_selection(message, self._snapshots, context)
+            case NoteBackup():
+                return _record_backup(message, context)
             case CaptureText():
                 return self._capture_text(message, context)
-            case Rescope():
-                return rescope(message, context)
+            case ChangeScopes():
+                return apply_scope_changes(message, context)
             case DrainSpool():
                 return self._draining.drain(message, context)
             case QueueTranscripts():
                 return self._queueing.queue(message, context)
-            case Waiting():
-                counts = self._queueing.waiting(context)
-                oldest_at, left_out = self._draining.oldest_at(counts.offsets), self._leaving_out.rules
+            case GetCaptureProgress():
+                counts = self._queueing.progress(context)
+                oldest_at, left_out = self._draining.oldest_at(counts.offsets), self._leaving_out.rule_texts
                 return msgspec.structs.replace(counts, oldest_at=oldest_at, left_out=left_out)
-            case ReadAgain():
-                return self._draining.read_again(message, context)
+            case RetryQuarantined():
+                return self._draining.retry_quarantined(message, context)
             case _:
-                return self._transcribing.take(message, context)
+                return self._transcribing.capture_part(message, context)
 
     def close(self) -> None:
         """Let go of the transcripts that are half read, and of the store."""
@@ -172,11 +185,11 @@ class CaptureActor:
         self._snapshots.close()
 
     def _capture_text(self, message: CaptureText, context: Context) -> TextCaptured:
-        _check(message)
+        _validate_text(message)
         if message.assistant != OWNER:
             folder = message.folder
-            works = () if folder is None else ((self._keeping.place_of_folder(folder), folder),)
-            self._leaving_out.refuse(((message.place, None), *works), context.clock.now_us())
+            works = () if folder is None else ((self._keeping.folder_scope(folder), folder),)
+            self._leaving_out.check_allowed(((message.place, None), *works), context.clock.now_us())
         event = Event(
             assistant=message.assistant,
             session=message.session,
@@ -194,7 +207,7 @@ class CaptureActor:
             raise InvalidValue(name="text", value="", why="all of it is private", expected="something to keep")
         if message.supersedes is not None:
             changes = (*changes, Supersede(old=message.supersedes, new=new_id(context, identity)))
-        kept = keep(changes, named_once("text", context.trace, identity), context).kept[0]
+        kept = apply_changes(changes, idempotency_key("text", context.trace, identity), context).kept[0]
         return TextCaptured(
             id=kept.id,
             created=kept.created,
@@ -205,12 +218,14 @@ class CaptureActor:
         )
 
 
-def _note_copy(message: NoteCopy, context: Context) -> CopyNoted:
+def _record_backup(message: NoteBackup, context: Context) -> BackupNoted:
     change = RecordBackup(path=message.path, what=message.what, size_bytes=message.size_bytes)
-    return CopyNoted(seq=keep((change,), named_once("copy", context.trace, message.path.encode()), context).seq)
+    return BackupNoted(
+        seq=apply_changes((change,), idempotency_key("copy", context.trace, message.path.encode()), context).seq
+    )
 
 
-def _check(message: CaptureText) -> None:
+def _validate_text(message: CaptureText) -> None:
     if not message.text.strip():
         raise InvalidValue(name="text", value="", why="there is nothing to keep", expected="some words")
     for name, given, known in (("kind", message.kind, KINDS), ("role", message.role, ROLES)):
@@ -224,4 +239,4 @@ def _check(message: CaptureText) -> None:
     try:
         msgspec.convert(fields, CaptureText)
     except msgspec.ValidationError as error:
-        raise misfit(error, fields) from None
+        raise invalid_value_from(error, fields) from None

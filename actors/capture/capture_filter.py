@@ -1,5 +1,4 @@
-"""What is left out of the memory: what happened while it was paused, sessions that were to be left alone, and the
-projects and kinds of session that the settings name.
+"""Capture filter: drops events of pauses, ignored sessions, and projects or session kinds that settings exclude.
 
 Hooks look by themselves whether they are to be silent (docs/spool.md). What they kept all the same, and what
 transcripts tell, is asked here before anything of it reaches the store: `mnemic.actors.capture.drain` and
@@ -11,18 +10,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from mnemic.actors.protocol.changes import Change, MarkSession, Place
+from mnemic.actors.protocol.changes import Change, ScopeRef, SetSessionMode
 from mnemic.actors.protocol.contract import Setting
 from mnemic.actors.protocol.errors import CapturePaused, LeftOut
-from mnemic.actors.protocol.events import Event, Record, printable
-from mnemic.actors.protocol.ports import Span
+from mnemic.actors.protocol.events import Event, HookRecord, escape_surrogates
+from mnemic.actors.protocol.ports import PauseSpan
 from mnemic.actors.protocol.scopes import existing_scope
 from mnemic.actors.protocol.snapshot import Snapshots
 from mnemic.actors.protocol.times import to_iso
 
-__all__ = ["SETTINGS", "LeavingOut", "Mode", "marks", "mode_of", "paused_at", "root_of", "rules"]
+__all__ = [
+    "SETTINGS",
+    "CaptureFilter",
+    "SessionMode",
+    "describe_rules",
+    "is_paused_at",
+    "root_session",
+    "session_mode",
+    "session_mode_changes",
+]
 
-Mode = Literal["", "headless", "subagent"]
+SessionMode = Literal["", "headless", "subagent"]
 
 SETTINGS = (
     Setting(
@@ -43,31 +51,31 @@ SETTINGS = (
 """What a user may say of it."""
 
 
-def paused_at(spans: Iterable[Span], at: int) -> bool:
+def is_paused_at(spans: Iterable[PauseSpan], at: int) -> bool:
     """Whether a moment, in microseconds, lies in a pause; each is half-open."""
     return any(since <= at and (until is None or at < until) for since, until in spans)
 
 
-def mode_of(event: Event) -> Mode:
+def session_mode(event: Event) -> SessionMode:
     """How the session of an event is held; a headless session's subagent is a subagent."""
     return "subagent" if event.subagent else "headless" if event.headless else ""
 
 
-def root_of(session: str) -> str:
+def root_session(session: str) -> str:
     """The conversation that a session belongs to: a subagent's is ``<session>/<agent>``."""
     return session.partition("/")[0]
 
 
-def marks(events: Iterable[Event]) -> list[Change]:
+def session_mode_changes(events: Iterable[Event]) -> list[Change]:
     """What says how the sessions of these events are held, each once; nothing where somebody sits in front of it."""
-    found = {(event.assistant, event.session): mode for event in events if (mode := mode_of(event))}
+    found = {(event.assistant, event.session): mode for event in events if (mode := session_mode(event))}
     return [
-        MarkSession(assistant=str(printable(assistant)), session=str(printable(session)), mode=mode)
+        SetSessionMode(assistant=str(escape_surrogates(assistant)), session=str(escape_surrogates(session)), mode=mode)
         for (assistant, session), mode in found.items()
     ]
 
 
-def rules(settings: Mapping[str, Any]) -> tuple[str, ...]:
+def describe_rules(settings: Mapping[str, Any]) -> tuple[str, ...]:
     """What the settings leave out, a phrase each."""
     allow, deny, kinds = (settings[f"capture.{name}"] for name in ("allow", "deny", "leave_out"))
     told = [f"all projects but {', '.join(allow)}"] if allow else []
@@ -76,13 +84,13 @@ def rules(settings: Mapping[str, Any]) -> tuple[str, ...]:
     return (*told, *(names[kind] for kind in kinds))
 
 
-class LeavingOut:
+class CaptureFilter:
     """Says what is left out. Call `begin` at the start of each message: what it looks at may have changed since."""
 
     def __init__(
         self,
         snapshots: Snapshots,
-        pauses: Callable[[], Sequence[Span]],
+        pauses: Callable[[], Sequence[PauseSpan]],
         silenced: Callable[[str | None], bool],
         admitted: Callable[[Sequence[str], Sequence[str]], bool],
         settings: Mapping[str, Any],
@@ -97,40 +105,40 @@ class LeavingOut:
         """
         self._snapshots = snapshots
         self._pauses = pauses
-        self._silenced_folder = silenced
-        self._admitted = admitted
+        self._is_ignored_folder = silenced
+        self._is_allowed = admitted
         self._kinds = frozenset(settings["capture.leave_out"])
         self._names_projects = bool(settings["capture.allow"] or settings["capture.deny"])
-        self.rules = rules(settings)
+        self.rule_texts = describe_rules(settings)
         """What the settings leave out, a phrase each."""
-        self._spans: tuple[Span, ...] | None = None  # not read yet
-        self._projects: dict[tuple[Place | str, str | None], bool] = {}
+        self._spans: tuple[PauseSpan, ...] | None = None  # not read yet
+        self._projects: dict[tuple[ScopeRef | str, str | None], bool] = {}
         self._sessions: dict[tuple[str, str], bool] = {}
 
-    def begin(self) -> None:
+    def clear_cache(self) -> None:
         """Look anew."""
         self._spans = None
         self._projects.clear()
         self._sessions.clear()
 
-    def paused(self, at: int) -> bool:
+    def is_paused(self, at: int) -> bool:
         """Whether the memory was paused at a moment.
 
         Raises:
             PausesUnreadable: nobody can tell.
         """
-        return paused_at(self._known_pauses(), at)
+        return is_paused_at(self._known_pauses(), at)
 
-    def _known_pauses(self) -> tuple[Span, ...]:
+    def _known_pauses(self) -> tuple[PauseSpan, ...]:
         if self._spans is None:
             self._spans = tuple(self._pauses())
         return self._spans
 
-    def by_kind(self, event: Event) -> bool:
+    def excludes_session_kind(self, event: Event) -> bool:
         """Whether the settings leave out such sessions."""
         return (event.headless and "headless" in self._kinds) or (event.subagent and "subagents" in self._kinds)
 
-    def by_project(self, place: Place | str, folder: str | None) -> bool:
+    def excludes_project(self, place: ScopeRef | str, folder: str | None) -> bool:
         """Whether the settings leave out a project.
 
         Args:
@@ -141,10 +149,10 @@ class LeavingOut:
             return False
         known = self._projects.get((place, folder))
         if known is None:
-            known = self._projects[place, folder] = not self._admitted(*self._names(place, folder))
+            known = self._projects[place, folder] = not self._is_allowed(*self._project_names(place, folder))
         return known
 
-    def refuse(self, places: Sequence[tuple[Place, str | None]], now: int) -> None:
+    def check_allowed(self, places: Sequence[tuple[ScopeRef, str | None]], now: int) -> None:
         """Refuse what an assistant hands over itself, where it would not be captured either.
 
         Args:
@@ -156,47 +164,55 @@ class LeavingOut:
             PausesUnreadable: nobody can tell whether it is paused.
         """
         for since, until in self._known_pauses():
-            if paused_at([(since, until)], now):
+            if is_paused_at([(since, until)], now):
                 raise CapturePaused(ends="" if until is None else f" until {to_iso(until // 1_000_000 * 1_000_000)}")
         for place, folder in places:
-            if self.by_project(place, folder):
+            if self.excludes_project(place, folder):
                 raise LeftOut(scope=place.path)
 
-    def of_record(self, record: Record, place_of: Callable[[str | None], Place]) -> bool:
+    def excludes_record(self, record: HookRecord, place_of: Callable[[str | None], ScopeRef]) -> bool:
         """Whether nothing may be kept of what a hook kept, whatever it says.
 
         Args:
             place_of: finds where a folder belongs.
         """
-        return self.paused(record.at) or (self._names_projects and self.by_project(place_of(record.cwd), record.cwd))
+        return self.is_paused(record.at) or (
+            self._names_projects and self.excludes_project(place_of(record.cwd), record.cwd)
+        )
 
-    def of_transcript(self, event: Event, place: Place | str, at: int | None, *, by_itself: bool) -> bool:
+    def excludes_transcript_event(
+        self, event: Event, place: ScopeRef | str, at: int | None, *, by_itself: bool
+    ) -> bool:
         """Whether what a transcript tells is left out.
 
         Args:
             at: when it happened, as far as the transcript says.
             by_itself: whether nobody asked for it.
         """
-        if self.by_kind(event) or self.by_project(place, event.cwd):
+        if self.excludes_session_kind(event) or self.excludes_project(place, event.cwd):
             return True
         if not by_itself:
             return False
-        return (at is not None and self.paused(at)) or self._silenced_folder(event.cwd) or self._silenced(event)
+        return (
+            (at is not None and self.is_paused(at))
+            or self._is_ignored_folder(event.cwd)
+            or self._is_ignored_session(event)
+        )
 
-    def _silenced(self, event: Event) -> bool:
+    def _is_ignored_session(self, event: Event) -> bool:
         """Whether the session of an event was to be left alone."""
-        name = str(printable(event.assistant)), str(printable(root_of(event.session)))
+        name = str(escape_surrogates(event.assistant)), str(escape_surrogates(root_session(event.session)))
         known = self._sessions.get(name)
         if known is None:
             with self._snapshots.snapshot() as snapshot:
-                known = self._sessions[name] = snapshot.is_silenced(*name)
+                known = self._sessions[name] = snapshot.is_session_ignored(*name)
         return known
 
-    def _names(self, place: Place | str, folder: str | None) -> tuple[list[str], list[str]]:
+    def _project_names(self, place: ScopeRef | str, folder: str | None) -> tuple[list[str], list[str]]:
         """The scopes and the folders that a project may be named by: a scope that was renamed has two names."""
         scopes: list[str] = []
         folders = [] if folder is None else [folder]
-        if isinstance(place, Place):
+        if isinstance(place, ScopeRef):
             scopes.append(place.path)
             if place.project is not None:
                 folders.append(place.project)

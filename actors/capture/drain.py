@@ -1,7 +1,7 @@
-"""Draining: from what hooks kept in the spool to memories, exactly once.
+"""Reads hook records from the spool and stores what they report as memories, exactly once.
 
-What the Capture actor does for `DrainSpool` and `ReadAgain`. All that follows from a part of a spool file goes to the
-Store in one transaction with how far the file is taken in, under a key that follows from the file and the place:
+What the Capture actor does for `DrainSpool` and `RetryQuarantined`. All that follows from a part of a spool file goes
+to the Store in one transaction with how far the file is taken in, under a key that follows from the file and the place:
 whoever is killed when, the part is taken in once. What cannot be understood is set aside, whole; the rest goes on.
 
 What is set aside: a record that cannot be understood, without what must not be kept even of such a one.
@@ -19,41 +19,41 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from mnemic.actors.brief.briefing_note import TOLD, known_part, told_by
-from mnemic.actors.capture.capture_filter import LeavingOut, marks, root_of
-from mnemic.actors.capture.prepare import Keeping, flaw, keep
-from mnemic.actors.capture.transcript_queue import Queueing
-from mnemic.actors.capture.transcripts import Counting
-from mnemic.actors.protocol.ambient_messages import Drained, DrainSpool, ReadAgain, Reread
+from mnemic.actors.brief.briefing_note import BRIEFING_NOTE, decode_note, drop_missing
+from mnemic.actors.capture.capture_filter import CaptureFilter, root_session, session_mode_changes
+from mnemic.actors.capture.prepare import ChangeBuilder, apply_changes, unstorable_reason
+from mnemic.actors.capture.transcript_queue import TranscriptQueue
+from mnemic.actors.capture.transcripts import OccurrenceCounter
+from mnemic.actors.protocol.ambient_messages import Drained, DrainSpool, QuarantineRetried, RetryQuarantined
 from mnemic.actors.protocol.changes import (
     AdvanceSpool,
     Change,
-    ForgetSpoolFile,
-    Place,
-    Readmit,
-    RecordCheck,
-    RecordGiven,
-    SetAside,
-    SilenceSession,
-    named_once,
+    DiscardSpoolFile,
+    IgnoreSession,
+    QuarantineRecord,
+    RecordBriefing,
+    RecordSelfTest,
+    ReleaseRecord,
+    ScopeRef,
+    idempotency_key,
 )
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import ActorFailed, BadInput, MnemicError, UnreadableRecord
 from mnemic.actors.protocol.events import (
-    Check,
     Event,
-    Happening,
-    Record,
-    Silence,
-    TranscriptAt,
-    printable,
+    HookEvent,
+    HookRecord,
+    IgnoredSession,
+    SelfTestEvent,
+    TranscriptRef,
+    escape_surrogates,
     to_bytes,
     to_text,
 )
-from mnemic.actors.protocol.ports import RecordReader, Scrub, SpoolPart, SpoolPort, Unreadable
+from mnemic.actors.protocol.ports import RecordReader, Scrub, SpoolBatch, SpoolPort, UndecodedRecord
 from mnemic.actors.protocol.snapshot import Snapshot, Snapshots
 
-__all__ = ["Draining", "clean", "set_aside"]
+__all__ = ["SpoolDrainer", "quarantine_change", "scrub_payload"]
 
 _WHY_CHARS = 400
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
@@ -61,29 +61,29 @@ _STRINGS = re.compile(rf"({_STRING})(?:(\s*:\s*)({_STRING})?)?", re.DOTALL)
 """A string of a JSON document; where it is a name, with the colon, and with the value if that is a string."""
 
 
-def set_aside(record: Record | Unreadable, why: str, scrub: Scrub) -> SetAside:
+def quarantine_change(record: HookRecord | UndecodedRecord, why: str, scrub: Scrub) -> QuarantineRecord:
     """What keeps a record out of the way.
 
     Args:
         why: what is wrong with it, without its text; one that was never taken apart says that itself.
         scrub: takes out what must not be kept.
     """
-    if isinstance(record, Unreadable):
-        text = clean(record.body, scrub)
-        return SetAside(record=record.id, assistant="", event="", why=record.why[:_WHY_CHARS], text=text)
-    return SetAside(
+    if isinstance(record, UndecodedRecord):
+        text = scrub_payload(record.body, scrub)
+        return QuarantineRecord(record=record.id, assistant="", event="", why=record.why[:_WHY_CHARS], text=text)
+    return QuarantineRecord(
         record=record.id,
-        assistant=str(printable(record.assistant)),
-        event=str(printable(record.event)),
-        why=str(printable(why))[:_WHY_CHARS],
-        text=clean(record.payload, scrub),
+        assistant=str(escape_surrogates(record.assistant)),
+        event=str(escape_surrogates(record.event)),
+        why=str(escape_surrogates(why))[:_WHY_CHARS],
+        text=scrub_payload(record.payload, scrub),
         at=record.at,
-        cwd=printable(record.cwd),
-        branch=printable(record.branch),
+        cwd=escape_surrogates(record.cwd),
+        branch=escape_surrogates(record.branch),
     )
 
 
-def clean(payload: bytes, scrub: Scrub) -> bytes:
+def scrub_payload(payload: bytes, scrub: Scrub) -> bytes:
     """A payload without what must not be kept: JSON stays JSON, its names as they are; else the bytes as a text."""
     try:
         text = to_text(payload)
@@ -128,21 +128,21 @@ def _is_string(token: str) -> bool:
 
 _log = logging.getLogger("mnemic.capture")
 
-_REREAD_RECORDS = 64
-_REFUSED = (BadInput, ActorFailed)
+_RETRY_BATCH_RECORDS = 64
+_REJECTIONS = (BadInput, ActorFailed)
 """What the Store answers where it is a record's fault, or may be."""
 
 
-class Draining:
+class SpoolDrainer:
     """Takes in what hooks kept."""
 
     def __init__(
         self,
         open_spool: Callable[[], SpoolPort],
         read_record: RecordReader,
-        keeping: Keeping,
-        leaving_out: LeavingOut,
-        queueing: Queueing,
+        keeping: ChangeBuilder,
+        leaving_out: CaptureFilter,
+        queueing: TranscriptQueue,
         snapshots: Snapshots,
         batch_records: int,
         batch_bytes: int,
@@ -157,7 +157,7 @@ class Draining:
         self._batch_records = batch_records
         self._batch_bytes = batch_bytes
         self._keys: set[bytes] = set()  # of the parts that were taken in since nothing was left
-        self._singly = 0  # so many records are taken one by one: the Store has refused them together
+        self._single_records_left = 0  # so many records are taken one by one: the Store has refused them together
 
     def drain(self, message: DrainSpool, context: Context) -> Drained:
         """Take in the next part of the spool, or, where nothing is left of it, of a transcript that is due.
@@ -165,35 +165,37 @@ class Draining:
         Raises:
             StoreError, RuntimeFault: nothing of this part was kept; it comes again.
         """
-        spool = self._opened()
+        spool = self._open_once()
         with self._snapshots.snapshot() as snapshot:
-            offsets, tears = snapshot.spool_offsets(), snapshot.spool_tears()
-        part = spool.read(offsets, 1 if self._singly else self._batch_records, self._batch_bytes)
+            offsets, tears = snapshot.spool_offsets(), snapshot.torn_counts()
+        part = spool.read(offsets, 1 if self._single_records_left else self._batch_records, self._batch_bytes)
         if part is not None:
-            return self._take_in(part, offsets.get(part.file, 0), tears.get(part.file, 0), context)
-        self._singly = 0
+            return self._capture_part(part, offsets.get(part.file, 0), tears.get(part.file, 0), context)
+        self._single_records_left = 0
         self._keys.clear()
-        gone = spool.clear(offsets)
+        gone = spool.remove_consumed(offsets)
         if gone:  # who dies before this is kept finds them gone the next time
-            keep([ForgetSpoolFile(file=file) for file in gone], named_once("forget", context.trace, *gone), context)
-        return self._queueing.take_due(context) if message.transcripts else Drained()
+            apply_changes(
+                [DiscardSpoolFile(file=file) for file in gone], idempotency_key("forget", context.trace, *gone), context
+            )
+        return self._queueing.capture_due(context) if message.transcripts else Drained()
 
     def oldest_at(self, offsets: Mapping[bytes, int]) -> int | None:
         """World time of the oldest event that is not taken in, microseconds."""
-        return self._opened().oldest_at(offsets)
+        return self._open_once().oldest_at(offsets)
 
-    def _opened(self) -> SpoolPort:
+    def _open_once(self) -> SpoolPort:
         if self._spool is None:
             self._spool = self._open_spool()
         return self._spool
 
-    def read_again(self, message: ReadAgain, context: Context) -> Reread:
+    def retry_quarantined(self, message: RetryQuarantined, context: Context) -> QuarantineRetried:
         """Try again what was set aside: the next few records, each for itself; then transcripts that failed."""
         with self._snapshots.snapshot() as snapshot:
-            waiting = snapshot.aside(message.after, _REREAD_RECORDS)
+            waiting = snapshot.quarantined_records(message.after, _RETRY_BATCH_RECORDS)
         readmitted = 0
         for one in waiting:
-            record = Record(
+            record = HookRecord(
                 id=one.record,
                 assistant=one.assistant,
                 event=one.event,
@@ -202,61 +204,65 @@ class Draining:
                 branch=one.branch,
                 payload=one.payload,
             )
-            understood = self._understood(record) if one.at else "it could not be taken apart"
+            understood = self._interpret(record) if one.at else "it could not be taken apart"
             if isinstance(understood, str):
                 continue
             with self._snapshots.snapshot() as snapshot:
                 changes = self._changes([understood], snapshot, context)
             try:
-                keep([*changes, Readmit(record=one.record)], named_once("readmit", "spool", one.record), context)
-            except _REFUSED as error:
+                apply_changes(
+                    [*changes, ReleaseRecord(record=one.record)],
+                    idempotency_key("readmit", "spool", one.record),
+                    context,
+                )
+            except _REJECTIONS as error:
                 _log.warning("a record that was set aside was refused again: %s", error.code)
             else:
                 readmitted += 1
-        if len(waiting) == _REREAD_RECORDS:
-            return Reread(readmitted=readmitted, after=waiting[-1].row, queued=0, more=True)
+        if len(waiting) == _RETRY_BATCH_RECORDS:
+            return QuarantineRetried(readmitted=readmitted, after=waiting[-1].row, queued=0, more=True)
         with self._snapshots.snapshot() as snapshot:
-            again = self._queueing.retried(snapshot, context)
+            again = self._queueing.queue_failed(snapshot, context)
         if again:
-            keep(again, named_once("retry", context.trace), context)
-        return Reread(
+            apply_changes(again, idempotency_key("retry", context.trace), context)
+        return QuarantineRetried(
             readmitted=readmitted, after=waiting[-1].row if waiting else message.after, queued=len(again), more=False
         )
 
     # --- a part ------------------------------------------------------------------------------------------------------
 
-    def _take_in(self, part: SpoolPart, start: int, tears: int, context: Context) -> Drained:
-        understood: list[_Understood] = []
+    def _capture_part(self, part: SpoolBatch, start: int, tears: int, context: Context) -> Drained:
+        understood: list[_Interpretation] = []
         aside: list[Change] = []
         left_out = 0
         for record in part.records:
-            found = record.why if isinstance(record, Unreadable) else self._understood(record)
-            if isinstance(found, _Understood):
+            found = record.why if isinstance(record, UndecodedRecord) else self._interpret(record)
+            if isinstance(found, _Interpretation):
                 understood.append(found)
                 left_out += found.left_out
             else:
-                aside.append(set_aside(record, found, self._keeping.scrub))
+                aside.append(quarantine_change(record, found, self._keeping.scrub))
         with self._snapshots.snapshot() as snapshot:
             changes = self._changes(understood, snapshot, context)
         advance = AdvanceSpool(file=part.file, offset=part.offset, records=len(part.records), torn=part.torn)
         # A power cut may take back what was read; what comes then at the same place is another part, one tear later.
-        key = named_once("drain", "spool", part.file, b"%d" % start, b"%d" % tears)
+        key = idempotency_key("drain", "spool", part.file, b"%d" % start, b"%d" % tears)
         if key in self._keys:  # it was forgotten, and is here again: a copy was put back
-            key = named_once("again", context.trace, key)
+            key = idempotency_key("again", context.trace, key)
         try:
-            kept = keep([*changes, *aside, advance], key, context).kept
-        except _REFUSED as error:
+            kept = apply_changes([*changes, *aside, advance], key, context).kept
+        except _REJECTIONS as error:
             if not part.records:
                 raise
             if len(part.records) > 1:  # one of them is at fault: they come again, each for itself
-                self._singly = len(part.records)
+                self._single_records_left = len(part.records)
                 return Drained(more=True)
             _log.error("the store refused a record of %s: %s", _assistant(part.records[0]), error.code)
             why = f"the store refused it ({error.code})"
-            kept, aside = (), [set_aside(part.records[0], why, self._keeping.scrub)]
-            keep([*aside, advance], key, context)
+            kept, aside = (), [quarantine_change(part.records[0], why, self._keeping.scrub)]
+            apply_changes([*aside, advance], key, context)
         self._keys.add(key)
-        self._singly = max(0, self._singly - len(part.records))
+        self._single_records_left = max(0, self._single_records_left - len(part.records))
         return Drained(
             records=len(part.records),
             new=sum(one.created for one in kept),
@@ -267,19 +273,19 @@ class Draining:
             more=bool(part.records) or part.offset != start,
         )
 
-    def _understood(self, record: Record) -> _Understood | str:
+    def _interpret(self, record: HookRecord) -> _Interpretation | str:
         """What a record stands for; or why that cannot be told, or cannot be kept."""
-        if record.event == TOLD:
-            told = told_by(record)
-            return told if isinstance(told, str) else _Understood(told=[told])
-        left_out = self._leaving_out.of_record(record, self._keeping.place_of_folder)
+        if record.event == BRIEFING_NOTE:
+            told = decode_note(record)
+            return told if isinstance(told, str) else _Interpretation(briefings=[told])
+        left_out = self._leaving_out.excludes_record(record, self._keeping.folder_scope)
         found = self._read(record)
         if isinstance(found, str):  # what is not understood may be of the very thing that is left out
-            return _Understood(left_out=1) if left_out else found
-        kept = _Understood(
-            transcripts=[] if left_out else [(one, record.at) for one in found if isinstance(one, TranscriptAt)],
-            checks=[one for one in found if isinstance(one, Check)],
-            silences=[one for one in found if isinstance(one, Silence)],
+            return _Interpretation(left_out=1) if left_out else found
+        kept = _Interpretation(
+            transcripts=[] if left_out else [(one, record.at) for one in found if isinstance(one, TranscriptRef)],
+            self_tests=[one for one in found if isinstance(one, SelfTestEvent)],
+            ignored_sessions=[one for one in found if isinstance(one, IgnoredSession)],
         )
         for one in found:
             if not isinstance(one, Event):
@@ -287,28 +293,28 @@ class Draining:
             if left_out:
                 kept.left_out += 1
                 continue
-            why = self._keep_event(_completed(one, record), record, kept)
+            why = self._collect_event(_with_record_defaults(one, record), record, kept)
             if why is not None:
                 return why
         return kept
 
-    def _keep_event(self, event: Event, record: Record, kept: _Understood) -> str | None:
+    def _collect_event(self, event: Event, record: HookRecord, kept: _Interpretation) -> str | None:
         """Note an event with what is kept of its record, unless it is left out; or say why it cannot be."""
-        why = flaw(event)
+        why = unstorable_reason(event)
         if why is not None:
             return why
-        place = self._keeping.place(event, None, anyway=True)
-        if self._leaving_out.by_kind(event) or self._leaving_out.by_project(place, event.cwd):
+        place = self._keeping.resolve_scope(event, None, anyway=True)
+        if self._leaving_out.excludes_session_kind(event) or self._leaving_out.excludes_project(place, event.cwd):
             kept.left_out += 1
             if event.headless:  # not every host's transcript says so
-                kept.silences.append(Silence(assistant=event.assistant, session=event.session))
+                kept.ignored_sessions.append(IgnoredSession(assistant=event.assistant, session=event.session))
         elif isinstance(place, str):
             return place
         else:
             kept.events.append((event, place, record.at))
         return None
 
-    def _read(self, record: Record) -> list[Happening] | str:
+    def _read(self, record: HookRecord) -> list[HookEvent] | str:
         try:
             return self._read_record(record)
         except UnreadableRecord as error:
@@ -319,46 +325,48 @@ class Draining:
             _log.error("a record of %s (%s) failed: %s", record.assistant, record.event, type(error).__name__)
             return f"reading it failed ({type(error).__name__})"
 
-    def _changes(self, understood: Sequence[_Understood], snapshot: Snapshot, context: Context) -> list[Change]:
+    def _changes(self, understood: Sequence[_Interpretation], snapshot: Snapshot, context: Context) -> list[Change]:
         """What keeps all of it, in order."""
         changes: list[Change] = []
-        counting = Counting(snapshot)
+        counting = OccurrenceCounter(snapshot)
         for event, place, at in (found for one in understood for found in one.events):
             identity = self._keeping.identity(event, 1)
             if event.host_id is None:
-                identity = self._keeping.identity(event, counting.reported(identity, at))
+                identity = self._keeping.identity(event, counting.count_report(identity, at))
             changes += self._keeping.changes(event, identity, place, context)
-        changes += marks(event for one in understood for event, _, _ in one.events)
-        silences = {(one.assistant, root_of(one.session)): None for each in understood for one in each.silences}
+        changes += session_mode_changes(event for one in understood for event, _, _ in one.events)
+        silences = {
+            (one.assistant, root_session(one.session)): None for each in understood for one in each.ignored_sessions
+        }
         changes += [
-            SilenceSession(assistant=str(printable(assistant)), session=str(printable(session)))
+            IgnoreSession(assistant=str(escape_surrogates(assistant)), session=str(escape_surrogates(session)))
             for assistant, session in silences
         ]
         changes += counting.changes()
         transcripts = [one for each in understood for one in each.transcripts]
-        changes += self._queueing.announced(transcripts, snapshot, context)
-        changes += [known_part(one, snapshot) for each in understood for one in each.told]
-        checks = {one.assistant: one for each in understood for one in each.checks}
+        changes += self._queueing.queue_reported(transcripts, snapshot, context)
+        changes += [drop_missing(one, snapshot) for each in understood for one in each.briefings]
+        checks = {one.assistant: one for each in understood for one in each.self_tests}
         changes += [
-            RecordCheck(assistant=str(printable(one.assistant)), nonce=str(printable(one.nonce)))
+            RecordSelfTest(assistant=str(escape_surrogates(one.assistant)), nonce=str(escape_surrogates(one.nonce)))
             for one in checks.values()
         ]
         return changes
 
 
-class _Understood(msgspec.Struct, kw_only=True):
+class _Interpretation(msgspec.Struct, kw_only=True):
     """What one record stands for: what is kept of it, and where."""
 
-    events: list[tuple[Event, Place, int]] = []
+    events: list[tuple[Event, ScopeRef, int]] = []
     """With the world time of the record."""
-    transcripts: list[tuple[TranscriptAt, int]] = []
-    checks: list[Check] = []
-    silences: list[Silence] = []
-    told: list[RecordGiven] = []
+    transcripts: list[tuple[TranscriptRef, int]] = []
+    self_tests: list[SelfTestEvent] = []
+    ignored_sessions: list[IgnoredSession] = []
+    briefings: list[RecordBriefing] = []
     left_out: int = 0
 
 
-def _completed(event: Event, record: Record) -> Event:
+def _with_record_defaults(event: Event, record: HookRecord) -> Event:
     """An event with what its adapter left to the record."""
     return msgspec.structs.replace(
         event,
@@ -368,5 +376,5 @@ def _completed(event: Event, record: Record) -> Event:
     )
 
 
-def _assistant(record: Record | Unreadable) -> str:
-    return record.assistant if isinstance(record, Record) else "a hook"
+def _assistant(record: HookRecord | UndecodedRecord) -> str:
+    return record.assistant if isinstance(record, HookRecord) else "a hook"

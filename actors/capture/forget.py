@@ -1,9 +1,10 @@
-"""Forgetting: what the Capture actor does for `Forget` and `Recover`.
+"""Handles `Forget` and `Recover`: hides named memories from recall, or shows them again.
 
 It is Capture's, because it changes what is kept on somebody's word, as a correction does. Nothing is lost: the Store
-hides the memories (`Retire`) or shows them again (`Restore`), in one transaction, and the Retriever says what they are.
+hides the memories (`Retire`) or shows them again (`Unretire`), in one transaction, and the Retriever says what they
+are.
 
-Forgetting many at once: what the Capture actor does for `Sweep`. Beside `mnemic.actors.capture.forget`.
+Forgetting many at once: what the Capture actor does for `ForgetSelection`. Beside `mnemic.actors.capture.forget`.
 
 All that a selection holds is hidden in one transaction, so that its time says what was hidden together: what takes it
 back goes by that time, and leaves alone what was forgotten before.
@@ -11,11 +12,11 @@ back goes by that time, and leaves alone what was forgotten before.
 
 from __future__ import annotations
 
-from mnemic.actors.capture.prepare import keep
-from mnemic.actors.protocol.changes import Change, Restore, Retire, named_once
+from mnemic.actors.capture.prepare import apply_changes
+from mnemic.actors.protocol.changes import Change, Retire, Unretire, idempotency_key
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.events import printable
+from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.messages import (
     Applied,
     Apply,
@@ -27,11 +28,11 @@ from mnemic.actors.protocol.messages import (
     Recover,
     Retirement,
 )
-from mnemic.actors.protocol.scope_messages import Selection, Sweep, Swept
+from mnemic.actors.protocol.scope_messages import ForgetSelection, Selection, SelectionForgotten
 from mnemic.actors.protocol.snapshot import Snapshots
 from mnemic.actors.recall.hits import excerpt
 
-__all__ = ["REASON_BYTES", "checked_reason", "forget", "sweep"]
+__all__ = ["REASON_BYTES", "checked_reason", "forget", "forget_selection"]
 
 REASON_BYTES = 4096
 """The longest reason that is kept."""
@@ -54,9 +55,9 @@ def forget(message: Forget | Recover, context: Context) -> Forgotten:
         reason = checked_reason(message.reason)
         changes = tuple(Retire(memory=memory, reason=reason) for memory in ids)
     else:
-        changes = tuple(Restore(memory=memory) for memory in ids)
+        changes = tuple(Unretire(memory=memory) for memory in ids)
     told = (message.reason.encode("utf-8", "surrogatepass"),) if isinstance(message, Forget) else ()
-    key = named_once(type(message).__name__.lower(), context.trace, *ids, *told)
+    key = idempotency_key(type(message).__name__.lower(), context.trace, *ids, *told)
     applied = context.ask(Apply(changes=changes, key=key, author="capture", run=context.trace))
     found = context.ask(GetMemories(ids=ids))
     assert isinstance(applied, Applied)
@@ -71,7 +72,7 @@ def checked_reason(reason: str) -> str:
     Raises:
         InvalidValue: it is too long.
     """
-    written = str(printable(reason))
+    written = str(escape_surrogates(reason))
     if len(written.encode()) > REASON_BYTES:
         raise InvalidValue(
             name="the reason",
@@ -99,7 +100,7 @@ def _retirement(memory: Memory, changed: bool) -> Retirement:
     )
 
 
-def sweep(message: Sweep, snapshots: Snapshots, context: Context) -> Swept:
+def forget_selection(message: ForgetSelection, snapshots: Snapshots, context: Context) -> SelectionForgotten:
     """Hide all memories of a selection, or show them again.
 
     Raises:
@@ -111,18 +112,22 @@ def sweep(message: Sweep, snapshots: Snapshots, context: Context) -> Swept:
             name="the selection", value="", why="nothing says which memories", expected="ids, a scope or a time"
         )
     with snapshots.snapshot() as snapshot:
-        ids = snapshot.selected(message.selection)
+        ids = snapshot.selected_ids(message.selection)
     reason = checked_reason(message.reason)
     changes: tuple[Change, ...]
     if message.restore:
-        changes = tuple(Restore(memory=memory) for memory in ids)
+        changes = tuple(Unretire(memory=memory) for memory in ids)
     else:
         changes = tuple(Retire(memory=memory, reason=reason) for memory in ids)
     verb = "restore" if message.restore else "sweep"
-    changed = keep(changes, named_once(verb, context.trace, *ids, reason.encode()), context).changed if ids else ()
+    changed = (
+        apply_changes(changes, idempotency_key(verb, context.trace, *ids, reason.encode()), context).changed
+        if ids
+        else ()
+    )
     at = None
     if any(changed) and not message.restore:
         one = next(memory for memory, did in zip(ids, changed, strict=True) if did)
         with snapshots.snapshot() as snapshot:
             at = snapshot.survey(Selection(ids=(one,)), 1).first[0].retired_at
-    return Swept(changed=sum(changed), unchanged=len(changed) - sum(changed), at=at)
+    return SelectionForgotten(changed=sum(changed), unchanged=len(changed) - sum(changed), at=at)

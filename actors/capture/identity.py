@@ -1,4 +1,4 @@
-"""What tells events apart, and what a memory is called: the identity rule (docs/decisions/0001-identity.md).
+"""Deduplication keys of events (keyed hashes) and time-ordered memory ids (UUIDv7).
 
 The key of an event is a keyed hash of assistant, session, kind and role with the host's own id of it; where there is
 none, with its bytes and the number of times they occurred in the session so far. White space around the bytes does not
@@ -25,7 +25,7 @@ def identity_of(event: Event, occurrence: int, identity: Digest) -> bytes:
     parts = [part.encode("utf-8", "surrogatepass") for part in who]
     if event.host_id is not None:
         return identity(b"event", *parts, b"id", event.host_id.encode("utf-8", "surrogatepass"))
-    parts.append(b"bytes" if event.occasion is None else b"bytes at " + to_bytes(event.occasion))
+    parts.append(b"bytes" if event.disambiguator is None else b"bytes at " + to_bytes(event.disambiguator))
     return identity(b"event", *parts, to_bytes(to_text(event.text).strip()), str(occurrence).encode())
 
 

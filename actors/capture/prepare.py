@@ -1,4 +1,4 @@
-"""From an event to the changes that keep it: where it belongs, what is taken out of it, and what cannot be kept.
+"""Turns an event into the changes that store it: resolves its scope, scrubs secrets, rejects the unstorable.
 
 Transcripts (`mnemic.actors.capture.transcripts`), hooks (`mnemic.actors.capture.drain`) and single texts
 (`mnemic.actors.capture.capture`) all come through here, so that none of them keeps a secret that the others would not.
@@ -12,27 +12,27 @@ from collections.abc import Sequence
 import msgspec
 
 from mnemic.actors.capture.identity import identity_of, new_id
-from mnemic.actors.protocol.changes import AddMemory, Change, KeepOriginal, Place
+from mnemic.actors.protocol.changes import AddMemory, Change, KeepOriginal, ScopeRef
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import BadInput
-from mnemic.actors.protocol.events import Event, printable, to_text
+from mnemic.actors.protocol.events import Event, escape_surrogates, to_text
 from mnemic.actors.protocol.messages import Applied, Apply
-from mnemic.actors.protocol.ports import Digest, Locate, Scrub
+from mnemic.actors.protocol.ports import Digest, ResolveScope, Scrub
 from mnemic.algorithms.secrets import scrub as private
 
-__all__ = ["Keeping", "flaw", "keep"]
+__all__ = ["ChangeBuilder", "apply_changes", "unstorable_reason"]
 
 _log = logging.getLogger("mnemic.capture")
 
-_PATIENCE_S = 600.0  # to index a text of 100 MB takes half a minute; whoever asked may be less patient
-_FARTHEST_US = 1 << 62
+_APPLY_TIMEOUT_S = 600.0  # to index a text of 100 MB takes half a minute; whoever asked may be less patient
+_MAX_TIME_US = 1 << 62
 """No calendar holds a time beyond this, before or after 1970."""
 
 
-class Keeping:
+class ChangeBuilder:
     """Turns events into changes."""
 
-    def __init__(self, locate: Locate, identity: Digest, scrub: Scrub, *, originals: bool) -> None:
+    def __init__(self, locate: ResolveScope, identity: Digest, scrub: Scrub, *, originals: bool) -> None:
         """Keep nothing yet.
 
         Args:
@@ -42,24 +42,24 @@ class Keeping:
             originals: whether the words from which secrets were taken are kept too, where no recall looks.
         """
         self._locate = locate
-        self._places: dict[tuple[str | None, str | None], Place] = {}
-        self._folders: dict[str | None, Place] = {}
+        self._scope_cache: dict[tuple[str | None, str | None], ScopeRef] = {}
+        self._folder_scope_cache: dict[str | None, ScopeRef] = {}
         self.digest = identity
         """The mind's keyed hash."""
         self.scrub = scrub
         """Takes out of a text what must not be kept."""
-        self._originals = originals
+        self._keep_originals = originals
 
-    def begin(self) -> None:
+    def clear_cache(self) -> None:
         """Forget where folders belong, at the start of each message: a repository may have been made since."""
-        self._places.clear()
-        self._folders.clear()
+        self._scope_cache.clear()
+        self._folder_scope_cache.clear()
 
     def identity(self, event: Event, occurrence: int) -> bytes:
         """The key of an event; see `mnemic.actors.capture.identity.identity_of`."""
         return identity_of(event, occurrence, self.digest)
 
-    def place(self, event: Event, scope: str | None, *, anyway: bool) -> Place | str:
+    def resolve_scope(self, event: Event, scope: str | None, *, anyway: bool) -> ScopeRef | str:
         """Where an event belongs; or why that cannot be told.
 
         Args:
@@ -70,8 +70,8 @@ class Keeping:
         Raises:
             BadInput: the scope that somebody names is none.
         """
-        named = printable(event.scope if scope is None else scope)
-        place = self._places.get((named, event.cwd))
+        named = escape_surrogates(event.scope if scope is None else scope)
+        place = self._scope_cache.get((named, event.cwd))
         if place is not None:
             return place
         try:
@@ -83,17 +83,17 @@ class Keeping:
                 return str(error)
             place = self._locate(None, event.cwd, anyway=True)
             _log.warning("kept in the scope of the folder itself: %s", error)
-        self._places[named, event.cwd] = place
+        self._scope_cache[named, event.cwd] = place
         return place
 
-    def place_of_folder(self, folder: str | None) -> Place:
+    def folder_scope(self, folder: str | None) -> ScopeRef:
         """Where a folder itself belongs, whatever a file there says."""
-        place = self._folders.get(folder)
+        place = self._folder_scope_cache.get(folder)
         if place is None:
-            place = self._folders[folder] = self._locate(None, folder, anyway=True)
+            place = self._folder_scope_cache[folder] = self._locate(None, folder, anyway=True)
         return place
 
-    def changes(self, event: Event, identity: bytes, place: Place, context: Context) -> tuple[Change, ...]:
+    def changes(self, event: Event, identity: bytes, place: ScopeRef, context: Context) -> tuple[Change, ...]:
         """What keeps an event: a memory, first; nothing where nothing of its text may be kept."""
         scrubbed = self.scrub(event.text)
         if not scrubbed.text.strip() and scrubbed.found:
@@ -101,27 +101,32 @@ class Keeping:
         memory = AddMemory(
             id=new_id(context, identity),
             identity=identity,
-            assistant=printable(event.assistant),
-            session=printable(event.session),
-            place=Place(path=printable(place.path), project=printable(place.project), found=place.found),
+            assistant=escape_surrogates(event.assistant),
+            session=escape_surrogates(event.session),
+            place=ScopeRef(
+                path=escape_surrogates(place.path), project=escape_surrogates(place.project), found=place.found
+            ),
             kind=event.kind,
             role=event.role,
             text=scrubbed.text,
-            source_id=printable(event.source_id),
-            speaker=printable(event.speaker),
+            source_id=escape_surrogates(event.source_id),
+            speaker=escape_surrogates(event.speaker),
             said_at=event.said_at,
-            branch=printable(event.branch),
-            tool=printable(event.tool),
+            branch=escape_surrogates(event.branch),
+            tool=escape_surrogates(event.tool),
             outcome=event.outcome,
-            files=tuple(printable(file) for file in event.files),
+            files=tuple(escape_surrogates(file) for file in event.files),
             scrubbed=scrubbed.found,
         )
-        if not self._originals or {kind for kind, _ in scrubbed.found} <= {"private"}:
+        if not self._keep_originals or {kind for kind, _ in scrubbed.found} <= {"private"}:
             return (memory,)
-        return (memory, KeepOriginal(memory=memory.id, text=private.drop(event.text)[0]))  # that is kept nowhere
+        return (
+            memory,
+            KeepOriginal(memory=memory.id, text=private.drop_private(event.text)[0]),
+        )  # that is kept nowhere
 
 
-def flaw(event: Event) -> str | None:
+def unstorable_reason(event: Event) -> str | None:
     """Why no store can keep an event, in a clause that does not quote it; ``None`` where one can.
 
     A store that meets such a thing fails; whoever makes events out of what strangers wrote makes one now and then.
@@ -133,16 +138,16 @@ def flaw(event: Event) -> str | None:
         return f"its text is no UTF-8 at byte {error.start}"
     except msgspec.ValidationError as error:
         return f"it is no event ({error})"
-    if event.said_at is not None and abs(event.said_at) >= _FARTHEST_US:
+    if event.said_at is not None and abs(event.said_at) >= _MAX_TIME_US:
         return "no calendar holds its time"
     return None
 
 
-def keep(changes: Sequence[Change], key: bytes, context: Context) -> Applied:
+def apply_changes(changes: Sequence[Change], key: bytes, context: Context) -> Applied:
     """Have the Store carry out changes, on behalf of Capture.
 
     Raises: what the Store answers with; nothing was changed then.
     """
-    answer = context.ask(Apply(changes=tuple(changes), key=key, author="capture", run=context.trace), _PATIENCE_S)
+    answer = context.ask(Apply(changes=tuple(changes), key=key, author="capture", run=context.trace), _APPLY_TIMEOUT_S)
     assert isinstance(answer, Applied)
     return answer

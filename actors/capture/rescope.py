@@ -1,4 +1,4 @@
-"""Rescoping: what is to be done when a project changed its folder or its name, or was two and is one.
+"""Plans and applies changes of scopes: renaming, merging, splitting, and moving a project's folder.
 
 Whoever asks plans from the scopes there are, and Capture has the Store do it, because it changes what is kept on
 somebody's word, as a correction does. The Store refuses what would mix two scopes by mistake.
@@ -13,16 +13,23 @@ from typing import NamedTuple
 
 import msgspec
 
-from mnemic.actors.protocol.changes import MergeScopes, MoveProject, RenameScope, SplitScope, named_once
+from mnemic.actors.protocol.changes import MergeScopes, MoveProject, RenameScope, SplitScope, idempotency_key
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import InvalidValue, UnknownScope
 from mnemic.actors.protocol.messages import Applied, Apply
-from mnemic.actors.protocol.scope_messages import RESCOPED, UNSCOPED, Known, Rescope, Rescoped, Rescoping
+from mnemic.actors.protocol.scope_messages import (
+    SCOPES_AUTHOR,
+    SCOPES_UNDO_AUTHOR,
+    ChangeScopes,
+    ScopeChange,
+    ScopeInfo,
+    ScopesChanged,
+)
 
-__all__ = ["Moved", "merging", "moving", "rescope", "scopes_under", "told"]
+__all__ = ["ScopeOutcome", "apply_scope_changes", "plan_merge", "plan_move", "scopes_under", "summarize_changes"]
 
 
-class Moved(NamedTuple):
+class ScopeOutcome(NamedTuple):
     """What became of one scope."""
 
     what: str
@@ -31,7 +38,7 @@ class Moved(NamedTuple):
     """The path it had; of one that was split, the scope that it was in."""
     to: str
     """The path it has now; of one that was merged, the scope that it is in."""
-    was: str | None = None
+    old_project: str | None = None
     """Of one whose project moved, the project before."""
     project: str | None = None
     """And the one it has now."""
@@ -39,7 +46,7 @@ class Moved(NamedTuple):
     """How many memories have another path now."""
 
 
-def rescope(message: Rescope, context: Context) -> Rescoped:
+def apply_scope_changes(message: ChangeScopes, context: Context) -> ScopesChanged:
     """Have the Store change scopes.
 
     Raises:
@@ -48,15 +55,15 @@ def rescope(message: Rescope, context: Context) -> Rescoped:
         StoreError: nothing was changed.
     """
     if not message.changes:
-        return Rescoped(changed=())
-    key = named_once("rescope", context.trace, *(msgspec.msgpack.encode(change) for change in message.changes))
-    author = UNSCOPED if message.undoes else RESCOPED
+        return ScopesChanged(changed=())
+    key = idempotency_key("rescope", context.trace, *(msgspec.msgpack.encode(change) for change in message.changes))
+    author = SCOPES_UNDO_AUTHOR if message.is_undo else SCOPES_AUTHOR
     applied = context.ask(Apply(changes=message.changes, key=key, author=author, run=context.trace))
     assert isinstance(applied, Applied)
-    return Rescoped(changed=applied.changed)
+    return ScopesChanged(changed=applied.changed)
 
 
-def scopes_under(known: Sequence[Known], path: str) -> list[str]:
+def scopes_under(known: Sequence[ScopeInfo], path: str) -> list[str]:
     """Paths of a scope and of those below it, those above first.
 
     Raises:
@@ -77,7 +84,7 @@ def scopes_under(known: Sequence[Known], path: str) -> list[str]:
     return sorted(found, key=lambda one: (one.count("/"), one))
 
 
-def merging(known: Sequence[Known], path: str, into: str) -> tuple[Rescoping, ...]:
+def plan_merge(known: Sequence[ScopeInfo], path: str, into: str) -> tuple[ScopeChange, ...]:
     """What puts a scope, and those below it, into another one; those above come first, so that their paths are free.
 
     Raises:
@@ -95,7 +102,7 @@ def merging(known: Sequence[Known], path: str, into: str) -> tuple[Rescoping, ..
         )
     if path == into:
         return ()
-    changes: list[Rescoping] = []
+    changes: list[ScopeChange] = []
     for one in moved:
         to = into + one.removeprefix(path)
         there.remove(one)
@@ -107,7 +114,7 @@ def merging(known: Sequence[Known], path: str, into: str) -> tuple[Rescoping, ..
     return tuple(changes)
 
 
-def moving(known: Sequence[Known], move: MoveProject) -> tuple[Rescoping, ...]:
+def plan_move(known: Sequence[ScopeInfo], move: MoveProject) -> tuple[ScopeChange, ...]:
     """What says that a project has another folder now, one that belongs to its scope already among them.
 
     Such a one was merged into the scope, or the one that moved was. It is let go by a scope that takes it out, loses it
@@ -119,7 +126,7 @@ def moving(known: Sequence[Known], move: MoveProject) -> tuple[Rescoping, ...]:
     paths = {one.path for one in known}
     passing = next(path for path in (f"{move.path}~{number}" for number in itertools.count(2)) if path not in paths)
     goes = move.was if move.was in one.projects else move.project
-    let_go: tuple[Rescoping, ...] = (
+    let_go: tuple[ScopeChange, ...] = (
         SplitScope(path=passing, found="git", project=goes, projects=(), into=move.path, memories=()),
         MoveProject(path=passing, project=None, was=goes),
         MergeScopes(path=passing, into=move.path),
@@ -127,14 +134,14 @@ def moving(known: Sequence[Known], move: MoveProject) -> tuple[Rescoping, ...]:
     return let_go if goes == move.was else (*let_go, move)
 
 
-def told(known: Sequence[Known], done: Sequence[Rescoping]) -> tuple[Moved, ...]:
-    """What became of each scope, in the order in which it was done; of one that `moving` has pass, its folder alone.
+def summarize_changes(known: Sequence[ScopeInfo], done: Sequence[ScopeChange]) -> tuple[ScopeOutcome, ...]:
+    """What became of each scope, in the order in which it was done; of one that `plan_move` has pass, its folder alone.
 
     Args:
         known: the scopes there were before.
     """
     sizes = {one.path: one.memories for one in known}
-    moved: list[Moved] = []
+    moved: list[ScopeOutcome] = []
     passing = {change.path: change.into for change in done if isinstance(change, SplitScope)}
     passing = {
         change.path: change.into for change in done if isinstance(change, MergeScopes) and change.path in passing
@@ -146,23 +153,25 @@ def told(known: Sequence[Known], done: Sequence[Rescoping]) -> tuple[Moved, ...]
             case SplitScope() | MergeScopes() if change.path in passing:
                 pass
             case RenameScope():
-                renamed = {path: change.to + path.removeprefix(change.path) for path in sizes if _moves(change, path)}
-                moved += [Moved("renamed", path, to, memories=sizes[path]) for path, to in sorted(renamed.items())]
+                renamed = {path: change.to + path.removeprefix(change.path) for path in sizes if _renames(change, path)}
+                moved += [
+                    ScopeOutcome("renamed", path, to, memories=sizes[path]) for path, to in sorted(renamed.items())
+                ]
                 sizes = {renamed.get(path, path): size for path, size in sizes.items()}
             case MergeScopes():
                 size = sizes.pop(change.path, 0)
                 sizes[change.into] = sizes.get(change.into, 0) + size
-                moved.append(Moved("merged", change.path, change.into, memories=size))
+                moved.append(ScopeOutcome("merged", change.path, change.into, memories=size))
             case SplitScope():
                 size = sizes[change.path] = len(change.memories)
                 sizes[change.into] = sizes.get(change.into, size) - size
-                moved.append(Moved("split", change.into, change.path, memories=size))
+                moved.append(ScopeOutcome("split", change.into, change.path, memories=size))
             case MoveProject():
                 path = passing.get(change.path, change.path)
                 if path == change.path or (change.was or change.project) not in folders:
-                    moved.append(Moved("moved", path, path, was=change.was, project=change.project))
+                    moved.append(ScopeOutcome("moved", path, path, old_project=change.was, project=change.project))
     return tuple(moved)
 
 
-def _moves(change: RenameScope, path: str) -> bool:
+def _renames(change: RenameScope, path: str) -> bool:
     return path == change.path or (change.below and path.startswith(f"{change.path}/"))

@@ -1,7 +1,8 @@
-"""Transcripts that are taken in by themselves: when their session ends or falls silent, or because they lay there.
+"""Queue of transcript files captured automatically once their session has ended or been silent for a while.
 
-What the Capture actor does for `QueueTranscripts` and `Waiting`, and for `DrainSpool` once nothing is left of it.
-They are the safety net for what hooks miss: by the identity rule, what hooks kept of a session is not kept again.
+What the Capture actor does for `QueueTranscripts` and `GetCaptureProgress`, and for `DrainSpool` once nothing is left
+of it. They are the safety net for what hooks miss: by the identity rule, what hooks kept of a session is not kept
+again.
 """
 
 from __future__ import annotations
@@ -10,40 +11,40 @@ import logging
 import os.path
 from collections.abc import Iterable
 
-from mnemic.actors.capture.prepare import keep
-from mnemic.actors.capture.transcripts import UNKEPT, Transcribing
-from mnemic.actors.protocol.ambient_messages import Drained, Queued, QueueTranscripts, WaitingCounts
-from mnemic.actors.protocol.changes import Change, FinishTranscript, QueueTranscript, named_once
+from mnemic.actors.capture.prepare import apply_changes
+from mnemic.actors.capture.transcripts import NOT_KEPT_PREFIX, TranscriptCapture
+from mnemic.actors.protocol.ambient_messages import CaptureProgress, Drained, Queued, QueueTranscripts
+from mnemic.actors.protocol.changes import Change, FinishTranscript, QueueTranscript, idempotency_key
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import BadInput, InvalidValue, MnemicError
-from mnemic.actors.protocol.events import TranscriptAt, printable
-from mnemic.actors.protocol.messages import Take, Taken
-from mnemic.actors.protocol.ports import Extent, Measure
+from mnemic.actors.protocol.events import TranscriptRef, escape_surrogates
+from mnemic.actors.protocol.messages import CaptureTranscript, TranscriptCaptured
+from mnemic.actors.protocol.ports import FileStat, StatFile
 from mnemic.actors.protocol.snapshot import Snapshot, Snapshots
 
-__all__ = ["Queueing"]
+__all__ = ["TranscriptQueue"]
 
 _log = logging.getLogger("mnemic.capture")
 
-_ABOUT_US = 60_000_000
+_MIN_POSTPONE_US = 60_000_000
 """A session that says something every few seconds puts its transcript off no more often than so."""
 
 
-class Queueing:
+class TranscriptQueue:
     """Knows which transcripts wait, and takes in those that are due."""
 
     def __init__(
         self,
         snapshots: Snapshots,
-        measure: Measure,
-        transcribing: Transcribing,
+        measure: StatFile,
+        transcribing: TranscriptCapture,
         silence_s: float,
     ) -> None:
         self._snapshots = snapshots
         self._measure = measure
         self._transcribing = transcribing
         self._silence_us = round(silence_s * 1e6)
-        self._taken: dict[str, tuple[int, str]] = {}  # of those half read: items, and what could not be kept
+        self._partly_read: dict[str, tuple[int, str]] = {}  # of those half read: items, and what could not be kept
 
     def queue(self, message: QueueTranscripts, context: Context) -> Queued:
         """Have transcripts taken in, those that were not, or have changed since.
@@ -61,16 +62,16 @@ class Queueing:
                 extent = self._measure(path)
                 if extent is None:  # it went meanwhile
                     continue
-                if _taken_already(snapshot, path, extent):
+                if _is_captured(snapshot, path, extent):
                     known += 1
                 else:
-                    changes.append(_queued(path, format, now, extent.changed_at))
+                    changes.append(_queue_change(path, format, now, extent.changed_at))
         if changes:
-            keep(changes, named_once("queue", context.trace), context)
+            apply_changes(changes, idempotency_key("queue", context.trace), context)
         return Queued(queued=len(changes), known=known)
 
-    def announced(
-        self, found: Iterable[tuple[TranscriptAt, int]], snapshot: Snapshot, context: Context
+    def queue_reported(
+        self, found: Iterable[tuple[TranscriptRef, int]], snapshot: Snapshot, context: Context
     ) -> list[Change]:
         """What has the transcripts taken in that hooks have told of.
 
@@ -81,38 +82,38 @@ class Queueing:
         changes: list[Change] = []
         for path, (at, said_at) in {at.path: (at, said_at) for at, said_at in found}.items():
             extent = self._measure(path)
-            if extent is not None and _taken_already(snapshot, path, extent):
+            if extent is not None and _is_captured(snapshot, path, extent):
                 continue
             due_at = min(now, said_at) + (0 if at.ended else self._silence_us)
-            state = snapshot.transcript(printable(path))
+            state = snapshot.transcript(escape_surrogates(path))
             waits = state is not None and state.due_at is not None and state.format == at.format
-            if waits and not at.ended and abs(due_at - state.due_at) < _ABOUT_US:  # type: ignore[operator, union-attr]
+            if waits and not at.ended and abs(due_at - state.due_at) < _MIN_POSTPONE_US:  # type: ignore[operator, union-attr]
                 continue
-            changes.append(_queued(path, at.format, due_at, said_at if extent is None else extent.changed_at))
+            changes.append(_queue_change(path, at.format, due_at, said_at if extent is None else extent.changed_at))
         return changes
 
-    def retried(self, snapshot: Snapshot, context: Context) -> list[Change]:
+    def queue_failed(self, snapshot: Snapshot, context: Context) -> list[Change]:
         """What has the transcripts taken in again that could not be read, where they are still there."""
         now = context.clock.now_us()
         changes: list[Change] = []
         for path, format in snapshot.failed_transcripts():
             extent = self._measure(path)
             if extent is not None:
-                changes.append(_queued(path, format, now, extent.changed_at))
+                changes.append(_queue_change(path, format, now, extent.changed_at))
         return changes
 
-    def take_due(self, context: Context) -> Drained:
+    def capture_due(self, context: Context) -> Drained:
         """Take in the next part of the transcript that is due and was written last, if one is."""
         with self._snapshots.snapshot() as snapshot:
             due, next_due_at = snapshot.due_transcript(context.clock.now_us()), snapshot.next_due_at()
         if due is None:
             return Drained(next_due_at=next_due_at)
         path, format = due
-        skip, unkept = self._taken.pop(path, (0, ""))
+        skip, unkept = self._partly_read.pop(path, (0, ""))
         extent = self._measure(path)  # before: what is written meanwhile has changed it since
         try:
-            taken = self._transcribing.take(
-                Take(path=path, format=format, scope=None, skip=skip), context, by_itself=True
+            taken = self._transcribing.capture_part(
+                CaptureTranscript(path=path, format=format, scope=None, skip=skip), context, by_itself=True
             )
         except BadInput as error:
             return self._finish(path, 0, str(error), context)
@@ -121,26 +122,26 @@ class Queueing:
         except Exception as error:  # a reader's defect must not keep the others waiting: logged, and doctor shows it
             _log.error("a transcript of the format %s could not be read: %s", format, type(error).__name__)
             return self._finish(path, 0, f"reading it failed ({type(error).__name__})", context)
-        unkept = unkept or next((why for _, why in taken.malformed if why.startswith(UNKEPT)), "")
+        unkept = unkept or next((why for _, why in taken.malformed if why.startswith(NOT_KEPT_PREFIX)), "")
         if not taken.done:
-            self._taken[path] = taken.taken, unkept
+            self._partly_read[path] = taken.taken, unkept
             return Drained(new=taken.new, known=taken.known, left_out=taken.left_out, transcript=path, more=True)
         size_bytes = taken.position_bytes if extent is None else extent.size_bytes
         return self._finish(path, size_bytes, unkept, context, taken)
 
-    def waiting(self, context: Context) -> WaitingCounts:
+    def progress(self, context: Context) -> CaptureProgress:
         """What is on its way, and what became of it."""
         now = context.clock.now_us()
         with self._snapshots.snapshot() as snapshot:
             counts, offsets = snapshot.capture_counts(now), snapshot.spool_offsets()
             paths = snapshot.waiting_transcripts(now)
         extents = [self._measure(path) for path in paths]
-        return WaitingCounts(
+        return CaptureProgress(
             offsets=offsets,
             records=counts.records,
             torn=counts.torn,
-            set_aside=counts.set_aside,
-            set_aside_count=counts.set_aside_count,
+            set_aside=counts.quarantined,
+            set_aside_count=counts.quarantined_count,
             scrubbed=counts.scrubbed,
             transcripts=counts.transcripts,
             transcripts_bytes=sum(extent.size_bytes for extent in extents if extent is not None),
@@ -149,20 +150,22 @@ class Queueing:
             checks=counts.checks,
         )
 
-    def _finish(self, path: str, size_bytes: int, why: str, context: Context, taken: Taken | None = None) -> Drained:
-        finished = FinishTranscript(path=path, size_bytes=size_bytes, why=str(printable(why)))
-        keep([finished], named_once("finish", context.trace, path.encode()), context)
+    def _finish(
+        self, path: str, size_bytes: int, why: str, context: Context, taken: TranscriptCaptured | None = None
+    ) -> Drained:
+        finished = FinishTranscript(path=path, size_bytes=size_bytes, why=str(escape_surrogates(why)))
+        apply_changes([finished], idempotency_key("finish", context.trace, path.encode()), context)
         new, known, left_out = (0, 0, 0) if taken is None else (taken.new, taken.known, taken.left_out)
         return Drained(new=new, known=known, left_out=left_out, transcript=path, more=True)
 
 
-def _queued(path: str, format: str, due_at: int, changed_at: int) -> QueueTranscript:
-    return QueueTranscript(path=str(printable(path)), format=format, due_at=due_at, changed_at=changed_at)
+def _queue_change(path: str, format: str, due_at: int, changed_at: int) -> QueueTranscript:
+    return QueueTranscript(path=str(escape_surrogates(path)), format=format, due_at=due_at, changed_at=changed_at)
 
 
-def _taken_already(snapshot: Snapshot, path: str, extent: Extent) -> bool:
+def _is_captured(snapshot: Snapshot, path: str, extent: FileStat) -> bool:
     """Whether a transcript was read to its end as it is now."""
-    state = snapshot.transcript(printable(path))
+    state = snapshot.transcript(escape_surrogates(path))
     if state is None or state.taken_at is None or state.why:
         return False
     return (state.size_bytes, state.changed_at) == (extent.size_bytes, extent.changed_at)

@@ -1,6 +1,7 @@
-"""Taking in a transcript: in parts, so that nobody waits for a whole one and a kill loses nothing acknowledged.
+"""Captures a transcript file in bounded parts, so that an interrupted run loses nothing acknowledged.
 
-What the Capture actor does for `Take`, and for a transcript that is due (`mnemic.actors.capture.transcript_queue`).
+What the Capture actor does for `CaptureTranscript`, and for a transcript that is due
+(`mnemic.actors.capture.transcript_queue`).
 
 Counting: how often a text was said that has no id of its host's, where hooks and transcripts each tell a part.
 
@@ -17,37 +18,48 @@ from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
-from mnemic.actors.capture.capture_filter import LeavingOut, marks
-from mnemic.actors.capture.prepare import Keeping, flaw, keep
-from mnemic.actors.protocol.changes import AddMemory, Change, Counted, CountOccurrences, Place, named_once
+from mnemic.actors.capture.capture_filter import CaptureFilter, session_mode_changes
+from mnemic.actors.capture.prepare import ChangeBuilder, apply_changes, unstorable_reason
+from mnemic.actors.protocol.changes import (
+    AddMemory,
+    Change,
+    CountOccurrences,
+    OccurrenceCount,
+    ScopeRef,
+    idempotency_key,
+)
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import Event, Malformed
-from mnemic.actors.protocol.messages import Kept, Take, Taken
+from mnemic.actors.protocol.events import Event, MalformedLine
+from mnemic.actors.protocol.messages import AddOutcome, CaptureTranscript, TranscriptCaptured
 from mnemic.actors.protocol.ports import Source, TranscriptOpener
 from mnemic.actors.protocol.snapshot import Snapshot, Snapshots
 
-__all__ = ["UNKEPT", "Counting", "Transcribing"]
+__all__ = ["NOT_KEPT_PREFIX", "OccurrenceCounter", "TranscriptCapture"]
 
 _MARGIN_US = 2_000_000
 """A hook may run after its host has written the same text to the transcript; by less than so."""
 
 
-class Counting:
+class OccurrenceCounter:
     """Counts on, from what a snapshot knows."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._counted: dict[bytes, Counted] = {}
+        self._counted: dict[bytes, OccurrenceCount] = {}
 
-    def reported(self, first: bytes, at: int) -> int:
+    def count_report(self, first: bytes, at: int) -> int:
         """Count one more report of a hook, and say which occurrence of its text that is.
 
         Args:
             first: the identity of the text's first occurrence.
             at: world time of the report, microseconds.
         """
-        known = self._counted.get(first) or self._snapshot.occurrences([first]).get(first) or Counted(identity=first)
+        known = (
+            self._counted.get(first)
+            or self._snapshot.occurrences([first]).get(first)
+            or OccurrenceCount(identity=first)
+        )
         # What the transcript had told already, this hook tells of late: it is one of those that were missed.
         late = known.missed > 0 and at <= known.read_at + _MARGIN_US
         known = msgspec.structs.replace(known, hooks=known.hooks + 1, missed=known.missed - late)
@@ -63,7 +75,7 @@ class Counting:
         """
         known = self._snapshot.occurrences(list(counts))
         for first, count in counts.items():
-            before = known.get(first) or Counted(identity=first)
+            before = known.get(first) or OccurrenceCount(identity=first)
             if count > before.hooks + before.missed:
                 missed = count - before.hooks
                 self._counted[first] = msgspec.structs.replace(before, missed=missed, read_at=at)
@@ -73,18 +85,18 @@ class Counting:
         return [CountOccurrences(counts=tuple(self._counted.values()))] if self._counted else []
 
 
-UNKEPT = "item not kept: "
+NOT_KEPT_PREFIX = "item not kept: "
 """What the reason starts with where a line was understood, and could not be kept all the same."""
 
 
-class Transcribing:
+class TranscriptCapture:
     """Takes in transcripts, and remembers those that are half read."""
 
     def __init__(
         self,
         opener: TranscriptOpener,
-        keeping: Keeping,
-        leaving_out: LeavingOut,
+        keeping: ChangeBuilder,
+        leaving_out: CaptureFilter,
         snapshots: Snapshots,
         batch_events: int,
         batch_bytes: int,
@@ -95,9 +107,11 @@ class Transcribing:
         self._snapshots = snapshots
         self._batch_events = batch_events
         self._batch_bytes = batch_bytes
-        self._readings: dict[tuple[str, str, str | None], _Reading] = {}
+        self._readings: dict[tuple[str, str, str | None], _OpenTranscript] = {}
 
-    def take(self, message: Take, context: Context, *, by_itself: bool = False) -> Taken:
+    def capture_part(
+        self, message: CaptureTranscript, context: Context, *, by_itself: bool = False
+    ) -> TranscriptCaptured:
         """Take in the next part.
 
         Args:
@@ -110,20 +124,20 @@ class Transcribing:
         """
         name = (message.path, message.format, message.scope)
         reading = self._readings.pop(name, None)
-        if reading is None or reading.taken != message.skip:
+        if reading is None or reading.items_read != message.skip:
             if reading is not None:
                 reading.source.close()
-            reading = _Reading(self._open(message.path, message.format), self._keeping)
+            reading = _OpenTranscript(self._open(message.path, message.format), self._keeping)
             if message.skip and reading.source.size_bytes is None:
                 reading.source.close()
                 raise SourceUnreadable(path=message.path, why="the reading broke off, and a pipe cannot be read again")
-        reading.leaves_out = lambda event, at: self._leaves_out(event, at, message.scope, by_itself)
+        reading.is_excluded = lambda event, at: self._is_excluded(event, at, message.scope, by_itself)
         try:
             for item, first, _ in reading.items(message.skip):  # earlier parts have taken them; their memories are kept
                 if isinstance(item, Event):
                     reading.count(item, first)
-            reading.left_out = 0
-            taken = self._part(reading, message, context, by_itself)
+            reading.excluded_count = 0
+            taken = self._next_part(reading, message, context, by_itself)
         except BaseException:
             reading.source.close()
             raise
@@ -139,14 +153,16 @@ class Transcribing:
             reading.source.close()
         self._readings.clear()
 
-    def _leaves_out(self, event: Event, at: int | None, scope: str | None, by_itself: bool) -> bool:
-        place = self._place(event, scope, by_itself)
-        return self._leaving_out.of_transcript(event, place, at, by_itself=by_itself)
+    def _is_excluded(self, event: Event, at: int | None, scope: str | None, by_itself: bool) -> bool:
+        place = self._resolve_scope(event, scope, by_itself)
+        return self._leaving_out.excludes_transcript_event(event, place, at, by_itself=by_itself)
 
-    def _place(self, event: Event, scope: str | None, by_itself: bool) -> Place | str:
-        return self._keeping.place(event, scope, anyway=by_itself)
+    def _resolve_scope(self, event: Event, scope: str | None, by_itself: bool) -> ScopeRef | str:
+        return self._keeping.resolve_scope(event, scope, anyway=by_itself)
 
-    def _part(self, reading: _Reading, message: Take, context: Context, by_itself: bool) -> Taken:
+    def _next_part(
+        self, reading: _OpenTranscript, message: CaptureTranscript, context: Context, by_itself: bool
+    ) -> TranscriptCaptured:
         changes: list[Change] = []
         named: list[str] = []
         by_id: list[bool] = []  # whether the host gave the event an id
@@ -154,13 +170,13 @@ class Transcribing:
         told: list[Event] = []
         size, done = 0, True
         for count, (item, first, identity) in enumerate(reading.items(None), start=1):
-            if isinstance(item, Malformed):
+            if isinstance(item, MalformedLine):
                 malformed.append((item.line, item.why))
             elif item is not None:
                 reading.count(item, first)
-                place = self._place(item, message.scope, by_itself)
+                place = self._resolve_scope(item, message.scope, by_itself)
                 if isinstance(place, str):
-                    malformed.append((reading.taken, f"{UNKEPT}{place}"))
+                    malformed.append((reading.items_read, f"{NOT_KEPT_PREFIX}{place}"))
                 elif kept_by := self._keeping.changes(item, identity, place, context):
                     changes += kept_by
                     by_id.append(item.host_id is not None)
@@ -170,45 +186,47 @@ class Transcribing:
             if count >= self._batch_events or size >= self._batch_bytes:
                 done = False
                 break
-        changes += marks(told)
+        changes += session_mode_changes(told)
         identities = [change.identity for change in changes if isinstance(change, AddMemory)]
         if done and reading.counts:
             with self._snapshots.snapshot() as snapshot:
-                counting = Counting(snapshot)
+                counting = OccurrenceCounter(snapshot)
                 counting.read(reading.counts, context.clock.now_us())
             changes += counting.changes()
-        kept: tuple[Kept, ...] = ()
+        kept: tuple[AddOutcome, ...] = ()
         if changes:
-            kept = keep(changes, named_once("take", context.trace, b"%d" % reading.taken, *identities), context).kept
-        return Taken(
+            kept = apply_changes(
+                changes, idempotency_key("take", context.trace, b"%d" % reading.items_read, *identities), context
+            ).kept
+        return TranscriptCaptured(
             format=reading.source.format,
-            taken=reading.taken,
+            taken=reading.items_read,
             done=done,
             position_bytes=reading.source.position_bytes,
             size_bytes=reading.source.size_bytes,
             new=sum(one.created for one in kept),
             known=sum(not (one.created or one.erased) for one in kept),
             differing=sum(named and not one.same_text for named, one in zip(by_id, kept, strict=True)),
-            elsewhere=0
+            in_other_scope=0
             if message.scope is None
             else sum(not one.created and one.scope != asked for one, asked in zip(kept, named, strict=True)),
             retired=sum(one.retired_at is not None for one in kept),
             erased=sum(one.erased for one in kept),
-            left_out=reading.left_out,
+            left_out=reading.excluded_count,
             malformed=tuple(malformed),
             scopes=tuple(sorted({one.scope for one in kept if one.created})),
         )
 
 
-class _Reading:
+class _OpenTranscript:
     """A transcript that is being read, and how often each text occurred in it."""
 
-    def __init__(self, source: Source, keeping: Keeping) -> None:
+    def __init__(self, source: Source, keeping: ChangeBuilder) -> None:
         self.source = source
-        self.taken = 0
-        self.left_out = 0
+        self.items_read = 0
+        self.excluded_count = 0
         """How many events were left out."""
-        self.leaves_out: Callable[[Event, int | None], bool] = lambda event, at: False
+        self.is_excluded: Callable[[Event, int | None], bool] = lambda event, at: False
         """Whether an event is left out; it is told when it happened, as far as the transcript has said."""
         self._items = iter(source)
         self._keeping = keeping
@@ -217,23 +235,23 @@ class _Reading:
         self.counts: dict[bytes, int] = {}
         """How often the texts occurred that hooks may have reported too, by the identity of the first occurrence."""
 
-    def items(self, up_to: int | None) -> Iterator[tuple[Event | Malformed | None, bytes, bytes]]:
+    def items(self, up_to: int | None) -> Iterator[tuple[Event | MalformedLine | None, bytes, bytes]]:
         """The next items, each with its first occurrence's identity and its own: up to that number, or to the end.
 
         What is left out is ``None``, and counts as no occurrence: hooks have not counted it either.
         """
-        while up_to is None or self.taken < up_to:
+        while up_to is None or self.items_read < up_to:
             item = next(self._items, None)
             if item is None:
                 return
-            self.taken += 1
+            self.items_read += 1
             first = identity = b""
-            if isinstance(item, Event) and (why := flaw(item)) is not None:
-                item = Malformed(line=self.taken, why=f"{UNKEPT}{why}")
+            if isinstance(item, Event) and (why := unstorable_reason(item)) is not None:
+                item = MalformedLine(line=self.items_read, why=f"{NOT_KEPT_PREFIX}{why}")
             if isinstance(item, Event):
                 self._said_at = self._said_at if item.said_at is None else item.said_at
-                if self.leaves_out(item, self._said_at):
-                    self.left_out += 1
+                if self.is_excluded(item, self._said_at):
+                    self.excluded_count += 1
                     yield None, first, identity
                     continue
                 first = self._keeping.identity(item, 1)
@@ -243,6 +261,6 @@ class _Reading:
             yield item, first, identity
 
     def count(self, item: Event, first: bytes) -> None:
-        """Note that hooks have to count on after the last item, if they may tell it too: not what has an occasion."""
-        if item.host_id is None and item.occasion is None:
+        """Note that hooks have to count on after the last item, if they may tell it too: not with a disambiguator."""
+        if item.host_id is None and item.disambiguator is None:
             self.counts[first] = self._occurred[first]

@@ -1,4 +1,4 @@
-"""Messages of what happens by itself: taking in what hooks kept, and telling an assistant what it should know.
+"""Messages of automatic capture (draining the hooks' spool, queueing transcripts) and of session briefings.
 
 Beside `mnemic.actors.protocol.messages`, whose rules hold here too.
 """
@@ -9,20 +9,20 @@ from typing import Literal
 
 import msgspec
 
-from mnemic.actors.protocol.changes import Place
+from mnemic.actors.protocol.changes import ScopeRef
 
 __all__ = [
     "Brief",
     "Briefed",
+    "CaptureProgress",
     "DrainSpool",
     "Drained",
+    "GetCaptureProgress",
     "Occasion",
+    "QuarantineRetried",
     "QueueTranscripts",
     "Queued",
-    "ReadAgain",
-    "Reread",
-    "Waiting",
-    "WaitingCounts",
+    "RetryQuarantined",
 ]
 
 Occasion = Literal["session-start", "prompt"]
@@ -81,7 +81,7 @@ class Queued(_Message, frozen=True, kw_only=True):
     """How many were taken before and have not changed since."""
 
 
-class ReadAgain(_Message, frozen=True, kw_only=True):
+class RetryQuarantined(_Message, frozen=True, kw_only=True):
     """Try again what was set aside, the next few records; after the last ones, the transcripts that could not be read.
 
     A newer version may understand them, or what was in the way is mended.
@@ -91,8 +91,8 @@ class ReadAgain(_Message, frozen=True, kw_only=True):
     """How far earlier parts have come, as the last answer says."""
 
 
-class Reread(_Message, frozen=True, kw_only=True):
-    """Answer to `ReadAgain`; the counts are of this part alone."""
+class QuarantineRetried(_Message, frozen=True, kw_only=True):
+    """Answer to `RetryQuarantined`; the counts are of this part alone."""
 
     readmitted: int
     """Records that were understood now."""
@@ -104,12 +104,12 @@ class Reread(_Message, frozen=True, kw_only=True):
     """Whether there are more records."""
 
 
-class Waiting(_Message, frozen=True, kw_only=True):
+class GetCaptureProgress(_Message, frozen=True, kw_only=True):
     """Say what of the capture is on its way, and what became of it."""
 
 
-class WaitingCounts(_Message, frozen=True, kw_only=True):
-    """Answer to `Waiting`."""
+class CaptureProgress(_Message, frozen=True, kw_only=True):
+    """Answer to `GetCaptureProgress`."""
 
     offsets: dict[bytes, int]
     """How far each spool file is taken in, by its id."""
@@ -147,7 +147,7 @@ class Brief(_Message, frozen=True, kw_only=True):
 
     occasion: Occasion
     """When."""
-    place: Place
+    place: ScopeRef
     """Where the assistant works."""
     assistant: str
     """The host."""
@@ -157,9 +157,9 @@ class Brief(_Message, frozen=True, kw_only=True):
     """What the user said, where the occasion is a prompt."""
     budget_tokens: int | None = None
     """At most so much text, a token counted as four bytes of UTF-8; as much as the setting says where absent."""
-    again: bool = False
+    repeat: bool = False
     """Whether the session has lost what it was told: all of it is told once more."""
-    tracked: bool = False
+    scope_from_repository: bool = False
     """Whether a file that came with the project's repository says where that is: its author may name any scope."""
     notices: tuple[str, ...] = ()
     """What is to be said before anything else at the start of a session, a sentence each."""

@@ -1,4 +1,4 @@
-"""Material: what there is to tell an assistant unasked, as the store gives it and before it is worded.
+"""Types of what a session briefing is composed from: the last session and the decisions still in force.
 
 Gathered by `mnemic.runtime.store.read.brief`, worded by `mnemic.actors.brief.compose`.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-__all__ = ["NOTHING", "Failure", "LeftOff", "Material", "Quote"]
+__all__ = ["NO_SOURCES", "BriefingSources", "LastSession", "Quote", "UnresolvedFailure"]
 
 
 class Quote(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,13 +27,13 @@ class Quote(msgspec.Struct, frozen=True, kw_only=True):
     """What it is."""
     start: int = 0
     """The character at which what matters in it starts."""
-    corrects: bool = False
+    is_correction: bool = False
     """Whether it replaces another memory."""
-    corrected: bool = False
+    is_superseded: bool = False
     """Whether another memory replaces it: it is the past."""
 
 
-class Failure(msgspec.Struct, frozen=True, kw_only=True):
+class UnresolvedFailure(msgspec.Struct, frozen=True, kw_only=True):
     """A tool call that failed, and that was not followed by one of the same kind that succeeded."""
 
     tool: str
@@ -44,7 +44,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     """What it answered."""
 
 
-class LeftOff(msgspec.Struct, frozen=True, kw_only=True):
+class LastSession(msgspec.Struct, frozen=True, kw_only=True):
     """The last session of a project."""
 
     assistant: str
@@ -57,18 +57,18 @@ class LeftOff(msgspec.Struct, frozen=True, kw_only=True):
     """What the assistant said last, the newest first."""
     answered: bool
     """Whether anything was replied to the last prompt."""
-    failure: Failure | None
+    failure: UnresolvedFailure | None
     """What went wrong last, and was left so."""
 
 
-class Material(msgspec.Struct, frozen=True, kw_only=True):
+class BriefingSources(msgspec.Struct, frozen=True, kw_only=True):
     """What there is to tell at the start of a session."""
 
-    left_off: LeftOff | None
+    last_session: LastSession | None
     """The last session; ``None`` where there is none."""
-    holds: tuple[Quote, ...]
+    in_force: tuple[Quote, ...]
     """Decisions, corrections and notes, then turns that state something standing; of each the newest first."""
 
 
-NOTHING = Material(left_off=None, holds=())
+NO_SOURCES = BriefingSources(last_session=None, in_force=())
 """What there is to tell of an unknown project."""

@@ -1,8 +1,8 @@
-"""Changes: the closed list of what may be done to a store. An actor writes by sending `Apply(changes)`.
+"""The closed list of write operations on the store, each with its inverse; actors send them in `Apply`.
 
 The Store carries out all changes of one `Apply` in one transaction and keeps each in its log with its inverse, its
 run and its author. Whatever was done can be undone in reverse order (`Store.fork(at_seq)` does just that). What only
-takes back, no actor can ask for: nothing in `Change` takes a memory away. `Retire` hides one, and keeps its bytes.
+takes back, no actor can ask for: nothing in `FileChange` takes a memory away. `Retire` hides one, and keeps its bytes.
 """
 
 from __future__ import annotations
@@ -21,62 +21,62 @@ __all__ = [
     "AddSpace",
     "AddVectors",
     "AdvanceSpool",
-    "Blank",
     "Change",
-    "Code",
+    "CodeInfo",
     "CountOccurrences",
-    "Counted",
-    "DropAside",
+    "DeliveredSpan",
+    "DiscardSpoolFile",
     "DropBackup",
+    "DropBriefing",
     "DropCodes",
     "DropEncoder",
-    "DropGiven",
     "DropMemory",
     "DropOriginal",
     "DropRecall",
     "DropSpace",
     "DropVectors",
+    "EmbeddedWindows",
     "EncoderName",
-    "Erased",
     "FinishTranscript",
-    "ForgetSpoolFile",
+    "IgnoreSession",
     "Inverse",
     "KeepOriginal",
     "Logged",
-    "MarkSession",
-    "Meaning",
     "MergeScopes",
     "MoveProject",
-    "Part",
-    "Place",
-    "PutBackCheck",
-    "PutBackTranscript",
+    "OccurrenceCount",
+    "QuarantineRecord",
     "QueueTranscript",
-    "Readmit",
     "RecordBackup",
-    "RecordCheck",
-    "RecordGiven",
+    "RecordBriefing",
     "RecordRecall",
-    "Recount",
-    "RememberSpoolFile",
+    "RecordSelfTest",
+    "RedactedChange",
+    "ReleaseRecord",
     "RenameScope",
-    "Restore",
+    "RestoreOccurrences",
+    "RestoreSelfTest",
+    "RestoreSpoolFile",
+    "RestoreTranscriptState",
     "Retire",
     "RewindSpool",
-    "SetAside",
-    "SilenceSession",
+    "ScopeRef",
+    "SetSessionMode",
     "SplitScope",
     "Supersede",
+    "Tombstone",
     "TranscriptState",
+    "UnignoreSession",
     "Unlink",
-    "Unreadmit",
-    "UnsilenceSession",
+    "UnquarantineRecord",
+    "UnreleaseRecord",
+    "Unretire",
     "Unsupersede",
-    "named_once",
+    "idempotency_key",
 ]
 
 
-class Place(msgspec.Struct, frozen=True):
+class ScopeRef(msgspec.Struct, frozen=True):
     """Which scope something belongs to, and how that is known."""
 
     path: str
@@ -97,7 +97,7 @@ class EncoderName(msgspec.Struct, frozen=True):
     """SHA-256 of the weights, hexadecimal."""
 
 
-class Meaning(msgspec.Struct, frozen=True):
+class EmbeddedWindows(msgspec.Struct, frozen=True):
     """The embedded windows of one memory."""
 
     memory: bytes
@@ -110,7 +110,7 @@ class Meaning(msgspec.Struct, frozen=True):
     """How many there are; what is beyond `covered` is found by its words only."""
 
 
-class Counted(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+class OccurrenceCount(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """How often a text without a host's id has occurred in its session; see `mnemic.actors.capture.transcripts`."""
 
     identity: bytes
@@ -158,7 +158,7 @@ class AddMemory(_Change, frozen=True, kw_only=True, tag="add_memory"):
     """The host, as in `Event.assistant`."""
     session: str
     """The conversation."""
-    place: Place
+    place: ScopeRef
     """The scope."""
     kind: Kind
     """What it is."""
@@ -220,10 +220,10 @@ class Retire(_Change, frozen=True, kw_only=True, tag="retire"):
     reason: str
     """Why, with lone surrogates escaped; ``""`` where nobody said."""
     at: int | None = None
-    """System time it was, microseconds, where a `Restore` is taken back."""
+    """System time it was, microseconds, where a `Unretire` is taken back."""
 
 
-class Restore(_Change, frozen=True, kw_only=True, tag="restore"):
+class Unretire(_Change, frozen=True, kw_only=True, tag="restore"):
     """Take back a `Retire`: the memory is as if it had never been retired, to who asks for an earlier time too."""
 
     memory: bytes
@@ -255,7 +255,7 @@ class AddVectors(_Change, frozen=True, kw_only=True, tag="add_vectors"):
 
     encoder: EncoderName
     """Who made them."""
-    meanings: tuple[Meaning, ...]
+    meanings: tuple[EmbeddedWindows, ...]
     """Which windows they are of, memory by memory."""
     vectors: bytes
     """All windows' vectors in that order: ``(windows, dimensions) float32``, little-endian, row-major."""
@@ -299,7 +299,7 @@ class DropSpace(_Change, frozen=True, kw_only=True, tag="drop_space"):
     """The space."""
 
 
-class Code(msgspec.Struct, frozen=True, array_like=True):
+class CodeInfo(msgspec.Struct, frozen=True, array_like=True):
     """What one hypervector is of."""
 
     tier: str
@@ -327,7 +327,7 @@ class AddCodes(_Change, frozen=True, kw_only=True, tag="add_codes"):
     """All records' hypervectors in that order: ``(records, dimensions / 64) uint64``, little-endian, row-major."""
     unread: tuple[bytes, ...] = ()
     """Of the memories those of which something could not be found or bound. They are taken up again once they say
-    something else, or when they are asked for (`mnemic.actors.protocol.shape_messages.BindAgain`)."""
+    something else, or when they are asked for (`mnemic.actors.protocol.shape_messages.RetryBinding`)."""
 
 
 class DropCodes(_Change, frozen=True, kw_only=True, tag="drop_codes"):
@@ -337,7 +337,7 @@ class DropCodes(_Change, frozen=True, kw_only=True, tag="drop_codes"):
     """Whose they are; one that is gone stays so."""
 
 
-class Part(msgspec.Struct, frozen=True, array_like=True):
+class DeliveredSpan(msgspec.Struct, frozen=True, array_like=True):
     """What was given of one memory, and why. Texts never change, so where it lies in the text is what it said."""
 
     memory: bytes
@@ -363,7 +363,7 @@ class RecordRecall(_Change, frozen=True, kw_only=True, tag="record_recall"):
     """The assistant that asked, as it names itself; empty where its owner did."""
     session: str = ""
     """The conversation, where it is known."""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[DeliveredSpan, ...] = ()
     """What was given of each, in that order."""
     tokens: int = 0
     """How long that is together."""
@@ -401,15 +401,15 @@ class RewindSpool(_Change, frozen=True, kw_only=True, tag="rewind_spool"):
     """How many places of it could not be read."""
 
 
-class ForgetSpoolFile(_Change, frozen=True, kw_only=True, tag="forget_spool_file"):
+class DiscardSpoolFile(_Change, frozen=True, kw_only=True, tag="forget_spool_file"):
     """Say that a spool file is gone for good; what came of it stays in the sums. One that is not known stays so."""
 
     file: bytes
     """The file's own id."""
 
 
-class RememberSpoolFile(_Change, frozen=True, kw_only=True, tag="remember_spool_file"):
-    """Take back a `ForgetSpoolFile`."""
+class RestoreSpoolFile(_Change, frozen=True, kw_only=True, tag="remember_spool_file"):
+    """Take back a `DiscardSpoolFile`."""
 
     file: bytes
     """The file's own id."""
@@ -427,18 +427,18 @@ class CountOccurrences(_Change, frozen=True, kw_only=True, tag="count_occurrence
     What hooks reported is never counted down.
     """
 
-    counts: tuple[Counted, ...]
+    counts: tuple[OccurrenceCount, ...]
     """Text by text."""
 
 
-class Recount(_Change, frozen=True, kw_only=True, tag="recount"):
+class RestoreOccurrences(_Change, frozen=True, kw_only=True, tag="recount"):
     """Take back a `CountOccurrences`."""
 
-    counts: tuple[Counted, ...]
+    counts: tuple[OccurrenceCount, ...]
     """How often each had occurred; nothing but its identity where it had not."""
 
 
-class SetAside(_Change, frozen=True, kw_only=True, tag="set_aside"):
+class QuarantineRecord(_Change, frozen=True, kw_only=True, tag="set_aside"):
     """Keep a record that could not be understood, out of the way."""
 
     bulk = ("text",)
@@ -461,14 +461,14 @@ class SetAside(_Change, frozen=True, kw_only=True, tag="set_aside"):
     """The git branch."""
 
 
-class DropAside(_Change, frozen=True, kw_only=True, tag="drop_aside"):
-    """Take back a `SetAside`."""
+class UnquarantineRecord(_Change, frozen=True, kw_only=True, tag="drop_aside"):
+    """Take back a `QuarantineRecord`."""
 
     record: bytes
     """The record."""
 
 
-class Readmit(_Change, frozen=True, kw_only=True, tag="readmit"):
+class ReleaseRecord(_Change, frozen=True, kw_only=True, tag="readmit"):
     """Say that a record that was set aside has been understood after all; goes with the memories that were in it.
 
     Its payload is let go of, here and in the log.
@@ -478,8 +478,8 @@ class Readmit(_Change, frozen=True, kw_only=True, tag="readmit"):
     """Its id; one that is not aside, or was readmitted before, stays as it is."""
 
 
-class Unreadmit(_Change, frozen=True, kw_only=True, tag="unreadmit"):
-    """Take back a `Readmit`: the record waits again, and its payload is gone."""
+class UnreleaseRecord(_Change, frozen=True, kw_only=True, tag="unreadmit"):
+    """Take back a `ReleaseRecord`: the record waits again, and its payload is gone."""
 
     record: bytes
     """The record."""
@@ -509,7 +509,7 @@ class FinishTranscript(_Change, frozen=True, kw_only=True, tag="finish_transcrip
     """Why it could not be read; empty where it was."""
 
 
-class PutBackTranscript(_Change, frozen=True, kw_only=True, tag="put_back_transcript"):
+class RestoreTranscriptState(_Change, frozen=True, kw_only=True, tag="put_back_transcript"):
     """Take back a `QueueTranscript` or a `FinishTranscript`."""
 
     path: str
@@ -536,7 +536,7 @@ class DropOriginal(_Change, frozen=True, kw_only=True, tag="drop_original"):
     """The memory."""
 
 
-class RecordCheck(_Change, frozen=True, kw_only=True, tag="record_check"):
+class RecordSelfTest(_Change, frozen=True, kw_only=True, tag="record_check"):
     """Say that a host's trial event arrived; the last one of each host is known."""
 
     assistant: str
@@ -545,8 +545,8 @@ class RecordCheck(_Change, frozen=True, kw_only=True, tag="record_check"):
     """Which trial."""
 
 
-class PutBackCheck(_Change, frozen=True, kw_only=True, tag="put_back_check"):
-    """Take back a `RecordCheck`."""
+class RestoreSelfTest(_Change, frozen=True, kw_only=True, tag="put_back_check"):
+    """Take back a `RecordSelfTest`."""
 
     assistant: str
     """The host."""
@@ -556,7 +556,7 @@ class PutBackCheck(_Change, frozen=True, kw_only=True, tag="put_back_check"):
     """System time at which that one was recorded, microseconds."""
 
 
-class RecordGiven(_Change, frozen=True, kw_only=True, tag="record_given"):
+class RecordBriefing(_Change, frozen=True, kw_only=True, tag="record_given"):
     """Say what an assistant was given unasked, so that the same session is not given it again."""
 
     bulk = ("text",)
@@ -581,25 +581,25 @@ class RecordGiven(_Change, frozen=True, kw_only=True, tag="record_given"):
     """System time it was given, microseconds; that of the change where absent."""
 
 
-class DropGiven(_Change, frozen=True, kw_only=True, tag="drop_given"):
-    """Take back the last `RecordGiven` that is not taken back yet."""
+class DropBriefing(_Change, frozen=True, kw_only=True, tag="drop_given"):
+    """Take back the last `RecordBriefing` that is not taken back yet."""
 
     count: int
     """How many memories it names."""
 
 
-class Erased(_Change, frozen=True, kw_only=True, tag="erased"):
+class Tombstone(_Change, frozen=True, kw_only=True, tag="erased"):
     """What is left in the log of a memory that was erased: enough not to keep it again. No actor can ask for it."""
 
     identity: bytes
     """The keyed hash that tells whether it is captured again, 32 bytes."""
     row: int = 0
     """The row it had, which no other memory gets, since what is derived goes by rows; 0 where it never was here."""
-    place: Place | None = None
+    place: ScopeRef | None = None
     """The scope that it made, where later changes of the log are about that scope; else nothing is kept of it."""
 
 
-class Blank(_Change, frozen=True, kw_only=True, tag="blank"):
+class RedactedChange(_Change, frozen=True, kw_only=True, tag="blank"):
     """What is left in the log of a change that was about an erased memory alone. No actor can ask for it."""
 
     links: tuple[tuple[bytes, bytes], ...] = ()
@@ -607,7 +607,7 @@ class Blank(_Change, frozen=True, kw_only=True, tag="blank"):
 
 
 class Unlink(_Change, frozen=True, kw_only=True, tag="unlink"):
-    """Take back the links of a `Blank`."""
+    """Take back the links of a `RedactedChange`."""
 
     memories: tuple[bytes, ...]
     """Those that nothing replaces then."""
@@ -628,7 +628,7 @@ class DropBackup(_Change, frozen=True, kw_only=True, tag="drop_backup"):
     """Take back the last `RecordBackup` that is not taken back yet."""
 
 
-class SilenceSession(_Change, frozen=True, kw_only=True, tag="silence_session"):
+class IgnoreSession(_Change, frozen=True, kw_only=True, tag="silence_session"):
     """Say that a conversation was to be left alone: nothing of it is read from its transcript from now on."""
 
     assistant: str
@@ -637,8 +637,8 @@ class SilenceSession(_Change, frozen=True, kw_only=True, tag="silence_session"):
     """The conversation."""
 
 
-class UnsilenceSession(_Change, frozen=True, kw_only=True, tag="unsilence_session"):
-    """Take back a `SilenceSession`."""
+class UnignoreSession(_Change, frozen=True, kw_only=True, tag="unsilence_session"):
+    """Take back a `IgnoreSession`."""
 
     assistant: str
     """The host."""
@@ -646,7 +646,7 @@ class UnsilenceSession(_Change, frozen=True, kw_only=True, tag="unsilence_sessio
     """The conversation."""
 
 
-class MarkSession(_Change, frozen=True, kw_only=True, tag="mark_session"):
+class SetSessionMode(_Change, frozen=True, kw_only=True, tag="mark_session"):
     """Say how a conversation is held; nothing where no memory of it is kept."""
 
     assistant: str
@@ -702,7 +702,7 @@ class MoveProject(_Change, frozen=True, kw_only=True, tag="move_project"):
     path: str
     """The scope."""
     project: str | None
-    """What makes the project itself from now on; see `Place.project`. ``None`` where it has no folder any more."""
+    """What makes the project itself from now on; see `ScopeRef.project`. ``None`` where it has no folder any more."""
     was: str | None = None
     """The project that this was; ``None`` where the scope had none of its own."""
 
@@ -711,7 +711,7 @@ Change = Union[  # noqa: UP007 - msgspec's
     AddMemory,
     Supersede,
     Retire,
-    Restore,
+    Unretire,
     AddEncoder,
     DropEncoder,
     AddVectors,
@@ -719,50 +719,50 @@ Change = Union[  # noqa: UP007 - msgspec's
     AddCodes,
     RecordRecall,
     AdvanceSpool,
-    ForgetSpoolFile,
+    DiscardSpoolFile,
     CountOccurrences,
-    SetAside,
-    Readmit,
+    QuarantineRecord,
+    ReleaseRecord,
     QueueTranscript,
     FinishTranscript,
     KeepOriginal,
-    RecordCheck,
-    RecordGiven,
+    RecordSelfTest,
+    RecordBriefing,
     RecordBackup,
-    SilenceSession,
-    MarkSession,
+    IgnoreSession,
+    SetSessionMode,
     RenameScope,
     MergeScopes,
     SplitScope,
     MoveProject,
 ]
 """What an actor may ask for."""
-Logged = Union[Change, Erased, Blank]  # noqa: UP007 - decoders need unions
+Logged = Union[Change, Tombstone, RedactedChange]  # noqa: UP007 - decoders need unions
 """What a log may hold."""
 Inverse = Union[  # noqa: UP007 - decoders need unions
     DropMemory,
     Unsupersede,
     Unlink,
     Retire,
-    Restore,
+    Unretire,
     AddEncoder,
     DropEncoder,
     DropVectors,
     DropSpace,
     DropCodes,
     RewindSpool,
-    RememberSpoolFile,
-    Recount,
-    DropAside,
-    Unreadmit,
-    PutBackTranscript,
+    RestoreSpoolFile,
+    RestoreOccurrences,
+    UnquarantineRecord,
+    UnreleaseRecord,
+    RestoreTranscriptState,
     DropOriginal,
-    PutBackCheck,
-    DropGiven,
+    RestoreSelfTest,
+    DropBriefing,
     DropRecall,
     DropBackup,
-    UnsilenceSession,
-    MarkSession,
+    UnignoreSession,
+    SetSessionMode,
     RenameScope,
     MergeScopes,
     SplitScope,
@@ -776,7 +776,7 @@ def without_bulk(change: Any) -> Any:
     return msgspec.structs.replace(change, **dict.fromkeys(change.bulk, b"")) if change.bulk else change
 
 
-def named_once(verb: str, trace: str, *what: bytes) -> bytes:
+def idempotency_key(verb: str, trace: str, *what: bytes) -> bytes:
     """The idempotency key of one thing that a request asks for: the request's trace, and what it is.
 
     A request that is sent again has the same keys, so that twice is once; two things under one trace have two.

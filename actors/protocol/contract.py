@@ -17,7 +17,7 @@ import msgspec
 
 from mnemic.actors.protocol.ports import Ports
 
-__all__ = ["CONTRACT", "Actor", "Clock", "Context", "Setting", "raised_at"]
+__all__ = ["CONTRACT", "Actor", "Clock", "Context", "Setting", "raise_location"]
 
 CONTRACT = 1
 """Version of the contract; an actor made for another one is refused at start."""
@@ -109,7 +109,7 @@ class Context:
 
 
 class Actor(Protocol):
-    """A part of the society.
+    """A part of the actor system.
 
     A class may also have ``close(self)``, called when an instance goes; ``pinned = True``, where it must run on the
     machine that holds the home; and a static ``foresees(message) -> tuple``, the messages it will surely ask for while
@@ -133,7 +133,7 @@ class Actor(Protocol):
         ...
 
 
-def raised_at(error: BaseException) -> str:
+def raise_location(error: BaseException) -> str:
     """Where it was raised, such as ``handle (embedder.py:12)``; empty where it never was."""
     frames = list(traceback.walk_tb(error.__traceback__))
     if not frames:

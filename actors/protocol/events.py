@@ -1,4 +1,4 @@
-"""Events: what happened in a session, as a host's hooks, its transcript or an import reports it.
+"""Input types: one thing said or done in a session, and the other reports an assistant's hook can make.
 
 The adapters of `mnemic.hooks` make them; `mnemic.actors.capture.capture` turns them into memories. Text is bytes, UTF-8
 with surrogates passed through, because most libraries refuse the lone surrogate that a real transcript holds now and
@@ -13,20 +13,20 @@ import msgspec
 
 __all__ = [
     "DEFAULT_KINDS",
+    "IGNORED_SESSION",
     "KINDS",
     "ROLES",
-    "SILENCED",
-    "Check",
     "Event",
-    "Happening",
+    "HookEvent",
+    "HookRecord",
+    "IgnoredSession",
     "Kind",
-    "Malformed",
+    "MalformedLine",
     "Outcome",
-    "Record",
     "Role",
-    "Silence",
-    "TranscriptAt",
-    "printable",
+    "SelfTestEvent",
+    "TranscriptRef",
+    "escape_surrogates",
     "to_bytes",
     "to_text",
 ]
@@ -59,7 +59,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     """The host's own id of the turn or tool call, as both its hooks and its transcript give it; else ``None``."""
     source_id: str | None = None
     """The input's own id of this line, kept for whoever made it; no part of the identity unless it is `host_id`."""
-    occasion: str | None = None
+    disambiguator: str | None = None
     """What else tells equal texts of a session apart, for sources that no second channel reports: the time that a
     generic line names. Without it only their count does."""
     speaker: str | None = None
@@ -84,7 +84,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     """Whether an agent asked for the session."""
 
 
-class Malformed(msgspec.Struct, frozen=True):
+class MalformedLine(msgspec.Struct, frozen=True):
     """A line that could not be read; it is counted and shown, and the rest goes on."""
 
     line: int
@@ -93,7 +93,7 @@ class Malformed(msgspec.Struct, frozen=True):
     """What is wrong with it, without its text."""
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True):
+class HookRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What one run of a hook kept: the bytes that the host gave it, as they came, and what it saw itself."""
 
     id: bytes
@@ -114,7 +114,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     """What the host wrote on the hook's standard input, byte for byte."""
 
 
-class TranscriptAt(msgspec.Struct, frozen=True, kw_only=True):
+class TranscriptRef(msgspec.Struct, frozen=True, kw_only=True):
     """Where the host keeps the transcript of a session: the safety net for what its hooks miss."""
 
     path: str
@@ -125,7 +125,7 @@ class TranscriptAt(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the session is over: taken at once; else only when the session has been silent for long."""
 
 
-class Check(msgspec.Struct, frozen=True, kw_only=True):
+class SelfTestEvent(msgspec.Struct, frozen=True, kw_only=True):
     """A trial event: somebody looks whether what this host's hooks keep arrives."""
 
     assistant: str
@@ -134,7 +134,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     """What tells this trial from others."""
 
 
-class Silence(msgspec.Struct, frozen=True, kw_only=True):
+class IgnoredSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session that its user wants left alone: its transcript is not to be read either."""
 
     assistant: str
@@ -143,9 +143,9 @@ class Silence(msgspec.Struct, frozen=True, kw_only=True):
     """The conversation."""
 
 
-SILENCED = "silenced"
+IGNORED_SESSION = "silenced"
 """What a hook calls the record that only says this."""
-Happening = Event | TranscriptAt | Check | Silence
+HookEvent = Event | TranscriptRef | SelfTestEvent | IgnoredSession
 """What a record stands for."""
 
 
@@ -159,6 +159,6 @@ def to_text(data: bytes) -> str:
     return data.decode("utf-8", "surrogatepass")
 
 
-def printable(name: Any) -> Any:
+def escape_surrogates(name: Any) -> Any:
     """A name as it can be kept: a lone surrogate is written out, since SQLite's text cannot hold it; ``None`` stays."""
     return name.encode("utf-8", "backslashreplace").decode("utf-8") if isinstance(name, str) else name

@@ -1,4 +1,4 @@
-"""Messages of seeing: what was captured, what assistants were given, one memory with all that belongs to it, and use.
+"""Messages for browsing: list memories, show one in full, list what assistants were given, count usage.
 
 Beside `mnemic.actors.protocol.messages`, whose rules hold here too. The Retriever answers;
 `mnemic.actors.recall.list_memories` does it.
@@ -8,28 +8,28 @@ from __future__ import annotations
 
 import msgspec
 
-from mnemic.actors.protocol.changes import Part
+from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.messages import Memory
 
 __all__ = [
     "MOST_LISTED",
     "CountUse",
-    "GivenListed",
-    "GivenPart",
-    "Giving",
-    "Link",
-    "ListGiven",
+    "DeliveredMemory",
+    "DeliveriesListed",
+    "Delivery",
+    "DeliveryCount",
+    "ListDeliveries",
     "ListMemories",
-    "Listed",
     "MemoriesListed",
-    "NoteGiven",
+    "MemoriesShown",
+    "MemoryDetail",
+    "MemoryEntry",
+    "NoteDelivery",
     "ProjectUse",
+    "RelatedMemory",
     "ShowMemories",
-    "Shown",
-    "ShownMemories",
     "Use",
     "UseCounted",
-    "UseOf",
 ]
 
 MOST_LISTED = 1000
@@ -66,7 +66,7 @@ class ListMemories(_Message, frozen=True, kw_only=True):
     """Of a longer text so much of its start is given."""
 
 
-class Listed(_Message, frozen=True, kw_only=True):
+class MemoryEntry(_Message, frozen=True, kw_only=True):
     """A memory in a list."""
 
     cursor: str
@@ -108,7 +108,7 @@ class Listed(_Message, frozen=True, kw_only=True):
 class MemoriesListed(_Message, frozen=True, kw_only=True):
     """Answer to `ListMemories`."""
 
-    memories: tuple[Listed, ...]
+    memories: tuple[MemoryEntry, ...]
     """Newest first."""
     more: bool
     """Whether any come after them."""
@@ -117,18 +117,18 @@ class MemoriesListed(_Message, frozen=True, kw_only=True):
 # --- what was given --------------------------------------------------------------------------------------------------
 
 
-class NoteGiven(_Message, frozen=True, kw_only=True):
+class NoteDelivery(_Message, frozen=True, kw_only=True):
     """Keep in the log that an assistant was given memories that it named itself."""
 
     assistant: str
     """Who asked, as it names itself."""
     session: str
     """The conversation, where it is known."""
-    parts: tuple[Part, ...]
+    parts: tuple[DeliveredSpan, ...]
     """What was given of each."""
 
 
-class ListGiven(_Message, frozen=True, kw_only=True):
+class ListDeliveries(_Message, frozen=True, kw_only=True):
     """List what assistants were given, word for word, newest first."""
 
     scope: str = "*"
@@ -147,7 +147,7 @@ class ListGiven(_Message, frozen=True, kw_only=True):
     """The cursor of the last one seen: those that come after it are listed."""
 
 
-class GivenPart(_Message, frozen=True, kw_only=True):
+class DeliveredMemory(_Message, frozen=True, kw_only=True):
     """One memory that was given."""
 
     id: bytes
@@ -157,16 +157,16 @@ class GivenPart(_Message, frozen=True, kw_only=True):
     start_byte: int | None
     """Where what was given of it starts in the whole; ``None`` where that is not kept beside the memory."""
     text: bytes | None
-    """What was given of it, word for word; ``None`` where it stands in `Giving.text`, or was not kept yet."""
+    """What was given of it, word for word; ``None`` where it stands in `Delivery.text`, or was not kept yet."""
     size_bytes: int
     """Length of the whole memory."""
 
 
-class Giving(_Message, frozen=True, kw_only=True):
+class Delivery(_Message, frozen=True, kw_only=True):
     """What was given at one time."""
 
     cursor: str
-    """Where it stands: what comes after it is listed with this as `ListGiven.after`."""
+    """Where it stands: what comes after it is listed with this as `ListDeliveries.after`."""
     at: int
     """System time, microseconds."""
     occasion: str
@@ -183,14 +183,14 @@ class Giving(_Message, frozen=True, kw_only=True):
     """How long it was, a token counted as four bytes of UTF-8."""
     text: bytes | None
     """What was given, word for word, where it was composed; else the parts hold it."""
-    parts: tuple[GivenPart, ...]
+    parts: tuple[DeliveredMemory, ...]
     """The memories, in the order in which they were given. What was erased since is not among them."""
 
 
-class GivenListed(_Message, frozen=True, kw_only=True):
-    """Answer to `ListGiven`."""
+class DeliveriesListed(_Message, frozen=True, kw_only=True):
+    """Answer to `ListDeliveries`."""
 
-    givings: tuple[Giving, ...]
+    deliveries: tuple[Delivery, ...]
     """Newest first."""
     more: bool
     """Whether any come after them."""
@@ -206,7 +206,7 @@ class ShowMemories(_Message, frozen=True, kw_only=True):
     """Which."""
 
 
-class Link(_Message, frozen=True, kw_only=True):
+class RelatedMemory(_Message, frozen=True, kw_only=True):
     """Another memory, as far as it is shown beside one."""
 
     id: bytes
@@ -223,11 +223,11 @@ class Link(_Message, frozen=True, kw_only=True):
     """Length of the whole."""
 
 
-class UseOf(_Message, frozen=True, kw_only=True):
+class DeliveryCount(_Message, frozen=True, kw_only=True):
     """How often a memory was given on one occasion."""
 
     occasion: str
-    """As in `Giving.occasion`."""
+    """As in `Delivery.occasion`."""
     own: bool
     """Whether its owner asked."""
     times: int
@@ -236,7 +236,7 @@ class UseOf(_Message, frozen=True, kw_only=True):
     """System time of the last, microseconds."""
 
 
-class Shown(_Message, frozen=True, kw_only=True):
+class MemoryDetail(_Message, frozen=True, kw_only=True):
     """A memory with all that belongs to it."""
 
     memory: Memory
@@ -257,22 +257,22 @@ class Shown(_Message, frozen=True, kw_only=True):
     """Secrets taken out of its text before it was kept, by type."""
     original: bool
     """Whether its text from before that is kept too."""
-    newer: tuple[Link, ...]
+    newer: tuple[RelatedMemory, ...]
     """What replaces it, what replaces that, to the one that holds."""
-    older: tuple[Link, ...]
+    older: tuple[RelatedMemory, ...]
     """What it replaces."""
     previous: bytes | None
     """Id of what was said before it in the same conversation."""
     next: bytes | None
     """Id of what was said after it."""
-    uses: tuple[UseOf, ...]
+    uses: tuple[DeliveryCount, ...]
     """How often it was given, by occasion."""
 
 
-class ShownMemories(_Message, frozen=True, kw_only=True):
+class MemoriesShown(_Message, frozen=True, kw_only=True):
     """Answer to `ShowMemories`."""
 
-    memories: tuple[Shown, ...]
+    memories: tuple[MemoryDetail, ...]
     """In the order asked for."""
 
 

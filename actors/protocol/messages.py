@@ -1,4 +1,4 @@
-"""Messages: everything that one part of Mnemic says to another. Commands are imperative, events past.
+"""The messages actors exchange: requests in the imperative, answers and events in the past tense.
 
 Payloads carry what is asked; the envelope carries id, trace, deadline and the time, so that no actor reads a clock.
 
@@ -17,22 +17,26 @@ from typing import Any, Literal
 
 import msgspec
 
-from mnemic.actors.protocol.changes import Change, EncoderName, Place
+from mnemic.actors.protocol.changes import Change, EncoderName, ScopeRef
 from mnemic.actors.protocol.events import DEFAULT_KINDS, Kind, Role
 
 __all__ = [
+    "AddOutcome",
     "Applied",
     "Apply",
+    "BackupNoted",
+    "Candidate",
     "CaptureText",
+    "CaptureTranscript",
     "Committed",
-    "CopyNoted",
     "Count",
     "Counts",
+    "DescribeEncoder",
     "EmbedMore",
     "EmbedPending",
+    "EmbedProgress",
     "EmbedQuery",
-    "Embedded",
-    "EncoderNamed",
+    "EncoderDescribed",
     "Envelope",
     "FindScope",
     "FindSimilar",
@@ -40,12 +44,10 @@ __all__ = [
     "Forgotten",
     "GetMemories",
     "Hit",
-    "Kept",
     "Memories",
     "Memory",
-    "NameEncoder",
     "NightReport",
-    "NoteCopy",
+    "NoteBackup",
     "Preempt",
     "QueryEmbedded",
     "Rebuild",
@@ -56,14 +58,12 @@ __all__ = [
     "Retirement",
     "ScopeCount",
     "ScopeFound",
-    "Signal",
+    "SignalName",
     "Similar",
     "SimilarFound",
     "Sleep",
-    "Take",
-    "Taken",
     "TextCaptured",
-    "Trace",
+    "TranscriptCaptured",
 ]
 
 
@@ -78,7 +78,7 @@ class FindSimilar(_Message, frozen=True, kw_only=True):
     """The text; of a long one its first window counts for its meaning, and its longest words."""
     scope: str
     """A scope's path: it and what is below it are looked through."""
-    but: tuple[bytes, ...] = ()
+    exclude: tuple[bytes, ...] = ()
     """Ids of memories that are not to be named: the text's own, and what it replaces."""
     limit: int = 3
     """At most so many."""
@@ -120,7 +120,7 @@ class SimilarFound(_Message, frozen=True, kw_only=True):
     """What did not take part, and why, one sentence each."""
 
 
-Signal = Literal["dense", "lexical", "session", "structural"]
+SignalName = Literal["dense", "lexical", "session", "structural"]
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,7 +141,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
 # --- Capture ---------------------------------------------------------------------------------------------------------
 
 
-class Take(_Message, frozen=True, kw_only=True):
+class CaptureTranscript(_Message, frozen=True, kw_only=True):
     """Take in the next part of a transcript. Sent again and again until the reply says `done`."""
 
     path: str
@@ -154,8 +154,8 @@ class Take(_Message, frozen=True, kw_only=True):
     """How many items of the source earlier parts have taken; makes the message repeatable after a restart."""
 
 
-class Taken(_Message, frozen=True, kw_only=True):
-    """Answer to `Take`; the counts are of this part alone."""
+class TranscriptCaptured(_Message, frozen=True, kw_only=True):
+    """Answer to `CaptureTranscript`; the counts are of this part alone."""
 
     format: str
     """The format it was read as."""
@@ -173,8 +173,8 @@ class Taken(_Message, frozen=True, kw_only=True):
     """Events that had been captured before."""
     differing: int
     """Events whose host id was captured before with another text; the first text stands."""
-    elsewhere: int
-    """Events captured before that are in another scope than the one this `Take` names; they stay there."""
+    in_other_scope: int
+    """Events captured before that are in another scope than the one this `CaptureTranscript` names; they stay there."""
     retired: int = 0
     """Of the known, memories that were forgotten; they stay so."""
     erased: int = 0
@@ -196,7 +196,7 @@ class CaptureText(_Message, frozen=True, kw_only=True):
     """Who it comes from."""
     session: str
     """The conversation it belongs to."""
-    place: Place
+    place: ScopeRef
     """The scope."""
     assistant: str = "direct"
     """The host."""
@@ -306,7 +306,7 @@ class Apply(_Message, frozen=True, kw_only=True):
     """What it belongs to: a trace, a night."""
 
 
-class Kept(_Message, frozen=True, kw_only=True):
+class AddOutcome(_Message, frozen=True, kw_only=True):
     """What became of one `AddMemory`."""
 
     superseded_by: bytes | None = None
@@ -331,7 +331,7 @@ class Applied(_Message, frozen=True, kw_only=True):
 
     seq: int
     """Highest log number of the transaction."""
-    kept: tuple[Kept, ...]
+    kept: tuple[AddOutcome, ...]
     """One for each `AddMemory`, in order."""
     changed: tuple[bool, ...] = ()
     """For each change, in order, whether it did anything: what is so already is not done again."""
@@ -377,12 +377,12 @@ class QueryEmbedded(_Message, frozen=True, kw_only=True):
     """Who made it."""
 
 
-class NameEncoder(_Message, frozen=True, kw_only=True):
+class DescribeEncoder(_Message, frozen=True, kw_only=True):
     """Say which encoder is used; it is loaded for that where it is not yet."""
 
 
-class EncoderNamed(_Message, frozen=True, kw_only=True):
-    """Answer to `NameEncoder`."""
+class EncoderDescribed(_Message, frozen=True, kw_only=True):
+    """Answer to `DescribeEncoder`."""
 
     encoder: EncoderName
     """Code and weights."""
@@ -398,7 +398,7 @@ class EmbedMore(_Message, frozen=True, kw_only=True):
     """The Embedder to itself: go on in the background, after whoever asked meanwhile."""
 
 
-class Embedded(_Message, frozen=True, kw_only=True):
+class EmbedProgress(_Message, frozen=True, kw_only=True):
     """Answer to `EmbedPending`."""
 
     done: int
@@ -433,7 +433,7 @@ class Recall(_Message, frozen=True, kw_only=True):
     """System time, microseconds: what the memory knew then."""
     budget_tokens: int | None = None
     """The texts given are together at most so long."""
-    signals: tuple[Signal, ...] = ("dense", "lexical", "session", "structural")
+    signals: tuple[SignalName, ...] = ("dense", "lexical", "session", "structural")
     """Which signals to use; ``structural`` says something where the question names a day."""
     private: bool = False
     """Whether the question itself is not kept, only what was given: nothing of its session is captured. In a pause no
@@ -444,7 +444,7 @@ class Recall(_Message, frozen=True, kw_only=True):
     """Whether to give the candidates before fusion."""
     assistant: str = ""
     """The assistant that asks, as it names itself; empty where its owner does. What is given is kept in the log."""
-    asking: str = ""
+    asking_session: str = ""
     """The conversation it asks from, where it is known."""
 
 
@@ -486,7 +486,7 @@ class Hit(_Message, frozen=True, kw_only=True):
     """Ids of the memories that this one replaces."""
 
 
-class Trace(_Message, frozen=True, kw_only=True):
+class Candidate(_Message, frozen=True, kw_only=True):
     """A candidate before fusion."""
 
     id: bytes
@@ -510,7 +510,7 @@ class Recalled(_Message, frozen=True, kw_only=True):
     """How many of the best `k` were left out because the budget had no room for them."""
     degraded: tuple[str, ...]
     """What did not take part, and why, one sentence each."""
-    candidates: tuple[Trace, ...]
+    candidates: tuple[Candidate, ...]
     """With `trace`, every candidate any signal speaks for."""
 
 
@@ -580,7 +580,7 @@ class Memories(_Message, frozen=True, kw_only=True):
 class FindScope(_Message, frozen=True, kw_only=True):
     """Say whether anything was captured in a place."""
 
-    place: Place
+    place: ScopeRef
     """What `mnemic.runtime.minds.projects` made of a folder or of a name."""
 
 
@@ -682,7 +682,7 @@ class NightReport(_Message, frozen=True, kw_only=True):
     """Whether nothing is left to do until something new is captured."""
 
 
-class NoteCopy(msgspec.Struct, frozen=True, kw_only=True):
+class NoteBackup(msgspec.Struct, frozen=True, kw_only=True):
     """Note that a backup or an export of the mind was made."""
 
     path: str
@@ -693,8 +693,8 @@ class NoteCopy(msgspec.Struct, frozen=True, kw_only=True):
     """How long it is."""
 
 
-class CopyNoted(msgspec.Struct, frozen=True, kw_only=True):
-    """Answer to `NoteCopy`."""
+class BackupNoted(msgspec.Struct, frozen=True, kw_only=True):
+    """Answer to `NoteBackup`."""
 
     seq: int
     """Number of the log row that says so."""

@@ -1,4 +1,4 @@
-"""Ports: what an actor needs from outside, as protocols. The root hands in what fulfils them.
+"""Protocols of what actors need from outside (store, files, encoder, spool); the composition root supplies them.
 
 `mnemic.runtime` and `mnemic.hooks` hold the real ones. Tests of behaviour may hand in small ones of their own.
 """
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from mnemic.actors.protocol.changes import Change, Place
-from mnemic.actors.protocol.events import Event, Happening, Malformed, Record
+from mnemic.actors.protocol.changes import Change, ScopeRef
+from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, MalformedLine
 from mnemic.actors.protocol.messages import Applied
 from mnemic.actors.protocol.snapshot import SnapshotSource
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:  # what is told at the start of a session is told without NumP
     import numpy as np
     from numpy.typing import NDArray
 
-    from mnemic.actors.shape.features import Extract
+    from mnemic.actors.shape.features import TripleExtractor
 
 __all__ = [
     "IMPLEMENTATIONS",
     "Digest",
     "Encoder",
-    "Extent",
-    "Locate",
-    "Measure",
+    "FileStat",
+    "PauseSpan",
     "Ports",
     "RecordReader",
+    "ResolveScope",
     "Scrub",
     "Scrubbed",
     "Source",
-    "Span",
-    "SpoolPart",
+    "SpoolBatch",
     "SpoolPort",
+    "StatFile",
     "StorePort",
     "TranscriptOpener",
-    "Unreadable",
+    "UndecodedRecord",
     "Window",
 ]
 
@@ -46,15 +46,15 @@ Digest = Callable[..., bytes]
 """A keyed hash of a sequence of byte strings, 32 bytes."""
 
 
-class Locate(Protocol):
+class ResolveScope(Protocol):
     """Takes the scope that is named, or finds the one of a folder, as it is now."""
 
-    def __call__(self, scope: str | None, folder: str | None, *, anyway: bool = False) -> Place:
+    def __call__(self, scope: str | None, folder: str | None, *, anyway: bool = False) -> ScopeRef:
         """Raises `BadInput`: it is no scope. With `anyway`, a folder belongs somewhere whatever a file in it says."""
         ...
 
 
-Span = tuple[int, int | None]
+PauseSpan = tuple[int, int | None]
 """A pause: world time, microseconds, from which it holds, and the first at which it does not, if any is known."""
 
 IMPLEMENTATIONS = (
@@ -123,7 +123,7 @@ class Source(Protocol):
     position_bytes: int
     """How much of it has been read."""
 
-    def __iter__(self) -> Iterator[Event | Malformed]: ...
+    def __iter__(self) -> Iterator[Event | MalformedLine]: ...
 
     def close(self) -> None:
         """Let go of the file."""
@@ -138,7 +138,7 @@ class TranscriptOpener(Protocol):
         ...
 
 
-class Extent(msgspec.Struct, frozen=True):
+class FileStat(msgspec.Struct, frozen=True):
     """How long a file is, and when it was written."""
 
     size_bytes: int
@@ -147,14 +147,14 @@ class Extent(msgspec.Struct, frozen=True):
     """World time it was last written, microseconds since 1970 UTC."""
 
 
-Measure = Callable[[str], Extent | None]
+StatFile = Callable[[str], FileStat | None]
 """Looks at a file by its path; ``None`` where there is none that can be looked at."""
 
 
 class RecordReader(Protocol):
     """Tells what a hook's record stands for."""
 
-    def __call__(self, record: Record) -> list[Happening]:
+    def __call__(self, record: HookRecord) -> list[HookEvent]:
         """In order; empty where it is nothing to keep.
 
         Raises:
@@ -163,7 +163,7 @@ class RecordReader(Protocol):
         ...
 
 
-class Unreadable(msgspec.Struct, frozen=True):
+class UndecodedRecord(msgspec.Struct, frozen=True):
     """A record that was opened, and holds no event that this version can take apart."""
 
     id: bytes
@@ -174,12 +174,12 @@ class Unreadable(msgspec.Struct, frozen=True):
     """All of it, opened."""
 
 
-class SpoolPart(msgspec.Struct, frozen=True, kw_only=True):
+class SpoolBatch(msgspec.Struct, frozen=True, kw_only=True):
     """The next records of one spool file."""
 
     file: bytes
     """The file's id, 16 bytes."""
-    records: tuple[Record | Unreadable, ...]
+    records: tuple[HookRecord | UndecodedRecord, ...]
     """In the order in which they were written."""
     offset: int
     """Where the next part starts."""
@@ -190,7 +190,7 @@ class SpoolPart(msgspec.Struct, frozen=True, kw_only=True):
 class SpoolPort(Protocol):
     """A mind's spool; see `mnemic.runtime.spool.spool`."""
 
-    def read(self, offsets: Mapping[bytes, int], limit_records: int, limit_bytes: int) -> SpoolPart | None:
+    def read(self, offsets: Mapping[bytes, int], limit_records: int, limit_bytes: int) -> SpoolBatch | None:
         """The next part of the file whose oldest unread byte is oldest; ``None`` where nothing waits.
 
         Args:
@@ -198,7 +198,7 @@ class SpoolPort(Protocol):
         """
         ...
 
-    def clear(self, offsets: Mapping[bytes, int]) -> list[bytes]:
+    def remove_consumed(self, offsets: Mapping[bytes, int]) -> list[bytes]:
         """Remove files that are taken in to their end and have been silent for a while.
 
         Returns the ids of those, and of files among `offsets` that were gone before, as far as that can be told.
@@ -239,16 +239,16 @@ class StorePort(Protocol):
         ...
 
 
-def _never() -> Sequence[Span]:
+def _no_pauses() -> Sequence[PauseSpan]:
     return ()
 
 
-def _all(scopes: Sequence[str], folders: Sequence[str]) -> bool:
+def _allow_all(scopes: Sequence[str], folders: Sequence[str]) -> bool:
     return True
 
 
 class Ports(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a society has for its actors; `Actor.make` takes of it what the actor needs.
+    """All that an actor system has for its actors; `Actor.make` takes of it what the actor needs.
 
     What is opened belongs to the actor that opened it, and its `close` lets go of it. Only one actor may write.
     """
@@ -263,9 +263,9 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     """Loads the embedding model; raises `ModelError`."""
     open_transcript: TranscriptOpener
     """Opens transcripts."""
-    locate: Locate
+    resolve_scope: ResolveScope
     """Finds scopes."""
-    measure: Measure
+    stat_file: StatFile
     """Looks at files."""
     open_spool: Callable[[], SpoolPort]
     """Opens what the hooks of this mind have kept."""
@@ -273,11 +273,11 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     """Tells what a hook's record stands for."""
     scrub: Scrub
     """Takes out of texts what must not be kept."""
-    silenced: Callable[[str | None], bool]
+    is_ignored_folder: Callable[[str | None], bool]
     """Whether the project of a folder has asked that nothing of it be remembered by itself."""
-    pauses: Callable[[], Sequence[Span]] = _never
+    pauses: Callable[[], Sequence[PauseSpan]] = _no_pauses
     """All pauses of the mind, as they are now; raises `mnemic.actors.protocol.errors.PausesUnreadable`."""
-    admitted: Callable[[Sequence[str], Sequence[str]], bool] = _all
+    is_allowed: Callable[[Sequence[str], Sequence[str]], bool] = _allow_all
     """Whether the settings let a project in, by its scopes and its folders; see
     `mnemic.actors.capture.capture_filter`.
     """
@@ -285,5 +285,5 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     """The mind's keyed hash: what makes capturing twice store once."""
     seed: bytes = b""
     """What the codebooks of hypervectors follow from, 32 bytes, the same for the mind's whole life."""
-    extract: Extract | None = None
+    extract: TripleExtractor | None = None
     """Finds triples in a text; the built-in does where absent."""

@@ -1,7 +1,7 @@
-"""Messages of scopes: which there are, and which project belongs to which, after it changed its folder or its name.
+"""Messages that list scopes (project paths) and change them: rename, merge, split, move.
 
 Beside `mnemic.actors.protocol.messages`, whose rules hold here too. `mnemic.actors.capture.rescope` plans what
-`Rescope` asks for.
+`ChangeScopes` asks for.
 
 Messages of what is forgotten many at once: which memories are meant, what there is of them, and their retirement.
 
@@ -19,28 +19,28 @@ from mnemic.actors.protocol.changes import MergeScopes, MoveProject, RenameScope
 from mnemic.actors.protocol.messages import Retirement, ScopeCount
 
 __all__ = [
-    "RESCOPED",
-    "UNSCOPED",
-    "Copy",
-    "Known",
+    "SCOPES_AUTHOR",
+    "SCOPES_UNDO_AUTHOR",
+    "BackupCopy",
+    "ChangeScopes",
+    "ForgetSelection",
     "ListScopes",
-    "Rescope",
-    "Rescoped",
-    "Rescoping",
-    "Scopes",
+    "ScopeChange",
+    "ScopeInfo",
+    "ScopesChanged",
+    "ScopesListed",
     "Selection",
+    "SelectionForgotten",
     "Survey",
     "Surveyed",
-    "Sweep",
-    "Swept",
 ]
 
-RESCOPED = "scopes"
+SCOPES_AUTHOR = "scopes"
 """The author of what changes scopes."""
-UNSCOPED = "scopes.undo"
+SCOPES_UNDO_AUTHOR = "scopes.undo"
 """The author of what takes such a change back."""
 
-Rescoping = Union[RenameScope, MergeScopes, SplitScope, MoveProject]  # noqa: UP007 - decoders need unions
+ScopeChange = Union[RenameScope, MergeScopes, SplitScope, MoveProject]  # noqa: UP007 - decoders need unions
 """A change of scopes; each is taken back by one of them."""
 
 
@@ -52,7 +52,7 @@ class ListScopes(_Message, frozen=True, kw_only=True):
     """Say which scopes there are."""
 
 
-class Known(_Message, frozen=True, kw_only=True):
+class ScopeInfo(_Message, frozen=True, kw_only=True):
     """One scope."""
 
     path: str
@@ -69,26 +69,26 @@ class Known(_Message, frozen=True, kw_only=True):
     """World time of the newest of them, microseconds."""
 
 
-class Scopes(_Message, frozen=True, kw_only=True):
+class ScopesListed(_Message, frozen=True, kw_only=True):
     """Answer to `ListScopes`."""
 
-    scopes: tuple[Known, ...]
+    scopes: tuple[ScopeInfo, ...]
     """By path."""
-    undo: tuple[Rescoping, ...] = ()
+    undo: tuple[ScopeChange, ...] = ()
     """What takes back the last change of scopes that is not taken back yet; empty where there is none."""
 
 
-class Rescope(_Message, frozen=True, kw_only=True):
+class ChangeScopes(_Message, frozen=True, kw_only=True):
     """Change which scopes there are, or which project belongs to which: all of it or nothing."""
 
-    changes: tuple[Rescoping, ...]
+    changes: tuple[ScopeChange, ...]
     """In order."""
-    undoes: bool = False
-    """Whether this is the `Scopes.undo` of before: what it takes back is not taken back a second time."""
+    is_undo: bool = False
+    """Whether this is the `ScopesListed.undo` of before: what it takes back is not taken back a second time."""
 
 
-class Rescoped(_Message, frozen=True, kw_only=True):
-    """Answer to `Rescope`."""
+class ScopesChanged(_Message, frozen=True, kw_only=True):
+    """Answer to `ChangeScopes`."""
 
     changed: tuple[bool, ...]
     """For each change, in order, whether it did anything."""
@@ -116,7 +116,7 @@ class Selection(_Message, frozen=True, kw_only=True):
         return self == Selection()
 
 
-class Copy(_Message, frozen=True, kw_only=True):
+class BackupCopy(_Message, frozen=True, kw_only=True):
     """A backup or an export that was made when a memory was there."""
 
     path: str
@@ -161,7 +161,7 @@ class Surveyed(_Message, frozen=True, kw_only=True):
     """How often an assistant was given one of them, or a recall found one."""
     corrected: int
     """Memories beside them that one of them replaces, and that will stand for themselves again."""
-    copies: tuple[Copy, ...]
+    copies: tuple[BackupCopy, ...]
     """Backups and exports in which some of them are, newest first."""
     generation: int
     """With `last_row`, which state this is: what is kept from now on is not in it."""
@@ -169,7 +169,7 @@ class Surveyed(_Message, frozen=True, kw_only=True):
     """Highest row of the mind's memories."""
 
 
-class Sweep(_Message, frozen=True, kw_only=True):
+class ForgetSelection(_Message, frozen=True, kw_only=True):
     """Hide all memories of a selection from recall, or take that back."""
 
     selection: Selection
@@ -180,8 +180,8 @@ class Sweep(_Message, frozen=True, kw_only=True):
     """Whether they are found again."""
 
 
-class Swept(_Message, frozen=True, kw_only=True):
-    """Answer to `Sweep`."""
+class SelectionForgotten(_Message, frozen=True, kw_only=True):
+    """Answer to `ForgetSelection`."""
 
     changed: int
     """Memories that stood otherwise before."""

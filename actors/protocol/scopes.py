@@ -1,4 +1,4 @@
-"""Scopes: which of those that hold anything is meant. Below `mnemic.actors.recall.retriever`."""
+"""Looks up scopes (project paths) in a snapshot: one project's scope, or a path with all below it."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import difflib
 import re
 from typing import Any
 
-from mnemic.actors.protocol.changes import Place
+from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import InvalidValue, UnknownScope
-from mnemic.actors.protocol.events import printable
+from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.protocol.validation_text import shown
+from mnemic.actors.protocol.validation_text import safe_operand
 
-__all__ = ["clean_scope", "existing_scope", "scopes_below"]
+__all__ = ["existing_scope", "normalize_scope_path", "scopes_below"]
 
 
-def existing_scope(snapshot: Snapshot, place: Place) -> str | None:
+def existing_scope(snapshot: Snapshot, place: ScopeRef) -> str | None:
     """The path of a place's scope, or ``None`` where no memory is in it."""
     if place.project is not None:
-        return snapshot.scope_of(printable(place.project))
-    path = str(printable(place.path))
+        return snapshot.project_scope_path(escape_surrogates(place.project))
+    path = str(escape_surrogates(place.path))
     return path if path in snapshot.scopes().values() else None
 
 
@@ -44,7 +44,7 @@ _PART = re.compile(r"[^\x00-\x1f/*\ud800-\udfff]+")
 _NAMES = "names joined by '/', such as work/shelf"
 
 
-def clean_scope(scope: str, name: str = "a scope") -> str:
+def normalize_scope_path(scope: str, name: str = "a scope") -> str:
     """A scope's path, without slashes at its ends.
 
     Raises:
@@ -53,7 +53,7 @@ def clean_scope(scope: str, name: str = "a scope") -> str:
     """
     given: Any = scope  # by programs, it may be anything
     if not isinstance(given, str):
-        raise InvalidValue(name=name, value=shown(given), why="it is no text", expected=_NAMES)
+        raise InvalidValue(name=name, value=safe_operand(given), why="it is no text", expected=_NAMES)
     path = scope.strip("/")
     if path and not all(_PART.fullmatch(part) and part.strip() not in ("", ".", "..") for part in path.split("/")):
         raise InvalidValue(name=name, value=scope, why="it is no path", expected=_NAMES)

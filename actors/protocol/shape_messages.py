@@ -1,4 +1,4 @@
-"""Messages of shapes: how memories get their hypervectors, and how they are asked for by their structure.
+"""Messages of the Binder and of structural queries (find memories by role and filler).
 
 Beside `mnemic.actors.protocol.messages`, whose rules hold here too. The Binder binds what the log brings; the Retriever
 answers.
@@ -13,16 +13,16 @@ from mnemic.actors.protocol.messages import Hit
 __all__ = [
     "UNKNOWN",
     "Answer",
-    "BindAgain",
     "BindMore",
     "BindPending",
-    "Bound",
+    "BindProgress",
     "ListRoles",
-    "MeaningKept",
+    "RetryBinding",
     "RoleView",
     "RolesListed",
     "Shape",
     "Shaped",
+    "VectorsChanged",
 ]
 
 UNKNOWN = "?"
@@ -36,7 +36,7 @@ class _Message(msgspec.Struct, frozen=True, kw_only=True):
 # --- Binder ----------------------------------------------------------------------------------------------------------
 
 
-class MeaningKept(_Message, frozen=True, kw_only=True):
+class VectorsChanged(_Message, frozen=True, kw_only=True):
     """Event: vectors were kept, or went, memories were forgotten, or scopes changed; whoever binds them may follow."""
 
     seq: int
@@ -47,7 +47,7 @@ class BindPending(_Message, frozen=True, kw_only=True):
     """Bind the next few memories that are not bound yet, or not any more: one bounded step."""
 
 
-class Bound(_Message, frozen=True, kw_only=True):
+class BindProgress(_Message, frozen=True, kw_only=True):
     """Answer to `BindPending`."""
 
     done: int
@@ -56,9 +56,9 @@ class Bound(_Message, frozen=True, kw_only=True):
     """Memories that can be bound now, and still wait; what waits for its meaning first is not among them."""
 
 
-class BindAgain(_Message, frozen=True, kw_only=True):
+class RetryBinding(_Message, frozen=True, kw_only=True):
     """Have the memories of which something could not be bound wait again, and bind the next few: since then what reads
-    them may have been mended. Answered with `Bound`; `BindPending` goes on.
+    them may have been mended. Answered with `BindProgress`; `BindPending` goes on.
     """
 
 
@@ -96,7 +96,7 @@ class Shape(_Message, frozen=True, kw_only=True):
     """Whether the question itself is not kept, only what was given."""
     assistant: str = ""
     """The assistant that asks, as it names itself; empty where its owner does."""
-    asking: str = ""
+    asking_session: str = ""
     """The conversation it asks from, where it is known."""
 
 

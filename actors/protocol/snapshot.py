@@ -1,4 +1,4 @@
-"""Snapshots: what actors read. Arrays and records as of one `seq` of the log; never SQL.
+"""Read interface of the store: one consistent state, as arrays and records, never SQL.
 
 `mnemic.runtime.store.read.reader` holds the real ones. All reads from one snapshot see the same state, whatever is
 written meanwhile.
@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import msgspec
 
 from mnemic.actors.protocol.ambient_messages import Brief
-from mnemic.actors.protocol.briefing_sources import Material
-from mnemic.actors.protocol.changes import Counted, EncoderName, TranscriptState
+from mnemic.actors.protocol.briefing_sources import BriefingSources
+from mnemic.actors.protocol.changes import EncoderName, OccurrenceCount, TranscriptState
 from mnemic.actors.protocol.messages import Counts, Memory
-from mnemic.actors.protocol.scope_messages import Known, Rescoping, Selection, Surveyed
+from mnemic.actors.protocol.scope_messages import ScopeChange, ScopeInfo, Selection, Surveyed
 
 if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
     import numpy as np
@@ -24,23 +24,23 @@ if TYPE_CHECKING:  # what is told at the start of a session is told without NumP
 
     from mnemic.actors.protocol.log_messages import (
         CountUse,
-        GivenListed,
-        ListGiven,
+        DeliveriesListed,
+        ListDeliveries,
         ListMemories,
         MemoriesListed,
-        Shown,
+        MemoryDetail,
         UseCounted,
     )
 
 __all__ = [
     "NEAR_CALLS",
-    "Aside",
     "CaptureCounts",
     "CodeBlock",
     "Columns",
-    "Neighbour",
+    "NearbyCall",
     "Pending",
     "Postings",
+    "QuarantinedRecord",
     "Retired",
     "Snapshot",
     "SnapshotSource",
@@ -131,7 +131,7 @@ class Pending(msgspec.Struct, frozen=True):
     """Its text."""
 
 
-class Neighbour(msgspec.Struct, frozen=True, kw_only=True):
+class NearbyCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call of a tool, or its result, near another one in a session."""
 
     kind: str
@@ -163,9 +163,9 @@ class Unbound(msgspec.Struct, frozen=True, kw_only=True):
     """The same of the turn after it."""
     speakers: tuple[str, ...]
     """Names of the speakers of its session other than its own, at most three."""
-    before: tuple[Neighbour, ...]
+    before: tuple[NearbyCall, ...]
     """Of a call or a result: what was called before it and came of it, the nearest first, `NEAR_CALLS` at most."""
-    after: tuple[Neighbour, ...]
+    after: tuple[NearbyCall, ...]
     """Of a call or a result: what came after it, the nearest first, `NEAR_CALLS` at most."""
 
 
@@ -201,8 +201,10 @@ class CodeBlock(NamedTuple):
     """``(n, dimensions / 64) uint64``."""
 
 
-class Aside(msgspec.Struct, frozen=True):
-    """A record that could not be understood, and is kept aside; see `mnemic.actors.protocol.changes.SetAside`."""
+class QuarantinedRecord(msgspec.Struct, frozen=True):
+    """A record that could not be understood, and is kept aside; see
+    `mnemic.actors.protocol.changes.QuarantineRecord`.
+    """
 
     row: int
     """Its row."""
@@ -224,15 +226,15 @@ class Aside(msgspec.Struct, frozen=True):
 
 
 class CaptureCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of what was captured by itself; see `mnemic.actors.protocol.ambient_messages.WaitingCounts`."""
+    """What became of what was captured by itself; see `mnemic.actors.protocol.ambient_messages.CaptureProgress`."""
 
     records: int
     """Records of hooks taken in so far."""
     torn: int
     """Places of the spool that held no whole record, so far."""
-    set_aside: tuple[tuple[str, str, str], ...]
+    quarantined: tuple[tuple[str, str, str], ...]
     """The last records that could not be understood, newest first: host, event and why. At most 20."""
-    set_aside_count: int
+    quarantined_count: int
     """How many there are."""
     scrubbed: dict[str, int]
     """Secrets taken out of texts, by type."""
@@ -254,7 +256,7 @@ class Snapshot(Protocol):
     generation: int
     """Grows when what is derived is made anew: rows and windows seen before may mean something else then."""
 
-    def memories(self, after_row: int) -> Columns:
+    def memory_columns(self, after_row: int) -> Columns:
         """Memories kept after a row; ``0`` gives all."""
         ...
 
@@ -270,19 +272,19 @@ class Snapshot(Protocol):
         """Scope numbers and their paths."""
         ...
 
-    def scope_of(self, project: str) -> str | None:
+    def project_scope_path(self, project: str) -> str | None:
         """The path of a project's scope, its own or the one it was merged into, if anything was captured there."""
         ...
 
-    def known_scopes(self) -> list[Known]:
+    def list_scopes(self) -> list[ScopeInfo]:
         """All scopes, by path."""
         ...
 
-    def unscoping(self) -> tuple[Rescoping, ...]:
+    def scope_undo(self) -> tuple[ScopeChange, ...]:
         """What takes back the last change of scopes that is not taken back yet; empty where there is none."""
         ...
 
-    def session_numbers(self, name: str) -> list[int]:
+    def session_rows(self, name: str) -> list[int]:
         """Numbers of the conversations of that name, of any assistant."""
         ...
 
@@ -298,7 +300,7 @@ class Snapshot(Protocol):
         """The stem under which the word index keeps each word."""
         ...
 
-    def words(self, text: str) -> list[str]:
+    def split_words(self, text: str) -> list[str]:
         """The words of a text, lower case, without accents, not stemmed."""
         ...
 
@@ -306,11 +308,11 @@ class Snapshot(Protocol):
         """Where a stem occurs."""
         ...
 
-    def times_written(self, stem: str, most: int) -> int:
+    def stem_count_up_to(self, stem: str, most: int) -> int:
         """How often a stem occurs in all memories, counted up to a number: much faster than to read where."""
         ...
 
-    def records(self, rows: Sequence[int]) -> list[Memory]:
+    def load_memories(self, rows: Sequence[int]) -> list[Memory]:
         """Whole memories, in the order asked for."""
         ...
 
@@ -326,7 +328,7 @@ class Snapshot(Protocol):
         """
         ...
 
-    def pending(self, encoder: EncoderName, after_row: int, bulk: bool, limit: int) -> list[Pending]:
+    def pending_embeddings(self, encoder: EncoderName, after_row: int, bulk: bool, limit: int) -> list[Pending]:
         """Memories after a row that are to be embedded by the encoder: bulk kinds only, or all others only."""
         ...
 
@@ -334,7 +336,7 @@ class Snapshot(Protocol):
         """The newest space; ``None`` where nothing was ever bound."""
         ...
 
-    def unbound(
+    def pending_bindings(
         self, encoder: EncoderName | None, waiting: bool, after_row: int, limit: int, text_bytes: int
     ) -> list[Unbound]:
         """Memories after a row that wait to be bound and are not forgotten.
@@ -358,15 +360,17 @@ class Snapshot(Protocol):
         """How many different fillers each role has."""
         ...
 
-    def unread(self, encoder: EncoderName | None, after_row: int, limit: int, text_bytes: int) -> list[Unbound]:
+    def failed_bindings(
+        self, encoder: EncoderName | None, after_row: int, limit: int, text_bytes: int
+    ) -> list[Unbound]:
         """Memories after a row of which something could not be bound, as in `unbound`, where they are not."""
         ...
 
-    def unread_rows(self) -> NDArray[np.int64]:
+    def failed_binding_rows(self) -> NDArray[np.int64]:
         """Rows of the memories of which something could not be bound, ``(n,) int64``, ascending."""
         ...
 
-    def waiting(self) -> int:
+    def pending_binding_count(self) -> int:
         """How many memories wait to be bound, whether they could be now or not."""
         ...
 
@@ -374,7 +378,7 @@ class Snapshot(Protocol):
         """How many memories are bound in the newest space, and how many wait that could be; as in `unbound`."""
         ...
 
-    def times_given(self, rows: Sequence[int]) -> dict[int, int]:
+    def delivery_counts(self, rows: Sequence[int]) -> dict[int, int]:
         """How often memories were given to whoever asked, by row; those that never were are not in it."""
         ...
 
@@ -386,11 +390,11 @@ class Snapshot(Protocol):
         """How far each spool file is taken in, by its id."""
         ...
 
-    def spool_tears(self) -> dict[bytes, int]:
+    def torn_counts(self) -> dict[bytes, int]:
         """How many places of each spool file could not be read, where there are any."""
         ...
 
-    def occurrences(self, identities: Sequence[bytes]) -> dict[bytes, Counted]:
+    def occurrences(self, identities: Sequence[bytes]) -> dict[bytes, OccurrenceCount]:
         """How often the texts of these first identities have occurred so far; the unknown ones are left out."""
         ...
 
@@ -414,11 +418,11 @@ class Snapshot(Protocol):
         """Paths and formats of the transcripts that could not be read the last time."""
         ...
 
-    def is_silenced(self, assistant: str, session: str) -> bool:
+    def is_session_ignored(self, assistant: str, session: str) -> bool:
         """Whether a conversation was to be left alone."""
         ...
 
-    def aside(self, after_row: int, limit: int) -> list[Aside]:
+    def quarantined_records(self, after_row: int, limit: int) -> list[QuarantinedRecord]:
         """Records that are set aside, of rows after one."""
         ...
 
@@ -426,11 +430,11 @@ class Snapshot(Protocol):
         """What became of what was captured by itself; `now` is system time, microseconds."""
         ...
 
-    def start_material(self, asked: Brief) -> Material:
+    def briefing_sources(self, asked: Brief) -> BriefingSources:
         """What there is to tell an assistant at the start of a session."""
         ...
 
-    def selected(self, selection: Selection) -> list[bytes]:
+    def selected_ids(self, selection: Selection) -> list[bytes]:
         """Ids of the memories that are meant, in the order they were kept.
 
         Raises:
@@ -446,11 +450,11 @@ class Snapshot(Protocol):
         """
         ...
 
-    def given(self, assistant: str, session: str) -> frozenset[bytes]:
+    def delivered_ids(self, assistant: str, session: str) -> frozenset[bytes]:
         """Ids of the memories that a session was given."""
         ...
 
-    def listed(
+    def list_memories(
         self, asked: ListMemories, scopes: Sequence[int] | None, sessions: Sequence[int] | None
     ) -> MemoriesListed:
         """A page of memories, of these scopes and conversations only where they are given.
@@ -460,7 +464,7 @@ class Snapshot(Protocol):
         """
         ...
 
-    def givings(self, asked: ListGiven) -> GivenListed:
+    def list_deliveries(self, asked: ListDeliveries) -> DeliveriesListed:
         """A page of what was given.
 
         Raises:
@@ -468,11 +472,11 @@ class Snapshot(Protocol):
         """
         ...
 
-    def shown(self, row: int) -> Shown:
+    def memory_details(self, row: int) -> MemoryDetail:
         """The memory of a row with all that belongs to it."""
         ...
 
-    def use(self, asked: CountUse, now: int) -> UseCounted:
+    def count_usage(self, asked: CountUse, now: int) -> UseCounted:
         """What was kept and given, by project and week; `now` is world time, microseconds."""
         ...
 

@@ -1,4 +1,4 @@
-"""What does not fit its type, said in words: which part it is, what was given, and what belongs there. Pure.
+"""Turns msgspec validation errors into `InvalidValue` errors that a user can read. Pure.
 
 Below `mnemic.actors.shape.arguments`, the Retriever and the wire, whose messages `msgspec` holds against their types.
 """
@@ -12,9 +12,9 @@ import msgspec
 
 from mnemic.actors.protocol.errors import InvalidValue
 
-__all__ = ["misfit", "shown"]
+__all__ = ["invalid_value_from", "safe_operand"]
 
-_PLACE = re.compile(r"(.*) - at (`key` in )?`\$\.?(.*?)(\[\.\.\..*)?`")
+_LOCATION = re.compile(r"(.*) - at (`key` in )?`\$\.?(.*?)(\[\.\.\..*)?`")
 _EXPECTED = re.compile(r"Expected (.*?)(?:, got (.*))?")
 _LACKS = re.compile(r"Object missing required field `(.*)`")
 _STEP = re.compile(r"(\w+)|\[(\d+)\]")
@@ -31,33 +31,33 @@ _WORDS = {
 }
 
 
-def misfit(error: msgspec.ValidationError, given: dict[str, Any]) -> InvalidValue:
+def invalid_value_from(error: msgspec.ValidationError, given: dict[str, Any]) -> InvalidValue:
     """What is wrong with the first field that does not fit.
 
     Args:
         given: the fields.
     """
-    place = _PLACE.fullmatch(str(error))
+    place = _LOCATION.fullmatch(str(error))
     said, key, path, within = place.groups() if place else (str(error), None, "", None)
-    why, expected = _told(said)
+    why, expected = _describe_mismatch(said)
     if key or within:  # which of them is not said
         why = f"of something in it, {why}"
-    return InvalidValue(name=path or "a field", value=shown(_at(given, path)), why=why, expected=expected)
+    return InvalidValue(name=path or "a field", value=safe_operand(_value_at(given, path)), why=why, expected=expected)
 
 
-def shown(given: Any) -> Any:
+def safe_operand(given: Any) -> Any:
     """What was given, as an error may tell it in another process too."""
     return given if given is None or isinstance(given, str | int | float) else repr(given)
 
 
-def _at(given: Any, path: str) -> Any:
+def _value_at(given: Any, path: str) -> Any:
     """What stands at a place such as ``place.path`` or ``kinds[1]``."""
     for name, index in _STEP.findall(path):
         given = given[name] if name else given[int(index)]
     return given
 
 
-def _told(said: str) -> tuple[str, str]:
+def _describe_mismatch(said: str) -> tuple[str, str]:
     """Why something does not fit, and what would."""
     if lacks := _LACKS.fullmatch(said):
         return f"it lacks {lacks[1]}", f"{lacks[1]}, too"

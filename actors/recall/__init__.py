@@ -1,1 +1,1 @@
-"""actors/recall"""
+"""Recall: the in-memory index, the ranking of memories, and what is shown of them."""

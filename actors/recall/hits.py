@@ -1,4 +1,4 @@
-"""Hits: a memory as it is given to whoever asked, and what the log keeps of that.
+"""Builds the `Hit` returned for a memory, and the log's note of which bytes of it were delivered.
 
 Below `mnemic.actors.recall.retriever` and `mnemic.actors.shape.shape_recall`.
 
@@ -11,14 +11,14 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from mnemic.actors.protocol.changes import Part
+from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.events import to_bytes, to_text
 from mnemic.actors.protocol.messages import Hit, Memory
 
-__all__ = ["BYTES_A_TOKEN", "densest", "excerpt", "hit_of", "part_of", "tokens_of"]
+__all__ = ["BYTES_PER_TOKEN", "delivered_span", "densest_excerpt", "excerpt", "make_hit", "token_count"]
 
 
-def hit_of(
+def make_hit(
     memory: Memory,
     part: bytes,
     offset: int,
@@ -55,19 +55,19 @@ def hit_of(
     )
 
 
-def part_of(hit: Hit) -> Part:
+def delivered_span(hit: Hit) -> DeliveredSpan:
     """What was given of a memory, and why: what each signal contributed."""
     why = ", ".join(f"{name} {share:.2f}" for name, share in hit.why.items())
-    return Part(memory=hit.id, start=hit.start_byte, stop=hit.start_byte + len(hit.text), why=why)
+    return DeliveredSpan(memory=hit.id, start=hit.start_byte, stop=hit.start_byte + len(hit.text), why=why)
 
 
-BYTES_A_TOKEN = 4
+BYTES_PER_TOKEN = 4
 """A token is counted as four bytes of UTF-8: English prose has 4 to 5, code about 3.5 a token of today's models."""
 
 
-def tokens_of(text: bytes) -> int:
+def token_count(text: bytes) -> int:
     """The length of a text in a budget, rounded up."""
-    return -(-len(text) // BYTES_A_TOKEN)
+    return -(-len(text) // BYTES_PER_TOKEN)
 
 
 def excerpt(text: bytes, limit: int, start: int, terms: Sequence[str]) -> tuple[bytes, int]:
@@ -95,7 +95,7 @@ def excerpt(text: bytes, limit: int, start: int, terms: Sequence[str]) -> tuple[
     return text[first : _character_start(text, min(first + limit, len(text)), -1)], first
 
 
-def densest(text: bytes, limit: int, weights: Mapping[str, float]) -> bytes:
+def densest_excerpt(text: bytes, limit: int, weights: Mapping[str, float]) -> bytes:
     """The whole of a short text; of a long one, the first verbatim stretch that holds the most weight of terms.
 
     Args:

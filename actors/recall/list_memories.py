@@ -1,4 +1,4 @@
-"""Showing: what the Retriever does where somebody wants to see what is there, as it is, and not what matters.
+"""Handles the browsing messages: lists memories and deliveries, shows memories in full, counts usage.
 
 Snapshots read; here it is checked what is asked for, and what an assistant named itself is put into the log.
 """
@@ -7,64 +7,66 @@ from __future__ import annotations
 
 import msgspec
 
-from mnemic.actors.protocol.changes import RecordRecall, named_once
+from mnemic.actors.protocol.changes import RecordRecall, idempotency_key
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.events import KINDS, printable
+from mnemic.actors.protocol.events import KINDS, escape_surrogates
 from mnemic.actors.protocol.log_messages import (
     MOST_LISTED,
     CountUse,
-    GivenListed,
-    ListGiven,
+    DeliveriesListed,
+    ListDeliveries,
     ListMemories,
     MemoriesListed,
-    NoteGiven,
+    MemoriesShown,
+    NoteDelivery,
     ShowMemories,
-    ShownMemories,
     UseCounted,
 )
 from mnemic.actors.protocol.messages import Apply
 from mnemic.actors.protocol.scopes import scopes_below
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
-from mnemic.actors.recall.hits import BYTES_A_TOKEN
+from mnemic.actors.recall.hits import BYTES_PER_TOKEN
 
-__all__ = ["SHOWS", "Showing", "show"]
+__all__ = ["BROWSE_MESSAGES", "BrowseAnswer", "browse"]
 
-SHOWS = (ListMemories, ListGiven, ShowMemories, CountUse, NoteGiven)
+BROWSE_MESSAGES = (ListMemories, ListDeliveries, ShowMemories, CountUse, NoteDelivery)
 """The messages that are handled here."""
-Showing = MemoriesListed | GivenListed | ShownMemories | UseCounted
+BrowseAnswer = MemoriesListed | DeliveriesListed | MemoriesShown | UseCounted
 """What they are answered with."""
 
 _MOST_WEEKS = 520
-_ASKED_FOR = "get"
+_OCCASION = "get"
 
 
-def show(
-    message: ListMemories | ListGiven | ShowMemories | CountUse | NoteGiven, source: SnapshotSource, context: Context
-) -> Showing | None:
+def browse(
+    message: ListMemories | ListDeliveries | ShowMemories | CountUse | NoteDelivery,
+    source: SnapshotSource,
+    context: Context,
+) -> BrowseAnswer | None:
     """List, show or count what is there.
 
     Raises:
         UnknownScope, InvalidValue, NoSuchMemory: what was asked for cannot be.
     """
-    if isinstance(message, NoteGiven):
-        _note(message, context)
+    if isinstance(message, NoteDelivery):
+        _record_delivery(message, context)
         return None
     with source.snapshot() as snapshot:
         if isinstance(message, ListMemories):
             return _listed(message, snapshot)
-        if isinstance(message, ListGiven):
+        if isinstance(message, ListDeliveries):
             _check_page(message)
-            session = None if message.session is None else printable(message.session)  # as it is kept
-            asked = msgspec.structs.replace(message, scope=printable(message.scope), session=session)
-            return snapshot.givings(asked)
+            session = None if message.session is None else escape_surrogates(message.session)  # as it is kept
+            asked = msgspec.structs.replace(message, scope=escape_surrogates(message.scope), session=session)
+            return snapshot.list_deliveries(asked)
         if isinstance(message, ShowMemories):
-            return ShownMemories(memories=tuple(snapshot.shown(row) for row in snapshot.rows_of(message.ids)))
+            return MemoriesShown(memories=tuple(snapshot.memory_details(row) for row in snapshot.rows_of(message.ids)))
         if not 1 <= message.weeks <= _MOST_WEEKS:
             raise InvalidValue(
                 name="weeks", value=message.weeks, why="it is no such number", expected=f"1 to {_MOST_WEEKS}"
             )
-        return snapshot.use(message, context.now)
+        return snapshot.count_usage(message, context.now)
 
 
 def _listed(message: ListMemories, snapshot: Snapshot) -> MemoriesListed:
@@ -77,11 +79,11 @@ def _listed(message: ListMemories, snapshot: Snapshot) -> MemoriesListed:
     if message.text_bytes < 0:
         raise InvalidValue(name="text_bytes", value=message.text_bytes, why="it is less than 0", expected="0 or more")
     scopes = None if message.scope == "*" else scopes_below(snapshot, message.scope)
-    sessions = None if message.session is None else snapshot.session_numbers(printable(message.session))
-    return snapshot.listed(message, scopes, sessions)
+    sessions = None if message.session is None else snapshot.session_rows(escape_surrogates(message.session))
+    return snapshot.list_memories(message, scopes, sessions)
 
 
-def _check_page(message: ListMemories | ListGiven) -> None:
+def _check_page(message: ListMemories | ListDeliveries) -> None:
     if not 1 <= message.limit <= MOST_LISTED:
         raise InvalidValue(
             name="the number of entries",
@@ -91,18 +93,18 @@ def _check_page(message: ListMemories | ListGiven) -> None:
         )
 
 
-def _note(message: NoteGiven, context: Context) -> None:
+def _record_delivery(message: NoteDelivery, context: Context) -> None:
     size = sum(part.stop - part.start for part in message.parts)
     record = RecordRecall(
         query="",
         scope="*",
         returned=tuple(dict.fromkeys(part.memory for part in message.parts)),
-        assistant=str(printable(message.assistant)),
-        session=str(printable(message.session)),
+        assistant=str(escape_surrogates(message.assistant)),
+        session=str(escape_surrogates(message.session)),
         parts=message.parts,
-        tokens=-(-size // BYTES_A_TOKEN),
-        occasion=_ASKED_FOR,
+        tokens=-(-size // BYTES_PER_TOKEN),
+        occasion=_OCCASION,
     )
     named = (b"%s %d %d" % (part.memory, part.start, part.stop) for part in message.parts)
-    key = named_once("note", context.trace, record.assistant.encode(), record.session.encode(), *named)
+    key = idempotency_key("note", context.trace, record.assistant.encode(), record.session.encode(), *named)
     context.tell(Apply(changes=(record,), key=key, author="retriever", run=context.trace))

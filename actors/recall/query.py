@@ -1,4 +1,4 @@
-"""A question's vector, from the Embedder; where it gives none, the rest of the question is answered without.
+"""Asks the Embedder for a query's vector; without one, the query is answered degraded and says so.
 
 Terms: the stems by which a question's words are looked up. Below `mnemic.actors.recall.retriever`.
 
@@ -25,16 +25,16 @@ from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import ModelError, RuntimeFault
 from mnemic.actors.protocol.messages import EmbedQuery, QueryEmbedded
 from mnemic.actors.protocol.snapshot import Columns, Snapshot
-from mnemic.actors.shape.shape_index import ShapeMemory
-from mnemic.algorithms.text.days import Span, days_named
+from mnemic.actors.shape.shape_index import ShapeIndex
+from mnemic.algorithms.text.days import DateRange, extract_dates
 from mnemic.algorithms.text.stopwords import STOP_WORDS, content_words
 from mnemic.hd.algebra import Algebra
-from mnemic.hd.codebook import draw
-from mnemic.hd.encoders import Encoders
-from mnemic.hd.evidence import likeness
-from mnemic.hd.query import Codes
+from mnemic.hd.codebook import draw_hypervector
+from mnemic.hd.encoders import RecordEncoder
+from mnemic.hd.evidence import estimate_similarity
+from mnemic.hd.query import RecordVectors
 
-__all__ = ["WEIGHT", "days_asked", "nearness", "query_vector", "terms_of"]
+__all__ = ["WEIGHT", "day_nearness", "days_in_question", "query_vector", "search_terms"]
 
 _TIMEOUT_S = 10.0  # an Embedder that hangs must leave time for the rest to answer
 
@@ -67,13 +67,13 @@ def query_vector(
 _MOST_WORDS = 512  # of a question; each is looked up by itself
 
 
-def terms_of(query: str, snapshot: Snapshot, degraded: list[str]) -> list[str]:
+def search_terms(query: str, snapshot: Snapshot, degraded: list[str]) -> list[str]:
     """The stems of a question's words, each once; none that a stop word shares, such as ``us`` of "use".
 
     Args:
         degraded: told, in a sentence, what was left out.
     """
-    words = list(dict.fromkeys(content_words(snapshot.words(query))))
+    words = list(dict.fromkeys(content_words(snapshot.split_words(query))))
     if len(words) > _MOST_WORDS:
         degraded.append(f"words: of the question's {len(words)} different words the first {_MOST_WORDS} were looked up")
     stems = list(dict.fromkeys(snapshot.stems(words[:_MOST_WORDS])))
@@ -95,7 +95,7 @@ _EPOCH = date(1970, 1, 1).toordinal()
 Floats = NDArray[np.float64]
 
 
-def days_asked(question: str, now_us: int, said_at: NDArray[np.int64]) -> list[Span]:
+def days_in_question(question: str, now_us: int, said_at: NDArray[np.int64]) -> list[DateRange]:
     """The days that a question names, none longer than a season; none where nothing is looked through.
 
     Args:
@@ -104,11 +104,13 @@ def days_asked(question: str, now_us: int, said_at: NDArray[np.int64]) -> list[S
     """
     if not len(said_at):
         return []
-    named = days_named(question, _day(now_us), _day(int(said_at.min())), _day(int(said_at.max())))
+    named = extract_dates(question, _day(now_us), _day(int(said_at.min())), _day(int(said_at.max())))
     return [span for span in named if (span.last - span.first).days < _LONGEST_DAYS]
 
 
-def nearness(spans: Sequence[Span], memory: ShapeMemory, columns: Columns, visible: NDArray[np.bool_]) -> Floats:
+def day_nearness(
+    spans: Sequence[DateRange], memory: ShapeIndex, columns: Columns, visible: NDArray[np.bool_]
+) -> Floats:
     """How near to the nearest of some days each memory was said.
 
     Args:
@@ -124,10 +126,10 @@ def nearness(spans: Sequence[Span], memory: ShapeMemory, columns: Columns, visib
     places = memory.visible("episode", visible)
     if memory.encoders is None or _ROLE not in memory.encoders.space.roles or not len(places):
         return scores
-    asked, alikes, fars = zip(*(_bundled(span, memory.encoders, memory.algebra) for span in spans), strict=True)
+    asked, alikes, fars = zip(*(_bundle_days(span, memory.encoders, memory.algebra) for span in spans), strict=True)
     codes = memory.codes("episode")
     distances = _distances(codes, places, np.array(asked), memory.algebra)
-    alike, error = likeness(distances, codes.pairs[places], codes.dimensions)
+    alike, error = estimate_similarity(distances, codes.pairs[places], codes.dimensions)
     alike, error = alike / np.array(alikes), error[:, None] / np.array(alikes)
     room = 1 - _ERRORS * error - np.array(fars)
     near = np.where(room > _LEAST_ROOM, (alike - np.array(fars)) / np.maximum(room, _LEAST_ROOM), 0.0)
@@ -137,7 +139,7 @@ def nearness(spans: Sequence[Span], memory: ShapeMemory, columns: Columns, visib
 
 
 def _distances(
-    codes: Codes, places: NDArray[np.int64], asked: NDArray[np.uint64], algebra: Algebra
+    codes: RecordVectors, places: NDArray[np.int64], asked: NDArray[np.uint64], algebra: Algebra
 ) -> NDArray[np.int32]:
     """The distances of some records from ``(q, w) uint64``: ``(m, q) int32``. To compare all beats copying most."""
     whole = 2 * len(places) > len(codes.pairs)
@@ -149,19 +151,19 @@ def _distances(
     return distances[places] if whole else distances
 
 
-def _bundled(span: Span, encoders: Encoders, algebra: Algebra) -> tuple[NDArray[np.uint64], float, float]:
+def _bundle_days(span: DateRange, encoders: RecordEncoder, algebra: Algebra) -> tuple[NDArray[np.uint64], float, float]:
     """The bundle of some days, bound to the role; its mean likeness to them; and, as a part of that, to far ones."""
     count = (span.last - span.first).days + 1
     steps = np.unique(np.linspace(0, count - 1, min(count, _BUNDLED_DAYS)).round().astype(int))
-    days = encoders.fillers(_ROLE, [(span.first + timedelta(days=int(step))).isoformat() for step in steps])
-    bundle = algebra.bundle(days, draw(encoders.space, "tie", "days"))
+    days = encoders.encode_fillers(_ROLE, [(span.first + timedelta(days=int(step))).isoformat() for step in steps])
+    bundle = algebra.bundle(days, draw_hypervector(encoders.space, "tie", "days"))
     alike = float(algebra.similarity(days, bundle).mean())
-    far = [_moved(span.first, -_FAR_DAYS), _moved(span.last, _FAR_DAYS)]
-    away = algebra.similarity(encoders.fillers(_ROLE, [day.isoformat() for day in far]), bundle)
-    return bundle ^ encoders.role(_ROLE), alike, float(away.max()) / alike
+    far = [_shift_day(span.first, -_FAR_DAYS), _shift_day(span.last, _FAR_DAYS)]
+    away = algebra.similarity(encoders.encode_fillers(_ROLE, [day.isoformat() for day in far]), bundle)
+    return bundle ^ encoders.role_vector(_ROLE), alike, float(away.max()) / alike
 
 
-def _moved(day: date, days: int) -> date:
+def _shift_day(day: date, days: int) -> date:
     """So many days later, or the calendar's end."""
     return date.fromordinal(min(max(day.toordinal() + days, 1), date.max.toordinal()))
 

@@ -1,4 +1,4 @@
-"""What the Retriever holds in memory: the columns of all memories and their vectors, grown as the log grows.
+"""The Retriever's in-memory index: columns and vectors of all memories, kept in step with the log.
 
 Beside each vector of float32 lie its codes (`mnemic.algorithms.retrieval.scan`), a quarter of its size, made as it
 comes.
@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from mnemic.actors.protocol.changes import EncoderName
 from mnemic.actors.protocol.snapshot import Columns, Postings, Retired, Snapshot, Superseded
-from mnemic.algorithms.retrieval.scan import Coded, pack, scores
+from mnemic.algorithms.retrieval.scan import QuantisedVectors, inner_products, pack_mask
 
-__all__ = ["Growing", "Recollection"]
+__all__ = ["GrowableArray", "RecallIndex"]
 
 _EMPTY = np.empty(0, np.int64)
-_NOWHERE = np.iinfo(np.int64).max
+_MAX_INT = np.iinfo(np.int64).max
 
 
-class Growing:
+class GrowableArray:
     """An array that grows at its end; appending costs amortised time in proportion to what is appended."""
 
     def __init__(self, empty: NDArray[Any]) -> None:
@@ -38,7 +38,7 @@ class Growing:
         self._block[self._length : length] = more
         self._length = length
 
-    def keep(self, places: NDArray[np.int64]) -> None:
+    def select(self, places: NDArray[np.int64]) -> None:
         """Keep some of what was appended, in the order of these places, and nothing else."""
         self._block = self._block[: self._length][places]
         self._length = len(places)
@@ -48,8 +48,8 @@ class Growing:
         return self._block[: self._length]
 
 
-class Recollection:
-    """Follows the log: after `follow`, everything here is as of that snapshot."""
+class RecallIndex:
+    """Follows the log: after `sync`, everything here is as of that snapshot."""
 
     def __init__(self) -> None:
         self._generation = -1
@@ -57,7 +57,7 @@ class Recollection:
         self._seq_of_windows = -1
         self._last_window = 0
         self._encoder: EncoderName | None = None
-        self._columns: tuple[Growing, ...] = ()
+        self._columns: tuple[GrowableArray, ...] = ()
         self.columns = Columns(*(_EMPTY for _ in Columns._fields))
         """All memories, column by column."""
         self._clear()
@@ -67,7 +67,7 @@ class Recollection:
         """Whether it has followed nothing yet: the first time takes long."""
         return self._seq < 0
 
-    def follow(
+    def sync(
         self, snapshot: Snapshot, encoder: EncoderName | None, loaded: Callable[[int, int], None] = lambda *_: None
     ) -> None:
         """Bring everything up to a snapshot; with another encoder, its vectors take the place of the old ones.
@@ -80,20 +80,20 @@ class Recollection:
             self._clear()
         if snapshot.seq != self._seq:
             last = int(self.columns.row[-1]) if len(self.columns.row) else 0
-            for growing, more in zip(self._columns, snapshot.memories(last), strict=True):
+            for growing, more in zip(self._columns, snapshot.memory_columns(last), strict=True):
                 growing.append(more)
             self.columns = Columns(*(growing.view() for growing in self._columns))
             self._superseded = snapshot.superseded()
             self._retired = snapshot.retired()
         loaded(1, 2)
         if encoder is not None and (encoder != self._encoder or snapshot.seq != self._seq_of_windows):
-            self._follow_windows(snapshot, encoder)
+            self._sync_windows(snapshot, encoder)
         self._seq = snapshot.seq
         loaded(2, 2)
 
-    def windows(self) -> tuple[Coded, NDArray[np.int64], NDArray[np.int64]]:
+    def windows(self) -> tuple[QuantisedVectors, NDArray[np.int64], NDArray[np.int64]]:
         """The vectors of `w` windows, the position of each one's memory, and where its window starts."""
-        coded = Coded(self._vectors.view(), self._codes.view(), self._scales.view())
+        coded = QuantisedVectors(self._vectors.view(), self._codes.view(), self._scales.view())
         return coded, self._memory_of_window.view(), self._start_of_window.view()
 
     def cosines(
@@ -111,10 +111,10 @@ class Recollection:
         seen = np.flatnonzero(looked)
         if len(seen):
             query = np.frombuffer(vector, np.float32)
-            cosines = scores(coded, query, allowed=pack(looked), exact=exact)[seen]
+            cosines = inner_products(coded, query, allowed=pack_mask(looked), exact=exact)[seen]
             of, start = memory[seen], start[seen]
             if (of[1:] <= of[:-1]).any():  # some have several windows, which takes longer
-                best[of], where[of] = -np.inf, _NOWHERE
+                best[of], where[of] = -np.inf, _MAX_INT
                 np.maximum.at(best, of, cosines)
                 first = cosines == best[of]  # of equal windows of one memory the earliest
                 np.minimum.at(where, of[first], start[first])
@@ -122,7 +122,7 @@ class Recollection:
                 best[of], where[of] = cosines, start
         return best, where
 
-    def located(self, postings: Postings) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def to_positions(self, postings: Postings) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Postings with positions in the columns instead of rows."""
         return np.searchsorted(self.columns.row, postings.row), postings.frequency
 
@@ -134,11 +134,11 @@ class Recollection:
         yield from zip(old.tolist(), new.tolist(), self._superseded.at[order].tolist(), strict=True)
 
     @property
-    def gone(self) -> int:
+    def retired_count(self) -> int:
         """How many memories are retired."""
         return len(self._retired.row)
 
-    def retired(self, as_of: int | None) -> NDArray[np.bool_]:
+    def retired_mask(self, as_of: int | None) -> NDArray[np.bool_]:
         """Which memories were retired by then, by position ``(n,) bool``."""
         gone = self._retired.row if as_of is None else self._retired.row[self._retired.at <= as_of]
         mask = np.zeros(len(self.columns.row), np.bool_)
@@ -152,30 +152,30 @@ class Recollection:
             if not len(link) or (as_of is not None and int(self._superseded.at[link[0]]) > as_of):
                 return None
             row = int(self._superseded.new[link[0]])
-            if not self._gone(row, as_of):
+            if not self._is_retired(row, as_of):
                 return row
 
     def replaced(self, row: int, as_of: int | None) -> list[int]:
         """The rows of what the memory of this row stood for then, in the order they were kept."""
-        if self._gone(row, as_of):
+        if self._is_retired(row, as_of):
             return []
         found: list[int] = []
         waiting = [row]
         while waiting:
             new = waiting.pop()
-            said = self._superseded.at <= (_NOWHERE if as_of is None else as_of)
+            said = self._superseded.at <= (_MAX_INT if as_of is None else as_of)
             for old in self._superseded.old[(self._superseded.new == new) & said].tolist():
                 found.append(old)
-                if self._gone(old, as_of):  # what it had replaced is replaced by what replaced it
+                if self._is_retired(old, as_of):  # what it had replaced is replaced by what replaced it
                     waiting.append(old)
         return sorted(found)
 
-    def _gone(self, row: int, as_of: int | None) -> bool:
+    def _is_retired(self, row: int, as_of: int | None) -> bool:
         """Whether the memory of a row was retired by then."""
         at = self._retired.at[self._retired.row == row]
         return bool(len(at)) and (as_of is None or int(at[0]) <= as_of)
 
-    def _follow_windows(self, snapshot: Snapshot, encoder: EncoderName) -> None:
+    def _sync_windows(self, snapshot: Snapshot, encoder: EncoderName) -> None:
         if encoder != self._encoder:
             self._encoder = encoder
             self._clear_windows(0)
@@ -183,7 +183,7 @@ class Recollection:
         if len(block.window):
             if not self._last_window:
                 self._clear_windows(block.vectors.shape[1])
-            coded = Coded.of(block.vectors)
+            coded = QuantisedVectors.from_vectors(block.vectors)
             self._vectors.append(coded.vectors)
             self._codes.append(coded.codes)
             self._scales.append(coded.scales)
@@ -195,7 +195,7 @@ class Recollection:
     def _clear(self) -> None:
         self._seq = -1
         self._clear_windows(0)
-        self._columns = tuple(Growing(_EMPTY) for _ in Columns._fields)
+        self._columns = tuple(GrowableArray(_EMPTY) for _ in Columns._fields)
         self.columns = Columns(*(growing.view() for growing in self._columns))
         self._superseded = Superseded(_EMPTY, _EMPTY, _EMPTY)
         self._retired = Retired(_EMPTY, _EMPTY)
@@ -203,8 +203,8 @@ class Recollection:
     def _clear_windows(self, dimensions: int) -> None:
         self._last_window = 0
         self._seq_of_windows = -1
-        self._vectors = Growing(np.empty((0, dimensions), np.float32))
-        self._codes = Growing(np.empty((0, dimensions), np.int8))
-        self._scales = Growing(np.empty(0, np.float32))
-        self._memory_of_window = Growing(_EMPTY)
-        self._start_of_window = Growing(_EMPTY)
+        self._vectors = GrowableArray(np.empty((0, dimensions), np.float32))
+        self._codes = GrowableArray(np.empty((0, dimensions), np.int8))
+        self._scales = GrowableArray(np.empty(0, np.float32))
+        self._memory_of_window = GrowableArray(_EMPTY)
+        self._start_of_window = GrowableArray(_EMPTY)

@@ -1,4 +1,4 @@
-"""The Retriever actor: finds the memories that matter.
+"""The Retriever actor: ranks memories for a query by fusing embedding, word, session and date signals.
 
 It keeps the columns and vectors of all memories in memory and follows the log by `seq`; words come from the word
 index of its snapshot. Ranking itself is `mnemic.algorithms`: BM25 over turns and over whole sessions, cosines, fusion.
@@ -18,17 +18,18 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.brief.brief import Telling, tell_unasked
+from mnemic.actors.brief.brief import BriefSettings, answer_brief
 from mnemic.actors.brief.compose import BUDGET_TOKENS
-from mnemic.actors.capture.capture_filter import paused_at
+from mnemic.actors.capture.capture_filter import is_paused_at
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed
-from mnemic.actors.protocol.changes import RecordRecall, named_once
+from mnemic.actors.protocol.changes import RecordRecall, idempotency_key
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import InvalidValue, PausesUnreadable
-from mnemic.actors.protocol.events import KINDS, printable, to_bytes, to_text
-from mnemic.actors.protocol.log_messages import GivenListed, MemoriesListed, ShownMemories, UseCounted
+from mnemic.actors.protocol.events import KINDS, escape_surrogates, to_bytes, to_text
+from mnemic.actors.protocol.log_messages import DeliveriesListed, MemoriesListed, MemoriesShown, UseCounted
 from mnemic.actors.protocol.messages import (
     Apply,
+    Candidate,
     Count,
     Counts,
     EmbedQuery,
@@ -42,32 +43,31 @@ from mnemic.actors.protocol.messages import (
     Recalled,
     ScopeFound,
     SimilarFound,
-    Trace,
 )
-from mnemic.actors.protocol.ports import Ports, Span
-from mnemic.actors.protocol.scope_messages import ListScopes, Scopes, Survey, Surveyed
+from mnemic.actors.protocol.ports import PauseSpan, Ports
+from mnemic.actors.protocol.scope_messages import ListScopes, ScopesListed, Survey, Surveyed
 from mnemic.actors.protocol.scopes import existing_scope, scopes_below
 from mnemic.actors.protocol.shape_messages import ListRoles, RolesListed, Shape, Shaped
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource, SpaceRow
-from mnemic.actors.protocol.validation_text import misfit
-from mnemic.actors.recall.hits import BYTES_A_TOKEN, excerpt, hit_of, part_of, tokens_of
-from mnemic.actors.recall.list_memories import SHOWS, show
-from mnemic.actors.recall.query import WEIGHT, days_asked, nearness, query_vector, terms_of
-from mnemic.actors.recall.recall_index import Recollection
-from mnemic.actors.recall.similarity import similar_to
-from mnemic.actors.shape.bind import unlike as unlike_bound
+from mnemic.actors.protocol.validation_text import invalid_value_from
+from mnemic.actors.recall.hits import BYTES_PER_TOKEN, delivered_span, excerpt, make_hit, token_count
+from mnemic.actors.recall.list_memories import BROWSE_MESSAGES, browse
+from mnemic.actors.recall.query import WEIGHT, day_nearness, days_in_question, query_vector, search_terms
+from mnemic.actors.recall.recall_index import RecallIndex
+from mnemic.actors.recall.similarity import find_similar
+from mnemic.actors.shape.bind import settings_mismatch as unlike_bound
 from mnemic.actors.shape.fillers import list_roles
-from mnemic.actors.shape.shape_recall import Shaper, foreseen
+from mnemic.actors.shape.shape_recall import ShapeQueryEngine, foreseen
 from mnemic.algorithms.retrieval.bm25 import bm25, bm25_grouped
-from mnemic.algorithms.retrieval.fusion import Fused, Signal, fuse, rank
-from mnemic.algorithms.retrieval.scan import NATIVE, RESCORE, backend
+from mnemic.algorithms.retrieval.fusion import FusedScores, SignalScores, fuse, rank
+from mnemic.algorithms.retrieval.scan import NATIVE, RESCORE_ROWS, backend
 from mnemic.algorithms.secrets import scrub as private
 
 __all__ = ["NOT_NATIVE", "RetrieverActor"]
 
 NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
 SIGNALS = ("dense", "lexical", "session", "structural")
-_ABOVE = 1e-3  # a correction stands this much above what it replaces
+_CORRECTION_MARGIN = 1e-3  # a correction stands this much above what it replaces
 _CANDIDATES_TRACED = 200
 _LEAST_EXCERPT_BYTES = 256  # a shorter stretch of a longer text tells too little: that text is left out
 
@@ -86,7 +86,7 @@ class RetrieverActor:
         FindSimilar,
         Survey,
         Count,
-        *SHOWS,
+        *BROWSE_MESSAGES,
         Brief,
         Shape,
         ListRoles,
@@ -116,24 +116,24 @@ class RetrieverActor:
         source: SnapshotSource,
         hit_bytes: int,
         k: int = 10,
-        telling: Telling | None = None,
-        pauses: Callable[[], Sequence[Span]] = lambda: (),
+        telling: BriefSettings | None = None,
+        pauses: Callable[[], Sequence[PauseSpan]] = lambda: (),
         seed: bytes = b"",
         unlike: Callable[[SpaceRow | None], str | None] = lambda kept: None,
     ) -> None:
         self._source = source
         self._pauses = pauses
-        self._telling = telling or Telling()
+        self._brief_settings = telling or BriefSettings()
         self._k = k
         self._hit_bytes = hit_bytes
-        self._memory = Recollection()
-        self._shaper = Shaper(source, self._memory, seed, k, hit_bytes, unlike)
+        self._index = RecallIndex()
+        self._shaper = ShapeQueryEngine(source, self._index, seed, k, hit_bytes, unlike)
 
     @classmethod
     def make(cls, ports: Ports) -> Self:
         """Open the store for reading."""
         settings = ports.settings
-        telling = Telling(
+        telling = BriefSettings(
             settings["brief.budget_tokens"], settings["brief.subagents"], settings["brief.tracked_scopes"]
         )
         hit_bytes, k = settings["recall.hit_bytes"], settings["recall.k"]
@@ -159,14 +159,14 @@ class RetrieverActor:
         Recalled
         | Memories
         | ScopeFound
-        | Scopes
+        | ScopesListed
         | SimilarFound
         | Surveyed
         | Counts
         | Briefed
         | MemoriesListed
-        | GivenListed
-        | ShownMemories
+        | DeliveriesListed
+        | MemoriesShown
         | UseCounted
         | Shaped
         | RolesListed
@@ -179,12 +179,12 @@ class RetrieverActor:
         """
         if isinstance(message, Recall):
             return self.recall(message, context)
-        if isinstance(message, SHOWS):
-            return show(message, self._source, context)
+        if isinstance(message, BROWSE_MESSAGES):
+            return browse(message, self._source, context)
         if isinstance(message, Brief):
-            return tell_unasked(message, self._telling, self._source, self, context)
+            return answer_brief(message, self._brief_settings, self._source, self, context)
         if isinstance(message, FindSimilar):
-            return similar_to(message, self._memory, self._source, context)
+            return find_similar(message, self._index, self._source, context)
         if isinstance(message, Shape):
             return self._shaper.shape(message, context, lambda: self._paused(context.clock.now_us()))
         with self._source.snapshot() as snapshot:
@@ -193,9 +193,9 @@ class RetrieverActor:
             if isinstance(message, Survey):
                 return snapshot.survey(message.selection, message.shown)
             if isinstance(message, ListScopes):
-                return Scopes(scopes=tuple(snapshot.known_scopes()), undo=snapshot.unscoping())
+                return ScopesListed(scopes=tuple(snapshot.list_scopes()), undo=snapshot.scope_undo())
             if isinstance(message, GetMemories):
-                return Memories(memories=tuple(snapshot.records(snapshot.rows_of(message.ids))))
+                return Memories(memories=tuple(snapshot.load_memories(snapshot.rows_of(message.ids))))
             if isinstance(message, FindScope):
                 return ScopeFound(path=existing_scope(snapshot, message.place))
             return msgspec.structs.replace(snapshot.counts(None), scan=backend())
@@ -204,9 +204,9 @@ class RetrieverActor:
         """Let go of the store."""
         self._source.close()
 
-    def memories(self) -> int:
+    def memory_count(self) -> int:
         """How many memories there are, as of the last recall."""
-        return len(self._memory.columns.row)
+        return len(self._index.columns.row)
 
     def recall(self, recall: Recall, context: Context) -> Recalled:
         """Find the memories that matter.
@@ -214,17 +214,17 @@ class RetrieverActor:
         Raises:
             UnknownScope, InvalidValue: what was asked for cannot be.
         """
-        _check(recall)
+        _validate_recall(recall)
         k = self._k if recall.k is None else recall.k
         degraded: list[str] = []
-        loaded = context.progress if self._memory.empty else _unheard
-        loaded(0, 2)  # the first time takes long: the model comes before the two parts that `follow` tells of
+        loaded = context.progress if self._index.empty else _ignore_progress
+        loaded(0, 2)  # the first time takes long: the model comes before the two parts that `sync` tells of
         by_meaning = "dense" in recall.signals
         asked = query_vector(recall.query, context, degraded, "Words alone answered.") if by_meaning else None
         with self._source.snapshot() as snapshot:
-            self._memory.follow(snapshot, asked.encoder if asked else None, loaded)
+            self._index.sync(snapshot, asked.encoder if asked else None, loaded)
             visible = self._visible(recall, snapshot)
-            terms = terms_of(recall.query, snapshot, degraded)
+            terms = search_terms(recall.query, snapshot, degraded)
             signals, windows = self._signals(recall, k, snapshot, terms, visible, asked, degraded)
             if "structural" in recall.signals:
                 now_us = context.clock.now_us() if recall.as_of is None else recall.as_of
@@ -233,24 +233,24 @@ class RetrieverActor:
             speaking = visible & (fused.scores > 0)
             if windows is not None:
                 speaking |= visible & (windows >= 0)  # meaning speaks for all it knows: the nearest, however far
-            total = self._corrected(recall, fused.scores, speaking)
+            total = self._lift_corrections(recall, fused.scores, speaking)
             limit = max(4 * k, _CANDIDATES_TRACED)
-            order = rank(total, speaking & visible, self._memory.columns.said_at, limit)
+            order = rank(total, speaking & visible, self._index.columns.said_at, limit)
             prior = total - fused.scores
             hits, left_out, used = self._hits(recall, k, snapshot, terms, order, fused, prior, windows)
             candidates = self._candidates(snapshot, signals, order) if recall.trace else ()
         if recall.observe:
             unkept = recall.private or self._paused(context.clock.now_us())
             record = RecordRecall(
-                query="" if unkept else to_text(private.drop(to_bytes(printable(recall.query)))[0]),
-                scope=printable(recall.scope),
+                query="" if unkept else to_text(private.drop_private(to_bytes(escape_surrogates(recall.query)))[0]),
+                scope=escape_surrogates(recall.scope),
                 returned=tuple(hit.id for hit in hits),
-                assistant=printable(recall.assistant),
-                session=printable(recall.asking),
-                parts=tuple(map(part_of, hits)),
+                assistant=escape_surrogates(recall.assistant),
+                session=escape_surrogates(recall.asking_session),
+                parts=tuple(map(delivered_span, hits)),
                 tokens=used,
             )
-            key = named_once("recall", context.trace, record.query.encode(), record.scope.encode())
+            key = idempotency_key("recall", context.trace, record.query.encode(), record.scope.encode())
             context.tell(Apply(changes=(record,), key=key, author="retriever", run=context.trace))
         return Recalled(
             hits=tuple(hits),
@@ -265,18 +265,18 @@ class RetrieverActor:
     def _paused(self, at: int) -> bool:
         """Whether the memory is paused; where nobody can tell, no question is kept, as no hook keeps anything."""
         try:
-            return paused_at(self._pauses(), at)
+            return is_paused_at(self._pauses(), at)
         except PausesUnreadable:
             return True
 
     def _visible(self, recall: Recall, snapshot: Snapshot) -> NDArray[np.bool_]:
-        columns = self._memory.columns
+        columns = self._index.columns
         numbers = [KINDS.index(kind) for kind in recall.kinds]
-        visible = np.isin(columns.kind, numbers) & ~self._memory.retired(recall.as_of)
+        visible = np.isin(columns.kind, numbers) & ~self._index.retired_mask(recall.as_of)
         if recall.scope != "*":
             visible &= np.isin(columns.scope, scopes_below(snapshot, recall.scope))
         if recall.session is not None:
-            visible &= np.isin(columns.session, snapshot.session_numbers(printable(recall.session)))
+            visible &= np.isin(columns.session, snapshot.session_rows(escape_surrogates(recall.session)))
         if recall.since is not None:
             visible &= columns.said_at >= recall.since
         if recall.until is not None:
@@ -294,14 +294,14 @@ class RetrieverActor:
         visible: NDArray[np.bool_],
         asked: QueryEmbedded | None,
         degraded: list[str],
-    ) -> tuple[list[Signal], NDArray[np.int64] | None]:
+    ) -> tuple[list[SignalScores], NDArray[np.int64] | None]:
         """The signals, and for each memory the start of the window that fits best (-1 for none)."""
-        columns = self._memory.columns
-        signals: list[Signal] = []
+        columns = self._index.columns
+        signals: list[SignalScores] = []
         windows = None
         if asked is not None:
-            dense, windows = self._memory.cosines(asked.vector, visible, max(RESCORE, 4 * k))
-            signals.append(Signal("dense", dense))
+            dense, windows = self._index.cosines(asked.vector, visible, max(RESCORE_ROWS, 4 * k))
+            signals.append(SignalScores("dense", dense))
             pending = int(np.count_nonzero(visible & np.isnan(dense)))
             if pending:
                 degraded.append(
@@ -310,43 +310,43 @@ class RetrieverActor:
             if not NATIVE:
                 degraded.append(NOT_NATIVE)
         if {"lexical", "session"} & set(recall.signals):
-            postings = [self._memory.located(snapshot.postings(term)) for term in terms]
+            postings = [self._index.to_positions(snapshot.postings(term)) for term in terms]
             if "lexical" in recall.signals:
-                signals.append(Signal("lexical", bm25(postings, columns.words, visible), floor=0.0))
+                signals.append(SignalScores("lexical", bm25(postings, columns.words, visible), floor=0.0))
             if "session" in recall.signals:
                 scores = bm25_grouped(postings, columns.words, visible, columns.session)
-                signals.append(Signal("session", scores, floor=0.0))
+                signals.append(SignalScores("session", scores, floor=0.0))
         return signals, windows
 
     def _structural(
         self, question: str, now_us: int, snapshot: Snapshot, visible: NDArray[np.bool_], degraded: list[str]
-    ) -> list[Signal]:
+    ) -> list[SignalScores]:
         """The structural signal, where the question names a day."""
-        columns = self._memory.columns
-        days = days_asked(question, now_us, columns.said_at[visible])
+        columns = self._index.columns
+        days = days_in_question(question, now_us, columns.said_at[visible])
         if not days:
             return []
-        scores = nearness(days, self._shaper.index(snapshot), columns, visible)
+        scores = day_nearness(days, self._shaper.synced_index(snapshot), columns, visible)
         unbound = int(np.count_nonzero(visible & np.isnan(scores)))
         if unbound:
             degraded.append(
                 f"structure: {unbound} of the memories looked through are not bound yet; the day named does not count "
                 "for them"
             )
-        return [Signal("structural", scores, floor=0.0, ceiling=1.0, weight=WEIGHT)]
+        return [SignalScores("structural", scores, floor=0.0, ceiling=1.0, weight=WEIGHT)]
 
-    def _corrected(self, recall: Recall, scores: Floats, speaking: NDArray[np.bool_]) -> Floats:
+    def _lift_corrections(self, recall: Recall, scores: Floats, speaking: NDArray[np.bool_]) -> Floats:
         """The scores, each correction lifted above what it replaces; `speaking` then holds those that were lifted too.
 
         What is not looked through passes a lift on: who corrects a correction stands above both.
         """
         total = scores.copy()
-        known = [(old, new) for old, new, at in self._memory.superseded() if recall.as_of is None or at <= recall.as_of]
+        known = [(old, new) for old, new, at in self._index.superseded() if recall.as_of is None or at <= recall.as_of]
         for _ in known:  # one round lifts along chains in the order they grew; as many as there are, along any
             lifted = False
             for old, new in known:
-                if speaking[old] and total[new] < total[old] + _ABOVE:
-                    total[new] = total[old] + _ABOVE
+                if speaking[old] and total[new] < total[old] + _CORRECTION_MARGIN:
+                    total[new] = total[old] + _CORRECTION_MARGIN
                     speaking[new] = lifted = True
             if not lifted:
                 break
@@ -359,7 +359,7 @@ class RetrieverActor:
         snapshot: Snapshot,
         terms: list[str],
         order: NDArray[np.int64],
-        fused: Fused,
+        fused: FusedScores,
         prior: Floats,
         windows: NDArray[np.int64] | None,
     ) -> tuple[list[Hit], int, int]:
@@ -368,30 +368,32 @@ class RetrieverActor:
         for place, index in enumerate(order):
             if len(hits) == k:
                 break
-            row = int(self._memory.columns.row[index])
-            memory = snapshot.records([row])[0]
+            row = int(self._index.columns.row[index])
+            memory = snapshot.load_memories([row])[0]
             start = -1 if windows is None else int(windows[index])
             room = self._hit_bytes
             if recall.budget_tokens is not None:
-                room = min(room, BYTES_A_TOKEN * (recall.budget_tokens - used))
+                room = min(room, BYTES_PER_TOKEN * (recall.budget_tokens - used))
             if len(memory.text) > room < min(self._hit_bytes, _LEAST_EXCERPT_BYTES):
                 left_out += place < k
                 continue
             part, offset = excerpt(memory.text, room, start, terms)
-            used += tokens_of(part)
-            why = {name: float(share[index]) for name, share in fused.shares.items()}
+            used += token_count(part)
+            why = {name: float(share[index]) for name, share in fused.contributions.items()}
             if prior[index]:
                 why["prior"] = float(prior[index])
-            newer = self._memory.replacement(row, recall.as_of)
-            older = snapshot.ids_of(self._memory.replaced(row, recall.as_of))
-            hits.append(hit_of(memory, part, offset, why, snapshot.ids_of([] if newer is None else [newer]), older))
+            newer = self._index.replacement(row, recall.as_of)
+            older = snapshot.ids_of(self._index.replaced(row, recall.as_of))
+            hits.append(make_hit(memory, part, offset, why, snapshot.ids_of([] if newer is None else [newer]), older))
         return hits, left_out, used
 
-    def _candidates(self, snapshot: Snapshot, signals: list[Signal], order: NDArray[np.int64]) -> tuple[Trace, ...]:
-        columns = self._memory.columns
+    def _candidates(
+        self, snapshot: Snapshot, signals: list[SignalScores], order: NDArray[np.int64]
+    ) -> tuple[Candidate, ...]:
+        columns = self._index.columns
         found = snapshot.ids_of([int(columns.row[index]) for index in order])
         return tuple(
-            Trace(
+            Candidate(
                 id=memory,
                 raw={one.name: float(one.scores[index]) for one in signals if not np.isnan(one.scores[index])},
             )
@@ -399,16 +401,16 @@ class RetrieverActor:
         )
 
 
-def _unheard(done: int, total: int | None) -> None:
+def _ignore_progress(done: int, total: int | None) -> None:
     """Report to nobody."""
 
 
-def _check(recall: Recall) -> None:
+def _validate_recall(recall: Recall) -> None:
     fields = msgspec.structs.asdict(recall)
     try:
         msgspec.convert(fields, Recall)
     except msgspec.ValidationError as error:
-        raise misfit(error, fields) from None
+        raise invalid_value_from(error, fields) from None
     if not recall.query.strip():
         raise InvalidValue(name="the query", value=recall.query, why="it is empty", expected="some words")
     if recall.k is not None and recall.k < 1:

@@ -1,4 +1,4 @@
-"""Similarity: which memories say nearly the same as a text. What the Retriever does with a `FindSimilar`.
+"""Finds near-duplicates of a text by embedding cosine and word overlap (resemblance, Broder 1997).
 
 Two measures, each absolute and symmetric, since the score of a recall is relative: the cosine of the two texts'
 meaning, and the share of their words that both have (the resemblance of Broder 1997, of stems without stop words).
@@ -21,26 +21,26 @@ from mnemic.actors.protocol.messages import FindSimilar, Memory, Similar, Simila
 from mnemic.actors.protocol.scopes import scopes_below
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.recall.hits import excerpt
-from mnemic.actors.recall.query import query_vector, terms_of
-from mnemic.actors.recall.recall_index import Recollection
+from mnemic.actors.recall.query import query_vector, search_terms
+from mnemic.actors.recall.recall_index import RecallIndex
 
-__all__ = ["LEAST_MEANING", "LEAST_WORDS", "resemblance", "similar_to"]
+__all__ = ["LEAST_COSINE", "LEAST_RESEMBLANCE", "find_similar", "resemblance"]
 
-LEAST_MEANING = 0.88
+LEAST_COSINE = 0.88
 """The cosine of two texts from which they say nearly the same."""
-LEAST_WORDS = 0.6
+LEAST_RESEMBLANCE = 0.6
 """The share of their words from which they do."""
 _KINDS = ("turn", "decision", "note")
 """What somebody said or kept; what a tool was given or answered repeats itself by its nature."""
 _FEWEST_WORDS = 2  # "yes" is no near-duplicate of "yes"
 _MOST_LOOKED_UP = 24  # words, the longest, which are the rarest as a rule: each costs a look into the index
 _CANDIDATES = 16
-_LENGTHS = 4  # two texts of which one has four times as many words do not share most of them
+_MAX_LENGTH_RATIO = 4  # two texts of which one has four times as many words do not share most of them
 _SHOWN_BYTES = 400
 _EMBED_TIMEOUT_S = 5.0  # who keeps a text waits for this
 
 
-def similar_to(asked: FindSimilar, memory: Recollection, source: SnapshotSource, context: Context) -> SimilarFound:
+def find_similar(asked: FindSimilar, memory: RecallIndex, source: SnapshotSource, context: Context) -> SimilarFound:
     """Name the memories that say nearly the same as a text, the nearest first.
 
     Raises:
@@ -56,8 +56,8 @@ def similar_to(asked: FindSimilar, memory: Recollection, source: SnapshotSource,
         asked.text, context, degraded, "What is similar was found by its words alone.", timeout_s=_EMBED_TIMEOUT_S
     )
     with source.snapshot() as snapshot:
-        memory.follow(snapshot, embedded.encoder if embedded else None)
-        terms = terms_of(asked.text, snapshot, [])
+        memory.sync(snapshot, embedded.encoder if embedded else None)
+        terms = search_terms(asked.text, snapshot, [])
         if len(terms) < _FEWEST_WORDS:
             return SimilarFound(similar=(), degraded=tuple(degraded))
         visible = _visible(asked, memory, snapshot)
@@ -65,17 +65,17 @@ def similar_to(asked: FindSimilar, memory: Recollection, source: SnapshotSource,
         cosines, starts = None, None
         if embedded is not None:
             cosines, starts = memory.cosines(embedded.vector, visible, 4 * _CANDIDATES)
-            close = np.flatnonzero(visible & (np.nan_to_num(cosines, nan=-1.0) >= LEAST_MEANING))
+            close = np.flatnonzero(visible & (np.nan_to_num(cosines, nan=-1.0) >= LEAST_COSINE))
             near = [*near, *close[np.argsort(-cosines[close], kind="stable")][:_CANDIDATES].tolist()]
         found = []
         for index in dict.fromkeys(near):
-            (record,) = snapshot.records([int(memory.columns.row[index])])
+            (record,) = snapshot.load_memories([int(memory.columns.row[index])])
             why = {} if cosines is None or np.isnan(cosines[index]) else {"meaning": float(cosines[index])}
-            if len(record.text) <= _LENGTHS * len(to_bytes(asked.text)) + _SHOWN_BYTES:
-                why["words"] = resemblance(set(terms), set(terms_of(to_text(record.text), snapshot, [])))
-            if why.get("meaning", 0.0) < LEAST_MEANING and why.get("words", 0.0) < LEAST_WORDS:
+            if len(record.text) <= _MAX_LENGTH_RATIO * len(to_bytes(asked.text)) + _SHOWN_BYTES:
+                why["words"] = resemblance(set(terms), set(search_terms(to_text(record.text), snapshot, [])))
+            if why.get("meaning", 0.0) < LEAST_COSINE and why.get("words", 0.0) < LEAST_RESEMBLANCE:
                 continue
-            if not _leads_to(record, asked.but, snapshot):
+            if not _is_superseded_by(record, asked.exclude, snapshot):
                 start = -1 if starts is None else int(starts[index])
                 found.append(_similar(record, why, *excerpt(record.text, _SHOWN_BYTES, start, terms)))
     found.sort(key=lambda one: (-one.score, -(one.said_at or 0), one.id))
@@ -88,35 +88,35 @@ def resemblance(one: set[str], other: set[str]) -> float:
     return len(one & other) / either if either else 0.0
 
 
-def _visible(asked: FindSimilar, memory: Recollection, snapshot: Snapshot) -> NDArray[np.bool_]:
+def _visible(asked: FindSimilar, memory: RecallIndex, snapshot: Snapshot) -> NDArray[np.bool_]:
     columns = memory.columns
-    visible = np.isin(columns.kind, [KINDS.index(kind) for kind in _KINDS]) & ~memory.retired(None)
+    visible = np.isin(columns.kind, [KINDS.index(kind) for kind in _KINDS]) & ~memory.retired_mask(None)
     visible &= np.isin(columns.scope, scopes_below(snapshot, asked.scope))
-    visible[np.searchsorted(columns.row, snapshot.rows_of(asked.but))] = False
+    visible[np.searchsorted(columns.row, snapshot.rows_of(asked.exclude))] = False
     return visible
 
 
 def _by_words(
-    text: str, terms: list[str], visible: NDArray[np.bool_], memory: Recollection, snapshot: Snapshot
+    text: str, terms: list[str], visible: NDArray[np.bool_], memory: RecallIndex, snapshot: Snapshot
 ) -> list[int]:
     """Positions of the memories of a like length that share the rarest words, at most `_CANDIDATES`."""
-    length = len(snapshot.words(text))
+    length = len(snapshot.split_words(text))
     shared = np.zeros(len(visible))
     for term in sorted(terms, key=lambda term: (-len(term), term))[:_MOST_LOOKED_UP]:
-        place, _ = memory.located(snapshot.postings(term))
+        place, _ = memory.to_positions(snapshot.postings(term))
         shared[place] += rarity(len(visible), len(place))
     words = memory.columns.words
-    shared[~visible | (words * _LENGTHS < length) | (words > length * _LENGTHS)] = 0.0
+    shared[~visible | (words * _MAX_LENGTH_RATIO < length) | (words > length * _MAX_LENGTH_RATIO)] = 0.0
     best = np.argsort(-shared, kind="stable")[:_CANDIDATES]
     return [int(index) for index in best if shared[index] > 0]
 
 
-def _leads_to(record: Memory, ids: tuple[bytes, ...], snapshot: Snapshot) -> bool:
+def _is_superseded_by(record: Memory, ids: tuple[bytes, ...], snapshot: Snapshot) -> bool:
     """Whether one of the ids stands for a memory by now."""
     while record.superseded_by is not None:
         if record.superseded_by in ids:
             return True
-        (record,) = snapshot.records(snapshot.rows_of([record.superseded_by]))
+        (record,) = snapshot.load_memories(snapshot.rows_of([record.superseded_by]))
     return False
 
 

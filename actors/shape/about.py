@@ -1,5 +1,4 @@
-"""What memories are about, as `mnemic.actors.shape.shape_recall` asks for it: by their vectors and by their words, as
-recall does.
+"""Scores how near memories are to a text in a structural query, by embedding cosine and BM25.
 
 A hypervector of a dozen pairs holds an embedding with noise, and no words at all. The Retriever has both. So among the
 records that have what is exact, the cosine of the memory's best window and BM25 of its words and of its session's are
@@ -18,45 +17,45 @@ from numpy.typing import NDArray
 
 from mnemic.actors.protocol.messages import QueryEmbedded
 from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.recall.query import terms_of
-from mnemic.actors.recall.recall_index import Recollection
+from mnemic.actors.recall.query import search_terms
+from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.algorithms.retrieval.bm25 import bm25, bm25_grouped, inverse_document_frequency
-from mnemic.algorithms.retrieval.fusion import Signal, fuse
-from mnemic.algorithms.retrieval.scan import RESCORE
-from mnemic.hd.encoders import Encoders
-from mnemic.hd.query import Asked, Codes, likenesses
+from mnemic.algorithms.retrieval.fusion import SignalScores, fuse
+from mnemic.algorithms.retrieval.scan import RESCORE_ROWS
+from mnemic.hd.encoders import RecordEncoder
+from mnemic.hd.query import RecordVectors, StructuralQuery, score_pairs
 from mnemic.hd.records import Pair
 
-__all__ = ["TEMPERATURE", "About", "Words", "nearness"]
+__all__ = ["TEMPERATURE", "AboutQuery", "WordScores", "nearness"]
 
 Floats = NDArray[np.float64]
 
-_COMMON, _SHARE = 1024, 100
+_COMMON_OCCURRENCES, _SHARE = 1024, 100
 """A word that occurs more often, and more often than there is one memory in a hundred, tells little beside the others,
 and to read where takes long: a millisecond for each 2,000 times."""
 TEMPERATURE = 0.035
 """How fast memories count less the farther they are from the nearest: chosen on every other one of LoCoMo's
 observations, and right on the rest."""
-_WORDS = 1.5
+_WORD_WEIGHT = 1.5
 """How much a memory's words, and its session's, count beside its meaning: words that are not those of the question
 seldom reach half of their full marks. Chosen likewise."""
 
 
-class Words(NamedTuple):
+class WordScores(NamedTuple):
     """What the words of a question say of all memories, `n` of them."""
 
     memory: Floats
     """``(n,)``: BM25 of each memory."""
     session: Floats
     """``(n,)``: BM25 of its session."""
-    whole: float
+    full_score: float
     """The score of a memory of average length that has each word once that any has: full marks."""
-    known: float
+    known_share: float
     """How much of what the words tell is told by those that any memory has, 0 to 1; 0 where there is none."""
 
     @classmethod
-    def of(
-        cls, text: str, snapshot: Snapshot, memory: Recollection, visible: NDArray[np.bool_], degraded: list[str]
+    def score(
+        cls, text: str, snapshot: Snapshot, memory: RecallIndex, visible: NDArray[np.bool_], degraded: list[str]
     ) -> Self:
         """Look them up.
 
@@ -65,12 +64,12 @@ class Words(NamedTuple):
             degraded: told, in a sentence, which words were left out.
         """
         columns, documents = memory.columns, int(np.count_nonzero(visible))
-        terms = terms_of(text, snapshot, degraded)
-        most = max(_COMMON, len(visible) // _SHARE)
-        common = [term for term in terms if snapshot.times_written(term, most + 1) > most]
+        terms = search_terms(text, snapshot, degraded)
+        most = max(_COMMON_OCCURRENCES, len(visible) // _SHARE)
+        common = [term for term in terms if snapshot.stem_count_up_to(term, most + 1) > most]
         if common:
             degraded.append(f"about: words that occur more than {most:,} times took no part: {', '.join(common)}")
-        postings = [memory.located(snapshot.postings(term)) for term in terms if term not in common]
+        postings = [memory.to_positions(snapshot.postings(term)) for term in terms if term not in common]
         having = [int(np.count_nonzero(visible[rows])) for rows, _ in postings]
         telling = [inverse_document_frequency(count, documents) for count in having]
         whole = sum(weight for weight, count in zip(telling, having, strict=True) if count)
@@ -83,20 +82,20 @@ class Words(NamedTuple):
         )
 
 
-class About:
+class AboutQuery:
     """What is asked about, and how near memories are to it."""
 
-    def __init__(self, embedded: QueryEmbedded | None, words: Words, memory: Recollection) -> None:
+    def __init__(self, embedded: QueryEmbedded | None, words: WordScores, memory: RecallIndex) -> None:
         self.embedded, self._words, self._memory = embedded, words, memory
-        self._lacking = 0
+        self._without_vector = 0
 
     @classmethod
-    def asked(
+    def prepare(
         cls,
         text: str,
         embedded: QueryEmbedded | None,
         snapshot: Snapshot,
-        memory: Recollection,
+        memory: RecallIndex,
         visible: NDArray[np.bool_],
         degraded: list[str],
     ) -> Self | None:
@@ -109,27 +108,27 @@ class About:
             visible: ``(n,) bool``: which memories count.
             degraded: told, in a sentence each, what takes no part.
         """
-        words = Words.of(text, snapshot, memory, visible, degraded)
-        if not words.known:
+        words = WordScores.score(text, snapshot, memory, visible, degraded)
+        if not words.known_share:
             left = "it took no part" if embedded is None else "its meaning alone told how near they are"
             degraded.append(f"about: no memory has a word of it that tells anything, so {left}")
             if embedded is None:
                 return None
         return cls(embedded, words, memory)
 
-    def told(self) -> Iterator[str]:
+    def warnings(self) -> Iterator[str]:
         """What took no part in the nearness told last, one sentence each."""
-        if self._lacking:
-            of_them = "memory has no vector" if self._lacking == 1 else "memories have no vectors"
-            yield f"about: {self._lacking} {of_them} yet; hypervectors or words alone spoke there"
+        if self._without_vector:
+            of_them = "memory has no vector" if self._without_vector == 1 else "memories have no vectors"
+            yield f"about: {self._without_vector} {of_them} yet; hypervectors or words alone spoke there"
 
-    def projected(self, codes: Codes, places: NDArray[np.int64], encoders: Encoders) -> Floats:
+    def projected_cosines(self, codes: RecordVectors, places: NDArray[np.int64], encoders: RecordEncoder) -> Floats:
         """The cosines that hypervectors show of some records, ``(m,)``; NaN where they hold those of another model."""
         if self.embedded is None or self.embedded.encoder.model != encoders.space.model:
             return np.full(len(places), np.nan)
-        near = encoders.pairs([Pair("about", np.frombuffer(self.embedded.vector, np.float32))])
-        asked = Asked(near[:0], np.empty(0), near, np.ones(1, np.bool_))
-        return likenesses(codes, places, asked, encoders.algebra)[:, 0]
+        near = encoders.encode_pairs([Pair("about", np.frombuffer(self.embedded.vector, np.float32))])
+        asked = StructuralQuery(near[:0], np.empty(0), near, np.ones(1, np.bool_))
+        return score_pairs(codes, places, asked, encoders.algebra)[:, 0]
 
     def nearness(self, memories: NDArray[np.int64], projected: Callable[[NDArray[np.int64]], Floats]) -> Floats:
         """How near the memories of some records are, 0 to 1.
@@ -139,20 +138,22 @@ class About:
             projected: the cosines that the hypervectors show of some of these records, where their memories have no
                 vector; NaN where they show none.
         """
-        words = Words(self._words.memory[memories], self._words.session[memories], self._words.whole, self._words.known)
+        words = WordScores(
+            self._words.memory[memories], self._words.session[memories], self._words.full_score, self._words.known_share
+        )
         if self.embedded is None:
             return nearness(None, words)
         looked = np.zeros(len(self._memory.columns.row), np.bool_)
         looked[memories] = True
-        cosines = self._memory.cosines(self.embedded.vector, looked, RESCORE)[0][memories]
+        cosines = self._memory.cosines(self.embedded.vector, looked, RESCORE_ROWS)[0][memories]
         lacking = np.flatnonzero(np.isnan(cosines))
         if len(lacking):
             cosines[lacking] = projected(lacking)
-        self._lacking = len(lacking)
+        self._without_vector = len(lacking)
         return nearness(cosines, words)
 
 
-def nearness(cosines: Floats | None, words: Words) -> Floats:
+def nearness(cosines: Floats | None, words: WordScores) -> Floats:
     """Fuse what meaning says with what words say, ``(m,)``, 0 to 1.
 
     Words count the less the fewer of them any memory has: of a question in another language, meaning alone tells.
@@ -162,10 +163,10 @@ def nearness(cosines: Floats | None, words: Words) -> Floats:
     """
     signals = []
     if cosines is not None and not np.isnan(cosines).all():
-        signals.append(Signal("dense", cosines, floor=0.0, ceiling=1.0))
-    if words.known:
-        weight = _WORDS * words.known
+        signals.append(SignalScores("dense", cosines, floor=0.0, ceiling=1.0))
+    if words.known_share:
+        weight = _WORD_WEIGHT * words.known_share
         for name, scores in (("lexical", words.memory), ("session", words.session)):
-            signals.append(Signal(name, scores, floor=0.0, ceiling=words.whole, weight=weight))
+            signals.append(SignalScores(name, scores, floor=0.0, ceiling=words.full_score, weight=weight))
     everything = np.ones(len(words.memory), np.bool_)
     return fuse(signals, everything).scores / max(sum(one.weight for one in signals), np.finfo(float).tiny)

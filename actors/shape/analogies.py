@@ -1,4 +1,4 @@
-"""Analogies: A is to B as C is to what? What `mnemic.actors.shape.shape_recall` does with three names.
+"""Answers "A is to B as C is to what?" from the hypervector records of the memories.
 
 A's records are bundled into a prototype, and the role that B fills in it is found by cleanup; in facts also the
 relation in which the two stand. Then the records of C, of the same relation, are asked for what fills that role. A
@@ -15,55 +15,55 @@ from typing import NamedTuple
 
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.shape_messages import Answer
-from mnemic.actors.shape.fillers import Looking
-from mnemic.hd.encoders import canonical, match_of
+from mnemic.actors.shape.fillers import ShapeSearch
+from mnemic.hd.encoders import canonical, match_kind
 from mnemic.hd.query import Matches
-from mnemic.hd.records import Pair, filled_role
+from mnemic.hd.records import Pair, decode_role
 from mnemic.hd.roles import ROLES, Tier
 
-__all__ = ["Analogy", "solve"]
+__all__ = ["AnalogyResult", "solve"]
 
 
-class _Way(NamedTuple):
+class _RelationPattern(NamedTuple):
     """A way in which two names may belong together: the roles that they fill in records of a tier."""
 
     tier: Tier
-    own: int
+    min_own_roles: int
     """At least so many of the two roles are those of this tier alone, as subject and object are a fact's."""
-    loose: bool = False
+    is_loose: bool = False
     """Whether it says little: one name is a part of a fact in which the other has none, or a topic among others."""
 
 
-_FACT = _Way("fact", own=2)
-_WAYS = (
+_FACT = _RelationPattern("fact", min_own_roles=2)
+_RELATION_PATTERNS = (
     _FACT,
-    _Way("step", own=1),
-    _Way("episode", own=0),
-    _Way("fact", own=1, loose=True),
-    _Way("episode", own=0, loose=True),
+    _RelationPattern("step", min_own_roles=1),
+    _RelationPattern("episode", min_own_roles=0),
+    _RelationPattern("fact", min_own_roles=1, is_loose=True),
+    _RelationPattern("episode", min_own_roles=0, is_loose=True),
 )
 """In this order. Where one of the others relates the first two, no loose one is tried."""
 _TOPIC = "topic"
 """A role in which names merely stand beside each other."""
 _THING: dict[Tier, str] = {"fact": "fact", "step": "step", "episode": "memory"}
-_LEAST = 0.5
+_MIN_RECORDS = 0.5
 """Of fewer records nothing is known."""
 _RELATIONS = 5
 """So many relations in which A and B stand are looked for at C, the most frequent first."""
 
 
-class Analogy(NamedTuple):
+class AnalogyResult(NamedTuple):
     """What an analogy comes to."""
 
     tier: Tier
     """The records that it was found in."""
     matches: Matches
     """C's records."""
-    asked: tuple[str, ...]
+    pair_roles: tuple[str, ...]
     """What each column of the matches' shares is."""
     answers: list[Answer]
     """What C has where A has B, the most confident first."""
-    lacking: str
+    missing_reason: str
     """Where nothing is answered: what C lacks, a sentence for a person; else empty."""
 
 
@@ -77,47 +77,47 @@ class _Relation(NamedTuple):
     filled: str
 
 
-def solve(names: tuple[str, ...], looking: Looking, k: int) -> Analogy | None:
+def solve(names: tuple[str, ...], looking: ShapeSearch, k: int) -> AnalogyResult | None:
     """Solve an analogy; ``None`` where no record relates the first two in a role that the third has in any.
 
     Raises:
         InvalidValue: a name is one that no memory has.
     """
-    first, second, third = (_roles(name, looking) for name in names)
+    first, second, third = (_roles_filled_by(name, looking) for name in names)
     shared = [role for role in first if role in third]
-    lacking: Analogy | None = None
-    for way in _WAYS:
-        if way.loose and lacking is not None:
+    lacking: AnalogyResult | None = None
+    for way in _RELATION_PATTERNS:
+        if way.is_loose and lacking is not None:
             break
-        relation = _related(names, second, way, shared, looking)
+        relation = _best_relation(names, second, way, shared, looking)
         if relation is None and way == _FACT:  # that a fact says it is known, whatever C is
-            could = [role for role in first if _kept(role, names[2]) is not None]
-            relation = _related(names, second, way, could, looking)
+            could = [role for role in first if _canonical_or_none(role, names[2]) is not None]
+            relation = _best_relation(names, second, way, could, looking)
         if relation is None:
             continue
-        found = _asked(names, relation, looking, k)
+        found = _query_third(names, relation, looking, k)
         if found.answers:
             return found
         lacking = lacking or found
     return lacking
 
 
-def _asked(names: tuple[str, ...], relation: _Relation, looking: Looking, k: int) -> Analogy:
+def _query_third(names: tuple[str, ...], relation: _Relation, looking: ShapeSearch, k: int) -> AnalogyResult:
     """Ask C's records for what the relation of the first two says."""
     tier, role = relation.tier, relation.role
     third, said = Pair(role, canonical(role, names[2])), []
     if tier == "fact" and "relation" not in (role, relation.filled):
-        said = _said(names, relation, looking)
+        said = _stated_relations(names, relation, looking)
     for also in [[one] for one in said] or [[]]:
         matches = _find(tier, [third, *also], looking)
-        if (matches.probability * matches.nearness).max(initial=0.0) > _LEAST:
+        if (matches.probability * matches.nearness).max(initial=0.0) > _MIN_RECORDS:
             break
-    answers = looking.answers(tier, relation.filled, looking.meant(matches), k)
-    lacking = "" if answers else _lacking(names, relation, said)
-    return Analogy(tier, matches, tuple(one.role for one in _in_order([third, *also])), answers, lacking)
+    answers = looking.answers(tier, relation.filled, looking.sample_matches(matches), k)
+    lacking = "" if answers else _missing_reason(names, relation, said)
+    return AnalogyResult(tier, matches, tuple(one.role for one in _in_order([third, *also])), answers, lacking)
 
 
-def _lacking(names: tuple[str, ...], relation: _Relation, said: Sequence[Pair]) -> str:
+def _missing_reason(names: tuple[str, ...], relation: _Relation, said: Sequence[Pair]) -> str:
     records, role, filled = f"no {_THING[relation.tier]} looked through", relation.role, relation.filled
     known = f"{names[1]!r} is the {filled} where {names[0]!r} is the {role}"
     if not said:
@@ -126,24 +126,24 @@ def _lacking(names: tuple[str, ...], relation: _Relation, said: Sequence[Pair]) 
     return f"{known}, in the relation {relations}; {records} has {names[2]!r} as its {role} in such a relation"
 
 
-def _find(tier: Tier, pairs: Sequence[Pair], looking: Looking) -> Matches:
+def _find(tier: Tier, pairs: Sequence[Pair], looking: ShapeSearch) -> Matches:
     """The records that have all of some pairs; what is matched by nearness comes last, and has to be the very same."""
     ordered = _in_order(pairs)
-    exact = [one for one in ordered if match_of(one.role) == "exact"]
+    exact = [one for one in ordered if match_kind(one.role) == "exact"]
     near = ordered[len(exact) :]
     matches = looking.find(tier, exact, near)
     if near:  # where none has that day, those of the nearest one are found
-        sample = looking.meant(matches)
-        if not all(looking.has(tier, one, sample) > _LEAST for one in near):
-            return Matches(matches.place[:0], matches.probability[:0], matches.nearness[:0], matches.shares[:0])
+        sample = looking.sample_matches(matches)
+        if not all(looking.pair_probability(tier, one, sample) > _MIN_RECORDS for one in near):
+            return Matches(matches.row[:0], matches.probability[:0], matches.nearness[:0], matches.pair_scores[:0])
     return matches
 
 
 def _in_order(pairs: Sequence[Pair]) -> list[Pair]:
-    return sorted(pairs, key=lambda one: match_of(one.role) != "exact")
+    return sorted(pairs, key=lambda one: match_kind(one.role) != "exact")
 
 
-def _kept(role: str, name: str) -> str | None:
+def _canonical_or_none(role: str, name: str) -> str | None:
     """A name as records hold it in a role; ``None`` where it can be none of its fillers."""
     try:
         return canonical(role, name)
@@ -151,10 +151,12 @@ def _kept(role: str, name: str) -> str | None:
         return None
 
 
-def _roles(name: str, looking: Looking) -> list[str]:
+def _roles_filled_by(name: str, looking: ShapeSearch) -> list[str]:
     """The roles that a name fills in any memory."""
-    named = {role: _kept(role, name) for role in looking.encoders.space.roles if match_of(role) != "meaning"}
-    found = [role for role, kept in named.items() if kept is not None and looking.items(role).having(kept)]
+    named = {
+        role: _canonical_or_none(role, name) for role in looking.encoders.space.roles if match_kind(role) != "meaning"
+    }
+    found = [role for role, kept in named.items() if kept is not None and looking.items(role).count_of(kept)]
     if not found:
         raise InvalidValue(
             name="the analogy",
@@ -165,16 +167,18 @@ def _roles(name: str, looking: Looking) -> list[str]:
     return found
 
 
-def _related(
-    names: tuple[str, ...], filled: list[str], way: _Way, roles: list[str], looking: Looking
+def _best_relation(
+    names: tuple[str, ...], filled: list[str], way: _RelationPattern, roles: list[str], looking: ShapeSearch
 ) -> _Relation | None:
     """How the first two belong together in a way in which A fills one of some roles; ``None`` where they do not."""
     found = [_relation(names, filled, way, role, looking) for role in roles if way.tier in ROLES[role].tiers]
     best = max(found, key=lambda one: one.records, default=None)
-    return best if best is not None and best.records > _LEAST else None
+    return best if best is not None and best.records > _MIN_RECORDS else None
 
 
-def _relation(names: tuple[str, ...], filled: list[str], way: _Way, role: str, looking: Looking) -> _Relation:
+def _relation(
+    names: tuple[str, ...], filled: list[str], way: _RelationPattern, role: str, looking: ShapeSearch
+) -> _Relation:
     """The role that B fills where A fills one."""
     tier = way.tier
     others = [
@@ -182,24 +186,26 @@ def _relation(names: tuple[str, ...], filled: list[str], way: _Way, role: str, l
         for one in filled
         if tier in ROLES[one].tiers
         and (one != role or ROLES[one].many)
-        and (one != _TOPIC or way.loose)
-        and sum(ROLES[each].tiers == (tier,) for each in (role, one)) >= way.own
+        and (one != _TOPIC or way.is_loose)
+        and sum(ROLES[each].tiers == (tier,) for each in (role, one)) >= way.min_own_roles
     ]
     if not others:
         return _Relation(0.0, tier, role, role)
-    sample = looking.meant(_find(tier, [Pair(role, canonical(role, names[0]))], looking))
-    if not len(sample.places):
+    sample = looking.sample_matches(_find(tier, [Pair(role, canonical(role, names[0]))], looking))
+    if not len(sample.indices):
         return _Relation(0.0, tier, role, role)
     pairs = [Pair(one, canonical(one, names[1])) for one in others]
-    best = filled_role(looking.common(tier, sample), looking.encoders.pairs(pairs), looking.index.algebra)
-    return _Relation(len(sample.places) * looking.has(tier, pairs[best], sample), tier, role, others[best])
+    best = decode_role(looking.prototype_of(tier, sample), looking.encoders.encode_pairs(pairs), looking.index.algebra)
+    return _Relation(
+        len(sample.indices) * looking.pair_probability(tier, pairs[best], sample), tier, role, others[best]
+    )
 
 
-def _said(names: tuple[str, ...], relation: _Relation, looking: Looking) -> list[Pair]:
+def _stated_relations(names: tuple[str, ...], relation: _Relation, looking: ShapeSearch) -> list[Pair]:
     """The relations that are said of A and B, as pairs, what is said most first; none where nothing is."""
     both = [
         Pair(relation.role, canonical(relation.role, names[0])),
         Pair(relation.filled, canonical(relation.filled, names[1])),
     ]
-    told = looking.answers("fact", "relation", looking.meant(_find("fact", both, looking)), _RELATIONS)
+    told = looking.answers("fact", "relation", looking.sample_matches(_find("fact", both, looking)), _RELATIONS)
     return [Pair("relation", one.filler) for one in told]

@@ -1,4 +1,4 @@
-"""What is asked by structure, as programs give it: taken where it can be read, else refused in a sentence. Pure.
+"""Validates structural queries as callers pass them in; rejects malformed ones with a readable error.
 
 Below `mnemic.actors.shape.shape_recall` and the faces; `mnemic.actors.shape.patterns` reads what a pattern says.
 """
@@ -13,17 +13,17 @@ import msgspec
 
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.shape_messages import Shape
-from mnemic.actors.protocol.validation_text import misfit, shown
+from mnemic.actors.protocol.validation_text import invalid_value_from, safe_operand
 
-__all__ = ["check", "names", "texts"]
+__all__ = ["analogy_names", "pattern_texts", "validate_shape"]
 
-_LONGEST = 120
+_MAX_ROLE_CHARS = 120
 """Characters of a role's name that are told back."""
 _THREE = "three names: A is to B as C is to what is asked"
 _PLACES = ("first", "second", "third")
 
 
-def check(asked: Shape) -> None:
+def validate_shape(asked: Shape) -> None:
     """Refuse what is no question, whatever is in memory.
 
     Raises:
@@ -33,7 +33,7 @@ def check(asked: Shape) -> None:
     try:
         msgspec.convert(given, Shape)
     except msgspec.ValidationError as error:
-        raise misfit(error, given) from None
+        raise invalid_value_from(error, given) from None
     if bool(asked.pattern) == bool(asked.analogy):
         raise InvalidValue(
             name="the question",
@@ -61,18 +61,20 @@ def check(asked: Shape) -> None:
         raise InvalidValue(name="k", value=asked.k, why="it is less than 1", expected="a number from 1")
 
 
-def names(analogy: Any) -> tuple[str, ...]:
+def analogy_names(analogy: Any) -> tuple[str, ...]:
     """The names of an analogy as programs give them.
 
     Raises:
         InvalidValue: they are one text, which has letters and no names, or nothing that could be gone through.
     """
     if isinstance(analogy, str | bytes | Mapping) or not isinstance(analogy, Iterable):
-        raise InvalidValue(name="the analogy", value=shown(analogy), why="it is no list of names", expected=_THREE)
+        raise InvalidValue(
+            name="the analogy", value=safe_operand(analogy), why="it is no list of names", expected=_THREE
+        )
     return tuple(analogy)
 
 
-def texts(pattern: Any) -> dict[str, str]:
+def pattern_texts(pattern: Any) -> dict[str, str]:
     """A pattern as programs give it: numbers are taken as their text, and true and false as yes and no.
 
     Raises:
@@ -81,12 +83,13 @@ def texts(pattern: Any) -> dict[str, str]:
     if not isinstance(pattern, Mapping):
         raise InvalidValue(
             name="the pattern",
-            value=shown(pattern),
+            value=safe_operand(pattern),
             why="it is no mapping of roles to fillers",
             expected='one, such as {"tool": "pytest", "file": "?"}',
         )
     return {
-        _text("a role", role): _text(f"the role {str(role)[:_LONGEST]}", filler) for role, filler in pattern.items()
+        _text("a role", role): _text(f"the role {str(role)[:_MAX_ROLE_CHARS]}", filler)
+        for role, filler in pattern.items()
     }
 
 
@@ -96,5 +99,7 @@ def _text(name: str, given: Any) -> str:
     if isinstance(given, float) and given.is_integer():
         given = int(given)
     if not isinstance(given, str | int | float):
-        raise InvalidValue(name=name, value=shown(given), why="it is no text", expected="a filler, or ? to ask for it")
+        raise InvalidValue(
+            name=name, value=safe_operand(given), why="it is no text", expected="a filler, or ? to ask for it"
+        )
     return str(given)

@@ -1,4 +1,4 @@
-"""Binding: memories with what stands around them become records, and records hypervectors. No I/O, no message.
+"""Encodes a batch of memories as hypervectors and returns the change that stores them. No I/O, no messages.
 
 `mnemic.actors.shape.binder` above has it done and kept; `mnemic.actors.shape.features` reads the records, `mnemic.hd`
 encodes them.
@@ -17,27 +17,35 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.changes import AddCodes, Code
-from mnemic.actors.protocol.contract import raised_at
+from mnemic.actors.protocol.changes import AddCodes, CodeInfo
+from mnemic.actors.protocol.contract import raise_location
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.snapshot import SpaceRow, Unbound
-from mnemic.actors.shape.features import READING, Extract, features
+from mnemic.actors.shape.features import EXTRACTION_VERSION, TripleExtractor, extract_records
 from mnemic.hd.algebra import BACKENDS, Algebra, algebra_named
-from mnemic.hd.encoders import Encoders
+from mnemic.hd.encoders import RecordEncoder
 from mnemic.hd.records import Record
 from mnemic.hd.roles import ROLES, Tier
 from mnemic.hd.space import Space
 
-__all__ = ["LONGEST", "WORD", "Binding", "algebra_of", "reading_of", "space_of", "unlike"]
+__all__ = [
+    "MAX_DIMENSIONS",
+    "WORD_BITS",
+    "RecordBinder",
+    "algebra_from_settings",
+    "extraction_version",
+    "settings_mismatch",
+    "space_from_settings",
+]
 
 _encode = msgspec.msgpack.Encoder().encode
 _log = logging.getLogger("mnemic.binder")
 
 
-class Binding:
+class RecordBinder:
     """Binds memories in one space. Not for use by two threads at once."""
 
-    def __init__(self, space: Space, algebra: Algebra, extract: Extract, topics: int) -> None:
+    def __init__(self, space: Space, algebra: Algebra, extract: TripleExtractor, topics: int) -> None:
         """Choose how.
 
         Args:
@@ -46,12 +54,12 @@ class Binding:
         """
         self.space = space
         self._roles = frozenset(space.roles)
-        self._encoders = Encoders(space, algebra)
+        self._encoders = RecordEncoder(space, algebra)
         self._extract = extract
         self._topics = topics
         self._unread: set[bytes] = set()  # of those that are bound just now
 
-    def bound(self, memories: Sequence[Unbound], seq: int) -> AddCodes:
+    def bind(self, memories: Sequence[Unbound], seq: int) -> AddCodes:
         """What is to be kept of some memories that were read at a `seq` of the log.
 
         One whose facts cannot be found has none, and one whose fillers of somebody's own roles cannot be found has none
@@ -61,11 +69,11 @@ class Binding:
         self._unread = set()
         read = [self._read(one) for one in memories]
         try:
-            codes = self._encoders.records([record for own in read for _, record in own])
+            codes = self._encoders.encode_records([record for own in read for _, record in own])
         except Exception as error:  # whatever a stranger's encoder does: which memory it is, each alone tells
             _log.warning("some of %d memories cannot be bound together: %s", len(memories), type(error).__name__)
-            read = [self._sound(one, own) for one, own in zip(memories, read, strict=True)]
-            codes = self._encoders.records([record for own in read for _, record in own])
+            read = [self._encodable(one, own) for one, own in zip(memories, read, strict=True)]
+            codes = self._encoders.encode_records([record for own in read for _, record in own])
         return AddCodes(
             stamp=self.space.stamp,
             seq=seq,
@@ -82,44 +90,44 @@ class Binding:
             _log.warning("memory %s is bound without %s: %s", unbound.memory.id.hex(), what, why)
 
         try:
-            return features(unbound, self._roles, self._topics, self._extract, lost)
+            return extract_records(unbound, self._roles, self._topics, self._extract, lost)
         except Exception as error:
             self._unread.add(unbound.memory.id)
-            _unbound(unbound, "reading it", error)
+            _log_unbound(unbound, "reading it", error)
             return []
 
-    def _sound(self, unbound: Unbound, own: list[tuple[Tier, Record]]) -> list[tuple[Tier, Record]]:
+    def _encodable(self, unbound: Unbound, own: list[tuple[Tier, Record]]) -> list[tuple[Tier, Record]]:
         """The same records, if they can be bound."""
         try:
-            self._encoders.records([record for _, record in own])
+            self._encoders.encode_records([record for _, record in own])
         except Exception as error:
             self._unread.add(unbound.memory.id)
-            _unbound(unbound, "encoding it", error)
+            _log_unbound(unbound, "encoding it", error)
             return []
         return own
 
 
-def _unbound(unbound: Unbound, step: str, error: Exception) -> None:
+def _log_unbound(unbound: Unbound, step: str, error: Exception) -> None:
     _log.warning("memory %s is not bound: %s", unbound.memory.id.hex(), _why(step, error))
 
 
 def _why(step: str, error: Exception) -> str:
     """What failed: by its kind and its place in the code, since its own words may quote the memory."""
-    return f"{step} failed ({type(error).__name__} at {raised_at(error)})"
+    return f"{step} failed ({type(error).__name__} at {raise_location(error)})"
 
 
-def _code(tier: Tier, record: Record) -> Code:
+def _code(tier: Tier, record: Record) -> CodeInfo:
     named = ((pair.role, pair.filler) for pair in record if isinstance(pair.filler, str))
-    return Code(tier=tier, pairs=len(record), fillers=tuple(dict.fromkeys(named)))
+    return CodeInfo(tier=tier, pairs=len(record), fillers=tuple(dict.fromkeys(named)))
 
 
-LONGEST = 65_536
+MAX_DIMENSIONS = 65_536
 """Bits of the longest hypervectors that a mind is bound in: a record takes 8 KiB then, on disk and in memory."""
-WORD = 64
+WORD_BITS = 64
 """The length of a hypervector is a multiple of it."""
 
 
-def space_of(seed: bytes, settings: Mapping[str, Any]) -> Space:
+def space_from_settings(seed: bytes, settings: Mapping[str, Any]) -> Space:
     """The space in which is bound, without a model.
 
     Raises:
@@ -134,12 +142,12 @@ def space_of(seed: bytes, settings: Mapping[str, Any]) -> Space:
         ) from error
 
 
-def reading_of(settings: Mapping[str, Any]) -> str:
+def extraction_version(settings: Mapping[str, Any]) -> str:
     """A name for how records are read out of memories: under another one all of them are bound again."""
-    return f"{READING} {settings['binder.topics']} {settings['binder.extractor']}"
+    return f"{EXTRACTION_VERSION} {settings['binder.topics']} {settings['binder.extractor']}"
 
 
-def algebra_of(settings: Mapping[str, Any]) -> Algebra:
+def algebra_from_settings(settings: Mapping[str, Any]) -> Algebra:
     """Who computes.
 
     Raises:
@@ -154,7 +162,7 @@ def algebra_of(settings: Mapping[str, Any]) -> Algebra:
         ) from error
 
 
-def unlike(kept: SpaceRow | None, settings: Mapping[str, Any]) -> str | None:
+def settings_mismatch(kept: SpaceRow | None, settings: Mapping[str, Any]) -> str | None:
     """What the settings say otherwise than what is bound, in a sentence; ``None`` where they say the same.
 
     Nothing is said of somebody's own Binder: which settings it goes by is its own affair.
@@ -170,7 +178,7 @@ def unlike(kept: SpaceRow | None, settings: Mapping[str, Any]) -> str | None:
         said.append(f"binder.leave_out leaves {', '.join(missing)} in, and nothing bound has it")
     if more:
         said.append(f"binder.leave_out leaves {', '.join(more)} out, and it is bound")
-    if kept.reading != reading_of(settings):
+    if kept.reading != extraction_version(settings):
         said.append("binder.topics, binder.extractor or this version of Mnemic reads memories in another way")
     if not said:
         return None

@@ -1,4 +1,4 @@
-"""The Binder actor: gives memories their hypervectors, from what they say and what stands beside them.
+"""The Binder actor: encodes each memory's roles and fillers as hypervectors, in small background steps.
 
 It follows the log, after the Embedder: a memory waits for its vectors, and is bound again when what it was read from
 changes (the turn after it comes, its scope moves, the settings say otherwise). Steps are short and questions pass
@@ -16,12 +16,19 @@ import msgspec
 from mnemic.actors.protocol.changes import AddSpace, Change, EncoderName
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import MnemicError, ModelError, RuntimeFault
-from mnemic.actors.protocol.messages import Apply, Committed, EncoderNamed, NameEncoder
+from mnemic.actors.protocol.messages import Apply, Committed, DescribeEncoder, EncoderDescribed
 from mnemic.actors.protocol.ports import Ports
-from mnemic.actors.protocol.shape_messages import BindAgain, BindMore, BindPending, Bound, MeaningKept
+from mnemic.actors.protocol.shape_messages import BindMore, BindPending, BindProgress, RetryBinding, VectorsChanged
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource, SpaceRow, Unbound
-from mnemic.actors.shape.bind import LONGEST, WORD, Binding, algebra_of, reading_of, space_of
-from mnemic.actors.shape.features import Extract
+from mnemic.actors.shape.bind import (
+    MAX_DIMENSIONS,
+    WORD_BITS,
+    RecordBinder,
+    algebra_from_settings,
+    extraction_version,
+    space_from_settings,
+)
+from mnemic.actors.shape.features import TripleExtractor
 from mnemic.algorithms.knowledge.triples import triples
 from mnemic.hd.algebra import BACKENDS, Algebra
 from mnemic.hd.space import DIMENSIONS, Space
@@ -29,7 +36,7 @@ from mnemic.hd.space import DIMENSIONS, Space
 __all__ = ["BinderActor"]
 
 _FETCH = 32  # memories bound by one step
-_COUNTED_EVERY = 16  # steps: to count at each, in a large mind, would take longer than to bind
+_COUNT_EVERY_STEPS = 16  # steps: to count at each, in a large mind, would take longer than to bind
 _TEXT_BYTES = 8192  # of a text so much is read for topics and facts
 
 _log = logging.getLogger("mnemic.binder")
@@ -39,7 +46,7 @@ class BinderActor:
     """Binds what waits."""
 
     contract: ClassVar[int] = CONTRACT
-    takes: ClassVar[tuple[type, ...]] = (BindPending, BindAgain, MeaningKept, Committed, BindMore)
+    takes: ClassVar[tuple[type, ...]] = (BindPending, RetryBinding, VectorsChanged, Committed, BindMore)
     settings: ClassVar[tuple[Setting, ...]] = (
         Setting(
             "binder.backend",
@@ -52,10 +59,10 @@ class BinderActor:
             "binder.dimensions",
             DIMENSIONS,
             "bits",
-            f"Length of a hypervector, a multiple of {WORD}, up to {LONGEST}.",
-            WORD,
-            maximum=LONGEST,
-            multiple=WORD,
+            f"Length of a hypervector, a multiple of {WORD_BITS}, up to {MAX_DIMENSIONS}.",
+            WORD_BITS,
+            maximum=MAX_DIMENSIONS,
+            multiple=WORD_BITS,
         ),
         Setting("binder.leave_out", ("workspace",), "-", "Roles that are not bound; `mnemic shape --roles` lists all."),
         Setting("binder.topics", 5, "phrases", "At most so many key phrases of a text are bound.", 0),
@@ -73,7 +80,7 @@ class BinderActor:
         source: SnapshotSource,
         space: Space,
         algebra: Algebra,
-        extract: Extract,
+        extract: TripleExtractor,
         topics: int,
         reading: str,
     ) -> None:
@@ -88,18 +95,20 @@ class BinderActor:
         self._extract = extract
         self._topics = topics
         self._reading = reading
-        self._binding: Binding | None = None
+        self._binding: RecordBinder | None = None
         self._encoder: EncoderName | None = None  # whose vectors are bound
         self._waiting = True  # whether memories wait for them
-        self._asked: list[EncoderName] | None = None  # whose vectors there were when the Embedder was asked
-        self._looked: Bound | None = None  # what there was when it was counted
-        self._since = 0  # bound since then
+        self._encoders_when_asked: list[EncoderName] | None = (
+            None  # whose vectors there were when the Embedder was asked
+        )
+        self._cached_progress: BindProgress | None = None  # what there was when it was counted
+        self._bound_since_count = 0  # bound since then
         self._announced: set[tuple[str, str]] = set()
-        self._leaves = False  # whether another process binds otherwise, and this one leaves it to it
+        self._yields = False  # whether another process binds otherwise, and this one leaves it to it
         self._cursor = 0  # the last row that was looked at
-        self._again: int | None = None  # the last row of what failed that was tried again; None: none is
+        self._retry_cursor: int | None = None  # the last row of what failed that was tried again; None: none is
         self._continuing = False  # whether a message to itself is under way
-        self._driven = False  # whether somebody asks for step after step
+        self._caller_steps = False  # whether somebody asks for step after step
 
     @classmethod
     def make(cls, ports: Ports) -> Self:
@@ -110,33 +119,33 @@ class BinderActor:
                 there.
         """
         settings = ports.settings
-        space, algebra = space_of(ports.seed, settings), algebra_of(settings)
+        space, algebra = space_from_settings(ports.seed, settings), algebra_from_settings(settings)
         return cls(
             ports.open_snapshots(),
             space,
             algebra,
             ports.extract or triples,
             settings["binder.topics"],
-            reading_of(settings),
+            extraction_version(settings),
         )
 
-    def handle(self, message: Any, context: Context) -> Bound | None:
+    def handle(self, message: Any, context: Context) -> BindProgress | None:
         """Take one step, or follow the log in the background."""
-        if isinstance(message, BindPending | BindAgain):
-            if isinstance(message, BindAgain):
-                self._again, self._looked = 0, None
+        if isinstance(message, BindPending | RetryBinding):
+            if isinstance(message, RetryBinding):
+                self._retry_cursor, self._cached_progress = 0, None
             self._step(context)
             bound = self._progress()
-            self._driven = bound.pending > 0
+            self._caller_steps = bound.pending > 0
             return bound
-        if isinstance(message, Committed | MeaningKept):
-            self._driven, self._looked = False, None
+        if isinstance(message, Committed | VectorsChanged):
+            self._caller_steps, self._cached_progress = False, None
             if not self._waiting:  # there may be a model by now
-                self._asked = None
+                self._encoders_when_asked = None
             self._continue(context)
             return None
         self._continuing = False
-        if self._driven or context.cancelled() or (message.opened and not self._stays_behind()):
+        if self._caller_steps or context.cancelled() or (message.opened and not self._has_backlog()):
             return None
         try:
             more = self._step(context)
@@ -158,7 +167,7 @@ class BinderActor:
             self._continuing = True
             context.tell(BindMore())
 
-    def _stays_behind(self) -> bool:
+    def _has_backlog(self) -> bool:
         """Whether a mind that was just opened has something to bind, as a step cut short or other settings leave it.
 
         What waits for its meaning has to wait for the Embedder, which embeds once something is committed. Where
@@ -166,56 +175,56 @@ class BinderActor:
         """
         with self._source.snapshot() as snapshot:
             kept = snapshot.space()
-            ready = any(snapshot.unbound(name, True, 0, 1, 1) for name in snapshot.encoders())
+            ready = any(snapshot.pending_bindings(name, True, 0, 1, 1) for name in snapshot.encoders())
             if kept is not None and not kept.model:
-                ready = ready or bool(snapshot.unbound(None, False, 0, 1, 1))
-        return ready or (kept is not None and not self._kept_as_set(kept))
+                ready = ready or bool(snapshot.pending_bindings(None, False, 0, 1, 1))
+        return ready or (kept is not None and not self._matches_settings(kept))
 
     # --- steps -------------------------------------------------------------------------------------------------------
 
     def _step(self, context: Context) -> bool:
         """Bind the next few memories; returns whether there may be more."""
         with self._source.snapshot() as snapshot:
-            kept, waits = snapshot.space(), bool(snapshot.unbound(None, False, 0, 1, 1))
+            kept, waits = snapshot.space(), bool(snapshot.pending_bindings(None, False, 0, 1, 1))
             encoders, seq = snapshot.encoders(), snapshot.seq
-        self._again = None if kept is None else self._again
-        waits = waits or self._again is not None
-        if context.cancelled() or not (waits or (kept is not None and not self._kept_as_set(kept))):
+        self._retry_cursor = None if kept is None else self._retry_cursor
+        waits = waits or self._retry_cursor is not None
+        if context.cancelled() or not (waits or (kept is not None and not self._matches_settings(kept))):
             return False
-        self._choose(kept, encoders, context)
+        self._refresh_encoder(kept, encoders, context)
         if context.cancelled():  # while it was asked for, the model may have been loaded
             return False
         space = self._space
         if kept is None or (kept.stamp, kept.reading) != (space.stamp, self._reading):
-            return self._announce(kept, seq, context)
-        self._leaves = False
+            return self._register_space(kept, seq, context)
+        self._yields = False
         with self._source.snapshot() as snapshot:
             seq = snapshot.seq
             found = self._fetch(snapshot)
         if not found:
             return False
-        self._keep(found, seq, context)
+        self._write_codes(found, seq, context)
         return True
 
-    def _kept_as_set(self, kept: SpaceRow) -> bool:
+    def _matches_settings(self, kept: SpaceRow) -> bool:
         """Whether what is kept was bound as the settings say; the model is not looked at, since its vectors tell."""
         space = self._space
         is_same = (kept.dimensions, kept.version, kept.roles) == (space.dimensions, space.version, space.roles)
         return is_same and kept.reading == self._reading
 
-    def _choose(self, kept: SpaceRow | None, encoders: list[EncoderName], context: Context) -> None:
+    def _refresh_encoder(self, kept: SpaceRow | None, encoders: list[EncoderName], context: Context) -> None:
         """Find the model whose vectors are bound. Where none can be used, those that were kept before still are.
 
         Who embeds is asked once, and again when vectors of another one appear; where it fails, at the next event.
         """
-        if self._asked != encoders:
-            self._name(kept, encoders, context)
-            self._asked = encoders
+        if self._encoders_when_asked != encoders:
+            self._ask_encoder(kept, encoders, context)
+            self._encoders_when_asked = encoders
 
-    def _name(self, kept: SpaceRow | None, encoders: list[EncoderName], context: Context) -> None:
+    def _ask_encoder(self, kept: SpaceRow | None, encoders: list[EncoderName], context: Context) -> None:
         try:
-            named = context.ask(NameEncoder())
-            assert isinstance(named, EncoderNamed)
+            named = context.ask(DescribeEncoder())
+            assert isinstance(named, EncoderDescribed)
             self._encoder, self._waiting = named.encoder, True
             model, embedding = named.encoder.model, named.dimensions
         except (ModelError, RuntimeFault) as error:
@@ -224,16 +233,16 @@ class BinderActor:
             if self._waiting:
                 _log.warning("memories are bound without their meaning: %s", error.code, extra={"code": error.code})
             self._waiting = False
-        if (self._space.model, self._space.embedding) != (model, embedding):
-            self._space = msgspec.structs.replace(self._space, model=model, embedding=embedding)
+        if (self._space.model, self._space.embedding_dimensions) != (model, embedding):
+            self._space = msgspec.structs.replace(self._space, model=model, embedding_dimensions=embedding)
 
-    def _announce(self, kept: SpaceRow | None, seq: int, context: Context) -> bool:
+    def _register_space(self, kept: SpaceRow | None, seq: int, context: Context) -> bool:
         """Say in which space is bound from now on; all that is there waits then. Returns whether there is to do."""
         space, named = self._space, (self._space.stamp, self._reading)
         if kept is not None and named in self._announced:  # two who each undo what the other does would never end
-            if not self._leaves:
+            if not self._yields:
                 _log.warning("another process binds otherwise, by its settings or model: this one leaves it to that")
-            self._leaves = True
+            self._yields = True
             return False
         self._announced.add(named)
         change = AddSpace(
@@ -242,7 +251,7 @@ class BinderActor:
             version=space.version,
             roles=space.roles,
             model=space.model,
-            embedding=space.embedding,
+            embedding=space.embedding_dimensions,
             reading=self._reading,
         )
         self._apply(change, seq, b"", context)
@@ -251,34 +260,38 @@ class BinderActor:
 
     def _fetch(self, snapshot: Snapshot) -> list[Unbound]:
         """The next memories that can be bound; from the start again once the end is reached."""
-        if self._again is not None:
-            found = snapshot.unread(self._encoder, self._again, _FETCH, _TEXT_BYTES)
-            self._again = found[-1].row if found else None
+        if self._retry_cursor is not None:
+            found = snapshot.failed_bindings(self._encoder, self._retry_cursor, _FETCH, _TEXT_BYTES)
+            self._retry_cursor = found[-1].row if found else None
             if found:
                 return found
         for cursor in {self._cursor: None, 0: None}:
-            found = snapshot.unbound(self._encoder, self._waiting, cursor, _FETCH, _TEXT_BYTES)
+            found = snapshot.pending_bindings(self._encoder, self._waiting, cursor, _FETCH, _TEXT_BYTES)
             self._cursor = found[-1].row if found else 0
             if found:
                 return found
         return []
 
-    def _keep(self, found: list[Unbound], seq: int, context: Context) -> None:
+    def _write_codes(self, found: list[Unbound], seq: int, context: Context) -> None:
         if self._binding is None or self._binding.space != self._space:
-            self._binding = Binding(self._space, self._algebra, self._extract, self._topics)
-        change = self._binding.bound(found, seq)
+            self._binding = RecordBinder(self._space, self._algebra, self._extract, self._topics)
+        change = self._binding.bind(found, seq)
         self._apply(change, seq, b"".join(change.memories), context)
-        self._since += len(found)
+        self._bound_since_count += len(found)
 
-    def _progress(self) -> Bound:
+    def _progress(self) -> BindProgress:
         """How far it is; between countings `done` is as it was counted last. What is left to another is not pending."""
-        if self._looked is None or self._looked.pending - self._since <= 0 or self._since >= _COUNTED_EVERY * _FETCH:
+        if (
+            self._cached_progress is None
+            or self._cached_progress.pending - self._bound_since_count <= 0
+            or self._bound_since_count >= _COUNT_EVERY_STEPS * _FETCH
+        ):
             with self._source.snapshot() as snapshot:
                 done, pending = snapshot.bound_counts(self._encoder, self._waiting)
-            self._looked, self._since = Bound(done=done, pending=pending), 0
-        tried = int(self._again is not None)  # how many those are is not looked at
-        pending = 0 if self._leaves else max(self._looked.pending - self._since, tried)
-        return Bound(done=self._looked.done, pending=pending)
+            self._cached_progress, self._bound_since_count = BindProgress(done=done, pending=pending), 0
+        tried = int(self._retry_cursor is not None)  # how many those are is not looked at
+        pending = 0 if self._yields else max(self._cached_progress.pending - self._bound_since_count, tried)
+        return BindProgress(done=self._cached_progress.done, pending=pending)
 
     def _apply(self, change: Change, seq: int, what: bytes, context: Context) -> None:
         """Ask for a change that was decided on at a `seq`. It is in the key, so that the same one decided on later

@@ -1,5 +1,4 @@
-"""Features: what a memory says of itself, as records of role and filler. Pure; above it stands
-`mnemic.actors.shape.binder`.
+"""Extracts role-filler records (episode, facts, tool step) from a memory, to be encoded as hypervectors. Pure.
 
 Every memory gives one episode. A turn, a note or a decision also gives a fact for each subject-relation-object triple
 that is said in it, and a call of a tool gives a step. A role that a memory has nothing to say of is absent.
@@ -17,23 +16,39 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.events import printable
+from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.messages import Memory
-from mnemic.actors.protocol.snapshot import NEAR_CALLS, Neighbour, Unbound
+from mnemic.actors.protocol.snapshot import NEAR_CALLS, NearbyCall, Unbound
 from mnemic.algorithms.knowledge.triples import Triple
-from mnemic.algorithms.steps.steps import CHECKS, Happened, Step, blamed, partners, step_of, worked
+from mnemic.algorithms.steps.steps import (
+    CHECK_ACTIONS,
+    Step,
+    ToolEvent,
+    failing_files,
+    pair_calls_with_results,
+    parse_step,
+    step_succeeded,
+)
 from mnemic.algorithms.text.keyphrases import key_phrases
 from mnemic.hd.encoders import canonical
 from mnemic.hd.levels import WEEKDAYS
 from mnemic.hd.records import Pair, Record
 from mnemic.hd.roles import ROLES, Tier
 
-__all__ = ["READING", "Done", "Extract", "Fills", "Triple", "Work", "features"]
+__all__ = [
+    "EXTRACTION_VERSION",
+    "CallContext",
+    "CallOutcome",
+    "FillerExtractor",
+    "Triple",
+    "TripleExtractor",
+    "extract_records",
+]
 
 _KINDS = ("tool_call", "tool_result")
 
 
-class Done(NamedTuple):
+class CallOutcome(NamedTuple):
     """A call and how it ended."""
 
     action: str
@@ -46,23 +61,23 @@ class Done(NamedTuple):
     """``ok``, ``failed``, or ``""`` where that is not known."""
 
 
-class Work:
+class CallContext:
     """A call, or a result with its call if that is near, among the calls of its session."""
 
-    def __init__(self, happened: Sequence[Happened], place: int, *, more_before: bool, more_after: bool) -> None:
+    def __init__(self, happened: Sequence[ToolEvent], place: int, *, more_before: bool, more_after: bool) -> None:
         self._happened = happened
-        self._partners = partners(happened, more_before=more_before, more_after=more_after)
-        self._call = place if happened[place].call else self._partners[place]
+        self._partners = pair_calls_with_results(happened, more_before=more_before, more_after=more_after)
+        self._call = place if happened[place].is_call else self._partners[place]
         self._place = place
         self._steps: dict[int, Step] = {}
 
     @classmethod
-    def around(cls, unbound: Unbound) -> Work | None:
+    def from_unbound(cls, unbound: Unbound) -> CallContext | None:
         """What is done at a memory; ``None`` where it is neither a call nor a result."""
         memory = unbound.memory
         if memory.kind not in _KINDS:
             return None
-        own = Neighbour(
+        own = NearbyCall(
             kind=memory.kind, tool=memory.tool, outcome=memory.outcome, files=memory.files, text=memory.text
         )
         return cls(
@@ -86,11 +101,11 @@ class Work:
             return list(self._happened[self._place].files)
         step, result = self._step(self._call), self._result(self._call)
         found = [*self._happened[self._call].files, *step.files]
-        if result and self._outcome(self._call) == "failed" and step.action in CHECKS:
-            found += blamed(result.text)
+        if result and self._outcome(self._call) == "failed" and step.action in CHECK_ACTIONS:
+            found += failing_files(result.text)
         return found
 
-    def done(self, back: int) -> list[Done]:
+    def recent_calls(self, back: int) -> list[CallOutcome]:
         """The call, and at most so many before it, the nearest first; none for a result whose call is not known."""
         return [] if self._call is None else [self._done(place) for place in self._near(-1)[: back + 1]]
 
@@ -99,26 +114,26 @@ class Work:
         if self._call is None:
             return None
         step, *later = ((self._step(place), self._outcome(place)) for place in self._near(1))
-        return worked(*step, later)
+        return step_succeeded(*step, later)
 
     def _near(self, way: int) -> list[int]:
         """The call, and those before (-1) or after (1) it, the nearest first."""
         assert self._call is not None
         side = range(self._call, len(self._happened) if way > 0 else -1, way)
-        return [place for place in side if self._happened[place].call]
+        return [place for place in side if self._happened[place].is_call]
 
-    def _done(self, place: int) -> Done:
+    def _done(self, place: int) -> CallOutcome:
         step = self._step(place)
         tool = step.programs[0] if step.programs else self._happened[place].tool
-        return Done(step.action, step.target, tool, self._outcome(place) or "")
+        return CallOutcome(step.action, step.target, tool, self._outcome(place) or "")
 
     def _step(self, place: int) -> Step:
         if place not in self._steps:
             one = self._happened[place]
-            self._steps[place] = step_of(one.tool, one.text, one.files)
+            self._steps[place] = parse_step(one.tool, one.text, one.files)
         return self._steps[place]
 
-    def _result(self, place: int) -> Happened | None:
+    def _result(self, place: int) -> ToolEvent | None:
         found = self._partners[place]
         return None if found is None else self._happened[found]
 
@@ -128,29 +143,29 @@ class Work:
         return (result and result.outcome) or self._happened[place].outcome
 
 
-def _happened(one: Neighbour) -> Happened:
+def _happened(one: NearbyCall) -> ToolEvent:
     """A text may end within a letter, since its end is cut off."""
-    return Happened(
+    return ToolEvent(
         one.kind == "tool_call", one.tool or "", one.outcome, one.files, one.text.decode("utf-8", "replace")
     )
 
 
-READING = 1
+EXTRACTION_VERSION = 1
 """Of all that decides which records are read out of a memory, here and in `mnemic.algorithms`: it grows when the same
 memory with the same neighbours would give others than before, and every mind is bound again."""
 MOST_FILES = 3
 """Of more files the first are bound: each takes two pairs, and every pair makes the others harder to read."""
 MOST_FACTS = 8
 """Of more triples the first are bound: a long text would fill the index with them."""
-LOOKS_BACK = 3
+STEPS_BACK = 3
 """A step holds so many of those before it."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_OTHER = {"user": "assistant", "assistant": "user"}
-_SAID = ("turn", "decision", "note", "summary")
+_OTHER_ROLE = {"user": "assistant", "assistant": "user"}
+_SPOKEN_KINDS = ("turn", "decision", "note", "summary")
 """Kinds whose text is somebody's words: it has topics and says facts. What tools print has and says none."""
 
 
-class Extract(Protocol):
+class TripleExtractor(Protocol):
     """Finds triples in a text; the setting ``binder.extractor`` names another one than the built-in."""
 
     def __call__(self, text: str, speaker: str | None) -> Sequence[Triple]:
@@ -164,7 +179,7 @@ class Extract(Protocol):
 
 
 @runtime_checkable
-class Fills(Protocol):
+class FillerExtractor(Protocol):
     """An extractor that has this method as well fills roles of its own (`mnemic.hd.roles.register_role`)."""
 
     def fillers(self, memory: Memory) -> Iterable[tuple[str, str]]:
@@ -175,34 +190,34 @@ class Fills(Protocol):
         ...
 
 
-def _raised(what: str, error: Exception) -> None:
+def _reraise(what: str, error: Exception) -> None:
     raise error
 
 
-def features(
+def extract_records(
     unbound: Unbound,
     roles: frozenset[str],
     topics: int,
-    extract: Extract,
-    lost: Callable[[str, Exception], None] = _raised,
+    extract: TripleExtractor,
+    lost: Callable[[str, Exception], None] = _reraise,
 ) -> list[tuple[Tier, Record]]:
     """The records of a memory, its episode first; only pairs of these roles are in them.
 
-    Fillers are canonical, as `mnemic.hd.encoders.Encoders.canonical` has them; embeddings are of unit length. The same
+    Fillers are canonical, as `mnemic.hd.encoders.canonical` has them; embeddings are of unit length. The same
     memory with the same neighbours gives the same records.
 
     Args:
         unbound: the memory and what is around it.
         roles: names of the roles that are bound.
         topics: at most so many key phrases are bound.
-        extract: finds the triples, and fills further roles if it is a `Fills`.
+        extract: finds the triples, and fills further roles if it is a `FillerExtractor`.
         lost: told what `extract` failed to find, facts or fillers, and why. All else is in the records. Where nobody
             is told, it is raised.
     """
     memory = unbound.memory
-    work = Work.around(unbound)
+    work = CallContext.from_unbound(unbound)
     tiers: list[tuple[Tier, Iterable[Pair]]] = [("episode", _episode(unbound, work))]
-    if memory.kind in _SAID:
+    if memory.kind in _SPOKEN_KINDS:
         text = memory.text.decode("utf-8", "replace")  # its end may be cut off within a letter
         phrases = key_phrases(text, topics if "topic" in roles else 0)
         tiers[0] = ("episode", chain(tiers[0][1], _named("topic", *phrases)))
@@ -215,7 +230,7 @@ def features(
         tiers.append(("step", _step(memory, work)))
     whole = [(tier, list(pairs)) for tier, pairs in tiers]
     try:
-        further = list(extract.fillers(memory)) if isinstance(extract, Fills) else []
+        further = list(extract.fillers(memory)) if isinstance(extract, FillerExtractor) else []
         return _records(whole, further, roles)
     except Exception as error:  # as above: what it fills a role with may be no filler of it, too
         lost("fillers of your own roles", error)
@@ -225,11 +240,13 @@ def features(
 def _records(
     whole: Sequence[tuple[Tier, list[Pair]]], further: Sequence[tuple[str, str]], roles: frozenset[str]
 ) -> list[tuple[Tier, Record]]:
-    records = ((tier, tuple(_bound(tier, pairs, further, roles))) for tier, pairs in whole)
+    records = ((tier, tuple(_selected_pairs(tier, pairs, further, roles))) for tier, pairs in whole)
     return [(tier, record) for tier, record in records if record]
 
 
-def _bound(tier: Tier, pairs: list[Pair], further: Iterable[tuple[str, str]], roles: frozenset[str]) -> Iterator[Pair]:
+def _selected_pairs(
+    tier: Tier, pairs: list[Pair], further: Iterable[tuple[str, str]], roles: frozenset[str]
+) -> Iterator[Pair]:
     """The pairs of a record whose roles are bound, and those that an extractor adds."""
     yield from (pair for pair in pairs if pair.role in roles)
     free = {role for role in roles if tier in ROLES[role].tiers} - {pair.role for pair in pairs} if further else ()
@@ -241,7 +258,7 @@ def _bound(tier: Tier, pairs: list[Pair], further: Iterable[tuple[str, str]], ro
         yield from _named(role, *(fillers if ROLES[role].many else fillers[:1]))
 
 
-def _episode(unbound: Unbound, work: Work | None) -> Iterator[Pair]:
+def _episode(unbound: Unbound, work: CallContext | None) -> Iterator[Pair]:
     memory = unbound.memory
     yield from _who(memory)
     yield from _named("to", *_to(unbound))
@@ -273,10 +290,10 @@ def _facts(unbound: Unbound, triples: Iterable[Triple]) -> Iterator[list[Pair]]:
     yield from ([*one, *around] for one in list(whole)[:MOST_FACTS])
 
 
-def _step(memory: Memory, work: Work) -> Iterator[Pair]:
+def _step(memory: Memory, work: CallContext) -> Iterator[Pair]:
     """A call with its result, and how those before it went: the same roles, permuted once for each step back."""
-    for shift, done in enumerate(work.done(LOOKS_BACK)):
-        for role, name in zip(Done._fields, done, strict=True):
+    for shift, done in enumerate(work.recent_calls(STEPS_BACK)):
+        for role, name in zip(CallOutcome._fields, done, strict=True):
             yield from _named(role, name, shift=shift)
     yield from _named("worked", {None: "", True: "yes", False: "no"}[work.worked()])
     yield from _who(memory)
@@ -297,7 +314,7 @@ def _to(unbound: Unbound) -> Sequence[str]:
         return ()
     if unbound.speakers:
         return unbound.speakers
-    other = _OTHER.get(memory.role)
+    other = _OTHER_ROLE.get(memory.role)
     return (other,) if other else ()
 
 
@@ -341,7 +358,7 @@ def _named(role: str, *names: str | None, shift: int = 0) -> Iterator[Pair]:
     found: dict[str, str] = {}
     for name in names:
         if name and name.strip():
-            whole = canonical(role, printable(name))
+            whole = canonical(role, escape_surrogates(name))
             found.setdefault(whole.lower(), whole)
     yield from (Pair(role, one, shift) for one in found.values())
 

@@ -1,4 +1,4 @@
-"""Reading shapes: which records a question means, and what fills the roles that it asks for.
+"""Searches hypervector records for a structural query and decodes the fillers of the roles it asks for.
 
 Between `mnemic.hd`, which knows arrays, and `mnemic.actors.shape.shape_recall`, which knows messages.
 
@@ -15,37 +15,46 @@ from numpy.typing import NDArray
 
 from mnemic.actors.protocol.shape_messages import Answer, RolesListed, RoleView
 from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.shape.about import About
-from mnemic.actors.shape.patterns import AFTER, SAYS, STEPS_BACK, THEN
-from mnemic.actors.shape.shape_index import MOST_FILLERS, Items, ShapeMemory
-from mnemic.hd.codebook import draw
-from mnemic.hd.encoders import match_of
-from mnemic.hd.evidence import Graded, counting_weights
-from mnemic.hd.query import TEMPERATURE, Asked, Filled, Matches, fill, find, kernel, spread
-from mnemic.hd.records import Pair, propose, prototype, typicality
+from mnemic.actors.shape.about import AboutQuery
+from mnemic.actors.shape.patterns import AFTER, STEP_ROLES, STEPS_BACK, THEN
+from mnemic.actors.shape.shape_index import MOST_FILLERS, FillerTable, ShapeIndex
+from mnemic.hd.codebook import draw_hypervector
+from mnemic.hd.encoders import match_kind
+from mnemic.hd.evidence import KnownFillers, expected_weights
+from mnemic.hd.query import (
+    TEMPERATURE,
+    FillerProbabilities,
+    Matches,
+    StructuralQuery,
+    decode_fillers,
+    find_matches,
+    match_weights,
+    sample_rows,
+)
+from mnemic.hd.records import Pair, nearest_candidates, prototype, typicality
 from mnemic.hd.roles import ROLES, Tier
 
-__all__ = ["Looking", "Sample", "is_graded", "list_roles"]
+__all__ = ["Sample", "ShapeSearch", "is_graded", "list_roles"]
 
 Floats = NDArray[np.float64]
 
-_LEAST = 0.02
+_TIE_TOLERANCE = 0.02
 """Probabilities that differ by less than this are alike."""
-_WHOLE = 2048
+_MAX_PROTOTYPE_RECORDS = 2048
 """Of more records the prototype is that of a sample, and the typical ones are of it."""
-_READ = 512
+_MAX_READ_RECORDS = 512
 """At most so many records are read for an answer."""
-_JUDGED = 1024
+_MAX_JUDGED_RECORDS = 1024
 """At most so many matches are found where it is asked what they are about: no noise hides one that is near."""
-_PROPOSED = 128
+_MAX_PROPOSED_FILLERS = 128
 """So many fillers are proposed by what the records have in common, where there are too many to try all with all."""
 _NEAR_ENOUGH = 0.5
 """What is at least so near to what was asked for is taken for what was meant."""
-_SUPPORTS = 0.05
+_MIN_SUPPORT_PROBABILITY = 0.05
 """A record less likely meant than this supports no answer."""
-_TOLD = 0.005
+_MIN_CONFIDENCE = 0.005
 """What is less probable is no answer: people are shown two decimal places, and it would be 0.00."""
-_SHOWN = 5
+_MAX_SUPPORT_IDS = 5
 _DIGITS = 6
 """Decimal places of a probability; what is beyond them is nothing that anybody could tell."""
 
@@ -53,27 +62,27 @@ _DIGITS = 6
 class Sample(NamedTuple):
     """Records that are read, `m` of them."""
 
-    places: NDArray[np.int64]
+    indices: NDArray[np.int64]
     """``(m,) int64``: which of their tier."""
     weights: Floats
     """``(m,)``: how much each counts; together the probability that any is meant."""
-    meant: NDArray[np.bool_]
+    may_support: NDArray[np.bool_]
     """``(m,)``: which of them may support an answer."""
 
 
-class Looking:
+class ShapeSearch:
     """Looks through the records of some memories, as of one snapshot, which the shape memory has followed."""
 
-    def __init__(self, index: ShapeMemory, snapshot: Snapshot, memories: NDArray[np.bool_]) -> None:
+    def __init__(self, index: ShapeIndex, snapshot: Snapshot, memories: NDArray[np.bool_]) -> None:
         assert index.encoders is not None
         self.index, self.snapshot, self.encoders = index, snapshot, index.encoders
-        self.memories = memories
+        self.visible_memories = memories
         """``(n,) bool``: which memories are looked through."""
         self._visible: dict[Tier, NDArray[np.int64]] = {}
         self.degraded: list[str] = []
         """What did not take part, and why, one sentence each."""
 
-    def tell(self, sentence: str) -> None:
+    def warn(self, sentence: str) -> None:
         """Say what did not take part, once."""
         if sentence not in self.degraded:
             self.degraded.append(sentence)
@@ -81,58 +90,68 @@ class Looking:
     def visible(self, tier: Tier) -> NDArray[np.int64]:
         """The records looked through, ascending."""
         if tier not in self._visible:
-            self._visible[tier] = self.index.visible(tier, self.memories)
+            self._visible[tier] = self.index.visible(tier, self.visible_memories)
         return self._visible[tier]
 
-    def items(self, role: str) -> Items:
+    def items(self, role: str) -> FillerTable:
         """The item memory of a role."""
         return self.index.items(role, self.snapshot)
 
     # --- which records -----------------------------------------------------------------------------------------------
 
-    def find(self, tier: Tier, exact: Sequence[Pair], near: Sequence[Pair] = (), about: About | None = None) -> Matches:
+    def find(
+        self, tier: Tier, exact: Sequence[Pair], near: Sequence[Pair] = (), about: AboutQuery | None = None
+    ) -> Matches:
         """The records that have what is exact, the nearest first to what is near, and to what is asked about."""
-        known = [self.items(role).having(str(filler)) for role, filler, _ in exact]
+        known = [self.items(role).count_of(str(filler)) for role, filler, _ in exact]
         priors = [self._priors(tier, one.role, np.array([count]))[0] for one, count in zip(exact, known, strict=True)]
-        asked = Asked(
-            self.encoders.pairs(exact),
+        asked = StructuralQuery(
+            self.encoders.encode_pairs(exact),
             np.array(priors, np.float64),
-            self.encoders.pairs(near),
-            np.array([match_of(one.role) == "meaning" for one in near], np.bool_),
+            self.encoders.encode_pairs(near),
+            np.array([match_kind(one.role) == "meaning" for one in near], np.bool_),
             tuple(self._graded(tier, one, n) for n, one in enumerate(near) if is_graded(one.role)),
         )
         codes, algebra = self.index.codes(tier), self.index.algebra
         if about is None:
-            return find(codes, self.visible(tier), asked, algebra)
+            return find_matches(codes, self.visible(tier), asked, algebra)
 
         def judge(places: NDArray[np.int64]) -> Floats:
             memories = self.index.positions(tier)[places]
-            return about.nearness(memories, lambda lacking: about.projected(codes, places[lacking], self.encoders))
+            return about.nearness(
+                memories, lambda lacking: about.projected_cosines(codes, places[lacking], self.encoders)
+            )
 
-        return find(codes, self.visible(tier), asked, algebra, _JUDGED, judge)
+        return find_matches(codes, self.visible(tier), asked, algebra, _MAX_JUDGED_RECORDS, judge)
 
-    def meant(self, matches: Matches, temperature: float = TEMPERATURE) -> Sample:
+    def sample_matches(self, matches: Matches, temperature: float = TEMPERATURE) -> Sample:
         """The matches that are read for answers: where too many match alike, some of them."""
-        meant = kernel(matches, temperature)
+        meant = match_weights(matches, temperature)
         order = np.argsort(-meant, kind="stable")
-        order = order[meant[order] > _LEAST / _READ]
-        alike = meant[order] > meant[order[:1]] - _LEAST
-        order = spread(order[alike], _READ, 0) if np.count_nonzero(alike) > _READ else order[:_READ]
+        order = order[meant[order] > _TIE_TOLERANCE / _MAX_READ_RECORDS]
+        alike = meant[order] > meant[order[:1]] - _TIE_TOLERANCE
+        order = (
+            sample_rows(order[alike], _MAX_READ_RECORDS, 0)
+            if np.count_nonzero(alike) > _MAX_READ_RECORDS
+            else order[:_MAX_READ_RECORDS]
+        )
         near = min(1.0, float(matches.nearness[order].max(initial=0.0)) / _NEAR_ENOUGH)
-        return Sample(matches.place[order], near * counting_weights(meant[order]), meant[order] > _SUPPORTS)
+        return Sample(
+            matches.row[order], near * expected_weights(meant[order]), meant[order] > _MIN_SUPPORT_PROBABILITY
+        )
 
     def typical(self, tier: Tier) -> tuple[Matches, Sample]:
         """All records as one set: those first that are most like what the stronger have in common, and all to be read.
 
         Each counts the same for an answer, however strong: a confidence that rose by asking would be none.
         """
-        places = spread(self.visible(tier), _WHOLE)
-        vectors, strengths = self.index.codes(tier).whole(places), self._strengths(tier, places)
-        typical = typicality(self._common(vectors, strengths), vectors, self.index.algebra)
+        places = sample_rows(self.visible(tier), _MAX_PROTOTYPE_RECORDS)
+        vectors, strengths = self.index.codes(tier).join(places), self._strengths(tier, places)
+        typical = typicality(self._prototype(vectors, strengths), vectors, self.index.algebra)
         order = np.lexsort((-places, -typical))
         ones = np.ones(len(order))
         matches = Matches(places[order], ones, typical[order], typical[order][:, None])
-        read = spread(np.arange(len(places)), _READ, 0)
+        read = sample_rows(np.arange(len(places)), _MAX_READ_RECORDS, 0)
         weights = np.full(len(read), 1 / max(1, len(read)))
         return matches, Sample(places[read], weights, np.ones(len(read), np.bool_))
 
@@ -140,9 +159,9 @@ class Looking:
 
     def answers(self, tier: Tier, role: str, sample: Sample, k: int) -> list[Answer]:
         """What fills a role of the records sampled, the most confident first."""
-        well = self._well(sample) if tier == "step" and role in (THEN, *SAYS) else None
+        well = self._worked_probabilities(sample) if tier == "step" and role in (THEN, *STEP_ROLES) else None
         if role == THEN:
-            having = self._steps(sample)
+            having = self._step_phrases(sample)
         else:
             items, filled = self.fill(tier, role, sample)
             columns = zip(filled.candidate.tolist(), filled.probability.T, strict=True)
@@ -155,48 +174,53 @@ class Looking:
             best = _without_last_parts(best, confidence)
         found = [self._answer(tier, role, name, sample, having[name], well) for name in best[:k]]
         read = [one for one in found if one.support]
-        told = [one for one in read if one.confidence >= _TOLD]
+        told = [one for one in read if one.confidence >= _MIN_CONFIDENCE]
         if read and not told:
-            self.tell(f"{role}: nothing that fills it is as probable as {100 * _TOLD:g} %")
+            self.warn(f"{role}: nothing that fills it is as probable as {100 * _MIN_CONFIDENCE:g} %")
         return told
 
-    def fill(self, tier: Tier, role: str, sample: Sample) -> tuple[Items, Filled]:
+    def fill(self, tier: Tier, role: str, sample: Sample) -> tuple[FillerTable, FillerProbabilities]:
         """The item memory of a role, and how probable each of its fillers is in each record sampled."""
         items, codes = self.items(role), self.index.codes(tier)
-        if len(items.known) > MOST_FILLERS:
-            self.tell(f"{role}: of its {len(items.known)} fillers only the {MOST_FILLERS} most frequent were compared")
+        if len(items.count_by_lowercase) > MOST_FILLERS:
+            self.warn(
+                f"{role}: of its {len(items.count_by_lowercase)} fillers only the {MOST_FILLERS} most frequent"
+                " were compared"
+            )
         proposed = None
-        if len(items.names) > 2 * _PROPOSED and len(sample.places) > 1:
-            common = self._common(codes.whole(sample.places), np.maximum(sample.weights, np.finfo(float).tiny))
-            proposed = propose(common, items.bound, _PROPOSED, self.index.algebra)
+        if len(items.names) > 2 * _MAX_PROPOSED_FILLERS and len(sample.indices) > 1:
+            common = self._prototype(codes.join(sample.indices), np.maximum(sample.weights, np.finfo(float).tiny))
+            proposed = nearest_candidates(common, items.codes, _MAX_PROPOSED_FILLERS, self.index.algebra)
         priors = self._priors(tier, role, items.counts)
         many = ROLES[role].many
-        return items, fill(codes, sample.places, items.bound, priors, many, self.index.algebra, proposed)
+        return items, decode_fillers(codes, sample.indices, items.codes, priors, many, self.index.algebra, proposed)
 
-    def has(self, tier: Tier, pair: Pair, sample: Sample) -> float:
+    def pair_probability(self, tier: Tier, pair: Pair, sample: Sample) -> float:
         """The probability that a record that is meant has a pair."""
-        if match_of(pair.role) == "near":  # a day is told only from the days beside it
+        if match_kind(pair.role) == "near":  # a day is told only from the days beside it
             items, filled = self.fill(tier, pair.role, sample)
             column = [items.names[one] == pair.filler for one in filled.candidate.tolist()]
             return float((sample.weights @ filled.probability)[column].sum())
-        prior = self._priors(tier, pair.role, np.array([self.items(pair.role).having(str(pair.filler))]))
-        bound, codes = self.encoders.pairs([pair]), self.index.codes(tier)
-        filled = fill(codes, sample.places, bound, prior, True, self.index.algebra)
+        prior = self._priors(tier, pair.role, np.array([self.items(pair.role).count_of(str(pair.filler))]))
+        bound, codes = self.encoders.encode_pairs([pair]), self.index.codes(tier)
+        filled = decode_fillers(codes, sample.indices, bound, prior, True, self.index.algebra)
         return float((sample.weights @ filled.probability).sum())
 
-    def common(self, tier: Tier, sample: Sample) -> NDArray[np.uint64]:
+    def prototype_of(self, tier: Tier, sample: Sample) -> NDArray[np.uint64]:
         """The prototype of the records sampled, ``(w,) uint64``."""
-        return self._common(self.index.codes(tier).whole(sample.places), np.maximum(sample.weights, _LEAST / _READ))
+        return self._prototype(
+            self.index.codes(tier).join(sample.indices), np.maximum(sample.weights, _TIE_TOLERANCE / _MAX_READ_RECORDS)
+        )
 
-    def _steps(self, sample: Sample) -> dict[str, Floats]:
+    def _step_phrases(self, sample: Sample) -> dict[str, Floats]:
         """The steps themselves, each told in words: what was done, to what or by what, and how it ended.
 
         What is not told of a step it has not: that counts for how probable it is, too.
         """
-        count = len(sample.places)
+        count = len(sample.indices)
         words: list[list[str]] = [[] for _ in range(count)]
         sure = np.ones(count)
-        for role in SAYS:
+        for role in STEP_ROLES:
             items, filled = self.fill("step", role, sample)
             if not len(filled.candidate):
                 continue
@@ -216,10 +240,10 @@ class Looking:
         told = [" ".join(one) for one in words]
         return {one: np.where([each == one for each in told], sure, 0.0) for one in dict.fromkeys(told) if one}
 
-    def _well(self, sample: Sample) -> tuple[Floats, Floats]:
+    def _worked_probabilities(self, sample: Sample) -> tuple[Floats, Floats]:
         """The probability of each step sampled that things were well after it, and that they were not."""
         items, filled = self.fill("step", "worked", sample)
-        none = np.zeros(len(sample.places))
+        none = np.zeros(len(sample.indices))
         found = dict(zip((items.names[one] for one in filled.candidate), filled.probability.T, strict=True))
         return found.get("yes", none), found.get("no", none)
 
@@ -228,8 +252,10 @@ class Looking:
     ) -> Answer:
         counted = sample.weights * having
         order = np.argsort(-counted, kind="stable")
-        order = order[(having[order] > 0.5) & sample.meant[order]]
-        rows = dict.fromkeys(self.index.rows(tier)[sample.places[order]].tolist())  # of one memory there may be several
+        order = order[(having[order] > 0.5) & sample.may_support[order]]
+        rows = dict.fromkeys(
+            self.index.rows(tier)[sample.indices[order]].tolist()
+        )  # of one memory there may be several
         yes, no = (one[order] for one in well) if well is not None else (np.zeros(0), np.zeros(0))
         known = yes + no > 0.5
         worked = float((yes[known] / (yes + no)[known]).mean()) if known.any() else None
@@ -240,7 +266,7 @@ class Looking:
             support=len(rows),
             worked=None if worked is None else round(worked, _DIGITS),
             worked_of=int(np.count_nonzero(known)),
-            memories=tuple(self.snapshot.ids_of(list(rows)[:_SHOWN])),
+            memories=tuple(self.snapshot.ids_of(list(rows)[:_MAX_SUPPORT_IDS])),
         )
 
     def _priors(self, tier: Tier, role: str, count: NDArray[np.int64]) -> Floats:
@@ -249,30 +275,32 @@ class Looking:
         A step's memory counts for what the steps before it had, too, so up to four times in all: the sum would leave
         no room for a step that has none.
         """
-        all_of_them = self.index.bound if "episode" in ROLES[role].tiers else len(self.index.rows(tier))
+        all_of_them = self.index.bound_count if "episode" in ROLES[role].tiers else len(self.index.rows(tier))
         total = max(2, all_of_them)
-        times = 1 + STEPS_BACK if role in SAYS else 1
+        times = 1 + STEPS_BACK if role in STEP_ROLES else 1
         return np.asarray(np.minimum(count / total, 1 - 1 / total) / times, np.float64)
 
-    def _graded(self, tier: Tier, asked: Pair, column: int) -> Graded:
+    def _graded(self, tier: Tier, asked: Pair, column: int) -> KnownFillers:
         """The fillers that a role may have which is asked for by nearness."""
         items = self.items(asked.role)
-        alike = self.encoders.alike(asked.role, items.names, str(asked.filler))
-        return Graded(column, items.bound, self._priors(tier, asked.role, items.counts), alike)
+        alike = self.encoders.similarities(asked.role, items.names, str(asked.filler))
+        return KnownFillers(column, items.codes, self._priors(tier, asked.role, items.counts), alike)
 
     def _strengths(self, tier: Tier, places: NDArray[np.int64]) -> Floats:
         """How strong the memory of each record is: the more often it was given, the stronger."""
         rows = self.index.rows(tier)[places]
-        given = self.snapshot.times_given(rows.tolist())
+        given = self.snapshot.delivery_counts(rows.tolist())
         return 1 + np.log2([1 + given.get(row, 0) for row in rows.tolist()])
 
-    def _common(self, vectors: NDArray[np.uint64], strengths: Floats) -> NDArray[np.uint64]:
-        return prototype(vectors, strengths, draw(self.encoders.space, "tie", "prototype"), self.index.algebra)
+    def _prototype(self, vectors: NDArray[np.uint64], strengths: Floats) -> NDArray[np.uint64]:
+        return prototype(
+            vectors, strengths, draw_hypervector(self.encoders.space, "tie", "prototype"), self.index.algebra
+        )
 
 
 def is_graded(role: str) -> bool:
     """Whether it is decoded how near a record is: where it has but one filler."""
-    return match_of(role) == "near" and not ROLES[role].many
+    return match_kind(role) == "near" and not ROLES[role].many
 
 
 def _first(probability: Floats) -> int:
@@ -288,11 +316,11 @@ def _without_last_parts(names: Sequence[str], confidence: dict[str, float]) -> l
         _, slash, last = name.rpartition("/")
         if slash:
             longer[last.lower()] = max(longer.get(last.lower(), 0.0), confidence[name])
-    return [name for name in names if longer.get(name.lower(), 0.0) <= confidence[name] - _LEAST or "/" in name]
+    return [name for name in names if longer.get(name.lower(), 0.0) <= confidence[name] - _TIE_TOLERANCE or "/" in name]
 
 
 _SAMPLES = 5
-_OF_STEPS = (
+_STEP_QUESTION_ROLES = (
     RoleView(
         name=AFTER,
         help='Only in questions: the steps before, oldest first, as in "edit, test failed"; three at most.',
@@ -319,7 +347,7 @@ def list_roles(snapshot: Snapshot) -> RolesListed:
         RoleView(
             name=role.name,
             help=role.help,
-            match=match_of(role.name),
+            match=match_kind(role.name),
             decodes=role.decodes,
             fillers=counts.get(role.name, 0),
             samples=tuple(name for name, _ in snapshot.fillers(role.name)[:_SAMPLES]),
@@ -327,4 +355,4 @@ def list_roles(snapshot: Snapshot) -> RolesListed:
         for role in ROLES.values()
     )
     bound, pending = snapshot.bound_counts(None, False)
-    return RolesListed(roles=(*roles, *_OF_STEPS), bound=bound, pending=pending)
+    return RolesListed(roles=(*roles, *_STEP_QUESTION_ROLES), bound=bound, pending=pending)

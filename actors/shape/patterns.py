@@ -1,4 +1,4 @@
-"""Patterns: what is asked of a memory's structure, read from roles and fillers as people write them. Pure.
+"""Parses structural queries such as `tool=pytest outcome=failed file=?` into roles and fillers. Pure.
 
 ``who=assistant tool=pytest outcome=failed file=?``: roles that are known, and roles that are asked for. Which roles are
 asked tells which records are looked through: episodes, facts or steps. ``after`` and ``then`` are roles of steps that
@@ -24,37 +24,47 @@ from mnemic.actors.protocol.errors import InvalidValue, UnknownRole
 from mnemic.actors.protocol.events import KINDS, Outcome
 from mnemic.actors.protocol.shape_messages import UNKNOWN
 from mnemic.actors.protocol.times import parse_days
-from mnemic.hd.codebook import LONGEST
-from mnemic.hd.encoders import canonical, match_of
+from mnemic.hd.codebook import MAX_NAME_CHARS
+from mnemic.hd.encoders import canonical, match_kind
 from mnemic.hd.records import Pair
 from mnemic.hd.roles import ROLES, TIERS, Tier
 
-__all__ = ["AFTER", "SAYS", "STEPS_BACK", "THEN", "Known", "Question", "meanings", "read", "step_pairs"]
+__all__ = [
+    "AFTER",
+    "STEPS_BACK",
+    "STEP_ROLES",
+    "THEN",
+    "PatternPair",
+    "PatternQuery",
+    "parse_pattern",
+    "parse_steps",
+    "texts_to_embed",
+]
 
 AFTER, THEN = "after", "then"
-SAYS: tuple[str, ...] = ("action", "target", "tool", "outcome")
+STEP_ROLES: tuple[str, ...] = ("action", "target", "tool", "outcome")
 """What a step is told by, in this order."""
 STEPS_BACK = 3
 """A step remembers so many before it."""
-_APART = re.compile(r"[;|>&]|\bthen\b")
+_STEP_SEPARATOR = re.compile(r"[;|>&]|\bthen\b")
 """What people write between steps, beside a comma."""
-_MOST_WORDS = LONGEST // 2
+_MOST_WORDS = MAX_NAME_CHARS // 2
 """No name has more."""
 _LONGEST = 60
 """Characters of a word that is told back."""
 _STEPS_LIKE = 'after="edit, test failed"'
 
 
-class Known(NamedTuple):
+class PatternPair(NamedTuple):
     """One pair that the records sought have."""
 
-    asked: str
+    asked_role: str
     """The role it was asked by: its own, or ``after`` or ``then``."""
     pair: Pair
     """The pair."""
 
 
-def step_pairs(name: str, filler: str, fillers: Callable[[str], Collection[str]] | None) -> list[Known]:
+def parse_steps(name: str, filler: str, fillers: Callable[[str], Collection[str]] | None) -> list[PatternPair]:
     """The pairs that say which steps came before, or which step it is.
 
     Args:
@@ -83,30 +93,30 @@ def step_pairs(name: str, filler: str, fillers: Callable[[str], Collection[str]]
             expected=f"the last {STEPS_BACK}",
         )
     return [
-        Known(name, pair._replace(shift=shift))
+        PatternPair(name, pair._replace(shift=shift))
         for shift, step in zip(range(len(told), 0, -1) if name == AFTER else (0,), told, strict=True)
-        for pair in (_resolved(name, step, fillers) if fillers is not None else ())
+        for pair in (_resolve_step(name, step, fillers) if fillers is not None else ())
     ]
 
 
-def _resolved(name: str, step: str, fillers: Callable[[str], Collection[str]]) -> list[Pair]:
+def _resolve_step(name: str, step: str, fillers: Callable[[str], Collection[str]]) -> list[Pair]:
     """What the words of a step say of it: the longest names first, each role once."""
     words, found, start = step.lower().split(), {}, 0
     while start < len(words):
         for end in range(min(len(words), start + _MOST_WORDS), start, -1):
             phrase = " ".join(words[start:end])
-            role = next((one for one in SAYS if one not in found and phrase in fillers(one)), None)
+            role = next((one for one in STEP_ROLES if one not in found and phrase in fillers(one)), None)
             if role is not None:
                 found[role], start = Pair(role, phrase), end
                 break
         else:
-            known = [filler for role in SAYS for filler in list(fillers(role))[:4]]
+            known = [filler for role in STEP_ROLES for filler in list(fillers(role))[:4]]
             word = words[start][:_LONGEST]
             again = next((role for role in found if word in fillers(role)), None)
             why = f"the step is told by {word!r} twice" if again else f"no step here is told by {word!r}"
             if again and found[again].filler != word:
                 why = f"{word!r} and {str(found[again].filler)!r} are both a step's {again}"
-            if name == AFTER and _APART.search(step):
+            if name == AFTER and _STEP_SEPARATOR.search(step):
                 expected = f"a comma between two steps, as in {_STEPS_LIKE}"
             elif known:
                 expected = f"words that tell steps here: {', '.join(dict.fromkeys(known))}"
@@ -117,11 +127,11 @@ def _resolved(name: str, step: str, fillers: Callable[[str], Collection[str]]) -
 
 
 """Characters of a name that is compared with those of the roles."""
-_ALIKE = 0.65
+_MIN_NAME_SIMILARITY = 0.65
 """How like a role a name is that may be meant for it: ``flie`` is 0.75 like ``file``, ``bogus`` 0.6 like ``about``."""
-_CLOSED: dict[str, tuple[str, ...]] = {"kind": KINDS, "outcome": get_args(Outcome), "worked": ("yes", "no")}
+_CLOSED_FILLERS: dict[str, tuple[str, ...]] = {"kind": KINDS, "outcome": get_args(Outcome), "worked": ("yes", "no")}
 """Roles that nothing else can fill."""
-_SAME = {"worked": {"true": "yes", "false": "no"}}
+_SYNONYMS = {"worked": {"true": "yes", "false": "no"}}
 """Other words for fillers."""
 _FORMS = {
     "date": "a day, a month, or a range, such as 2026-05-01, 2026-05 or 2026-05-01..2026-05-07",
@@ -130,19 +140,19 @@ _FORMS = {
     "size": "a number of words, such as 300",
 }
 """How the fillers of roles look that are not names."""
-_WHOLES: dict[Tier, str] = {"episode": "memories", "fact": "facts", "step": "steps"}
+_TIER_NOUNS: dict[Tier, str] = {"episode": "memories", "fact": "facts", "step": "steps"}
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
+class PatternQuery(msgspec.Struct, frozen=True, kw_only=True):
     """A pattern, read."""
 
     tier: Tier
     """Which records are looked through."""
-    exact: tuple[Known, ...] = ()
+    exact: tuple[PatternPair, ...] = ()
     """What they have or have not."""
-    near: tuple[Known, ...] = ()
+    near: tuple[PatternPair, ...] = ()
     """What they have the more of the nearer it is."""
-    meanings: tuple[tuple[str, str], ...] = ()
+    similar_texts: tuple[tuple[str, str], ...] = ()
     """Roles of meaning, and the texts that they are near to."""
     unknown: tuple[str, ...] = ()
     """Roles that are asked for, in order."""
@@ -152,20 +162,20 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """World time, microseconds: said before."""
 
 
-def meanings(pattern: Mapping[str, str]) -> dict[str, str]:
+def texts_to_embed(pattern: Mapping[str, str]) -> dict[str, str]:
     """The roles of a pattern whose fillers are texts that must be embedded, and the texts."""
     return {
         role: text
         for role, text in pattern.items()
-        if role in ROLES and match_of(role) == "meaning" and text.strip() not in ("", UNKNOWN)
+        if role in ROLES and match_kind(role) == "meaning" and text.strip() not in ("", UNKNOWN)
     }
 
 
-def read(
+def parse_pattern(
     pattern: Mapping[str, str],
     bound: Collection[str],
     fillers: Callable[[str], Collection[str]] | None,
-) -> Question:
+) -> PatternQuery:
     """Read a pattern.
 
     Args:
@@ -182,24 +192,24 @@ def read(
     for name, filler in pattern.items():
         _check(name, filler, bound)
     tier = _tier(pattern)
-    exact: list[Known] = []
-    near: list[Known] = []
+    exact: list[PatternPair] = []
+    near: list[PatternPair] = []
     since = until = None
     for name, filler in pattern.items():
-        if filler.strip() == UNKNOWN or (name in ROLES and match_of(name) == "meaning"):
+        if filler.strip() == UNKNOWN or (name in ROLES and match_kind(name) == "meaning"):
             continue
         if name in (AFTER, THEN):
-            exact += step_pairs(name, filler, fillers)
+            exact += parse_steps(name, filler, fillers)
         elif name == "date" and (span := parse_days("the role date", filler)) is not None:
             since, until = span
         else:
             pair = Pair(name, _canonical(name, filler))
-            (exact if match_of(name) == "exact" else near).append(Known(name, pair))
-    return Question(
+            (exact if match_kind(name) == "exact" else near).append(PatternPair(name, pair))
+    return PatternQuery(
         tier=tier,
         exact=tuple(exact),
         near=tuple(near),
-        meanings=tuple(meanings(pattern).items()),
+        similar_texts=tuple(texts_to_embed(pattern).items()),
         unknown=tuple(name for name, filler in pattern.items() if filler.strip() == UNKNOWN),
         since=since,
         until=until,
@@ -214,13 +224,13 @@ def _canonical(name: str, filler: str) -> str:
     except ValueError as error:
         why = str(error)
     else:
-        kept = _SAME.get(name, {}).get(kept, kept)
-        if name in _CLOSED and kept not in _CLOSED[name]:
+        kept = _SYNONYMS.get(name, {}).get(kept, kept)
+        if name in _CLOSED_FILLERS and kept not in _CLOSED_FILLERS[name]:
             why = "there is no such filler of it"
         elif name == "size" and kept.startswith("-"):
             why = "nothing is as short as that"
     if why:
-        expected = f"one of {', '.join(_CLOSED[name])}" if name in _CLOSED else _FORMS.get(name)
+        expected = f"one of {', '.join(_CLOSED_FILLERS[name])}" if name in _CLOSED_FILLERS else _FORMS.get(name)
         raise InvalidValue(
             name=f"the role {name}", value=filler, why=why, expected=expected or f"another filler of {name}"
         )
@@ -230,7 +240,7 @@ def _canonical(name: str, filler: str) -> str:
 def _check(name: str, filler: str, bound: Collection[str]) -> None:
     if name not in ROLES and name not in (AFTER, THEN):
         known = [*bound, AFTER, THEN]
-        near = difflib.get_close_matches(name.lower()[:_LONGEST], known, n=1, cutoff=_ALIKE)
+        near = difflib.get_close_matches(name.lower()[:_LONGEST], known, n=1, cutoff=_MIN_NAME_SIMILARITY)
         raise UnknownRole(role=name, known=", ".join(known), near=f"Did you mean {near[0]!r}? " if near else "")
     if name in ROLES and name not in bound:
         raise InvalidValue(
@@ -242,7 +252,7 @@ def _check(name: str, filler: str, bound: Collection[str]) -> None:
     if not filler.strip():
         raise InvalidValue(name=f"the role {name}", value=filler, why="it is empty", expected="a filler, or ?")
     if filler.strip() != UNKNOWN:
-        if name in ROLES and match_of(name) == "meaning" and not any(map(_means, filler)):
+        if name in ROLES and match_kind(name) == "meaning" and not any(map(_is_meaningful, filler)):
             raise InvalidValue(
                 name=f"the role {name}",
                 value=filler,
@@ -289,12 +299,12 @@ def _tier(pattern: Mapping[str, str]) -> Tier:
             raise InvalidValue(
                 name="the pattern",
                 value=name,
-                why=f"{(facts or steps)[0]} asks for {_WHOLES[tier]}, which have no role {name}",
-                expected=f"roles of {_WHOLES[tier]}: {', '.join(has)}",
+                why=f"{(facts or steps)[0]} asks for {_TIER_NOUNS[tier]}, which have no role {name}",
+                expected=f"roles of {_TIER_NOUNS[tier]}: {', '.join(has)}",
             )
     return tier
 
 
-def _means(letter: str) -> bool:
+def _is_meaningful(letter: str) -> bool:
     """Whether a letter can mean something: one of a word, a digit, or a picture."""
     return letter.isalnum() or unicodedata.category(letter) == "So"

@@ -1,4 +1,4 @@
-"""Shaping: memories asked for by their structure. What the Retriever does with a `Shape` and a `ListRoles`.
+"""Answers structural queries: which memories match given role-filler pairs, and what fills the unknown roles.
 
 Scope, conversation and time are exact: records of other memories are not looked through. What is known of a record is
 judged pair by pair from its hypervector, and what is asked for is decoded from the records that match.
@@ -18,54 +18,54 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.changes import Part, RecordRecall, named_once
+from mnemic.actors.protocol.changes import DeliveredSpan, RecordRecall, idempotency_key
 from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.events import printable, to_bytes, to_text
+from mnemic.actors.protocol.events import escape_surrogates, to_bytes, to_text
 from mnemic.actors.protocol.messages import Apply, EmbedQuery, Hit, QueryEmbedded
 from mnemic.actors.protocol.scopes import scopes_below
 from mnemic.actors.protocol.shape_messages import Answer, Shape, Shaped
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource, SpaceRow
 from mnemic.actors.protocol.times import to_iso
-from mnemic.actors.recall.hits import excerpt, hit_of, part_of, tokens_of
+from mnemic.actors.recall.hits import delivered_span, excerpt, make_hit, token_count
 from mnemic.actors.recall.query import query_vector
-from mnemic.actors.recall.recall_index import Recollection
-from mnemic.actors.shape.about import TEMPERATURE, About
+from mnemic.actors.recall.recall_index import RecallIndex
+from mnemic.actors.shape.about import TEMPERATURE, AboutQuery
 from mnemic.actors.shape.analogies import solve
-from mnemic.actors.shape.arguments import check
-from mnemic.actors.shape.fillers import Looking, is_graded
-from mnemic.actors.shape.patterns import Question, meanings, read
-from mnemic.actors.shape.shape_index import ShapeMemory
+from mnemic.actors.shape.arguments import validate_shape
+from mnemic.actors.shape.fillers import ShapeSearch, is_graded
+from mnemic.actors.shape.patterns import PatternQuery, parse_pattern, texts_to_embed
+from mnemic.actors.shape.shape_index import ShapeIndex
 from mnemic.algorithms.secrets import scrub as private
 from mnemic.hd import evidence as grading
 from mnemic.hd import query
-from mnemic.hd.codebook import LONGEST
+from mnemic.hd.codebook import MAX_NAME_CHARS
 from mnemic.hd.query import Matches
 from mnemic.hd.records import Pair
-from mnemic.hd.roles import BUILT_IN, ROLES, Tier
+from mnemic.hd.roles import BUILT_IN_ROLES, ROLES, Tier
 
-__all__ = ["Shaper", "foreseen", "given"]
+__all__ = ["ShapeQueryEngine", "foreseen", "shape_recall_record"]
 
 
-def given(asked: Shape, hits: Sequence[Hit], answers: Sequence[Answer], unkept: bool) -> RecordRecall:
+def shape_recall_record(asked: Shape, hits: Sequence[Hit], answers: Sequence[Answer], unkept: bool) -> RecordRecall:
     """What keeps it, as it is typed at the command; with `unkept`, not what was asked."""
     words = [f"{role}={filler}" for role, filler in asked.pattern.items()]
     words += ["--analogy", *asked.analogy] if asked.analogy else []
     filters = {"session": asked.session, "since": to_iso(asked.since), "until": to_iso(asked.until)}
     words += [word for name, value in filters.items() if value is not None for word in (f"--{name}", value)]
-    text = " ".join(_typed(word) for word in words)
+    text = " ".join(_shell_quoted(word) for word in words)
     return RecordRecall(
-        query="" if unkept else to_text(private.drop(to_bytes(printable(text)))[0]),
-        scope=printable(asked.scope),
+        query="" if unkept else to_text(private.drop_private(to_bytes(escape_surrogates(text)))[0]),
+        scope=escape_surrogates(asked.scope),
         returned=tuple(hit.id for hit in hits),
-        assistant=printable(asked.assistant),
-        session=printable(asked.asking),
-        parts=(*map(part_of, hits), *(_told(one) for one in answers if one.memories)),
-        tokens=sum(tokens_of(hit.text) for hit in hits),
+        assistant=escape_surrogates(asked.assistant),
+        session=escape_surrogates(asked.asking_session),
+        parts=(*map(delivered_span, hits), *(_answer_span(one) for one in answers if one.memories)),
+        tokens=sum(token_count(hit.text) for hit in hits),
         occasion="shape",
     )
 
 
-def _typed(word: str) -> str:
+def _shell_quoted(word: str) -> str:
     """A word in quotes where a shell needs them; what is in them stays in one piece, so that erasing finds it there."""
     if shlex.quote(word) == word:
         return word
@@ -73,43 +73,43 @@ def _typed(word: str) -> str:
     return f"{mark}{word}{mark}"
 
 
-def _told(answer: Answer) -> Part:
+def _answer_span(answer: Answer) -> DeliveredSpan:
     """That an answer was given: beside the best memory that it was read from, and without any of that one's words."""
     why = f"{answer.role}: {answer.filler} {answer.confidence:.2f}"
-    return Part(memory=answer.memories[0], start=0, stop=0, why=why)
+    return DeliveredSpan(memory=answer.memories[0], start=0, stop=0, why=why)
 
 
 _WITHOUT = ("The rest answered.", "Its words and the rest answered.")
 _ABOUT = "about"
 """The role of meaning that vectors and words tell better than hypervectors do."""
-_LEAST = 0.1
+_MIN_PROBABILITY = 0.1
 """A record that less probably has what was asked for is no hit."""
-_ALIKE = 0.75
+_MIN_NAME_SIMILARITY = 0.75
 """How like a filler a name is that may be meant for it, as for scopes: ``mara`` is so like ``maya``."""
-_COMPARED = 2000  # fillers that a misspelt one is compared with, 10 us each
+_MAX_COMPARED_FILLERS = 2000  # fillers that a misspelt one is compared with, 10 us each
 
 
-class _Found(NamedTuple):
+class _ShapeResult(NamedTuple):
     hits: list[Hit]
     answers: list[Answer]
     searched: int
 
 
-class Shaper:
+class ShapeQueryEngine:
     """Answers what is asked by structure, from what the Retriever holds in memory."""
 
     def __init__(
         self,
         source: SnapshotSource,
-        memory: Recollection,
+        memory: RecallIndex,
         seed: bytes,
         k: int,
         hit_bytes: int,
         unlike: Callable[[SpaceRow | None], str | None],
     ) -> None:
-        self._source, self._memory, self._k, self._hit_bytes = source, memory, k, hit_bytes
-        self._unlike = unlike
-        self._index = ShapeMemory(seed)
+        self._source, self._recall_index, self._k, self._hit_bytes = source, memory, k, hit_bytes
+        self._settings_mismatch = unlike
+        self._index = ShapeIndex(seed)
 
     def shape(self, asked: Shape, context: Context, paused: Callable[[], bool]) -> Shaped:
         """Find memories by their structure, and what fills the roles that are asked for.
@@ -117,21 +117,21 @@ class Shaper:
         Raises:
             UnknownRole, UnknownScope, InvalidValue: what was asked for cannot be.
         """
-        check(asked)
+        validate_shape(asked)
         degraded: list[str] = []
         vectors = {
             role: query_vector(text, context, degraded, _WITHOUT[role == _ABOUT], role)
-            for role, text in meanings(asked.pattern).items()
+            for role, text in texts_to_embed(asked.pattern).items()
         }
         with self._source.snapshot() as snapshot:
-            self._follow(snapshot, vectors.get(_ABOUT), context)
+            self._sync(snapshot, vectors.get(_ABOUT), context)
             visible = self._visible(asked, snapshot, degraded)
             found = self._answer(asked, vectors, visible, snapshot, degraded)
-            otherwise = self._unlike(snapshot.space())
+            otherwise = self._settings_mismatch(snapshot.space())
             degraded += [otherwise] if otherwise else []
         if asked.observe:
-            change = given(asked, found.hits, found.answers, asked.private or paused())
-            key = named_once("shape", context.trace, change.query.encode(), change.scope.encode())
+            change = shape_recall_record(asked, found.hits, found.answers, asked.private or paused())
+            key = idempotency_key("shape", context.trace, change.query.encode(), change.scope.encode())
             context.tell(Apply(changes=(change,), key=key, author="retriever", run=context.trace))
         return Shaped(
             hits=tuple(found.hits),
@@ -141,34 +141,36 @@ class Shaper:
             degraded=tuple(degraded),
         )
 
-    def index(self, snapshot: Snapshot) -> ShapeMemory:
+    def synced_index(self, snapshot: Snapshot) -> ShapeIndex:
         """The records, as of a snapshot that the Retriever's memory has followed; for recalls."""
-        self._index.follow(snapshot, self._memory.columns, retired=self._memory.gone)
+        self._index.sync(snapshot, self._recall_index.columns, retired=self._recall_index.retired_count)
         return self._index
 
-    def _follow(self, snapshot: Snapshot, about: QueryEmbedded | None, context: Context) -> None:
-        self._memory.follow(snapshot, about.encoder if about else None)
-        loaded = context.progress if self._index.empty else _unheard
-        self._index.follow(snapshot, self._memory.columns, loaded, self._memory.gone)
+    def _sync(self, snapshot: Snapshot, about: QueryEmbedded | None, context: Context) -> None:
+        self._recall_index.sync(snapshot, about.encoder if about else None)
+        loaded = context.progress if self._index.empty else _ignore_progress
+        self._index.sync(snapshot, self._recall_index.columns, loaded, self._recall_index.retired_count)
 
     def _visible(self, asked: Shape, snapshot: Snapshot, degraded: list[str]) -> NDArray[np.bool_]:
         """Which memories are looked through; where a filter leaves none of them, that is said."""
-        columns = self._memory.columns
-        visible = ~self._memory.retired(None)
+        columns = self._recall_index.columns
+        visible = ~self._recall_index.retired_mask(None)
         if asked.scope != "*":
             visible &= np.isin(columns.scope, scopes_below(snapshot, asked.scope))
         if asked.session is not None:
-            left = visible & np.isin(columns.session, snapshot.session_numbers(printable(asked.session)))
+            left = visible & np.isin(columns.session, snapshot.session_rows(escape_surrogates(asked.session)))
             if visible.any() and not left.any():
-                degraded.append(f"session: no memory looked through is of the conversation {asked.session[:LONGEST]!r}")
+                degraded.append(
+                    f"session: no memory looked through is of the conversation {asked.session[:MAX_NAME_CHARS]!r}"
+                )
             visible = left
-        left = visible & self._said(asked.since, asked.until)
+        left = visible & self._in_time_range(asked.since, asked.until)
         if visible.any() and not left.any():
             degraded.append("time: no memory looked through was said in that time")
         return left
 
-    def _said(self, since: int | None, until: int | None) -> NDArray[np.bool_]:
-        said_at = self._memory.columns.said_at
+    def _in_time_range(self, since: int | None, until: int | None) -> NDArray[np.bool_]:
+        said_at = self._recall_index.columns.said_at
         within = np.ones(len(said_at), np.bool_)
         if since is not None:
             within &= said_at >= since
@@ -183,95 +185,99 @@ class Shaper:
         visible: NDArray[np.bool_],
         snapshot: Snapshot,
         degraded: list[str],
-    ) -> _Found:
+    ) -> _ShapeResult:
         index, k = self._index, self._k if asked.k is None else asked.k
         if index.pending:
             wait = "memory waits" if index.pending == 1 else "memories wait"
             degraded.append(f"structure: {index.pending} {wait} to be bound, and took no part, or only as bound before")
-        if index.encoders is None or not index.bound:  # a name that nothing has yet may be one that what waits has
+        if (
+            index.encoders is None or not index.bound_count
+        ):  # a name that nothing has yet may be one that what waits has
             if asked.pattern:
-                read(
+                parse_pattern(
                     asked.pattern,
                     tuple(ROLES) if index.encoders is None else index.encoders.space.roles,
                     None,
                 )
-            return _Found([], [], 0)
-        looking = Looking(index, snapshot, visible)
+            return _ShapeResult([], [], 0)
+        looking = ShapeSearch(index, snapshot, visible)
         if asked.analogy:
             found = self._analogy(asked.analogy, looking, k)
         else:
             roles = index.encoders.space.roles
-            question = read(asked.pattern, roles, lambda role: looking.items(role).known)
+            question = parse_pattern(asked.pattern, roles, lambda role: looking.items(role).count_by_lowercase)
             if question.since is not None or question.until is not None:
-                left = visible & self._said(question.since, question.until)
+                left = visible & self._in_time_range(question.since, question.until)
                 if visible.any() and not left.any():
                     degraded.append("date: no memory looked through was said on those days")
-                looking = Looking(index, snapshot, left)
+                looking = ShapeSearch(index, snapshot, left)
             found = self._pattern(question, vectors, looking, k)
         degraded += looking.degraded
         return found
 
     def _pattern(
-        self, question: Question, vectors: dict[str, QueryEmbedded | None], looking: Looking, k: int
-    ) -> _Found:
+        self, question: PatternQuery, vectors: dict[str, QueryEmbedded | None], looking: ShapeSearch, k: int
+    ) -> _ShapeResult:
         near = [one.pair for one in question.near]
-        names = [one.asked for one in (*question.exact, *question.near)]
+        names = [one.asked_role for one in (*question.exact, *question.near)]
         about = None
-        for role, text in question.meanings:
+        for role, text in question.similar_texts:
             embedded = vectors[role]
             if role == _ABOUT:
-                about = About.asked(text, embedded, looking.snapshot, self._memory, looking.memories, looking.degraded)
+                about = AboutQuery.prepare(
+                    text, embedded, looking.snapshot, self._recall_index, looking.visible_memories, looking.degraded
+                )
                 continue
             if embedded is None:
                 continue
             if embedded.encoder.model != looking.encoders.space.model:
-                looking.tell(f"{role}: no hypervector holds the meaning of this model yet, so it took no part")
+                looking.warn(f"{role}: no hypervector holds the meaning of this model yet, so it took no part")
                 continue
             near.append(Pair(role, np.frombuffer(embedded.vector, np.float32)))
             names.append(role)
         names += [_ABOUT] if about is not None else []
-        _tell_unheard_of(question, looking)
-        self._tell_unread(question, looking)
+        _warn_unknown_fillers(question, looking)
+        self._warn_partly_bound(question, looking)
         searched = len(looking.visible(question.tier))
-        if not names and question.meanings:  # nothing that was said of the memories can take part
-            return _Found([], [], searched)
+        if not names and question.similar_texts:  # nothing that was said of the memories can take part
+            return _ShapeResult([], [], searched)
         if names:
             matches = looking.find(question.tier, [one.pair for one in question.exact], near, about)
-            sample = looking.meant(matches, _temperature(question, near, about))
-            looking.degraded += about.told() if about is not None else ()
-            _tell_far(question, matches, looking)
+            sample = looking.sample_matches(matches, _temperature(question, near, about))
+            looking.degraded += about.warnings() if about is not None else ()
+            _warn_nothing_near(question, matches, looking)
         else:
             matches, sample = looking.typical(question.tier)
             names = ["typical"]
         answers = [one for role in question.unknown for one in looking.answers(question.tier, role, sample, k)]
-        return _Found(self._hits(question.tier, matches, names, looking.snapshot, k), answers, searched)
+        return _ShapeResult(self._hits(question.tier, matches, names, looking.snapshot, k), answers, searched)
 
-    def _tell_unread(self, question: Question, looking: Looking) -> None:
+    def _warn_partly_bound(self, question: PatternQuery, looking: ShapeSearch) -> None:
         """Tell of memories that may lack what is asked for or by, since what finds it failed on them."""
         named = [one.pair.role for one in (*question.exact, *question.near)]
-        asked = dict.fromkeys((*named, *question.unknown, *(role for role, _ in question.meanings)))
+        asked = dict.fromkeys((*named, *question.unknown, *(role for role, _ in question.similar_texts)))
         found = ["facts"] if question.tier == "fact" else []
-        found += [role for role in asked if role in ROLES and role not in BUILT_IN]
+        found += [role for role in asked if role in ROLES and role not in BUILT_IN_ROLES]
         if not found:
             return
-        unread = np.isin(self._memory.columns.row, looking.snapshot.unread_rows())
-        count = int(np.count_nonzero(unread & looking.memories))
+        unread = np.isin(self._recall_index.columns.row, looking.snapshot.failed_binding_rows())
+        count = int(np.count_nonzero(unread & looking.visible_memories))
         if count:
-            looking.tell(
+            looking.warn(
                 f"{', '.join(found)}: what reads memories failed on {count} of those looked through, so some may be"
                 " missing (mnemic.log or serve.log in the home says why); once it is mended, `mnemic doctor --repair`"
                 " binds them again"
             )
 
-    def _analogy(self, names: tuple[str, ...], looking: Looking, k: int) -> _Found:
+    def _analogy(self, names: tuple[str, ...], looking: ShapeSearch, k: int) -> _ShapeResult:
         solved = solve(names, looking, k)
         if solved is None:
-            looking.tell("analogy: nothing in memory relates the first two in a way in which the third has anything")
-            return _Found([], [], len(looking.visible("episode")))
-        if solved.lacking:
-            looking.tell(f"analogy: {solved.lacking}")
-        hits = self._hits(solved.tier, solved.matches, solved.asked, looking.snapshot, k)
-        return _Found(hits, solved.answers, len(looking.visible(solved.tier)))
+            looking.warn("analogy: nothing in memory relates the first two in a way in which the third has anything")
+            return _ShapeResult([], [], len(looking.visible("episode")))
+        if solved.missing_reason:
+            looking.warn(f"analogy: {solved.missing_reason}")
+        hits = self._hits(solved.tier, solved.matches, solved.pair_roles, looking.snapshot, k)
+        return _ShapeResult(hits, solved.answers, len(looking.visible(solved.tier)))
 
     def _hits(self, tier: Tier, matches: Matches, names: Sequence[str], snapshot: Snapshot, k: int) -> list[Hit]:
         hits: dict[int, Hit] = {}
@@ -280,16 +286,16 @@ class Shaper:
             row, score = int(rows[place]), float(probability * nearness)
             if len(hits) == k:
                 break
-            if row in hits or probability < _LEAST or score <= 0:
+            if row in hits or probability < _MIN_PROBABILITY or score <= 0:
                 continue
-            memory = snapshot.records([row])[0]
+            memory = snapshot.load_memories([row])[0]
             part, offset = excerpt(memory.text, self._hit_bytes, -1, [])
             why: dict[str, float] = {}
             for name, share in zip(names, shares.tolist(), strict=True):
                 why[name] = why.get(name, 1.0) * share
-            newer = self._memory.replacement(row, None)
-            older = snapshot.ids_of(self._memory.replaced(row, None))
-            hits[row] = hit_of(
+            newer = self._recall_index.replacement(row, None)
+            older = snapshot.ids_of(self._recall_index.replaced(row, None))
+            hits[row] = make_hit(
                 memory, part, offset, why, snapshot.ids_of([] if newer is None else [newer]), older, score
             )
         return list(hits.values())
@@ -297,10 +303,10 @@ class Shaper:
 
 def foreseen(asked: Shape) -> tuple[EmbedQuery, ...]:
     """What a question will surely ask the Embedder for."""
-    return tuple(EmbedQuery(text=text) for text in meanings(asked.pattern).values())
+    return tuple(EmbedQuery(text=text) for text in texts_to_embed(asked.pattern).values())
 
 
-def _temperature(question: Question, near: Sequence[Pair], about: About | None) -> float:
+def _temperature(question: PatternQuery, near: Sequence[Pair], about: AboutQuery | None) -> float:
     """How fast memories count less the farther they are from the nearest: the less noise, the faster."""
     if about is not None:
         return query.TEMPERATURE if near else TEMPERATURE
@@ -308,23 +314,25 @@ def _temperature(question: Question, near: Sequence[Pair], about: About | None) 
     return grading.TEMPERATURE if decoded else query.TEMPERATURE
 
 
-def _tell_unheard_of(question: Question, looking: Looking) -> None:
+def _warn_unknown_fillers(question: PatternQuery, looking: ShapeSearch) -> None:
     """Tell of names that no memory has, and which are like them: a name that is misspelt matches nothing."""
     for asked, (role, filler, _) in question.exact:
         items = looking.items(role)
-        if not items.having(str(filler)):
-            near = difflib.get_close_matches(str(filler), items.names[:_COMPARED], n=3, cutoff=_ALIKE)
+        if not items.count_of(str(filler)):
+            near = difflib.get_close_matches(
+                str(filler), items.names[:_MAX_COMPARED_FILLERS], n=3, cutoff=_MIN_NAME_SIMILARITY
+            )
             meant = f": did you mean {', '.join(near)}?" if near else ""
-            looking.tell(f"{asked}: no memory has {filler!r} as its {role}{meant}")
+            looking.warn(f"{asked}: no memory has {filler!r} as its {role}{meant}")
 
 
-def _tell_far(question: Question, matches: Matches, looking: Looking) -> None:
+def _warn_nothing_near(question: PatternQuery, matches: Matches, looking: ShapeSearch) -> None:
     """Tell of days, hours and numbers that nothing is near to: what matches them the more by chance is no hit."""
-    near = matches.shares[matches.probability > 0.5, len(question.exact) :]
+    near = matches.pair_scores[matches.probability > 0.5, len(question.exact) :]
     for column, one in enumerate(question.near):
         if len(near) and not near[:, column].any():
-            looking.tell(f"{one.asked}: nothing that has the rest is near {str(one.pair.filler)!r}")
+            looking.warn(f"{one.asked_role}: nothing that has the rest is near {str(one.pair.filler)!r}")
 
 
-def _unheard(done: int, total: int | None) -> None:
+def _ignore_progress(done: int, total: int | None) -> None:
     """Report to nobody."""

@@ -1,1 +1,1 @@
-"""actors/sleep"""
+"""Sleep: what a mind does while nobody asks."""

@@ -1,4 +1,4 @@
-"""The Consolidator actor: what a mind does while nobody asks. This one does nothing, so that the slot is real.
+"""The Consolidator actor: runs while the mind is idle. The built-in one does nothing; it keeps the slot usable.
 
 A night's work joins with its own issue; until then, and wherever nothing is to be done, its report says so.
 """

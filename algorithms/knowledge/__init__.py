@@ -1,1 +1,1 @@
-"""algorithms/knowledge"""
+"""Knowledge: subject, relation and object, extracted from text by patterns."""

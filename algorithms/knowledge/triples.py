@@ -1,4 +1,4 @@
-"""Triples: who or what a text says something of, what, and of what else; by patterns, without a model. Pure, English.
+"""Extracts subject-relation-object triples from English text by patterns, without a model.
 
 Precision goes before recall: a clause is read where its subject stands at its start (``I``, ``we``, ``my dog``, ``the
 session token``, a name, something written like code), its verb right after it, and the verb is one of
@@ -18,40 +18,40 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from mnemic.algorithms.text.clauses import (
-    BEING,
-    BEING_OURSELVES,
-    COMPLEMENTS,
-    CONTRASTS,
-    CUTS,
-    DONE_WHERE,
-    EMPTY,
-    HALVES,
+    COMPLEMENT_VERBS,
+    COMPLEMENT_WORDS,
+    CONTRAST_PREPOSITIONS,
+    COPULA_PARTICLES,
+    FIRST_PERSON_PREDICATES,
     HEDGES,
+    LEADING_MODIFIERS,
     LEMMAS,
-    NEEDS,
-    NO_OBJECTS,
-    NO_SUBJECTS,
-    OPENERS,
+    NON_OBJECT_WORDS,
+    OBJECT_TERMINATORS,
+    PARTICIPLE_PREPOSITIONS,
     PRONOUNS,
-    RELATIVES,
-    SAME,
-    STATES,
-    WHILES,
+    RELATION_SYNONYMS,
+    RELATIVE_PRONOUNS,
+    REQUIRED_PARTICLES,
+    SENTENCE_OPENERS,
+    STATIVE_VERBS,
+    TIME_NOUNS,
+    VAGUE_NOUNS,
     Clause,
     clauses,
     is_adverb,
-    is_done,
+    is_participle,
 )
-from mnemic.algorithms.text.keyphrases import BLAND
+from mnemic.algorithms.text.keyphrases import LOW_CONTENT_WORDS
 from mnemic.algorithms.text.stopwords import STOP_WORDS
 
 __all__ = ["Triple", "triples"]
 
-LOOKED_AT = 8_000
+MAX_CHARS = 8_000
 """Characters of a text that are looked at."""
-LONGEST_SUBJECT = 4
+MAX_SUBJECT_WORDS = 4
 """Words of a subject, without its article."""
-LONGEST_OBJECT = 8
+MAX_OBJECT_WORDS = 8
 """Words of an object; what is longer is cut off there."""
 
 
@@ -81,19 +81,19 @@ def triples(text: str, speaker: str | None) -> list[Triple]:
         text: what was said.
         speaker: who says ``I`` in it; ``None`` where that is not known, and ``I`` then says nothing.
     """
-    found = (one for clause in clauses(text[:LOOKED_AT]) if (one := _triple(clause, speaker)))
+    found = (one for clause in clauses(text[:MAX_CHARS]) if (one := _triple(clause, speaker)))
     return list(dict.fromkeys(found))
 
 
 def _triple(clause: Clause, speaker: str | None) -> Triple | None:
     low = [word.lower() for word in clause.words]
-    first = next((place for place, word in enumerate(low) if word not in OPENERS), len(low))
+    first = next((place for place, word in enumerate(low) if word not in SENTENCE_OPENERS), len(low))
     whose = {"my": f"{speaker}'s" if speaker else "my"}
     for subject, after in _subjects(clause.words, low, first, speaker):
         ourselves = low[first] in ("i", "we")
         base = ourselves or low[after - 1].endswith("s")
         words = [whose.get(word, word) for word in low[after:]]
-        if said := _said(words, clause, ourselves=ourselves, base=base):
+        if said := _predicate(words, clause, ourselves=ourselves, base=base):
             return Triple(subject, *said)
     return None
 
@@ -107,14 +107,14 @@ def _subjects(words: Sequence[str], low: Sequence[str], first: int, speaker: str
         yield "we", first + 1
     elif head in ("my", "our", "the") and (head != "my" or speaker):
         start = first + 1 + (low[first + 1 : first + 2] in (["own"], ["only"]))
-        for end in range(start + 1, min(start + 1 + LONGEST_SUBJECT, len(words))):
+        for end in range(start + 1, min(start + 1 + MAX_SUBJECT_WORDS, len(words))):
             thing = low[start:end]
             if thing[-1] in HEDGES or (thing[-1] in STOP_WORDS and thing[-1] != "of") or is_adverb(thing[-1]):
                 return
             whole = thing[-1] != "of" and not thing[-1].endswith(("'s", "’s", "s'", "s’"))
-            if whole and thing[-1] not in BLAND and NO_SUBJECTS.isdisjoint(thing):
+            if whole and thing[-1] not in LOW_CONTENT_WORDS and VAGUE_NOUNS.isdisjoint(thing):
                 yield (f"{speaker}'s " if head == "my" else "") + " ".join(thing), end
-    elif first < len(words) and not any(head in those for those in (STOP_WORDS, BLAND, NO_SUBJECTS)):
+    elif first < len(words) and not any(head in those for those in (STOP_WORDS, LOW_CONTENT_WORDS, VAGUE_NOUNS)):
         if LEMMAS.get(head) == head or is_adverb(head):
             return  # at the start of a sentence it is no name: "Fix the build", "Automatically works"
         end = first
@@ -124,7 +124,7 @@ def _subjects(words: Sequence[str], low: Sequence[str], first: int, speaker: str
             yield " ".join(low[first:end]), end
 
 
-def _said(words: Sequence[str], clause: Clause, *, ourselves: bool, base: bool) -> tuple[str, str] | None:
+def _predicate(words: Sequence[str], clause: Clause, *, ourselves: bool, base: bool) -> tuple[str, str] | None:
     """Relation and object of what follows a subject.
 
     Args:
@@ -133,22 +133,22 @@ def _said(words: Sequence[str], clause: Clause, *, ourselves: bool, base: bool) 
         ourselves: whether the subject is ``I`` or ``we``.
         base: whether a verb as the dictionary lists it goes with the subject.
     """
-    denied, place = _past_adverbs(words, 0, clause)
+    denied, place = _skip_adverbs(words, 0, clause)
     if place >= len(words):
         return None
     verb, after = words[place], place + 1
     past = verb in ("was", "were", "had", "did")
     if verb in _BE:
-        more, after = _past_adverbs(words, after, clause)
+        more, after = _skip_adverbs(words, after, clause)
         denied = denied or more
         rest = words[after:]
         if not rest or not rest[0].endswith(("ing", "in'")):
-            return _being(rest, clause, "was" if past else "is", denied, ourselves)
+            return _copula_predicate(rest, clause, "was" if past else "is", denied, ourselves)
         if past or rest[0] not in LEMMAS:
             return None  # what went on then, what goes on just now, or a noun that looks like it
         verb, after = rest[0], after + 1
     elif verb in ("have", "has", "had", "do", "does", "did"):
-        more, then = _past_adverbs(words, after, clause)
+        more, then = _skip_adverbs(words, after, clause)
         helps = then < len(words) and words[then] in LEMMAS and not words[then].endswith("ing")
         if verb[0] == "h" and helps and words[then] not in ("need", "run", "plan"):
             denied, verb, after = denied or more, words[then], then + 1
@@ -163,32 +163,36 @@ def _said(words: Sequence[str], clause: Clause, *, ourselves: bool, base: bool) 
     if verb == "like" and not ourselves and not denied:
         return None  # "tools like ruff"
     lemma, rest = LEMMAS[verb], words[after:]
-    particle = next((one for one in NEEDS.get(lemma, ("",)) if rest[: len(one.split())] == one.split()), None)
+    particle = next(
+        (one for one in REQUIRED_PARTICLES.get(lemma, ("",)) if rest[: len(one.split())] == one.split()), None
+    )
     if particle is None:
         return None
     if lemma in ("want", "need") and "to" in rest:
         return None  # of another one
-    relation = STATES[lemma] if past and lemma in STATES else lemma
+    relation = STATIVE_VERBS[lemma] if past and lemma in STATIVE_VERBS else lemma
     if particle not in _ARTICLES and lemma != "have":
         rest, relation = rest[len(particle.split()) :], f"{relation} {particle}".strip()
-    relation = SAME.get(relation, relation)
-    whole, between = relation in ("decide to", "plan to"), CONTRASTS.get(lemma, frozenset())
-    object_ = _object(rest, clause, whole=whole, half=relation in HALVES, between=between)
+    relation = RELATION_SYNONYMS.get(relation, relation)
+    whole, between = relation in ("decide to", "plan to"), CONTRAST_PREPOSITIONS.get(lemma, frozenset())
+    object_ = _object(rest, clause, whole=whole, half=relation in COMPLEMENT_VERBS, between=between)
     return (f"not {relation}" if denied else relation, object_) if object_ else None
 
 
-def _being(words: Sequence[str], clause: Clause, be: str, denied: bool, ourselves: bool) -> tuple[str, str] | None:
+def _copula_predicate(
+    words: Sequence[str], clause: Clause, be: str, denied: bool, ourselves: bool
+) -> tuple[str, str] | None:
     """What is said with ``is``: what something is, is called, is in; not how somebody feels at the moment."""
-    particle = next((one for one in BEING if list(words[: len(one.split())]) == one.split()), "")
-    if ourselves and not particle and not (words and words[0] in BEING_OURSELVES):
+    particle = next((one for one in COPULA_PARTICLES if list(words[: len(one.split())]) == one.split()), "")
+    if ourselves and not particle and not (words and words[0] in FIRST_PERSON_PREDICATES):
         return None
     if (ourselves and particle in ("in", "at", "on", "due")) or (words and words[0] in HEDGES):
         return None
     rest = words[len(particle.split()) :]
-    _, place = _past_adverbs(words, 0, clause)
-    if not particle and place < len(words) and is_done(words[place]):
+    _, place = _skip_adverbs(words, 0, clause)
+    if not particle and place < len(words) and is_participle(words[place]):
         particle = " ".join(words[place : place + 2])
-        if be == "was" or words[place + 1 : place + 2] == [] or words[place + 1] not in DONE_WHERE:
+        if be == "was" or words[place + 1 : place + 2] == [] or words[place + 1] not in PARTICIPLE_PREPOSITIONS:
             return None  # what was done to it
         rest = words[place + 2 :]
     object_ = _object(rest, clause, half=not particle)
@@ -196,7 +200,7 @@ def _being(words: Sequence[str], clause: Clause, be: str, denied: bool, ourselve
     return (relation, object_) if object_ else None
 
 
-def _past_adverbs(words: Sequence[str], place: int, clause: Clause) -> tuple[bool, int]:
+def _skip_adverbs(words: Sequence[str], place: int, clause: Clause) -> tuple[bool, int]:
     """Whether it is denied from a place on, and where what comes after the adverbs there is."""
     denied = False
     while place < len(words):
@@ -225,45 +229,47 @@ def _object(
         between: words that do not end it where another thing comes after them: ``tabs over spaces``.
     """
     start = 0
-    while start < len(words) and words[start] in EMPTY:
+    while start < len(words) and words[start] in LEADING_MODIFIERS:
         start += 1
-    end = _cut(words, start, len(words) if whole else start)
+    end = _object_end(words, start, len(words) if whole else start)
     if words[end : end + 1] and words[end] in between and _is_thing(words[end + 1 :]):
-        end = _cut(words, start, end + 2)
+        end = _object_end(words, start, end + 2)
     if end == start + 1 and words[start].endswith("ing") and words[end : end + 1] != ["not"]:
-        end = _cut(words, start, end + 1)  # what is done, and to what: "reading about tides"
+        end = _object_end(words, start, end + 1)  # what is done, and to what: "reading about tides"
     said = list(words[start:end])
-    if not said or said[0] in NO_OBJECTS or said[-1] == "of" or not PRONOUNS.isdisjoint(said):
+    if not said or said[0] in NON_OBJECT_WORDS or said[-1] == "of" or not PRONOUNS.isdisjoint(said):
         return ""
-    after = words[end] if end < len(words) else clause.follows
+    after = words[end] if end < len(words) else clause.separator
     article = any(word in _ARTICLES or word == "our" for word in words[:start]) or said[0].endswith("'s")
-    if half and after in COMPLEMENTS and not article and not _NAME_LIKE.match(_written(words, start, clause)):
+    if half and after in COMPLEMENT_WORDS and not article and not _NAME_LIKE.match(_written(words, start, clause)):
         return ""
-    if after in RELATIVES and not {"the", "only"}.isdisjoint(words[:start]):
+    if after in RELATIVE_PRONOUNS and not {"the", "only"}.isdisjoint(words[:start]):
         return ""  # which one it is stands there: "the module that reads the clock"
     if after in ("ago", "later"):
         del said[-2:]  # "two days"
-    if after in COMPLEMENTS and len(said) > 1 and said[-1].endswith(("ed", "en")) and is_done(said[-1]):
+    if after in COMPLEMENT_WORDS and len(said) > 1 and said[-1].endswith(("ed", "en")) and is_participle(said[-1]):
         said.pop()  # "a package written", in Python
     while said and (said[-1] in STOP_WORDS or said[-1] == "first" or is_adverb(said[-1])):
         said.pop()
-    if not said or said[-1] in NO_SUBJECTS or all(word in BLAND or word in STOP_WORDS for word in said):
+    if not said or said[-1] in VAGUE_NOUNS or all(word in LOW_CONTENT_WORDS or word in STOP_WORDS for word in said):
         return ""
     return " ".join(said).strip("'’.*_[]{}<>")
 
 
-def _cut(words: Sequence[str], start: int, safe: int) -> int:
+def _object_end(words: Sequence[str], start: int, safe: int) -> int:
     """Where an object that starts there ends; no word before `safe` ends it."""
-    stop = min(start + LONGEST_OBJECT, len(words))
-    ends = (place for place in range(start, stop) if words[place] in CUTS or not _WORD.search(words[place]))
+    stop = min(start + MAX_OBJECT_WORDS, len(words))
+    ends = (
+        place for place in range(start, stop) if words[place] in OBJECT_TERMINATORS or not _WORD.search(words[place])
+    )
     return next((place for place in ends if place >= safe), stop)
 
 
 def _is_thing(words: Sequence[str]) -> bool:
     """Whether something is named at the start of these words, and no time."""
-    first = next((word for word in words if word not in EMPTY), "")
-    ends = first in CUTS or first in NO_OBJECTS or first in PRONOUNS or first in BLAND
-    return bool(first) and not ends and WHILES.isdisjoint(words[:3])
+    first = next((word for word in words if word not in LEADING_MODIFIERS), "")
+    ends = first in OBJECT_TERMINATORS or first in NON_OBJECT_WORDS or first in PRONOUNS or first in LOW_CONTENT_WORDS
+    return bool(first) and not ends and TIME_NOUNS.isdisjoint(words[:3])
 
 
 def _written(words: Sequence[str], place: int, clause: Clause) -> str:

@@ -1,4 +1,4 @@
-"""Fusion: several signals about the same memories become one score that explains itself.
+"""Fuses several ranking signals into one score by weighted min-max scaling, with each one's share.
 
 Above it stands `mnemic.actors.recall.retriever`, which computes the signals; below it stands NumPy alone. Each signal
 is put on the range 0 to 1 over the visible memories and the weighted sum ranks. Why the range and not standard scores
@@ -18,15 +18,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ALIKE", "Fused", "Signal", "fuse", "rank", "standardise"]
+__all__ = ["EQUAL_TOLERANCE", "FusedScores", "SignalScores", "fuse", "min_max_scale", "rank"]
 
-ALIKE = 1e-6
+EQUAL_TOLERANCE = 1e-6
 """Scores within this part of the largest are taken for equal: float32 inner products of one text differ by about 1e-7,
 and stretched over the range that would outvote the words."""
 
 
 @dataclass(frozen=True, slots=True)
-class Signal:
+class SignalScores:
     """What one way of looking says about every memory."""
 
     name: str
@@ -42,16 +42,16 @@ class Signal:
 
 
 @dataclass(frozen=True, slots=True)
-class Fused:
+class FusedScores:
     """The sum, and what it is the sum of."""
 
     scores: NDArray[np.float64]
     """``(n,)``, from 0 to the sum of the weights; 0 where not visible."""
-    shares: Mapping[str, NDArray[np.float64]]
+    contributions: Mapping[str, NDArray[np.float64]]
     """For each signal ``(n,)``, its weighted standardised score, in the order given; they add up to `scores`."""
 
 
-def standardise(
+def min_max_scale(
     scores: NDArray[np.float64] | NDArray[np.float32],
     visible: NDArray[np.bool_],
     *,
@@ -60,10 +60,10 @@ def standardise(
 ) -> NDArray[np.float64]:
     """Put scores on the range 0 to 1: `floor`, or the least visible score, becomes 0; `ceiling`, or the best one, 1.
 
-    A signal that tells no visible memory from another (all alike up to `ALIKE`, or none above the floor) becomes 0
-    everywhere: it has nothing to say. A missing score (NaN) becomes 0 and does not count for the range: a memory that
-    is not embedded yet stays in the ranking, with the shares its words earn. With a floor, the one memory of a mind
-    that matches gets 1; without, it gets 0. With a ceiling, a weak best match stays weak.
+    A signal that tells no visible memory from another (all alike up to `EQUAL_TOLERANCE`, or none above the floor)
+    becomes 0 everywhere: it has nothing to say. A missing score (NaN) becomes 0 and does not count for the range: a
+    memory that is not embedded yet stays in the ranking, with the shares its words earn. With a floor, the one memory
+    of a mind that matches gets 1; without, it gets 0. With a ceiling, a weak best match stays weak.
 
     Args:
         scores: ``(n,)``; infinities are not allowed where visible.
@@ -88,16 +88,16 @@ def standardise(
         raise ValueError("a visible score is infinite")
     low = float(seen.min()) if floor is None else floor
     high = float(seen.max()) if ceiling is None else ceiling
-    if high - low > ALIKE * max(abs(high), abs(low)):
+    if high - low > EQUAL_TOLERANCE * max(abs(high), abs(low)):
         standard[said] = np.clip((seen - low) / (high - low), 0.0, 1.0)
     return standard
 
 
-def fuse(signals: Sequence[Signal], visible: NDArray[np.bool_]) -> Fused:
+def fuse(signals: Sequence[SignalScores], visible: NDArray[np.bool_]) -> FusedScores:
     """Add up the standardised signals, each times its weight. No signals give 0 everywhere.
 
     Raises:
-        ValueError: as `standardise`; or two signals share a name, or a weight is negative.
+        ValueError: as `min_max_scale`; or two signals share a name, or a weight is negative.
     """
     shares: dict[str, NDArray[np.float64]] = {}
     for signal in signals:
@@ -105,13 +105,13 @@ def fuse(signals: Sequence[Signal], visible: NDArray[np.bool_]) -> Fused:
             raise ValueError(f"two signals are called {signal.name!r}")
         if not signal.weight >= 0:
             raise ValueError(f"the weight of {signal.name!r} is {signal.weight}; it must be 0 or more")
-        shares[signal.name] = signal.weight * standardise(
+        shares[signal.name] = signal.weight * min_max_scale(
             signal.scores, visible, floor=signal.floor, ceiling=signal.ceiling
         )
     scores = np.zeros(len(visible), np.float64)
     for share in shares.values():
         scores += share
-    return Fused(scores, shares)
+    return FusedScores(scores, shares)
 
 
 def rank(

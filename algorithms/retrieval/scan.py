@@ -1,4 +1,4 @@
-"""Scans of many vectors with one query: the dense part of recall.
+"""Exact nearest-vector search over int8 codes, natively or by NumPy: the dense part of recall.
 
 Below it stands the native extension, where it was built; without it NumPy does the same work. This is the one place
 that knows which of the two is there. Above it stands recall, which standardises the products.
@@ -26,9 +26,9 @@ except ModuleNotFoundError as missing:
 else:
     NATIVE = True
 
-__all__ = ["NATIVE", "RESCORE", "Coded", "backend", "pack", "quantise", "scores", "search"]
+__all__ = ["NATIVE", "RESCORE_ROWS", "QuantisedVectors", "backend", "inner_products", "pack_mask", "quantise", "search"]
 
-RESCORE = 512
+RESCORE_ROWS = 512
 """Of 100,000 random unit vectors the best ten are among the best sixteen by their codes; 512 cost a tenth of a
 millisecond, and leave room for vectors that crowd together."""
 
@@ -36,7 +36,7 @@ Floats = NDArray[np.float32]
 Mask = NDArray[np.uint64]
 
 
-class Coded(NamedTuple):
+class QuantisedVectors(NamedTuple):
     """Vectors and their codes, row by row."""
 
     vectors: Floats
@@ -47,7 +47,7 @@ class Coded(NamedTuple):
     """``(n,) float32``, of the codes."""
 
     @classmethod
-    def of(cls, vectors: Floats) -> Self:
+    def from_vectors(cls, vectors: Floats) -> Self:
         """Quantise vectors and keep both.
 
         Raises:
@@ -92,7 +92,7 @@ def quantise(vectors: Floats) -> tuple[NDArray[np.int8], Floats]:
     return codes, np.where(nothing, np.float32(0), largest / np.float32(127))
 
 
-def pack(allowed: NDArray[np.bool_]) -> Mask:
+def pack_mask(allowed: NDArray[np.bool_]) -> Mask:
     """Pack which rows may be found, ``(n,) bool``, into words: bit ``row % 64`` of word ``row // 64``.
 
     Returns:
@@ -110,20 +110,20 @@ def pack(allowed: NDArray[np.bool_]) -> Mask:
 
 
 def search(
-    coded: Coded, query: Floats, k: int, *, allowed: Mask | None = None, rescore: int = RESCORE
+    coded: QuantisedVectors, query: Floats, k: int, *, allowed: Mask | None = None, rescore: int = RESCORE_ROWS
 ) -> tuple[NDArray[np.int64], Floats]:
     """Find the best `k` rows by inner product with the query.
 
     Natively the best `rescore` rows by their codes (at least `k`), and all that tie with the last of these, are scored
     again exactly; a row that is not among them is missed. Which they are is the same on every instruction set. NumPy
-    misses none. Recall does not come here, because fusion wants a score of every window (`scores`); ``bench scan``
-    does, to be held against what else gives the best few.
+    misses none. Recall does not come here, because fusion wants a score of every window (`inner_products`); ``bench
+    scan`` does, to be held against what else gives the best few.
 
     Args:
         coded: the rows; arrays that are not C-contiguous are copied.
         query: ``(d,) float32``.
         k: the most rows to find, 0 or more.
-        allowed: of `pack`: which rows may be found; ``None`` allows all. Others are not looked at.
+        allowed: of `pack_mask`: which rows may be found; ``None`` allows all. Others are not looked at.
         rescore: see above, 0 or more.
 
     Returns:
@@ -142,7 +142,9 @@ def search(
     return rows[order], products[order]
 
 
-def scores(coded: Coded, query: Floats, *, allowed: Mask | None = None, exact: int = RESCORE) -> Floats:
+def inner_products(
+    coded: QuantisedVectors, query: Floats, *, allowed: Mask | None = None, exact: int = RESCORE_ROWS
+) -> Floats:
     """Score each allowed row by its inner product with the query.
 
     Natively the best `exact` rows by their codes, and all that tie with the last of these, get the exact product, so
@@ -169,7 +171,7 @@ def scores(coded: Coded, query: Floats, *, allowed: Mask | None = None, exact: i
     return found
 
 
-def _exact(coded: Coded, query: Floats, allowed: Mask | None) -> tuple[NDArray[np.int64], Floats]:
+def _exact(coded: QuantisedVectors, query: Floats, allowed: Mask | None) -> tuple[NDArray[np.int64], Floats]:
     """The allowed rows and their products."""
     rows = np.arange(len(coded.vectors))
     if allowed is not None:
@@ -186,7 +188,7 @@ def _exact(coded: Coded, query: Floats, allowed: Mask | None) -> tuple[NDArray[n
 
 
 def _contiguous(
-    coded: Coded, query: Floats, allowed: Mask | None
+    coded: QuantisedVectors, query: Floats, allowed: Mask | None
 ) -> tuple[Floats, NDArray[np.int8], Floats, Floats, Mask | None]:
     return (
         np.ascontiguousarray(coded.vectors),
@@ -204,7 +206,7 @@ def _check(vectors: Floats, query: Floats) -> None:
         raise ValueError(f"vectors must be (n, d) and the query (d,), not {vectors.shape} and {query.shape}")
 
 
-def _check_all(coded: Coded, query: Floats, allowed: Mask | None, **numbers: int) -> None:
+def _check_all(coded: QuantisedVectors, query: Floats, allowed: Mask | None, **numbers: int) -> None:
     vectors, codes, scales = coded
     _check(vectors, query)
     if codes.dtype != np.int8 or scales.dtype != np.float32:

@@ -1,5 +1,4 @@
-"""Rules in gitleaks' format, and what they find. Below: `mnemic.algorithms.secrets.gitleaks_rules`, what a file of them
-says; above: `mnemic.runtime.secrets.secrets`, which reads it.
+"""Finds secrets by rules in gitleaks' format, with gitleaks' semantics.
 
 A rule finds here what it finds in gitleaks. The expressions are Go's, whose syntax is RE2's. A rule is tried where one
 of its keywords is in the text, in either case. The secret is the group it names, else the first that is not empty, else
@@ -24,27 +23,27 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from mnemic.algorithms.secrets.rules import OTHERS_GENERIC_RANK, OTHERS_RANK, Match, Rules, entropy_bits
-from mnemic.algorithms.secrets.scrub import Finding, find, pieces, scrub_pieces
+from mnemic.algorithms.secrets.rules import GITLEAKS_GENERIC_RANK, GITLEAKS_RANK, Match, SecretRules, entropy_bits
+from mnemic.algorithms.secrets.scrub import Finding, find_secrets, scrub_pieces, split_at_marks
 
 __all__ = [
     "Allowlist",
-    "Expression",
+    "CompiledRegex",
     "Extend",
     "GitleaksRule",
     "GitleaksRules",
-    "Rule",
+    "InvalidRuleFile",
+    "KeywordMatcher",
     "RuleFile",
-    "Unusable",
-    "Words",
-    "all_lists",
+    "RuleSpec",
+    "all_allowlists",
     "compile_rule_file",
     "read_rule_file",
-    "scrub_by_both",
+    "scrub_with_both",
 ]
 
 
-class Unusable(ValueError):
+class InvalidRuleFile(ValueError):
     """A file cannot be used; says why in a clause."""
 
 
@@ -64,7 +63,7 @@ class Allowlist(msgspec.Struct):
     """In a list for all rules: the only ones that it is for."""
 
 
-class Rule(msgspec.Struct):
+class RuleSpec(msgspec.Struct):
     """What one type of secret looks like."""
 
     id: str = ""
@@ -99,22 +98,22 @@ class Extend(msgspec.Struct):
 class RuleFile(msgspec.Struct):
     """A file."""
 
-    rules: list[Rule] = []
+    rules: list[RuleSpec] = []
     allowlist: Allowlist | None = None
     """The older form of `allowlists`."""
     allowlists: list[Allowlist] = []
     """Those for all rules."""
     extend: Extend = msgspec.field(default_factory=Extend)
 
-    def on(self, base: RuleFile) -> RuleFile:
+    def merged_over(self, base: RuleFile) -> RuleFile:
         """Both as one: what a rule of this file says stands above what the base's rule of that id says."""
         own = {rule.id: rule for rule in self.rules}
         taken = [rule for rule in base.rules if rule.id not in self.extend.disabledrules]
-        both = [_over(own.pop(rule.id), rule) if rule.id in own else rule for rule in taken]
-        return RuleFile([*both, *own.values()], None, [*all_lists(self), *all_lists(base)])
+        both = [_merge_rule(own.pop(rule.id), rule) if rule.id in own else rule for rule in taken]
+        return RuleFile([*both, *own.values()], None, [*all_allowlists(self), *all_allowlists(base)])
 
 
-def all_lists(of: Rule | RuleFile) -> list[Allowlist]:
+def all_allowlists(of: RuleSpec | RuleFile) -> list[Allowlist]:
     """The allowlists of a rule, or of a file for all rules, in both forms."""
     return of.allowlists if of.allowlist is None else [*of.allowlists, of.allowlist]
 
@@ -126,39 +125,39 @@ def read_rule_file(data: Mapping[str, Any]) -> RuleFile:
         Unusable: something in it has another type.
     """
     try:
-        return msgspec.convert(_lower(data), RuleFile)
+        return msgspec.convert(_lowercase_keys(data), RuleFile)
     except msgspec.ValidationError as error:
-        raise Unusable(f"a value in it is none of the format: {str(error).replace('`', '')}") from error
+        raise InvalidRuleFile(f"a value in it is none of the format: {str(error).replace('`', '')}") from error
 
 
-def _over(own: Rule, base: Rule) -> Rule:
-    return Rule(
+def _merge_rule(own: RuleSpec, base: RuleSpec) -> RuleSpec:
+    return RuleSpec(
         id=base.id,
         regex=own.regex or base.regex,
         path=own.path or base.path,
         secretgroup=own.secretgroup or base.secretgroup,
         entropy=own.entropy or base.entropy,
         keywords=[*base.keywords, *own.keywords],
-        allowlists=[*all_lists(base), *all_lists(own)],
+        allowlists=[*all_allowlists(base), *all_allowlists(own)],
         required=[*base.required, *own.required],
         skipreport=own.skipreport or base.skipreport,
     )
 
 
-def _lower(data: Any) -> Any:
+def _lowercase_keys(data: Any) -> Any:
     """Data with all names in lower case."""
     if isinstance(data, Mapping):
-        return {str(name).lower(): _lower(value) for name, value in data.items()}
-    return [_lower(value) for value in data] if isinstance(data, list) else data
+        return {str(name).lower(): _lowercase_keys(value) for name, value in data.items()}
+    return [_lowercase_keys(value) for value in data] if isinstance(data, list) else data
 
 
 _LINE_BYTES = 1024
 """So much of a line is looked at before a match and behind it: a line may be as long as the text."""
-_PART_OF_A_LETTER = re.compile(r"(?<!\\)(?:\\\\)*\\C")
+_SINGLE_BYTE_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\C")
 """RE2 can match a byte of several; Go cannot, and what is left would be no text."""
 
 
-class Expression(Protocol):
+class CompiledRegex(Protocol):
     """A compiled expression. One search takes time in proportion to the text."""
 
     @property
@@ -171,31 +170,31 @@ class Expression(Protocol):
         ...
 
 
-Compile = Callable[[bytes], Expression]
+CompileRegex = Callable[[bytes], CompiledRegex]
 """Compiles an expression in RE2's syntax, on UTF-8. Raises `ValueError` with the reason where it cannot."""
-Words = Callable[[bytes], Collection[int]]
+KeywordMatcher = Callable[[bytes], Collection[int]]
 """The numbers of those words that are in a text, in whatever case."""
-CompileWords = Callable[[Sequence[bytes]], Words]
+CompileKeywords = Callable[[Sequence[bytes]], KeywordMatcher]
 """Makes what looks for words. Raises `ValueError` with the reason where there are too many."""
 
 
-class _Allowed(NamedTuple):
+class _CompiledAllowlist(NamedTuple):
     """An allowlist, compiled."""
 
-    every: bool
+    match_all: bool
     """Whether both must hold, the expressions and the words."""
     target: str
-    regexes: tuple[Expression, ...]
-    words: Words | None
+    regexes: tuple[CompiledRegex, ...]
+    words: KeywordMatcher | None
 
     def allows(self, text: bytes, match: Match, secret: bytes) -> bool:
         """Whether what matched is no secret after all."""
         by_words = self.words is not None and bool(self.words(secret))
-        if self.words is not None and by_words != self.every:
+        if self.words is not None and by_words != self.match_all:
             return by_words  # the one holds that is enough, or the one does not that must
         target = _target(text, match, secret, self.target) if self.regexes else b""
         by_regex = any(regex.search(target) for regex in self.regexes)
-        return by_regex or (self.every and not self.regexes)
+        return by_regex or (self.match_all and not self.regexes)
 
 
 class GitleaksRule(NamedTuple):
@@ -205,14 +204,14 @@ class GitleaksRule(NamedTuple):
     """The type of what it finds."""
     rank: int
     """How specific that is; less is more specific."""
-    regex: Expression
+    regex: CompiledRegex
     group: int
     """Which group is the secret; 0 is the first that is not empty."""
     entropy: float
     """Bits a byte that a secret has more than; 0 asks nothing."""
-    allowed: tuple[_Allowed, ...]
+    allowed: tuple[_CompiledAllowlist, ...]
 
-    def findings(self, text: bytes) -> Iterator[Finding]:
+    def find(self, text: bytes) -> Iterator[Finding]:
         """What it finds in a text."""
         at = 0
         while at <= len(text) and (match := self.regex.search(text, at)) is not None:
@@ -241,34 +240,34 @@ class GitleaksRules(NamedTuple):
     """The rules of a file, compiled."""
 
     rules: tuple[GitleaksRule, ...]
-    always: tuple[int, ...]
+    without_keyword: tuple[int, ...]
     """The numbers of those without a keyword."""
-    keywords: Words
-    of_keyword: tuple[tuple[int, ...], ...]
+    keywords: KeywordMatcher
+    rules_by_keyword: tuple[tuple[int, ...], ...]
     """For each keyword the numbers of the rules that it is of."""
 
-    def tried_on(self, texts: Iterable[bytes]) -> list[GitleaksRule]:
+    def candidates_for(self, texts: Iterable[bytes]) -> list[GitleaksRule]:
         """The rules that may find something, in the order of the file: a keyword of each is in one of the texts."""
         present = {keyword for text in texts for keyword in self.keywords(text)}
-        tried = set(self.always).union(*(self.of_keyword[keyword] for keyword in present))
+        tried = set(self.without_keyword).union(*(self.rules_by_keyword[keyword] for keyword in present))
         return [self.rules[number] for number in sorted(tried)]
 
 
-def scrub_by_both(text: bytes, own: Rules, others: GitleaksRules) -> tuple[bytes, tuple[tuple[str, int], ...]]:
+def scrub_with_both(text: bytes, own: SecretRules, others: GitleaksRules) -> tuple[bytes, tuple[tuple[str, int], ...]]:
     """As `mnemic.algorithms.secrets.scrub.scrub`, by rules of our own and of others.
 
     The keywords are looked for in the whole text, as in gitleaks; when it is scrubbed again, no more of them are there.
     """
-    cut = pieces(text)
-    tried = others.tried_on(cut[::2])
+    cut = split_at_marks(text)
+    tried = others.candidates_for(cut[::2])
 
     def find_all(piece: bytes) -> list[Finding]:
-        return find(piece, own, [finding for rule in tried for finding in rule.findings(piece)])
+        return find_secrets(piece, own, [finding for rule in tried for finding in rule.find(piece)])
 
     return scrub_pieces(text, cut, find_all)
 
 
-def compile_rule_file(file: RuleFile, compile: Compile, compile_words: CompileWords) -> GitleaksRules:
+def compile_rule_file(file: RuleFile, compile: CompileRegex, compile_words: CompileKeywords) -> GitleaksRules:
     """Make rules of what a file says.
 
     Raises:
@@ -276,66 +275,72 @@ def compile_rule_file(file: RuleFile, compile: Compile, compile_words: CompileWo
     """
     rules: list[GitleaksRule] = []
     words: list[set[str]] = []
-    for_all = [(one.targetrules, _allowed(one, compile, compile_words, "for all rules")) for one in all_lists(file)]
+    for_all = [
+        (one.targetrules, _allowed(one, compile, compile_words, "for all rules")) for one in all_allowlists(file)
+    ]
     for number, rule in enumerate(file.rules, 1):
         name = f"rule {rule.id!r}" if rule.id else f"rule {number}"
         if not rule.regex and not rule.path:
-            raise Unusable(f"its {name} has neither a regex nor a path")
+            raise InvalidRuleFile(f"its {name} has neither a regex nor a path")
         if rule.path or rule.required or rule.skipreport:
             continue
         regex = _compiled(compile, rule.regex, f"of its {name}")
         if not 0 <= rule.secretgroup <= regex.groups:
-            raise Unusable(f"the regex of its {name} has no group {rule.secretgroup}")
-        allowed = [_allowed(one, compile, compile_words, f"of its {name}") for one in all_lists(rule)]
+            raise InvalidRuleFile(f"the regex of its {name} has no group {rule.secretgroup}")
+        allowed = [_allowed(one, compile, compile_words, f"of its {name}") for one in all_allowlists(rule)]
         allowed += [one for targets, one in for_all if not targets or rule.id in targets]
-        rank = OTHERS_GENERIC_RANK if "generic" in rule.id.lower() else OTHERS_RANK
+        rank = GITLEAKS_GENERIC_RANK if "generic" in rule.id.lower() else GITLEAKS_RANK
         rules.append(
             GitleaksRule(
-                _kind(rule.id, number), rank, regex, rule.secretgroup, rule.entropy, tuple(filter(None, allowed))
+                _mark_id(rule.id, number), rank, regex, rule.secretgroup, rule.entropy, tuple(filter(None, allowed))
             )
         )
         words.append({word.lower() for word in rule.keywords if word})
     if not rules:
-        raise Unusable("there is no rule in it that finds anything in a text")
+        raise InvalidRuleFile("there is no rule in it that finds anything in a text")
     keywords = sorted(set().union(*words))
     return GitleaksRules(
         tuple(rules),
         tuple(number for number, own in enumerate(words) if not own),
-        _words(compile_words, [word.encode() for word in keywords]),
+        _compile_keywords(compile_words, [word.encode() for word in keywords]),
         tuple(tuple(number for number, own in enumerate(words) if word in own) for word in keywords),
     )
 
 
-def _allowed(of: Allowlist, compile: Compile, compile_words: CompileWords, whose: str) -> _Allowed | None:
+def _allowed(
+    of: Allowlist, compile: CompileRegex, compile_words: CompileKeywords, whose: str
+) -> _CompiledAllowlist | None:
     """An allowlist, unless it never allows anything."""
     condition, target = of.condition.upper(), of.regextarget
     if condition not in ("", "OR", "||", "AND", "&&") or target not in ("", "secret", "match", "line"):
-        raise Unusable(f"an allowlist {whose} has a condition or a regexTarget that is none")
+        raise InvalidRuleFile(f"an allowlist {whose} has a condition or a regexTarget that is none")
     every = condition in ("AND", "&&")
     if (every and (of.paths or of.commits)) or not (of.regexes or of.stopwords):
         return None
     regexes = tuple(_compiled(compile, regex, whose) for regex in of.regexes)
     stopwords = [word.encode() for word in of.stopwords if word]
-    return _Allowed(every, target, regexes, _words(compile_words, stopwords) if of.stopwords else None)
+    return _CompiledAllowlist(
+        every, target, regexes, _compile_keywords(compile_words, stopwords) if of.stopwords else None
+    )
 
 
-def _compiled(compile: Compile, regex: str, whose: str) -> Expression:
+def _compiled(compile: CompileRegex, regex: str, whose: str) -> CompiledRegex:
     try:
-        if _PART_OF_A_LETTER.search(regex):
+        if _SINGLE_BYTE_ESCAPE.search(regex):
             raise ValueError("invalid escape sequence: \\C")
         return compile(regex.encode())
     except ValueError as error:
-        raise Unusable(f"RE2 refuses a regex {whose} ({error})") from error
+        raise InvalidRuleFile(f"RE2 refuses a regex {whose} ({error})") from error
 
 
-def _words(compile_words: CompileWords, words: Sequence[bytes]) -> Words:
+def _compile_keywords(compile_words: CompileKeywords, words: Sequence[bytes]) -> KeywordMatcher:
     try:
         return compile_words(words)
     except ValueError as error:
-        raise Unusable(f"it has too many keywords or stopwords ({error})") from error
+        raise InvalidRuleFile(f"it has too many keywords or stopwords ({error})") from error
 
 
-def _kind(id: str, number: int) -> str:
+def _mark_id(id: str, number: int) -> str:
     """An id as marks carry it."""
     return re.sub("[^a-z0-9]+", "-", id.lower()).strip("-")[:60].strip("-") or f"rule-{number}"
 

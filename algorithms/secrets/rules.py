@@ -1,4 +1,4 @@
-"""Rules that tell secrets, from data to three expressions. Above: `mnemic.algorithms.secrets.scrub`, which runs them.
+"""Compiles our rules for secrets into three regular expressions, each run once over a text.
 
 All rules of a kind become one expression, so that a text is gone through three times however many rules there are: for
 what has a shape of its own (an issuer's prefix), for what is known by its place (the password in an address), and for
@@ -26,17 +26,17 @@ from math import log2
 from typing import Any, NamedTuple, Protocol
 
 __all__ = [
-    "FIRST_GROUP",
-    "MARK",
+    "FIRST_RULE_GROUP",
+    "GITLEAKS_GENERIC_RANK",
+    "GITLEAKS_RANK",
     "NAME_GROUPS",
-    "OTHERS_GENERIC_RANK",
-    "OTHERS_RANK",
+    "REDACTION_MARK",
     "UNQUOTED_GROUP",
-    "Compile",
-    "Expression",
+    "CompileRegex",
+    "CompiledRegex",
     "Match",
-    "Rule",
-    "Rules",
+    "SecretRule",
+    "SecretRules",
     "compile_rules",
     "entropy_bits",
     "is_basic",
@@ -47,9 +47,9 @@ __all__ = [
     "is_url_password",
 ]
 
-MARK = rb"\[secret: [a-z0-9-]{1,60}\]"
+REDACTION_MARK = rb"\[secret: [a-z0-9-]{1,60}\]"
 """What stands for a secret that was taken out."""
-_SHAPED_RANK, OTHERS_RANK, _GENERIC_RANK, _PLACED_RANK, _NAMED_RANK, OTHERS_GENERIC_RANK = 0, 1, 2, 3, 4, 1 << 16
+_SHAPED_RANK, GITLEAKS_RANK, _GENERIC_RANK, _PLACED_RANK, _NAMED_RANK, GITLEAKS_GENERIC_RANK = 0, 1, 2, 3, 4, 1 << 16
 """How specific a type is, by where its rule comes from; less is more specific. Rules of others (gitleaks') stand behind
 our shapes, so that no type depends on whether there are any, and before what only says that something is a secret."""
 DEFAULT_ENTROPY = 2.5
@@ -69,7 +69,7 @@ class Match(Protocol):
         ...
 
 
-class Expression(Protocol):
+class CompiledRegex(Protocol):
     """A compiled expression. It takes time in proportion to the text, whatever the text is."""
 
     def search(self, text: bytes, pos: int = 0) -> Match | None:
@@ -77,18 +77,18 @@ class Expression(Protocol):
         ...
 
 
-Compile = Callable[[bytes], Expression]
+CompileRegex = Callable[[bytes], CompiledRegex]
 """Compiles an expression in RE2's syntax on single bytes."""
 
 
-class Rule(NamedTuple):
+class SecretRule(NamedTuple):
     """What is asked of a value that an expression found."""
 
     id: str
     """The type of secret."""
     rank: int
     """How specific it is; less is more specific."""
-    judge: str
+    value_check: str
     """Which question: ``password``, ``key``, ``basic``, ``url`` or ``entropy``."""
     entropy: float
     """Bits a character that it has at least."""
@@ -100,26 +100,26 @@ class Rule(NamedTuple):
     """What it must be itself."""
 
 
-class Rules(NamedTuple):
-    """Rules, compiled. Each alternative of `shaped` and `placed` is a group: the secret, from `FIRST_GROUP` on."""
+class SecretRules(NamedTuple):
+    """Rules, compiled. Each alternative of `shaped` and `placed` is a group: the secret, from `FIRST_RULE_GROUP` on."""
 
-    shaped: Expression
-    shaped_rules: Sequence[Rule]
-    placed: Expression
-    placed_rules: Sequence[Rule]
-    named: Expression
-    named_rules: Sequence[Rule]
+    shaped: CompiledRegex
+    shaped_rules: Sequence[SecretRule]
+    placed: CompiledRegex
+    placed_rules: Sequence[SecretRule]
+    named: CompiledRegex
+    named_rules: Sequence[SecretRule]
 
 
-FIRST_GROUP = 2
+FIRST_RULE_GROUP = 2
 """The group of the first rule; what comes before it is the mark."""
 NAME_GROUPS = 2, 3
-"""In `Rules.named`: the word, and what of the name follows it."""
+"""In `SecretRules.named`: the word, and what of the name follows it."""
 UNQUOTED_GROUP = 7
-"""In `Rules.named`: a value without quotes; the groups before and after it hold what is quoted."""
+"""In `SecretRules.named`: a value without quotes; the groups before and after it hold what is quoted."""
 
 
-def compile_rules(data: Mapping[str, Any], compile: Compile) -> Rules:
+def compile_rules(data: Mapping[str, Any], compile: CompileRegex) -> SecretRules:
     """Make rules of their data: lists of tables ``shaped``, ``placed`` and ``named``, as secrets.toml explains them.
 
     Raises:
@@ -127,12 +127,12 @@ def compile_rules(data: Mapping[str, Any], compile: Compile) -> Rules:
     """
     shaped, placed, named = data["shaped"], data["placed"], data["named"]
     words = "|".join(word for rule in named for word in rule["words"]).encode()
-    return Rules(
-        compile(_either(map(_alone, shaped))),
+    return SecretRules(
+        compile(_either(map(_delimited, shaped))),
         [_rule(rule, _GENERIC_RANK if rule.get("generic") else _SHAPED_RANK) for rule in shaped],
         compile(_either(rule["pattern"].encode() for rule in placed)),
         [_rule(rule, _PLACED_RANK) for rule in placed],
-        compile(_either([_behind_a_name(words)])),
+        compile(_either([_assignment(words)])),
         [_rule(rule, _NAMED_RANK + rank) for rank, rule in enumerate(named)],
     )
 
@@ -164,30 +164,30 @@ _ARGUMENT = rb"""["'][ \t]{0,4},[ \t]{0,4}["']([^"'\s\\]{6,})["']"""
 """The next argument of a call: ``setenv("TOKEN", "…")``."""
 
 
-def _alone(rule: Mapping[str, Any]) -> bytes:
+def _delimited(rule: Mapping[str, Any]) -> bytes:
     secret: bytes = b"(" + rule["pattern"].encode() + b")"
     return secret if rule.get("anywhere") else _LEAD + secret + _TRAIL
 
 
-def _behind_a_name(words: bytes) -> bytes:
+def _assignment(words: bytes) -> bytes:
     name = rb"((?i:" + words + rb"))([0-9]{0,3}(?:[_.-][A-Za-z0-9_.-]{0,24}|[A-Z][A-Za-z0-9]{0,24})?)"
     value = _CLOSE + _SEPARATOR + _SCHEME + b"(?:" + _QUOTED + b"|" + _UNQUOTED + b")"
     return name + b"(?:" + value + b"|" + _ARGUMENT + b")"
 
 
 def _either(patterns: Iterable[bytes]) -> bytes:
-    return b"|".join([b"(" + MARK + b")", *patterns])
+    return b"|".join([b"(" + REDACTION_MARK + b")", *patterns])
 
 
-def _rule(data: Mapping[str, Any], rank: int) -> Rule:
+def _rule(data: Mapping[str, Any], rank: int) -> SecretRule:
     def compiled(pattern: str | None) -> re.Pattern[bytes] | None:
         return None if pattern is None else re.compile(pattern.encode())
 
     words = data.get("words")
-    return Rule(
+    return SecretRule(
         id=data["id"],
         rank=rank,
-        judge=data.get("judge", "entropy"),
+        value_check=data.get("judge", "entropy"),
         entropy=float(data.get("entropy", DEFAULT_ENTROPY)),
         words=None if words is None else re.compile(f"(?i:{'|'.join(words)})".encode()),
         names=compiled(data.get("names")),
@@ -195,10 +195,10 @@ def _rule(data: Mapping[str, Any], rank: int) -> Rule:
     )
 
 
-LONGEST = 4096
+MAX_SECRET_BYTES = 4096
 """Bytes of a password or key; what is longer behind a name is content, not a secret."""
-KEY_LENGTH = 16
-KEY_ENTROPY = 3.0
+MIN_KEY_BYTES = 16
+MIN_KEY_ENTROPY = 3.0
 """Bits a character. Sixteen random hexadecimal digits have 3.2 on average, words of a language as long below 3.4."""
 
 _UUID = re.compile(rb"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
@@ -206,11 +206,11 @@ _WORDS = re.compile(rb"[A-Za-z]+(?:[ _.:/-]{1,2}[A-Za-z]+)*[_.:-]?[0-9]{0,4}[!?.
 """Words and perhaps a number: how people name things."""
 _PATH = re.compile(rb"(?:\.{1,2}|~)/|/(?:bin|dev|etc|home|mnt|opt|proc|root|run|srv|tmp|usr|var|Users)/|[A-Za-z]:[\\/]")
 _FILE = re.compile(rb"[\w.@/+-]*\.[A-Za-z]{1,5}")
-_ELSEWHERE = re.compile(
+_REFERENCE = re.compile(
     rb"\$|%\w+%|%[(\w]|\{|<|@\w+@|[a-z]{2,10}://|arn:|op:|env[:.]|os\.|process\.|secrets?\.|vault:|data:"
 )
 """How a value begins that says where the secret is to be found."""
-_STAND_IN = re.compile(
+_PLACEHOLDER = re.compile(
     rb"example|placeholder|change.?(?:me|it)|your.?(?:own|api|key|token|secret|pass|db|app|client|access|[a-z]+.?here)"
     rb"|dummy|redacted|censored|sample|x{4}|\*{3}|\.{3}|<[a-z]|12345678|abcdefgh|00000000|insert.|replace.|not.?a.?real",
     re.IGNORECASE,
@@ -236,7 +236,7 @@ def entropy_bits(value: bytes) -> float:
 
 def is_placeholder(value: bytes) -> bool:
     """Whether a value says itself that it stands for another."""
-    return len(set(value)) < 4 or _STAND_IN.search(value) is not None or value.lower() in _DEFAULTS
+    return len(set(value)) < 4 or _PLACEHOLDER.search(value) is not None or value.lower() in _DEFAULTS
 
 
 def is_template(value: bytes) -> bool:
@@ -250,11 +250,11 @@ def is_password(value: bytes, *, quoted: bool) -> bool:
     It has letters or signs as well as digits, or digits alone, six at least; letters alone are a word of a form or a
     type as often. Unquoted, something that looks like a variable named after a password is taken for that.
     """
-    if not _possible(value, 6):
+    if not _has_plausible_length(value, 6):
         return False
     if not (_has(_DIGITS, value) or (_has(_LETTERS, value) and _has(_SIGNS, value))) or _FILE.fullmatch(value):
         return False
-    return quoted or not (value[0] == 0x40 or _ATTRIBUTE.fullmatch(value) or _named_for_it(value))
+    return quoted or not (value[0] == 0x40 or _ATTRIBUTE.fullmatch(value) or _is_secret_name(value))
 
 
 def is_key(value: bytes, *, quoted: bool, strong: bool = False) -> bool:
@@ -264,13 +264,17 @@ def is_key(value: bytes, *, quoted: bool, strong: bool = False) -> bool:
         quoted: whether quotes stand around it; without them it may be an expression.
         strong: whether its name leaves no doubt, so that a UUID counts.
     """
-    if not _possible(value, KEY_LENGTH) or not _has(_DIGITS, value) or entropy_bits(value) < KEY_ENTROPY:
+    if (
+        not _has_plausible_length(value, MIN_KEY_BYTES)
+        or not _has(_DIGITS, value)
+        or entropy_bits(value) < MIN_KEY_ENTROPY
+    ):
         return False
     if not _has(_LETTERS, value) or _WORDS.fullmatch(value):
         return False
     if _UUID.fullmatch(value):
         return strong
-    return quoted or not (_ATTRIBUTE.fullmatch(value) or _named_for_it(value))
+    return quoted or not (_ATTRIBUTE.fullmatch(value) or _is_secret_name(value))
 
 
 def is_basic(value: bytes) -> bool:
@@ -284,12 +288,12 @@ def is_basic(value: bytes) -> bool:
 
 def is_url_password(value: bytes) -> bool:
     """Whether what stands between the colon and the at sign of an address is a password."""
-    if len(value) > LONGEST or is_placeholder(value) or _ELSEWHERE.match(value):
+    if len(value) > MAX_SECRET_BYTES or is_placeholder(value) or _REFERENCE.match(value):
         return False
-    return not (_WORDS.fullmatch(value) and _named_for_it(value))
+    return not (_WORDS.fullmatch(value) and _is_secret_name(value))
 
 
-def _named_for_it(value: bytes) -> bool:
+def _is_secret_name(value: bytes) -> bool:
     """Whether a value looks like the name of something that holds a secret: of words, one of them such a word.
 
     Letters of one case and digits follow each other in runs of five or more in names, of about two in random values.
@@ -299,10 +303,10 @@ def _named_for_it(value: bytes) -> bool:
     return 3 * len(_RUN.findall(value)) <= len(value)
 
 
-def _possible(value: bytes, shortest: int) -> bool:
-    if not shortest <= len(value) <= LONGEST:
+def _has_plausible_length(value: bytes, shortest: int) -> bool:
+    if not shortest <= len(value) <= MAX_SECRET_BYTES:
         return False
-    return not (is_placeholder(value) or _ELSEWHERE.match(value) or _PATH.match(value))
+    return not (is_placeholder(value) or _REFERENCE.match(value) or _PATH.match(value))
 
 
 def _has(bytes_of: frozenset[int], value: bytes) -> bool:

@@ -1,5 +1,4 @@
-"""Takes secrets out of a text. Below: `mnemic.algorithms.secrets.rules`, which finds what may be one, and
-`mnemic.algorithms.secrets.rules`, which tells whether it is; above: `mnemic.runtime.secrets.secrets`.
+"""Redacts secrets: replaces each in a text by a mark that names its type.
 
 Scrubbing twice is scrubbing once: marks are stepped over, and a value that holds one is no secret.
 
@@ -37,14 +36,14 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from mnemic.algorithms.secrets.rules import (
-    FIRST_GROUP,
-    MARK,
+    FIRST_RULE_GROUP,
     NAME_GROUPS,
+    REDACTION_MARK,
     UNQUOTED_GROUP,
-    Expression,
+    CompiledRegex,
     Match,
-    Rule,
-    Rules,
+    SecretRule,
+    SecretRules,
     entropy_bits,
     is_basic,
     is_key,
@@ -54,17 +53,26 @@ from mnemic.algorithms.secrets.rules import (
     is_url_password,
 )
 
-__all__ = ["Finding", "drop", "find", "mark", "merged", "pieces", "scrub", "scrub_pieces"]
+__all__ = [
+    "Finding",
+    "drop_private",
+    "find_secrets",
+    "merge_overlapping",
+    "redaction_mark",
+    "scrub",
+    "scrub_pieces",
+    "split_at_marks",
+]
 
-_LOOKED_INTO = 128
+_RESCAN_BYTES = 128
 """Bytes of what turned out to be no secret that are gone through again."""
 _SENTENCE = b".:?;,)"
 """What may end a sentence or a command rather than the value before it."""
-_AND = re.compile(rb"(?:&(?![\w.-]{0,40}=)[A-Za-z0-9_.~!@#%^*+/:?$-]*)+")
+_AMPERSAND_TAIL = re.compile(rb"(?:&(?![\w.-]{0,40}=)[A-Za-z0-9_.~!@#%^*+/:?$-]*)+")
 """How a value goes on after an ampersand, unless that begins the next parameter of an address."""
 _BEFORE = re.compile(rb"[A-Za-z0-9_.-]{0,40}\Z")
 _PARTS = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_NOT_ITSELF = frozenset(
+_METADATA_WORDS = frozenset(
     b"age algorithm arn at budget cache callback changed class context continuation count counts created cursor"
     b" dir enabled encoder error expiration expires expiry factory field file fingerprint foreign format function"
     b" handler hash hasher header help hint id idempotency ids in index input kind label len length lifetime limit"
@@ -88,34 +96,36 @@ class Finding(NamedTuple):
     """Its type: the id of that rule."""
 
 
-def scrub(text: bytes, rules: Rules) -> tuple[bytes, tuple[tuple[str, int], ...]]:
+def scrub(text: bytes, rules: SecretRules) -> tuple[bytes, tuple[tuple[str, int], ...]]:
     """Return a text with a mark in place of each secret, and how many of each type there were, by name.
 
     A text without any comes back as the same object.
     """
-    findings = find(text, rules)
+    findings = find_secrets(text, rules)
     if not findings:
         return text, ()
     parts: list[bytes] = []
     at = 0
     for start, end, _, kind in findings:
-        parts += text[at:start], mark(kind)
+        parts += text[at:start], redaction_mark(kind)
         at = end
     parts.append(text[at:])
     return b"".join(parts), tuple(sorted(Counter(finding.kind for finding in findings).items()))
 
 
-def mark(kind: str) -> bytes:
+def redaction_mark(kind: str) -> bytes:
     """What takes a secret's place."""
     return f"[secret: {kind}]".encode()
 
 
-def find(text: bytes, rules: Rules, others: Iterable[Finding] = ()) -> list[Finding]:
+def find_secrets(text: bytes, rules: SecretRules, others: Iterable[Finding] = ()) -> list[Finding]:
     """The secrets of a text, in order, none over another; among them those that others found."""
-    return merged([*_shaped(text, rules), *_placed(text, rules), *_named(text, rules), *others])
+    return merge_overlapping(
+        [*_find_shaped(text, rules), *_find_placed(text, rules), *_is_quoted_tag(text, rules), *others]
+    )
 
 
-def merged(findings: Iterable[Finding]) -> list[Finding]:
+def merge_overlapping(findings: Iterable[Finding]) -> list[Finding]:
     """Findings in order, none over another: those that overlap are one, of the most specific type."""
     apart: list[Finding] = []
     for finding in sorted(findings):
@@ -127,9 +137,9 @@ def merged(findings: Iterable[Finding]) -> list[Finding]:
     return apart
 
 
-def _shaped(text: bytes, rules: Rules) -> Iterator[Finding]:
+def _find_shaped(text: bytes, rules: SecretRules) -> Iterator[Finding]:
     def judge(_: Match, group: int, start: int, end: int) -> Finding | None:
-        rule, value = rules.shaped_rules[group - FIRST_GROUP], text[start:end]
+        rule, value = rules.shaped_rules[group - FIRST_RULE_GROUP], text[start:end]
         if rule.entropy and (entropy_bits(value) < rule.entropy or is_template(value)):
             return None
         return Finding(start, end, rule.rank, rule.id)
@@ -137,10 +147,10 @@ def _shaped(text: bytes, rules: Rules) -> Iterator[Finding]:
     return _findings(text, rules.shaped, judge)
 
 
-def _placed(text: bytes, rules: Rules) -> Iterator[Finding]:
+def _find_placed(text: bytes, rules: SecretRules) -> Iterator[Finding]:
     def judge(_: Match, group: int, start: int, end: int) -> Finding | None:
-        rule = rules.placed_rules[group - FIRST_GROUP]
-        if rule.judge == "password":
+        rule = rules.placed_rules[group - FIRST_RULE_GROUP]
+        if rule.value_check == "password":
             end = start + len(text[start:end].rstrip(_SENTENCE))
         good = _is_secret(rule, text[start:end], quoted=False, strong=True)
         return Finding(start, end, rule.rank, rule.id) if good else None
@@ -148,14 +158,14 @@ def _placed(text: bytes, rules: Rules) -> Iterator[Finding]:
     return _findings(text, rules.placed, judge)
 
 
-def _named(text: bytes, rules: Rules) -> Iterator[Finding]:
+def _is_quoted_tag(text: bytes, rules: SecretRules) -> Iterator[Finding]:
     def judge(match: Match, group: int, start: int, end: int) -> Finding | None:
         (began, word_end), (_, name_end) = (match.span(part) for part in NAME_GROUPS)
         before = _BEFORE.search(text, max(began - 40, 0), began)
         name = (before[0] if before else b"") + text[began:name_end]
         quoted = group != UNQUOTED_GROUP
         if not quoted:
-            further = _AND.match(text, end)
+            further = _AMPERSAND_TAIL.match(text, end)
             end = further.end() if further else start + len(text[start:end].rstrip(_SENTENCE))
         rule = _rule_of(text[began:word_end].lower(), name, text[start:end], quoted, rules)
         return Finding(start, end, rule.rank, rule.id) if rule else None
@@ -164,7 +174,7 @@ def _named(text: bytes, rules: Rules) -> Iterator[Finding]:
 
 
 def _findings(
-    text: bytes, expression: Expression, judge: Callable[[Match, int, int, int], Finding | None]
+    text: bytes, expression: CompiledRegex, judge: Callable[[Match, int, int, int], Finding | None]
 ) -> Iterator[Finding]:
     """What an expression matches and a judge takes for a secret, given the match and the group that holds the value.
 
@@ -177,20 +187,20 @@ def _findings(
         began, _ = match.span()
         start, end = match.span(group)
         at = end
-        if group < FIRST_GROUP:
+        if group < FIRST_RULE_GROUP:
             continue  # a mark
         finding = judge(match, group, start, end)
         if finding is not None:
             at = finding.end
             yield finding
-        elif end - start <= _LOOKED_INTO:
+        elif end - start <= _RESCAN_BYTES:
             at = began + 1
 
 
-def _rule_of(word: bytes, name: bytes, value: bytes, quoted: bool, rules: Rules) -> Rule | None:
+def _rule_of(word: bytes, name: bytes, value: bytes, quoted: bool, rules: SecretRules) -> SecretRule | None:
     """The first rule by which a value behind a name is a secret; the word is what of the name matched."""
     parts = [part.lower() for part in _PARTS.findall(name)]
-    if not parts or not _NOT_ITSELF.isdisjoint((parts[0], parts[-1])):
+    if not parts or not _METADATA_WORDS.isdisjoint((parts[0], parts[-1])):
         return None
     if word == b"pass" and b"pass" not in (parts[0], parts[-1]):
         return None  # a compass, a bypass
@@ -203,10 +213,10 @@ def _rule_of(word: bytes, name: bytes, value: bytes, quoted: bool, rules: Rules)
     return None
 
 
-def _is_secret(rule: Rule, value: bytes, quoted: bool, strong: bool) -> bool:
+def _is_secret(rule: SecretRule, value: bytes, quoted: bool, strong: bool) -> bool:
     if b"[secret" in value:  # as far as it goes: a mark has a blank and a colon, which may have ended the value
         return False
-    match rule.judge:
+    match rule.value_check:
         case "password":
             return is_password(value, quoted=quoted)
         case "key":
@@ -219,13 +229,13 @@ def _is_secret(rule: Rule, value: bytes, quoted: bool, strong: bool) -> bool:
             return entropy_bits(value) >= rule.entropy and not is_placeholder(value)
 
 
-_MARK = re.compile(b"(" + MARK + b")")
+_MARK = re.compile(b"(" + REDACTION_MARK + b")")
 _WORD, _LINE = re.compile(rb"\S+"), re.compile(rb"[^\n]+")
 _WORD_ROUND, _LINE_ROUND, _PIECE_ROUND = 6, 8, 10
 """From which round on what is taken. Of 4,000 texts made of pieces of gitleaks' own 222 rules none needed a fourth."""
 
 
-def pieces(text: bytes) -> list[bytes]:
+def split_at_marks(text: bytes) -> list[bytes]:
     """A text, cut at its marks: text, mark, text, and so on; the texts may be empty."""
     return _MARK.split(text) if b"[secret: " in text else [text]
 
@@ -238,7 +248,7 @@ def scrub_pieces(
     A text without any comes back as the same object.
 
     Args:
-        cut: the text, as `pieces` cuts it.
+        cut: the text, as `split_at_marks` cuts it.
         find: the secrets of a piece, in order, none empty, none over another. It sees nothing but the piece, and is
             asked eleven times at most about any byte.
     """
@@ -247,9 +257,9 @@ def scrub_pieces(
 
     def clean(piece: bytes, round: int) -> None:
         at = 0
-        for start, end, _, kind in _wide_enough(piece, find(piece) if piece else [], round):
+        for start, end, _, kind in _widen(piece, find(piece) if piece else [], round):
             clean(piece[at:start], round + 1)
-            left.append(mark(kind))
+            left.append(redaction_mark(kind))
             kinds[kind] += 1
             at = end
         if at:
@@ -265,14 +275,14 @@ def scrub_pieces(
     return (b"".join(left), tuple(sorted(kinds.items()))) if kinds else (text, ())
 
 
-def _wide_enough(piece: bytes, found: list[Finding], round: int) -> Iterable[Finding]:
+def _widen(piece: bytes, found: list[Finding], round: int) -> Iterable[Finding]:
     """What is found, up to where words, lines or the piece end where rounds before have not come to an end."""
     if not found or round < _WORD_ROUND:
         return found
     stretches = _WORD if round < _LINE_ROUND else _LINE if round < _PIECE_ROUND else None
     cuts = [0, *(end for match in stretches.finditer(piece) for end in match.span())] if stretches else [0]
     cuts.append(len(piece))
-    return merged(
+    return merge_overlapping(
         finding._replace(
             start=cuts[bisect_right(cuts, finding.start) - 1],
             end=cuts[bisect_left(cuts, finding.end)],
@@ -282,11 +292,11 @@ def _wide_enough(piece: bytes, found: list[Finding], round: int) -> Iterable[Fin
 
 
 _TAG = re.compile(rb"<\s{0,8}(/?)\s{0,8}private(?:\s[^<>]{0,80})?>", re.IGNORECASE)
-_LONGEST = 112
+_MAX_TAG_BYTES = 112
 """Bytes that a tag can have, rounded up."""
 
 
-def drop(text: bytes) -> tuple[bytes, int]:
+def drop_private(text: bytes) -> tuple[bytes, int]:
     """Return what is left of a text and how many stretches were dropped; the text itself where none was.
 
     Linear in the text. Dropping twice is dropping once: where a drop brings together two halves that make an opening
@@ -300,7 +310,7 @@ def drop(text: bytes) -> tuple[bytes, int]:
         kept += text[at : opening.start()]
         count += 1
         at = _closed(text, opening.end())
-        while (seam := _across(kept, text, at)) is not None:
+        while (seam := _tag_across(kept, text, at)) is not None:
             start, end = seam
             del kept[start:]
             at = _closed(text, end)
@@ -326,10 +336,10 @@ def _closed(text: bytes, at: int) -> int:
     return len(text)
 
 
-def _across(kept: bytearray, text: bytes, at: int) -> tuple[int, int] | None:
+def _tag_across(kept: bytearray, text: bytes, at: int) -> tuple[int, int] | None:
     """An opening tag that begins at the end of what is kept and ends in what follows: from where, up to where."""
-    left = bytes(kept[-_LONGEST:])
-    both = left + text[at : at + _LONGEST]
+    left = bytes(kept[-_MAX_TAG_BYTES:])
+    both = left + text[at : at + _MAX_TAG_BYTES]
     for tag in _TAG.finditer(both):
         if tag.start() < len(left) < tag.end() and not tag[1] and not _named_private(both, tag):
             return len(kept) - len(left) + tag.start(), at + tag.end() - len(left)

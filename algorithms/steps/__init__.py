@@ -1,1 +1,1 @@
-"""algorithms/steps"""
+"""Steps: what a tool call did, to what kind of thing, and whether it worked."""

@@ -1,4 +1,4 @@
-"""Shell commands: what a line that an assistant has a shell run does, and with which programs. Pure.
+"""Parses a shell line into the commands it runs and classifies each: test, build, lint, edit …
 
 Above it stands `mnemic.algorithms.steps.steps`. This is no shell: it knows quotes, lists, pipes, here-documents, the
 usual wrappers (``sudo``, ``timeout``, ``uv run``, ``bash -lc``, ``docker compose exec web``, ``ssh host``) and the
@@ -18,21 +18,30 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from mnemic.algorithms.steps.shell_programs import (
-    COMMANDS,
-    ELSEWHERE,
-    INSTALL,
-    MAKERS,
+    ACTION_PRIORITY,
+    BUILD_TOOLS,
+    INSTALL_SUBCOMMANDS,
+    OPTIONS_WITH_VALUE,
     PROGRAMS,
-    RANKS,
+    REMOTE_RUNNERS,
     RUNNERS,
-    SCRIPTS,
-    USUAL,
+    SCRIPT_ACTIONS,
+    SCRIPT_RUNNERS,
+    SHELL_BUILTINS,
+    SUBCOMMANDS,
     VIA,
-    WITH_VALUE,
-    WORDS,
 )
 
-__all__ = ["Command", "commands", "is_file", "is_program", "language_of", "main_command", "program_of", "target_of"]
+__all__ = [
+    "Command",
+    "file_kind",
+    "is_program",
+    "looks_like_file",
+    "main_command",
+    "parse_commands",
+    "program_language",
+    "program_of",
+]
 
 _SUFFIXES = """
 python py pyi pyx ipynb
@@ -90,17 +99,17 @@ _LANGUAGES = {
 }
 
 
-def target_of(files: Sequence[str]) -> str:
+def file_kind(files: Sequence[str]) -> str:
     """The kind of the first file that has one; ``""`` where none has."""
     return next((kind for path in files if (kind := _kind(path))), "")
 
 
-def is_file(word: str) -> bool:
+def looks_like_file(word: str) -> bool:
     """Whether a word of a command looks like the name of a file of a known kind: no address and no pattern."""
     return bool(_FILE.fullmatch(word)) and bool(_kind(word))
 
 
-def language_of(program: str) -> str:
+def program_language(program: str) -> str:
     """What a program is for, as far as its name says it; ``""`` for all others."""
     return _LANGUAGES.get(program, "")
 
@@ -116,9 +125,9 @@ def _kind(path: str) -> str:
     return kind or ("test" if name in ("test", "tests") else _NAMES.get(name.partition(".")[0].lower(), ""))
 
 
-LONGEST = 4_000
+MAX_LINE_CHARS = 4_000
 """Characters of a line that are looked at: what matters of a long script stands at its start, or in its name."""
-DEEPEST = 3
+MAX_NESTING = 3
 """How far shells within shells are followed."""
 
 
@@ -129,7 +138,7 @@ class Command(NamedTuple):
     """What it does: ``test``, ``build``, ``lint``, ``edit``, ``commit``, … or ``run``; ``via`` if it has others run."""
     program: str
     """Its name, lower case, without its folder."""
-    words: tuple[str, ...]
+    arguments: tuple[str, ...]
     """Its arguments, options left out."""
 
 
@@ -151,14 +160,14 @@ _DURATION = re.compile(r"[\d.]+[smhd]?")
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*|py")
 
 
-def commands(line: str) -> list[Command]:
+def parse_commands(line: str) -> list[Command]:
     """The programs that a line runs, in order; without what says nothing (``cd``) and what a pipe feeds."""
-    return list(_commands(line[:LONGEST], 0))
+    return list(_commands(line[:MAX_LINE_CHARS], 0))
 
 
 def main_command(found: Sequence[Command]) -> Command | None:
     """The command that a line is for; of several that do the same the first."""
-    return min(found, key=lambda one: RANKS.get(one.action, len(RANKS)), default=None)
+    return min(found, key=lambda one: ACTION_PRIORITY.get(one.action, len(ACTION_PRIORITY)), default=None)
 
 
 def program_of(line: str) -> str:
@@ -169,8 +178,8 @@ def program_of(line: str) -> str:
 def is_program(line: str) -> bool:
     """Whether a line starts with one of the usual programs."""
     program = program_of(line)
-    known = program in PROGRAMS or program in COMMANDS or program in MAKERS or program in RUNNERS
-    return known or program in ELSEWHERE or bool(language_of(program))
+    known = program in PROGRAMS or program in SUBCOMMANDS or program in BUILD_TOOLS or program in RUNNERS
+    return known or program in REMOTE_RUNNERS or bool(program_language(program))
 
 
 def _commands(line: str, depth: int) -> Iterator[Command]:
@@ -178,10 +187,10 @@ def _commands(line: str, depth: int) -> Iterator[Command]:
         line = _UNENDED.sub(r"\2", _HERE_DOCUMENT.sub(r"\3", line))
     for given, into in _simple_commands(line):
         words = _unwrapped(given)
-        if words and depth < DEEPEST and (inner := _inner(words)):
+        if words and depth < MAX_NESTING and (inner := _nested_line(words)):
             found = list(_commands(inner, depth + 1))
             yield from found
-            if _base(words[0]) in ELSEWHERE:
+            if _base(words[0]) in REMOTE_RUNNERS:
                 yield Command(VIA if found else "run", _base(words[0]), ())
         elif words:
             yield from _command(words, into)
@@ -189,29 +198,29 @@ def _commands(line: str, depth: int) -> Iterator[Command]:
 
 def _command(words: list[str], into: str) -> Iterator[Command]:
     program = _base(words[0])
-    if WORDS.get(program) == "shell" and len(words) > 1 and not words[1].startswith("-"):
+    if SHELL_BUILTINS.get(program) == "shell" and len(words) > 1 and not words[1].startswith("-"):
         words = words[1:]  # a script
         program = _base(words[0])
     if into and program in ("cat", "echo", "printf", "tee"):
         yield Command("edit", program, (into,))
-    elif program and program not in WORDS:
-        arguments = tuple(_arguments(words[1:], WITH_VALUE.get(program, ())))
+    elif program and program not in SHELL_BUILTINS:
+        arguments = tuple(_arguments(words[1:], OPTIONS_WITH_VALUE.get(program, ())))
         yield Command(_action(program, words, arguments), program, arguments)
 
 
-def _inner(words: list[str]) -> str:
+def _nested_line(words: list[str]) -> str:
     """The line that a shell, or another place, is given to run; ``""`` where none is."""
     program = _base(words[0])
-    if WORDS.get(program) == "shell":
+    if SHELL_BUILTINS.get(program) == "shell":
         return next((words[i + 1] for i, word in enumerate(words[:-1]) if re.fullmatch(r"-\w*c", word)), "")
-    if program not in ELSEWHERE:
+    if program not in REMOTE_RUNNERS:
         return ""
-    options = WITH_VALUE.get(program, ())
+    options = OPTIONS_WITH_VALUE.get(program, ())
     rest = _without_options(words[1:], options)
     if rest[:1] == ["compose"]:
         rest = _without_options(rest[1:], options)
-    if ELSEWHERE[program]:
-        if not rest or rest[0] not in ELSEWHERE[program]:
+    if REMOTE_RUNNERS[program]:
+        if not rest or rest[0] not in REMOTE_RUNNERS[program]:
             return ""
         rest = _without_options(rest[1:], options)
     rest = _without_options(rest[1:], options)
@@ -244,13 +253,13 @@ def _simple_commands(line: str) -> Iterator[tuple[list[str], str]]:
 def _unwrapped(words: list[str]) -> list[str]:
     """A command without the words that only say how it is run."""
     while words:
-        first, kind = _base(words[0]), WORDS.get(words[0])
+        first, kind = _base(words[0]), SHELL_BUILTINS.get(words[0])
         if kind == "loop":
             return []
         if kind == "leading" or _ASSIGNMENT.match(words[0]):
             words = words[1:]
         elif kind == "wrapper":
-            words = _without_options(words[1:], WITH_VALUE.get(first, ()))
+            words = _without_options(words[1:], OPTIONS_WITH_VALUE.get(first, ()))
             if first == "timeout" and words and _DURATION.fullmatch(words[0]):
                 words = words[1:]
         elif first in RUNNERS and not RUNNERS[first]:
@@ -262,11 +271,11 @@ def _unwrapped(words: list[str]) -> list[str]:
         elif _PYTHON.fullmatch(first):
             rest = words[1:]
             while rest and rest[0].startswith("-") and rest[0] != "-m":
-                rest = rest[2 if rest[0] in WITH_VALUE["python"] else 1 :]
+                rest = rest[2 if rest[0] in OPTIONS_WITH_VALUE["python"] else 1 :]
             if rest[:1] == ["-m"] and len(rest) > 1:
                 words = rest[1:]
             else:
-                return rest if rest and _base(rest[0]) in COMMANDS else ["python", *words[1:]]
+                return rest if rest and _base(rest[0]) in SUBCOMMANDS else ["python", *words[1:]]
         else:
             return words
     return words
@@ -307,14 +316,14 @@ def _action(program: str, words: Sequence[str], arguments: Sequence[str]) -> str
         return "lint"
     if program == "node" and "--test" in options:
         return "test"
-    if program in MAKERS:
-        return next((found for word in arguments if (found := _by_name(word.lower()))), "build")
-    if program in SCRIPTS and (script := _script(arguments)):
-        return _by_name(script) or "run"
-    known = COMMANDS.get(program, {}).get(first) or PROGRAMS.get(program)
-    if known or program in COMMANDS or not {"/", "\\", "."}.intersection(words[0]):
+    if program in BUILD_TOOLS:
+        return next((found for word in arguments if (found := _action_of_script_name(word.lower()))), "build")
+    if program in SCRIPT_RUNNERS and (script := _script(arguments)):
+        return _action_of_script_name(script) or "run"
+    known = SUBCOMMANDS.get(program, {}).get(first) or PROGRAMS.get(program)
+    if known or program in SUBCOMMANDS or not {"/", "\\", "."}.intersection(words[0]):
         return known or "run"
-    return _by_name(program.partition(".")[0]) or "run"  # a script of the project's own
+    return _action_of_script_name(program.partition(".")[0]) or "run"  # a script of the project's own
 
 
 def _script(arguments: Sequence[str]) -> str:
@@ -323,10 +332,12 @@ def _script(arguments: Sequence[str]) -> str:
         arguments = arguments[2:]
     if arguments and arguments[0] in ("run", "run-script"):
         return "".join(arguments[1:2]).lower()
-    return "" if not arguments or arguments[0] in INSTALL else arguments[0].lower()
+    return "" if not arguments or arguments[0] in INSTALL_SUBCOMMANDS else arguments[0].lower()
 
 
-def _by_name(script: str) -> str | None:
+def _action_of_script_name(script: str) -> str | None:
     """What a script that a project has named itself does, as far as its name says it: ``test:unit``, ``lint-fix``."""
     parts = (part.removesuffix("s") for part in re.split(r"[^a-z0-9]+", script))
-    return next((USUAL[part] for part in parts if part in USUAL), "install" if script == "install" else None)
+    return next(
+        (SCRIPT_ACTIONS[part] for part in parts if part in SCRIPT_ACTIONS), "install" if script == "install" else None
+    )

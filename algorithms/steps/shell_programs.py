@@ -1,20 +1,20 @@
-"""Shell programs: which does what, as a table. Below `mnemic.algorithms.steps.shell`."""
+"""Table of which program and subcommand does what, for `mnemic.algorithms.steps.shell`."""
 
 from __future__ import annotations
 
 __all__ = [
-    "COMMANDS",
-    "ELSEWHERE",
-    "INSTALL",
-    "MAKERS",
+    "ACTION_PRIORITY",
+    "BUILD_TOOLS",
+    "INSTALL_SUBCOMMANDS",
+    "OPTIONS_WITH_VALUE",
     "PROGRAMS",
-    "RANKS",
+    "REMOTE_RUNNERS",
     "RUNNERS",
-    "SCRIPTS",
-    "USUAL",
+    "SCRIPT_ACTIONS",
+    "SCRIPT_RUNNERS",
+    "SHELL_BUILTINS",
+    "SUBCOMMANDS",
     "VIA",
-    "WITH_VALUE",
-    "WORDS",
 ]
 
 
@@ -28,10 +28,10 @@ _MOST_TELLING = """
 test build lint push commit install edit format merge rebase revert reset switch delete move fetch run search inspect
 read list via
 """
-RANKS = {action: rank for rank, action in enumerate(_MOST_TELLING.split())}
+ACTION_PRIORITY = {action: rank for rank, action in enumerate(_MOST_TELLING.split())}
 """Of several commands in one line the first of these is what the line is for: how the line ends tells most of it."""
 
-WORDS = _table("""
+SHELL_BUILTINS = _table("""
 silent = alias break cd continue declare done echo esac exit export false fi function local popd printf pushd pwd read
 silent = return select set shift shopt sleep source test trap true type ulimit umask unalias unset wait which . : [ [[ }
 loop = for case
@@ -43,7 +43,7 @@ _DOCKER = """
 -e --env --env-file -w --workdir -u --user -v --volume --mount -p --publish --name --network --entrypoint --platform
 -l --label -m --memory --cpus --gpus --add-host --shm-size -f --file --project-name --profile --project-directory
 """
-WITH_VALUE: dict[str, tuple[str, ...]] = {
+OPTIONS_WITH_VALUE: dict[str, tuple[str, ...]] = {
     program: tuple(options.split())
     for programs, options in (
         ("sudo doas", "-u -g"),
@@ -70,7 +70,7 @@ exec dlx x = pnpm yarn npm
 = npx bunx uvx pnpx
 """)
 """Programs that run the program named after one of these words, or named first."""
-ELSEWHERE: dict[str, tuple[str, ...]] = {
+REMOTE_RUNNERS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("docker", "docker-compose", "podman", "podman-compose", "nerdctl"), ("exec", "run")),
     **dict.fromkeys(("kubectl", "oc", "direnv"), ("exec",)),
     "ssh": (),
@@ -94,14 +94,14 @@ fetch = curl http wget xh
 move = cp install ln mkdir mv rsync touch
 delete = rm rmdir unlink
 """)
-USUAL = _table("""
+SCRIPT_ACTIONS = _table("""
 test = check e2e spec t test verify
 build = assemble build compile package
 lint = analyze clippy lint typecheck vet
 format = fmt format
 """)
 """What projects name their scripts and targets, and programs their commands."""
-INSTALL = dict.fromkeys(("add", "ci", "get", "i", "install", "sync", "update", "upgrade"), "install")
+INSTALL_SUBCOMMANDS = dict.fromkeys(("add", "ci", "get", "i", "install", "sync", "update", "upgrade"), "install")
 _GIT = _table("""
 inspect = blame diff log ls-files ls-tree reflog remote rev-list rev-parse shortlog show status
 switch = bisect branch checkout stash switch tag worktree
@@ -119,23 +119,23 @@ search = grep
 """)
 _FAMILIES: tuple[tuple[str, dict[str, str]], ...] = (
     ("git", _GIT),
-    ("cargo", {**USUAL, **INSTALL, "check": "build", "nextest": "test"}),
-    ("go", {**USUAL, **INSTALL, "mod": "install"}),
+    ("cargo", {**SCRIPT_ACTIONS, **INSTALL_SUBCOMMANDS, "check": "build", "nextest": "test"}),
+    ("go", {**SCRIPT_ACTIONS, **INSTALL_SUBCOMMANDS, "mod": "install"}),
     ("ruff biome", {"check": "lint", "lint": "lint", "ci": "lint", "format": "format"}),
     ("gh glab", {"pr": "inspect", "issue": "inspect", "run": "inspect"}),
-    ("npm pnpm yarn bun", {**USUAL, **INSTALL}),
-    ("dotnet swift mix deno flutter dart zig rails", {**USUAL, **INSTALL}),
+    ("npm pnpm yarn bun", {**SCRIPT_ACTIONS, **INSTALL_SUBCOMMANDS}),
+    ("dotnet swift mix deno flutter dart zig rails", {**SCRIPT_ACTIONS, **INSTALL_SUBCOMMANDS}),
     ("docker podman docker-compose", {"build": "build", "pull": "fetch", "push": "push"}),
-    ("manage.py setup.py", USUAL),
+    ("manage.py setup.py", SCRIPT_ACTIONS),
     (
         "pip pip3 uv poetry pipenv conda mamba apt apt-get apk brew dnf gem",
-        {**INSTALL, "build": "build", "pip": "install"},
+        {**INSTALL_SUBCOMMANDS, "build": "build", "pip": "install"},
     ),
-    ("bundle composer pipx rustup yum pacman", INSTALL),
+    ("bundle composer pipx rustup yum pacman", INSTALL_SUBCOMMANDS),
 )
-COMMANDS = {program: commands for programs, commands in _FAMILIES for program in programs.split()}
+SUBCOMMANDS = {program: commands for programs, commands in _FAMILIES for program in programs.split()}
 """Of programs that do several things, what the first argument stands for."""
-MAKERS = (
+BUILD_TOOLS = (
     "make",
     "gmake",
     "just",
@@ -152,4 +152,4 @@ MAKERS = (
     "task",
 )
 """Programs that make what a project has named; with no name, or one that says nothing, they build."""
-SCRIPTS = ("npm", "pnpm", "yarn", "bun")
+SCRIPT_RUNNERS = ("npm", "pnpm", "yarn", "bun")

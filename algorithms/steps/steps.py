@@ -1,4 +1,4 @@
-"""Steps: what the call of a tool does and to what kind of thing, whose a result is, and whether it worked. Pure.
+"""Classifies tool calls: action and target, which result belongs to which call, did it succeed.
 
 Above it stands `mnemic.actors.shape.features`. Each host names its tools in its own words (``Edit``, ``write_file``,
 ``apply_patch``, ``replace``); a step names what is done: ``edit``. What a shell runs is told from its line, and so is
@@ -14,31 +14,39 @@ from typing import NamedTuple
 
 from mnemic.algorithms.steps.shell import (
     Command,
-    commands,
-    is_file,
+    file_kind,
     is_program,
-    language_of,
+    looks_like_file,
     main_command,
+    parse_commands,
+    program_language,
     program_of,
-    target_of,
 )
 
-__all__ = ["CHECKS", "Happened", "Step", "blamed", "partners", "step_of", "worked"]
+__all__ = [
+    "CHECK_ACTIONS",
+    "Step",
+    "ToolEvent",
+    "failing_files",
+    "pair_calls_with_results",
+    "parse_step",
+    "step_succeeded",
+]
 
-CHECKS = frozenset(("test", "build", "lint"))
+CHECK_ACTIONS = frozenset(("test", "build", "lint"))
 """Actions that tell how things are: what they say counts for whatever was done before them."""
-MUTE = frozenset(("read", "search", "list", "inspect", "fetch", "plan", "ask", "edit", "delegate"))
+NEUTRAL_ACTIONS = frozenset(("read", "search", "list", "inspect", "fetch", "plan", "ask", "edit", "delegate"))
 """Actions whose end says nothing of what was done before: nothing was found, or a text had changed meanwhile."""
-LOOKS_AHEAD = 4
+LOOKAHEAD_STEPS = 4
 """So many later steps may tell whether one worked; what comes after those is about something else."""
-MOST_PROGRAMS = 3
+MAX_PROGRAMS = 3
 """Of one line so many programs are named."""
 
 
-class Happened(NamedTuple):
+class ToolEvent(NamedTuple):
     """A call of a tool, or what came of one, as it stands in a session."""
 
-    call: bool
+    is_call: bool
     """Whether it is a call; else it is a result."""
     tool: str
     """The tool's name as its host writes it, or ``""``."""
@@ -104,7 +112,7 @@ _STRING = re.compile(r"\"((?:\\.|[^\"\\])*)(?:\"|\Z)", re.DOTALL)
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 
 
-def step_of(tool: str, text: str, files: Sequence[str] = ()) -> Step:
+def parse_step(tool: str, text: str, files: Sequence[str] = ()) -> Step:
     """What a call does, from the tool's name and how its text begins.
 
     Args:
@@ -115,28 +123,30 @@ def step_of(tool: str, text: str, files: Sequence[str] = ()) -> Step:
     action = _action_of(tool)
     patched = _PATCHED.findall(text) if "*** Begin Patch" in text else []
     if patched and action in ("shell", "edit"):
-        return Step("edit", target_of([*files, *patched]), (), tuple(patched))
+        return Step("edit", file_kind([*files, *patched]), (), tuple(patched))
     if is_program(tool) and (action == "call" or (" " in tool and tool.islower())):
         found = _program_line(tool, text)
     elif action != "shell":
-        return Step(action, target_of(files))
+        return Step(action, file_kind(files))
     else:
-        found = commands(_shell_line(tool, text))
+        found = parse_commands(_shell_line(tool, text))
     main = main_command(found)
     if main is None:
-        return Step("run", target_of(files))
+        return Step("run", file_kind(files))
     programs = dict.fromkeys([main.program, *(one.program for one in found)])
-    named = tuple(file for word in main.words if (file := word.partition("::")[0]) and is_file(file))
-    return Step(main.action, _target(main, [*files, *named]), tuple(programs)[:MOST_PROGRAMS], named)
+    named = tuple(file for word in main.arguments if (file := word.partition("::")[0]) and looks_like_file(file))
+    return Step(main.action, _target(main, [*files, *named]), tuple(programs)[:MAX_PROGRAMS], named)
 
 
-def blamed(text: str) -> list[str]:
+def failing_files(text: str) -> list[str]:
     """The files that the output of a check names with a line or as failed, each once, in order."""
     found = (one[1] or one[2] for one in _BLAMED.finditer(text))
-    return list(dict.fromkeys(path for path in found if is_file(path)))
+    return list(dict.fromkeys(path for path in found if looks_like_file(path)))
 
 
-def partners(happened: Sequence[Happened], *, more_before: bool = False, more_after: bool = False) -> list[int | None]:
+def pair_calls_with_results(
+    happened: Sequence[ToolEvent], *, more_before: bool = False, more_after: bool = False
+) -> list[int | None]:
     """Of each call the place of its result, and of each result that of its call; ``None`` where it is not there.
 
     Hosts run calls side by side, so results come in the order of the calls of one round, unless their files tell more.
@@ -151,7 +161,7 @@ def partners(happened: Sequence[Happened], *, more_before: bool = False, more_af
         more_after: whether there may be more after it.
     """
     found: list[int | None] = [None] * len(happened)
-    calls = [one.call for one in happened] + [True]
+    calls = [one.is_call for one in happened] + [True]
     came = calls.index(False) if False in calls else len(happened)  # the first result
     ended = calls.index(True, came)  # the call after it
     rounds: list[list[int]] = []
@@ -173,10 +183,10 @@ def partners(happened: Sequence[Happened], *, more_before: bool = False, more_af
     return found
 
 
-def _pair(found: list[int | None], happened: Sequence[Happened], place: int, waiting: list[int], end: int) -> bool:
+def _pair(found: list[int | None], happened: Sequence[ToolEvent], place: int, waiting: list[int], end: int) -> bool:
     """Give a result to a call that waits for its own: of those that it may be of the first (0), or the last (-1)."""
     one = happened[place]
-    same = [other for other in waiting if _may_be(happened[other], one)]
+    same = [other for other in waiting if _can_match(happened[other], one)]
     if not same:
         return False
     other = next((other for other in same if one.files and happened[other].files == one.files), same[end])
@@ -185,11 +195,11 @@ def _pair(found: list[int | None], happened: Sequence[Happened], place: int, wai
     return True
 
 
-def worked(step: Step, outcome: str | None, later: Sequence[tuple[Step, str | None]]) -> bool | None:
+def step_succeeded(step: Step, outcome: str | None, later: Sequence[tuple[Step, str | None]]) -> bool | None:
     """Whether things were well after a step; ``None`` where nothing tells.
 
     What failed did not work, and a check that ended well did. Anything else did if the next check, or the same program
-    run again, ends well within `LOOKS_AHEAD` steps, before anything that matters has failed.
+    run again, ends well within `LOOKAHEAD_STEPS` steps, before anything that matters has failed.
 
     Args:
         step: the step.
@@ -198,18 +208,21 @@ def worked(step: Step, outcome: str | None, later: Sequence[tuple[Step, str | No
     """
     if outcome == "failed":
         return False
-    if step.action in CHECKS:
+    if step.action in CHECK_ACTIONS:
         return True if outcome == "ok" else None
-    for other, ended in later[:LOOKS_AHEAD]:
-        again = step.action not in MUTE and (other.action, other.programs[:1]) == (step.action, step.programs[:1])
-        if ended == "ok" and (again or other.action in CHECKS):
+    for other, ended in later[:LOOKAHEAD_STEPS]:
+        again = step.action not in NEUTRAL_ACTIONS and (other.action, other.programs[:1]) == (
+            step.action,
+            step.programs[:1],
+        )
+        if ended == "ok" and (again or other.action in CHECK_ACTIONS):
             return True
-        if ended == "failed" and other.action not in MUTE:
+        if ended == "failed" and other.action not in NEUTRAL_ACTIONS:
             return False
     return None
 
 
-def _may_be(call: Happened, result: Happened) -> bool:
+def _can_match(call: ToolEvent, result: ToolEvent) -> bool:
     return call.tool == result.tool or not result.tool or not call.tool
 
 
@@ -243,9 +256,9 @@ def _program_line(tool: str, text: str) -> list[Command]:
     """
     said = text[len(tool) :] if re.match(re.escape(tool) + r"(?:\n|\Z)", text) else text
     line = _shell_line("", said) if _ARGUMENT.search(said) else said.strip().partition("\n")[0]
-    if program_of(line) == program_of(tool) or program_of(tool) in (one.program for one in commands(line)):
-        return commands(line)
-    return commands(f"{tool} {line}")[:1]
+    if program_of(line) == program_of(tool) or program_of(tool) in (one.program for one in parse_commands(line)):
+        return parse_commands(line)
+    return parse_commands(f"{tool} {line}")[:1]
 
 
 def _listed(line: str) -> list[str]:
@@ -262,5 +275,5 @@ def _target(command: Command, files: Sequence[str]) -> str:
 
     A check looks at more than the files it names, so there its program comes first.
     """
-    named, known = target_of(files), language_of(command.program)
-    return known or named if command.action in CHECKS else named or known
+    named, known = file_kind(files), program_language(command.program)
+    return known or named if command.action in CHECK_ACTIONS else named or known

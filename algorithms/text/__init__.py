@@ -1,1 +1,1 @@
-"""algorithms/text"""
+"""Text: encoders, token windows, key phrases, clauses, days and stop words."""

@@ -16,7 +16,17 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ACTIVATIONS", "POOLINGS", "Bert", "BertConfig", "checked", "expected_shapes", "gelu", "packed", "relu"]
+__all__ = [
+    "ACTIVATIONS",
+    "POOLINGS",
+    "Bert",
+    "BertConfig",
+    "expected_shapes",
+    "gelu",
+    "pack_windows",
+    "relu",
+    "validate_tensors",
+]
 
 Floats = NDArray[np.float32]
 
@@ -71,7 +81,7 @@ POOLINGS: tuple[str, ...] = ("mean", "cls")
 """How the vectors of the tokens become one: their mean, or that of the first token."""
 
 
-_MOST_LAYERS = 1000
+_MAX_LAYERS = 1000
 """BERT-large has 24; a file that says millions would be given a name for each of their tensors."""
 
 
@@ -102,8 +112,8 @@ class BertConfig:
         for name in ("vocabulary", "hidden", "layers", "heads", "intermediate", "positions"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, and at least 1 is needed")
-        if self.layers > _MOST_LAYERS:
-            raise ValueError(f"layers is {self.layers}, and at most {_MOST_LAYERS} can be read")
+        if self.layers > _MAX_LAYERS:
+            raise ValueError(f"layers is {self.layers}, and at most {_MAX_LAYERS} can be read")
         if self.hidden % self.heads:
             raise ValueError(f"{self.heads} attention heads do not divide a hidden size of {self.hidden}")
         if self.activation not in ACTIVATIONS:
@@ -140,7 +150,7 @@ def expected_shapes(config: BertConfig) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def checked(
+def validate_tensors(
     config: BertConfig, tensors: Mapping[str, NDArray[np.floating]], *, finite: bool = True
 ) -> dict[str, Floats]:
     """Take the arrays a model needs out of `tensors`, as float32; others, a pooler's for example, are ignored.
@@ -164,7 +174,7 @@ def checked(
     return arrays
 
 
-def packed(windows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def pack_windows(windows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Lay the token ids of all windows one behind the other: ``(tokens,) int64``, and ``(windows,) int64`` lengths.
 
     Raises:
@@ -180,7 +190,7 @@ def packed(windows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray
 
 
 @dataclass(frozen=True, slots=True)
-class _Norm:
+class _LayerNorm:
     """Layer normalisation (Ba et al. 2016, arXiv:1607.06450)."""
 
     gain: Floats
@@ -201,19 +211,19 @@ class _Norm:
 
 
 @dataclass(frozen=True, slots=True)
-class _Layer:
+class _EncoderLayer:
     """One encoder layer, its matrices transposed to ``(inputs, outputs)`` and contiguous: a tenth to a third faster."""
 
     qkv: Floats
     qkv_bias: Floats
-    mix: Floats
-    mix_bias: Floats
-    mix_norm: _Norm
-    widen: Floats
-    widen_bias: Floats
-    narrow: Floats
-    narrow_bias: Floats
-    narrow_norm: _Norm
+    attention_output: Floats
+    attention_output_bias: Floats
+    attention_norm: _LayerNorm
+    feed_forward_in: Floats
+    feed_forward_in_bias: Floats
+    feed_forward_out: Floats
+    feed_forward_out_bias: Floats
+    feed_forward_norm: _LayerNorm
 
 
 class Bert:
@@ -222,11 +232,11 @@ class Bert:
     def __init__(self, config: BertConfig, tensors: Mapping[str, NDArray[np.floating]]) -> None:
         """Take the arrays a model needs out of `tensors`; others are ignored.
 
-        Raises ValueError where `checked` does. An array that is float32 already is kept without a copy where it is used
-        as it is (the embeddings); the matrices are transposed.
+        Raises ValueError where `validate_tensors` does. An array that is float32 already is kept without a copy where
+        it is used as it is (the embeddings); the matrices are transposed.
         """
         self.config = config
-        arrays = checked(config, tensors)
+        arrays = validate_tensors(config, tensors)
 
         def array(name: str) -> Floats:
             return arrays[name]
@@ -234,31 +244,31 @@ class Bert:
         def matrix(name: str) -> Floats:
             return np.ascontiguousarray(array(f"{name}.weight").T)
 
-        def norm(name: str) -> _Norm:
-            return _Norm(array(f"{name}.weight"), array(f"{name}.bias"), config.epsilon)
+        def norm(name: str) -> _LayerNorm:
+            return _LayerNorm(array(f"{name}.weight"), array(f"{name}.bias"), config.epsilon)
 
-        def layer(prefix: str) -> _Layer:
+        def layer(prefix: str) -> _EncoderLayer:
             attention = [f"{prefix}attention.self.{part}" for part in ("query", "key", "value")]
             qkv = np.concatenate([array(f"{name}.weight") for name in attention]).T
             bias = np.concatenate([array(f"{name}.bias") for name in attention])
             scale = np.ones(3 * config.hidden, np.float32)
             scale[: config.hidden] /= np.float32(math.sqrt(config.hidden / config.heads))  # queries come out scaled
-            return _Layer(
+            return _EncoderLayer(
                 qkv=np.ascontiguousarray(qkv) * scale,
                 qkv_bias=bias * scale,
-                mix=matrix(f"{prefix}attention.output.dense"),
-                mix_bias=array(f"{prefix}attention.output.dense.bias"),
-                mix_norm=norm(f"{prefix}attention.output.LayerNorm"),
-                widen=matrix(f"{prefix}intermediate.dense"),
-                widen_bias=array(f"{prefix}intermediate.dense.bias"),
-                narrow=matrix(f"{prefix}output.dense"),
-                narrow_bias=array(f"{prefix}output.dense.bias"),
-                narrow_norm=norm(f"{prefix}output.LayerNorm"),
+                attention_output=matrix(f"{prefix}attention.output.dense"),
+                attention_output_bias=array(f"{prefix}attention.output.dense.bias"),
+                attention_norm=norm(f"{prefix}attention.output.LayerNorm"),
+                feed_forward_in=matrix(f"{prefix}intermediate.dense"),
+                feed_forward_in_bias=array(f"{prefix}intermediate.dense.bias"),
+                feed_forward_out=matrix(f"{prefix}output.dense"),
+                feed_forward_out_bias=array(f"{prefix}output.dense.bias"),
+                feed_forward_norm=norm(f"{prefix}output.LayerNorm"),
             )
 
-        self._words = array("embeddings.word_embeddings.weight")
+        self._word_embeddings = array("embeddings.word_embeddings.weight")
         # A window is one segment: the embedding of segment 0 is the same for every token, so it joins the positions.
-        self._positions = (
+        self._position_embeddings = (
             array("embeddings.position_embeddings.weight") + array("embeddings.token_type_embeddings.weight")[0]
         )
         self._norm = norm("embeddings.LayerNorm")
@@ -272,22 +282,22 @@ class Bert:
         on the same machine, for nothing else is ever computed beside them. Raises ValueError for no tokens, for
         more than `positions`, and for an id outside the vocabulary.
         """
-        ids, _ = packed([token_ids])
+        ids, _ = pack_windows([token_ids])
         if not 1 <= ids.size <= self.config.positions:
             raise ValueError(f"a window of {ids.size} tokens; the model takes 1 to {self.config.positions}")
         if ids.min() < 0 or ids.max() >= self.config.vocabulary:
             raise ValueError(f"a token id is outside the vocabulary of {self.config.vocabulary}")
-        x = self._words[ids]
-        x += self._positions[: ids.size]
+        x = self._word_embeddings[ids]
+        x += self._position_embeddings[: ids.size]
         self._norm(x)
         for layer in self._layers:
-            self._advance(layer, x)
+            self._forward_layer(layer, x)
         pooled: Floats = x[0] if self.config.pooling == "cls" else x.mean(axis=0)
         length = np.sqrt(np.dot(pooled, pooled))
         vector: Floats = pooled / np.maximum(length, np.float32(1e-12))
         return vector
 
-    def _advance(self, layer: _Layer, x: Floats) -> None:
+    def _forward_layer(self, layer: _EncoderLayer, x: Floats) -> None:
         """Carry ``(tokens, hidden) float32`` through one layer, in place."""
         tokens, hidden = x.shape
         heads = self.config.heads
@@ -300,14 +310,14 @@ class Bert:
         context = np.empty((tokens, heads, hidden // heads), np.float32)
         np.matmul(weights, value, out=context.transpose(1, 0, 2))
         context /= weights.sum(axis=2).T[:, :, None]  # after the product: fewer values to divide
-        mixed = context.reshape(tokens, hidden) @ layer.mix
+        mixed = context.reshape(tokens, hidden) @ layer.attention_output
         x += mixed
-        x += layer.mix_bias
-        layer.mix_norm(x)
-        wide = x @ layer.widen
-        wide += layer.widen_bias
+        x += layer.attention_output_bias
+        layer.attention_norm(x)
+        wide = x @ layer.feed_forward_in
+        wide += layer.feed_forward_in_bias
         self._activate(wide)
-        np.matmul(wide, layer.narrow, out=mixed)
+        np.matmul(wide, layer.feed_forward_out, out=mixed)
         x += mixed
-        x += layer.narrow_bias
-        layer.narrow_norm(x)
+        x += layer.feed_forward_out_bias
+        layer.feed_forward_norm(x)

@@ -1,4 +1,4 @@
-"""Clauses: the parts of a text that are asserted, one after the other. Pure, English.
+"""Splits English text into asserted clauses, leaving out questions, conditions, code and quotations.
 
 Below `mnemic.algorithms.knowledge.triples`. Questions, conditions, code and quotations are left out, and so is what
 stands after ``that``, ``if``, ``which`` and the like, to the next comma: it need not hold, or is said of something
@@ -17,31 +17,31 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 __all__ = [
-    "BEING",
-    "BEING_OURSELVES",
-    "COMPLEMENTS",
-    "CONTRASTS",
-    "CUTS",
-    "DONE_WHERE",
-    "EMPTY",
-    "HALVES",
+    "COMPLEMENT_VERBS",
+    "COMPLEMENT_WORDS",
+    "CONJUNCTIONS",
+    "CONTRAST_PREPOSITIONS",
+    "COPULA_PARTICLES",
+    "FIRST_PERSON_PREDICATES",
     "HEDGES",
+    "LEADING_MODIFIERS",
     "LEMMAS",
-    "LINKS",
-    "NEEDS",
-    "NO_OBJECTS",
-    "NO_SUBJECTS",
-    "OPENERS",
+    "NON_OBJECT_WORDS",
+    "OBJECT_TERMINATORS",
+    "PARTICIPLE_PREPOSITIONS",
     "PRONOUNS",
-    "RELATIVES",
-    "SAME",
-    "STATES",
-    "UNSAID",
-    "WHILES",
+    "RELATION_SYNONYMS",
+    "RELATIVE_PRONOUNS",
+    "REQUIRED_PARTICLES",
+    "SENTENCE_OPENERS",
+    "STATIVE_VERBS",
+    "SUBORDINATORS",
+    "TIME_NOUNS",
+    "VAGUE_NOUNS",
     "Clause",
     "clauses",
     "is_adverb",
-    "is_done",
+    "is_participle",
 ]
 
 
@@ -49,13 +49,15 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-LINKS = _words("and but so because although though while however then nor yet")
+CONJUNCTIONS = _words("and but so because although though while however then nor yet")
 """What comes after such a word is said where what comes before it is."""
-UNSAID = _words("""
+SUBORDINATORS = _words("""
 that since which who whom whose where when if unless until before after whether or as than how why what
 """)
 """What comes after such a word need not hold, or is said of something else."""
-OPENERS = _words("also well yes yeah no currently today yesterday recently actually oh now finally btw ok okay again")
+SENTENCE_OPENERS = _words(
+    "also well yes yeah no currently today yesterday recently actually oh now finally btw ok okay again"
+)
 """What may stand before a subject."""
 _ADVERBS = _words("""
 already just recently finally always also really still now currently usually often actually both mostly only even ever
@@ -68,14 +70,14 @@ probably possibly apparently supposedly allegedly presumably seemingly likely ho
 nearly hardly barely rarely scarcely partly partially maybe perhaps supply comply multiply
 """)
 """What may stand there as well, but then it need not hold, or holds in part; and verbs that look like that."""
-CUTS = _words("""
+OBJECT_TERMINATORS = _words("""
 for with since from by at in on to into onto over instead rather during every last next this these today yesterday
 tomorrow now too again anymore already lately recently there here together yet about without per via using not ago back
 soon tonight if when through after before until around between because while where which who each like
 'cause i he she we they you under above below later is are was were has have had will
 """)
 """Where an object ends."""
-NO_OBJECTS = _words("""
+NON_OBJECT_WORDS = _words("""
 it that this these those them him his her hers you your me us how what why where when to going not been being there here
 so too i we he she they their its like just about up out off down over away more less one something anything nothing
 everything someone somebody anyone everyone in on at for with from by as of and or such able gonna around back into
@@ -83,40 +85,42 @@ through together way lot lots ton tons bit blast few plenty couple thing things 
 are was were be has have had do does did will can could would should may might must
 """)
 """What no object begins with."""
-EMPTY = _words("a an the some our very own such really quite") | _ADVERBS
+LEADING_MODIFIERS = _words("a an the some our very own such really quite") | _ADVERBS
 """What says nothing at the start of an object."""
 PRONOUNS = _words("it this that them him her these those one ones they he she us you me")
 """What stands for something else; what is said with them here says nothing elsewhere."""
-NO_SUBJECTS = _words("""
+VAGUE_NOUNS = _words("""
 thing things one ones way ways reason time day point following latter former whoever whatever whichever nobody everybody
 everyone somebody someone others rest same
 """)
 """What no subject is made of, and what no object ends in: what follows says of which one it is, or nothing does."""
-COMPLEMENTS = _words("about above as at below by for from in into of on onto over than that to under via with without")
+COMPLEMENT_WORDS = _words(
+    "about above as at below by for from in into of on onto over than that to under via with without"
+)
 """What goes on with what stands before it, which may then be half of what is said."""
-RELATIVES = _words("that which who whom whose where when i he she we they you")
+RELATIVE_PRONOUNS = _words("that which who whom whose where when i he she we they you")
 """What says which one is meant, after ``the``."""
-HALVES = _words("keep take leave give find")
+COMPLEMENT_VERBS = _words("keep take leave give find")
 """Verbs that say little with a word alone, where more belongs to it: ``keep booleans as 0 and 1``."""
-CONTRASTS = {"prefer": _words("over to"), "choose": _words("over"), "pick": _words("over")}
+CONTRAST_PREPOSITIONS = {"prefer": _words("over to"), "choose": _words("over"), "pick": _words("over")}
 """Verbs of taking one thing before another, and what stands between the two: both are their object."""
-WHILES = _words(
+TIME_NOUNS = _words(
     "weekend week month year years summer winter spring autumn holiday holidays christmas lunch dinner night phone"
 )
 """What after ``over`` says when or how, and is no other thing."""
-BEING = (
+COPULA_PARTICLES = (
     *("called", "named", "written in", "based on", "based in", "made of", "part of", "owned by", "allergic to"),
     *("set to", "limited to", "pinned to", "deployed to", "mapped to", "bound to"),
     *("married to", "afraid of", "responsible for", "born in", "due on", "due", "from", "in", "at", "on"),
 )
 """What may follow ``is`` and belongs to it."""
-BEING_OURSELVES = _words("a an the vegan vegetarian married single divorced engaged pregnant retired")
+FIRST_PERSON_PREDICATES = _words("a an the vegan vegetarian married single divorced engaged pregnant retired")
 """What one says with ``I am`` that is no mood."""
-_DONE = _words(
+_IRREGULAR_PARTICIPLES = _words(
     "bound caught cut done gone held hidden hit known made put read said seen sent set shown shut thrown told"
 )
 """Participles that do not end in ``ed``, beside those of the verbs below."""
-DONE_WHERE = _words("at by for in on with")
+PARTICIPLE_PREPOSITIONS = _words("at by for in on with")
 """What after a participle says where or by what something is done, which holds as what something is."""
 
 _REGULAR = """
@@ -169,7 +173,7 @@ win: wins won
 write: writes wrote written
 """
 
-NEEDS: dict[str, tuple[str, ...]] = {
+REQUIRED_PARTICLES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("move", "relocate", "migrate", "travel", "go", "switch", "belong", "default"), ("to",)),
     "begin": ("with",),
     "come": ("from",),
@@ -201,7 +205,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
 }
 """What has to follow a verb; ``""`` where it may be nothing. Articles are no part of the relation. All other verbs need
 nothing."""
-SAME = {"last": "last for"}
+RELATION_SYNONYMS = {"last": "last for"}
 """Relations that say the same without the word that may follow, each as it is written then."""
 
 
@@ -222,14 +226,14 @@ def _forms() -> dict[str, str]:
 
 LEMMAS: dict[str, str] = _forms()
 """Each form to its verb, as a dictionary lists it."""
-_HOLDS = """
+_STATIVE_TEXT = """
 belong contain depend default dislike hate have like live love need own point prefer rely require support use want work
 """
-STATES = {
+STATIVE_VERBS = {
     lemma: next(
         form for form, verb in LEMMAS.items() if verb == lemma and form != lemma and form.endswith(("ed", "had"))
     )
-    for lemma in _HOLDS.split()
+    for lemma in _STATIVE_TEXT.split()
 }
 """Verbs that say what holds, each with its past: what held once need not hold now, so that is a relation of its own."""
 _LY = re.compile(r"[a-z]{4,}ly")
@@ -240,9 +244,9 @@ def is_adverb(word: str) -> bool:
     return word.lower() in _ADVERBS or (bool(_LY.fullmatch(word)) and word not in HEDGES)
 
 
-def is_done(word: str) -> bool:
+def is_participle(word: str) -> bool:
     """Whether a word after ``is``, lower case, says that something is done to the subject."""
-    return word in LEMMAS or word in _DONE or (word.endswith("ed") and not word.endswith("eed"))
+    return word in LEMMAS or word in _IRREGULAR_PARTICIPLES or (word.endswith("ed") and not word.endswith("eed"))
 
 
 class Clause(NamedTuple):
@@ -250,15 +254,15 @@ class Clause(NamedTuple):
 
     words: tuple[str, ...]
     """Its words as they are written; short forms (``don't``) are written out."""
-    follows: str
+    separator: str
     """The word or the mark that parts it from the next one; ``""`` at the end of a sentence."""
 
 
-_NO_SPEECH = re.compile(r"```.*?(?:```|\Z)|^[ \t]*(?:>|\||\$ )[^\n]*$|^(?: {4}|\t)[^\n]*$", re.DOTALL | re.MULTILINE)
-_MARKED = re.compile(r"!?\[([^\[\]\n]{1,200})\]\([^()\s]{0,500}\)|<(https?://[^<>\s]{1,500})>")
-_MARKS = re.compile(r"\*\*|`|^[ \t]*(?:[-*•+]|\d+[.)]|#+)[ \t]+", re.MULTILINE)
+_NOT_PROSE = re.compile(r"```.*?(?:```|\Z)|^[ \t]*(?:>|\||\$ )[^\n]*$|^(?: {4}|\t)[^\n]*$", re.DOTALL | re.MULTILINE)
+_MARKDOWN_LINK = re.compile(r"!?\[([^\[\]\n]{1,200})\]\([^()\s]{0,500}\)|<(https?://[^<>\s]{1,500})>")
+_MARKDOWN_MARKS = re.compile(r"\*\*|`|^[ \t]*(?:[-*•+]|\d+[.)]|#+)[ \t]+", re.MULTILINE)
 _SENTENCE = re.compile(r"(?:[^.!?\n]|[.!?](?=[^\s.!?\"'”)]))+[.!?]*")
-_LINKS = "|".join(sorted(LINKS | UNSAID))
+_LINKS = "|".join(sorted(CONJUNCTIONS | SUBORDINATORS))
 _CLAUSE = re.compile(
     rf"\s*(?:([;()–—…\"“”]|,(?!\d)|:(?=\s|$)|\s-+\s)|(?<![\w-])({_LINKS})(?![\w'’-]))\s*", re.IGNORECASE
 )
@@ -266,13 +270,13 @@ _CONDITIONS = frozenset(
     ("if", "when", "unless", "suppose", "imagine", "assuming", "should", "maybe", "perhaps", "once")
 )
 _CONTRACTED = re.compile(r"\b(can|won|[a-z]+n)['’]t\b|['’](m|ve|re|ll|d)\b", re.IGNORECASE)
-_WRITTEN_OUT = {"m": " am", "ve": " have", "re": " are", "ll": " will", "d": " would"}
+_EXPANSIONS = {"m": " am", "ve": " have", "re": " are", "ll": " will", "d": " would"}
 
 
 def clauses(text: str) -> Iterator[Clause]:
     """The clauses of a text that are asserted, in order."""
-    plain = _MARKS.sub("", _MARKED.sub(r"\1\2", _NO_SPEECH.sub("\n", text)))
-    for sentence in _SENTENCE.findall(_CONTRACTED.sub(_write_out, plain)):
+    plain = _MARKDOWN_MARKS.sub("", _MARKDOWN_LINK.sub(r"\1\2", _NOT_PROSE.sub("\n", text)))
+    for sentence in _SENTENCE.findall(_CONTRACTED.sub(_expand_contraction, plain)):
         words = sentence.split(None, 1)
         if not words or sentence.endswith("?") or words[0].lower() in _CONDITIONS:
             continue
@@ -281,13 +285,13 @@ def clauses(text: str) -> Iterator[Clause]:
             link = (cut[1] or cut[2]).strip().lower()
             if said:
                 yield Clause(tuple(sentence[start : cut.start()].split()), link)
-            start, said = cut.end(), link not in UNSAID and (said or link not in LINKS)
+            start, said = cut.end(), link not in SUBORDINATORS and (said or link not in CONJUNCTIONS)
         if said:
             yield Clause(tuple(sentence[start:].rstrip(".!").split()), "")
 
 
-def _write_out(one: re.Match[str]) -> str:
+def _expand_contraction(one: re.Match[str]) -> str:
     if one[2]:
-        return _WRITTEN_OUT[one[2].lower()]
+        return _EXPANSIONS[one[2].lower()]
     verb = one[1].lower()
     return "can not" if verb == "can" else f"{one[1].removesuffix('n')} not"

@@ -1,4 +1,4 @@
-"""Days: which days a question names, so that what was said near them can be sought.
+"""Extracts the dates that a question names ("last Tuesday", "in May", ISO 8601).
 
 Above it stands `mnemic.actors.recall.query`; below it nothing. English, and ISO 8601 in any language: ``7 July 2023``,
 ``Oct. 13th``, ``in May``, ``2026-10-18``, ``yesterday``, ``two weeks ago``, ``last Tuesday``. What could as well be
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import NamedTuple
 
-__all__ = ["Span", "days_named"]
+__all__ = ["DateRange", "extract_dates"]
 
 _MONTHS = {
     name.lower(): number
@@ -43,26 +43,26 @@ _ABSOLUTE = tuple(
 )
 _UNTIL_NOW = re.compile(r"\b(?:since|until|till|from)(?: the| early| late)* $", re.IGNORECASE)
 _AGO = re.compile(rf"\b(?P<count>\d{{1,3}}|{'|'.join(_COUNTS)}) (?P<unit>day|week|month|year)s? ago\b", re.IGNORECASE)
-_NEAR = re.compile(
+_RELATIVE_DAY = re.compile(
     r"\b(?:(?P<day>the day before yesterday|yesterday|last night|today|tonight|this (?:morning|afternoon|evening))"
     r"|(?P<which>last|this)(?: past)? (?P<unit>weekend|week|month|year)"
     rf"|(?:last|on|this past) (?P<weekday>{'|'.join(_WEEKDAYS)}))\b",
     re.IGNORECASE,
 )
 _EARLIEST, _LATEST = date(3, 1, 1), date(9998, 1, 1)  # nearer to its ends, the calendar may lack what is named
-LOOKED_AT = 4_000  # characters: a log that is pasted into a question is no question
-MOST = 16  # of more days none is what is asked for
+MAX_CHARS = 4_000  # characters: a log that is pasted into a question is no question
+MAX_RANGES = 16  # of more days none is what is asked for
 _MOST_YEARS = 4  # a day without a year is one of so many years' at most, the latest
 
 
-class Span(NamedTuple):
+class DateRange(NamedTuple):
     """Some days, the first and the last included."""
 
     first: date
     last: date
 
 
-def days_named(text: str, today: date, earliest: date, latest: date) -> list[Span]:
+def extract_dates(text: str, today: date, earliest: date, latest: date) -> list[DateRange]:
     """The days that a text names, in order of the patterns, each span once; none where it names none, or too many.
 
     A day without a year is meant in each of the years in question. A day that no calendar has names none.
@@ -72,9 +72,9 @@ def days_named(text: str, today: date, earliest: date, latest: date) -> list[Spa
         earliest: the first day in question.
         latest: the last one.
     """
-    text = text[:LOOKED_AT]
+    text = text[:MAX_CHARS]
     years = range(max(earliest.year, latest.year - _MOST_YEARS + 1), latest.year + 1)
-    found: list[Span] = []
+    found: list[DateRange] = []
     taken: list[tuple[int, int]] = []
     for pattern in _ABSOLUTE:
         for match in pattern.finditer(text):
@@ -86,13 +86,13 @@ def days_named(text: str, today: date, earliest: date, latest: date) -> list[Spa
     if _EARLIEST <= today <= _LATEST:
         for match in _AGO.finditer(text):
             found += _ago(match, today)
-        for match in _NEAR.finditer(text):
-            found += _near(match, today)
+        for match in _RELATIVE_DAY.finditer(text):
+            found += _relative_day(match, today)
     named = list(dict.fromkeys(found))
-    return named if len(named) <= MOST else []
+    return named if len(named) <= MAX_RANGES else []
 
 
-def _spans(match: re.Match[str], years: range) -> Iterator[Span]:
+def _spans(match: re.Match[str], years: range) -> Iterator[DateRange]:
     parts = match.groupdict()
     name, number = parts.get("month"), parts.get("number")
     if name and name.lower() in _WORDS and not (parts.get("year") or parts.get("in") or name[0].isupper()):
@@ -104,53 +104,53 @@ def _spans(match: re.Match[str], years: range) -> Iterator[Span]:
         elif month:
             yield from _span(year, month, 1, calendar.monthrange(year, month)[1] if 1 <= month <= 12 else 1)
         else:
-            yield Span(date(year, 1, 1), date(year, 12, 31))
+            yield DateRange(date(year, 1, 1), date(year, 12, 31))
 
 
-def _span(year: int, month: int, day: int, days: int) -> Iterator[Span]:
+def _span(year: int, month: int, day: int, days: int) -> Iterator[DateRange]:
     try:
         first = date(year, month, day)
     except ValueError:  # the 31st of June
         return
-    yield Span(first, first + timedelta(days=days - 1))
+    yield DateRange(first, first + timedelta(days=days - 1))
 
 
-def _ago(match: re.Match[str], today: date) -> Iterator[Span]:
+def _ago(match: re.Match[str], today: date) -> Iterator[DateRange]:
     """Days ago are exact; of the larger units what people call that, half a unit before and after."""
     written, unit = match["count"].lower(), match["unit"].lower()
     count = int(written) if written.isdigit() else _COUNTS[written]
     days, slack = {"day": (1, 0), "week": (7, 3), "month": (30, 15), "year": (365, 180)}[unit]
     try:
         middle = today - timedelta(days=days * count)
-        yield Span(middle - timedelta(days=slack), min(today, middle + timedelta(days=slack)))
+        yield DateRange(middle - timedelta(days=slack), min(today, middle + timedelta(days=slack)))
     except OverflowError:  # before there was a calendar
         return
 
 
-def _near(match: re.Match[str], today: date) -> Iterator[Span]:
+def _relative_day(match: re.Match[str], today: date) -> Iterator[DateRange]:
     monday = today - timedelta(days=today.weekday())
     if match["day"]:
         back = {"the day before yesterday": 2, "yesterday": 1, "last night": 1}.get(match["day"].lower(), 0)
         day = today - timedelta(days=back)
-        yield Span(day, day)
+        yield DateRange(day, day)
     elif match["weekday"]:
         back = (today.weekday() - _WEEKDAYS[match["weekday"].lower()]) % 7
         if not back and not match[0].lower().startswith("on"):
             back = 7
         day = today - timedelta(days=back)
-        yield Span(day, day)
+        yield DateRange(day, day)
     else:
         unit, last = match["unit"].lower(), match["which"].lower() == "last"
         if unit == "week":
             first = monday - timedelta(days=7 * last)
-            yield Span(first, first + timedelta(days=6))
+            yield DateRange(first, first + timedelta(days=6))
         elif unit == "weekend":
             saturday = monday + timedelta(days=5 - 7 * last)
-            yield Span(saturday, saturday + timedelta(days=1))
+            yield DateRange(saturday, saturday + timedelta(days=1))
         elif unit == "month":
             ends = today.replace(day=1) - timedelta(days=1)
             first = ends.replace(day=1) if last else today.replace(day=1)
-            yield Span(first, ends if last else today)
+            yield DateRange(first, ends if last else today)
         else:
             year = today.year - last
-            yield Span(date(year, 1, 1), date(year, 12, 31))
+            yield DateRange(date(year, 1, 1), date(year, 12, 31))

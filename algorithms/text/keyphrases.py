@@ -1,4 +1,4 @@
-"""Key phrases: what a text is about, in a few of its own words. Pure, English, no model.
+"""Extracts key phrases from English text by a variant of RAKE, without a model.
 
 After RAKE (Rose, Engel, Cramer, Cowley 2010: Automatic keyword extraction from individual documents): candidates are
 the runs of words between stop words and punctuation. Here a run also ends at bland words (``really``, ``want``), no
@@ -21,12 +21,12 @@ from typing import NamedTuple
 
 from mnemic.algorithms.text.stopwords import STOP_WORDS
 
-__all__ = ["BLAND", "key_phrases"]
+__all__ = ["LOW_CONTENT_WORDS", "key_phrases"]
 
-LOOKED_AT = 4_000
+MAX_CHARS = 4_000
 """Characters of a text that are looked at; what a long one is about, it says soon."""
 
-_BLAND_WORDS = """
+_LOW_CONTENT_TEXT = """
 a able about absolutely across actually after afterwards again ago agree ahead almost alone along already alright
 always amazing and anybody anyone anything anytime anyway anyways anywhere apart around as ask asked away awesome aww
 back bad barely basically beautiful become before began begin believe besides best bet better big bigger bit bring
@@ -52,9 +52,9 @@ wait wanna want wanted wanting wants watch way ways week weeks welcome well went
 wish woah wonderful woohoo word words work worked working works world worst worth wow wrong yay yeah year years yep
 yesterday yet yum yup
 """
-BLAND = frozenset(_BLAND_WORDS.split())
+LOW_CONTENT_WORDS = frozenset(_LOW_CONTENT_TEXT.split())
 """Words that end a phrase as stop words do: common, and about nothing."""
-_ENDS = STOP_WORDS | BLAND
+_PHRASE_BOUNDARIES = STOP_WORDS | LOW_CONTENT_WORDS
 _SUBJECTS = frozenset(("i", "we", "you", "he", "she", "it", "they", "who"))
 """What stands right after one of these is a verb."""
 _TOKEN = re.compile(r"[^\W_](?:[\w'./+-]*\w)?(?:\(\))?|\n\s*\n|[^\w\s]")
@@ -62,12 +62,12 @@ _CODE_LIKE = re.compile(r".*(?:[_./]|[a-z][A-Z]|\w\(\)|\d)")
 _NEW_SENTENCE = frozenset(".!?:\n")
 
 
-class _Run(NamedTuple):
+class _CandidatePhrase(NamedTuple):
     """Words between stop words and punctuation."""
 
     words: list[str]
     """They, lower case."""
-    named: float
+    name_count: float
     """How many of them are names or code."""
     before: str
     """The word or mark before them; ``.`` at the start."""
@@ -84,8 +84,8 @@ def key_phrases(text: str, most: int) -> list[str]:
         return []
     weights: dict[str, float] = {}
     alone: dict[str, float] = {}
-    for run in _runs(text):
-        plain = len(run.words) == 1 and not run.named
+    for run in _candidates(text):
+        plain = len(run.words) == 1 and not run.name_count
         if not (plain and run.before in _SUBJECTS):
             exclaimed = plain and run.before in _NEW_SENTENCE and not run.after[0].isalnum()
             _count(alone if exclaimed else weights, run)
@@ -94,17 +94,17 @@ def key_phrases(text: str, most: int) -> list[str]:
     return ranked[:most]
 
 
-def _runs(text: str) -> Iterator[_Run]:
+def _candidates(text: str) -> Iterator[_CandidatePhrase]:
     words: list[str] = []
     starts = True
     named = 0.0
     last = before = "."
-    start = text if len(text) <= LOOKED_AT else text[:LOOKED_AT].rpartition(" ")[0]
+    start = text if len(text) <= MAX_CHARS else text[:MAX_CHARS].rpartition(" ")[0]
     for token in _TOKEN.findall(start.replace("’", "'")):
         word = token.lower().removesuffix("'s")
-        if word in _ENDS or len(word) < 3 or not word[0].isalpha() or "'" in word:
+        if word in _PHRASE_BOUNDARIES or len(word) < 3 or not word[0].isalpha() or "'" in word:
             if words:
-                yield _Run(words, named, before, word)
+                yield _CandidatePhrase(words, named, before, word)
                 words, named = [], 0.0
             starts = token[0] in _NEW_SENTENCE
             last = token[0] if starts else word
@@ -116,10 +116,10 @@ def _runs(text: str) -> Iterator[_Run]:
             named += 1.0
         starts = False
     if words:
-        yield _Run(words, named, before, ".")
+        yield _CandidatePhrase(words, named, before, ".")
 
 
-def _count(weights: dict[str, float], run: _Run) -> None:
+def _count(weights: dict[str, float], run: _CandidatePhrase) -> None:
     """Count a run: whole where it is short, else its last two words, which in English hold what it is."""
     phrase = " ".join(run.words[-2:])
-    weights[phrase] = weights.get(phrase, 0.0) + 1.0 + 0.5 * (len(run.words) > 1) + min(run.named, 2.0)
+    weights[phrase] = weights.get(phrase, 0.0) + 1.0 + 0.5 * (len(run.words) > 1) + min(run.name_count, 2.0)

@@ -1,4 +1,4 @@
-"""The text encoder of `mnemic.algorithms.text.bert` in native code: weights in bytes or in floats, batches, threads.
+"""The text encoder in native (Rust) code: int8 or float32 weights, batches, threads.
 
 Below it stands the native extension; `NATIVE` says whether it was built. Above it stands
 `mnemic.runtime.models.encoders`.
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.algorithms.retrieval.scan import NATIVE
-from mnemic.algorithms.text.bert import BertConfig, Floats, checked, packed
+from mnemic.algorithms.text.bert import BertConfig, Floats, pack_windows, validate_tensors
 
 __all__ = ["NATIVE", "NativeBert"]
 
@@ -37,7 +37,7 @@ class NativeBert:
         """
         from mnemic._native import Encoder  # here, since it is absent where there was no cargo
 
-        arrays = checked(config, tensors, finite=False)  # the extension looks at every value itself
+        arrays = validate_tensors(config, tensors, finite=False)  # the extension looks at every value itself
         self.config = config
         self._encoder = Encoder(
             {name: np.require(array, np.float32, ["C", "A"]) for name, array in arrays.items()},
@@ -65,5 +65,5 @@ class NativeBert:
         Raises:
             ValueError: A window has no tokens or more than the model's positions, or a token is outside the vocabulary.
         """
-        ids, lengths = packed(windows)
+        ids, lengths = pack_windows(windows)
         return self._encoder.encode(ids, lengths, threads)

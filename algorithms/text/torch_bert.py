@@ -16,9 +16,9 @@ import torch  # type: ignore[import-not-found, unused-ignore]
 from numpy.typing import NDArray
 from torch.nn import functional  # type: ignore[import-not-found, unused-ignore]
 
-from mnemic.algorithms.text.bert import BertConfig, Floats, checked, packed
+from mnemic.algorithms.text.bert import BertConfig, Floats, pack_windows, validate_tensors
 
-__all__ = ["BUCKET_TOKENS", "DTYPES", "DeviceFull", "TorchBert", "find_device"]
+__all__ = ["BUCKET_TOKENS", "DTYPES", "DeviceOutOfMemory", "TorchBert", "find_device"]
 
 DTYPES: dict[str, torch.dtype] = {"float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch.float32}
 """What it can compute in, by name."""
@@ -28,12 +28,15 @@ BUCKET_TOKENS = 16_384
 
 _BATCHES = {"cuda": 64, "mps": 16}
 
-_FULL = ("out of memory", "can't allocate memory")  # MPS, and CUDA where no memory can be pinned; the CPU
+_OUT_OF_MEMORY_TEXTS = (
+    "out of memory",
+    "can't allocate memory",
+)  # MPS, and CUDA where no memory can be pinned; the CPU
 
 Pair = tuple[torch.Tensor, torch.Tensor]
 
 
-class DeviceFull(Exception):
+class DeviceOutOfMemory(Exception):
     """The memory of a device does not hold the model, or not one window besides."""
 
 
@@ -45,15 +48,15 @@ def find_device() -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Layer:
+class _EncoderLayer:
     """One encoder layer: weights and biases, as `functional.linear` and `functional.layer_norm` take them."""
 
     qkv: Pair
-    mix: Pair
-    mix_norm: Pair
-    widen: Pair
-    narrow: Pair
-    narrow_norm: Pair
+    attention_output: Pair
+    attention_norm: Pair
+    feed_forward_in: Pair
+    feed_forward_out: Pair
+    feed_forward_norm: Pair
 
 
 class TorchBert:
@@ -76,7 +79,7 @@ class TorchBert:
             ValueError: A tensor is absent, has another shape, or holds a value that is not finite.
             DeviceFull: There is no room for it.
         """
-        arrays = checked(config, tensors)
+        arrays = validate_tensors(config, tensors)
         self.config = config
         self.device = torch.device(device)
         self.batch = _BATCHES.get(device, 1)
@@ -90,26 +93,26 @@ class TorchBert:
             return put(np.concatenate(weight)), put(np.concatenate(bias))
 
         try:
-            self._words = put(arrays["embeddings.word_embeddings.weight"])
+            self._word_embeddings = put(arrays["embeddings.word_embeddings.weight"])
             # A window is one segment: the embedding of segment 0 is the same for every token.
             segment = arrays["embeddings.token_type_embeddings.weight"][0]
-            self._places = put(arrays["embeddings.position_embeddings.weight"] + segment)
+            self._position_embeddings = put(arrays["embeddings.position_embeddings.weight"] + segment)
             self._norm = pair("embeddings.LayerNorm")
             self._layers = [
-                _Layer(
+                _EncoderLayer(
                     qkv=pair(*(f"{prefix}attention.self.{part}" for part in ("query", "key", "value"))),
-                    mix=pair(f"{prefix}attention.output.dense"),
-                    mix_norm=pair(f"{prefix}attention.output.LayerNorm"),
-                    widen=pair(f"{prefix}intermediate.dense"),
-                    narrow=pair(f"{prefix}output.dense"),
-                    narrow_norm=pair(f"{prefix}output.LayerNorm"),
+                    attention_output=pair(f"{prefix}attention.output.dense"),
+                    attention_norm=pair(f"{prefix}attention.output.LayerNorm"),
+                    feed_forward_in=pair(f"{prefix}intermediate.dense"),
+                    feed_forward_out=pair(f"{prefix}output.dense"),
+                    feed_forward_norm=pair(f"{prefix}output.LayerNorm"),
                 )
                 for prefix in (f"encoder.layer.{index}." for index in range(config.layers))
             ]
         except RuntimeError as error:
-            if not _is_full(error):
+            if not _is_out_of_memory(error):
                 raise
-            raise DeviceFull(f"{device} has no room for the model") from error
+            raise DeviceOutOfMemory(f"{device} has no room for the model") from error
 
     def encode(self, windows: Sequence[Sequence[int]]) -> Floats:
         """Embed windows: ``(windows, hidden) float32`` of unit length.
@@ -123,7 +126,7 @@ class TorchBert:
             ValueError: A window has no tokens or more than the model's positions, or a token is outside the vocabulary.
             DeviceFull: There is no room for one window alone.
         """
-        ids, lengths = packed(windows)
+        ids, lengths = pack_windows(windows)
         self._check(ids, lengths)
         starts = np.cumsum(lengths) - lengths
         order = np.argsort(-lengths, kind="stable")
@@ -133,7 +136,7 @@ class TorchBert:
             while waiting:
                 bucket = waiting.pop()
                 rows = order[bucket]
-                vectors = self._tried(ids, starts[rows], lengths[rows])
+                vectors = self._try_forward(ids, starts[rows], lengths[rows])
                 if vectors is not None:
                     found.append(vectors)
                     continue
@@ -152,17 +155,17 @@ class TorchBert:
         if ids.min(initial=0) < 0 or ids.max(initial=0) >= self.config.vocabulary:
             raise ValueError(f"a token id is outside the vocabulary of {self.config.vocabulary}")
 
-    def _tried(
+    def _try_forward(
         self, ids: NDArray[np.int64], starts: NDArray[np.int64], lengths: NDArray[np.int64]
     ) -> torch.Tensor | None:
         """Vectors of windows, on the device; ``None`` where that has too little memory for several at once."""
         try:
             return self._forward(ids, starts, lengths)
         except RuntimeError as error:
-            if not _is_full(error):
+            if not _is_out_of_memory(error):
                 raise
             if len(lengths) == 1:
-                raise DeviceFull(f"{self.device} has no room for a window of {lengths[0]} tokens") from error
+                raise DeviceOutOfMemory(f"{self.device} has no room for a window of {lengths[0]} tokens") from error
         # Pieces of the failed attempt's size would be of no use.
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
@@ -177,28 +180,30 @@ class TorchBert:
         padded = np.zeros((len(lengths), longest), np.int32)
         padded[inside] = ids[(starts[:, None] + np.arange(longest))[inside]]
         shape = (len(lengths), longest, 3, self.config.heads, -1)
-        mask = self._sent(inside)
+        mask = self._to_device(inside)
         # Without a mask the fastest attention of the device can be used.
         attended = None if int(lengths[-1]) == longest else mask[:, None, None, :]
         width = (self.config.hidden,)
         epsilon = self.config.epsilon
-        x = functional.embedding(self._sent(padded), self._words) + self._places[:longest]
+        x = functional.embedding(self._to_device(padded), self._word_embeddings) + self._position_embeddings[:longest]
         x = functional.layer_norm(x, width, *self._norm, epsilon)
         activate = functional.gelu if self.config.activation == "gelu" else functional.relu
         for layer in self._layers:
             query, key, value = functional.linear(x, *layer.qkv).view(shape).permute(2, 0, 3, 1, 4)
             context = functional.scaled_dot_product_attention(query, key, value, attn_mask=attended)
-            mixed = functional.linear(context.transpose(1, 2).flatten(2), *layer.mix)
-            x = functional.layer_norm(x + mixed, width, *layer.mix_norm, epsilon)
-            wide = activate(functional.linear(x, *layer.widen))
-            x = functional.layer_norm(x + functional.linear(wide, *layer.narrow), width, *layer.narrow_norm, epsilon)
+            mixed = functional.linear(context.transpose(1, 2).flatten(2), *layer.attention_output)
+            x = functional.layer_norm(x + mixed, width, *layer.attention_norm, epsilon)
+            wide = activate(functional.linear(x, *layer.feed_forward_in))
+            x = functional.layer_norm(
+                x + functional.linear(wide, *layer.feed_forward_out), width, *layer.feed_forward_norm, epsilon
+            )
         if self.config.pooling == "cls":
             pooled = x[:, 0].float()
         else:
             pooled = (x.float() * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)
         return functional.normalize(pooled, dim=1)
 
-    def _sent(self, array: NDArray[np.generic]) -> torch.Tensor:
+    def _to_device(self, array: NDArray[np.generic]) -> torch.Tensor:
         """An array on the device; on CUDA, work goes on while it is copied."""
         tensor = torch.from_numpy(array)
         if self.device.type == "cuda":
@@ -206,9 +211,9 @@ class TorchBert:
         return tensor.to(self.device)
 
 
-def _is_full(error: RuntimeError) -> bool:
+def _is_out_of_memory(error: RuntimeError) -> bool:
     """Whether memory lacked: CUDA alone has an exception for it, the others say so in words."""
-    return isinstance(error, torch.OutOfMemoryError) or any(words in str(error) for words in _FULL)
+    return isinstance(error, torch.OutOfMemoryError) or any(words in str(error) for words in _OUT_OF_MEMORY_TEXTS)
 
 
 def _buckets(lengths: NDArray[np.int64]) -> Iterator[slice]:

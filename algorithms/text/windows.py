@@ -1,4 +1,4 @@
-"""Cut a text into the token windows that are embedded: from its start, without gaps, at a bounded cost.
+"""Splits a text into the overlapping token windows that are embedded.
 
 Pure functions over text and a tokenizer that is handed in; `mnemic.runtime.models.encoders` gives the real one. A model
 sees a limited number of tokens at once, so a longer text becomes several windows that overlap a little: what a border
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-__all__ = ["Span", "Tokens", "cut", "tokenizable"]
+__all__ = ["TokenSpan", "Tokenization", "cut_windows", "tokenizable"]
 
 _UNTOKENIZABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -21,7 +21,7 @@ _PREFIX_FACTORS = (6, 16)
 (tokenizing costs 1 ms for 1,000 to 1,500 characters); whatever is sparser than the second gets fewer windows."""
 
 
-class Tokens(NamedTuple):
+class Tokenization(NamedTuple):
     """What a tokenizer makes of a text, special tokens left out; three sequences of one length."""
 
     ids: Sequence[int]
@@ -32,7 +32,7 @@ class Tokens(NamedTuple):
     """Number of the word a token belongs to: the tokens of one word are neighbours. ``None`` stands for no word."""
 
 
-class Span(NamedTuple):
+class TokenSpan(NamedTuple):
     """One window: the characters ``[start, end)`` and the ids of the tokens that begin there."""
 
     start: int
@@ -48,7 +48,9 @@ def tokenizable(text: str) -> str:
     return _UNTOKENIZABLE.sub("\ufffd", text)
 
 
-def cut(text: str, tokenize: Callable[[str], Tokens], *, size: int, overlap: int, limit: int) -> list[Span]:
+def cut_windows(
+    text: str, tokenize: Callable[[str], Tokenization], *, size: int, overlap: int, limit: int
+) -> list[TokenSpan]:
     """Cut a text into at most `limit` windows of at most `size` tokens.
 
     The first window starts at character 0, each next one at or before the end of the one before, and the last one ends
@@ -70,21 +72,23 @@ def cut(text: str, tokenize: Callable[[str], Tokens], *, size: int, overlap: int
         usable = len(tokens.ids) if whole else _start_of_last_word(tokens.words)
         if whole or usable >= wanted:
             break
-    return _spans(tokens, usable or len(tokens.ids), len(prefix), size=size, overlap=overlap, limit=limit)
+    return _token_spans(tokens, usable or len(tokens.ids), len(prefix), size=size, overlap=overlap, limit=limit)
 
 
-def _spans(tokens: Tokens, usable: int, length: int, *, size: int, overlap: int, limit: int) -> list[Span]:
+def _token_spans(
+    tokens: Tokenization, usable: int, length: int, *, size: int, overlap: int, limit: int
+) -> list[TokenSpan]:
     """Lay the windows over the first `usable` tokens of a prefix of `length` characters."""
     # Some tokenizers give one character to several tokens, or step back; windows must not.
     starts = [*accumulate(tokens.starts, max), length]
     words = tokens.words
-    spans: list[Span] = []
+    spans: list[TokenSpan] = []
     first = 0
     while len(spans) < limit:
         last = min(first + size, usable)
         if last < usable:
             last = _word_start(words, range(last, last - overlap - 1, -1), otherwise=last)
-        spans.append(Span(starts[first] if spans else 0, starts[last], tuple(tokens.ids[first:last])))
+        spans.append(TokenSpan(starts[first] if spans else 0, starts[last], tuple(tokens.ids[first:last])))
         if last == usable:
             break
         first = _word_start(words, range(last - overlap, last + 1), otherwise=last - overlap)

@@ -1,1 +1,1 @@
-"""bench/contract"""
+"""Whether somebody's own actor keeps the actor contract."""

@@ -1,4 +1,4 @@
-"""The last point of the contract bench: an actor among the real ones, on a real engine."""
+"""Contract bench, last part: runs an actor among the real ones, on a real engine."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from mnemic.actors.protocol.changes import Place
+from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import ActorRefused, MnemicError
 from mnemic.actors.protocol.messages import CaptureText, GetMemories, Memories, TextCaptured
-from mnemic.bench.contract.samples import check_answer, samples
-from mnemic.bench.contract.world import Broken, open_lines
+from mnemic.bench.contract.samples import check_answer, valid_messages
+from mnemic.bench.contract.world import ContractViolation, open_lines
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.engine.actor_system import start_society
+from mnemic.runtime.engine.actor_system import start_actor_system
 from mnemic.runtime.engine.embedded import EmbeddedEngine
 from mnemic.runtime.engine.engine import Engine
 from mnemic.runtime.engine.plugins import SLOTS
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.engine.supervisor import Supervisor
-from mnemic.runtime.keys.keys import Keys, run_name
+from mnemic.runtime.keys.keys import Keys, random_id
 from mnemic.runtime.minds.homes import MindFolder
 
-__all__ = ["ENGINES", "in_a_society"]
+__all__ = ["ENGINES", "run_in_actor_system"]
 
 _TIMEOUT_S = 60.0
-_SHELF = Place(path="work/shelf", project=None, found="named")
+_SHELF = ScopeRef(path="work/shelf", project=None, found="named")
 _TEXT = b"The dinghy is called Plover."
 
 
@@ -38,7 +38,7 @@ def _embedded(mind: MindFolder, keys: Keys) -> Iterator[Engine]:
 @contextmanager
 def _ray(mind: MindFolder, keys: Keys) -> Iterator[Engine]:
     from mnemic.runtime.engine.ray.local import LocalRay  # here: not everybody has Ray
-    from mnemic.runtime.engine.ray.sealing import MindSeal
+    from mnemic.runtime.engine.ray.sealing import MindSealRecipe
 
     place = Path(tempfile.mkdtemp(prefix="mnemic-"))  # short: the paths of Ray's sockets lie below it
     try:
@@ -49,7 +49,7 @@ def _ray(mind: MindFolder, keys: Keys) -> Iterator[Engine]:
     try:
         from mnemic.runtime.engine.ray.engine import RayEngine
 
-        seal = MindSeal(key=mind.key, card=mind.card, check=keys.check, run=run_name())
+        seal = MindSealRecipe(key=mind.key, card=mind.key_header, check=keys.check, run=random_id())
         engine = RayEngine(ray.cluster, SystemClock(), seal, namespace="mnemic-contract", stop_timeout_s=10.0)
         yield engine
         engine.close()
@@ -58,41 +58,43 @@ def _ray(mind: MindFolder, keys: Keys) -> Iterator[Engine]:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def in_a_society(slot: str, settings: Settings, mind: MindFolder, keys: Keys, lines: str, engine: Engine) -> str:
-    """Start a society with the actor that the settings name, and ask it; returns what was wrong, if anything was."""
+def run_in_actor_system(slot: str, settings: Settings, mind: MindFolder, keys: Keys, lines: str, engine: Engine) -> str:
+    """Start an actor system with the actor that the settings name, and ask it; returns what was wrong, if anything
+    was.
+    """
     try:
-        society = start_society(
+        actor_system = start_actor_system(
             mind, keys, settings, SystemClock(), opener=open_lines, code="contract", engine=engine, fence="contract"
         )
     except ActorRefused as error:
         return str(error.operands["why"])
     try:
-        return _asked(society, slot, settings.actors[slot].takes, lines)
+        return _asked(actor_system, slot, settings.actors[slot].takes, lines)
     finally:
-        society.stop()
+        actor_system.stop()
 
 
-def _asked(society: Supervisor, slot: str, takes: tuple[type, ...], lines: str) -> str:
+def _asked(actor_system: Supervisor, slot: str, takes: tuple[type, ...], lines: str) -> str:
     """Ask what the slot is asked for, and see that nothing failed meanwhile."""
-    kept = society.ask(CaptureText(text=_TEXT, role="user", session="new", place=_SHELF))
+    kept = actor_system.ask(CaptureText(text=_TEXT, role="user", session="new", place=_SHELF))
     assert isinstance(kept, TextCaptured)
-    for message in samples(takes, lines, (kept.id,)):
+    for message in valid_messages(takes, lines, (kept.id,)):
         if type(message) not in SLOTS[slot]:
-            society.tell(message)
+            actor_system.tell(message)
             continue
         try:
-            answer = society.ask(message, timeout_s=_TIMEOUT_S)
+            answer = actor_system.ask(message, timeout_s=_TIMEOUT_S)
         except MnemicError as error:
             answer = error
         try:
             check_answer(message, answer)
-        except Broken as broken:
+        except ContractViolation as broken:
             return str(broken)
-    found = society.ask(GetMemories(ids=(kept.id,)))
+    found = actor_system.ask(GetMemories(ids=(kept.id,)))
     assert isinstance(found, Memories)
     if found.memories[0].text != _TEXT:
         return "a memory does not come back as it was kept"
-    for actor in society.report().actors:
+    for actor in actor_system.report().actors:
         if actor.failures:
             return f"the {actor.actor} failed: {actor.cause}"
     return ""

@@ -1,7 +1,7 @@
 """The contract bench: whether somebody's own actor keeps what an actor must, one row for each point.
 
 A class is looked at, then made and asked in a process of its own (`mnemic.bench.contract.trial`), then run in a real
-society on a real engine. What fails says why; what could not be looked at because of it is ``skipped``.
+actor system on a real engine. What fails says why; what could not be looked at because of it is ``skipped``.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from mnemic.actors.protocol.changes import Place
+from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import ActorRefused
 from mnemic.actors.protocol.messages import CaptureText
-from mnemic.bench.contract.among_real import ENGINES, in_a_society
-from mnemic.bench.contract.trial import TRIALS, Job
+from mnemic.bench.contract.among_real import ENGINES, run_in_actor_system
+from mnemic.bench.contract.trial import TRIALS, TrialJob
 from mnemic.bench.contract.world import open_lines
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.engine.actor_system import Recipe, start_society
-from mnemic.runtime.engine.plugins import LOOKS, SLOTS, find_class, path_of
+from mnemic.runtime.engine.actor_system import ActorFactory, start_actor_system
+from mnemic.runtime.engine.plugins import CONTRACT_CHECKS, SLOTS, class_path, find_class
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.minds.homes import MindFolder, make_mind, open_mind
-from mnemic.runtime.store.store import Stamp
+from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
+from mnemic.runtime.store.store import TransactionMetadata
 
 __all__ = ["CHECKS", "run"]
 
@@ -49,7 +49,7 @@ CHECKS: dict[str, str] = {
     "restarts": "it may be made anew before any message",
     "twice": "a message that comes again, to a new instance, changes nothing more",
     "nights": "it holds no Sleep longer than its budget, and wakes at Preempt (consolidators)",
-    "society": "it works among the real actors on a real engine, and fails at nothing",
+    "actor_system": "it works among the real actors on a real engine, and fails at nothing",
 }
 """Every point, in order, and what it means."""
 TIMEOUT_S = 60.0
@@ -61,7 +61,7 @@ _TEXTS = (
     "Maud keeps the spare key behind the barometer.",
     "The lamp is lit at dusk, and put out at dawn.",
 )
-_SHELF = Place(path="work/shelf", project=None, found="named")
+_SHELF = ScopeRef(path="work/shelf", project=None, found="named")
 _SHIFT_DAYS = 400
 
 
@@ -75,10 +75,10 @@ def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
         raise ValueError("name a class: python -m mnemic.bench contract package.module:Class")
     if arguments.engine not in ENGINES:
         raise ValueError(f"there is no engine {arguments.engine!r}, but {' and '.join(ENGINES)}")
-    found: dict[str, str | None] = dict(_looked_at(arguments.subject))
+    found: dict[str, str | None] = dict(_static_checks(arguments.subject))
     if not any(found.values()):
         with tempfile.TemporaryDirectory(prefix="mnemic-contract-") as folder:
-            found |= _tried(arguments.subject, Path(folder), arguments.engine)
+            found |= _run_trials(arguments.subject, Path(folder), arguments.engine)
     return [_row(check, found.get(check)) for check in CHECKS]
 
 
@@ -87,7 +87,7 @@ def _row(check: str, why: str | None) -> dict[str, Any]:
     return {"check": check, "state": state, "why": why or CHECKS[check]}
 
 
-def _looked_at(name: str) -> Iterator[tuple[str, str]]:
+def _static_checks(name: str) -> Iterator[tuple[str, str]]:
     """What is to be seen without making it: a point, and what is wrong with it; empty where nothing is."""
     try:
         kind = find_class(name, "an actor")
@@ -96,7 +96,7 @@ def _looked_at(name: str) -> Iterator[tuple[str, str]]:
         return
     yield "class", ""
     slot = _slot_of(kind)
-    flaws = {check: look(kind, slot) or "" for check, look in LOOKS.items()}
+    flaws = {check: look(kind, slot) or "" for check, look in CONTRACT_CHECKS.items()}
     yield from flaws.items()
     if not any(flaws.values()):
         try:
@@ -119,51 +119,51 @@ def _slot_of(kind: Any) -> str:
 # --- trials in processes of their own --------------------------------------------------------------------------------
 
 
-def _tried(name: str, folder: Path, engine: str) -> dict[str, str | None]:
+def _run_trials(name: str, folder: Path, engine: str) -> dict[str, str | None]:
     slot = _slot_of(find_class(name, "an actor"))
     # Words alone, but where the model itself is looked at: that takes a while to load.
     model = "" if slot == "embedder" else str(folder / "no model")
     settings = Settings({f"actors.{slot}": name, "embedder.model": model})
     lines = folder / "lines"
     lines.write_text("The boiler needs a new valve.\nThe choir sings on Thursdays.\n", "utf-8")
-    found, keys = _fill(folder / "home")
-    recipe = Recipe(
+    found, keys = _make_mind(folder / "home")
+    recipe = ActorFactory(
         folder=found,
         check=keys.check,
-        actors={one: path_of(kind) for one, kind in settings.actors.items()},
+        actors={one: class_path(kind) for one, kind in settings.actors.items()},
         settings=settings.values(),
-        stamp=Stamp(machine=platform.node(), code="contract", settings=settings.hash()),
-        opener=open_lines,
+        stamp=TransactionMetadata(machine=platform.node(), version="contract", settings=settings.hash()),
+        open_transcript=open_lines,
     )
     trials = tuple(trial for trial in TRIALS if trial != "nights" or slot == "consolidator")
     first, answered = _in_a_process(
-        folder / "1", Job(recipe, slot, str(lines), trials, _copies(found, folder / "1", trials), 0), 1
+        folder / "1", TrialJob(recipe, slot, str(lines), trials, _copies(found, folder / "1", trials), 0), 1
     )
     again = ("answers",)
     why: dict[str, str | None] = dict(first)
     if first.get("answers") == "":
         second, other = _in_a_process(
-            folder / "2", Job(recipe, slot, str(lines), again, _copies(found, folder / "2", again), _SHIFT_DAYS), 2
+            folder / "2", TrialJob(recipe, slot, str(lines), again, _copies(found, folder / "2", again), _SHIFT_DAYS), 2
         )
         why["chance"] = second.get("answers") or _difference(answered, other)
     if not any(why.values()):
         with ENGINES[engine](found, keys) as placed:
-            why["society"] = in_a_society(slot, settings, found, keys, str(lines), placed)
+            why["actor_system"] = run_in_actor_system(slot, settings, found, keys, str(lines), placed)
     if slot != "consolidator":
         why["nights"] = None
     return why
 
 
-def _fill(home: Path) -> tuple[MindFolder, Keys]:
+def _make_mind(home: Path) -> tuple[MindFolder, Keys]:
     """A mind with a few lines, kept by the built-in actors."""
-    make_mind(home, "default", SystemClock())
+    create_mind(home, "default", SystemClock())
     found, keys = open_mind(home, "default")
-    society = start_society(found, keys, Settings(), SystemClock(), opener=open_lines, code="contract")
+    actor_system = start_actor_system(found, keys, Settings(), SystemClock(), opener=open_lines, code="contract")
     try:
         for text in _TEXTS:
-            society.ask(CaptureText(text=text.encode(), role="user", session="kept", place=_SHELF, kind="turn"))
+            actor_system.ask(CaptureText(text=text.encode(), role="user", session="kept", place=_SHELF, kind="turn"))
     finally:
-        society.stop()
+        actor_system.stop()
     return found, keys
 
 
@@ -171,7 +171,7 @@ def _copies(mind: MindFolder, folder: Path, trials: tuple[str, ...]) -> tuple[st
     return tuple(str(shutil.copytree(mind.path, folder / trial)) for trial in trials)
 
 
-def _in_a_process(folder: Path, job: Job, hash_seed: int) -> tuple[dict[str, str | None], list[Any]]:
+def _in_a_process(folder: Path, job: TrialJob, hash_seed: int) -> tuple[dict[str, str | None], list[Any]]:
     """What came of each trial, and what the answers were."""
     (folder / "job").write_bytes(pickle.dumps(job))
     code = "import sys; from mnemic.bench.contract.trial import main; main(*sys.argv[1:])"

@@ -1,4 +1,4 @@
-"""What the contract bench asks an actor: messages that may well come, mistakes, and what they may be answered with."""
+"""Valid and invalid messages that the contract bench sends to an actor, and the answers it accepts."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed
-from mnemic.actors.protocol.changes import AddMemory, Change, Place, RecordRecall, Supersede
+from mnemic.actors.protocol.changes import AddMemory, Change, RecordRecall, ScopeRef, Supersede
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.messages import (
     Applied,
     Apply,
     CaptureText,
+    CaptureTranscript,
     Committed,
     Count,
     Counts,
-    Embedded,
+    DescribeEncoder,
     EmbedMore,
     EmbedPending,
+    EmbedProgress,
     EmbedQuery,
-    EncoderNamed,
+    EncoderDescribed,
     FindScope,
     Forget,
     Forgotten,
     GetMemories,
     Memories,
-    NameEncoder,
     NightReport,
     Preempt,
     QueryEmbedded,
@@ -38,30 +39,29 @@ from mnemic.actors.protocol.messages import (
     Recover,
     ScopeFound,
     Sleep,
-    Take,
-    Taken,
     TextCaptured,
+    TranscriptCaptured,
 )
-from mnemic.actors.protocol.shape_messages import BindAgain, BindMore, BindPending, Bound, MeaningKept
-from mnemic.bench.contract.world import Broken
+from mnemic.actors.protocol.shape_messages import BindMore, BindPending, BindProgress, RetryBinding, VectorsChanged
+from mnemic.bench.contract.world import ContractViolation
 
-__all__ = ["BUDGET_S", "check_answer", "mistakes", "samples"]
+__all__ = ["SLEEP_BUDGET_S", "check_answer", "invalid_messages", "valid_messages"]
 
-BUDGET_S = 0.2
+SLEEP_BUDGET_S = 0.2
 """Of a night that is asked for, seconds."""
-_SHELF = Place(path="work/shelf", project=None, found="named")
+_SHELF = ScopeRef(path="work/shelf", project=None, found="named")
 ANSWERS: dict[type, type] = {
-    Take: Taken,
+    CaptureTranscript: TranscriptCaptured,
     CaptureText: TextCaptured,
     Forget: Forgotten,
     Recover: Forgotten,
     Apply: Applied,
     Rebuild: Rebuilt,
     EmbedQuery: QueryEmbedded,
-    NameEncoder: EncoderNamed,
-    EmbedPending: Embedded,
-    BindPending: Bound,
-    BindAgain: Bound,
+    DescribeEncoder: EncoderDescribed,
+    EmbedPending: EmbedProgress,
+    BindPending: BindProgress,
+    RetryBinding: BindProgress,
     Recall: Recalled,
     GetMemories: Memories,
     FindScope: ScopeFound,
@@ -72,7 +72,7 @@ ANSWERS: dict[type, type] = {
 """What each message is answered with."""
 
 
-def samples(takes: tuple[type, ...], lines: str, ids: tuple[bytes, ...]) -> list[Any]:
+def valid_messages(takes: tuple[type, ...], lines: str, ids: tuple[bytes, ...]) -> list[Any]:
     """Messages that may well come, of all types that an actor takes.
 
     Args:
@@ -83,21 +83,21 @@ def samples(takes: tuple[type, ...], lines: str, ids: tuple[bytes, ...]) -> list
     known: list[Any] = [
         CaptureText(text=b"The tide table hangs by the door.", role="user", session="talk", place=_SHELF),
         CaptureText(text=b"It hangs in the hall now.", role="user", session="talk", place=_SHELF, supersedes=ids[0]),
-        Take(path=lines, format="auto", scope=None, skip=0),
+        CaptureTranscript(path=lines, format="auto", scope=None, skip=0),
         Forget(ids=ids[:2], reason="it was wrong"),
         Recover(ids=ids[:1]),
         Apply(changes=(text, _memory(2, b"The lamp is lit at dusk.")), key=b"contract/1", author="contract", run="r"),
         Apply(changes=(RecordRecall(query="q", scope="*", returned=()),), key=b"contract/2", author="c", run="r"),
         Committed(seq=1),
-        NameEncoder(),
+        DescribeEncoder(),
         EmbedQuery(text="where does the tide table hang?"),
         EmbedPending(),
         EmbedMore(),
-        MeaningKept(seq=1),
+        VectorsChanged(seq=1),
         BindPending(),
         BindMore(),
         BindMore(opened=True),
-        BindAgain(),
+        RetryBinding(),
         Recall(query="where does the tide table hang?", k=3),
         Recall(query="harbour", k=2, scope="work", observe=False, trace=True),
         GetMemories(ids=ids[:2]),
@@ -105,9 +105,9 @@ def samples(takes: tuple[type, ...], lines: str, ids: tuple[bytes, ...]) -> list
         Count(),
         Brief(occasion="session-start", place=_SHELF, assistant="contract", session="new"),
         Brief(occasion="prompt", place=_SHELF, assistant="contract", session="new", prompt="where is the tide table?"),
-        Sleep(run="night-1", seed=bytes(32), budget_s=BUDGET_S),
+        Sleep(run="night-1", seed=bytes(32), budget_s=SLEEP_BUDGET_S),
         Preempt(run="night-1"),
-        Sleep(run="night-2", seed=bytes([1]) * 32, budget_s=BUDGET_S),
+        Sleep(run="night-2", seed=bytes([1]) * 32, budget_s=SLEEP_BUDGET_S),
         Rebuild(),
     ]
     types = {type(message) for message in known}
@@ -115,12 +115,12 @@ def samples(takes: tuple[type, ...], lines: str, ids: tuple[bytes, ...]) -> list
     return [message for message in known if type(message) in takes] + own
 
 
-def mistakes(takes: tuple[type, ...]) -> list[Any]:
+def invalid_messages(takes: tuple[type, ...]) -> list[Any]:
     """Messages that ask for what cannot be, or for next to nothing."""
     known: list[Any] = [
         CaptureText(text=b"  ", role="user", session="talk", place=_SHELF),
         CaptureText(text=b"a", role="user", session="talk", place=_SHELF, supersedes=bytes(16)),
-        Take(path="/nowhere/at/all", format="auto", scope=None, skip=0),
+        CaptureTranscript(path="/nowhere/at/all", format="auto", scope=None, skip=0),
         Forget(ids=(), reason=""),
         Forget(ids=(bytes(16),), reason="\udc80"),
         Recover(ids=(bytes(16),)),
@@ -135,7 +135,7 @@ def mistakes(takes: tuple[type, ...]) -> list[Any]:
         Recall(query="\udc80"),
         GetMemories(ids=(bytes(16),)),
         GetMemories(ids=()),
-        FindScope(place=Place(path="no/such", project="/no/such", found="git")),
+        FindScope(place=ScopeRef(path="no/such", project="/no/such", found="git")),
         Brief(
             occasion="prompt", place=_SHELF, assistant="\udc80", session="\udc80", prompt=" \udc80", budget_tokens=-1
         ),
@@ -175,21 +175,21 @@ def check_answer(message: Any, answer: Any) -> None:
     try:
         same = pickle.loads(pickle.dumps(answer))
     except Exception as error:
-        raise Broken(f"its answer to {name} cannot be pickled ({type(error).__name__})") from error
+        raise ContractViolation(f"its answer to {name} cannot be pickled ({type(error).__name__})") from error
     if isinstance(answer, MnemicError):
         if type(same) is not type(answer) or str(same) != str(answer):
-            raise Broken(f"its error {type(answer).__name__} does not survive pickling")
+            raise ContractViolation(f"its error {type(answer).__name__} does not survive pickling")
         return
     expected = ANSWERS.get(type(message))
     if expected is None:
         if answer is not None and not isinstance(answer, msgspec.Struct):
-            raise Broken(f"it answers {name} with a {type(answer).__name__}, no struct")
+            raise ContractViolation(f"it answers {name} with a {type(answer).__name__}, no struct")
         return
     if not isinstance(answer, expected):
-        raise Broken(f"it answers {name} with a {type(answer).__name__}, not a {expected.__name__}")
+        raise ContractViolation(f"it answers {name} with a {type(answer).__name__}, not a {expected.__name__}")
     try:
         msgspec.msgpack.decode(msgspec.msgpack.encode(answer), type=expected)
     except (TypeError, ValueError, msgspec.MsgspecError) as error:
-        raise Broken(f"its {expected.__name__} holds what it may not ({error})") from error
+        raise ContractViolation(f"its {expected.__name__} holds what it may not ({error})") from error
     if isinstance(answer, NightReport) and answer.run != message.run:
-        raise Broken("its NightReport is of another run than was asked for")
+        raise ContractViolation("its NightReport is of another run than was asked for")

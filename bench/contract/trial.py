@@ -1,4 +1,4 @@
-"""What `mnemic.bench.contract.contract_bench` puts an actor through, in a process of its own: one trial after another.
+"""Contract bench, in a subprocess: runs one trial of an actor after another and reports each.
 
 Results go to a file, a line each, because the actor may print, hang or die.
 """
@@ -24,27 +24,27 @@ from mnemic.actors.protocol.messages import (
     Preempt,
     Sleep,
 )
-from mnemic.actors.protocol.shape_messages import BindMore, BindPending, MeaningKept
-from mnemic.bench.contract.samples import BUDGET_S, check_answer, mistakes, samples
-from mnemic.bench.contract.world import Broken, World, close_actor
+from mnemic.actors.protocol.shape_messages import BindMore, BindPending, VectorsChanged
+from mnemic.bench.contract.samples import SLEEP_BUDGET_S, check_answer, invalid_messages, valid_messages
+from mnemic.bench.contract.world import ActorHarness, ContractViolation, close_actor
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.engine.actor_system import Recipe
-from mnemic.runtime.engine.engine import cause_of
+from mnemic.runtime.engine.actor_system import ActorFactory
+from mnemic.runtime.engine.engine import safe_cause
 from mnemic.runtime.engine.plugins import load_actor
 from mnemic.runtime.minds.homes import MindFolder
 
-__all__ = ["TRIALS", "Job", "main"]
+__all__ = ["TRIALS", "TrialJob", "main"]
 
 GRACE_S = 3.0  # a step that is begun may end
 _STEPS = 60  # after so many a job of this size is done
 _DAY_S = 86400
-_BY_STEPS = (EmbedPending, EmbedMore, BindPending, BindMore, MeaningKept, Committed, Sleep)  # they may go on
+_BY_STEPS = (EmbedPending, EmbedMore, BindPending, BindMore, VectorsChanged, Committed, Sleep)  # they may go on
 
 
-class Job(msgspec.Struct, frozen=True):
+class TrialJob(msgspec.Struct, frozen=True):
     """What a process is to do."""
 
-    recipe: Recipe
+    recipe: ActorFactory
     """Makes the actors; its folder is a mind with a few memories, which is copied for each trial."""
     slot: str
     """Where the actor under trial stands."""
@@ -58,28 +58,28 @@ class Job(msgspec.Struct, frozen=True):
     """How far the system's clock is put forward, as far as Python code reads it by `time`."""
 
 
-def recipe_in(job: Job, mind: str) -> Recipe:
+def recipe_in(job: TrialJob, mind: str) -> ActorFactory:
     """The job's recipe for a copy of its mind."""
     return msgspec.structs.replace(job.recipe, folder=MindFolder(Path(mind)))
 
 
 # --- trials ----------------------------------------------------------------------------------------------------------
 
-Note = Callable[[str], None]
+NoteMessage = Callable[[str], None]
 
 
-def _is_made(job: Job, mind: str, note: Note) -> None:
+def _is_made(job: TrialJob, mind: str, note: NoteMessage) -> None:
     """Make it by its recipe, which came here pickled."""
     try:
         made = recipe_in(job, mind).make(job.slot)
     except ActorRefused as error:
-        raise Broken(error.operands["why"]) from error
+        raise ContractViolation(error.operands["why"]) from error
     close_actor(made)
 
 
-def _answers(job: Job, mind: str, note: Note) -> list[Any]:
+def _answers(job: TrialJob, mind: str, note: NoteMessage) -> list[Any]:
     """Ask all that it may be asked; returns what it answered, and what it asked for and told meanwhile."""
-    with closing(World(recipe_in(job, mind), job.slot, note)) as world:
+    with closing(ActorHarness(recipe_in(job, mind), job.slot, note)) as world:
         record = []
         for message in _script(world, job):
             answer = world.ask(message)
@@ -96,22 +96,22 @@ def _check_foresight(kind: Any, message: Any, calls: list[str]) -> None:
     name = type(message).__name__
     foreseen = kind.foresees(message) if hasattr(kind, "foresees") else ()
     if not isinstance(foreseen, tuple):
-        raise Broken(f"it foresees a {type(foreseen).__name__} at {name}, no tuple of messages")
+        raise ContractViolation(f"it foresees a {type(foreseen).__name__} at {name}, no tuple of messages")
     for one in foreseen:
         if repr(one) not in calls:
-            raise Broken(f"it foresees a {type(one).__name__} at {name} that it does not ask for")
+            raise ContractViolation(f"it foresees a {type(one).__name__} at {name} that it does not ask for")
 
 
-def _errors(job: Job, mind: str, note: Note) -> None:
+def _errors(job: TrialJob, mind: str, note: NoteMessage) -> None:
     """Ask for what cannot be."""
-    with closing(World(recipe_in(job, mind), job.slot, note)) as world:
-        for message in mistakes(_takes(world)):
+    with closing(ActorHarness(recipe_in(job, mind), job.slot, note)) as world:
+        for message in invalid_messages(_takes(world)):
             check_answer(message, world.ask(message))
 
 
-def _twice(job: Job, mind: str, note: Note) -> None:
+def _twice(job: TrialJob, mind: str, note: NoteMessage) -> None:
     """Give every message again, to a new instance, as is done where a process dies over one."""
-    with closing(World(recipe_in(job, mind), job.slot, note)) as world:
+    with closing(ActorHarness(recipe_in(job, mind), job.slot, note)) as world:
         for number, message in enumerate(_script(world, job)):
             trace = f"twice-{number}"
             world.ask(message, trace)
@@ -125,55 +125,59 @@ def _twice(job: Job, mind: str, note: Note) -> None:
                     break
             if grown:
                 again = "again and again" if isinstance(message, _BY_STEPS) else "twice"
-                raise Broken(f"a {type(message).__name__} given {again} changes something each time")
+                raise ContractViolation(f"a {type(message).__name__} given {again} changes something each time")
 
 
-def _restarts(job: Job, mind: str, note: Note) -> None:
+def _restarts(job: TrialJob, mind: str, note: NoteMessage) -> None:
     """Make it anew before each message that is asked."""
-    with closing(World(recipe_in(job, mind), job.slot, note)) as world:
+    with closing(ActorHarness(recipe_in(job, mind), job.slot, note)) as world:
         for message in _script(world, job):
             world.restart()
             check_answer(message, world.ask(message))
 
 
-def _nights(job: Job, mind: str, note: Note) -> None:
+def _sleeps(job: TrialJob, mind: str, note: NoteMessage) -> None:
     """Have it sleep by the system's own clock, and wake it."""
-    with closing(World(recipe_in(job, mind), job.slot, note, SystemClock())) as world:
+    with closing(ActorHarness(recipe_in(job, mind), job.slot, note, SystemClock())) as world:
         for night in range(3):
             run = f"night-{night}"
-            world.ask(Sleep(run=run, seed=bytes(32), budget_s=BUDGET_S), settle=False)
+            world.ask(Sleep(run=run, seed=bytes(32), budget_s=SLEEP_BUDGET_S), settle=False)
             answer = world.ask(Preempt(run=run), settle=False)
             if answer is not None and not isinstance(answer, NightReport):
-                raise Broken(f"it answers Preempt with a {type(answer).__name__}, not with None or a NightReport")
-            world.settle()
+                raise ContractViolation(
+                    f"it answers Preempt with a {type(answer).__name__}, not with None or a NightReport"
+                )
+            world.deliver_pending()
             for name, held_s in world.longest_s.items():
-                if held_s > BUDGET_S + GRACE_S:
-                    raise Broken(f"it held {name} for {held_s:.1f} s, and its budget was {BUDGET_S} s")
+                if held_s > SLEEP_BUDGET_S + GRACE_S:
+                    raise ContractViolation(f"it held {name} for {held_s:.1f} s, and its budget was {SLEEP_BUDGET_S} s")
 
 
-def _script(world: World, job: Job) -> list[Any]:
-    ids = world.look(lambda now: tuple(one.id for one in now.records(now.memories(0).row.tolist())))
-    return samples(_takes(world), job.lines, ids)
+def _script(world: ActorHarness, job: TrialJob) -> list[Any]:
+    ids = world.read_snapshot(
+        lambda now: tuple(one.id for one in now.load_memories(now.memory_columns(0).row.tolist()))
+    )
+    return valid_messages(_takes(world), job.lines, ids)
 
 
-def _takes(world: World) -> tuple[type, ...]:
+def _takes(world: ActorHarness) -> tuple[type, ...]:
     return load_actor(world.recipe.actors[world.slot], world.slot).takes
 
 
-TRIALS: dict[str, Callable[[Job, str, Note], Any]] = {
+TRIALS: dict[str, Callable[[TrialJob, str, NoteMessage], Any]] = {
     "made": _is_made,
     "answers": _answers,
     "errors": _errors,
     "twice": _twice,
     "restarts": _restarts,
-    "nights": _nights,
+    "nights": _sleeps,
 }
 """By name; each raises `Broken`, and may return what is to be compared."""
 
 
 def main(job_path: str, out_path: str) -> None:
-    """Do the trials of a pickled `Job`; write a line of JSON as each begins, at each message, and as it ends."""
-    job: Job = pickle.loads(Path(job_path).read_bytes())
+    """Do the trials of a pickled `TrialJob`; write a line of JSON as each begins, at each message, and as it ends."""
+    job: TrialJob = pickle.loads(Path(job_path).read_bytes())
     if job.shift_days:
         _shift_clock(job.shift_days * _DAY_S)
     with Path(out_path).open("w", encoding="utf-8", buffering=1) as out:
@@ -185,10 +189,10 @@ def main(job_path: str, out_path: str) -> None:
             say(trial=trial)
             try:
                 say(trial=trial, why="", record=TRIALS[trial](job, mind, lambda name: say(message=name)))
-            except Broken as broken:
+            except ContractViolation as broken:
                 say(trial=trial, why=str(broken))
             except Exception as error:  # the actor's or ours: said, and the next trial goes on
-                why = str(error).rstrip(".") if isinstance(error, MnemicError) else cause_of(error)
+                why = str(error).rstrip(".") if isinstance(error, MnemicError) else safe_cause(error)
                 say(trial=trial, why=f"the trial ended in {why}")
 
 

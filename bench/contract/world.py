@@ -1,4 +1,4 @@
-"""A mind in one thread, for trying one of its actors: messages are handled in turn, so that all is the same each time.
+"""A deterministic test harness: the actors of one mind in a single thread, with fake clock and encoder.
 
 The other slots are filled by the recipe's actors; the model is a small one, the clock ticks by itself.
 """
@@ -19,24 +19,24 @@ from numpy.typing import NDArray
 
 from mnemic.actors.protocol.contract import Clock, Context
 from mnemic.actors.protocol.errors import MnemicError, SourceUnreadable
-from mnemic.actors.protocol.events import Event, Malformed
+from mnemic.actors.protocol.events import Event, MalformedLine
 from mnemic.actors.protocol.ports import Source, Window
 from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.runtime.engine.actor_system import Recipe
-from mnemic.runtime.engine.engine import cause_of
+from mnemic.runtime.engine.actor_system import ActorFactory
+from mnemic.runtime.engine.engine import safe_cause
 from mnemic.runtime.engine.plugins import load_actor
 
-__all__ = ["Broken", "World", "close_actor", "open_lines"]
+__all__ = ["ActorHarness", "ContractViolation", "close_actor", "open_lines"]
 
 _START_US = 1_760_000_000_000_000
-_TOLD = 500  # more messages than this, one setting off the other, end nowhere
+_MAX_DELIVERIES = 500  # more messages than this, one setting off the other, end nowhere
 
 
-class Broken(Exception):
+class ContractViolation(Exception):
     """The actor did what it must not, in one clause."""
 
 
-class _Lines:
+class _LineSource:
     format = "lines"
 
     def __init__(self, path: str) -> None:
@@ -44,7 +44,7 @@ class _Lines:
         self.size_bytes: int | None = sum(map(len, self._texts))
         self.position_bytes = 0
 
-    def __iter__(self) -> Iterator[Event | Malformed]:
+    def __iter__(self) -> Iterator[Event | MalformedLine]:
         for text in self._texts:
             self.position_bytes += len(text)
             yield Event(assistant="contract", session="lines", kind="turn", role="user", text=text, scope="work/shelf")
@@ -56,12 +56,12 @@ class _Lines:
 def open_lines(path: str, format: str) -> Source:
     """A transcript opener: every line of a file is a turn."""
     try:
-        return _Lines(path)
+        return _LineSource(path)
     except OSError as error:
         raise SourceUnreadable(path=path, why=error.strerror or type(error).__name__) from None
 
 
-class _Letters:
+class _LetterEncoder:
     """An encoder that counts letters: small, exact, the same everywhere."""
 
     implementation = "contract-letters"
@@ -84,7 +84,7 @@ class _Letters:
         return vectors
 
 
-class _Ticking:
+class _TickingClock:
     """A clock that goes on by a millisecond whenever it is read, the same in every process."""
 
     def __init__(self) -> None:
@@ -101,10 +101,12 @@ class _Ticking:
         return self._read / 1000
 
 
-class World:
+class ActorHarness:
     """The actors of one mind in one thread; the one under trial may be made anew at any time."""
 
-    def __init__(self, recipe: Recipe, slot: str, note: Callable[[str], None], clock: Clock | None = None) -> None:
+    def __init__(
+        self, recipe: ActorFactory, slot: str, note: Callable[[str], None], clock: Clock | None = None
+    ) -> None:
         """Make nothing yet.
 
         Args:
@@ -113,16 +115,16 @@ class World:
         """
         self.recipe = recipe
         self.slot = slot
-        self.clock = clock or _Ticking()
+        self.clock = clock or _TickingClock()
         self.longest_s: dict[str, float] = {}
         """By message, how long the actor under trial held one at most, seconds."""
-        self._begun = note
+        self._on_message = note
         # The model itself is not what is tried here.
-        self._ports = msgspec.structs.replace(self.recipe.ports(), load_encoder=_Letters)
+        self._ports = msgspec.structs.replace(self.recipe.ports(), load_encoder=_LetterEncoder)
         self.calls: list[str] = []
         """What the actor under trial asked for and told, in order."""
         self._actors: dict[str, Any] = {}
-        self._told: deque[tuple[Any, str]] = deque()
+        self._pending: deque[tuple[Any, str]] = deque()
         self._number = 0
 
     def close(self) -> None:
@@ -148,31 +150,31 @@ class World:
         self._number += 1
         trace = trace or f"t{self._number}"
         try:
-            answer = self._deliver(self._taker(type(message)), message, trace)
+            answer = self._deliver(self._receiver(type(message)), message, trace)
         except MnemicError as error:
             answer = error
         if settle:
-            self.settle()
+            self.deliver_pending()
         return answer
 
-    def settle(self) -> None:
+    def deliver_pending(self) -> None:
         """Deliver what was told."""
-        for _ in range(_TOLD):
-            if not self._told:
+        for _ in range(_MAX_DELIVERIES):
+            if not self._pending:
                 return
-            message, trace = self._told.popleft()
+            message, trace = self._pending.popleft()
             for slot in (slot for slot in self.recipe.actors if type(message) in self._actor(slot).takes):
                 try:
                     self._deliver(slot, message, trace)
                 except MnemicError:
                     continue  # a dead letter
-        raise Broken(f"{type(message).__name__} and what it sets off never come to an end")
+        raise ContractViolation(f"{type(message).__name__} and what it sets off never come to an end")
 
     def seq(self) -> int:
         """The log's highest number."""
-        return int(self.look(lambda now: now.seq))
+        return int(self.read_snapshot(lambda now: now.seq))
 
-    def look(self, what: Callable[[Snapshot], Any]) -> Any:
+    def read_snapshot(self, what: Callable[[Snapshot], Any]) -> Any:
         """Look at the mind as it is."""
         with closing(self._ports.open_snapshots()) as reader, reader.snapshot() as now:
             return what(now)
@@ -190,42 +192,42 @@ class World:
             cancelled=lambda: False,
         )
         if slot == self.slot:
-            self._begun(name)
+            self._on_message(name)
         begun = time.perf_counter()
         try:
             return self._actor(slot).handle(message, context)
-        except (MnemicError, Broken):
+        except (MnemicError, ContractViolation):
             raise
         except Exception as error:
             self._actors.pop(slot, None)
             who = "it" if slot == self.slot else f"the {slot}"
-            raise Broken(f"{who} failed on {name}: {cause_of(error)}") from error
+            raise ContractViolation(f"{who} failed on {name}: {safe_cause(error)}") from error
         finally:
             if slot == self.slot:
                 self.longest_s[name] = max(self.longest_s.get(name, 0.0), time.perf_counter() - begun)
 
     def _ask(self, slot: str, message: Any, trace: str) -> Any:
         self._note(slot, message)
-        return self._deliver(self._taker(type(message)), message, trace)
+        return self._deliver(self._receiver(type(message)), message, trace)
 
     def _tell(self, slot: str, message: Any, trace: str) -> None:
         self._note(slot, message)
-        self._told.append((message, trace))
+        self._pending.append((message, trace))
 
     def _note(self, slot: str, message: Any) -> None:
         if slot == self.slot:
             try:
                 pickle.dumps(message)
             except Exception as error:
-                raise Broken(f"it sends a {type(message).__name__} that cannot be pickled") from error
+                raise ContractViolation(f"it sends a {type(message).__name__} that cannot be pickled") from error
             self.calls.append(repr(message))
 
-    def _taker(self, message: type) -> str:
+    def _receiver(self, message: type) -> str:
         takers = [slot for slot in self.recipe.actors if message in self._actor(slot).takes]
         if self.slot in takers and len(takers) > 1:  # an event: the others are told of it, and not tried
             return self.slot
         if len(takers) != 1:
-            raise Broken(f"{len(takers)} actors take a {message.__name__}, which is asked for")
+            raise ContractViolation(f"{len(takers)} actors take a {message.__name__}, which is asked for")
         return takers[0]
 
     def _actor(self, slot: str) -> Any:
@@ -248,4 +250,4 @@ def close_actor(actor: Any) -> None:
         try:
             close()
         except Exception as error:
-            raise Broken(f"its close() failed: {cause_of(error)}") from error
+            raise ContractViolation(f"its close() failed: {safe_cause(error)}") from error

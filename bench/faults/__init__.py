@@ -1,1 +1,1 @@
-"""bench/faults"""
+"""What survives: hooks and processes killed at random, under load."""

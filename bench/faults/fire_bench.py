@@ -1,4 +1,4 @@
-"""The fire bench: hooks and whoever drains the spool, killed again and again at random moments.
+"""The fire bench: kills hooks and the process that drains the spool at random, and checks nothing is lost.
 
 In each round a few hooks of a few sessions run at once; some are killed, some find the disk full, some have a clock
 that is years off, and the times of the files jump. Meanwhile a process drains, until it is killed and another one
@@ -24,14 +24,14 @@ from typing import Any
 
 import msgspec
 
-from mnemic.bench.harness.homes import MIND, kept_texts, no_model, quick_check
-from mnemic.bench.harness.processes import until
+from mnemic.bench.harness.homes import MIND_NAME, lexical_settings, quick_check, stored_texts
+from mnemic.bench.harness.processes import wait_until
 from mnemic.runtime.capture import python_hook
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.minds.homes import MindFolder, make_mind, open_mind
-from mnemic.runtime.spool.pending import losses
+from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
+from mnemic.runtime.spool.pending import read_losses
 
-__all__ = ["Campaign", "Outcome", "fire", "hook_commands", "run"]
+__all__ = ["Campaign", "Outcome", "hook_commands", "run", "run_campaign"]
 
 _SESSIONS = 3
 _HOOKS = (2, 5)
@@ -54,8 +54,8 @@ import select, sys, mnemic
 with mnemic.open(sys.argv[1]) as mind:
     print("ready", flush=True)
     while not select.select([sys.stdin], [], [], 0.005)[0]:
-        mind.drain()
-    print(mind.drain().more, mind.waiting().set_aside_count, mind.waiting().torn, flush=True)
+        mind.drain_spool()
+    print(mind.drain_spool().more, mind.capture_progress().set_aside_count, mind.capture_progress().torn, flush=True)
 """
 """Drains until its standard input is closed."""
 _LIMITED = """
@@ -65,7 +65,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 """
 _MISTAKEN = """
 import os, sys
-from mnemic.runtime import python_hook
+from mnemic.runtime.capture import python_hook
 at_us = int(sys.argv[1])
 python_hook.now_us = lambda: at_us
 python_hook.main([os.fsencode(argument) for argument in sys.argv[2:]])
@@ -109,7 +109,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         return self.check == "ok" and not flaws
 
 
-class Shot(msgspec.Struct, kw_only=True):
+class HookRun(msgspec.Struct, kw_only=True):
     """One hook of a round."""
 
     session: str
@@ -133,7 +133,7 @@ def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
         raise ValueError("1 round or more, please")
     with tempfile.TemporaryDirectory(prefix="mnemic-fire-") as folder:
         started = time.monotonic()
-        outcome = fire(Path(folder) / "home", arguments.rounds, arguments.seed, hook_commands())
+        outcome = run_campaign(Path(folder) / "home", arguments.rounds, arguments.seed, hook_commands())
         took_s = time.monotonic() - started
     row = {"what": "hooks and drains under fire", "state": "ok" if outcome.whole else "failed", "took_s": took_s}
     counts = {name: value for name, value in msgspec.structs.asdict(outcome).items() if not isinstance(value, list)}
@@ -147,7 +147,7 @@ def hook_commands() -> list[list[str]]:
     return [*([[str(built)]] if built.exists() else []), [sys.executable, "-I", "-S", python_hook.__file__]]
 
 
-def fire(home: Path, rounds: int, seed: int, hooks: Sequence[Sequence[str]]) -> Outcome:
+def run_campaign(home: Path, rounds: int, seed: int, hooks: Sequence[Sequence[str]]) -> Outcome:
     """Fire so many rounds at a new home, and look at what is left.
 
     Args:
@@ -157,20 +157,20 @@ def fire(home: Path, rounds: int, seed: int, hooks: Sequence[Sequence[str]]) -> 
         TimeoutError, ValueError: whoever drains did not end, or not well.
     """
     clock = SystemClock()
-    folder = make_mind(home, MIND, clock)
-    (home / "mnemic.toml").write_text(no_model(home), "utf-8")
+    folder = create_mind(home, MIND_NAME, clock)
+    (home / "mnemic.toml").write_text(lexical_settings(home), "utf-8")
     campaign = Campaign(home, folder, seed, hooks)
     try:
         for number in range(rounds):
-            campaign.round(number)
-        more, set_aside, torn = campaign.last_drain()
+            campaign.run_round(number)
+        more, set_aside, torn = campaign.drain_all()
     finally:
-        campaign.end()
-    kept = Counter(text.decode("utf-8", "surrogatepass") for text in kept_texts(home))
-    _, keys = open_mind(home, MIND)
-    said, certain = campaign.said, campaign.certain
+        campaign.stop_drainer()
+    kept = Counter(text.decode("utf-8", "surrogatepass") for text in stored_texts(home))
+    _, keys = open_mind(home, MIND_NAME)
+    said, certain = campaign.said, campaign.acknowledged
     missing = [text for text, count in certain.items() if kept[text] < count]
-    for texts, lost in campaign.uncertain:
+    for texts, lost in campaign.unacknowledged:
         there = sum((kept & Counter(texts)).values())
         if there + lost < len(texts):
             missing += [f"{len(texts) - there - lost} of {texts[0][:40]}…"]
@@ -180,13 +180,13 @@ def fire(home: Path, rounds: int, seed: int, hooks: Sequence[Sequence[str]]) -> 
         acknowledged=sum(certain.values()),
         hooks_killed=campaign.hooks_killed,
         drains_killed=campaign.drains_killed,
-        counted=losses(folder.spool).lost,
+        counted=read_losses(folder.spool).lost,
         torn=torn,
         lost=[text[:60] for text in missing],
         doubled=[text[:60] for text, count in kept.items() if 0 < said[text] < count],
         altered=[text[:60] for text in kept if text not in said],
         set_aside=set_aside,
-        left=["something waits"] if more else list(losses(folder.spool).aside),
+        left=["something waits"] if more else list(read_losses(folder.spool).aside),
         check=quick_check(folder, keys),
     )
 
@@ -203,41 +203,41 @@ class Campaign:
         self._drain: subprocess.Popen[bytes] | None = None
         self.said: Counter[str] = Counter()
         """All that any hook was given."""
-        self.certain: Counter[str] = Counter()
+        self.acknowledged: Counter[str] = Counter()
         """What was acknowledged."""
-        self.uncertain: list[tuple[list[str], int]] = []
+        self.unacknowledged: list[tuple[list[str], int]] = []
         """What hooks of one round were given while a loss was counted, and how many losses."""
         self.hooks_killed = 0
         self.drains_killed = 0
 
-    def round(self, number: int) -> None:
+    def run_round(self, number: int) -> None:
         """Have a few hooks run at once, and kill some of them, and whoever drains."""
-        before = losses(self._folder.spool).lost
+        before = read_losses(self._folder.spool).lost
         if self._drain is None:
             self._drain = self._start_draining()
         full = self._random.random() < _FULL
         shots = []
         for place in range(self._random.randint(*_HOOKS)):
-            shot = self._shoot(number, place, full)
+            shot = self._start_hook(number, place, full)
             shots.append(shot)
             if not full and self._random.random() < _KILLED:
                 self._rest.wait(self._random.random() * self._random.choice(_LONGEST_KILL_S))
                 shot.process.kill()
         if self._random.random() < _JUMP:
-            self._jump()
+            self._shift_mtimes()
         if self._random.random() < _DRAINER_KILLED:
             self._kill_draining()
         ended = [shot for shot in shots if shot.process.wait(_BACK_S) == 0]
         self.hooks_killed += len(shots) - len(ended)
-        counted = losses(self._folder.spool).lost - before
+        counted = read_losses(self._folder.spool).lost - before
         doubtful = [shot for shot in ended if shot.full] if counted else []
         if counted > len(doubtful):
             doubtful = ended
         if doubtful:
-            self.uncertain.append(([shot.text for shot in doubtful], counted))
-        self.certain.update(shot.text for shot in ended if shot not in doubtful)
+            self.unacknowledged.append(([shot.text for shot in doubtful], counted))
+        self.acknowledged.update(shot.text for shot in ended if shot not in doubtful)
 
-    def last_drain(self) -> tuple[bool, int, int]:
+    def drain_all(self) -> tuple[bool, int, int]:
         """Have everything taken in; returns whether more is left, what was set aside, and torn places."""
         self._kill_draining()
         process = self._start_draining()
@@ -247,11 +247,11 @@ class Campaign:
             raise ValueError(f"the last drain ended with {process.returncode}; {self._home / 'bench.err'} says why")
         return told[0] == "True", int(told[1]), int(told[2])
 
-    def end(self) -> None:
+    def stop_drainer(self) -> None:
         """End whoever drains."""
         self._kill_draining()
 
-    def _shoot(self, number: int, place: int, full: bool) -> Shot:
+    def _start_hook(self, number: int, place: int, full: bool) -> HookRun:
         """Start a hook for a prompt that somebody types, now and then one that was typed before."""
         session = f"session-{self._random.randrange(_SESSIONS)}"
         (size,) = self._random.choices(list(_SIZES), list(_SIZES.values()))
@@ -264,7 +264,7 @@ class Campaign:
         chosen = self._hooks[0] if self._random.random() < 0.8 else self._random.choice(self._hooks)
         command = [*chosen, "claude-code", "prompt", "--home", str(self._home)]
         if full:
-            command = [sys.executable, "-S", "-c", _LIMITED, str(self._room()), *command]
+            command = [sys.executable, "-S", "-c", _LIMITED, str(self._size_limit()), *command]
         elif self._random.random() < _WRONG_CLOCK:
             at_us = round(1e6 * (time.time() + self._random.uniform(-1, 1) * _YEARS_S))
             command = [sys.executable, "-c", _MISTAKEN, str(at_us), *command[len(chosen) :]]
@@ -272,14 +272,14 @@ class Campaign:
             payload.unlink()  # the next one of that name is another file
             process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.DEVNULL)
         self.said[text] += 1
-        return Shot(session=session, text=text, full=full, process=process)
+        return HookRun(session=session, text=text, full=full, process=process)
 
-    def _room(self) -> int:
+    def _size_limit(self) -> int:
         """How long the longest file may become: there is room for none, some or all of what comes."""
         longest = max((path.stat().st_size for path in self._files()), default=48)
         return longest + self._random.choice((0, 40, 200, 100_000))
 
-    def _jump(self) -> None:
+    def _shift_mtimes(self) -> None:
         """Set the times of files far back or forth, as a clock that jumps does."""
         for path in self._files():
             at_s = time.time() + self._random.uniform(-1, 1) * _YEARS_S
@@ -304,7 +304,7 @@ class Campaign:
         if self._drain is None:
             return
         self._drain.kill()
-        until(lambda: self._drain is None or self._drain.poll() is not None, "the end of a drain", _BACK_S)
+        wait_until(lambda: self._drain is None or self._drain.poll() is not None, "the end of a drain", _BACK_S)
         for pipe in (self._drain.stdin, self._drain.stdout):
             assert pipe is not None
             pipe.close()

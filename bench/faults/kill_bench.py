@@ -1,4 +1,4 @@
-"""The kill bench: SIGKILL, again and again, to whatever a drawn number says, under load.
+"""The kill bench: kills processes of a home under load, measures recovery, checks that nothing is lost.
 
 After every kill the bench waits until the home has an answer for a capture and a recall, and, where more than an actor
 was killed, until what was killed is there anew: Ray's head may be dead for seconds before anybody notices. In the end
@@ -25,15 +25,24 @@ import psutil
 
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.messages import Recall, Recalled
-from mnemic.bench.harness.homes import MIND, STILL, kept_texts, no_model, quick_check
-from mnemic.bench.harness.load import Load, remember
-from mnemic.bench.harness.processes import END_S, Census, end, kill, ready_card, role_of, serve, until
+from mnemic.bench.harness.homes import IDLE_SETTINGS, MIND_NAME, lexical_settings, quick_check, stored_texts
+from mnemic.bench.harness.load import Load, capture_text
+from mnemic.bench.harness.processes import (
+    END_S,
+    ProcessCensus,
+    kill,
+    ready_card,
+    role_of,
+    serve,
+    stop_process,
+    wait_until,
+)
 from mnemic.bench.speed.engine_bench import chosen_engines
-from mnemic.runtime.client.client import RemoteSociety
+from mnemic.runtime.client.client import RemoteActorSystem
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.engine.ray.local import sweep
-from mnemic.runtime.minds.homes import make_mind, open_mind
-from mnemic.runtime.minds.run_dir import Card, Meeting
+from mnemic.runtime.engine.ray.local import clean_up
+from mnemic.runtime.minds.homes import create_mind, open_mind
+from mnemic.runtime.minds.run_dir import RunDir, ServerInfo
 
 __all__ = ["KINDS", "Campaign", "Outcome", "kill_repeatedly", "run"]
 
@@ -48,12 +57,12 @@ KINDS = {
     },
 }
 """For each engine what is killed: how often, and in how many seconds the service has to be back."""
-_BACK_S = 120.0
+_RECOVERY_TIMEOUT_S = 120.0
 _PROBE_S = 10.0
 _PROBE_HITS = 100  # whichever of the probes it takes for the nearest
 _POLL_S = 0.05
-_LONGEST_REST_S = 1.0
-_GONE_S = 30.0
+_MAX_PAUSE_S = 1.0
+_EXIT_TIMEOUT_S = 30.0
 _WITHOUT_MODEL = "Words alone answered."
 
 
@@ -105,13 +114,13 @@ def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
         with tempfile.TemporaryDirectory(prefix="mnemic-kill-") as folder:
             home = Path(folder) / "home"
             home.mkdir(mode=0o700)
-            settings = no_model(home) if arguments.no_model else STILL
+            settings = lexical_settings(home) if arguments.no_model else IDLE_SETTINGS
             rows += _rows(kill_repeatedly(home, engine, kills, arguments.seed, settings))
     return rows
 
 
 def kill_repeatedly(
-    home: Path, engine: str, kills: int, seed: int, settings: str = STILL, killed: Sequence[str] | None = None
+    home: Path, engine: str, kills: int, seed: int, settings: str = IDLE_SETTINGS, killed: Sequence[str] | None = None
 ) -> Outcome:
     """Serve a new home on an engine, kill so many times, and look at what is left.
 
@@ -123,19 +132,19 @@ def kill_repeatedly(
         TimeoutError: the service did not come back.
     """
     (home / "mnemic.toml").write_text(settings, "utf-8")
-    make_mind(home, MIND, SystemClock())
+    create_mind(home, MIND_NAME, SystemClock())
     campaign = Campaign(home, engine, seed)
     load = Load(home)
     try:
         campaign.serve()
         with load:
             for number in range(kills):
-                campaign.strike(number, load, None if killed is None else killed[number])
-        campaign.probe("the end", load, time.monotonic() + _BACK_S)
+                campaign.kill_one(number, load, None if killed is None else killed[number])
+        campaign.probe("the end", load, time.monotonic() + _RECOVERY_TIMEOUT_S)
     finally:
-        left = campaign.end()
-    kept = Counter(kept_texts(home))
-    folder, keys = open_mind(home, MIND)
+        left = campaign.stop()
+    kept = Counter(stored_texts(home))
+    folder, keys = open_mind(home, MIND_NAME)
     return Outcome(
         engine=engine,
         back_s=campaign.back_s,
@@ -159,16 +168,16 @@ class Campaign:
         self._home = home
         self._engine = engine
         self._random = random.Random(seed)
-        self._meeting = Meeting(home)
-        self._census = Census()
-        self._society = RemoteSociety(home, MIND, True, SystemClock())
+        self._meeting = RunDir(home)
+        self._census = ProcessCensus()
+        self._actor_system = RemoteActorSystem(home, MIND_NAME, True, SystemClock())
         self._rest = threading.Event()
         self._process: subprocess.Popen[bytes] | None = None
         self.back_s: dict[str, list[float]] = defaultdict(list)
         self.released = 0
         self.restarted = -1  # the first start is none again
 
-    def serve(self) -> Card:
+    def serve(self) -> ServerInfo:
         """Have `mnemic serve` serve the home, on the engine; nothing, where it does."""
 
         def serves() -> bool:
@@ -178,32 +187,32 @@ class Campaign:
             card = ready_card(self._home)
             return card is not None and card.engine == self._engine and card.pid == self._process.pid
 
-        until(serves, "the start of mnemic serve", _BACK_S)
-        card = self._meeting.card()
+        wait_until(serves, "the start of mnemic serve", _RECOVERY_TIMEOUT_S)
+        card = self._meeting.read_info()
         assert card is not None
         return card
 
-    def strike(self, number: int, load: Load, kind: str | None = None) -> None:
+    def kill_one(self, number: int, load: Load, kind: str | None = None) -> None:
         """Rest a moment, kill one process, of a kind that is drawn where absent, and wait until the service is back."""
         card = self.serve()
         self._release()
-        self._rest.wait(self._random.random() * _LONGEST_REST_S)
+        self._rest.wait(self._random.random() * _MAX_PAUSE_S)
         if kind is None:
             kinds = KINDS[self._engine]
             (kind,) = self._random.choices(list(kinds), [share for share, _ in kinds.values()])
-        there = [one for one in self._census.take(card.pid) if role_of(one) == kind]
+        there = [one for one in self._census.record_family(card.pid) if role_of(one) == kind]
         if not there:
             raise ValueError(f"there is no {kind} to be killed")
         victim = self._random.choice(there)
         started = time.monotonic()
         kill([victim])
         if kind != "actor":
-            until(lambda: self._replaced(kind, card, victim), f"a new {kind}", _BACK_S)
-        self.probe(f"kill {number}", load, started + _BACK_S)
+            wait_until(lambda: self._replaced(kind, card, victim), f"a new {kind}", _RECOVERY_TIMEOUT_S)
+        self.probe(f"kill {number}", load, started + _RECOVERY_TIMEOUT_S)
         self.back_s[kind].append(time.monotonic() - started)
-        found = self._meeting.card()
+        found = self._meeting.read_info()
         if found is not None:
-            self._census.take(found.pid)
+            self._census.record_family(found.pid)
 
     def probe(self, name: str, load: Load, until_s: float) -> None:
         """Ask until a text is kept, and found by all that should find it."""
@@ -211,9 +220,11 @@ class Campaign:
         while True:
             try:
                 if kept is None:
-                    kept = remember(self._society, text)
-                    load.note(text)
-                found = self._society.ask(Recall(query=text.decode(), k=_PROBE_HITS, observe=False), timeout_s=_PROBE_S)
+                    kept = capture_text(self._actor_system, text)
+                    load.acknowledge(text)
+                found = self._actor_system.ask(
+                    Recall(query=text.decode(), k=_PROBE_HITS, observe=False), timeout_s=_PROBE_S
+                )
                 assert isinstance(found, Recalled)
                 whole = not any(_WITHOUT_MODEL in said for said in found.degraded) or self._words_only()
                 if whole and any(hit.id == kept.id for hit in found.hits):
@@ -225,42 +236,42 @@ class Campaign:
                 if error.code == "quarantined":
                     self._release()
             if time.monotonic() > until_s:
-                raise TimeoutError(f"the service was not back within {_BACK_S:g} s after {name}: {why}")
+                raise TimeoutError(f"the service was not back within {_RECOVERY_TIMEOUT_S:g} s after {name}: {why}")
             self._rest.wait(_POLL_S)
 
-    def end(self) -> list[str]:
+    def stop(self) -> list[str]:
         """End whatever serves the home; returns who is left."""
-        card = self._meeting.card()
-        if card is not None and card.alive():
-            self._census.take(card.pid)
+        card = self._meeting.read_info()
+        if card is not None and card.is_alive():
+            self._census.record_family(card.pid)
             served_by = psutil.Process(card.pid)
             served_by.terminate()
             psutil.wait_procs([served_by], END_S)
         if self._process is not None:
-            end(self._process)
+            stop_process(self._process)
         try:
-            until(lambda: not self._census.left(), "the end of all that was started", _GONE_S)
+            wait_until(lambda: not self._census.survivors(), "the end of all that was started", _EXIT_TIMEOUT_S)
         except TimeoutError:
-            left = self._census.left()
+            left = self._census.survivors()
             said = [f"{role_of(one)} {one.pid}" for one in left]
             kill(left)
             return said
         finally:
-            sweep(self._home / "run" / "ray")  # what a killed parent's Ray wrote stays until the next one starts
+            clean_up(self._home / "run" / "ray")  # what a killed parent's Ray wrote stays until the next one starts
         return []
 
-    def _replaced(self, kind: str, card: Card, victim: psutil.Process) -> bool:
+    def _replaced(self, kind: str, card: ServerInfo, victim: psutil.Process) -> bool:
         """Whether another process is what the killed one was."""
         found = ready_card(self._home)
         if found is None:
             return False
         if found.pid != card.pid:
             return True
-        return any(role_of(one) == kind and one.pid != victim.pid for one in self._census.take(found.pid))
+        return any(role_of(one) == kind and one.pid != victim.pid for one in self._census.record_family(found.pid))
 
     def _release(self) -> None:
         try:
-            self.released += len(self._society.release())
+            self.released += len(self._actor_system.release_quarantined())
         except MnemicError:  # it is on its way down, and whoever asks next is told the same
             return
 

@@ -1,4 +1,4 @@
-"""Callers, as benches need them: MCP by each way there is into a home's process, without an SDK in between.
+"""Minimal MCP clients (socket, HTTP, pipe) for benchmarks, so that the server is timed and not an SDK.
 
 The SDK's own client takes milliseconds for a call; here the process is measured, and not its client.
 """
@@ -14,9 +14,9 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from mnemic.bench.harness.processes import COMMAND
-from mnemic.runtime.minds.run_dir import PROTOCOL, Card
+from mnemic.runtime.minds.run_dir import PROTOCOL, ServerInfo
 
-__all__ = ["McpPipe", "McpPost", "McpWire", "ToolCaller", "UnixHttp"]
+__all__ = ["McpHttpClient", "McpPipe", "McpSocketClient", "ToolCaller", "UnixHttp"]
 
 _WAIT_S = 120.0
 _HELLO: dict[str, Any] = {
@@ -66,7 +66,7 @@ class UnixHttp(http.client.HTTPConnection):
         return answer
 
 
-class _Lines:
+class _JsonRpcLines:
     """JSON-RPC, one message a line, on two streams."""
 
     def __init__(self, said: Any, heard: Any) -> None:
@@ -74,18 +74,18 @@ class _Lines:
         self._heard = heard
         self._number = 0
 
-    def greet(self) -> dict[str, Any]:
+    def initialize(self) -> dict[str, Any]:
         """Shake hands."""
-        answer = self.ask("initialize", _HELLO)
-        self.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        answer = self.request("initialize", _HELLO)
+        self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         return answer
 
-    def say(self, message: dict[str, Any]) -> None:
+    def send(self, message: dict[str, Any]) -> None:
         """Write one line."""
         self._said.write(json.dumps(message).encode() + b"\n")
         self._said.flush()
 
-    def hear(self) -> dict[str, Any]:
+    def receive(self) -> dict[str, Any]:
         """The next line.
 
         Raises:
@@ -98,31 +98,31 @@ class _Lines:
         assert isinstance(value, dict)
         return value
 
-    def ask(self, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    def request(self, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
         """One request, and its result."""
         self._number += 1
-        self.say({"jsonrpc": "2.0", "id": self._number, "method": method, "params": parameters})
-        while (answer := self.hear()).get("id") != self._number:
+        self.send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": parameters})
+        while (answer := self.receive()).get("id") != self._number:
             continue  # a notification
         return _result(answer)
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """Call a tool."""
-        return _structured(self.ask("tools/call", {"name": tool, "arguments": arguments}))
+        return _structured(self.request("tools/call", {"name": tool, "arguments": arguments}))
 
 
-class McpWire(_Lines):
+class McpSocketClient(_JsonRpcLines):
     """The raw stream on ``mcp.sock``."""
 
-    def __init__(self, card: Card) -> None:
+    def __init__(self, card: ServerInfo) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.settimeout(_WAIT_S)
-        self._socket.connect(card.mcp)
+        self._socket.connect(card.mcp_socket)
         self._both = self._socket.makefile("rwb")
         super().__init__(self._both, self._both)
-        self.say({"protocol": PROTOCOL, "mind": "default", "folder": None, "session": "bench"})
-        self.hear()
-        self.greet()
+        self.send({"protocol": PROTOCOL, "mind": "default", "folder": None, "session": "bench"})
+        self.receive()
+        self.initialize()
 
     def close(self) -> None:
         """Hang up."""
@@ -130,11 +130,11 @@ class McpWire(_Lines):
         self._socket.close()
 
 
-class McpPost:
+class McpHttpClient:
     """Streamable HTTP at ``/mcp`` on ``http.sock``."""
 
-    def __init__(self, card: Card) -> None:
-        self._http = UnixHttp(card.http)
+    def __init__(self, card: ServerInfo) -> None:
+        self._http = UnixHttp(card.http_socket)
         self._number = 0
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
@@ -154,7 +154,7 @@ class McpPost:
         self._http.close()
 
 
-class McpPipe(_Lines):
+class McpPipe(_JsonRpcLines):
     """`mnemic mcp`, as an assistant starts it; it finds or starts the home's process."""
 
     def __init__(self, home: Path) -> None:
@@ -166,7 +166,7 @@ class McpPipe(_Lines):
             cwd="/",
         )
         super().__init__(self.process.stdin, self.process.stdout)
-        self.greet()
+        self.initialize()
 
     def close(self) -> None:
         """Let it end."""

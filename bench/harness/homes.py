@@ -1,4 +1,4 @@
-"""Homes for benches: a mind of any size, made in seconds and the same for the same seed.
+"""Generates synthetic homes for benches: a mind of any size in seconds, the same for the same seed.
 
 To embed 10,000 texts takes the real model minutes, so the vectors are drawn, and only the words are real: what is
 scanned, kept and paged is as large as it would be. Above stand the benches; below it the store itself.
@@ -14,25 +14,43 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from mnemic.actors.protocol.changes import AddEncoder, AddMemory, AddVectors, Change, EncoderName, Meaning, Place
+from mnemic.actors.protocol.changes import (
+    AddEncoder,
+    AddMemory,
+    AddVectors,
+    Change,
+    EmbeddedWindows,
+    EncoderName,
+    ScopeRef,
+)
 from mnemic.actors.protocol.ports import Encoder
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.minds.homes import MindFolder, make_mind, open_mind
+from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 
-__all__ = ["MIND", "PLACE", "STILL", "Corpus", "Dress", "fill_home", "kept_texts", "no_model", "quick_check"]
+__all__ = [
+    "BENCH_SCOPE",
+    "IDLE_SETTINGS",
+    "MIND_NAME",
+    "MemoryDecorator",
+    "SyntheticCorpus",
+    "fill_home",
+    "lexical_settings",
+    "quick_check",
+    "stored_texts",
+]
 
-Dress = Callable[[AddMemory, int], AddMemory]
+MemoryDecorator = Callable[[AddMemory, int], AddMemory]
 """Makes of a memory of plain words, the one of that number from 0, the one that is kept."""
 
-MIND = "default"
+MIND_NAME = "default"
 """The mind that benches fill and ask."""
-PLACE = Place(path="bench", project=None, found="named")
+BENCH_SCOPE = ScopeRef(path="bench", project=None, found="named")
 """The scope of all its memories."""
-STILL = "[runtime]\nsleep_after_s = 86400.0\nidle_exit_s = 86400.0\n"
+IDLE_SETTINGS = "[runtime]\nsleep_after_s = 86400.0\nidle_exit_s = 86400.0\n"
 """Settings of a home in which nothing happens unasked."""
 _VOCABULARY = 4000
 _SYLLABLES = tuple(a + b for a in "bdfghklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "er", "in", "ol", "us"))
@@ -41,7 +59,7 @@ _SESSION_TURNS = 40
 _BATCH = 500
 
 
-class Corpus:
+class SyntheticCorpus:
     """Texts and questions about them, all drawn from one seed; words come as often as Zipf has them."""
 
     def __init__(self, seed: int) -> None:
@@ -77,33 +95,35 @@ def fill_home(
     *,
     seed: int,
     encoder: Encoder | None,
-    settings: str = STILL,
+    settings: str = IDLE_SETTINGS,
     projects: int = 1,
-    dress: Dress = lambda memory, _: memory,
+    dress: MemoryDecorator = lambda memory, _: memory,
 ) -> list[str]:
     """Make a home with a mind of so many memories; returns their texts, as they were before they were dressed.
 
     Args:
         encoder: whose vectors they pretend to have; where absent, they have none.
         settings: its ``mnemic.toml``.
-        projects: how many scopes they are in, each of as many in a row; where more than one, below that of `PLACE`.
-        dress: gives each its kind, tool, files and so on, where they are to be more than turns.
+        projects: how many scopes they are in, each of as many in a row; where more than one, below that of
+            `BENCH_SCOPE`. dress: gives each its kind, tool, files and so on, where they are to be more than turns.
 
     Raises:
         MindExists: there is one already.
         DiskFull, StoreReadOnly: it cannot be written.
     """
     clock = SystemClock()
-    folder = make_mind(home, MIND, clock)
+    folder = create_mind(home, MIND_NAME, clock)
     (home / "mnemic.toml").write_text(settings, "utf-8")
-    _, keys = open_mind(home, MIND)
-    corpus, name = Corpus(seed), None
+    _, keys = open_mind(home, MIND_NAME)
+    corpus, name = SyntheticCorpus(seed), None
     texts = corpus.texts(memories)
     if projects > 1:
-        among = [msgspec.structs.replace(PLACE, path=f"{PLACE.path}/{number}") for number in range(projects)]
+        among = [
+            msgspec.structs.replace(BENCH_SCOPE, path=f"{BENCH_SCOPE.path}/{number}") for number in range(projects)
+        ]
         places = [among[number * projects // memories] for number in range(memories)]
     else:
-        places = [PLACE] * memories
+        places = [BENCH_SCOPE] * memories
     store = Store.open(folder.store, keys)
     try:
         if encoder is not None:
@@ -125,19 +145,19 @@ def fill_home(
     return texts
 
 
-def no_model(home: Path) -> str:
+def lexical_settings(home: Path) -> str:
     """Settings of a home whose words answer alone, so that it is ready at once."""
-    return f'{STILL}[embedder]\nmodel = "{home / "no model"}"\n'
+    return f'{IDLE_SETTINGS}[embedder]\nmodel = "{home / "no model"}"\n'
 
 
-def kept_texts(home: Path) -> list[bytes]:
+def stored_texts(home: Path) -> list[bytes]:
     """The text of every memory of a home that nobody serves."""
-    folder, keys = open_mind(home, MIND)
+    folder, keys = open_mind(home, MIND_NAME)
     reader = open_reader(folder.store, keys)
     try:
         with reader.snapshot() as snapshot:
-            rows = [int(row) for row in snapshot.memories(0).row]
-            return [memory.text for memory in snapshot.records(rows)]
+            rows = [int(row) for row in snapshot.memory_columns(0).row]
+            return [memory.text for memory in snapshot.load_memories(rows)]
     finally:
         reader.close()
 
@@ -151,7 +171,7 @@ def quick_check(folder: MindFolder, keys: Keys) -> str:
         connection.close()
 
 
-def _memories(texts: list[str], first: int, now_us: int, places: list[Place]) -> Iterator[AddMemory]:
+def _memories(texts: list[str], first: int, now_us: int, places: list[ScopeRef]) -> Iterator[AddMemory]:
     for number, text in enumerate(texts, first):
         digest = hashlib.sha256(b"bench/%d" % number).digest()
         said_at = now_us - (1_000_000 - number) * 1_000_000
@@ -168,6 +188,6 @@ def _memories(texts: list[str], first: int, now_us: int, places: list[Place]) ->
         )
 
 
-def _meaning(memory: AddMemory) -> Meaning:
+def _meaning(memory: AddMemory) -> EmbeddedWindows:
     size = len(memory.text)
-    return Meaning(memory=memory.id, spans=((0, size),), covered=size, total=size)
+    return EmbeddedWindows(memory=memory.id, spans=((0, size),), covered=size, total=size)

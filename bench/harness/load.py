@@ -1,4 +1,4 @@
-"""Load on a home: clients that write texts nobody else writes, and ask, while the bench does its worst to the process.
+"""Load generator: client threads that capture and recall, and remember what was acknowledged.
 
 Each client says once what it has to say and goes on when it is answered; what was acknowledged is kept here, to be
 compared with what the store holds in the end. What was refused may be kept or not, and never twice.
@@ -26,23 +26,23 @@ from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.messages import CaptureText, NightReport, Preempt, Recall, Sleep, TextCaptured
 from mnemic.actors.sleep.consolidator import ConsolidatorActor
 from mnemic.bench.harness.callers import McpPipe
-from mnemic.bench.harness.homes import MIND, PLACE
-from mnemic.runtime.client.client import RemoteSociety
+from mnemic.bench.harness.homes import BENCH_SCOPE, MIND_NAME
+from mnemic.runtime.client.client import RemoteActorSystem
 from mnemic.runtime.clock import SystemClock
 
-__all__ = ["BusyConsolidator", "Load", "remember"]
+__all__ = ["BusyConsolidator", "Load", "capture_text"]
 
 _ASK_S = 20.0
 _PAUSE_S = 0.1
 
 
-def remember(society: RemoteSociety, text: bytes) -> TextCaptured:
+def capture_text(actor_system: RemoteActorSystem, text: bytes) -> TextCaptured:
     """Have a text kept.
 
     Raises:
         MnemicError: whether it was nobody knows.
     """
-    kept = society.ask(CaptureText(text=text, role="user", session="load", place=PLACE), timeout_s=_ASK_S)
+    kept = actor_system.ask(CaptureText(text=text, role="user", session="load", place=BENCH_SCOPE), timeout_s=_ASK_S)
     assert isinstance(kept, TextCaptured)
     return kept
 
@@ -75,7 +75,7 @@ class Load:
             ("reader", readers, self._read),
         ]
         self._threads = [
-            threading.Thread(target=self._live, args=(act, f"{kind}-{number}"), name=f"load-{kind}-{number}")
+            threading.Thread(target=self._run_client, args=(act, f"{kind}-{number}"), name=f"load-{kind}-{number}")
             for kind, count, act in kinds
             for number in range(count)
         ]
@@ -92,14 +92,14 @@ class Load:
         for thread in self._threads:
             thread.join()
 
-    def note(self, text: bytes) -> None:
+    def acknowledge(self, text: bytes) -> None:
         """A text was acknowledged, to whomever."""
         with self._state:
             self.acknowledged.append(text)
 
     # --- clients -----------------------------------------------------------------------------------------------------
 
-    def _live(self, act: Callable[[str], None], name: str) -> None:
+    def _run_client(self, act: Callable[[str], None], name: str) -> None:
         try:
             act(name)
         except Exception as error:  # shown in the bench's rows, and fails it
@@ -107,16 +107,16 @@ class Load:
                 self.broken.append(f"{name}: {type(error).__name__}: {error}")
 
     def _write(self, name: str) -> None:
-        society, number = RemoteSociety(self._home, MIND, True, SystemClock()), 0
+        actor_system, number = RemoteActorSystem(self._home, MIND_NAME, True, SystemClock()), 0
         while not self._ended.wait(_PAUSE_S):
             number += 1
             text = _text(name, number)
             try:
-                remember(society, text)
+                capture_text(actor_system, text)
             except MnemicError as error:
                 self._refuse(error.code)
             else:
-                self.note(text)
+                self.acknowledge(text)
 
     def _write_by_pipe(self, name: str) -> None:
         number = 0
@@ -125,19 +125,19 @@ class Load:
                 number += 1
                 text = _text(name, number)
                 try:
-                    pipe.call("memory_capture", text=text.decode(), scope=PLACE.path)
+                    pipe.call("memory_capture", text=text.decode(), scope=BENCH_SCOPE.path)
                 except ConnectionError as error:
                     self._refuse(f"mcp: {str(error).partition(':')[0]}")
                     if pipe.process.poll() is not None:
                         raise
                 else:
-                    self.note(text)
+                    self.acknowledge(text)
 
     def _read(self, name: str) -> None:
-        society = RemoteSociety(self._home, MIND, True, SystemClock())
+        actor_system = RemoteActorSystem(self._home, MIND_NAME, True, SystemClock())
         while not self._ended.wait(_PAUSE_S):
             try:
-                society.ask(Recall(query="what did the writers say", observe=True), timeout_s=_ASK_S)
+                actor_system.ask(Recall(query="what did the writers say", observe=True), timeout_s=_ASK_S)
             except MnemicError as error:
                 self._refuse(error.code)
             else:

@@ -1,4 +1,4 @@
-"""How good a ranking is, and whether one ranking is better than another.
+"""Ranking metrics (any@k, MRR, nDCG) and a paired significance test.
 
 Above it stand the benches that measure recall (`mnemic.bench.quality.locomo`); below it stands NumPy. A ranking is a
 sequence of names, best first, without repeats (`distinct` makes one); what answers the question is a set of such names.
@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Paired", "any_at", "compare", "distinct", "ndcg_at", "reciprocal_rank"]
+__all__ = ["PairedTest", "any_at", "distinct", "ndcg_at", "paired_test", "reciprocal_rank"]
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -52,7 +52,7 @@ def ndcg_at(ranking: Sequence[Name], gold: Collection[Name], k: int) -> float:
     return float(gain / ideal)
 
 
-class Paired(msgspec.Struct, frozen=True):
+class PairedTest(msgspec.Struct, frozen=True):
     """What two rankings' scores on the same questions say about their difference."""
 
     difference: float
@@ -65,9 +65,9 @@ class Paired(msgspec.Struct, frozen=True):
     """How often chance does as much: two-sided, by permutation of the signs."""
 
 
-def compare(
+def paired_test(
     candidate: NDArray[np.float64], baseline: NDArray[np.float64], *, seed: int, rounds: int = 10_000
-) -> Paired:
+) -> PairedTest:
     """Test a difference that was measured on the same questions.
 
     The p-value flips the sign of each question's difference at random (Fisher's randomization test; M. Smucker et al.,
@@ -97,4 +97,4 @@ def compare(
         as_large += abs(flipped) >= abs(mean) - 1e-12
         means[turn] = difference[rng.integers(0, size, size)].mean()
     low, high = np.quantile(means, [0.025, 0.975])
-    return Paired(difference=mean, low=float(low), high=float(high), p=(as_large + 1) / (rounds + 1))
+    return PairedTest(difference=mean, low=float(low), high=float(high), p=(as_large + 1) / (rounds + 1))

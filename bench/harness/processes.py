@@ -1,4 +1,4 @@
-"""Processes, as benches see them: `mnemic serve` started and ended, its family counted, measured and killed.
+"""Starts, measures and kills `mnemic serve` and all its child processes, for benches.
 
 What belongs to a process is what descends from it and whoever is in a session that one of these leads: Ray's helpers
 outlive those who started them, and then only their session tells whose they were.
@@ -20,24 +20,24 @@ import psutil
 
 from mnemic.actors.protocol.errors import NotServed
 from mnemic.runtime.client.unix_http import call
-from mnemic.runtime.minds.run_dir import Card, Meeting
+from mnemic.runtime.minds.run_dir import RunDir, ServerInfo
 
 __all__ = [
     "COMMAND",
     "END_S",
     "START_S",
-    "Census",
-    "end",
-    "family",
+    "ProcessCensus",
     "kill",
     "open_files",
+    "process_family",
     "pss_bytes",
     "ready_card",
     "role_of",
     "rss_bytes",
     "serve",
     "served",
-    "until",
+    "stop_process",
+    "wait_until",
 ]
 
 COMMAND = (sys.executable, "-m", "mnemic")
@@ -49,7 +49,7 @@ END_S = 15.0
 _POLL_S = 0.02
 
 
-def until(condition: Callable[[], bool], what: str, timeout_s: float = START_S) -> None:
+def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = START_S) -> None:
     """Wait for a condition that nothing signals.
 
     Raises:
@@ -78,20 +78,20 @@ def serve(home: Path, engine: str, before: Sequence[str] = ()) -> subprocess.Pop
         )
 
 
-def ready_card(home: Path) -> Card | None:
+def ready_card(home: Path) -> ServerInfo | None:
     """The card of the process of a home, once that answers."""
-    card = Meeting(home).card()
-    if card is None or not card.alive():
+    card = RunDir(home).read_info()
+    if card is None or not card.is_alive():
         return None
     try:
-        call(card.http, "GET", "/healthz", b"", {}, limit_s=START_S)
+        call(card.http_socket, "GET", "/healthz", b"", {}, limit_s=START_S)
     except (OSError, ValueError, NotServed):  # nobody is there yet, or nobody any more
         return None
     return card
 
 
 @contextmanager
-def served(home: Path, engine: str, before: Sequence[str] = ()) -> Iterator[Card]:
+def served(home: Path, engine: str, before: Sequence[str] = ()) -> Iterator[ServerInfo]:
     """A home that is served, until the end of the block; nothing of it runs then.
 
     Raises:
@@ -99,7 +99,7 @@ def served(home: Path, engine: str, before: Sequence[str] = ()) -> Iterator[Card
     """
     process = serve(home, engine, before)
     try:
-        found: list[Card] = []
+        found: list[ServerInfo] = []
 
         def answers() -> bool:
             if process.poll() is not None:
@@ -110,15 +110,15 @@ def served(home: Path, engine: str, before: Sequence[str] = ()) -> Iterator[Card
                 found.append(card)
             return bool(found)
 
-        until(answers, f"the start on {engine}")
+        wait_until(answers, f"the start on {engine}")
         yield found[0]
     finally:
-        end(process)
+        stop_process(process)
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
+def stop_process(process: subprocess.Popen[bytes]) -> None:
     """Tell a process to leave, and kill it and its family where they do not."""
-    known = family(process.pid)
+    known = process_family(process.pid)
     process.terminate()
     try:
         process.wait(END_S)
@@ -129,7 +129,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
     psutil.wait_procs(known, END_S)
 
 
-def family(pid: int) -> list[psutil.Process]:
+def process_family(pid: int) -> list[psutil.Process]:
     """A process, all that descend from it, and all in a session that one of them leads; itself first."""
     try:
         root = psutil.Process(pid)
@@ -167,15 +167,15 @@ def role_of(process: psutil.Process) -> str:
     return "helper"
 
 
-class Census:
+class ProcessCensus:
     """Remembers every process that ever belonged to a home."""
 
     def __init__(self) -> None:
         self._seen: dict[tuple[int, float], psutil.Process] = {}
 
-    def take(self, pid: int) -> list[psutil.Process]:
+    def record_family(self, pid: int) -> list[psutil.Process]:
         """Count the family of a process; returns it."""
-        found = family(pid)
+        found = process_family(pid)
         for process in found:
             try:
                 self._seen[process.pid, process.create_time()] = process
@@ -183,7 +183,7 @@ class Census:
                 continue  # it went meanwhile
         return found
 
-    def left(self, besides: Iterable[psutil.Process] = ()) -> list[psutil.Process]:
+    def survivors(self, besides: Iterable[psutil.Process] = ()) -> list[psutil.Process]:
         """Whoever still runs of all that were counted, besides these."""
         living = {process.pid for process in besides}
         return [one for one in self._seen.values() if one.pid not in living and _runs(one)]

@@ -1,4 +1,4 @@
-"""People and assistants at work, drawn: a session goes on as turns, calls of tools and their results, and over again.
+"""Generates synthetic coding sessions: turns, tool calls and their results, and structural queries on them.
 
 It dresses the homes of `mnemic.bench.harness.homes`, so that there is something to ask by shape; and what is asked is
 here too.
@@ -14,9 +14,9 @@ import msgspec
 from mnemic.actors.protocol.changes import AddMemory
 from mnemic.actors.protocol.events import Outcome
 
-__all__ = ["BRANCHES", "Pattern", "at_work", "patterns"]
+__all__ = ["BRANCHES", "PatternMaker", "make_work_memory", "work_patterns"]
 
-Pattern = Callable[[int], dict[str, str]]
+PatternMaker = Callable[[int], dict[str, str]]
 """The question of a number."""
 BRANCHES = 5
 _PEOPLE, _FILES, _TOOLS = 7, 60, 30
@@ -26,7 +26,7 @@ _CALLS = {2: ("Edit", "file_path: {}"), 4: ("Bash", "command: pytest tests/test_
 _FAILED = 60  # of 256
 
 
-def at_work(memory: AddMemory, number: int) -> AddMemory:
+def make_work_memory(memory: AddMemory, number: int) -> AddMemory:
     """One of a session in which something is made and tested, with its tool, its file, and how it ended."""
     drawn = hashlib.sha256(b"at work %d" % (number // 2)).digest()  # a call and its result have it in common
     if memory.said_at is not None:
@@ -50,7 +50,7 @@ def at_work(memory: AddMemory, number: int) -> AddMemory:
     return msgspec.structs.replace(memory, kind="tool_call", role="assistant", tool=tool, text=text, files=files)
 
 
-def patterns(words: list[str], *, model: bool) -> dict[str, Pattern]:
+def work_patterns(words: list[str], *, model: bool) -> dict[str, PatternMaker]:
     """Questions by their kind: a number gives one, whose fillers some of these memories have.
 
     Args:
@@ -64,7 +64,7 @@ def patterns(words: list[str], *, model: bool) -> dict[str, Pattern]:
     def file(number: int) -> str:
         return f"src/part_{number * 7 % _FILES}.py"
 
-    kinds: dict[str, Pattern] = {
+    kinds: dict[str, PatternMaker] = {
         "exact roles": lambda n: {
             "tool": "pytest",
             "outcome": ("ok", "failed")[n % 2],

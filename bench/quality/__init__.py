@@ -1,1 +1,1 @@
-"""bench/quality"""
+"""How good recall is: LoCoMo, questions of structure, and what is told beside a prompt."""

@@ -1,4 +1,4 @@
-"""Make the golden vectors that the encoders are held to, with sentence-transformers as the judge.
+"""Generates the reference vectors that encoder tests compare with, by sentence-transformers.
 
 Run once, by hand, in a throw-away environment: sentence-transformers is no dependency of this project. The file in the
 repository came from sentence-transformers 6.2.0, transformers 5.23.0 and torch 2.15.0 on a CPU, by::
@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from mnemic.runtime.models.encoders import load_encoder
-from mnemic.runtime.models.models import default_folder
+from mnemic.runtime.models.models import default_model_folder
 
 __all__ = ["LIMIT", "TEXTS", "main"]
 
@@ -107,7 +107,7 @@ def main(target: Path) -> None:
     """Write the golden file: for each text its windows, each with its offsets and its vector (base64 of float32)."""
     from sentence_transformers import SentenceTransformer  # type: ignore[import-not-found, unused-ignore]
 
-    judge = SentenceTransformer(str(default_folder()), device="cpu")
+    judge = SentenceTransformer(str(default_model_folder()), device="cpu")
     encoder = load_encoder()
     texts = []
     for text in TEXTS:

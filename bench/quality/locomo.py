@@ -1,4 +1,4 @@
-"""LoCoMo: its conversations as generic JSON Lines, its questions, and how well a recall answers them.
+"""The LoCoMo data set: converts its conversations, reads its questions, scores a recall by them.
 
 Above it stands the bench command, which captures the lines into a real mind; below it stands
 `mnemic.bench.harness.metrics`. The data (snap-research/LoCoMo, CC BY-NC 4.0) is for measuring only and never ships: a
@@ -23,7 +23,7 @@ import numpy as np
 
 from mnemic.bench.harness.metrics import any_at, distinct, ndcg_at, reciprocal_rank
 
-__all__ = ["METRICS", "Question", "Questions", "Ranked", "convert", "evaluate", "questions", "score"]
+__all__ = ["METRICS", "Question", "Questions", "RankedHit", "convert", "evaluate", "read_questions", "score"]
 
 METRICS = ("any@1", "any@5", "any@10", "mrr", "ndcg@10", "turn_any@10")
 """What is measured: over sessions, except for the last."""
@@ -32,7 +32,7 @@ _SESSION = re.compile(r"session_(\d+)")
 _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 
 
-class Ranked(msgspec.Struct, frozen=True):
+class RankedHit(msgspec.Struct, frozen=True):
     """One hit of a recall, as the bench needs it."""
 
     session: str
@@ -86,12 +86,12 @@ def convert(path: Path) -> Iterator[dict[str, Any]]:
     for sample in _samples(path):
         name, talk = sample["sample_id"], sample["conversation"]
         for number in _session_numbers(talk):
-            began = _when(talk[f"session_{number}_date_time"])
+            began = _parse_date(talk[f"session_{number}_date_time"])
             for place, turn in enumerate(talk[f"session_{number}"]):
                 yield {
                     "session": f"{name}/session_{number}",
                     "role": "user" if turn["speaker"] == talk["speaker_a"] else "assistant",
-                    "text": _told(turn),
+                    "text": _turn_text(turn),
                     "speaker": turn["speaker"],
                     "said_at": (began + timedelta(minutes=place)).isoformat(),
                     "scope": f"locomo/{name}",
@@ -100,7 +100,7 @@ def convert(path: Path) -> Iterator[dict[str, Any]]:
                 }
 
 
-def questions(path: Path) -> Questions:
+def read_questions(path: Path) -> Questions:
     """Read the questions of a LoCoMo file, with their evidence resolved to the names that `convert` gives.
 
     Raises:
@@ -139,7 +139,7 @@ def questions(path: Path) -> Questions:
     return Questions(tuple(kept), without_evidence, malformed, missing)
 
 
-def score(hits: Sequence[Ranked], question: Question) -> dict[str, float]:
+def score(hits: Sequence[RankedHit], question: Question) -> dict[str, float]:
     """Measure one answer, best hit first; the keys are `METRICS`. A gold session that no hit is of counts as missed."""
     sessions = distinct(hit.session for hit in hits)
     turns = [hit.source_id for hit in hits]
@@ -153,7 +153,7 @@ def score(hits: Sequence[Ranked], question: Question) -> dict[str, float]:
     }
 
 
-def evaluate(recall: Callable[[str], Sequence[Ranked]], asked: Sequence[Question]) -> dict[str, Any]:
+def evaluate(recall: Callable[[str], Sequence[RankedHit]], asked: Sequence[Question]) -> dict[str, Any]:
     """Ask every question once, in order, and average.
 
     Give it one recall over everything for the pooled figures (whose ``by_conversation`` says whose questions suffer),
@@ -162,7 +162,8 @@ def evaluate(recall: Callable[[str], Sequence[Ranked]], asked: Sequence[Question
 
     Returns:
         ``questions`` (how many), ``mean`` (metric to average), ``by_conversation`` and ``by_category`` (name to the
-        same two), and ``each`` (metric to a list in the order of `asked`, for `mnemic.bench.harness.metrics.compare`).
+        same two), and ``each`` (metric to a list in the order of `asked`, for
+        `mnemic.bench.harness.metrics.paired_test`).
 
     Raises:
         ValueError: there are no questions.
@@ -198,11 +199,11 @@ def _session_numbers(talk: dict[str, Any]) -> list[int]:
     return sorted(int(match[1]) for key in talk if (match := _SESSION.fullmatch(key)))
 
 
-def _when(written: str) -> datetime:
+def _parse_date(written: str) -> datetime:
     """Read ``1:56 pm on 8 May, 2023``."""
     return datetime.strptime(written, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
 
 
-def _told(turn: dict[str, Any]) -> str:
+def _turn_text(turn: dict[str, Any]) -> str:
     caption = turn.get("blip_caption")
     return f"{turn['text']} [shares {caption}]" if caption else str(turn["text"])

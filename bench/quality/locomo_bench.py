@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from mnemic.actors.protocol.messages import Recall, Recalled, Signal
+from mnemic.actors.protocol.messages import Recall, Recalled, SignalName
 from mnemic.actors.protocol.ports import Source
-from mnemic.bench.harness.metrics import compare
-from mnemic.bench.quality.locomo import METRICS, Question, Ranked, convert, evaluate, questions
+from mnemic.bench.harness.metrics import paired_test
+from mnemic.bench.quality.locomo import METRICS, Question, RankedHit, convert, evaluate, read_questions
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.engine.actor_system import start_society
+from mnemic.runtime.engine.actor_system import start_actor_system
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.minds.homes import open_mind
@@ -37,9 +37,9 @@ __all__ = ["run"]
 DEPTH = 300
 """Hits asked for when quality is measured, so that reciprocal ranks are not cut off."""
 RRF_K = 60
-ALL: tuple[Signal, ...] = ("dense", "lexical", "session", "structural")
+ALL_SIGNALS: tuple[SignalName, ...] = ("dense", "lexical", "session", "structural")
 """The signals of a recall that says nothing of them."""
-RANKED: tuple[Signal, ...] = ("dense", "lexical", "session")
+RANKING_SIGNALS: tuple[SignalName, ...] = ("dense", "lexical", "session")
 """Those that rank every memory, for any question."""
 RUN_BYTES = 16
 
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     if arguments.data is None:
         raise ValueError("name LoCoMo's file with --data")
     lines = list(convert(arguments.data))
-    asked = questions(arguments.data).kept
+    asked = read_questions(arguments.data).kept
     if not asked:
         raise ValueError(f"{arguments.data} asks nothing that can be measured")
     if arguments.questions:
@@ -64,12 +64,12 @@ def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
         corpus.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
         rows = [_capture(home, corpus, len(lines)), *_space(home, lines)]
         found, keys = open_mind(home, "default")
-        society = start_society(found, keys, Settings(), SystemClock(), opener=_no_transcripts, code="bench")
+        actor_system = start_actor_system(found, keys, Settings(), SystemClock(), opener=_no_transcripts, code="bench")
         try:
-            rows += _quality(society, asked)
-            rows += _latency(society, home, asked, lambda: connect(found.store, keys))
+            rows += _quality(actor_system, asked)
+            rows += _latency(actor_system, home, asked, lambda: connect(found.store, keys))
         finally:
-            society.stop()
+            actor_system.stop()
     return rows
 
 
@@ -101,22 +101,22 @@ def _space(home: Path, lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _quality(society: Supervisor, asked: Sequence[Question]) -> list[dict[str, Any]]:
-    def ranked(scope: str, signals: tuple[Signal, ...]) -> Callable[[str], list[Ranked]]:
+def _quality(actor_system: Supervisor, asked: Sequence[Question]) -> list[dict[str, Any]]:
+    def ranked(scope: str, signals: tuple[SignalName, ...]) -> Callable[[str], list[RankedHit]]:
         return lambda query: [
-            Ranked(hit.session, hit.source_id) for hit in _ask(society, query, DEPTH, scope, signals).hits
+            RankedHit(hit.session, hit.source_id) for hit in _ask(actor_system, query, DEPTH, scope, signals).hits
         ]
 
-    def reciprocal(query: str) -> list[Ranked]:
-        total: dict[Ranked, float] = defaultdict(float)
-        for signal in RANKED:
+    def reciprocal(query: str) -> list[RankedHit]:
+        total: dict[RankedHit, float] = defaultdict(float)
+        for signal in RANKING_SIGNALS:
             for place, one in enumerate(ranked("*", (signal,))(query)):
                 total[one] += 1 / (RRF_K + place + 1)
         return sorted(total, key=total.__getitem__, reverse=True)
 
-    rules: dict[str, Callable[[str], list[Ranked]]] = {
-        "fused": ranked("*", ALL),
-        "fused, without structure": ranked("*", RANKED),
+    rules: dict[str, Callable[[str], list[RankedHit]]] = {
+        "fused": ranked("*", ALL_SIGNALS),
+        "fused, without structure": ranked("*", RANKING_SIGNALS),
         "reciprocal rank": reciprocal,
         "dense only": ranked("*", ("dense",)),
         "words only": ranked("*", ("lexical", "session")),
@@ -127,7 +127,7 @@ def _quality(society: Supervisor, asked: Sequence[Question]) -> list[dict[str, A
     for name, result in results.items():
         row = {"what": "quality, pooled", "rule": name, "questions": len(asked), **result["mean"]}
         if name != "fused":
-            paired = compare(np.array(results["fused"]["each"]["mrr"]), np.array(result["each"]["mrr"]), seed=1)
+            paired = paired_test(np.array(results["fused"]["each"]["mrr"]), np.array(result["each"]["mrr"]), seed=1)
             row |= {"fused_minus_this_mrr": paired.difference, "p": paired.p}
         rows.append(row)
     for conversation, one in results["fused"]["by_conversation"].items():
@@ -135,7 +135,7 @@ def _quality(society: Supervisor, asked: Sequence[Question]) -> list[dict[str, A
     own = []
     for conversation in sorted({question.conversation for question in asked}):
         of_it = [question for question in asked if question.conversation == conversation]
-        result = evaluate(ranked(f"locomo/{conversation}", ALL), of_it)
+        result = evaluate(ranked(f"locomo/{conversation}", ALL_SIGNALS), of_it)
         own.append((len(of_it), result["mean"]))
         rows.append({"what": "quality, own scope", "conversation": conversation, **result["mean"]})
     weights = [count for count, _ in own]
@@ -150,14 +150,14 @@ def _quality(society: Supervisor, asked: Sequence[Question]) -> list[dict[str, A
 
 
 def _latency(
-    society: Supervisor, home: Path, asked: Sequence[Question], open_store: Callable[[], Any]
+    actor_system: Supervisor, home: Path, asked: Sequence[Question], open_store: Callable[[], Any]
 ) -> list[dict[str, Any]]:
     sample = asked[:: max(1, len(asked) // 200)]
     rows = [
         {"what": "recall, warm, through the actors", "hits": 10}
-        | _quantiles(lambda text: _ask(society, text, 10, "*", ALL), sample),
+        | _quantiles(lambda text: _ask(actor_system, text, 10, "*", ALL_SIGNALS), sample),
         {"what": "recall, warm, words only", "hits": 10}
-        | _quantiles(lambda text: _ask(society, text, 10, "*", ("lexical", "session")), sample),
+        | _quantiles(lambda text: _ask(actor_system, text, 10, "*", ("lexical", "session")), sample),
     ]
     connection = open_store()
     match = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT 10"
@@ -181,8 +181,8 @@ def _latency(
     return rows
 
 
-def _ask(society: Supervisor, query: str, k: int, scope: str, signals: tuple[Signal, ...]) -> Recalled:
-    answer = society.ask(Recall(query=query, k=k, scope=scope, signals=signals, observe=False))
+def _ask(actor_system: Supervisor, query: str, k: int, scope: str, signals: tuple[SignalName, ...]) -> Recalled:
+    answer = actor_system.ask(Recall(query=query, k=k, scope=scope, signals=signals, observe=False))
     assert isinstance(answer, Recalled)
     return answer
 

@@ -1,4 +1,4 @@
-"""How often what is told beside a prompt is right: LoCoMo's questions as prompts, in the conversation they are about.
+"""How often the context given beside a prompt is right, on LoCoMo's questions and on small talk.
 
 What is told counts as right where it is of a session that holds the answer. Prompts that nothing is known about must be
 told nothing: questions about one conversation asked in another one, and small talk. Below
@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed
-from mnemic.actors.protocol.changes import Place
+from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.messages import GetMemories, Memories
-from mnemic.bench.harness.homes import MIND
+from mnemic.bench.harness.homes import MIND_NAME
 from mnemic.bench.harness.processes import COMMAND, served
-from mnemic.bench.quality.locomo import Question, convert, questions
-from mnemic.runtime.client.client import RemoteSociety
+from mnemic.bench.quality.locomo import Question, convert, read_questions
+from mnemic.runtime.client.client import RemoteActorSystem
 from mnemic.runtime.clock import SystemClock
 
-__all__ = ["SMALL_TALK", "measured"]
+__all__ = ["SMALL_TALK", "measure_prompt_recall"]
 
 SMALL_TALK = (
     *("thanks", "yes", "no", "ok", "go on", "perfect, thank you!", "do it", "looks good to me", "why?", "try again"),
@@ -35,13 +35,13 @@ SMALL_TALK = (
 """What says nothing that a memory could be about."""
 
 
-def measured(data: Path) -> Iterator[dict[str, Any]]:
+def measure_prompt_recall(data: Path) -> Iterator[dict[str, Any]]:
     """Rows of one file of LoCoMo's.
 
     Raises:
         OSError, ValueError, KeyError: it cannot be read, or is none of LoCoMo's.
     """
-    lines, asked = list(convert(data)), questions(data).kept
+    lines, asked = list(convert(data)), read_questions(data).kept
     talks = sorted({question.conversation for question in asked})
     with tempfile.TemporaryDirectory(prefix="mnemic-prompts-") as folder:
         home, corpus = Path(folder) / "home", Path(folder) / "corpus.jsonl"
@@ -49,31 +49,33 @@ def measured(data: Path) -> Iterator[dict[str, Any]]:
         home.mkdir(mode=0o700)
         subprocess.run([*COMMAND, "capture", str(corpus), "--home", str(home)], capture_output=True, check=True)
         with served(home, "embedded"):
-            society = RemoteSociety(home, MIND, False, SystemClock())
+            actor_system = RemoteActorSystem(home, MIND_NAME, False, SystemClock())
             try:
-                own = [(question, _told(society, question.text, question.conversation)) for question in asked]
+                own = [(question, _told(actor_system, question.text, question.conversation)) for question in asked]
                 yield _row("all conversations", own)
                 for talk in talks:
                     yield _row(talk, [(question, told) for question, told in own if question.conversation == talk])
                 away = [
-                    _told(society, question.text, talks[(talks.index(question.conversation) + 1) % len(talks)])
+                    _told(actor_system, question.text, talks[(talks.index(question.conversation) + 1) % len(talks)])
                     for question in asked
                 ]
-                yield _silence("questions about another conversation", away)
-                yield _silence("small talk", [_told(society, text, talk) for text in SMALL_TALK for talk in talks])
+                yield _silence_row("questions about another conversation", away)
+                yield _silence_row(
+                    "small talk", [_told(actor_system, text, talk) for text in SMALL_TALK for talk in talks]
+                )
             finally:
-                society.stop()
+                actor_system.stop()
 
 
-def _told(society: RemoteSociety, prompt: str, talk: str) -> list[tuple[str, str | None]]:
+def _told(actor_system: RemoteActorSystem, prompt: str, talk: str) -> list[tuple[str, str | None]]:
     """Session and source id of what is told beside a prompt, to a session of its own."""
-    place = Place(path=f"locomo/{talk}", project=None, found="named")
+    place = ScopeRef(path=f"locomo/{talk}", project=None, found="named")
     session = f"{talk}: {prompt}".replace("/", "-")
-    brief = society.ask(Brief(occasion="prompt", place=place, assistant="bench", session=session, prompt=prompt))
+    brief = actor_system.ask(Brief(occasion="prompt", place=place, assistant="bench", session=session, prompt=prompt))
     assert isinstance(brief, Briefed)
     if not brief.memories:
         return []
-    found = society.ask(GetMemories(ids=brief.memories))
+    found = actor_system.ask(GetMemories(ids=brief.memories))
     assert isinstance(found, Memories)
     return [(memory.session, memory.source_id) for memory in found.memories]
 
@@ -92,6 +94,6 @@ def _row(what: str, told: Sequence[tuple[Question, list[tuple[str, str | None]]]
     }
 
 
-def _silence(what: str, told: Sequence[list[Any]]) -> dict[str, Any]:
+def _silence_row(what: str, told: Sequence[list[Any]]) -> dict[str, Any]:
     share = sum(map(bool, told)) / max(1, len(told))
     return {"what": "told beside a prompt", "of": what, "prompts": len(told), "told_something": share}

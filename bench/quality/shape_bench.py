@@ -1,4 +1,4 @@
-"""The shape bench: whether memories asked by their structure are found better than by meaning and words.
+"""The shape bench: structural search compared with recall by meaning, by words and by both.
 
 Questions of structure over the example project and, with ``--data FILE``, over LoCoMo's conversations: each is asked by
 shape, and as a sentence by meaning, by BM25, by their fusion and by the recall as it is. Where what was said next is
@@ -21,29 +21,36 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS
-from mnemic.actors.protocol.messages import Memory, Recall, Recalled, Signal
+from mnemic.actors.protocol.messages import Memory, Recall, Recalled, SignalName
 from mnemic.actors.protocol.ports import Source
 from mnemic.actors.protocol.shape_messages import Shape, Shaped
-from mnemic.bench.harness.metrics import any_at, compare, reciprocal_rank
+from mnemic.bench.harness.metrics import any_at, paired_test, reciprocal_rank
 from mnemic.bench.harness.processes import COMMAND
 from mnemic.bench.quality.locomo import convert
-from mnemic.bench.quality.shape_ablation import ablation
-from mnemic.bench.quality.shape_questions import Asked, Claim, example_questions, observations, of_claims, of_tools
-from mnemic.bench.quality.shape_roles import roles
+from mnemic.bench.quality.shape_ablation import measure_ablation
+from mnemic.bench.quality.shape_questions import (
+    Claim,
+    StructuralQuestion,
+    claim_questions,
+    example_questions,
+    observations,
+    tool_questions,
+)
+from mnemic.bench.quality.shape_roles import measure_roles
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.engine.actor_system import start_society
+from mnemic.runtime.engine.actor_system import start_actor_system
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.minds.homes import open_mind
 from mnemic.runtime.store.read.reader import open_reader
 
-__all__ = ["PARTS", "Mind", "run"]
+__all__ = ["PARTS", "CapturedMind", "run"]
 
 PARTS = ("questions", "recall", "roles")
 DEPTH = 100
 """Hits asked for."""
 _CLAIMS = 200  # of LoCoMo's, where no number is given
-_BY_WORDS: dict[str, tuple[Signal, ...]] = {
+_BY_WORDS: dict[str, tuple[SignalName, ...]] = {
     "meaning": ("dense",),
     "BM25": ("lexical",),
     "fused": ("dense", "lexical", "session"),
@@ -51,14 +58,14 @@ _BY_WORDS: dict[str, tuple[Signal, ...]] = {
 }
 
 
-class Mind(NamedTuple):
+class CapturedMind(NamedTuple):
     """A captured mind, as the parts need it."""
 
     name: str
     """What it is made of."""
     home: Path
     """Its home."""
-    society: Supervisor
+    actor_system: Supervisor
     """Its actors."""
     memories: list[Memory]
     """All that is in it, in the order it was kept."""
@@ -94,54 +101,54 @@ def _measured(
 ) -> Iterator[dict[str, Any]]:
     found, keys = open_mind(home, "default")
     reader = open_reader(found.store, keys)
-    society = start_society(found, keys, Settings(), SystemClock(), opener=_no_transcripts, code="bench")
+    actor_system = start_actor_system(found, keys, Settings(), SystemClock(), opener=_no_transcripts, code="bench")
     try:
         with reader.snapshot() as snapshot:
-            memories = snapshot.records([int(row) for row in snapshot.memories(0).row])
+            memories = snapshot.load_memories([int(row) for row in snapshot.memory_columns(0).row])
             claims = (example_questions if data.is_dir() else observations)(data, memories)
-            mind = Mind(name, home, society, memories, claims)
+            mind = CapturedMind(name, home, actor_system, memories, claims)
             every = max(1, round(len(claims) / (questions or _CLAIMS)))
-            asked = [*of_claims(claims, memories, every), *of_tools(memories)]
+            asked = [*claim_questions(claims, memories, every), *tool_questions(memories)]
             if "questions" in parts:
                 yield from _questions(mind, asked)
             if "recall" in parts and not data.is_dir():
-                yield from ablation(snapshot, keys.seed, data, questions)
+                yield from measure_ablation(snapshot, keys.seed, data, questions)
             if "roles" in parts:
-                yield from roles(snapshot, keys.seed, claims, name)
+                yield from measure_roles(snapshot, keys.seed, claims, name)
     finally:
-        society.stop()
+        actor_system.stop()
         reader.close()
 
 
-def _questions(mind: Mind, asked: Sequence[Asked]) -> Iterator[dict[str, Any]]:
+def _questions(mind: CapturedMind, asked: Sequence[StructuralQuestion]) -> Iterator[dict[str, Any]]:
     """A row for each kind of question and each way of asking it."""
     known = {memory.id: memory for memory in mind.memories}
     following = _following(mind.memories)
-    for what in dict.fromkeys(one.what for one in asked):
-        of_it = [one for one in asked if one.what == what]
+    for what in dict.fromkeys(one.kind for one in asked):
+        of_it = [one for one in asked if one.kind == what]
         kinds = KINDS if "tool" in of_it[0].pattern or "file" in of_it[0].pattern else DEFAULT_KINDS
-        shaped = [_shape(mind.society, one.pattern) for one in of_it]
+        shaped = [_shape(mind.actor_system, one.pattern) for one in of_it]
         ways: dict[str, list[list[bytes]]] = {"shape": [[hit.id for hit in one.hits] for one in shaped]}
         for name, signals in _BY_WORDS.items():
-            ways[name] = [_recall(mind.society, one.text, signals, kinds) for one in of_it]
+            ways[name] = [_recall(mind.actor_system, one.text, signals, kinds) for one in of_it]
         if of_it[0].about:
-            found = [_recall(mind.society, one.about, _BY_WORDS["fused"], kinds) for one in of_it]
+            found = [_recall(mind.actor_system, one.about, _BY_WORDS["fused"], kinds) for one in of_it]
             ways["fused, and the turn after each"] = [
                 [following[memory] for memory in one if memory in following] for one in found
             ]
         ranks = {
-            name: np.array([reciprocal_rank(ids, one.right) for ids, one in zip(given, of_it, strict=True)])
+            name: np.array([reciprocal_rank(ids, one.relevant) for ids, one in zip(given, of_it, strict=True)])
             for name, given in ways.items()
         }
         for name, given in ways.items():
             row: dict[str, Any] = {"what": what, "of": mind.name, "by": name, "questions": len(of_it)}
             for k in (1, 5, 10):
                 row[f"any@{k}"] = float(
-                    np.mean([any_at(ids, one.right, k) for ids, one in zip(given, of_it, strict=True)])
+                    np.mean([any_at(ids, one.relevant, k) for ids, one in zip(given, of_it, strict=True)])
                 )
             row["mrr"] = float(ranks[name].mean())
             if name != "shape":
-                paired = compare(ranks["shape"], ranks[name], seed=1, rounds=2000)
+                paired = paired_test(ranks["shape"], ranks[name], seed=1, rounds=2000)
                 row |= {"shape_minus_this_mrr": paired.difference, "p": paired.p}
             if of_it[0].role:
                 row |= _answers(name, of_it, given, shaped, known)
@@ -150,7 +157,7 @@ def _questions(mind: Mind, asked: Sequence[Asked]) -> Iterator[dict[str, Any]]:
 
 def _answers(
     name: str,
-    asked: Sequence[Asked],
+    asked: Sequence[StructuralQuestion],
     given: Sequence[Sequence[bytes]],
     shaped: Sequence[Shaped],
     known: dict[bytes, Memory],
@@ -187,14 +194,16 @@ def _following(memories: Sequence[Memory]) -> dict[bytes, bytes]:
     return {one.id: after.id for one, after in pairwise(turns) if one.session == after.session}
 
 
-def _shape(society: Supervisor, pattern: dict[str, str]) -> Shaped:
-    answer = society.ask(Shape(pattern=pattern, k=DEPTH, observe=False))
+def _shape(actor_system: Supervisor, pattern: dict[str, str]) -> Shaped:
+    answer = actor_system.ask(Shape(pattern=pattern, k=DEPTH, observe=False))
     assert isinstance(answer, Shaped)
     return answer
 
 
-def _recall(society: Supervisor, query: str, signals: tuple[Signal, ...], kinds: tuple[str, ...]) -> list[bytes]:
-    answer = society.ask(Recall(query=query, k=DEPTH, signals=signals, kinds=kinds, observe=False))
+def _recall(
+    actor_system: Supervisor, query: str, signals: tuple[SignalName, ...], kinds: tuple[str, ...]
+) -> list[bytes]:
+    answer = actor_system.ask(Recall(query=query, k=DEPTH, signals=signals, kinds=kinds, observe=False))
     assert isinstance(answer, Recalled)
     return [hit.id for hit in answer.hits]
 

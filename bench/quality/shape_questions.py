@@ -1,4 +1,4 @@
-"""Questions of structure, made from what is known of memories: who said it, when, after what, by which tool.
+"""Generates structural questions with known answers: who said it, when, after what, with which tool.
 
 Above stands `mnemic.bench.quality.shape_bench`, which asks them by shape and by words; below it the fields of the
 memories alone, which say what is right. A *claim* is how a person would put what a memory is about, in other words than
@@ -17,9 +17,17 @@ import msgspec
 
 from mnemic.actors.protocol.messages import Memory
 
-__all__ = ["ANY", "Asked", "Claim", "example_questions", "observations", "of_claims", "of_tools"]
+__all__ = [
+    "ASKED_FILLER",
+    "Claim",
+    "StructuralQuestion",
+    "claim_questions",
+    "example_questions",
+    "observations",
+    "tool_questions",
+]
 
-ANY = "?"
+ASKED_FILLER = "?"
 """The filler that asks."""
 _CLAIMED = re.compile(r"D\d+:\d+")
 
@@ -33,16 +41,16 @@ class Claim(msgspec.Struct, frozen=True):
     """The words."""
 
 
-class Asked(msgspec.Struct, frozen=True):
+class StructuralQuestion(msgspec.Struct, frozen=True):
     """One question, by shape and by words."""
 
-    what: str
+    kind: str
     """What kind of question it is."""
     pattern: dict[str, str]
     """By shape."""
     text: str
     """By words, as a person would ask a recall."""
-    right: frozenset[bytes]
+    relevant: frozenset[bytes]
     """The memories that answer it."""
     role: str = ""
     """The role that is asked for, where one is."""
@@ -91,7 +99,9 @@ def example_questions(folder: Path, memories: Sequence[Memory]) -> list[Claim]:
     return claims
 
 
-def of_claims(claims: Sequence[Claim], memories: Sequence[Memory], every: int = 1) -> Iterator[Asked]:
+def claim_questions(
+    claims: Sequence[Claim], memories: Sequence[Memory], every: int = 1
+) -> Iterator[StructuralQuestion]:
     """Questions that every so many-th claim gives: who, when, what somebody said, what stood before or between.
 
     Args:
@@ -109,40 +119,42 @@ def of_claims(claims: Sequence[Claim], memories: Sequence[Memory], every: int = 
         itself = frozenset({memory.id})
         nobody = _without(claim.text, memory.speaker)
         turn = {"kind": "turn"}
-        yield Asked("who said it", turn | {"about": nobody, "who": ANY}, f"Who said this: {nobody}", itself, "who", who)
-        yield Asked(
+        yield StructuralQuestion(
+            "who said it", turn | {"about": nobody, "who": ASKED_FILLER}, f"Who said this: {nobody}", itself, "who", who
+        )
+        yield StructuralQuestion(
             "when it was said",
-            turn | {"about": claim.text, "date": ANY},
+            turn | {"about": claim.text, "date": ASKED_FILLER},
             f"When was this said: {claim.text}",
             itself,
             "date",
             day.isoformat(),
         )
-        yield Asked(
+        yield StructuralQuestion(
             "what somebody said",
             turn | {"who": who, "about": claim.text},
             f"What did {who} say about this: {claim.text}",
             itself,
         )
-        yield Asked(
+        yield StructuralQuestion(
             "what somebody said on a day",
             turn | {"who": who, "date": day.isoformat(), "about": claim.text},
             f"What did {who} say on {day:%B} {day.day}, {day.year} about this: {claim.text}",
             itself,
         )
-        after = _beside(turns, number, 1)
+        after = _neighbour(turns, number, 1)
         if after is None:
             continue
-        yield Asked(
+        yield StructuralQuestion(
             "what was said next",
             turn | {"previous": claim.text},
             f"What was said right after this: {claim.text}",
             frozenset({after.id}),
             about=claim.text,
         )
-        second = _beside(turns, number, 2)
+        second = _neighbour(turns, number, 2)
         if second is not None and second.id in claimed:
-            yield Asked(
+            yield StructuralQuestion(
                 "what was said between",
                 turn | {"previous": claim.text, "next": claimed[second.id]},
                 f"What was said after this: {claim.text} And before this: {claimed[second.id]}",
@@ -151,7 +163,7 @@ def of_claims(claims: Sequence[Claim], memories: Sequence[Memory], every: int = 
             )
 
 
-def of_tools(memories: Sequence[Memory]) -> Iterator[Asked]:
+def tool_questions(memories: Sequence[Memory]) -> Iterator[StructuralQuestion]:
     """Questions about calls of tools: how they ended, and which files they touched."""
     ended: dict[tuple[str, str], set[bytes]] = {}
     touched: dict[str, set[bytes]] = {}
@@ -162,12 +174,12 @@ def of_tools(memories: Sequence[Memory]) -> Iterator[Asked]:
             touched.setdefault(file.rpartition("/")[2], set()).add(memory.id)
     for (tool, outcome), right in sorted(ended.items()):
         text = f"Which calls of {tool} {'failed' if outcome == 'failed' else 'went well'}?"
-        yield Asked("how a tool ended", {"tool": tool, "outcome": outcome}, text, frozenset(right))
+        yield StructuralQuestion("how a tool ended", {"tool": tool, "outcome": outcome}, text, frozenset(right))
     for file, right in sorted(touched.items()):
-        yield Asked("what touched a file", {"file": file}, f"What was done to {file}?", frozenset(right))
+        yield StructuralQuestion("what touched a file", {"file": file}, f"What was done to {file}?", frozenset(right))
 
 
-def _beside(turns: Sequence[Memory], number: int, steps: int) -> Memory | None:
+def _neighbour(turns: Sequence[Memory], number: int, steps: int) -> Memory | None:
     """The turn so many steps on in the same conversation."""
     there = number + steps
     return turns[there] if there < len(turns) and turns[there].session == turns[number].session else None

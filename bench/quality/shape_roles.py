@@ -1,4 +1,4 @@
-"""What each role carries: how well a memory is found by it alone, and how much worse without it.
+"""Ablation of roles in structural search: each role alone, and each left out.
 
 Below `mnemic.bench.quality.shape_bench`. What a person could know of a memory is asked for all at once: who said it,
 when, where, what it and the turns beside it are about (in the words of a claim, see
@@ -17,19 +17,19 @@ from numpy.typing import NDArray
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.messages import Memory
 from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.recall.recall_index import Recollection
-from mnemic.actors.shape.shape_index import ShapeMemory
+from mnemic.actors.recall.recall_index import RecallIndex
+from mnemic.actors.shape.shape_index import ShapeIndex
 from mnemic.algorithms.text.keyphrases import key_phrases
-from mnemic.bench.harness.metrics import compare, reciprocal_rank
-from mnemic.bench.quality.shape_ablation import embedded
+from mnemic.bench.harness.metrics import paired_test, reciprocal_rank
+from mnemic.bench.quality.shape_ablation import embed_texts
 from mnemic.bench.quality.shape_questions import Claim
-from mnemic.hd.encoders import match_of
-from mnemic.hd.query import Asked as Pattern
-from mnemic.hd.query import find
+from mnemic.hd.encoders import match_kind
+from mnemic.hd.query import StructuralQuery as Pattern
+from mnemic.hd.query import find_matches
 from mnemic.hd.records import Filler, Pair
 from mnemic.hd.roles import ROLES
 
-__all__ = ["known_of", "roles"]
+__all__ = ["known_fillers", "measure_roles"]
 
 _MAIN = "about"
 _CLAIMS = 300  # at most so many memories are asked for
@@ -47,7 +47,7 @@ class _Pair(NamedTuple):
     """How it matches."""
 
 
-def roles(snapshot: Snapshot, seed: bytes, claims: Sequence[Claim], name: str) -> Iterator[dict[str, Any]]:
+def measure_roles(snapshot: Snapshot, seed: bytes, claims: Sequence[Claim], name: str) -> Iterator[dict[str, Any]]:
     """A row for all roles together, and one for each.
 
     Args:
@@ -57,18 +57,18 @@ def roles(snapshot: Snapshot, seed: bytes, claims: Sequence[Claim], name: str) -
         name: of the mind, for the rows.
     """
     claims = claims[:: max(1, round(len(claims) / _CLAIMS))]
-    index, memory = ShapeMemory(seed), Recollection()
-    memory.follow(snapshot, None)
-    index.follow(snapshot, memory.columns)
-    records = snapshot.records([int(row) for row in memory.columns.row])
-    known = known_of(claims, records)
+    index, memory = ShapeIndex(seed), RecallIndex()
+    memory.sync(snapshot, None)
+    index.sync(snapshot, memory.columns)
+    records = snapshot.load_memories([int(row) for row in memory.columns.row])
+    known = known_fillers(claims, records)
     patterns = _patterns(index, snapshot, known)
     places = index.visible("episode", np.ones(len(records), np.bool_))
     rows = {record.id: row for record, row in zip(records, memory.columns.row.tolist(), strict=True)}
 
     def found(place: int, asked: Mapping[str, Sequence[_Pair]]) -> float:
         pairs = [pair for of_role in asked.values() for pair in of_role]
-        return _found(index, places, rows[claims[place].memory.id], pairs)
+        return _reciprocal_rank(index, places, rows[claims[place].memory.id], pairs)
 
     everything = np.array([found(place, pattern) for place, pattern in enumerate(patterns)])
     main = np.array([found(place, {_MAIN: pattern.get(_MAIN, [])}) for place, pattern in enumerate(patterns)])
@@ -86,8 +86,8 @@ def roles(snapshot: Snapshot, seed: bytes, claims: Sequence[Claim], name: str) -
                 for place in having
             ]
         )
-        to_main = compare(beside, main[having], seed=1, rounds=2000)
-        to_all = compare(everything[having], without, seed=1, rounds=2000)
+        to_main = paired_test(beside, main[having], seed=1, rounds=2000)
+        to_all = paired_test(everything[having], without, seed=1, rounds=2000)
         yield {
             "what": "roles",
             "of": name,
@@ -102,7 +102,7 @@ def roles(snapshot: Snapshot, seed: bytes, claims: Sequence[Claim], name: str) -
         }
 
 
-def known_of(claims: Sequence[Claim], records: Sequence[Memory]) -> list[dict[str, list[str]]]:
+def known_fillers(claims: Sequence[Claim], records: Sequence[Memory]) -> list[dict[str, list[str]]]:
     """What a person could know of each claim's memory: fillers by role, words where the role is of meaning."""
     claimed = {claim.memory.id: claim.text for claim in reversed(claims)}
     turns = sorted(
@@ -148,14 +148,14 @@ def _known(
 
 
 def _patterns(
-    index: ShapeMemory, snapshot: Snapshot, known: Sequence[Mapping[str, list[str]]]
+    index: ShapeIndex, snapshot: Snapshot, known: Sequence[Mapping[str, list[str]]]
 ) -> list[dict[str, list[_Pair]]]:
     """The same as bound pairs; what nobody has, and so cannot be asked for, is left out."""
     encoders = index.encoders
     if encoders is None:
         raise ValueError("nothing is bound")
     texts = sorted({text for one in known for role, texts in one.items() if _meant(role) for text in texts})
-    meanings = dict(zip(texts, embedded(texts)[1], strict=True)) if texts else {}
+    meanings = dict(zip(texts, embed_texts(texts)[1], strict=True)) if texts else {}
     counts = {role: dict(snapshot.fillers(role)) for role in ROLES}
     total = max(1, len(index.rows("episode")))
     patterns = []
@@ -167,26 +167,26 @@ def _patterns(
             filler: Filler = meanings[written] if _meant(role) else encoders.canonical(role, written)
             count = total if isinstance(filler, np.ndarray) else counts[role].get(filler, 0)
             if count:
-                pair = _Pair(encoders.pairs([Pair(role, filler)])[0], count / total, match_of(role))
+                pair = _Pair(encoders.encode_pairs([Pair(role, filler)])[0], count / total, match_kind(role))
                 pattern.setdefault(role, []).append(pair)
         patterns.append(pattern)
     return patterns
 
 
 def _meant(role: str) -> bool:
-    return match_of(role) == "meaning"
+    return match_kind(role) == "meaning"
 
 
-def _found(index: ShapeMemory, places: NDArray[np.int64], wanted: int, pairs: Sequence[_Pair]) -> float:
+def _reciprocal_rank(index: ShapeIndex, places: NDArray[np.int64], wanted: int, pairs: Sequence[_Pair]) -> float:
     """1 / the place of the memory of a row among those that match."""
     exact = [pair for pair in pairs if pair.match == "exact"]
     near = [pair for pair in pairs if pair.match != "exact"]
     words = index.codes("episode").dimensions // 64
     asked = Pattern(
-        exact=np.array([pair.vector for pair in exact], np.uint64).reshape(-1, words),
+        exact_pairs=np.array([pair.vector for pair in exact], np.uint64).reshape(-1, words),
         priors=np.array([pair.prior for pair in exact], np.float64),
-        near=np.array([pair.vector for pair in near], np.uint64).reshape(-1, words),
+        near_pairs=np.array([pair.vector for pair in near], np.uint64).reshape(-1, words),
         angular=np.array([pair.match == "meaning" for pair in near], np.bool_),
     )
-    matches = find(index.codes("episode"), places, asked, index.algebra)
-    return reciprocal_rank(index.rows("episode")[matches.place].tolist(), {wanted})
+    matches = find_matches(index.codes("episode"), places, asked, index.algebra)
+    return reciprocal_rank(index.rows("episode")[matches.row].tolist(), {wanted})

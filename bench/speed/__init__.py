@@ -1,1 +1,1 @@
-"""bench/speed"""
+"""How fast and how small: hooks, recall, encoders, scans, hypervectors, whole commands."""

@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 
 from mnemic.hd import bits
 
-__all__ = ["Tasks", "by_turns", "run"]
+__all__ = ["Tasks", "run", "time_interleaved"]
 
 WORDS = 160
 K = 10
-FEW = 1000
+SMALL_COUNT = 1000
 SHIFT = 777
 GOAL_MS = {100_000: 6.0}
 _OF_ALL = "nearest 10"
@@ -49,16 +49,16 @@ def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
         ValueError: there are fewer than 1,000 hypervectors, or there is no round.
     """
     count, rounds = arguments.hypervectors, arguments.rounds
-    if count < FEW or rounds < 1:
-        raise ValueError(f"there must be {FEW} hypervectors and 1 round or more")
+    if count < SMALL_COUNT or rounds < 1:
+        raise ValueError(f"there must be {SMALL_COUNT} hypervectors and 1 round or more")
     sets = ("avx512", "avxvnni", "avx2", "portable")
     return [row for instructions in sets for row in _of(instructions, count, rounds)] + [*_torchhd(rounds)]
 
 
-def beside_numpy(count: int, rounds: int) -> list[dict[str, Any]]:
+def compare_with_numpy(count: int, rounds: int) -> list[dict[str, Any]]:
     """The rows of the instruction set of this process, of NumPy beside it and of reading alone."""
     vectors, query = _draw(count)
-    few = vectors[:FEW]
+    few = vectors[:SMALL_COUNT]
     ours: Tasks = {
         "nearest 10": lambda: bits.nearest(vectors, query, K),
         "nearest 10 of 1,000": lambda: bits.nearest(few, query, K),
@@ -81,7 +81,7 @@ def beside_numpy(count: int, rounds: int) -> list[dict[str, Any]]:
         "competitor: NumPy": theirs,
         "baseline: reading alone": {"nearest 10": lambda: np.bitwise_xor.reduce(flat)},
     }
-    return [row for task in ours for row in by_turns(_of_task(task, count), task, rounds, beside)]
+    return [row for task in ours for row in time_interleaved(_of_task(task, count), task, rounds, beside)]
 
 
 def _of(instructions: str, count: int, rounds: int) -> list[dict[str, Any]]:
@@ -108,10 +108,10 @@ def _torchhd(rounds: int) -> Iterator[dict[str, Any]]:
         import torchhd
     except ModuleNotFoundError as missing:
         why = f"{missing.name} is not installed: it comes with the extra `torch`"
-        yield {"what": "all", "of": name, "vectors": FEW, "state": "skipped", "why": why}
+        yield {"what": "all", "of": name, "vectors": SMALL_COUNT, "state": "skipped", "why": why}
         return
     torch.set_num_threads(1)
-    vectors, query = _draw(FEW)
+    vectors, query = _draw(SMALL_COUNT)
     few, one = (torch.from_numpy(bits.unpack(words)).as_subclass(torchhd.BSCTensor) for words in (vectors, query))
     tasks: Tasks = {
         "nearest 10 of 1,000": lambda: torch.topk(torchhd.hamming_similarity(one, few), K),
@@ -121,10 +121,10 @@ def _torchhd(rounds: int) -> Iterator[dict[str, Any]]:
         "rotate 1,000": lambda: few.permute(SHIFT),
     }
     for task in tasks:
-        yield from by_turns(_of_task(task, FEW), task, rounds, {name: tasks})
+        yield from time_interleaved(_of_task(task, SMALL_COUNT), task, rounds, {name: tasks})
 
 
-def by_turns(
+def time_interleaved(
     about: dict[str, Any],
     task: str,
     rounds: int,
@@ -187,4 +187,4 @@ def _rotate(vectors: Words) -> Words:
 
 
 if __name__ == "__main__":
-    print(json.dumps(beside_numpy(int(sys.argv[1]), int(sys.argv[2]))))
+    print(json.dumps(compare_with_numpy(int(sys.argv[1]), int(sys.argv[2]))))

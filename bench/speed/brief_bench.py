@@ -23,16 +23,16 @@ from urllib.parse import quote
 
 import numpy as np
 
-from mnemic.bench.harness.homes import MIND, PLACE, STILL, fill_home, no_model
+from mnemic.bench.harness.homes import BENCH_SCOPE, IDLE_SETTINGS, MIND_NAME, fill_home, lexical_settings
 from mnemic.bench.harness.processes import COMMAND, served
-from mnemic.bench.quality.prompt_recall import measured
+from mnemic.bench.quality.prompt_recall import measure_prompt_recall
 from mnemic.runtime.minds.run_dir import PROTOCOL
 from mnemic.runtime.models.encoders import load_encoder
 
 __all__ = ["run"]
 
 _GOAL_MS = {"process": 20.0, "alone": 300.0}
-_STANDING = 30
+_STANDING_RULES = 30
 _REQUESTS = 200
 _COMMANDS = 40
 
@@ -44,16 +44,16 @@ def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
         ValueError: it cannot be served, or the data set is none.
         OSError, KeyError: the data set cannot be read.
     """
-    rows = list(measured(arguments.data)) if arguments.data is not None else []
+    rows = list(measure_prompt_recall(arguments.data)) if arguments.data is not None else []
     with tempfile.TemporaryDirectory(prefix="mnemic-brief-") as folder:
         home, project = Path(folder) / "home", Path(folder) / "project"
         home.mkdir(mode=0o700)
         project.mkdir()
-        (project / ".mnemic.toml").write_text(f'scope = "{PLACE.path}"\n', "utf-8")
+        (project / ".mnemic.toml").write_text(f'scope = "{BENCH_SCOPE.path}"\n', "utf-8")
         encoder = None if arguments.no_model else load_encoder(None)
-        settings = no_model(home) if encoder is None else STILL
+        settings = lexical_settings(home) if encoder is None else IDLE_SETTINGS
         fill_home(home, arguments.memories, seed=arguments.seed, encoder=encoder, settings=settings)
-        _add_what_holds(home, Path(folder) / "held.jsonl")
+        _add_standing_rules(home, Path(folder) / "held.jsonl")
         return [*rows, *_rows(home, project, arguments.memories, prompts=encoder is not None)]
 
 
@@ -63,7 +63,7 @@ def _rows(home: Path, project: Path, memories: int, *, prompts: bool) -> Iterato
         yield _row(
             "session start, a process up",
             memories,
-            lambda _: _request(card.http, project, "session-start", start),
+            lambda _: _request(card.http_socket, project, "session-start", start),
             _REQUESTS,
             _GOAL_MS["process"],
         )
@@ -72,14 +72,16 @@ def _rows(home: Path, project: Path, memories: int, *, prompts: bool) -> Iterato
             def ask(number: int) -> bytes:
                 prompt = {"hook_event_name": "UserPromptSubmit", "prompt": f"what of word {number} was decided?"}
                 body = json.dumps({"session_id": f"bench-{number}", **prompt}).encode()
-                return _request(card.http, project, "prompt", body)
+                return _request(card.http_socket, project, "prompt", body)
 
             yield _row("beside a prompt, a process up", memories, ask, _REQUESTS, None)
     command = [sys.executable, "-P", "-m", "mnemic.session_start", "--assistant", "claude-code"]
-    command += ["--event", "session-start", "--home", str(home), "--mind", MIND, "--cwd", str(project)]
-    yield _row("session start, no process", memories, lambda _: _printed(command, start), _COMMANDS, _GOAL_MS["alone"])
+    command += ["--event", "session-start", "--home", str(home), "--mind", MIND_NAME, "--cwd", str(project)]
+    yield _row(
+        "session start, no process", memories, lambda _: _run_command(command, start), _COMMANDS, _GOAL_MS["alone"]
+    )
     nothing = [sys.executable, "-c", "pass"]
-    yield _row("competitor: python -c pass", memories, lambda _: _printed(nothing, b""), _COMMANDS, None)
+    yield _row("competitor: python -c pass", memories, lambda _: _run_command(nothing, b""), _COMMANDS, None)
 
 
 def _row(what: str, memories: int, act: Callable[[int], bytes], count: int, goal_ms: float | None) -> dict[str, Any]:
@@ -96,7 +98,7 @@ def _row(what: str, memories: int, act: Callable[[int], bytes], count: int, goal
 
 
 def _request(path: str, project: Path, event: str, body: bytes) -> bytes:
-    headers = {"Mnemic-Protocol": str(PROTOCOL), "Mnemic-Mind": MIND, "Mnemic-Create": "0", "Connection": "close"}
+    headers = {"Mnemic-Protocol": str(PROTOCOL), "Mnemic-Mind": MIND_NAME, "Mnemic-Create": "0", "Connection": "close"}
     headers |= {"Mnemic-Assistant": "claude-code", "Mnemic-Event": event, "Mnemic-Cwd": quote(str(project))}
     connection = http.client.HTTPConnection("mnemic")
     connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -109,21 +111,21 @@ def _request(path: str, project: Path, event: str, body: bytes) -> bytes:
         return answer.read()
 
 
-def _printed(command: list[str], given: bytes) -> bytes:
+def _run_command(command: list[str], given: bytes) -> bytes:
     return subprocess.run(command, input=given, capture_output=True, check=True).stdout
 
 
-def _add_what_holds(home: Path, lines: Path) -> None:
+def _add_standing_rules(home: Path, lines: Path) -> None:
     """Keep decisions and turns that hold, so that there is as much to tell as a budget has room for."""
     held = [
         {
             "session": f"held-{number}",
             "role": "user",
-            "scope": PLACE.path,
+            "scope": BENCH_SCOPE.path,
             "text": f"From now on rule {number} holds. " * 4,
         }
         | ({"kind": "decision"} if number % 2 else {})
-        for number in range(_STANDING)
+        for number in range(_STANDING_RULES)
     ]
     lines.write_text("".join(json.dumps(line) + "\n" for line in held), "utf-8")
     command = [*COMMAND, "capture", str(lines), "--no-meaning", "--home", str(home)]

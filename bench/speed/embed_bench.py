@@ -21,7 +21,7 @@ from mnemic.actors.protocol.ports import Encoder, Window
 from mnemic.algorithms.retrieval.scan import NATIVE, backend
 from mnemic.bench.speed.onnx_model import Embed, cuda_device, onnx_encoder, torch_encoder
 from mnemic.runtime.models.encoders import load_encoder
-from mnemic.runtime.models.models import default_folder
+from mnemic.runtime.models.models import default_model_folder
 
 __all__ = ["paragraphs", "run"]
 
@@ -31,9 +31,9 @@ _CALLS = 10  # queries of each encoder in a round
 _GPU_WINDOWS = 2048
 _COMPETITOR = "onnxruntime int8"
 _GOALS = {"native-int8": _COMPETITOR}
-_LEAST = {"native-float32": 0.99999, "native-int8": 0.99, "torch-float16": 0.999}
+_MIN_COSINE = {"native-float32": 0.99999, "native-int8": 0.99, "torch-float16": 0.999}
 _LOAD_GOAL_MS = 150.0
-_OURS = ("native-int8", "native-float32", "numpy-float32")
+_OUR_ENCODERS = ("native-int8", "native-float32", "numpy-float32")
 _MISSING = "is not installed: pip install 'mnemic[bench]'"
 
 
@@ -48,9 +48,9 @@ def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
         raise ValueError("there must be 1 round and 1 text or more")
     folder: Path | None = arguments.model
     rows: list[dict[str, Any]] = [{"what": "instructions", "scan": backend()}]
-    ours = [name for name in _OURS if NATIVE or not name.startswith("native")]
+    ours = [name for name in _OUR_ENCODERS if NATIVE or not name.startswith("native")]
     if not NATIVE:
-        rows += [_skipped(name, "the native code was not built") for name in _OURS if name not in ours]
+        rows += [_skipped(name, "the native code was not built") for name in _OUR_ENCODERS if name not in ours]
     rows += _loads(folder, ours, arguments.rounds)
     random = np.random.default_rng(arguments.seed)
     with tempfile.TemporaryDirectory(prefix="mnemic-embed-") as into:
@@ -74,7 +74,7 @@ def _encoders(
 ) -> tuple[dict[str, Embed], list[dict[str, Any]]]:
     """All that can be timed, by name, and rows that say what cannot be."""
     embeds = {name: _embed(load_encoder(folder, name, threads)) for name in ours}
-    path = folder or default_folder()
+    path = folder or default_model_folder()
     competitors: Mapping[str, Callable[[], Embed]] = {
         _COMPETITOR: lambda: onnx_encoder(path, into, threads, int8=True),
         "onnxruntime float32": lambda: onnx_encoder(path, into, threads, int8=False),
@@ -144,7 +144,7 @@ def _agreements(folder: Path | None, ours: list[str], into: Path, count: int) ->
     def one_by_one(embed: Embed) -> NDArray[np.float32]:
         return np.concatenate([embed(np.array([window.token_ids], np.int64)) for window in windows])
 
-    path = folder or default_folder()
+    path = folder or default_model_folder()
     reference = "torch float32, eager"
     vectors = {name: encoders[name].encode(windows) for name in ours if name != "numpy-float32"}
     try:
@@ -158,8 +158,8 @@ def _agreements(folder: Path | None, ours: list[str], into: Path, count: int) ->
         worst = float(cosines.min())
         row: dict[str, Any] = {"what": "agreement", "by": name, "with": reference, "texts": len(windows)}
         row |= {"worst_cosine": worst, "median_cosine": float(np.median(cosines))}
-        if name in _LEAST:
-            row |= {"goal": _LEAST[name], "met": worst >= _LEAST[name]}
+        if name in _MIN_COSINE:
+            row |= {"goal": _MIN_COSINE[name], "met": worst >= _MIN_COSINE[name]}
         yield row
 
 
@@ -178,7 +178,7 @@ def _on_a_gpu(folder: Path | None, random: np.random.Generator, rounds: int) -> 
         return [{"what": what} | _skipped("torch-float16", f"torch {_MISSING}")]
     if card is None:
         return [{"what": what} | _skipped("torch-float16", "torch sees no CUDA device here")]
-    path = folder or default_folder()
+    path = folder or default_model_folder()
     embeds = {"torch-float16": _embed(load_encoder(folder, "torch-float16", 2))}
     embeds |= {f"torch {kind}, eager": torch_encoder(path, 2, "cuda", kind) for kind in ("float16", "float32")}
     ids = random.integers(1000, 20_000, (_GPU_WINDOWS, _BATCH[1]))

@@ -1,8 +1,8 @@
 """The engine bench: what a recall, a start and a resident process cost on each engine, measured side by side.
 
-One home of n memories is copied for every engine and for a society in this very process, which is the baseline: the
-same recall without sockets, protocol or another process. All are asked the same questions in turn, in drawn order, so
-that whatever else the machine does hits them alike. Ray less embedded is what Ray adds.
+One home of n memories is copied for every engine and for an actor system in this very process, which is the baseline:
+the same recall without sockets, protocol or another process. All are asked the same questions in turn, in drawn order,
+so that whatever else the machine does hits them alike. Ray less embedded is what Ray adds.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ import numpy as np
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.messages import Recall, Sleep
 from mnemic.actors.protocol.ports import Encoder, Source
-from mnemic.bench.harness.callers import McpPipe, McpPost, McpWire, ToolCaller
-from mnemic.bench.harness.homes import MIND, STILL, Corpus, fill_home, no_model
-from mnemic.bench.harness.processes import COMMAND, END_S, family, pss_bytes, role_of, served, until
-from mnemic.runtime.client.client import RemoteSociety
+from mnemic.bench.harness.callers import McpHttpClient, McpPipe, McpSocketClient, ToolCaller
+from mnemic.bench.harness.homes import IDLE_SETTINGS, MIND_NAME, SyntheticCorpus, fill_home, lexical_settings
+from mnemic.bench.harness.processes import COMMAND, END_S, process_family, pss_bytes, role_of, served, wait_until
+from mnemic.runtime.client.client import RemoteActorSystem
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.engine.actor_system import start_society
+from mnemic.runtime.engine.actor_system import start_actor_system
 from mnemic.runtime.engine.settings import load_settings
 from mnemic.runtime.minds.homes import open_mind
-from mnemic.runtime.minds.run_dir import Card, Meeting
+from mnemic.runtime.minds.run_dir import RunDir, ServerInfo
 from mnemic.runtime.models.encoders import load_encoder
 from mnemic.runtime.store.schema import connect
 
@@ -48,8 +48,11 @@ BUSY_GOAL = 1.5
 PIPE_GOAL_MS = 300.0
 MEMORY_GOAL_MIB = 250.0
 QUESTIONS = 300
-_WAYS: dict[str, Callable[[Card], ToolCaller]] = {"MCP, raw stream": McpWire, "MCP, HTTP": McpPost}
-_BUSY = f'{STILL}[actors]\nconsolidator = "mnemic.bench.harness.load:BusyConsolidator"\n'
+_CALLERS: dict[str, Callable[[ServerInfo], ToolCaller]] = {
+    "MCP, raw stream": McpSocketClient,
+    "MCP, HTTP": McpHttpClient,
+}
+_BUSY = f'{IDLE_SETTINGS}[actors]\nconsolidator = "mnemic.bench.harness.load:BusyConsolidator"\n'
 _SEED = 0
 _BLOCKS = 4
 _STARTS = 5
@@ -85,34 +88,34 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     first = folder / "first"
     first.mkdir(mode=0o700)
-    settings = _BUSY if encoder is not None else _BUSY + no_model(folder).removeprefix(STILL)
+    settings = _BUSY if encoder is not None else _BUSY + lexical_settings(folder).removeprefix(IDLE_SETTINGS)
     texts = fill_home(first, memories, seed=_SEED, encoder=encoder, settings=settings)
     vectors = "none" if encoder is None else f"drawn unit vectors under the name {encoder.implementation}; words real"
     machine = {"cores": os.cpu_count(), "load_before": os.getloadavg()[0]}
     yield {"what": "home", "memories": memories, "vectors": vectors, "seed": _SEED, **machine}
     homes = {name: Path(shutil.copytree(first, folder / name)) for name in (*engines, "direct", "on-demand")}
-    questions = Corpus(_SEED + 1).questions(texts, QUESTIONS)
+    questions = SyntheticCorpus(_SEED + 1).questions(texts, QUESTIONS)
 
-    yield from _on_demand(homes["on-demand"], questions[0])
+    yield from _cold_start(homes["on-demand"], questions[0])
     with ExitStack() as stack:
-        cards: dict[str, Card] = {}
+        cards: dict[str, ServerInfo] = {}
         for engine in engines:
             started = time.perf_counter()
             cards[engine] = stack.enter_context(served(homes[engine], engine))
             ready_s = time.perf_counter() - started
-            first_caller = McpWire(cards[engine])
+            first_caller = McpSocketClient(cards[engine])
             _recall(first_caller, questions[0])
             answered_s = time.perf_counter() - started
             first_caller.close()
             yield {"what": "start", "of": "mnemic serve", "engine": engine, "ready_s": ready_s, "answer_s": answered_s}
         callers: dict[str, Callable[[str], Any]] = {}
         for engine, card in cards.items():
-            for way, make in _WAYS.items():
+            for way, make in _CALLERS.items():
                 caller = make(card)
                 stack.callback(caller.close)
                 callers[f"{engine}: {way}"] = _asking(caller)
         callers |= stack.enter_context(_baselines(homes["direct"]))
-        times = _in_turn(callers, questions)
+        times = _time_interleaved(callers, questions)
         yield from _recalls(times, engines, memories)
         yield from _pipe_starts(homes[engines[0]])
         for engine in engines:
@@ -138,8 +141,8 @@ def _asking(caller: ToolCaller) -> Callable[[str], None]:
 def _baselines(home: Path) -> Iterator[dict[str, Callable[[str], Any]]]:
     """The same recall in this process, and one full-text query on the same sealed file."""
     settings = load_settings(home / "mnemic.toml")
-    folder, keys = open_mind(home, MIND)
-    society = start_society(folder, keys, settings, SystemClock(), opener=_no_transcripts, code="bench")
+    folder, keys = open_mind(home, MIND_NAME)
+    actor_system = start_actor_system(folder, keys, settings, SystemClock(), opener=_no_transcripts, code="bench")
     connection = connect(folder.store, keys)
     match = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT 10"
 
@@ -148,15 +151,15 @@ def _baselines(home: Path) -> Iterator[dict[str, Callable[[str], Any]]]:
 
     try:
         yield {
-            "baseline: mind.recall in this process": lambda q: society.ask(Recall(query=q)),
+            "baseline: mind.recall in this process": lambda q: actor_system.ask(Recall(query=q)),
             "competitor: FTS5": words,
         }
     finally:
         connection.close()
-        society.stop()
+        actor_system.stop()
 
 
-def _in_turn(callers: Mapping[str, Callable[[str], Any]], questions: Sequence[str]) -> Times:
+def _time_interleaved(callers: Mapping[str, Callable[[str], Any]], questions: Sequence[str]) -> Times:
     """Milliseconds of every caller for every question, asked in turn."""
     order, names = random.Random(_SEED), list(callers)
     for name in names:
@@ -176,7 +179,7 @@ def _recalls(times: Times, engines: Sequence[str], memories: int) -> Iterator[di
         yield {"what": "recall", "of": name, "memories": memories, **_quantiles(taken)}
     if len(engines) < 2:
         return
-    for way in _WAYS:
+    for way in _CALLERS:
         ray, embedded = (np.array(times[f"{engine}: {way}"]) for engine in ("ray", "embedded"))
         added_ms = float(np.median(ray) - np.median(embedded))
         yield {
@@ -190,16 +193,18 @@ def _recalls(times: Times, engines: Sequence[str], memories: int) -> Iterator[di
         }
 
 
-def _beside_heavy(home: Path, engine: str, card: Card, questions: Sequence[str], seconds: float) -> dict[str, Any]:
+def _beside_heavy(
+    home: Path, engine: str, card: ServerInfo, questions: Sequence[str], seconds: float
+) -> dict[str, Any]:
     """Recalls while another actor computes, beside recalls while nothing does, in blocks that take turns."""
-    caller = McpWire(card)
+    caller = McpSocketClient(card)
     idle: list[float] = []
     busy: list[float] = []
     try:
         for block in range(_BLOCKS):
             limit = time.perf_counter() + seconds / 2 / _BLOCKS
             idle += _timed(caller, questions, lambda limit=limit: time.perf_counter() < limit)  # type: ignore[misc]
-            with _burning(home, f"bench-{block}", seconds / 2 / _BLOCKS) as burns:
+            with _heavy_job(home, f"bench-{block}", seconds / 2 / _BLOCKS) as burns:
                 busy += _timed(caller, questions, burns)
     finally:
         caller.close()
@@ -214,15 +219,15 @@ def _beside_heavy(home: Path, engine: str, card: Card, questions: Sequence[str],
 
 
 @contextmanager
-def _burning(home: Path, run: str, seconds: float) -> Iterator[Callable[[], bool]]:
+def _heavy_job(home: Path, run: str, seconds: float) -> Iterator[Callable[[], bool]]:
     """Have the consolidator burn; gives what tells whether it still does."""
-    society = RemoteSociety(home, MIND, False, SystemClock())
+    actor_system = RemoteActorSystem(home, MIND_NAME, False, SystemClock())
     begun = threading.Event()
     failed: list[MnemicError] = []
 
     def sleep() -> None:
         try:
-            society.ask(
+            actor_system.ask(
                 Sleep(run=run, seed=bytes(32), budget_s=seconds),
                 timeout_s=seconds + 60,
                 progress=lambda done, total: begun.set(),
@@ -255,19 +260,19 @@ def _timed(caller: ToolCaller, questions: Sequence[str], more: Callable[[], bool
 # --- starts and memory -----------------------------------------------------------------------------------------------
 
 
-def _on_demand(home: Path, question: str) -> Iterator[dict[str, Any]]:
+def _cold_start(home: Path, question: str) -> Iterator[dict[str, Any]]:
     """From nothing to an answer, by way of `mnemic mcp` alone."""
     started = time.perf_counter()
     with McpPipe(home) as pipe:
         greeted_s = time.perf_counter() - started
         _recall(pipe, question)
         answered_s = time.perf_counter() - started
-    card = Meeting(home).card()
+    card = RunDir(home).read_info()
     if card is None:
         raise ValueError("the process that was started on demand has left already")
-    left = family(card.pid)
+    left = process_family(card.pid)
     left[0].terminate()
-    until(lambda: not left[0].is_running(), "the process's end", END_S)
+    wait_until(lambda: not left[0].is_running(), "the process's end", END_S)
     yield {"what": "start", "of": "mnemic mcp, on demand", "ready_s": greeted_s, "answer_s": answered_s}
 
 
@@ -289,9 +294,9 @@ def _pipe_starts(home: Path) -> Iterator[dict[str, Any]]:
     yield {"what": "start", "of": "competitor: python -c pass", **_quantiles(bare)}
 
 
-def _memory(engine: str, card: Card, memories: int) -> dict[str, Any]:
+def _memory(engine: str, card: ServerInfo, memories: int) -> dict[str, Any]:
     parts: dict[str, float] = defaultdict(float)
-    for process in family(card.pid):
+    for process in process_family(card.pid):
         parts[role_of(process)] += pss_bytes([process]) / (1 << 20)
     total = sum(parts.values())
     row = {"what": "resident memory (PSS)", "engine": engine, "memories": memories, "mib": total}

@@ -1,5 +1,4 @@
-"""The hd bench: how much a hypervector holds beside theory, how true projections are, how fast all of it is, and what a
-mind of many memories pays for being asked by shape.
+"""The hd bench: capacity, projection accuracy and speed of hypervectors, and the cost of structural queries.
 
 Decoding: bundles of more and more pairs, item memories of more and more fillers, hypervectors of 1,024 to 16,384 bits;
 what is counted must agree with the binomial law. Each part is a module of its own beside this one.
@@ -20,18 +19,18 @@ import numpy as np
 from mnemic.bench.speed.embed_bench import paragraphs
 from mnemic.bench.speed.hd_capacity import (
     Order,
-    closed_form,
-    counted,
-    exact,
-    gaussian,
-    information,
+    closed_form_capacity,
+    count_correct,
+    exact_accuracy,
+    gaussian_accuracy,
+    information_bits,
     most_pairs,
-    unlikeliness,
+    tail_probability,
 )
-from mnemic.bench.speed.hd_mind import shapes
-from mnemic.bench.speed.hd_speed import EMBEDDING, speeds
-from mnemic.hd.algebra import Algebra, best
-from mnemic.hd.encoders import Encoders
+from mnemic.bench.speed.hd_mind import measure_shape_queries
+from mnemic.bench.speed.hd_speed import EMBEDDING, measure_speeds
+from mnemic.hd.algebra import Algebra, default_algebra
+from mnemic.hd.encoders import RecordEncoder
 from mnemic.hd.space import DIMENSIONS, Space
 from mnemic.runtime.models.encoders import load_encoder
 
@@ -39,7 +38,7 @@ __all__ = ["plot", "run"]
 
 _COLOURS = ("#1f4e79", "#2a78d6", "#1baf7a", "#b07d00", "#e34948", "#7b4bb3")
 _FEWEST, _MOST, _STEPS = 2, 1200, 60
-_EPISODE = 12
+_EPISODE_PAIRS = 12
 
 
 def plot(rows: list[dict[str, Any]], path: Path, codebook: int, dimensions: int) -> None:
@@ -77,16 +76,16 @@ def _decoding(axes: Any, rows: list[dict[str, Any]], of: str, lines: list[tuple[
     pairs = np.unique(np.geomspace(_FEWEST, _MOST, _STEPS).astype(int))
     for colour, (dimensions, codebook) in zip(_COLOURS, lines, strict=False):
         name = dimensions if of == "dimensions" else codebook
-        theory = [exact(dimensions, int(one), codebook) for one in pairs]
+        theory = [exact_accuracy(dimensions, int(one), codebook) for one in pairs]
         axes.plot(pairs, theory, color=colour, linewidth=1.6, label=label.format(name))
-        normal = [gaussian(dimensions, int(one), codebook) for one in pairs]
+        normal = [gaussian_accuracy(dimensions, int(one), codebook) for one in pairs]
         axes.plot(pairs, normal, color="black", linewidth=0.8, linestyle=(0, (2, 4)))
         dots = [row for row in rows if row[of] == name]
         spread = [1.96 * (row["accuracy"] * (1 - row["accuracy"]) / row["n"]) ** 0.5 for row in dots]
         at, found = [row["pairs"] for row in dots], [row["accuracy"] for row in dots]
         axes.errorbar(at, found, spread, color=colour, fmt="o", markersize=4, linewidth=1)
-    axes.axvline(_EPISODE, color="grey", linewidth=0.8, linestyle=":")
-    axes.annotate("an episode", (_EPISODE, 0.98), color="grey", rotation=90, ha="right", va="top", fontsize=8)
+    axes.axvline(_EPISODE_PAIRS, color="grey", linewidth=0.8, linestyle=":")
+    axes.annotate("an episode", (_EPISODE_PAIRS, 0.98), color="grey", rotation=90, ha="right", va="top", fontsize=8)
     axes.set_xscale("log")
     axes.set_xlabel("pairs bundled in one hypervector")
     axes.set_ylabel("fillers decoded rightly")
@@ -138,7 +137,7 @@ def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
         raise ValueError("a drawing shows capacity and projection: leave neither out")
     if min(arguments.rounds, arguments.memories, arguments.hypervectors) < 1:
         raise ValueError("there must be 1 round, 1 memory and 1 hypervector or more")
-    algebra = best()
+    algebra = default_algebra()
     rows: list[dict[str, Any]] = []
     if "capacity" in parts:
         rows += capacities(algebra, arguments.seed)
@@ -148,9 +147,9 @@ def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
         plot(rows, Path(arguments.plot), _DRAWN_CODEBOOK, DIMENSIONS)
         rows.append({"what": "drawing", "file": str(arguments.plot)})
     if "speed" in parts:
-        rows += speeds(_space(arguments.seed, DIMENSIONS), arguments.rounds, arguments.hypervectors)
+        rows += measure_speeds(_space(arguments.seed, DIMENSIONS), arguments.rounds, arguments.hypervectors)
     if "mind" in parts:
-        rows += shapes(arguments.memories, arguments.seed, model=not arguments.no_model)
+        rows += measure_shape_queries(arguments.memories, arguments.seed, model=not arguments.no_model)
     return rows
 
 
@@ -167,14 +166,14 @@ def capacities(algebra: Algebra, seed: int) -> Iterator[dict[str, Any]]:
                 "what": "room",
                 **room,
                 "pairs": most_pairs(dimensions, codebook),
-                "closed_form": closed_form(dimensions, codebook),
+                "closed_form": closed_form_capacity(dimensions, codebook),
             }
 
 
 def _decoding_hd_bench(space: Space, algebra: Algebra, order: Order, pairs: int, codebook: int) -> dict[str, Any]:
-    right = exact(space.dimensions, pairs, codebook)
-    hits = counted(space, algebra, order, pairs, codebook, _DECODES)
-    chance = unlikeliness(hits, _DECODES, right)
+    right = exact_accuracy(space.dimensions, pairs, codebook)
+    hits = count_correct(space, algebra, order, pairs, codebook, _DECODES)
+    chance = tail_probability(hits, _DECODES, right)
     row = {
         "what": "decode",
         "by": order,
@@ -183,8 +182,8 @@ def _decoding_hd_bench(space: Space, algebra: Algebra, order: Order, pairs: int,
         "pairs": pairs,
         "accuracy": hits / _DECODES,
         "binomial": right,
-        "frady_2018": gaussian(space.dimensions, pairs, codebook),
-        "bits_per_bit": pairs * information(hits / _DECODES, codebook) / space.dimensions,
+        "frady_2018": gaussian_accuracy(space.dimensions, pairs, codebook),
+        "bits_per_bit": pairs * information_bits(hits / _DECODES, codebook) / space.dimensions,
         "n": _DECODES,
     }
     if chance < _UNLIKELY:
@@ -196,7 +195,7 @@ def _decoding_hd_bench(space: Space, algebra: Algebra, order: Order, pairs: int,
 def projections(seed: int, *, model: bool) -> Iterator[dict[str, Any]]:
     """Rows: how similar the codes of two embeddings are, by the angle between them; and those of real texts."""
     space = _space(seed, DIMENSIONS)
-    encoders, chance = Encoders(space), np.random.default_rng(seed)
+    encoders, chance = RecordEncoder(space), np.random.default_rng(seed)
     for degrees in _ANGLES:
         one, other = chance.standard_normal((2, _OF_EACH_ANGLE, EMBEDDING))
         one /= np.linalg.norm(one, axis=1, keepdims=True)
@@ -209,11 +208,11 @@ def projections(seed: int, *, model: bool) -> Iterator[dict[str, Any]]:
         return
     encoder = load_encoder(None)
     texts = [encoder.encode([encoder.windows(text, 1)[0][0]])[0] for text in paragraphs(_TEXTS)]
-    yield _of_texts(Encoders(_space(seed, DIMENSIONS, encoder.dimensions)), np.array(texts, np.float32))
+    yield _of_texts(RecordEncoder(_space(seed, DIMENSIONS, encoder.dimensions)), np.array(texts, np.float32))
 
 
-def _projected(encoders: Encoders, one: Any, other: Any, cosine: float) -> dict[str, Any]:
-    similarities = _similarities(encoders.meanings(one), encoders.meanings(other))
+def _projected(encoders: RecordEncoder, one: Any, other: Any, cosine: float) -> dict[str, Any]:
+    similarities = _similarities(encoders.project_embeddings(one), encoders.project_embeddings(other))
     expected = 1 - 2 * float(np.arccos(np.clip(cosine, -1, 1))) / np.pi
     return {
         "what": "projection",
@@ -228,11 +227,11 @@ def _projected(encoders: Encoders, one: Any, other: Any, cosine: float) -> dict[
     }
 
 
-def _of_texts(encoders: Encoders, vectors: Any) -> dict[str, Any]:
+def _of_texts(encoders: RecordEncoder, vectors: Any) -> dict[str, Any]:
     """Over all pairs of texts: how far codes are off what cosines say, and how many of the ten nearest stay so."""
     first, second = np.triu_indices(len(vectors), 1)
     cosines = np.clip(vectors @ vectors.T, -1, 1)
-    codes = encoders.meanings(vectors)
+    codes = encoders.project_embeddings(vectors)
     similarity = np.eye(len(vectors))
     similarity[first, second] = similarity[second, first] = _similarities(codes[first], codes[second])
     off = similarity[first, second] - (1 - 2 * np.arccos(cosines[first, second]) / np.pi)
@@ -255,4 +254,4 @@ def _similarities(codes: Any, others: Any) -> Any:
 
 def _space(seed: int, dimensions: int, embedding: int = EMBEDDING) -> Space:
     drawn = hashlib.sha256(b"mnemic bench %d" % seed).digest()
-    return Space(seed=drawn, dimensions=dimensions, model="bench", embedding=embedding)
+    return Space(seed=drawn, dimensions=dimensions, model="bench", embedding_dimensions=embedding)

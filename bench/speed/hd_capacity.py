@@ -1,4 +1,4 @@
-"""How much a hypervector holds: how often a filler is decoded rightly, as theory has it and as counted.
+"""How many pairs a hypervector can hold: decoding accuracy in theory and in simulation.
 
 A record bundles K pairs of role and filler. A role is unbound, and what comes out is compared with an item memory of M
 fillers: right is where the nearest one is the filler that was bound. The same holds where the order of things takes
@@ -16,19 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.hd.algebra import Algebra
-from mnemic.hd.codebook import draw
-from mnemic.hd.evidence import agreement
+from mnemic.hd.codebook import draw_hypervector
+from mnemic.hd.evidence import bit_agreement
 from mnemic.hd.space import Space
 
 __all__ = [
     "Order",
-    "closed_form",
-    "counted",
-    "exact",
-    "gaussian",
-    "information",
+    "closed_form_capacity",
+    "count_correct",
+    "exact_accuracy",
+    "gaussian_accuracy",
+    "information_bits",
     "most_pairs",
-    "unlikeliness",
+    "tail_probability",
 ]
 
 Order = Literal["roles", "places"]
@@ -39,7 +39,7 @@ _SELDOM = 1e-3
 _LEAST = 1e-9
 
 
-def exact(dimensions: int, pairs: int, codebook: int) -> float:
+def exact_accuracy(dimensions: int, pairs: int, codebook: int) -> float:
     """How often the right filler is the nearest: the sum over all distances it may have, by the binomial law.
 
     Bits are independent of each other, and so are the distances of the wrong fillers. Of fillers that are equally
@@ -53,14 +53,14 @@ def exact(dimensions: int, pairs: int, codebook: int) -> float:
         shared = (below**codebook - nearer**codebook) / (codebook * wrong)
     seldom = ((below + nearer) / 2) ** (codebook - 1)  # the same, to where the difference above drowns in rounding
     wins = np.where(codebook * wrong < _SELDOM, seldom, shared)
-    return min(1.0, float(_binomial(dimensions, agreement(pairs)) @ wins))
+    return min(1.0, float(_binomial(dimensions, bit_agreement(pairs)) @ wins))
 
 
-def gaussian(dimensions: int, pairs: int, codebook: int) -> float:
+def gaussian_accuracy(dimensions: int, pairs: int, codebook: int) -> float:
     """The same as the integral of Frady, Kleyko and Sommer 2018, "A theory of sequence indexing and working memory in
     recurrent neural networks": distances are taken to be normal, and never equal.
     """
-    right = agreement(pairs)
+    right = bit_agreement(pairs)
     near, far = math.sqrt(right * (1 - right)), 0.5
     at = np.linspace(-_REACH, _REACH, _STEPS)
     density = np.exp(-(at**2) / 2) / math.sqrt(2 * math.pi)
@@ -69,7 +69,7 @@ def gaussian(dimensions: int, pairs: int, codebook: int) -> float:
     return float((density * below ** (codebook - 1)).sum() * (at[1] - at[0]))
 
 
-def closed_form(dimensions: int, codebook: int, wrong: float = 0.01) -> float:
+def closed_form_capacity(dimensions: int, codebook: int, wrong: float = 0.01) -> float:
     """About how many pairs a record holds where `wrong` of the decoded fillers are: their high-fidelity limit, for BSC.
 
     The chance that one wrong filler is nearer is ``Q(s / sqrt 2)``, with the signal to noise ``s² = 2 D / (pi K)`` of
@@ -83,38 +83,40 @@ def closed_form(dimensions: int, codebook: int, wrong: float = 0.01) -> float:
 
 
 def most_pairs(dimensions: int, codebook: int, right: float = 0.99) -> int:
-    """How many pairs a record may have at most for `right` of its fillers to be decoded rightly, by `exact`."""
+    """How many pairs a record may have at most for `right` of its fillers to be decoded rightly, by
+    `exact_accuracy`.
+    """
     low, high = 1, 2
-    while exact(dimensions, high, codebook) >= right:
+    while exact_accuracy(dimensions, high, codebook) >= right:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if exact(dimensions, middle, codebook) >= right else (low, middle)
+        low, high = (middle, high) if exact_accuracy(dimensions, middle, codebook) >= right else (low, middle)
     return low
 
 
-def information(right: float, codebook: int) -> float:
+def information_bits(right: float, codebook: int) -> float:
     """Bits that are known of a filler that is decoded rightly so often, and wrongly to any other alike."""
     wrong = 1.0 - right
     known = right * math.log2(right * codebook) if right > 0 else 0.0
     return known + (wrong * math.log2(wrong * codebook / (codebook - 1)) if wrong > 0 else 0.0)
 
 
-def counted(space: Space, algebra: Algebra, order: Order, pairs: int, codebook: int, decodes: int) -> int:
+def count_correct(space: Space, algebra: Algebra, order: Order, pairs: int, codebook: int, decodes: int) -> int:
     """How many of `decodes` fillers come out right, of as many records of `pairs` as it takes.
 
     All is drawn from the space's seed, which decides what comes out.
     """
     records = -(-decodes // pairs)
     chosen = _chance(space, "chosen", order, pairs, codebook).integers(0, codebook, (records, pairs))
-    names = np.array([draw(space, "bench role", str(number)) for number in range(pairs)])
+    names = np.array([draw_hypervector(space, "bench role", str(number)) for number in range(pairs)])
     items = _items(space, codebook)
     if order == "roles":
         bound = algebra.bind(items[chosen.reshape(-1)], np.tile(names, (records, 1)))
     else:
         moved = [algebra.permute(items[chosen[:, place]], place) for place in range(pairs)]
         bound = np.stack(moved, axis=1).reshape(records * pairs, -1)
-    ties = np.array([draw(space, "bench tie", f"{order} {pairs} {number}") for number in range(records)])
+    ties = np.array([draw_hypervector(space, "bench tie", f"{order} {pairs} {number}") for number in range(records)])
     bundles = algebra.bundle_groups(bound, np.arange(0, records * pairs + 1, pairs, dtype=np.int64), ties)
     if order == "roles":
         asked = algebra.bind(np.repeat(bundles, pairs, axis=0), np.tile(names, (records, 1)))
@@ -125,7 +127,7 @@ def counted(space: Space, algebra: Algebra, order: Order, pairs: int, codebook: 
     return int((found[:, 0] == chosen.reshape(-1)[:decodes]).sum())
 
 
-def unlikeliness(hits: int, decodes: int, right: float) -> float:
+def tail_probability(hits: int, decodes: int, right: float) -> float:
     """How probable it is to count `hits` or what is further from `right`, on the side that it is on: 0 to 1."""
     law = _binomial(decodes, min(max(right, _LEAST), 1 - _LEAST))
     return float(min(law[: hits + 1].sum(), law[hits:].sum()))
@@ -133,11 +135,11 @@ def unlikeliness(hits: int, decodes: int, right: float) -> float:
 
 @lru_cache(maxsize=4)
 def _items(space: Space, codebook: int) -> NDArray[np.uint64]:
-    return np.array([draw(space, "bench filler", str(number)) for number in range(codebook)])
+    return np.array([draw_hypervector(space, "bench filler", str(number)) for number in range(codebook)])
 
 
 def _chance(space: Space, *about: object) -> np.random.Generator:
-    drawn = draw(space, "bench chance", " ".join(map(str, about)))
+    drawn = draw_hypervector(space, "bench chance", " ".join(map(str, about)))
     return np.random.default_rng(drawn[:4].tolist())
 
 

@@ -1,4 +1,4 @@
-"""What it costs a mind that its memories can be asked for by shape: binding, bytes, and questions through the actors.
+"""Costs of structural search on a large mind: time to bind, bytes a memory, query latency.
 
 The mind is a drawn one of people and assistants at work (`mnemic.bench.harness.workday`). The Binder binds it on the
 ordinary path, and what is asked goes through the Retriever, as every question does. Below
@@ -22,19 +22,19 @@ import psutil
 
 from mnemic.actors.protocol.messages import Count, Counts, Recall
 from mnemic.actors.protocol.ports import Source
-from mnemic.actors.protocol.shape_messages import BindPending, Bound, Shape, Shaped
-from mnemic.bench.harness.homes import MIND, STILL, Corpus, fill_home, no_model
-from mnemic.bench.harness.workday import BRANCHES, at_work, patterns
+from mnemic.actors.protocol.shape_messages import BindPending, BindProgress, Shape, Shaped
+from mnemic.bench.harness.homes import IDLE_SETTINGS, MIND_NAME, SyntheticCorpus, fill_home, lexical_settings
+from mnemic.bench.harness.workday import BRANCHES, make_work_memory, work_patterns
 from mnemic.hd.space import DIMENSIONS
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.engine.actor_system import start_society
+from mnemic.runtime.engine.actor_system import start_actor_system
 from mnemic.runtime.engine.settings import load_settings
 from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.minds.homes import open_mind
 from mnemic.runtime.models.encoders import load_encoder
 from mnemic.runtime.store.schema import connect
 
-__all__ = ["shapes"]
+__all__ = ["measure_shape_queries"]
 
 GOAL_P95_MS = 15.0
 GOAL_BYTES = 1331.0  # 1.3 KB
@@ -46,7 +46,7 @@ _WARM = 20
 _FIRST = {"kind": "turn", "who": "?"}
 
 
-def shapes(memories: int, seed: int, *, model: bool) -> Iterator[dict[str, Any]]:
+def measure_shape_queries(memories: int, seed: int, *, model: bool) -> Iterator[dict[str, Any]]:
     """Rows: binding a mind of so many memories, its bytes, and questions of each kind.
 
     Args:
@@ -58,7 +58,7 @@ def shapes(memories: int, seed: int, *, model: bool) -> Iterator[dict[str, Any]]
     """
     with tempfile.TemporaryDirectory(prefix="mnemic-hd-") as folder:
         home = Path(folder)
-        settings = STILL if model else no_model(home)
+        settings = IDLE_SETTINGS if model else lexical_settings(home)
         encoder = load_encoder(None) if model else None
         texts = fill_home(
             home,
@@ -67,33 +67,33 @@ def shapes(memories: int, seed: int, *, model: bool) -> Iterator[dict[str, Any]]
             encoder=encoder,
             settings=settings,
             projects=min(_PROJECTS, memories),
-            dress=at_work,
+            dress=make_work_memory,
         )
         before = _store_bytes(home)
-        with closing(_Asked(home)) as asked:
+        with closing(_ActorSession(home)) as asked:
             yield from _bound(asked, memories)
         records, after = _records(home), _store_bytes(home)
         yield _bytes("disk", sum(records.values()), after - before)
-        words = Corpus(seed + 1).questions(texts, _QUESTIONS)
-        with closing(_Asked(home)) as asked:
-            yield _bytes("memory", sum(records.values()), _held(asked, words[0]))
-        with closing(_Asked(home)) as asked:
+        words = SyntheticCorpus(seed + 1).questions(texts, _QUESTIONS)
+        with closing(_ActorSession(home)) as asked:
+            yield _bytes("memory", sum(records.values()), _loaded_bytes(asked, words[0]))
+        with closing(_ActorSession(home)) as asked:
             yield from _questions(asked, home, records, words, model=model)
 
 
-class _Asked:
+class _ActorSession:
     """The actors of a home, in this process."""
 
     def __init__(self, home: Path) -> None:
-        folder, keys = open_mind(home, MIND)
+        folder, keys = open_mind(home, MIND_NAME)
         settings = load_settings(home / "mnemic.toml")
-        self._society: Supervisor = start_society(
+        self._actor_system: Supervisor = start_actor_system(
             folder, keys, settings, SystemClock(), opener=_no_transcripts, code="bench"
         )
 
     def ask(self, message: Any) -> Any:
         """Ask whoever takes it."""
-        return self._society.ask(message, _BIND_TIMEOUT_S)
+        return self._actor_system.ask(message, _BIND_TIMEOUT_S)
 
     def shape(self, pattern: dict[str, str]) -> Shaped:
         """Ask by shape."""
@@ -103,10 +103,10 @@ class _Asked:
 
     def close(self) -> None:
         """Let go of it."""
-        self._society.stop()
+        self._actor_system.stop()
 
 
-def _held(asked: _Asked, words: str) -> int:
+def _loaded_bytes(asked: _ActorSession, words: str) -> int:
     """Bytes that the records take in memory once they are loaded, of what Python and NumPy hold."""
     asked.ask(Recall(query=words, k=1))  # what is loaded for any question is none of it
     tracemalloc.start()
@@ -118,13 +118,13 @@ def _held(asked: _Asked, words: str) -> int:
         tracemalloc.stop()
 
 
-def _bound(asked: _Asked, memories: int) -> Iterator[dict[str, Any]]:
+def _bound(asked: _ActorSession, memories: int) -> Iterator[dict[str, Any]]:
     began, steps = time.perf_counter(), []
     while True:
         step = time.perf_counter()
         done = asked.ask(BindPending())
         steps.append(1e3 * (time.perf_counter() - step))
-        assert isinstance(done, Bound)
+        assert isinstance(done, BindProgress)
         if not done.pending:
             break
     took = time.perf_counter() - began
@@ -140,7 +140,7 @@ def _bound(asked: _Asked, memories: int) -> Iterator[dict[str, Any]]:
 
 
 def _questions(
-    asked: _Asked, home: Path, records: dict[str, int], words: list[str], *, model: bool
+    asked: _ActorSession, home: Path, records: dict[str, int], words: list[str], *, model: bool
 ) -> Iterator[dict[str, Any]]:
     asked.ask(Recall(query=words[0], k=1))
     before, began = _resident(), time.perf_counter()
@@ -148,7 +148,7 @@ def _questions(
     loading = time.perf_counter() - began
     yield {"what": "the first question by shape, which loads", "s": loading, "searched": first.searched}
     every: list[tuple[float, float]] = []
-    for kind, pattern in patterns(words, model=model).items():
+    for kind, pattern in work_patterns(words, model=model).items():
         for number in range(_WARM):
             asked.shape(pattern(_QUESTIONS + number))
         took, found, searched = [], 0, 0
@@ -168,7 +168,7 @@ def _questions(
 
 def _by_sql(home: Path) -> list[tuple[float, float]]:
     """Milliseconds of exact roles as columns, counted by file, without an index of them."""
-    folder, keys = open_mind(home, MIND)
+    folder, keys = open_mind(home, MIND_NAME)
     query = "SELECT files, count(*) FROM memories WHERE tool = ? AND outcome = ? AND branch = ? GROUP BY files LIMIT 10"
     took = []
     with closing(connect(folder.store, keys)) as connection:
@@ -193,14 +193,14 @@ def _bytes(where: str, records: int, size: int) -> dict[str, Any]:
 
 
 def _records(home: Path) -> dict[str, int]:
-    folder, keys = open_mind(home, MIND)
+    folder, keys = open_mind(home, MIND_NAME)
     with closing(connect(folder.store, keys)) as connection:
         found: list[Any] = connection.execute("SELECT tier, count(*) FROM codes GROUP BY tier").fetchall()
     return {str(tier): int(count) for tier, count in found}
 
 
 def _store_bytes(home: Path) -> int:
-    folder, keys = open_mind(home, MIND)
+    folder, keys = open_mind(home, MIND_NAME)
     with closing(connect(folder.store, keys)) as connection:
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     return folder.store.stat().st_size

@@ -1,4 +1,4 @@
-"""How fast records are bound, read and searched: by each backend of the algebra, and by torchhd as it comes.
+"""Speed of binding, bundling and search for each hypervector backend, beside torchhd.
 
 Records are episodes of 12 pairs: nine names and three embeddings of 384 values, which are projected. Everything on one
 thread, whose own time is counted; of what works on a GPU, the time that passes. Below `mnemic.bench.speed.hd_bench`.
@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.bench.speed.bits_bench import Tasks, by_turns
+from mnemic.bench.speed.bits_bench import Tasks, time_interleaved
 from mnemic.hd.algebra import BACKENDS, Algebra, algebra_named
-from mnemic.hd.encoders import Encoders
+from mnemic.hd.encoders import RecordEncoder
 from mnemic.hd.records import Pair, Record
 from mnemic.hd.space import Space
 
-__all__ = ["EMBEDDING", "speeds"]
+__all__ = ["EMBEDDING", "measure_speeds"]
 
 EMBEDDING = 384
 EPISODES = 1000
@@ -34,7 +34,7 @@ _BIND = "bind 1,000 episodes"
 _FIRST = "bind 1,000 episodes, no name known yet"
 
 
-def speeds(space: Space, rounds: int, hypervectors: int) -> Iterator[dict[str, Any]]:
+def measure_speeds(space: Space, rounds: int, hypervectors: int) -> Iterator[dict[str, Any]]:
     """Rows: each task by each backend that is there, and by torchhd.
 
     Args:
@@ -42,7 +42,7 @@ def speeds(space: Space, rounds: int, hypervectors: int) -> Iterator[dict[str, A
         hypervectors: how many are searched where many are.
     """
     chance = np.random.default_rng(hypervectors)
-    batches = [episodes(chance, EPISODES) for _ in range(_BATCHES)]
+    batches = [draw_episodes(chance, EPISODES) for _ in range(_BATCHES)]
     vectors = chance.integers(0, 2**64, (hypervectors, space.words), np.uint64)
     backends: dict[str, Tasks] = {}
     for name in BACKENDS:
@@ -59,7 +59,7 @@ def speeds(space: Space, rounds: int, hypervectors: int) -> Iterator[dict[str, A
         yield {"what": "all", "of": "competitor: torchhd", "state": "skipped", "why": why}
     clock = time.perf_counter if any("cuda" in name or "mps" in name for name in backends) else time.thread_time
     for task in next(iter(backends.values())):
-        for row in by_turns({"what": task}, task, rounds, backends, clock):
+        for row in time_interleaved({"what": task}, task, rounds, backends, clock):
             if task.endswith("of all"):
                 row["vectors"] = hypervectors
             if task == _BIND and row["of"] == "mnemic, native":
@@ -67,7 +67,7 @@ def speeds(space: Space, rounds: int, hypervectors: int) -> Iterator[dict[str, A
             yield row
 
 
-def episodes(chance: np.random.Generator, count: int) -> list[Record]:
+def draw_episodes(chance: np.random.Generator, count: int) -> list[Record]:
     """Drawn episodes, one after the other, names as often as they come in real ones: some always, topics seldom."""
     meanings = chance.standard_normal((count + 2, EMBEDDING)).astype(np.float32)
     meanings /= np.linalg.norm(meanings, axis=1, keepdims=True)
@@ -94,15 +94,15 @@ def episodes(chance: np.random.Generator, count: int) -> list[Record]:
 
 
 def _tasks(space: Space, algebra: Algebra, batches: list[list[Record]], vectors: NDArray[np.uint64]) -> Tasks:
-    encoders, following = Encoders(space, algebra), cycle(batches)
+    encoders, following = RecordEncoder(space, algebra), cycle(batches)
     for batch in batches:
-        encoders.records(batch)  # names are drawn once, as in a mind that has seen them
+        encoders.encode_records(batch)  # names are drawn once, as in a mind that has seen them
     items, asked = vectors[:_ITEMS], vectors[:_ASKED]
     offsets = np.arange(0, len(items) // _ASKED + 1, dtype=np.int64) * _ASKED
     groups, ties = items[: offsets[-1]], items[: len(offsets) - 1]
     tasks: Tasks = {
-        _BIND: lambda: encoders.records(next(following)),
-        _FIRST: lambda: Encoders(space, algebra).records(batches[0]),
+        _BIND: lambda: encoders.encode_records(next(following)),
+        _FIRST: lambda: RecordEncoder(space, algebra).encode_records(batches[0]),
         f"bundle {len(ties)} of {_ASKED}": lambda: algebra.bundle_groups(groups, offsets, ties),
         f"clean up {_ASKED} among {len(items)}": lambda: algebra.cleanup(items, asked, _NEAREST),
     }

@@ -1,4 +1,4 @@
-"""The hook bench: what an assistant waits for at each event, beside a process that does nothing and a hook in Python.
+"""The hook bench: how long an assistant waits for our hook, beside `true` and a hook in Python.
 
 Each is a whole process, from the moment that it is started to its end, its event written into a pipe meanwhile, as a
 host does it. They take turns, so that whatever else the machine does hits all alike. In the end the spool is read: what
@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from mnemic.actors.protocol.events import Record
+from mnemic.actors.protocol.events import HookRecord
 from mnemic.runtime.capture import python_hook
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.minds.homes import make_mind, open_mind
+from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.spool.spool import Spool
 
 __all__ = ["EXECUTABLE", "SIZES", "TURNS", "WHOLE", "event", "peak_mib", "run"]
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
         raise ValueError("1 round or more, please")
     with tempfile.TemporaryDirectory(prefix="mnemic-hook-") as folder:
         home = Path(folder) / "home"
-        make_mind(home, "default", SystemClock())
+        create_mind(home, "default", SystemClock())
         return list(_rows(home, arguments.rounds * TURNS))
 
 
@@ -62,11 +62,11 @@ def _rows(home: Path, turns: int) -> Iterator[dict[str, Any]]:
     hooks: dict[str, Sequence[str]] = {_PYTHON: (sys.executable, "-P", python_hook.__file__, *options)}
     if EXECUTABLE.exists():
         size_mb = EXECUTABLE.stat().st_size / 1e6
-        yield {"what": "executable", "of": _OWN, "mb": size_mb} | _against("mb", size_mb, _GOAL_SIZE_MB, _OWN)
+        yield {"what": "executable", "of": _OWN, "mb": size_mb} | _compare_with_goal("mb", size_mb, _GOAL_SIZE_MB, _OWN)
         hooks = {_OWN: (str(EXECUTABLE), *options), **hooks}
     else:
         yield {"what": "all", "of": _OWN, "state": "skipped", "why": f"{EXECUTABLE} was not built"}
-    written = _Written(home)
+    written = _FiredEvents(home)
     for size, count in zip(SIZES, (turns, max(1, turns // 3)), strict=False):
         for name, times_ms in _by_turns(hooks, size, count, written).items():
             p50, p95 = (float(one) for one in np.percentile(times_ms, (50, 95)))
@@ -78,49 +78,49 @@ def _rows(home: Path, turns: int) -> Iterator[dict[str, Any]]:
                 "p95_ms": p95,
                 "n": len(times_ms),
             }
-            yield figures | _against("ms", p95, _GOAL_MS, name)
+            yield figures | _compare_with_goal("ms", p95, _GOAL_MS, name)
     for name, command in hooks.items():
-        taken_s = _run(command, written.event(WHOLE)) / 1000
+        taken_s = _run(command, written.next_event(WHOLE)) / 1000
         figures = {"what": "event", "event_bytes": WHOLE, "of": name, "s": taken_s}
-        yield figures | _against("s", taken_s, _GOAL_WHOLE_S, name)
+        yield figures | _compare_with_goal("s", taken_s, _GOAL_WHOLE_S, name)
     for size in (*SIZES, WHOLE):
         for name, command in hooks.items():
             about = {"what": "peak resident memory", "event_bytes": size, "of": name}
             try:
-                mib = peak_mib(command, written.event(size))
+                mib = peak_mib(command, written.next_event(size))
             except (OSError, AttributeError) as error:  # no such call: this is not Linux
                 yield about | {"state": "skipped", "why": f"nobody counts it here ({error})"}
             else:
-                yield about | {"mib": mib} | (_against("mib", mib, _GOAL_MIB, name) if size != WHOLE else {})
-    yield written.compared()
+                yield about | {"mib": mib} | (_compare_with_goal("mib", mib, _GOAL_MIB, name) if size != WHOLE else {})
+    yield written.verify_spool()
 
 
-def _against(unit: str, measured: float, goal: float, name: str) -> dict[str, Any]:
+def _compare_with_goal(unit: str, measured: float, goal: float, name: str) -> dict[str, Any]:
     """The goal of the executable, and whether it was reached."""
     return {f"goal_{unit}": goal, "met": measured < goal} if name == _OWN else {}
 
 
-class _Written:
+class _FiredEvents:
     """The events that were fired; each is another text, so that what comes back can be told apart."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
         self._sizes: list[int] = []
 
-    def event(self, size: int) -> bytes:
+    def next_event(self, size: int) -> bytes:
         """The next event, of so many bytes."""
         self._sizes.append(size)
         return event(len(self._sizes) - 1, size, str(self._home))
 
-    def compared(self) -> dict[str, Any]:
+    def verify_spool(self) -> dict[str, Any]:
         """What the spool holds of them."""
         folder, keys = open_mind(self._home, "default")
-        spool, offsets = Spool(folder.spool, keys.spool, SystemClock()), dict[bytes, int]()
+        spool, offsets = Spool(folder.spool, keys.spool_private, SystemClock()), dict[bytes, int]()
         whole, others = set[int](), 0
         while (part := spool.read(offsets, 100, 1 << 26)) is not None:
             offsets[part.file] = part.offset
             for record in part.records:
-                number = self._number(record) if isinstance(record, Record) else None
+                number = self._number(record) if isinstance(record, HookRecord) else None
                 if number is None or number in whole:
                     others += 1
                 else:
@@ -129,7 +129,7 @@ class _Written:
         state = "ok" if not lost and not others else "failed"
         return {"what": "what is kept", "state": state, "events": len(self._sizes), "lost": lost, "other": others}
 
-    def _number(self, record: Record) -> int | None:
+    def _number(self, record: HookRecord) -> int | None:
         number = int(json.loads(record.payload)["number"])
         return number if record.payload == event(number, self._sizes[number], str(self._home)) else None
 
@@ -143,13 +143,15 @@ def event(number: int, size: int, cwd: str) -> bytes:
     return frame[:-2] + (line * (room // len(line) + 1))[: room - 1].rstrip(b"\\").ljust(room, b".") + frame[-2:]
 
 
-def _by_turns(hooks: Mapping[str, Sequence[str]], size: int, turns: int, written: _Written) -> dict[str, list[float]]:
+def _by_turns(
+    hooks: Mapping[str, Sequence[str]], size: int, turns: int, written: _FiredEvents
+) -> dict[str, list[float]]:
     true = (shutil.which("true") or "true",)
     taken: dict[str, list[float]] = {_TRUE: [], **{name: [] for name in hooks}}
     for _ in range(turns):
         taken[_TRUE].append(_run(true, b""))
         for name, command in hooks.items():
-            taken[name].append(_run(command, written.event(size)))
+            taken[name].append(_run(command, written.next_event(size)))
     return taken
 
 

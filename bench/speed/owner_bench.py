@@ -1,5 +1,4 @@
-"""The owner bench: how long the verbs of a home's owner take on a mind of many memories, as whole commands, and how
-much they write.
+"""The owner bench: time and bytes written by backup, erase, rekey, export and the like on a large mind.
 
 Each works alone, with no process serving the home. Beside them a bare interpreter, which every command needs at least,
 and a plain copy of the store, which everything that rewrites it needs at least. What a verb says it did is looked at:
@@ -21,7 +20,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from mnemic.bench.harness.homes import MIND, PLACE, fill_home, no_model
+from mnemic.bench.harness.homes import BENCH_SCOPE, MIND_NAME, fill_home, lexical_settings
 from mnemic.bench.harness.processes import COMMAND
 from mnemic.runtime.minds.homes import open_mind
 from mnemic.runtime.models.encoders import load_encoder
@@ -47,16 +46,21 @@ def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
         home, other = place / "home", place / "other"
         for one in (home, other):
             one.mkdir(mode=0o700)
-            (one / "mnemic.toml").write_text(no_model(one), "utf-8")
+            (one / "mnemic.toml").write_text(lexical_settings(one), "utf-8")
         encoder = None if arguments.no_model else load_encoder(None)
         fill_home(
-            home, arguments.memories, seed=arguments.seed, encoder=encoder, settings=no_model(home), projects=_PROJECTS
+            home,
+            arguments.memories,
+            seed=arguments.seed,
+            encoder=encoder,
+            settings=lexical_settings(home),
+            projects=_PROJECTS,
         )
         return list(_rows(place, home, other, arguments.memories))
 
 
 def _rows(place: Path, home: Path, other: Path, memories: int) -> Iterator[dict[str, Any]]:
-    store, left = home / "minds" / MIND / "store.db", memories - memories // _PROJECTS
+    store, left = home / "minds" / MIND_NAME / "store.db", memories - memories // _PROJECTS
     session = f"session-{memories // 80}"
 
     def row(what: str, act: Callable[[], Any], where: Path | None, expected: int | None, times: int = 1) -> Any:
@@ -83,7 +87,7 @@ def _rows(place: Path, home: Path, other: Path, memories: int) -> Iterator[dict[
     yield row("backup", lambda: _command(home, "backup", place / "kept"), place / "kept", None)
     yield row("export", lambda: _command(home, "export", place / "exported"), place / "exported", None)
     yield row("import", lambda: _command(other, "import", place / "exported"), other, memories)
-    erase = ("forget", "--scope", f"{PLACE.path}/3", "--erase", "--yes")
+    erase = ("forget", "--scope", f"{BENCH_SCOPE.path}/3", "--erase", "--yes")
     yield row(f"erase of one project of {_PROJECTS}", lambda: _command(home, *erase), store, left)
     yield row("restore", lambda: _command(home, "restore", place / "kept", "--replace"), store, memories)
     yield row("rekey", lambda: _command(home, "rekey"), store, memories)
@@ -105,7 +109,7 @@ def _do(command: list[str]) -> bytes:
 
 def _count(home: Path) -> int:
     """How many memories a home's mind holds."""
-    folder, keys = open_mind(home, MIND)
+    folder, keys = open_mind(home, MIND_NAME)
     with closing(connect(folder.store, keys)) as connection:
         return int(connection.execute("SELECT count(*) FROM memories").get)
 

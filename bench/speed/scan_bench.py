@@ -27,7 +27,7 @@ import numpy as np
 import sqlite_vec
 from numpy.typing import NDArray
 
-from mnemic.algorithms.retrieval.scan import NATIVE, Coded, backend, pack, search
+from mnemic.algorithms.retrieval.scan import NATIVE, QuantisedVectors, backend, pack_mask, search
 
 __all__ = ["run"]
 
@@ -45,7 +45,7 @@ Floats = NDArray[np.float32]
 Search = Callable[[Floats], Any]
 
 
-class Drawn(NamedTuple):
+class ScanData(NamedTuple):
     """What is searched, drawn from a seed, the same in every process."""
 
     vectors: Floats
@@ -78,7 +78,7 @@ def _rows(count: int) -> Iterator[dict[str, Any]]:
     yield from _usearch(drawn, truth)
 
 
-def draw(count: int) -> Drawn:
+def draw(count: int) -> ScanData:
     """Draw that many vectors and the questions."""
     random = np.random.default_rng(count)
     centres = _unit(random.standard_normal((max(1, count // 100), DIMENSIONS), dtype=np.float32))
@@ -91,18 +91,18 @@ def draw(count: int) -> Drawn:
     around = centres[random.integers(0, len(centres), QUERIES)]
     queries = _unit(around + 0.75 * _unit(random.standard_normal((QUERIES, DIMENSIONS), dtype=np.float32)))
     allowed = {"all": None, "10 %": random.random(count) < 0.1, "1 %": random.random(count) < 0.01}
-    return Drawn(vectors, queries, allowed)
+    return ScanData(vectors, queries, allowed)
 
 
-def native(count: int) -> list[dict[str, Any]]:
+def native_rows(count: int) -> list[dict[str, Any]]:
     """The rows of the native scan, with the instruction set of this process."""
     drawn = draw(count)
     began = time.perf_counter()
-    coded = Coded.of(drawn.vectors)
+    coded = QuantisedVectors.from_vectors(drawn.vectors)
     quantise_s = time.perf_counter() - began
     rows = []
     for name, allowed in drawn.allowed.items():
-        mask = None if allowed is None else pack(allowed)
+        mask = None if allowed is None else pack_mask(allowed)
 
         def look(query: Floats, mask: NDArray[np.uint64] | None = mask) -> NDArray[np.int64]:
             return search(coded, query, K, allowed=mask)[0]
@@ -138,7 +138,7 @@ def _judge(row: dict[str, Any], count: int) -> None:
         row["met"] = row["p50_ms"] <= GOAL_MS[count] and row["recall_at_10"] >= BEST_RECALL
 
 
-def _numpy(drawn: Drawn, truth: dict[str, list[set[int]]]) -> Iterator[dict[str, Any]]:
+def _numpy(drawn: ScanData, truth: dict[str, list[set[int]]]) -> Iterator[dict[str, Any]]:
     for name, allowed in drawn.allowed.items():
         rows = None if allowed is None else np.flatnonzero(allowed)
 
@@ -150,7 +150,7 @@ def _numpy(drawn: Drawn, truth: dict[str, list[set[int]]]) -> Iterator[dict[str,
         yield _row("competitor: NumPy, float32", drawn, name, look, truth[name])
 
 
-def _sqlite_vec(drawn: Drawn, truth: dict[str, list[set[int]]]) -> Iterator[dict[str, Any]]:
+def _sqlite_vec(drawn: ScanData, truth: dict[str, list[set[int]]]) -> Iterator[dict[str, Any]]:
     began = time.perf_counter()
     connection = apsw.Connection(":memory:")
     connection.enable_load_extension(True)
@@ -178,7 +178,7 @@ def _sqlite_vec(drawn: Drawn, truth: dict[str, list[set[int]]]) -> Iterator[dict
     connection.close()
 
 
-def _usearch(drawn: Drawn, truth: dict[str, list[set[int]]]) -> Iterator[dict[str, Any]]:
+def _usearch(drawn: ScanData, truth: dict[str, list[set[int]]]) -> Iterator[dict[str, Any]]:
     row = {"what": "scan", "of": "competitor: usearch, HNSW", "vectors": len(drawn.vectors), "state": "skipped"}
     try:
         from usearch.index import Index
@@ -200,7 +200,7 @@ def _usearch(drawn: Drawn, truth: dict[str, list[set[int]]]) -> Iterator[dict[st
     yield {**row, "allowed": "10 %, 1 %", "why": "its Python binding takes no filter"}
 
 
-def _row(of: str, drawn: Drawn, allowed: str, look: Search, truth: Sequence[set[int]]) -> dict[str, Any]:
+def _row(of: str, drawn: ScanData, allowed: str, look: Search, truth: Sequence[set[int]]) -> dict[str, Any]:
     took, answers = _timed(drawn.queries, look)
     found = [
         len(right.intersection(np.asarray(answer).tolist())) for right, answer in zip(truth, answers, strict=False)
@@ -223,7 +223,7 @@ def _timed(queries: Floats, look: Search) -> tuple[dict[str, Any], list[Any]]:
     return {"p50_ms": float(np.median(took)), "best_ms": min(took), "n": len(took)}, answers
 
 
-def _exact(drawn: Drawn, allowed: NDArray[np.bool_] | None) -> list[set[int]]:
+def _exact(drawn: ScanData, allowed: NDArray[np.bool_] | None) -> list[set[int]]:
     """The best ten of each question."""
     rows = np.arange(len(drawn.vectors)) if allowed is None else np.flatnonzero(allowed)
     chosen = np.empty((QUERIES, 0), np.int64)
@@ -250,4 +250,4 @@ def _unit(vectors: Floats) -> Floats:
 
 
 if __name__ == "__main__":
-    print(json.dumps(native(int(sys.argv[1]))))
+    print(json.dumps(native_rows(int(sys.argv[1]))))

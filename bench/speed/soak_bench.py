@@ -1,4 +1,4 @@
-"""The soak bench: very many mixed requests to one process, whose memory and descriptors must not grow with them.
+"""The soak bench: very many mixed requests to one process, to prove that memory and files don't leak.
 
 What is captured comes from a fixed set of texts, all of them kept before the first sample: a memory that is kept anew
 takes room for good, and that is no leak. So everything a request leaves behind would show in the slope.
@@ -19,11 +19,11 @@ import msgspec
 import numpy as np
 import psutil
 
-from mnemic.bench.harness.callers import McpPost, McpWire, UnixHttp
-from mnemic.bench.harness.homes import PLACE, STILL, Corpus, fill_home, no_model
+from mnemic.bench.harness.callers import McpHttpClient, McpSocketClient, UnixHttp
+from mnemic.bench.harness.homes import BENCH_SCOPE, IDLE_SETTINGS, SyntheticCorpus, fill_home, lexical_settings
 from mnemic.bench.harness.processes import open_files, pss_bytes, role_of, rss_bytes, served
 from mnemic.bench.speed.engine_bench import ENGINES
-from mnemic.runtime.minds.run_dir import Card
+from mnemic.runtime.minds.run_dir import ServerInfo
 from mnemic.runtime.models.encoders import load_encoder
 
 __all__ = ["Sample", "run", "slope"]
@@ -32,9 +32,9 @@ _MEMORIES = 1000
 _CAPTURED = 200
 _SAMPLES = 40
 _RECONNECT_EVERY = 50
-_FLAT_MIB = 1.0
+_FLAT_SLOPE_MIB = 1.0
 """A slope of less, per 10,000 requests, counts as flat: 100,000 would add ten."""
-_SHARES = {"recall": 4, "capture": 2, "get": 2, "status": 1, "count": 1}
+_REQUEST_MIX = {"recall": 4, "capture": 2, "get": 2, "status": 1, "count": 1}
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
         home = Path(folder) / "home"
         home.mkdir(mode=0o700)
         encoder = None if arguments.no_model else load_encoder(None)
-        settings = STILL if encoder is not None else no_model(home)
+        settings = IDLE_SETTINGS if encoder is not None else lexical_settings(home)
         texts = fill_home(home, _MEMORIES, seed=arguments.seed, encoder=encoder, settings=settings)
         with served(home, arguments.engine) as card:
             return list(_rows(card, texts, arguments.requests, arguments.seed, meaning=encoder is not None))
@@ -77,12 +77,14 @@ def slope(samples: Sequence[Sample]) -> float:
     return float(np.polyfit(requests, [sample.rss_mib for sample in later], 1)[0])
 
 
-def _rows(card: Card, texts: Sequence[str], requests: int, seed: int, *, meaning: bool) -> Iterator[dict[str, Any]]:
+def _rows(
+    card: ServerInfo, texts: Sequence[str], requests: int, seed: int, *, meaning: bool
+) -> Iterator[dict[str, Any]]:
     client = _Client(card, texts, seed, meaning=meaning)
-    client.settle()
+    client.warm_up()
     process = _worker(card)
     chance = random.Random(seed)
-    kinds, shares = list(_SHARES), list(_SHARES.values())
+    kinds, shares = list(_REQUEST_MIX), list(_REQUEST_MIX.values())
     samples = [_sample(process, 0)]
     taken: dict[str, list[float]] = defaultdict(list)
     started = time.perf_counter()
@@ -104,7 +106,7 @@ def _rows(card: Card, texts: Sequence[str], requests: int, seed: int, *, meaning
         "requests": requests,
         "requests_per_s": requests / took_s,
         "rss_mib_per_10000_requests": grows,
-        "flat": grows < _FLAT_MIB,
+        "flat": grows < _FLAT_SLOPE_MIB,
         "rss_start_mib": samples[0].rss_mib,
         "rss_end_mib": samples[-1].rss_mib,
         "pss_end_mib": samples[-1].pss_mib,
@@ -123,7 +125,7 @@ def _rows(card: Card, texts: Sequence[str], requests: int, seed: int, *, meaning
     yield from ({"what": "sample", **msgspec.structs.asdict(sample)} for sample in samples)
 
 
-def _worker(card: Card) -> psutil.Process:
+def _worker(card: ServerInfo) -> psutil.Process:
     """The process that answers: the one of the card, or, on Ray, the one it keeps alive."""
     parent = psutil.Process(card.pid)
     return next((one for one in parent.children() if role_of(one) == "process"), parent)
@@ -141,11 +143,11 @@ def _sample(process: psutil.Process, requests: int) -> Sample:
 class _Client:
     """Asks by turns over MCP's stream, MCP over HTTP and the JSON API, on connections that come and go."""
 
-    def __init__(self, card: Card, texts: Sequence[str], seed: int, *, meaning: bool) -> None:
+    def __init__(self, card: ServerInfo, texts: Sequence[str], seed: int, *, meaning: bool) -> None:
         self._card = card
         self._meaning = meaning
         self._random = random.Random(seed)
-        corpus = Corpus(seed + 1)
+        corpus = SyntheticCorpus(seed + 1)
         self._questions = corpus.questions(list(texts), 500)
         self._texts = corpus.texts(_CAPTURED)
         self._ids: list[str] = []
@@ -158,10 +160,10 @@ class _Client:
         }
         self._connect()
 
-    def settle(self) -> None:
+    def warm_up(self) -> None:
         """Have every text captured once, everything embedded, and each verb asked: what is to be loaded is loaded."""
         for text in self._texts:
-            self._ids.append(self._wire.call("memory_capture", text=text, scope=PLACE.path, session="soak")["id"])
+            self._ids.append(self._wire.call("memory_capture", text=text, scope=BENCH_SCOPE.path, session="soak")["id"])
         for verb in self.verbs.values():
             verb()
         while self._meaning and self._pending():
@@ -179,9 +181,13 @@ class _Client:
         self._http.close()
 
     def _connect(self) -> None:
-        self._wire, self._post, self._http = McpWire(self._card), McpPost(self._card), UnixHttp(self._card.http)
+        self._wire, self._post, self._http = (
+            McpSocketClient(self._card),
+            McpHttpClient(self._card),
+            UnixHttp(self._card.http_socket),
+        )
 
-    def _any(self) -> McpWire | McpPost:
+    def _any(self) -> McpSocketClient | McpHttpClient:
         return self._random.choice((self._wire, self._post))
 
     def _recall(self) -> None:
@@ -193,7 +199,7 @@ class _Client:
 
     def _capture(self) -> None:
         text = self._random.choice(self._texts)
-        answer = self._any().call("memory_capture", text=text, scope=PLACE.path, session="soak")
+        answer = self._any().call("memory_capture", text=text, scope=BENCH_SCOPE.path, session="soak")
         if answer["created"]:
             raise ValueError("a text that was known was kept again")
 

@@ -1,1 +1,1 @@
-"""hooks/hosts"""
+"""One folder for each host: its transcript, its events, its wiring."""

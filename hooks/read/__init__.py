@@ -1,1 +1,1 @@
-"""hooks/read"""
+"""Reading what hosts write: formats, lines, hook records, and the reply to a hook."""

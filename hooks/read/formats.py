@@ -1,4 +1,4 @@
-"""The formats Mnemic reads, and how a file's format is told: the first line that belongs to one of them decides."""
+"""Detects a transcript's format by its first lines, and opens it with the reader for that format."""
 
 from __future__ import annotations
 
@@ -12,21 +12,27 @@ from mnemic.actors.protocol.ports import Source
 from mnemic.hooks.hosts.claude_code.transcript import ClaudeReader, is_claude
 from mnemic.hooks.hosts.codex.transcript import CodexReader, is_codex
 from mnemic.hooks.hosts.gemini_cli.transcript import GeminiSource, is_gemini
-from mnemic.hooks.hosts.opencode.transcript import DATABASE, DatabaseSource, database_at, export_events, is_export
-from mnemic.hooks.read.generic import DocumentSource, GenericReader, TextSource, document_in, is_generic
-from mnemic.hooks.read.lines import BOM, Bad, Json, LineReader, LineSource, Raw, parse
+from mnemic.hooks.hosts.opencode.transcript import (
+    DATABASE,
+    DatabaseSource,
+    export_events,
+    is_export,
+    parse_database_path,
+)
+from mnemic.hooks.read.generic import DocumentSource, GenericReader, TextSource, is_generic, parse_document
+from mnemic.hooks.read.lines import BOM, InvalidInput, Json, LineReader, LineSource, RawLines, parse
 
 __all__ = ["FORMATS", "find_transcripts", "open_transcript"]
 
-HEAD_BYTES = 1 << 20
+DETECTION_BYTES = 1 << 20
 """How far ``auto`` looks for a line it knows. Host lines of 100 KB are common, and the first may be torn."""
 
 
-def _lines(name: str, reader: Callable[[], LineReader]) -> Callable[[Raw], Source]:
+def _lines(name: str, reader: Callable[[], LineReader]) -> Callable[[RawLines], Source]:
     return lambda raw: LineSource(name, raw, reader())
 
 
-READERS: dict[str, tuple[Callable[[Json], bool], Callable[[Raw], Source]]] = {
+READERS: dict[str, tuple[Callable[[Json], bool], Callable[[RawLines], Source]]] = {
     "claude-code": (is_claude, _lines("claude-code", ClaudeReader)),
     "codex": (is_codex, _lines("codex", CodexReader)),
     "gemini-cli": (is_gemini, GeminiSource),
@@ -51,7 +57,7 @@ def open_transcript(path: str, format: str) -> Source:
     if format not in FORMATS:
         known = f"one of {', '.join(FORMATS)}"
         raise InvalidValue(name="format", value=format, why="no transcript is read by that name", expected=known)
-    if format in ("auto", "opencode") and (database := database_at(path)):
+    if format in ("auto", "opencode") and (database := parse_database_path(path)):
         return DatabaseSource(*database)
     raw = _open(path)
     try:
@@ -79,7 +85,7 @@ def find_transcripts(path: str) -> list[str]:
         return [path]
     found = []
     seen: set[str] = set()
-    for folder, below, names in os.walk(path, onerror=_unlisted, followlinks=True):
+    for folder, below, names in os.walk(path, onerror=_raise_unreadable, followlinks=True):
         if os.path.realpath(folder) in seen:
             below.clear()
             continue
@@ -88,18 +94,18 @@ def find_transcripts(path: str) -> list[str]:
     return sorted(found)
 
 
-def _unlisted(error: OSError) -> None:
+def _raise_unreadable(error: OSError) -> None:
     raise SourceUnreadable(path=error.filename, why=error.strerror) from error
 
 
-def _detect(raw: Raw) -> str:
+def _detect(raw: RawLines) -> str:
     """The format that the first line belonging to one says; UTF-8 that doesn't begin like JSON Lines is text."""
     lines_expected = raw.path.endswith(".jsonl")
     blank = True
-    for number, line in enumerate(raw.peek(HEAD_BYTES), 1):
+    for number, line in enumerate(raw.peek(DETECTION_BYTES), 1):
         try:
             value = parse(line, first=number == 1)
-        except Bad:
+        except InvalidInput:
             value = {}  # a torn or damaged line says nothing; the next one may
         if value is None:
             continue
@@ -107,41 +113,41 @@ def _detect(raw: Raw) -> str:
             if looks_like(value):
                 return name
         if blank and not lines_expected and not line.removeprefix(BOM).lstrip().startswith(b"{"):
-            return _text_or_nothing(raw)
+            return _text_or_ambiguous(raw)
         blank = False
     if blank:
         return "jsonl" if lines_expected else "text"
-    if raw.ahead[0].removeprefix(BOM).strip() == b"{" and (document := _of_document(raw)):
+    if raw.peeked[0].removeprefix(BOM).strip() == b"{" and (document := _detect_document(raw)):
         return document
     raise _ambiguous(raw, "none of its first lines is a line of one")
 
 
-def _of_document(raw: Raw) -> str | None:
+def _detect_document(raw: RawLines) -> str | None:
     """The format of a file that is one JSON object over many lines."""
     for _ in raw.peek(sys.maxsize):
         pass
     try:
-        document = document_in(b"".join(raw.ahead))
-    except Bad:
+        document = parse_document(b"".join(raw.peeked))
+    except InvalidInput:
         return None
     return "opencode" if is_export(document) else None
 
 
-def _text_or_nothing(raw: Raw) -> str:
+def _text_or_ambiguous(raw: RawLines) -> str:
     try:
-        b"".join(raw.ahead).decode("utf-8", "surrogatepass")
+        b"".join(raw.peeked).decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         raise _ambiguous(raw, "it is neither JSON Lines nor UTF-8 text") from None
     return "text"
 
 
-def _ambiguous(raw: Raw, why: str) -> AmbiguousFormat:
+def _ambiguous(raw: RawLines, why: str) -> AmbiguousFormat:
     return AmbiguousFormat(path=raw.path, why=why, known=", ".join(FORMATS[1:]))
 
 
-def _open(path: str) -> Raw:
+def _open(path: str) -> RawLines:
     if path == "-":
-        return Raw(path, sys.stdin.buffer, None)
+        return RawLines(path, sys.stdin.buffer, None)
     if os.path.isdir(path):
         raise SourceUnreadable(path=path, why="it is a folder, not a file")
     try:
@@ -149,4 +155,4 @@ def _open(path: str) -> Raw:
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise SourceUnreadable(path=path, why=getattr(error, "strerror", None) or str(error)) from error
     found = os.fstat(stream.fileno())
-    return Raw(path, stream, found.st_size if stat.S_ISREG(found.st_mode) else None)
+    return RawLines(path, stream, found.st_size if stat.S_ISREG(found.st_mode) else None)

@@ -1,4 +1,4 @@
-"""Generic JSON Lines: anybody's conversations, one object a line. The field names are a promise of the documentation.
+"""Reads generic JSON Lines: conversations of any program, one object a line, with documented fields.
 
 ``session``, ``role`` and ``text`` are required; ``speaker``, ``said_at``, ``scope``, ``id``, ``kind``, ``tool``,
 ``outcome`` and ``files`` may be there; anything else is ignored.
@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, get_args
 
 from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import KINDS, ROLES, Event, Malformed, Outcome, to_bytes
-from mnemic.hooks.read.lines import Bad, Json, Raw, microseconds, parse
+from mnemic.actors.protocol.events import KINDS, ROLES, Event, MalformedLine, Outcome, to_bytes
+from mnemic.hooks.read.lines import InvalidInput, Json, RawLines, parse, parse_time_us
 
-__all__ = ["ASSISTANT", "DocumentSource", "GenericReader", "TextSource", "document_in", "is_generic", "paragraphs"]
+__all__ = ["ASSISTANT", "DocumentSource", "GenericReader", "TextSource", "is_generic", "paragraphs", "parse_document"]
 
 ASSISTANT = "generic"
 OUTCOMES: tuple[str, ...] = get_args(Outcome)
@@ -34,13 +34,13 @@ class GenericReader:
     """Reads generic lines; each stands for itself."""
 
     def read(self, line: Json) -> Iterable[Event]:
-        """The event of one line. Raises `Bad` for a missing field or a value that cannot be."""
+        """The event of one line. Raises `InvalidInput` for a missing field or a value that cannot be."""
         role = _one_of(line, "role", ROLES, _required(line, "role"))
         default = "tool_result" if role == "tool" else "turn"
         own_id = _text(line, "id")
         session = _required(line, "session")
         if not session:
-            raise Bad("session is empty")
+            raise InvalidInput("session is empty")
         yield Event(
             assistant=ASSISTANT,
             session=session,
@@ -48,7 +48,7 @@ class GenericReader:
             role=role,
             text=to_bytes(_required(line, "text")),
             host_id=own_id,
-            occasion=_text(line, "said_at") if own_id is None else None,
+            disambiguator=_text(line, "said_at") if own_id is None else None,
             source_id=own_id,
             speaker=_text(line, "speaker"),
             said_at=_said_at(line),
@@ -66,28 +66,28 @@ class GenericReader:
 def _required(line: Json, name: str) -> str:
     value = _text(line, name)
     if value is None:
-        raise Bad(f"{name} is missing")
+        raise InvalidInput(f"{name} is missing")
     return value
 
 
 def _text(line: Json, name: str) -> str | None:
     value = line.get(name)
     if value is not None and not isinstance(value, str):
-        raise Bad(f"{name} is no string")
+        raise InvalidInput(f"{name} is no string")
     return value
 
 
 def _one_of(line: Json, name: str, known: tuple[str, ...], value: str | None) -> Any:
     if value is not None and value not in known:
-        raise Bad(f"{name} is none of {', '.join(known)}")
+        raise InvalidInput(f"{name} is none of {', '.join(known)}")
     return value
 
 
 def _said_at(line: Json) -> int | None:
     value = _text(line, "said_at")
-    moment = microseconds(value)
+    moment = parse_time_us(value)
     if value is not None and moment is None:
-        raise Bad("said_at is no ISO 8601 time")
+        raise InvalidInput("said_at is no ISO 8601 time")
     return moment
 
 
@@ -96,7 +96,7 @@ def _files(line: Json) -> tuple[str, ...]:
     if value is None:
         return ()
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        raise Bad("files is no list of strings")
+        raise InvalidInput("files is no list of strings")
     return tuple(value)
 
 
@@ -114,13 +114,13 @@ class TextSource:
 
     format = "text"
 
-    def __init__(self, session: str | None, raw: Raw) -> None:
+    def __init__(self, session: str | None, raw: RawLines) -> None:
         self._session = session
         self._raw = raw
         self.size_bytes = raw.size_bytes
         self.position_bytes = 0
 
-    def __iter__(self) -> Iterator[Event | Malformed]:
+    def __iter__(self) -> Iterator[Event | MalformedLine]:
         data = b"".join(self._raw)
         try:
             data.decode("utf-8", "surrogatepass")
@@ -159,35 +159,39 @@ class DocumentSource:
     """An opened document; fulfils `mnemic.actors.protocol.ports.Source`. It is read whole before its first event."""
 
     def __init__(
-        self, format: str, raw: Raw, belongs: Callable[[Json], bool], events: Callable[[Json], Iterable[Event | Bad]]
+        self,
+        format: str,
+        raw: RawLines,
+        belongs: Callable[[Json], bool],
+        events: Callable[[Json], Iterable[Event | InvalidInput]],
     ) -> None:
         self.format = format
         self.size_bytes = raw.size_bytes
         self.position_bytes = 0
         self._raw = raw
-        self._belongs = belongs
+        self._is_format = belongs
         self._events = events
 
-    def __iter__(self) -> Iterator[Event | Malformed]:
+    def __iter__(self) -> Iterator[Event | MalformedLine]:
         data = b"".join(self._raw)
         try:
-            document = document_in(data)
-        except Bad as bad:
+            document = parse_document(data)
+        except InvalidInput as bad:
             raise SourceUnreadable(path=self._raw.path, why=str(bad)) from None
-        if not self._belongs(document):
+        if not self._is_format(document):
             raise SourceUnreadable(path=self._raw.path, why=f"it is no document of {self.format}")
         self.position_bytes = len(data)
         for number, found in enumerate(self._events(document), 1):
-            yield Malformed(line=number, why=str(found)) if isinstance(found, Bad) else found
+            yield MalformedLine(line=number, why=str(found)) if isinstance(found, InvalidInput) else found
 
     def close(self) -> None:
         """Let go of the file."""
         self._raw.close()
 
 
-def document_in(data: bytes) -> Json:
-    """The JSON object that the bytes are. Raises `Bad`."""
+def parse_document(data: bytes) -> Json:
+    """The JSON object that the bytes are. Raises `InvalidInput`."""
     document = parse(data + b"\n", first=True)
     if document is None:
-        raise Bad("it is empty")
+        raise InvalidInput("it is empty")
     return document

@@ -1,4 +1,4 @@
-"""What a hook prints, from what the host gave it: one way for the home's process and for where there is none.
+"""Computes what a hook prints back to its assistant, from the payload the assistant passed in.
 
 Nothing slow to load is imported here, for the second's sake. Below are `mnemic.hooks.read.hook_reply`, which reads the
 payload, and `mnemic.hooks.read.hook_reply`, which words the answer for the host.
@@ -30,30 +30,30 @@ import msgspec
 
 from mnemic.actors.brief.compose import with_notices
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed, Occasion
-from mnemic.actors.protocol.changes import Place
+from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import UnreadableRecord
-from mnemic.actors.protocol.events import Event, Record, to_text
-from mnemic.actors.protocol.ports import Locate
-from mnemic.actors.recall.hits import tokens_of
-from mnemic.hooks.read.own_text import is_cursors
+from mnemic.actors.protocol.events import Event, HookRecord, to_text
+from mnemic.actors.protocol.ports import ResolveScope
+from mnemic.actors.recall.hits import token_count
+from mnemic.hooks.read.own_text import is_cursor_payload
 from mnemic.runtime.files.git_index import nearest_is_tracked
 
 __all__ = [
-    "NOTHING_BRIEFED",
-    "Asked",
-    "answer",
-    "answer_check",
-    "answered_by",
-    "asked_by",
-    "brief_for",
-    "hook_answer",
-    "takes",
+    "EMPTY_BRIEFING",
+    "HookRequest",
+    "accepts_context",
+    "brief_message",
+    "check_reply",
+    "check_reply_pid",
+    "format_hook_reply",
+    "hook_reply",
+    "parse_hook_request",
 ]
 
 _SESSION_FIELDS = ("session_id", "conversation_id")
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class HookRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What a hook asks."""
 
     occasion: Occasion | None
@@ -62,46 +62,46 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """The conversation; a subagent's is ``<session>/<agent>``, as it is captured."""
     prompt: str = ""
     """What the user said, where the occasion is a prompt."""
-    again: bool = False
+    after_compaction: bool = False
     """Whether the session was compacted, and has lost what it was told."""
-    goes_on: bool = False
+    resumed: bool = False
     """Whether a session starts that goes on with an earlier one: it has what it was told."""
-    check: str = ""
+    check_nonce: str = ""
     """What is asked where somebody only tries whether hooks are answered."""
 
 
-def asked_by(assistant: str, event: str, payload: bytes) -> Asked:
+def parse_hook_request(assistant: str, event: str, payload: bytes) -> HookRequest:
     """Read what a hook was given; a session that is only resumed asks for nothing."""
     given = _object(payload)
     if given.get("mnemic_check"):  # somebody tries whether hooks arrive: no session is there to be told anything
-        return Asked(occasion=None, check=_text(given["mnemic_check"]) if event == "session-start" else "")
-    if assistant == "claude-code" and is_cursors(given):
-        return Asked(occasion=None)
+        return HookRequest(occasion=None, check_nonce=_text(given["mnemic_check"]) if event == "session-start" else "")
+    if assistant == "claude-code" and is_cursor_payload(given):
+        return HookRequest(occasion=None)
     session = next((text for name in _SESSION_FIELDS if (text := _text(given.get(name)))), "")
     agent = _text(given.get("agent_id"))
     session = f"{session}/{agent}" if agent else session
     if event == "session-start" and given.get("source") != "resume":
-        return Asked(occasion="session-start", session=session, again=given.get("source") == "compact")
+        return HookRequest(occasion="session-start", session=session, after_compaction=given.get("source") == "compact")
     if event == "session-start":
-        return Asked(occasion=None, session=session, goes_on=True)
+        return HookRequest(occasion=None, session=session, resumed=True)
     if event == "prompt" and (prompt := _prompt(assistant, event, payload)):
-        return Asked(occasion="prompt", session=session, prompt=prompt)
-    return Asked(occasion=None)
+        return HookRequest(occasion="prompt", session=session, prompt=prompt)
+    return HookRequest(occasion=None)
 
 
-def answer_check(check: str) -> bytes:
+def check_reply(check: str) -> bytes:
     """What somebody is told who only tries whether hooks are answered: that they are, and by which process."""
     return f"mnemic-check {check} {os.getpid()}\n".encode()
 
 
-def answered_by(said: bytes, check: str) -> int | None:
+def check_reply_pid(said: bytes, check: str) -> int | None:
     """The number of the process whose answer to such a trial this is; ``None`` where it is none."""
     head, _, pid = said.decode("utf-8", "replace").strip().rpartition(" ")
     return int(pid) if head == f"mnemic-check {check}" and pid.isascii() and pid.isdigit() else None
 
 
-def brief_for(
-    assistant: str, asked: Asked, place: Place, *, tracked: bool = False, notices: Sequence[str] = ()
+def brief_message(
+    assistant: str, asked: HookRequest, place: ScopeRef, *, tracked: bool = False, notices: Sequence[str] = ()
 ) -> Brief:
     """The message that asks for what a hook asks.
 
@@ -116,8 +116,8 @@ def brief_for(
         assistant=assistant,
         session=asked.session,
         prompt=asked.prompt,
-        again=asked.again,
-        tracked=tracked,
+        repeat=asked.after_compaction,
+        scope_from_repository=tracked,
         notices=tuple(notices),
     )
 
@@ -126,7 +126,7 @@ def _prompt(assistant: str, event: str, payload: bytes) -> str:
     """What the user said, and nothing that the host put around it: what the same payload is captured as."""
     from mnemic.hooks.read.records import read_record  # here: the start of a session needs none of it
 
-    record = Record(id=bytes(16), assistant=assistant, event=event, at=0, cwd=None, branch=None, payload=payload)
+    record = HookRecord(id=bytes(16), assistant=assistant, event=event, at=0, cwd=None, branch=None, payload=payload)
     try:
         told = read_record(record)
     except UnreadableRecord:
@@ -147,7 +147,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-NOTHING_BRIEFED = Briefed(text="", memories=(), tokens=0)
+EMPTY_BRIEFING = Briefed(text="", memories=(), tokens=0)
 """Where there is nothing to tell."""
 _EVENTS = {
     ("claude-code", "session-start"): "SessionStart",
@@ -163,29 +163,31 @@ _EVENTS = {
 """Where a host takes something for the model, and what it calls that event itself, if its answer has to say so."""
 
 
-def takes(assistant: str, event: str) -> bool:
+def accepts_context(assistant: str, event: str) -> bool:
     """Whether a host takes anything at an event; what it would not take is not to count as told."""
     return (assistant, event) in _EVENTS
 
 
-def answer(assistant: str, occasion: Occasion | None, briefed: Briefed, notices: Sequence[str] = ()) -> bytes:
+def format_hook_reply(
+    assistant: str, occasion: Occasion | None, briefed: Briefed, notices: Sequence[str] = ()
+) -> bytes:
     """The exact bytes for a hook's standard output; none where the host is told nothing, or is not known.
 
     Args:
         occasion: when it is told; ``None`` where nothing is.
         notices: what the user is shown beside, a sentence each; the model reads it in what is told.
     """
-    if not briefed.text or occasion is None or not takes(assistant, occasion):
+    if not briefed.text or occasion is None or not accepts_context(assistant, occasion):
         return _json({}) if assistant == "cursor" else b""
     if assistant == "cursor":
         return _json({"additional_context": briefed.text})
     if assistant == "opencode":
-        return _json({"context": briefed.text, "shown": shown(briefed, notices)})
+        return _json({"context": briefed.text, "shown": user_notice(briefed, notices)})
     context = {"hookEventName": _EVENTS[assistant, occasion], "additionalContext": briefed.text}
-    return _json({"hookSpecificOutput": context, "systemMessage": shown(briefed, notices)})
+    return _json({"hookSpecificOutput": context, "systemMessage": user_notice(briefed, notices)})
 
 
-def shown(briefed: Briefed, notices: Sequence[str] = ()) -> str:
+def user_notice(briefed: Briefed, notices: Sequence[str] = ()) -> str:
     """What the user is shown of it."""
     count = len(briefed.memories)
     told = f"{count} {'memory' if count == 1 else 'memories'}, {briefed.tokens} tokens"
@@ -199,12 +201,12 @@ def _json(value: dict[str, Any]) -> bytes:
 _SCOPE_FILE = ".mnemic.toml"
 
 
-def hook_answer(
+def hook_reply(
     assistant: str,
     event: str,
     cwd: str | None,
     payload: bytes,
-    locate: Locate,
+    locate: ResolveScope,
     tell: Callable[[Brief], Briefed],
     notices: Sequence[str] = (),
 ) -> bytes:
@@ -222,24 +224,28 @@ def hook_answer(
     Raises:
         MnemicError: the scope cannot be told, or `tell` fails.
     """
-    asked = asked_by(assistant, event, payload) if takes(assistant, event) else Asked(occasion=None)
-    if asked.check:
-        return answer_check(asked.check)
-    starts = asked.occasion == "session-start" or asked.goes_on
+    asked = (
+        parse_hook_request(assistant, event, payload)
+        if accepts_context(assistant, event)
+        else HookRequest(occasion=None)
+    )
+    if asked.check_nonce:
+        return check_reply(asked.check_nonce)
+    starts = asked.occasion == "session-start" or asked.resumed
     told_first = tuple(notices) if starts and "/" not in asked.session else ()  # a subagent's session has no user
     if asked.occasion is None:
-        return answer(
-            assistant, "session-start" if told_first else None, _noticed(NOTHING_BRIEFED, told_first), told_first
+        return format_hook_reply(
+            assistant, "session-start" if told_first else None, _with_notices(EMPTY_BRIEFING, told_first), told_first
         )
     place = locate(None, cwd)
     tracked = place.found == _SCOPE_FILE and nearest_is_tracked(cwd or "", _SCOPE_FILE)
-    brief = brief_for(assistant, asked, place, tracked=tracked, notices=told_first)
-    return answer(assistant, asked.occasion, _noticed(tell(brief), told_first), told_first)
+    brief = brief_message(assistant, asked, place, tracked=tracked, notices=told_first)
+    return format_hook_reply(assistant, asked.occasion, _with_notices(tell(brief), told_first), told_first)
 
 
-def _noticed(briefed: Briefed, notices: Sequence[str]) -> Briefed:
+def _with_notices(briefed: Briefed, notices: Sequence[str]) -> Briefed:
     """What is told with the notices, if they do not stand in it yet: where nothing else is told, they are."""
     text = with_notices(briefed.text, notices)
     if text == briefed.text:
         return briefed
-    return msgspec.structs.replace(briefed, text=text, tokens=tokens_of(text.encode()))
+    return msgspec.structs.replace(briefed, text=text, tokens=token_count(text.encode()))

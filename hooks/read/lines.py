@@ -1,7 +1,7 @@
-"""JSON Lines as they are found on disk: torn, foreign and huge lines included. Below every line-based reader.
+"""Shared reader of JSON Lines files: survives torn, foreign and huge lines; base of the line readers.
 
 `LineSource` turns bytes into objects and objects into events. Whatever a line holds, reading goes on: a line that
-cannot be used becomes `Malformed`, with a reason that quotes nothing of it.
+cannot be used becomes `MalformedLine`, with a reason that quotes nothing of it.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, BinaryIO, Protocol
 
 from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import Event, Kind, Malformed, Role
+from mnemic.actors.protocol.events import Event, Kind, MalformedLine, Role
 
 __all__ = [
     "BOM",
-    "Bad",
+    "EventFactory",
+    "InvalidInput",
     "Json",
     "LineReader",
     "LineSource",
-    "MakeEvent",
-    "Raw",
+    "RawLines",
     "is_own_tool",
-    "microseconds",
+    "nonblank_text",
     "parse",
+    "parse_time_us",
     "render_call",
-    "text_of",
 ]
 
 Json = dict[str, Any]
@@ -36,7 +36,7 @@ BOM = b"\xef\xbb\xbf"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Bad(ValueError):
+class InvalidInput(ValueError):
     """A line that cannot be used; its message says why, without its text."""
 
 
@@ -44,7 +44,7 @@ class LineReader(Protocol):
     """One host's lines. It may remember earlier lines (who called which tool); it does no I/O."""
 
     def read(self, line: Json) -> Iterable[Event]:
-        """Events of one line, in order. Raises `Bad` for a line that should have held one and doesn't."""
+        """Events of one line, in order. Raises `InvalidInput` for a line that should have held one and doesn't."""
         ...
 
     def finish(self) -> Iterable[Event]:
@@ -52,7 +52,7 @@ class LineReader(Protocol):
         ...
 
 
-class MakeEvent(Protocol):
+class EventFactory(Protocol):
     """Makes the events of one line, or of one record of a hook: what they share is given to it once."""
 
     def __call__(self, kind: Kind, role: Role, text: str, **more: Any) -> Event:
@@ -60,26 +60,26 @@ class MakeEvent(Protocol):
         ...
 
 
-class Raw:
+class RawLines:
     """The raw lines of a stream: those already looked at (to tell the format), then the rest."""
 
     def __init__(self, path: str, stream: BinaryIO, size_bytes: int | None) -> None:
         self.path = path
         self.size_bytes = size_bytes
         self._stream = stream
-        self.ahead: list[bytes] = []
+        self.peeked: list[bytes] = []
         """Lines looked at and not yet given."""
 
     def peek(self, limit_bytes: int) -> Iterator[bytes]:
         """Look at lines from the start, up to about `limit_bytes`, always at least one; `__iter__` gives them again."""
         seen = 0
         while seen < limit_bytes and (line := self._readline()):
-            self.ahead.append(line)
+            self.peeked.append(line)
             seen += len(line)
             yield line
 
     def __iter__(self) -> Iterator[bytes]:
-        ahead, self.ahead = self.ahead, []
+        ahead, self.peeked = self.peeked, []
         yield from ahead
         while line := self._readline():
             yield line
@@ -101,22 +101,22 @@ class LineSource:
     end.
     """
 
-    def __init__(self, format: str, raw: Raw, reader: LineReader) -> None:
+    def __init__(self, format: str, raw: RawLines, reader: LineReader) -> None:
         self.format = format
         self.size_bytes = raw.size_bytes
         self.position_bytes = 0
         self._raw = raw
         self._reader = reader
 
-    def __iter__(self) -> Iterator[Event | Malformed]:
+    def __iter__(self) -> Iterator[Event | MalformedLine]:
         for number, raw in enumerate(self._raw, 1):
             self.position_bytes += len(raw)
             try:
                 line = parse(raw, first=number == 1)
                 if line is not None:
                     yield from self._reader.read(line)
-            except Bad as bad:
-                yield Malformed(line=number, why=str(bad))
+            except InvalidInput as bad:
+                yield MalformedLine(line=number, why=str(bad))
         yield from self._reader.finish()
 
     def close(self) -> None:
@@ -125,7 +125,7 @@ class LineSource:
 
 
 def parse(raw: bytes, first: bool = False) -> Json | None:
-    """Parse one raw line; ``None`` for a blank one. Raises `Bad`.
+    """Parse one raw line; ``None`` for a blank one. Raises `InvalidInput`.
 
     The standard library's parser, because others refuse the lone surrogates that transcripts hold.
     """
@@ -137,20 +137,20 @@ def parse(raw: bytes, first: bool = False) -> Json | None:
     try:
         value = json.loads(raw.decode("utf-8", "surrogatepass"))
     except UnicodeDecodeError:
-        raise Bad(f"not UTF-8{torn}") from None
+        raise InvalidInput(f"not UTF-8{torn}") from None
     except json.JSONDecodeError as error:
         what = error.msg.rstrip(": ").removesuffix(" at")  # some of its messages end in a preposition of their own
-        raise Bad(f"not JSON: {what} at character {error.pos}{torn}") from None
+        raise InvalidInput(f"not JSON: {what} at character {error.pos}{torn}") from None
     except RecursionError:
-        raise Bad("not JSON that can be read: nested too deeply") from None
+        raise InvalidInput("not JSON that can be read: nested too deeply") from None
     except ValueError:  # a number of more digits than Python converts
-        raise Bad("not JSON that can be read: a number is too long") from None
+        raise InvalidInput("not JSON that can be read: a number is too long") from None
     if not isinstance(value, dict):
-        raise Bad("not a JSON object")
+        raise InvalidInput("not a JSON object")
     return value
 
 
-def microseconds(value: object) -> int | None:
+def parse_time_us(value: object) -> int | None:
     """ISO 8601 as microseconds since 1970 UTC (no zone means UTC); ``None`` where it is no time."""
     if not isinstance(value, str):
         return None
@@ -163,7 +163,7 @@ def microseconds(value: object) -> int | None:
     return (moment - EPOCH) // timedelta(microseconds=1)
 
 
-def text_of(value: object) -> str | None:
+def nonblank_text(value: object) -> str | None:
     """The value if it is a text that says something."""
     return value if isinstance(value, str) and value.strip() else None
 
@@ -174,11 +174,11 @@ def render_call(tool: str, arguments: object) -> str:
     Strings stand as they are, so that their words are found and read; everything else is JSON. Nothing is left out.
     """
     if not isinstance(arguments, dict):
-        return f"{tool}\n{_plain(arguments)}" if arguments is not None else tool
-    return "\n".join([tool, *(f"{name}: {_plain(value)}" for name, value in arguments.items())])
+        return f"{tool}\n{_render_value(arguments)}" if arguments is not None else tool
+    return "\n".join([tool, *(f"{name}: {_render_value(value)}" for name, value in arguments.items())])
 
 
-def _plain(value: object) -> str:
+def _render_value(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""What is this memory's own in a host's texts. Below the readers of transcripts and of hook events.
+"""Removes Mnemic's own injected context from a text, so that it never captures what it said itself.
 
 Its own is never taken in again, or recall would find its own echo: its tools (`mnemic.hooks.read.lines.is_own_tool`),
 and what it put before an assistant, which stands in a frame or between its marks in an instructions file.
@@ -21,7 +21,7 @@ from typing import Any
 
 from mnemic.actors.brief.compose import FRAME_END, FRAME_START
 
-__all__ = ["has_block", "is_cursors", "put_block", "take_block", "without_own"]
+__all__ = ["has_block", "is_cursor_payload", "put_block", "remove_block", "strip_own_output"]
 
 _BEGIN, _END = "<!-- mnemic: begin -->", "<!-- mnemic: end -->"
 _BEGIN_LINE, _END_LINE = (rf"^{re.escape(mark)}[ \t]*\r?(?:\n|\Z)" for mark in (_BEGIN, _END))
@@ -39,7 +39,7 @@ def put_block(text: str, block: str) -> str:
     return text + lead + marked
 
 
-def take_block(text: str) -> str:
+def remove_block(text: str) -> str:
     """A text without the block, and without the line that sets it off."""
     found = _block(text)
     return text if found is None else text[: found.start()] + text[found.end() :]
@@ -55,14 +55,14 @@ def _block(text: str) -> re.Match[str] | None:
 
 
 # A frame without its end was cut off by the host: all that follows is its inside.
-FRAMED = re.compile(rf"{re.escape(FRAME_START)}.*?(?:{re.escape(FRAME_END)}\n?|\Z)", re.DOTALL)
+OWN_FRAME = re.compile(rf"{re.escape(FRAME_START)}.*?(?:{re.escape(FRAME_END)}\n?|\Z)", re.DOTALL)
 
 
-def without_own(text: str) -> str:
+def strip_own_output(text: str) -> str:
     """A text of a host's making without what is this memory's own; a user's words are never given to this."""
-    return take_block(FRAMED.sub("", text))
+    return remove_block(OWN_FRAME.sub("", text))
 
 
-def is_cursors(payload: dict[str, Any]) -> bool:
+def is_cursor_payload(payload: dict[str, Any]) -> bool:
     """Whether Cursor wrote a payload: every one of it has these fields, and none of Claude Code's has."""
     return "cursor_version" in payload or payload.keys() >= {"conversation_id", "generation_id"}

@@ -1,4 +1,4 @@
-"""What the record of a hook stands for: each host's adapter tells. Above them: `mnemic.actors`, through its port.
+"""Turns one spooled hook record into events, by the adapter of the assistant that wrote it.
 
 A record is what a host wrote on the hook's standard input. Nothing of it is lost in silence: what cannot be understood
 is set aside with a reason, and what nobody wants is known by its name.
@@ -28,56 +28,64 @@ from typing import Any, cast
 
 from mnemic.actors.protocol.errors import UnreadableRecord
 from mnemic.actors.protocol.events import (
-    SILENCED,
-    Check,
+    IGNORED_SESSION,
     Event,
-    Happening,
+    HookEvent,
+    HookRecord,
+    IgnoredSession,
     Kind,
-    Record,
     Role,
-    Silence,
-    TranscriptAt,
+    SelfTestEvent,
+    TranscriptRef,
     to_bytes,
 )
-from mnemic.hooks.read.lines import Bad, Json, parse, text_of
+from mnemic.hooks.read.lines import InvalidInput, Json, nonblank_text, parse
 
-__all__ = ["ADAPTERS", "RecordEvents", "by_program", "claude_by_program", "codex_by_program", "read_record", "required"]
+__all__ = [
+    "ADAPTERS",
+    "RecordEventFactory",
+    "is_headless",
+    "is_headless_claude",
+    "is_headless_codex",
+    "read_record",
+    "required_text",
+]
 
-_CLAUDE = ("bench", "claude-code-github-action", "remote_trigger")
-_CODEX = ("codex_exec", "codex_sdk_")
+_HEADLESS_ENTRYPOINTS = ("bench", "claude-code-github-action", "remote_trigger")
+_HEADLESS_ORIGINATORS = ("codex_exec", "codex_sdk_")
 _FIRST_LINE_BYTES = 1 << 20  # it holds the instructions of the model, about 20 kB
 
 
-def claude_by_program(entry: object) -> bool:
+def is_headless_claude(entry: object) -> bool:
     """Whether this entry point of Claude Code is a program's."""
-    return isinstance(entry, str) and (entry.startswith("sdk-") or entry in _CLAUDE)
+    return isinstance(entry, str) and (entry.startswith("sdk-") or entry in _HEADLESS_ENTRYPOINTS)
 
 
-def codex_by_program(meta: Json) -> bool:
+def is_headless_codex(meta: Json) -> bool:
     """Whether a thread of Codex was started by a program, as its ``session_meta`` says."""
-    originator = text_of(meta.get("originator")) or ""
-    return originator.startswith(_CODEX) or meta.get("source") == "exec"
+    originator = nonblank_text(meta.get("originator")) or ""
+    return originator.startswith(_HEADLESS_ORIGINATORS) or meta.get("source") == "exec"
 
 
-def by_program(record: Record, payload: Json) -> bool:
+def is_headless(record: HookRecord, payload: Json) -> bool:
     """Whether a program started the session that a hook's record is of, as far as its host tells."""
     if record.assistant == "claude-code":
-        return claude_by_program(record.entry)
+        return is_headless_claude(record.entry)
     if record.assistant == "codex":
-        path = text_of(payload.get("transcript_path"))
-        return path is not None and _rollout(path)
+        path = nonblank_text(payload.get("transcript_path"))
+        return path is not None and _is_headless_rollout(path)
     return record.assistant == "opencode" and payload.get("headless") is True
 
 
-def _rollout(path: str) -> bool:
+def _is_headless_rollout(path: str) -> bool:
     try:
-        return _rollout_by_program(path)
+        return _read_headless(path)
     except (OSError, ValueError):  # there is none yet, or none any more
         return False
 
 
 @lru_cache(maxsize=256)
-def _rollout_by_program(path: str) -> bool:
+def _read_headless(path: str) -> bool:
     """What the first line of a rollout says; it never changes.
 
     Raises:
@@ -87,49 +95,49 @@ def _rollout_by_program(path: str) -> bool:
         line = parse(file.readline(_FIRST_LINE_BYTES), first=True)
     meta = None if line is None else line.get("payload")
     if not isinstance(meta, dict):
-        raise Bad("a rollout without its first line")
-    return codex_by_program(meta)
+        raise InvalidInput("a rollout without its first line")
+    return is_headless_codex(meta)
 
 
-class RecordEvents:
-    """Makes the events of one record; fulfils `mnemic.hooks.read.lines.MakeEvent`. What they share is taken from it
+class RecordEventFactory:
+    """Makes the events of one record; fulfils `mnemic.hooks.read.lines.EventFactory`. What they share is taken from it
     once.
     """
 
-    def __init__(self, record: Record, payload: Json) -> None:
-        session = required(payload, "session_id")
-        agent = text_of(payload.get("agent_id"))
+    def __init__(self, record: HookRecord, payload: Json) -> None:
+        session = required_text(payload, "session_id")
+        agent = nonblank_text(payload.get("agent_id"))
         self._payload = payload
         self._assistant = record.assistant
         self._common: dict[str, Any] = {
             "assistant": record.assistant,
             "session": f"{session}/{agent}" if agent else session,
             "said_at": record.at,
-            "cwd": text_of(payload.get("cwd")) or record.cwd,
+            "cwd": nonblank_text(payload.get("cwd")) or record.cwd,
             "branch": record.branch,
-            "headless": by_program(record, payload),
+            "headless": is_headless(record, payload),
             "subagent": agent is not None or "/" in session,
         }
 
     def __call__(self, kind: Kind, role: Role, text: str, **more: Any) -> Event:
         return Event(kind=kind, role=role, text=to_bytes(text), **self._common, **more)
 
-    def reply(self) -> Iterator[Event]:
+    def reply_events(self) -> Iterator[Event]:
         """The answer that ends a turn, where it has words."""
-        if text := text_of(self._payload.get("last_assistant_message")):
+        if text := nonblank_text(self._payload.get("last_assistant_message")):
             yield self("turn", "assistant", text)
 
-    def transcript(self, *, ended: bool, name: str = "transcript_path") -> Iterator[TranscriptAt]:
+    def transcript_events(self, *, ended: bool, name: str = "transcript_path") -> Iterator[TranscriptRef]:
         """The transcript that the payload names, if it does; a session that is not kept has none."""
-        if path := text_of(self._payload.get(name)):
-            yield TranscriptAt(path=path, format=self._assistant, ended=ended)
+        if path := nonblank_text(self._payload.get(name)):
+            yield TranscriptRef(path=path, format=self._assistant, ended=ended)
 
 
-def required(payload: Json, name: str) -> str:
-    """A field without which the event means nothing. Raises `Bad`."""
-    value = text_of(payload.get(name))
+def required_text(payload: Json, name: str) -> str:
+    """A field without which the event means nothing. Raises `InvalidInput`."""
+    value = nonblank_text(payload.get(name))
     if value is None:
-        raise Bad(f"{name} is missing")
+        raise InvalidInput(f"{name} is missing")
     return value
 
 
@@ -140,14 +148,15 @@ ADAPTERS = {
     "gemini-cli": "mnemic.hooks.hosts.gemini_cli.events",
     "opencode": "mnemic.hooks.hosts.opencode.events",
 }
-"""The module of each host. Its ``happenings(record, payload)`` gives them in order and raises `Bad` for what it cannot
-understand; it is imported when its first record comes."""
+"""The module of each host. Its ``hook_events(record, payload)`` gives them in order and raises `InvalidInput` for
+what it cannot understand; it is imported when its first record comes.
+"""
 
 # A byte that is no UTF-8 stands as a surrogate here, and three of them are a lone surrogate that was written as one.
 ESCAPED = re.compile("[\udced][\udca0-\udcbf][\udc80-\udcbf]|[\udc80-\udcff]")
 
 
-def read_record(record: Record) -> list[Happening]:
+def read_record(record: HookRecord) -> list[HookEvent]:
     r"""What a record stands for, in order; empty where it is nothing to keep.
 
     Bytes that are no UTF-8 are written out (``\xNN``), so that the rest of the event is kept.
@@ -156,36 +165,36 @@ def read_record(record: Record) -> list[Happening]:
         UnreadableRecord: it cannot be understood; the reason quotes nothing of it.
     """
     try:
-        payload = parse(_mended(record.payload) + b"\n", first=True)
+        payload = parse(_escape_invalid_utf8(record.payload) + b"\n", first=True)
         if payload is None:
-            raise Bad("it is empty")
-        if nonce := text_of(payload.get("mnemic_check")):
-            return [Check(assistant=record.assistant, nonce=nonce)]
-        if record.event == SILENCED:
-            return [Silence(assistant=record.assistant, session=required(payload, "session_id"))]
+            raise InvalidInput("it is empty")
+        if nonce := nonblank_text(payload.get("mnemic_check")):
+            return [SelfTestEvent(assistant=record.assistant, nonce=nonce)]
+        if record.event == IGNORED_SESSION:
+            return [IgnoredSession(assistant=record.assistant, session=required_text(payload, "session_id"))]
         return list(_adapter(record.assistant)(record, payload))
-    except Bad as bad:
+    except InvalidInput as bad:
         why = str(bad)
     except RecursionError:  # it could be parsed, but not be written as text
         why = "it is nested too deeply"
     raise UnreadableRecord(assistant=record.assistant, event=record.event, why=why)
 
 
-def _adapter(assistant: str) -> Callable[[Record, Json], Iterable[Happening]]:
+def _adapter(assistant: str) -> Callable[[HookRecord, Json], Iterable[HookEvent]]:
     if assistant not in ADAPTERS:
-        raise Bad("no adapter is known for its host")
-    return cast("Callable[[Record, Json], Iterable[Happening]]", import_module(ADAPTERS[assistant]).happenings)
+        raise InvalidInput("no adapter is known for its host")
+    return cast("Callable[[HookRecord, Json], Iterable[HookEvent]]", import_module(ADAPTERS[assistant]).hook_events)
 
 
-def _mended(payload: bytes) -> bytes:
+def _escape_invalid_utf8(payload: bytes) -> bytes:
     try:
         payload.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
-        return ESCAPED.sub(_written_out, payload.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogatepass")
+        return ESCAPED.sub(_escape_byte, payload.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogatepass")
     return payload
 
 
-def _written_out(found: re.Match[str]) -> str:
+def _escape_byte(found: re.Match[str]) -> str:
     raw = found[0].encode("utf-8", "surrogateescape")
     # Inside a JSON string a backslash is written twice; outside of one the record is no JSON anyway.
     return raw.decode("utf-8", "surrogatepass") if len(raw) > 1 else f"\\\\x{raw[0]:02X}"

@@ -1,1 +1,1 @@
-"""hooks/wire"""
+"""Wiring: small, reversible edits of the hosts' own configuration files."""

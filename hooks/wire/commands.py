@@ -1,4 +1,4 @@
-"""The commands that a host's configuration holds: quoted for its shell, safe from what it substitutes, known again.
+"""Builds the shell commands that are written into assistants' settings, and recognises them again.
 
 A hook's command is one line for any shell that knows ``&&`` and ``||`` (Codex takes ``$SHELL``, so fish too, which has
 no ``if … then``). Where the executable is gone it reads its input to the end, so that no host meets a broken pipe, and
@@ -16,7 +16,7 @@ import msgspec
 
 from mnemic.actors.protocol.errors import InvalidValue
 
-__all__ = ["ASSISTANTS", "Wiring", "event_of", "wiring_for"]
+__all__ = ["ASSISTANTS", "Wiring", "event_in_command", "make_wiring"]
 
 ASSISTANTS = ("claude-code", "codex", "gemini-cli", "cursor", "opencode")
 """The hosts that can be wired, as the command line names them."""
@@ -37,7 +37,7 @@ class Wiring(msgspec.Struct, frozen=True, kw_only=True):
     """The user's environment: where hosts have their configuration follows from it."""
 
     @property
-    def user(self) -> Path:
+    def user_home(self) -> Path:
         """The user's own folder."""
         return Path(self.environment["HOME"])
 
@@ -46,7 +46,7 @@ class Wiring(msgspec.Struct, frozen=True, kw_only=True):
         """What hooks call."""
         return self.home / "bin" / "mnemic-hook"
 
-    def hook_words(self, assistant: str, event: str, *, ask: bool) -> list[str]:
+    def hook_argv(self, assistant: str, event: str, *, ask: bool) -> list[str]:
         """The command of a hook, word by word."""
         words = [str(self.executable), assistant, event, *(["--ask"] if ask else []), "--home", str(self.home)]
         return words if self.mind == "default" else [*words, "--mind", self.mind]
@@ -57,26 +57,26 @@ class Wiring(msgspec.Struct, frozen=True, kw_only=True):
         Args:
             substituted: letters that start a substitution of the host's own, done before any shell sees the line.
         """
-        words = [quoted(word, substituted) for word in self.hook_words(assistant, event, ask=ask)]
+        words = [shell_quote(word, substituted) for word in self.hook_argv(assistant, event, ask=ask)]
         return f"test -x {words[0]} && {' '.join(words)} 2>/dev/null || cat >/dev/null"
 
-    def mcp_words(self, substituted: str = "") -> list[str]:
+    def mcp_argv(self, substituted: str = "") -> list[str]:
         """The command of the MCP server, word by word; hosts start it without a shell."""
         words = [str(self.home / "bin" / "mnemic"), "mcp", "--home", str(self.home)]
         if self.mind != "default":
             words += ["--mind", self.mind]
         if not any(letter in word for word in words for letter in substituted):
             return words
-        return ["/bin/sh", "-c", f"exec {' '.join(quoted(word, substituted) for word in words)}"]
+        return ["/bin/sh", "-c", f"exec {' '.join(shell_quote(word, substituted) for word in words)}"]
 
-    def own(self, written: str, substituted: str = "") -> bool:
+    def calls_this_home(self, written: str, substituted: str = "") -> bool:
         """Whether a command, as it stands in a configuration, calls what is in this home's ``bin``."""
         called = str(self.home / "bin" / "mnemic")
-        ways = "|".join(re.escape(way.removesuffix("'")) for way in (quoted(called, substituted), called))
+        ways = "|".join(re.escape(way.removesuffix("'")) for way in (shell_quote(called, substituted), called))
         return re.search(rf"(?<![^\s'\"])(?:{ways})", written) is not None
 
 
-def wiring_for(
+def make_wiring(
     home: Path, environment: Mapping[str, str], *, mind: str = "default", recall_prompts: bool = False
 ) -> Wiring:
     """Say what to wire.
@@ -101,13 +101,13 @@ def wiring_for(
     return Wiring(home=home, mind=mind, recall_prompts=recall_prompts, environment=environment)
 
 
-def event_of(command: object, assistant: str) -> str | None:
+def event_in_command(command: object, assistant: str) -> str | None:
     """The event that a command of a configuration passes on, if it is one of these hooks', of whatever home."""
     found = _HOOK.search(command) if isinstance(command, str) else None
     return found["event"] if found is not None and found["assistant"] == assistant else None
 
 
-def quoted(word: str, substituted: str = "") -> str:
+def shell_quote(word: str, substituted: str = "") -> str:
     """A word for a shell, in which the host finds nothing to substitute."""
     written = shlex.quote(word)
     for letter in substituted:

@@ -1,4 +1,4 @@
-"""What is to stand in a file of a host's configuration, as the hosts' own files say it, and what undoing it takes.
+"""Data types for edits of an assistant's settings files, and for what is needed to undo them.
 
 `mnemic.hooks.wire.file_edits` puts it there and takes it out.
 
@@ -14,27 +14,27 @@ from typing import Any, Literal
 
 import msgspec
 
-from mnemic.hooks.wire.json_edits import Broken, JsonText
+from mnemic.hooks.wire.json_edits import JsonEditor, ParseError
 
 __all__ = [
-    "Block",
-    "Default",
     "Edit",
     "FileEdits",
-    "Hook",
-    "Listed",
-    "Member",
-    "Table",
-    "Traces",
-    "Whole",
-    "folder_of",
-    "json_in",
-    "toml_in",
-    "transcripts_below",
+    "HookEntry",
+    "JsonArrayItem",
+    "JsonDefault",
+    "JsonMember",
+    "MarkedBlock",
+    "TomlTable",
+    "UndoInfo",
+    "WholeFile",
+    "glob_transcripts",
+    "host_folder",
+    "read_json",
+    "read_toml",
 ]
 
 
-class Member(msgspec.Struct, frozen=True):
+class JsonMember(msgspec.Struct, frozen=True):
     """A member of a JSON object, an object itself; what stands there besides stays."""
 
     path: tuple[str, ...]
@@ -43,18 +43,18 @@ class Member(msgspec.Struct, frozen=True):
     """What it has to hold."""
 
 
-class Default(msgspec.Struct, frozen=True):
+class JsonDefault(msgspec.Struct, frozen=True):
     """A member that its host wants to be there; one that is there stays as it is."""
 
     path: tuple[str, ...]
     """Names on the way to it, its own last."""
     value: Any
     """What it is, where it is missing."""
-    beside: tuple[str, ...] = ()
+    needed_by: tuple[str, ...] = ()
     """Where something stands that needs it: it stays as long as that does."""
 
 
-class Hook(msgspec.Struct, frozen=True):
+class HookEntry(msgspec.Struct, frozen=True):
     """One of the commands that a host runs at an event, in the array at a path."""
 
     path: tuple[str, ...]
@@ -65,16 +65,16 @@ class Hook(msgspec.Struct, frozen=True):
     """Whether the array holds groups, each with its handlers in ``hooks``."""
 
 
-class Listed(msgspec.Struct, frozen=True):
+class JsonArrayItem(msgspec.Struct, frozen=True):
     """A word in the array at a path; others in it stay."""
 
     path: tuple[str, ...]
     """Of the array."""
-    word: str
+    item: str
     """What has to be in it."""
 
 
-class Table(msgspec.Struct, frozen=True):
+class TomlTable(msgspec.Struct, frozen=True):
     """A table of TOML."""
 
     name: tuple[str, ...]
@@ -83,23 +83,23 @@ class Table(msgspec.Struct, frozen=True):
     """Its pairs; others in it stay."""
 
 
-class Block(msgspec.Struct, frozen=True):
+class MarkedBlock(msgspec.Struct, frozen=True):
     """A marked block of a text."""
 
     text: str
     """What stands between the marks."""
 
 
-class Whole(msgspec.Struct, frozen=True):
+class WholeFile(msgspec.Struct, frozen=True):
     """All of a file that nobody else writes."""
 
     text: str
     """What it holds."""
-    shared: bool = False
+    same_for_all_homes: bool = False
     """Whether every home writes the same: what is in it does not say whose it is."""
 
 
-Edit = Member | Default | Hook | Listed | Table | Block | Whole
+Edit = JsonMember | JsonDefault | HookEntry | JsonArrayItem | TomlTable | MarkedBlock | WholeFile
 
 
 class FileEdits(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,11 +111,11 @@ class FileEdits(msgspec.Struct, frozen=True, kw_only=True):
     """``json``; ``jsonc`` with comments; ``json5-commas`` with a comma after the last entry as well; ``toml``; …"""
     edits: tuple[Edit, ...]
     """What."""
-    substituted: str = ""
+    substitution_chars: str = ""
     """Letters that start one of the host's own substitutions in it."""
 
 
-class Traces(msgspec.Struct):
+class UndoInfo(msgspec.Struct):
     """What has to be known to take edits out again."""
 
     made: list[list[str]] = msgspec.field(default_factory=list)
@@ -128,24 +128,24 @@ class Traces(msgspec.Struct):
     """Words that were added to arrays."""
 
 
-def folder_of(environment: Mapping[str, str], variable: str, below_home: str) -> Path:
+def host_folder(environment: Mapping[str, str], variable: str, below_home: str) -> Path:
     """A host's folder: the one that its variable names, else the one below the user's own."""
     named = environment.get(variable)
     return Path(named).absolute() if named else Path(environment["HOME"]) / below_home
 
 
-def json_in(path: Path, format: str) -> dict[str, Any]:
+def read_json(path: Path, format: str) -> dict[str, Any]:
     """The object in a file; an empty one where there is none that can be read."""
     try:
         text = path.read_text("utf-8")
-        read = JsonText(text, comments=format != "json", trailing_commas=format == "json5-commas").root.plain()
-    except (OSError, UnicodeDecodeError, Broken):
+        read = JsonEditor(text, comments=format != "json", trailing_commas=format == "json5-commas").root.to_python()
+    except (OSError, UnicodeDecodeError, ParseError):
         return {}
     assert isinstance(read, dict)
     return read
 
 
-def toml_in(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
     """The pairs in a file; none where it cannot be read."""
     try:
         return tomllib.loads(path.read_text("utf-8"))
@@ -153,6 +153,6 @@ def toml_in(path: Path) -> dict[str, Any]:
         return {}
 
 
-def transcripts_below(folder: Path, pattern: str, format: str) -> list[tuple[str, str]]:
+def glob_transcripts(folder: Path, pattern: str, format: str) -> list[tuple[str, str]]:
     """The files of a pattern below a folder, and the format they are read by."""
     return [(str(path), format) for path in sorted(folder.glob(pattern)) if path.is_file()]

@@ -1,4 +1,4 @@
-"""What has to be known of a host to wire it; each host's own file fills it in, `mnemic.hooks.wire.hosts` lists them.
+"""Describes one assistant for installation: its events, files, transcripts and notes.
 
 The transcripts that hosts have kept from before they were wired: found, counted, and how long they will take.
 """
@@ -13,9 +13,18 @@ from typing import Any, Literal
 import msgspec
 
 from mnemic.hooks.wire.commands import Wiring
-from mnemic.hooks.wire.edits import FileEdits, Hook
+from mnemic.hooks.wire.edits import FileEdits, HookEntry
 
-__all__ = ["INSTRUCTIONS", "READING", "HookEvent", "Host", "Kept", "hooks_of", "kept_by", "nothing_blocks"]
+__all__ = [
+    "INSTRUCTIONS",
+    "READ_ONLY_TOOLS",
+    "HookRegistration",
+    "Host",
+    "HostTranscripts",
+    "existing_transcripts",
+    "hook_entries",
+    "never_blocked",
+]
 
 INSTRUCTIONS = """\
 ## Memory
@@ -28,11 +37,11 @@ the later one holds. Call `memory_capture` only for what is not said in this con
 """What a host's instructions file says of the memory."""
 
 
-READING = ("memory_recall", "memory_shape", "memory_get", "memory_status")
+READ_ONLY_TOOLS = ("memory_recall", "memory_shape", "memory_get", "memory_status")
 """Tools of the MCP server that only read: a user who wires it wants them called without being asked each time."""
 
 
-class HookEvent(msgspec.Struct, frozen=True):
+class HookRegistration(msgspec.Struct, frozen=True):
     """One of a host's events that is wired."""
 
     name: str
@@ -41,7 +50,7 @@ class HookEvent(msgspec.Struct, frozen=True):
     """What it is called on the hook's command line."""
     timeout: int
     """After which the host ends the hook, in the host's own unit."""
-    ask: Literal["never", "always", "opted"] = "never"
+    inject: Literal["never", "always", "opted"] = "never"
     """Whether the hook's answer goes to the model; ``opted`` where the user wants memories with prompts."""
 
 
@@ -56,23 +65,29 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     """The command that starts it."""
     folder: Callable[[Mapping[str, str]], Path]
     """Where its user-wide configuration is."""
-    files: Callable[[Wiring], list[FileEdits]]
+    file_edits: Callable[[Wiring], list[FileEdits]]
     """All that is to stand in its files."""
-    events: tuple[HookEvent, ...]
+    events: tuple[HookRegistration, ...]
     """The events that are wired."""
     transcripts: Callable[[Mapping[str, str]], list[tuple[str, str]]]
     """The transcripts it has kept: each one's path and the format to read it by."""
-    trial: Callable[[str, str], dict[str, Any]]
+    trial_payload: Callable[[str, str], dict[str, Any]]
     """What it hands a hook when the user says something, by session and folder."""
-    blocked: Callable[[Mapping[str, str]], str]
+    blocked_reason: Callable[[Mapping[str, str]], str]
     """Why its own settings keep all hooks from running; empty where they don't."""
     notes: Callable[[Wiring], list[str]] = lambda wiring: []
     """What its user has to know besides."""
 
 
-def hooks_of(
-    host: str, events: tuple[HookEvent, ...], wiring: Wiring, *, grouped: bool, substituted: str = "", **more: Any
-) -> list[Hook]:
+def hook_entries(
+    host: str,
+    events: tuple[HookRegistration, ...],
+    wiring: Wiring,
+    *,
+    grouped: bool,
+    substituted: str = "",
+    **more: Any,
+) -> list[HookEntry]:
     """The hooks of a host whose configuration lists commands by event.
 
     Args:
@@ -80,14 +95,14 @@ def hooks_of(
         more: what its handlers hold besides command and timeout.
     """
     return [
-        Hook(
+        HookEntry(
             ("hooks", one.name),
             {
                 **more,
                 "command": wiring.hook_command(
                     host,
                     one.event,
-                    ask=one.ask == "always" or (one.ask == "opted" and wiring.recall_prompts),
+                    ask=one.inject == "always" or (one.inject == "opted" and wiring.recall_prompts),
                     substituted=substituted,
                 ),
                 "timeout": one.timeout,
@@ -98,15 +113,15 @@ def hooks_of(
     ]
 
 
-def nothing_blocks(environment: Mapping[str, str]) -> str:
+def never_blocked(environment: Mapping[str, str]) -> str:
     """For hosts without a setting that switches hooks off."""
     return ""
 
 
-_BYTES_S = 600_000.0  # 300 turns a second are found by their meaning, and a turn of a transcript is about 2 kB long
+_BYTES_PER_S = 600_000.0  # 300 turns a second are found by their meaning, and a turn of a transcript is about 2 kB long
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
+class HostTranscripts(msgspec.Struct, frozen=True, kw_only=True):
     """What one host has kept."""
 
     assistant: str
@@ -119,22 +134,24 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def minutes(self) -> float:
         """About how long taking them in takes."""
-        return self.size_bytes / _BYTES_S / 60
+        return self.size_bytes / _BYTES_PER_S / 60
 
 
-def kept_by(hosts: Iterable[Host], environment: Mapping[str, str]) -> list[Kept]:
+def existing_transcripts(hosts: Iterable[Host], environment: Mapping[str, str]) -> list[HostTranscripts]:
     """What each host has kept; a host that keeps none that can be read is not named."""
     found = []
     for host in hosts:
-        seen = [(one, *state) for one in host.transcripts(environment) if (state := _state(one[0])) is not None]
+        seen = [
+            (one, *state) for one in host.transcripts(environment) if (state := _modified_and_size(one[0])) is not None
+        ]
         if seen:
             newest = sorted(seen, key=lambda one: -one[1])
             paths = tuple(one for one, _, _ in newest)
-            found.append(Kept(assistant=host.name, paths=paths, size_bytes=sum(size for _, _, size in seen)))
+            found.append(HostTranscripts(assistant=host.name, paths=paths, size_bytes=sum(size for _, _, size in seen)))
     return found
 
 
-def _state(path: str) -> tuple[float, int] | None:
+def _modified_and_size(path: str) -> tuple[float, int] | None:
     """When a file was last written to, and how long it is; ``None`` where it went meanwhile."""
     try:
         seen = os.stat(path)

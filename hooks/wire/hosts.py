@@ -1,4 +1,4 @@
-"""The hosts that can be wired, and which of them a user has. The files of the hosts stand below."""
+"""Table of the assistants that Mnemic can be installed in, and which of them this machine has."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from mnemic.hooks.hosts.opencode.wiring import OPENCODE
 from mnemic.hooks.wire.commands import ASSISTANTS
 from mnemic.hooks.wire.host import Host
 
-__all__ = ["HOSTS", "chosen_hosts", "missing"]
+__all__ = ["HOSTS", "absence_reason", "select_hosts"]
 
 HOSTS: dict[str, Host] = {host.name: host for host in (CLAUDE_CODE, CODEX, GEMINI_CLI, CURSOR, OPENCODE)}
 """By name."""
 
 
-def chosen_hosts(names: Sequence[str], environment: Mapping[str, str]) -> tuple[list[Host], dict[str, str]]:
+def select_hosts(names: Sequence[str], environment: Mapping[str, str]) -> tuple[list[Host], dict[str, str]]:
     """The hosts that are meant: those named, or for ``all`` those that are here; and why others were left out.
 
     Raises:
@@ -39,11 +39,13 @@ def chosen_hosts(names: Sequence[str], environment: Mapping[str, str]) -> tuple[
         )
     if "all" not in names:
         return [HOSTS[name] for name in dict.fromkeys(names)], {}
-    absent = {name: why for name, host in HOSTS.items() if (why := missing(host, environment)) and name not in names}
+    absent = {
+        name: why for name, host in HOSTS.items() if (why := absence_reason(host, environment)) and name not in names
+    }
     return [host for name, host in HOSTS.items() if name not in absent], absent
 
 
-def missing(host: Host, environment: Mapping[str, str]) -> str:
+def absence_reason(host: Host, environment: Mapping[str, str]) -> str:
     """Why a host seems not to be here; empty where it is."""
     folder = host.folder(environment)
     if folder.is_dir() or shutil.which(host.program, path=environment.get("PATH", "")):

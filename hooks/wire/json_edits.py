@@ -1,4 +1,4 @@
-"""Small edits of a JSON file that somebody else owns: every byte that is not ours stays, comments and order included.
+"""Edits somebody else's JSON file in place: comments, order and every other byte stay as they are.
 
 Where an entry goes in or out is found by a tokenizer that keeps positions; the text is spliced there and nothing is
 printed anew. A library was not taken: those that keep comments (json-five among them) have one edit a tree and print
@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["Broken", "Container", "Entry", "JsonText", "plain", "read_json"]
+__all__ = ["Container", "Entry", "JsonEditor", "ParseError", "read_json", "to_python"]
 
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r\n]+)|(?P<comment>//[^\r\n]*|/\*.*?\*/)|(?P<mark>[{}\[\]:,])
@@ -27,10 +27,10 @@ _TOKEN = re.compile(
     |(?P<literal>true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.+-])""",
     re.DOTALL | re.VERBOSE,
 )
-_DEEPEST = 200
+_MAX_DEPTH = 200
 
 
-class Broken(Exception):
+class ParseError(Exception):
     """The text is not what its host reads; says why, and where."""
 
 
@@ -60,23 +60,23 @@ class Container(msgspec.Struct):
     """Behind its closing one."""
     entries: list[Entry]
     """What is in it, in order."""
-    array: bool
+    is_array: bool
     """Which of the two."""
 
     def find(self, key: str) -> Entry | None:
         """The member of a name; of several the last, which is the one that counts."""
         return next((entry for entry in reversed(self.entries) if entry.key == key), None)
 
-    def plain(self) -> Any:
+    def to_python(self) -> Any:
         """As Python's own values."""
-        if self.array:
-            return [plain(entry.value) for entry in self.entries]
-        return {entry.key: plain(entry.value) for entry in self.entries}
+        if self.is_array:
+            return [to_python(entry.value) for entry in self.entries]
+        return {entry.key: to_python(entry.value) for entry in self.entries}
 
 
-def plain(value: Any) -> Any:
+def to_python(value: Any) -> Any:
     """What a value of the tree stands for, as Python's own values."""
-    return value.plain() if isinstance(value, Container) else value
+    return value.to_python() if isinstance(value, Container) else value
 
 
 def read_json(text: str, *, comments: bool, trailing_commas: bool) -> tuple[Container, list[tuple[int, int]]]:
@@ -90,7 +90,7 @@ def read_json(text: str, *, comments: bool, trailing_commas: bool) -> tuple[Cont
         Broken: it is not JSON as its host reads it, or no object.
     """
     reader = _Reader(text, comments, trailing_commas)
-    return reader.whole(), reader.comment_spans
+    return reader.read_document(), reader.comment_spans
 
 
 class _Reader:
@@ -101,14 +101,14 @@ class _Reader:
         self._comments, self._trailing = comments, trailing_commas
         self.comment_spans: list[tuple[int, int]] = []
 
-    def whole(self) -> Container:
+    def read_document(self) -> Container:
         tokens = self._tokens()
         entry = self._value(next(tokens), tokens, None, 0)
         for kind, start, _ in tokens:
             if kind != "end":
                 raise self._broken(start, "something stands behind its end")
-        if not isinstance(entry.value, Container) or entry.value.array:
-            raise Broken("it holds no object")
+        if not isinstance(entry.value, Container) or entry.value.is_array:
+            raise ParseError("it holds no object")
         return entry.value
 
     def _tokens(self) -> Iterator[tuple[str, int, int]]:
@@ -141,7 +141,7 @@ class _Reader:
             raise self._broken(start, "it breaks off")
         if self.text[start] not in "{[":
             raise self._broken(start, "a value is missing")
-        if deep > _DEEPEST:
+        if deep > _MAX_DEPTH:
             raise self._broken(start, "it is nested too deeply")
         inside = self._container(start, tokens, deep)
         return Entry(name, first, start, inside.end, inside)
@@ -172,11 +172,11 @@ class _Reader:
                 entries.append(self._value(next(tokens), tokens, (named, at), deep + 1))
         raise self._broken(len(self.text), "it breaks off")
 
-    def _broken(self, at: int, why: str) -> Broken:
-        return Broken(f"line {self.text.count(chr(10), 0, at) + 1}: {why}")
+    def _broken(self, at: int, why: str) -> ParseError:
+        return ParseError(f"line {self.text.count(chr(10), 0, at) + 1}: {why}")
 
 
-class JsonText:
+class JsonEditor:
     """A text being edited. Each edit changes `text` and reads it anew."""
 
     def __init__(self, text: str, *, comments: bool = False, trailing_commas: bool = False) -> None:
@@ -195,12 +195,12 @@ class JsonText:
         """What it is by now."""
         self._read()
 
-    def at(self, path: Sequence[str]) -> Entry | None:
+    def get(self, path: Sequence[str]) -> Entry | None:
         """The entry at a path of member names; ``None`` where there is none."""
         entry: Entry | None = None
         where: Any = self.root
         for key in path:
-            entry = where.find(key) if isinstance(where, Container) and not where.array else None
+            entry = where.find(key) if isinstance(where, Container) and not where.is_array else None
             if entry is None:
                 return None
             where = entry.value
@@ -212,13 +212,13 @@ class JsonText:
         Raises:
             Broken: something on the way is no object.
         """
-        entry = self.at(path)
+        entry = self.get(path)
         if entry is None:
-            inside = self._object(path[:-1])
-            self._append(inside, path[-1], value)
-        elif plain(entry.value) == value:
+            inside = self._ensure_object(path[:-1])
+            self._insert_last(inside, path[-1], value)
+        elif to_python(entry.value) == value:
             return
-        elif isinstance(value, dict) and isinstance(entry.value, Container) and not entry.value.array:
+        elif isinstance(value, dict) and isinstance(entry.value, Container) and not entry.value.is_array:
             for key, one in value.items():
                 self.merge((*path, key), one)
         else:
@@ -230,31 +230,31 @@ class JsonText:
         Raises:
             Broken: what is there is no array.
         """
-        entry = self.at(path)
+        entry = self.get(path)
         if entry is None:
-            self._append(self._object(path[:-1]), path[-1], [value])
-        elif isinstance(entry.value, Container) and entry.value.array:
-            self._append(entry.value, None, value)
+            self._insert_last(self._ensure_object(path[:-1]), path[-1], [value])
+        elif isinstance(entry.value, Container) and entry.value.is_array:
+            self._insert_last(entry.value, None, value)
         else:
-            raise Broken(f"its {'.'.join(path)} is no list")
+            raise ParseError(f"its {'.'.join(path)} is no list")
 
-    def add(self, container: Container, name: str, value: Any) -> None:
+    def add_member(self, container: Container, name: str, value: Any) -> None:
         """Give an object one more member."""
-        self._append(container, name, value)
+        self._insert_last(container, name, value)
 
     def replace(self, entry: Entry, value: Any) -> None:
         """Put another value in the place of an entry's."""
         inside = self._line_indent(entry.start)
-        self.write(entry, self._written(value, inside, compact="\n" not in self.text.strip()))
+        self.replace_raw(entry, self._serialize(value, inside, compact="\n" not in self.text.strip()))
 
-    def write(self, entry: Entry, written: str) -> None:
+    def replace_raw(self, entry: Entry, written: str) -> None:
         """Put a value, written as JSON already, in the place of an entry's."""
         self._splice((entry.value_start, entry.end, written))
 
     def remove(self, container: Container, entry: Entry) -> None:
         """Take an entry out, its comma with it; comments around it stay."""
         number = container.entries.index(entry)
-        before = self._back(entry.start)
+        before = self._skip_space_back(entry.start)
         behind = entry.end if entry.comma is None else entry.comma + 1
         cuts = [(before, entry.end, "")]
         if self._ends_comment(before) and self.text[behind:].lstrip(" \t")[:1] not in ("\r", "\n"):
@@ -276,27 +276,27 @@ class JsonText:
 
     # --- writing -----------------------------------------------------------------------------------------------------
 
-    def _object(self, path: Sequence[str]) -> Container:
+    def _ensure_object(self, path: Sequence[str]) -> Container:
         """The object at a path, made where there is none."""
         if not path:
             return self.root
-        entry = self.at(path)
+        entry = self.get(path)
         if entry is None:
-            self._append(self._object(path[:-1]), path[-1], {})
-            entry = self.at(path)
-        if entry is None or not isinstance(entry.value, Container) or entry.value.array:
-            raise Broken(f"its {'.'.join(path)} is no object")
+            self._insert_last(self._ensure_object(path[:-1]), path[-1], {})
+            entry = self.get(path)
+        if entry is None or not isinstance(entry.value, Container) or entry.value.is_array:
+            raise ParseError(f"its {'.'.join(path)} is no object")
         return entry.value
 
-    def _append(self, inside: Container, key: str | None, value: Any) -> None:
+    def _insert_last(self, inside: Container, key: str | None, value: Any) -> None:
         whole_in_line = "\n" not in self.text.strip() and bool(self.root.entries)
         in_line = bool(inside.entries) and "\n" not in self.text[inside.start : inside.end]
         compact = whole_in_line or in_line
         indent = self._child_indent(inside)
-        written = ("" if key is None else f"{json.dumps(key, ensure_ascii=False)}: ") + self._written(
+        written = ("" if key is None else f"{json.dumps(key, ensure_ascii=False)}: ") + self._serialize(
             value, indent, compact=compact
         )
-        at = self._back(inside.end - 1)
+        at = self._skip_space_back(inside.end - 1)
         if not inside.entries:
             if compact:
                 self._splice((at, at, written))
@@ -315,12 +315,12 @@ class JsonText:
         else:
             self._splice((last.end, last.end, ","), (at, at, lead + written))
 
-    def _written(self, value: Any, indent: str, *, compact: bool) -> str:
+    def _serialize(self, value: Any, indent: str, *, compact: bool) -> str:
         if compact:
             return json.dumps(value, ensure_ascii=False)
-        return json.dumps(value, ensure_ascii=False, indent=self._unit()).replace("\n", self._eol + indent)
+        return json.dumps(value, ensure_ascii=False, indent=self._indent_unit()).replace("\n", self._eol + indent)
 
-    def _unit(self) -> str:
+    def _indent_unit(self) -> str:
         """By how much one level is indented: as the first line of the file that is."""
         for entry in self.root.entries:
             lead = self._line_indent(entry.start)
@@ -333,14 +333,14 @@ class JsonText:
             line = self.text[: entry.start].rsplit("\n", 1)[-1]
             if not line.strip() and "\n" in self.text[inside.start : entry.start]:
                 return line
-        return self._line_indent(inside.start) + self._unit()
+        return self._line_indent(inside.start) + self._indent_unit()
 
     def _line_indent(self, at: int) -> str:
         """The white space that the line of a position starts with."""
         line = self.text[:at].rsplit("\n", 1)[-1].removeprefix("\ufeff")
         return line[: len(line) - len(line.lstrip(" \t"))]
 
-    def _back(self, at: int) -> int:
+    def _skip_space_back(self, at: int) -> int:
         """Where what is no white space ends, going back from a position."""
         return len(self.text[:at].rstrip(" \t\r\n"))
 

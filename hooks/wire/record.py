@@ -1,4 +1,4 @@
-"""What was changed in the hosts' configurations, kept in ``HOME/hooks.json`` so that it can be taken back.
+"""Record of what was installed in which settings file (HOME/hooks.json), with backups, for uninstalling.
 
 A file's bytes from before lie under ``HOME/backups``, for nobody but the user: a configuration may hold tokens.
 """
@@ -16,11 +16,11 @@ import msgspec
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import BrokenRecord
 from mnemic.hooks.wire.commands import ASSISTANTS
-from mnemic.hooks.wire.edits import Traces
+from mnemic.hooks.wire.edits import UndoInfo
 from mnemic.runtime.keys.keys import write_private
-from mnemic.runtime.store.schema import cannot_write
+from mnemic.runtime.store.schema import write_error
 
-__all__ = ["BACKUP", "FileTrace", "HostTrace", "Record", "digest"]
+__all__ = ["BACKUP", "HostInstall", "InstallRecord", "InstalledFile", "digest"]
 
 BACKUP = re.compile(rf"\d{{8}}T\d{{6}}\.\d{{6}}Z-(\d+-)?({'|'.join(ASSISTANTS)})-.+")
 """What the files under ``backups`` are called."""
@@ -28,7 +28,7 @@ BACKUP = re.compile(rf"\d{{8}}T\d{{6}}\.\d{{6}}Z-(\d+-)?({'|'.join(ASSISTANTS)})
 _VERSION = 1
 
 
-class FileTrace(msgspec.Struct):
+class InstalledFile(msgspec.Struct):
     """What became of one file."""
 
     existed: bool
@@ -37,13 +37,13 @@ class FileTrace(msgspec.Struct):
     """The file under ``backups`` that holds it without these changes; empty where it was not there."""
     after: str
     """Digest of what was written."""
-    traces: Traces
+    traces: UndoInfo
     """What it takes to take the changes out of a file that others have written to since."""
     folders: list[str] = msgspec.field(default_factory=list)
     """Folders that were made for it, the outermost first."""
 
 
-class HostTrace(msgspec.Struct):
+class HostInstall(msgspec.Struct):
     """What was done for one host."""
 
     mind: str
@@ -52,16 +52,16 @@ class HostTrace(msgspec.Struct):
     """Whether memories are given with prompts too."""
     places: dict[str, str]
     """The variables that said where its configuration is."""
-    files: dict[str, FileTrace] = msgspec.field(default_factory=dict)
+    files: dict[str, InstalledFile] = msgspec.field(default_factory=dict)
     """By path."""
 
 
-class _Written(msgspec.Struct):
+class _RecordFile(msgspec.Struct):
     version: int
-    hosts: dict[str, HostTrace]
+    hosts: dict[str, HostInstall]
 
 
-class Record:
+class InstallRecord:
     """The record of one home."""
 
     def __init__(self, home: Path, clock: Clock) -> None:
@@ -73,10 +73,10 @@ class Record:
         self._home, self._clock = home, clock
         self.path = home / "hooks.json"
         """Its file."""
-        self.hosts: dict[str, HostTrace] = {}
+        self.hosts: dict[str, HostInstall] = {}
         """By the host's name."""
         try:
-            written = msgspec.json.decode(self.path.read_bytes(), type=_Written)
+            written = msgspec.json.decode(self.path.read_bytes(), type=_RecordFile)
         except FileNotFoundError:
             return
         except OSError as error:
@@ -101,12 +101,12 @@ class Record:
                 return
             draft = self.path.with_suffix(".new")
             draft.unlink(missing_ok=True)
-            write_private(draft, msgspec.json.format(msgspec.json.encode(_Written(_VERSION, self.hosts)), indent=1))
+            write_private(draft, msgspec.json.format(msgspec.json.encode(_RecordFile(_VERSION, self.hosts)), indent=1))
             os.replace(draft, self.path)
         except OSError as error:
-            raise cannot_write(self.path, error) from error
+            raise write_error(self.path, error) from error
 
-    def back_up(self, assistant: str, path: Path, content: bytes, why: str = "") -> str:
+    def save_backup(self, assistant: str, path: Path, content: bytes, why: str = "") -> str:
         """Keep the bytes of a configuration; returns the name they are kept under.
 
         Raises:
@@ -123,10 +123,10 @@ class Record:
                 name = f"{stamp}-{number}-{assistant}-{path.name.lstrip('.')}{why}"
             write_private(folder / name, content)
         except OSError as error:
-            raise cannot_write(folder, error) from error
+            raise write_error(folder, error) from error
         return name
 
-    def backed_up(self, name: str) -> bytes | None:
+    def read_backup(self, name: str) -> bytes | None:
         """The bytes kept under a name; ``None`` where the user has removed them."""
         try:
             return (self._home / "backups" / name).read_bytes()

@@ -1,4 +1,4 @@
-"""How a host is wired: what its configuration says, whether its hooks would run, and a trial event to prove it.
+"""Checks how Mnemic is installed in an assistant, and proves it by sending a test event.
 
 Nothing here changes a configuration. The trial goes through the command as it stands in the host's own file; whoever
 asks for it looks in the store whether it arrived.
@@ -19,24 +19,33 @@ import msgspec
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import BadConfiguration
-from mnemic.hooks.hosts.codex.trust import hooks_seen
-from mnemic.hooks.hosts.opencode.wiring import called_by_plugin
-from mnemic.hooks.read.hook_reply import answered_by
-from mnemic.hooks.read.own_text import take_block
-from mnemic.hooks.wire.commands import Wiring, wiring_for
-from mnemic.hooks.wire.edits import Block, FileEdits, Hook, Member, Table, Whole
-from mnemic.hooks.wire.file_edits import hook_commands, there
+from mnemic.hooks.hosts.codex.trust import list_codex_hooks
+from mnemic.hooks.hosts.opencode.wiring import plugin_command
+from mnemic.hooks.read.hook_reply import check_reply_pid
+from mnemic.hooks.read.own_text import remove_block
+from mnemic.hooks.wire.commands import Wiring, make_wiring
+from mnemic.hooks.wire.edits import FileEdits, HookEntry, JsonMember, MarkedBlock, TomlTable, WholeFile
+from mnemic.hooks.wire.file_edits import hook_commands, present_edits
 from mnemic.hooks.wire.host import Host
-from mnemic.hooks.wire.hosts import HOSTS, missing
-from mnemic.hooks.wire.json_edits import Broken
-from mnemic.hooks.wire.record import HostTrace, Record
+from mnemic.hooks.wire.hosts import HOSTS, absence_reason
+from mnemic.hooks.wire.json_edits import ParseError
+from mnemic.hooks.wire.record import HostInstall, InstallRecord
 from mnemic.hooks.wire.wiring import read_text
-from mnemic.runtime.capture.hook_files import hook_files
-from mnemic.runtime.capture.pauses import pause_now
+from mnemic.runtime.capture.hook_files import required_hook_files
+from mnemic.runtime.capture.pauses import current_pause
 from mnemic.runtime.doctor.checks import Check
-from mnemic.runtime.minds.homes import folder_of, naming
+from mnemic.runtime.minds.homes import mind_folder, mind_options
 
-__all__ = ["HostStatus", "ask", "executable_state", "fire", "look_at", "silenced", "wired_as", "wiring_checks"]
+__all__ = [
+    "HostStatus",
+    "capture_blockers",
+    "examine_host",
+    "executable_state",
+    "recorded_wiring",
+    "request_trial_reply",
+    "send_trial_event",
+    "wiring_checks",
+]
 
 _TRIAL_S = 20.0
 _GOOD = ("", "answered")
@@ -47,7 +56,7 @@ class HostStatus(msgspec.Struct, kw_only=True):
 
     name: str
     """The host."""
-    here: bool
+    installed: bool
     """Whether it seems to be on this machine at all."""
     events: dict[str, str]
     """Each event: ``wired``, ``differs`` (another home's, or older) or ``missing``."""
@@ -55,13 +64,13 @@ class HostStatus(msgspec.Struct, kw_only=True):
     """The same of the MCP server."""
     instructions: str
     """The same of the instructions; empty where it has no file for them."""
-    wrong: list[str]
+    problems: list[str]
     """What keeps it from working, a sentence each."""
     trial: str = ""
     """``arrived``, why it did not, or nothing where none was made."""
-    asked: str = ""
+    reply_check: str = ""
     """``answered`` where a question as at a session's start was, why it was not, or nothing where none was asked."""
-    asked_ms: float | None = None
+    reply_ms: float | None = None
     """How long the answer took."""
     notes: list[str] = msgspec.field(default_factory=list)
     """What can be known and is no fault."""
@@ -74,19 +83,21 @@ class HostStatus(msgspec.Struct, kw_only=True):
         return set(self.events.values()) != {"missing"}
 
     @property
-    def works(self) -> bool:
+    def is_healthy(self) -> bool:
         """Whether nothing of it is wrong, or it is not wired at all."""
-        whole = not self.wired or not (self.lacking or self.trial not in ("", "arrived") or self.asked not in _GOOD)
-        return whole and not self.wrong
+        whole = not self.wired or not (
+            self.missing_parts or self.trial not in ("", "arrived") or self.reply_check not in _GOOD
+        )
+        return whole and not self.problems
 
     @property
-    def lacking(self) -> list[str]:
+    def missing_parts(self) -> list[str]:
         """What is not as an install would have it."""
         parts = {**self.events, "MCP": self.mcp, "instructions": self.instructions or "wired"}
         return [part for part, state in parts.items() if state != "wired"]
 
 
-def wired_as(wiring: Wiring, known: HostTrace | None) -> Wiring:
+def recorded_wiring(wiring: Wiring, known: HostInstall | None) -> Wiring:
     """What a host was wired to be, where that was recorded; else what it would be."""
     if known is None:
         return wiring
@@ -98,84 +109,84 @@ def wired_as(wiring: Wiring, known: HostTrace | None) -> Wiring:
     )
 
 
-def look_at(host: Host, wiring: Wiring, clock: Clock) -> HostStatus:
+def examine_host(host: Host, wiring: Wiring, clock: Clock) -> HostStatus:
     """Look at a host's configuration, at what its hooks call, and whether it lets them run."""
     status = HostStatus(
         name=host.name,
-        here=not missing(host, wiring.environment),
+        installed=not absence_reason(host, wiring.environment),
         events={one.event: "missing" for one in host.events},
         mcp="missing",
         instructions="",
-        wrong=[],
+        problems=[],
         remedy=_install_command(host, wiring),
     )
-    for file in host.files(wiring):
+    for file in host.file_edits(wiring):
         try:
-            _look_in(file, host, status)
+            _examine_file(file, host, status)
         except BadConfiguration as error:
-            status.wrong.append(f"{file.path} cannot be read: {error.operands['why']}")
+            status.problems.append(f"{file.path} cannot be read: {error.operands['why']}")
     if status.wired:
-        _look_around(host, wiring, clock, status)
+        _examine_environment(host, wiring, clock, status)
     return status
 
 
 def _install_command(host: Host, wiring: Wiring) -> str:
     words = ["mnemic", "hooks", "install", "--assistant", host.name, "--apply"]
     words += ["--recall-prompts"] if wiring.recall_prompts else []
-    return " ".join(words) + naming(folder_of(wiring.home, wiring.mind))
+    return " ".join(words) + mind_options(mind_folder(wiring.home, wiring.mind))
 
 
-def _look_in(file: FileEdits, host: Host, status: HostStatus) -> None:
+def _examine_file(file: FileEdits, host: Host, status: HostStatus) -> None:
     text = read_text(file)
-    if any(isinstance(edit, Block) for edit in file.edits):
+    if any(isinstance(edit, MarkedBlock) for edit in file.edits):
         status.instructions = "missing"
     if text is None:
         return
     try:
-        present = list(there(text, file, host.name))
+        present = list(present_edits(text, file, host.name))
         written = {event for event, _ in hook_commands(text, file, host.name)}
-    except Broken as error:
+    except ParseError as error:
         raise BadConfiguration(path=str(file.path), why=str(error)) from error
     names = {one.name: one.event for one in host.events}
     for edit, same in present:
-        if isinstance(edit, Hook):
+        if isinstance(edit, HookEntry):
             event = names[edit.path[-1]]
             status.events[event] = "wired" if same else "differs" if event in written else "missing"
-        elif isinstance(edit, Whole) and file.path.suffix == ".js":
-            state = "wired" if same else "differs" if called_by_plugin(text) else "missing"
+        elif isinstance(edit, WholeFile) and file.path.suffix == ".js":
+            state = "wired" if same else "differs" if plugin_command(text) else "missing"
             status.events = dict.fromkeys(status.events, state)
-        elif isinstance(edit, Block):
-            status.instructions = "wired" if same else "differs" if take_block(text) != text else "missing"
-        elif isinstance(edit, Member) or (isinstance(edit, Table) and edit.name[0] == "mcp_servers"):
+        elif isinstance(edit, MarkedBlock):
+            status.instructions = "wired" if same else "differs" if remove_block(text) != text else "missing"
+        elif isinstance(edit, JsonMember) or (isinstance(edit, TomlTable) and edit.name[0] == "mcp_servers"):
             status.mcp = "wired" if same else "missing"
 
 
-def _look_around(host: Host, wiring: Wiring, clock: Clock, status: HostStatus) -> None:
-    status.wrong += silenced(wiring, clock)
-    blocked = host.blocked(wiring.environment)
+def _examine_environment(host: Host, wiring: Wiring, clock: Clock, status: HostStatus) -> None:
+    status.problems += capture_blockers(wiring, clock)
+    blocked = host.blocked_reason(wiring.environment)
     if blocked:
-        status.wrong.append(f"its own settings keep hooks from running: {blocked}")
+        status.problems.append(f"its own settings keep hooks from running: {blocked}")
     if host.name == "codex":
-        seen = hooks_seen(wiring.environment, clock)
+        seen = list_codex_hooks(wiring.environment, clock)
         if seen is None:
             status.notes.append(
                 "whether Codex trusts its hooks is not known: it could not be asked (no codex in $PATH?)"
             )
         unseen = {one.event for one in host.events} - {hook.event for hook in seen or ()}
         if seen is not None and unseen:
-            status.wrong.append(f"Codex does not see: {', '.join(sorted(unseen))}")
+            status.problems.append(f"Codex does not see: {', '.join(sorted(unseen))}")
         untrusted = sorted(hook.event for hook in seen or () if not hook.trusted)
         off = sorted(hook.event for hook in seen or () if hook.trusted and not hook.enabled)
         if untrusted:
-            status.wrong.append(f"Codex does not trust, and so does not run: {', '.join(untrusted)}")
+            status.problems.append(f"Codex does not trust, and so does not run: {', '.join(untrusted)}")
         if off:
-            status.wrong.append(f"switched off in Codex (/hooks): {', '.join(off)}")
+            status.problems.append(f"switched off in Codex (/hooks): {', '.join(off)}")
 
 
 # --- the trial -------------------------------------------------------------------------------------------------------
 
 
-def silenced(wiring: Wiring, clock: Clock) -> list[str]:
+def capture_blockers(wiring: Wiring, clock: Clock) -> list[str]:
     """Why whatever its hooks are given would be kept nowhere, a sentence each."""
     why = []
     if not os.access(wiring.executable, os.X_OK):
@@ -183,12 +194,12 @@ def silenced(wiring: Wiring, clock: Clock) -> list[str]:
     if (off := wiring.environment.get("MNEMIC_OFF", "")) not in ("", "0"):
         what = "tell nothing" if off == "recall" else "keep nothing"
         why.append(f"MNEMIC_OFF is set here: hooks that see it {what}")
-    if (held := pause_now(wiring.home / "minds" / wiring.mind, clock.now_us())) is not None:
+    if (held := current_pause(wiring.home / "minds" / wiring.mind, clock.now_us())) is not None:
         why.append(held.sentence())
     return why
 
 
-def fire(host: Host, wiring: Wiring, nonce: str) -> str:
+def send_trial_event(host: Host, wiring: Wiring, nonce: str) -> str:
     """Run the command that stands in a host's configuration for a prompt, on a trial event; returns why it could not.
 
     Args:
@@ -197,12 +208,12 @@ def fire(host: Host, wiring: Wiring, nonce: str) -> str:
     return _run(host, wiring, "prompt", nonce)[0]
 
 
-def ask(host: Host, wiring: Wiring, nonce: str) -> tuple[str, int | None]:
+def request_trial_reply(host: Host, wiring: Wiring, nonce: str) -> tuple[str, int | None]:
     """Run the command for a session's start; returns why nobody answered, or the number of the process that did."""
     why, said = _run(host, wiring, "session-start", nonce)
     if why:
         return why, None
-    pid = answered_by(said, nonce)
+    pid = check_reply_pid(said, nonce)
     return ("" if pid is not None else "it ran, and nobody answered it"), pid
 
 
@@ -210,7 +221,7 @@ def _run(host: Host, wiring: Wiring, event: str, nonce: str) -> tuple[str, bytes
     command = next(_commands(host, wiring, event), None)
     if command is None:
         return f"no command for a {event.replace('-', ' ')} is in its configuration", b""
-    payload = {**host.trial("mnemic-check", str(wiring.home)), "mnemic_check": nonce}
+    payload = {**host.trial_payload("mnemic-check", str(wiring.home)), "mnemic_check": nonce}
     try:
         ended = subprocess.run(
             command,
@@ -230,12 +241,12 @@ def _run(host: Host, wiring: Wiring, event: str, nonce: str) -> tuple[str, bytes
 
 def _commands(host: Host, wiring: Wiring, event: str) -> Iterator[list[str]]:
     """The commands that stand in a host's configuration for an event."""
-    for file in host.files(wiring):
+    for file in host.file_edits(wiring):
         text = read_text(file)
         if text is None:
             continue
         if file.format == "whole":
-            words = called_by_plugin(text, event)
+            words = plugin_command(text, event)
             if words is not None:
                 yield words
         elif file.format.startswith("json"):
@@ -255,27 +266,27 @@ def wiring_checks(
     Raises:
         BadConfiguration: what was wired is not known.
     """
-    record, base = Record(home, clock), wiring_for(home, environment)
+    record, base = InstallRecord(home, clock), make_wiring(home, environment)
     if record.hosts:
         yield executable_state(home)
     for name, host in HOSTS.items():
-        status = look_at(host, wired_as(base, record.hosts.get(name)), clock)
+        status = examine_host(host, recorded_wiring(base, record.hosts.get(name)), clock)
         if name in record.hosts or status.wired:
             yield _check(host, status, name in (arrived or {}))
-        elif status.here:
+        elif status.installed:
             told = f"{host.title} is here, and nothing of it is remembered by itself"
             yield Check(f"hooks {name}", "advice", told, status.remedy)
 
 
 def executable_state(home: Path) -> Check:
     """Whether what hooks call is there, and is the one that this Mnemic would put there."""
-    files = hook_files(home)
-    again = f"mnemic hooks install --assistant all --apply{naming(folder_of(home, 'default'))}"
+    files = required_hook_files(home)
+    again = f"mnemic hooks install --assistant all --apply{mind_options(mind_folder(home, 'default'))}"
     called = next(file for file in files if file.path.name == "mnemic-hook")
     if not os.access(called.path, os.X_OK):
         told = f"{called.path} is missing: hooks are silent, and keep nothing"
         return Check("hook executable", "wrong", told, f"{again} puts it there again.")
-    stale = [file.path.name for file in files if not file.there]
+    stale = [file.path.name for file in files if not file.is_installed]
     if stale:
         told = f"{', '.join(stale)} in {called.path.parent} comes from another Mnemic than this one"
         return Check("hook executable", "advice", told, f"{again} renews it.")
@@ -285,10 +296,10 @@ def executable_state(home: Path) -> Check:
 
 
 def _check(host: Host, status: HostStatus, arrived: bool) -> Check:
-    lacks = status.lacking
-    if status.wrong or lacks:
-        told = "; ".join([*status.wrong, *([f"not as they were installed: {', '.join(lacks)}"] if lacks else [])])
-        state: Literal["advice", "wrong"] = "wrong" if status.wrong or not status.wired else "advice"
+    lacks = status.missing_parts
+    if status.problems or lacks:
+        told = "; ".join([*status.problems, *([f"not as they were installed: {', '.join(lacks)}"] if lacks else [])])
+        state: Literal["advice", "wrong"] = "wrong" if status.problems or not status.wired else "advice"
         return Check(f"hooks {host.name}", state, told, status.remedy)
     proof = "a trial event arrived" if arrived else "`mnemic hooks status` proves it by a trial"
     return Check(f"hooks {host.name}", "ok", f"{host.title}: {len(status.events)} events, MCP; {proof}")

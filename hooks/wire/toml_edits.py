@@ -1,4 +1,4 @@
-"""Small edits of a TOML file that somebody else owns: whole tables go in at its end and come out again.
+"""Edits somebody else's TOML file in place: adds and removes whole tables, leaves every other byte.
 
 The text is spliced and read before and after by the standard library, so every other byte stays. tomlkit, which keeps
 comments too, counts those before the next table to the table above them: taking ours out would take the user's along.
@@ -15,9 +15,9 @@ from typing import Any
 
 import msgspec
 
-from mnemic.hooks.wire.json_edits import Broken
+from mnemic.hooks.wire.json_edits import ParseError
 
-__all__ = ["TomlText"]
+__all__ = ["TomlEditor"]
 
 _STRING = re.compile(r'"""(?:[^\\]|\\.)*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'', re.DOTALL)
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -34,7 +34,7 @@ class _Line(msgspec.Struct, frozen=True):
     """The table's name, where it is a head."""
 
 
-class TomlText:
+class TomlEditor:
     """A text being edited. Each edit changes `text` and reads it anew."""
 
     def __init__(self, text: str) -> None:
@@ -46,12 +46,12 @@ class TomlText:
         self.text = text
         """What it is by now."""
         self._eol = "\r\n" if "\r\n" in text else "\n"
-        self.plain = self._read()
+        self.parsed = self._read()
         """As Python's own values."""
 
-    def at(self, name: Sequence[str]) -> Any:
+    def get(self, name: Sequence[str]) -> Any:
         """What is at a name; ``None`` where nothing is."""
-        where: Any = self.plain
+        where: Any = self.parsed
         for key in name:
             if not isinstance(where, dict) or key not in where:
                 return None
@@ -64,15 +64,15 @@ class TomlText:
         Raises:
             Broken: it is there in a form that cannot be added to.
         """
-        there = self.at(name)
+        there = self.get(name)
         if there is not None and all(there.get(key, ...) == value for key, value in values.items()):
             return
         if there is None:
             lead = self._eol if self.text else ""
             if self.text and not self.text.endswith("\n"):
                 lead += self._eol
-            pairs = "".join(f"{key} = {_written(value)}{self._eol}" for key, value in values.items())
-            self._become(f"{self.text}{lead}[{dotted(name)}]{self._eol}{pairs}", name)
+            pairs = "".join(f"{key} = {_serialize(value)}{self._eol}" for key, value in values.items())
+            self._replace_text(f"{self.text}{lead}[{dotted_key(name)}]{self._eol}{pairs}", name)
             return
         for key, value in values.items():
             self._set(name, key, value)
@@ -90,7 +90,7 @@ class TomlText:
                     start -= len(blank) // 2
                     break
             self.text = self.text[:start] + self.text[end:]
-        self.plain = self._read()
+        self.parsed = self._read()
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
@@ -98,34 +98,34 @@ class TomlText:
         lines = list(self._lines())
         heads = [number for number, line in enumerate(lines) if line.head == name]
         if not heads:
-            raise Broken(f"its {dotted(name)} is written inside another table; write it as a table of its own")
-        pair = f"{dotted((key,))} = {_written(value)}"
+            raise ParseError(f"its {dotted_key(name)} is written inside another table; write it as a table of its own")
+        pair = f"{dotted_key((key,))} = {_serialize(value)}"
         last = lines[heads[0]]
         for line in lines[heads[0] + 1 :]:
             if line.head is not None:
                 break
             if next(iter(tomllib.loads(self.text[line.start : line.end]))) == key:
-                self._become(self.text[: line.start] + pair + self.text[line.end :], name)
+                self._replace_text(self.text[: line.start] + pair + self.text[line.end :], name)
                 return
             last = line
         at = self._line_end(last.end)
         lead = "" if self.text[:at].endswith("\n") else self._eol
-        self._become(f"{self.text[:at]}{lead}{pair}{self._eol}{self.text[at:]}", name)
+        self._replace_text(f"{self.text[:at]}{lead}{pair}{self._eol}{self.text[at:]}", name)
 
-    def _become(self, text: str, name: tuple[str, ...]) -> None:
+    def _replace_text(self, text: str, name: tuple[str, ...]) -> None:
         before, self.text = self.text, text
         try:
-            self.plain = self._read()
-        except Broken:
+            self.parsed = self._read()
+        except ParseError:
             self.text = before
-            why = f"its {dotted(name[:-1])} is written in one line; write it as tables"
-            raise Broken(why) from None
+            why = f"its {dotted_key(name[:-1])} is written in one line; write it as tables"
+            raise ParseError(why) from None
 
     def _read(self) -> dict[str, Any]:
         try:
             return tomllib.loads(self.text.removeprefix("\ufeff"))
         except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise Broken(str(error) or "it is nested too deeply") from None
+            raise ParseError(str(error) or "it is nested too deeply") from None
 
     def _spans(self, name: tuple[str, ...]) -> Iterator[tuple[int, int]]:
         """From each head of a table and of those in it to the end of its last pair."""
@@ -151,7 +151,7 @@ class TomlText:
                 continue
             end = self._end(start)
             written = self.text[start:end]
-            yield _Line(start, end, _name(tomllib.loads(written)) if written.startswith("[") else None)
+            yield _Line(start, end, _parse_header(tomllib.loads(written)) if written.startswith("[") else None)
             at = self._line_end(end)
 
     def _end(self, at: int) -> int:
@@ -181,17 +181,17 @@ class TomlText:
         return len(self.text) if found < 0 else found + 1
 
 
-def dotted(name: Sequence[str]) -> str:
+def dotted_key(name: Sequence[str]) -> str:
     """A name as it is written in TOML."""
-    return ".".join(key if _BARE.fullmatch(key) else _written(key) for key in name)
+    return ".".join(key if _BARE.fullmatch(key) else _serialize(key) for key in name)
 
 
-def _written(value: Any) -> str:
+def _serialize(value: Any) -> str:
     """A value as TOML: JSON's strings, lists and literals are TOML's too, but for the DEL letter."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _name(head: dict[str, Any]) -> tuple[str, ...]:
+def _parse_header(head: dict[str, Any]) -> tuple[str, ...]:
     """The name in a head that was read by itself: one key in the other."""
     name: list[str] = []
     where: Any = head

@@ -1,4 +1,4 @@
-"""The engine that wires hosts: plans what changes in their files, shows it as a diff, writes it, and takes it back.
+"""Plans, shows as a diff, applies and undoes the changes to assistants' settings files.
 
 A file is written whole or not at all, under its own mode, behind whatever link leads to it, and only if it is still
 what the plan was made from. Taking back gives a file its bytes from before where nobody has written to it since, and
@@ -20,18 +20,18 @@ import msgspec
 
 from mnemic.actors.protocol.errors import BadConfiguration, ConfigurationReadOnly, MnemicError, StoreReadOnly
 from mnemic.hooks.wire.commands import Wiring
-from mnemic.hooks.wire.edits import Default, FileEdits, Traces, Whole
-from mnemic.hooks.wire.file_edits import adopted, is_own, put, take
-from mnemic.hooks.wire.json_edits import Broken
-from mnemic.hooks.wire.record import FileTrace, HostTrace, Record, digest
-from mnemic.runtime.store.schema import cannot_write
+from mnemic.hooks.wire.edits import FileEdits, JsonDefault, UndoInfo, WholeFile
+from mnemic.hooks.wire.file_edits import apply_edits, assumed_undo_info, belongs_to_home, remove_edits
+from mnemic.hooks.wire.json_edits import ParseError
+from mnemic.hooks.wire.record import HostInstall, InstalledFile, InstallRecord, digest
+from mnemic.runtime.store.schema import write_error
 
-__all__ = ["PLACES", "Change", "apply", "diff_of", "plan_install", "plan_uninstall", "read_text"]
+__all__ = ["CONFIG_VARIABLES", "FileChange", "apply", "diff_of", "plan_install", "plan_uninstall", "read_text"]
 
 _CONTEXT_LINES = 2
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class FileChange(msgspec.Struct, frozen=True, kw_only=True):
     """What becomes of one file."""
 
     path: Path
@@ -42,18 +42,18 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """What will be in it; ``None`` where it goes."""
     base: bytes | None = None
     """What it holds without this home's entries; ``None`` where it is not there without them. Only to install."""
-    traces: Traces | None = None
+    traces: UndoInfo | None = None
     """What it takes to take them out; ``None`` where that is known already."""
 
     @property
-    def what(self) -> str:
+    def action(self) -> str:
         """In a word, what becomes of it."""
         if self.before == self.after:
             return "unchanged"
         return "made" if self.before is None else "removed" if self.after is None else "changed"
 
 
-def plan_install(assistant: str, files: Iterable[FileEdits], wiring: Wiring, record: Record) -> list[Change]:
+def plan_install(assistant: str, files: Iterable[FileEdits], wiring: Wiring, record: InstallRecord) -> list[FileChange]:
     """What changes where a host is wired; nothing is written.
 
     Where it is wired to this home already and the record does not say so, as in a home that was restored, what is there
@@ -69,21 +69,23 @@ def plan_install(assistant: str, files: Iterable[FileEdits], wiring: Wiring, rec
         before = _read(file.path)
         trace = known.files.get(str(file.path)) if known is not None else None
         if trace is None and own and before is not None:
-            trace = _adopted(before, file, wiring, assistant)
+            trace = _assumed_trace(before, file, wiring, assistant)
         adopts = trace is not None and (known is None or str(file.path) not in known.files)
-        traces = Traces() if trace is None else msgspec.json.decode(msgspec.json.encode(trace.traces), type=Traces)
-        with _naming(file):
-            text = put(_text(before, file), file, wiring, assistant, traces)
+        traces = UndoInfo() if trace is None else msgspec.json.decode(msgspec.json.encode(trace.traces), type=UndoInfo)
+        with _parse_errors_name(file):
+            text = apply_edits(_text(before, file), file, wiring, assistant, traces)
         after = _bytes(text)
         if before is not None and after == before and not adopts:
-            changes.append(Change(path=file.path, before=before, after=after))
+            changes.append(FileChange(path=file.path, before=before, after=after))
             continue
-        base = None if before is None else _base(before, file, wiring, assistant, trace, record)
-        changes.append(Change(path=file.path, before=before, after=after, base=base, traces=traces))
+        base = None if before is None else _content_without_edits(before, file, wiring, assistant, trace, record)
+        changes.append(FileChange(path=file.path, before=before, after=after, base=base, traces=traces))
     return changes
 
 
-def plan_uninstall(assistant: str, files: Iterable[FileEdits], wiring: Wiring, record: Record) -> list[Change]:
+def plan_uninstall(
+    assistant: str, files: Iterable[FileEdits], wiring: Wiring, record: InstallRecord
+) -> list[FileChange]:
     """What changes where a host is unwired; nothing is written.
 
     Raises:
@@ -92,18 +94,18 @@ def plan_uninstall(assistant: str, files: Iterable[FileEdits], wiring: Wiring, r
     known = record.hosts.get(assistant)
     changes = []
     files = list(files)
-    for file in [*files, *_former(files, known)]:
+    for file in [*files, *_orphaned_files(files, known)]:
         before = _read(file.path)
         if before is None:
             continue
         trace = known.files.get(str(file.path)) if known is not None else None
-        after = _base(before, file, wiring, assistant, trace, record)
-        changes.append(Change(path=file.path, before=before, after=after))
+        after = _content_without_edits(before, file, wiring, assistant, trace, record)
+        changes.append(FileChange(path=file.path, before=before, after=after))
     return changes
 
 
 def apply(
-    assistant: str, changes: Iterable[Change], wiring: Wiring, record: Record, *, install: bool
+    assistant: str, changes: Iterable[FileChange], wiring: Wiring, record: InstallRecord, *, install: bool
 ) -> list[tuple[Path, str]]:
     """Carry changes out, all or none; returns the files that were written, and the name of each one's backup.
 
@@ -112,32 +114,38 @@ def apply(
         StoreReadOnly, DiskFull: the home or a file cannot be written.
     """
     known = record.hosts.get(assistant)
-    done: list[Change] = []
+    done: list[FileChange] = []
     try:
-        return _carried_out(assistant, changes, wiring, record, done, install=install)
+        return _apply_changes(assistant, changes, wiring, record, done, install=install)
     except MnemicError:
-        _put_back(assistant, done, known, record)
+        _roll_back(assistant, done, known, record)
         raise
 
 
-def _carried_out(
-    assistant: str, changes: Iterable[Change], wiring: Wiring, record: Record, done: list[Change], *, install: bool
+def _apply_changes(
+    assistant: str,
+    changes: Iterable[FileChange],
+    wiring: Wiring,
+    record: InstallRecord,
+    done: list[FileChange],
+    *,
+    install: bool,
 ) -> list[tuple[Path, str]]:
     host = record.hosts.get(assistant)
-    places = {name: value for name, value in wiring.environment.items() if name in PLACES}
+    places = {name: value for name, value in wiring.environment.items() if name in CONFIG_VARIABLES}
     if install:
-        host = HostTrace(wiring.mind, wiring.recall_prompts, places, {} if host is None else dict(host.files))
+        host = HostInstall(wiring.mind, wiring.recall_prompts, places, {} if host is None else dict(host.files))
         record.hosts[assistant] = host
     written = []
     for change in changes:
-        if change.what == "unchanged":
+        if change.action == "unchanged":
             if install and host is not None and change.traces is not None:  # nothing is written, and it is known by now
-                host.files[str(change.path)] = _trace(assistant, change, "", record, None)
+                host.files[str(change.path)] = _file_trace(assistant, change, "", record, None)
             continue
-        backup = "" if change.before is None else record.back_up(assistant, change.path, change.before)
+        backup = "" if change.before is None else record.save_backup(assistant, change.path, change.before)
         if install and host is not None:
             known = host.files.get(str(change.path))
-            host.files[str(change.path)] = _trace(assistant, change, backup, record, known)
+            host.files[str(change.path)] = _file_trace(assistant, change, backup, record, known)
             record.save()  # first: what is recorded and was not done is seen for what it is
         _write(change)
         done.append(change)
@@ -151,10 +159,10 @@ def _carried_out(
     return written
 
 
-def _put_back(assistant: str, done: list[Change], known: HostTrace | None, record: Record) -> None:
+def _roll_back(assistant: str, done: list[FileChange], known: HostInstall | None, record: InstallRecord) -> None:
     """Give the files that were written what was in them. Where one cannot have it, what is recorded tells of it."""
     for change in reversed(done):
-        _write(Change(path=change.path, before=change.after, after=change.before))
+        _write(FileChange(path=change.path, before=change.after, after=change.before))
     tried = record.hosts.pop(assistant, None)
     if known is not None:
         record.hosts[assistant] = known
@@ -162,7 +170,7 @@ def _put_back(assistant: str, done: list[Change], known: HostTrace | None, recor
     record.save()
 
 
-def diff_of(change: Change) -> Iterator[str]:
+def diff_of(change: FileChange) -> Iterator[str]:
     """A change as the lines of a unified diff."""
     old, new = (
         (one or b"").decode("utf-8", "backslashreplace").splitlines(keepends=True)
@@ -185,36 +193,40 @@ def read_text(file: FileEdits) -> str | None:
     return None if content is None else _text(content, file)
 
 
-PLACES = ("HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
+CONFIG_VARIABLES = ("HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
 """Variables that say where hosts have their configuration."""
 
 
 # --- what a file held before -----------------------------------------------------------------------------------------
 
 
-def _base(
-    before: bytes, file: FileEdits, wiring: Wiring, assistant: str, trace: FileTrace | None, record: Record
+def _content_without_edits(
+    before: bytes, file: FileEdits, wiring: Wiring, assistant: str, trace: InstalledFile | None, record: InstallRecord
 ) -> bytes | None:
     """A file without this home's entries: as it was, where nobody has written to it since."""
     if trace is not None and digest(before) == trace.after:
         if not trace.existed:
             return None
-        kept = record.backed_up(trace.base)
+        kept = record.read_backup(trace.base)
         if kept is not None:
             return kept
-    return _without(before, file, wiring, assistant, trace)
+    return _strip_edits(before, file, wiring, assistant, trace)
 
 
-def _without(before: bytes, file: FileEdits, wiring: Wiring, assistant: str, trace: FileTrace | None) -> bytes | None:
+def _strip_edits(
+    before: bytes, file: FileEdits, wiring: Wiring, assistant: str, trace: InstalledFile | None
+) -> bytes | None:
     """A file without what is known to be this home's: by its record, or by a command that calls it."""
     if file.format == "whole":
-        told = [edit.text.encode() for edit in file.edits if isinstance(edit, Whole) and not edit.shared]
+        told = [
+            edit.text.encode() for edit in file.edits if isinstance(edit, WholeFile) and not edit.same_for_all_homes
+        ]
         return None if trace is not None or before in told else before
     if not before.strip() or (file.format == "text" and trace is None):
         return before
-    traces = Traces() if trace is None else trace.traces
-    with _naming(file):
-        text = take(_text(before, file), file, wiring, assistant, traces)
+    traces = UndoInfo() if trace is None else trace.traces
+    with _parse_errors_name(file):
+        text = remove_edits(_text(before, file), file, wiring, assistant, traces)
     empty = not text.strip() or (file.format.startswith("json") and not text.strip(" \t\r\n{}"))
     if trace is not None and not trace.existed and empty:
         return None
@@ -223,27 +235,29 @@ def _without(before: bytes, file: FileEdits, wiring: Wiring, assistant: str, tra
 
 def _is_own(file: FileEdits, wiring: Wiring, assistant: str) -> bool:
     before = _read(file.path)
-    with _naming(file):
-        return before is not None and is_own(_text(before, file), file, wiring, assistant)
+    with _parse_errors_name(file):
+        return before is not None and belongs_to_home(_text(before, file), file, wiring, assistant)
 
 
-def _adopted(before: bytes, file: FileEdits, wiring: Wiring, assistant: str) -> FileTrace | None:
+def _assumed_trace(before: bytes, file: FileEdits, wiring: Wiring, assistant: str) -> InstalledFile | None:
     """A trace of what is in a file though no record says so: a home that was restored finds its own there.
 
     ``None`` where nothing of it would be taken out.
     """
-    if file.format == "whole" and before not in [edit.text.encode() for edit in file.edits if isinstance(edit, Whole)]:
+    if file.format == "whole" and before not in [
+        edit.text.encode() for edit in file.edits if isinstance(edit, WholeFile)
+    ]:
         return None
-    trace = FileTrace(existed=False, base="", after="", traces=adopted(file, wiring, assistant))
-    without = _without(before, file, wiring, assistant, trace)
+    trace = InstalledFile(existed=False, base="", after="", traces=assumed_undo_info(file, wiring, assistant))
+    without = _strip_edits(before, file, wiring, assistant, trace)
     if without is not None:  # a default that stands among what is its user's is left there
-        lone = [list(edit.path) for edit in file.edits if isinstance(edit, Default) and not edit.beside]
+        lone = [list(edit.path) for edit in file.edits if isinstance(edit, JsonDefault) and not edit.needed_by]
         trace.traces.made = [way for way in trace.traces.made if way not in lone]
-        without = _without(before, file, wiring, assistant, trace)
+        without = _strip_edits(before, file, wiring, assistant, trace)
     return None if without == before else trace
 
 
-def _former(files: Iterable[FileEdits], known: HostTrace | None) -> Iterator[FileEdits]:
+def _orphaned_files(files: Iterable[FileEdits], known: HostInstall | None) -> Iterator[FileEdits]:
     """Files that were changed, and would not be any more: another file holds instructions or settings by now."""
     now = {str(file.path) for file in files}
     for path in known.files if known is not None else ():
@@ -253,7 +267,9 @@ def _former(files: Iterable[FileEdits], known: HostTrace | None) -> Iterator[Fil
             yield FileEdits(path=Path(path), format=kind, edits=())  # type: ignore[arg-type]
         elif path not in now and alike:
             edits = tuple(edit for file in alike for edit in file.edits)
-            yield FileEdits(path=Path(path), format="json5-commas", edits=edits, substituted=alike[0].substituted)
+            yield FileEdits(
+                path=Path(path), format="json5-commas", edits=edits, substitution_chars=alike[0].substitution_chars
+            )
 
 
 # --- files -----------------------------------------------------------------------------------------------------------
@@ -284,26 +300,28 @@ def _bytes(text: str) -> bytes:
 
 
 @contextmanager
-def _naming(file: FileEdits) -> Iterator[None]:
+def _parse_errors_name(file: FileEdits) -> Iterator[None]:
     """Say which file it is that is broken."""
     try:
         yield
-    except Broken as error:
+    except ParseError as error:
         what = "TOML" if file.format == "toml" else "JSON"
         why = f"it cannot be read as {what} ({error})"
         raise BadConfiguration(path=str(file.path), why=why) from error
 
 
-def _trace(assistant: str, change: Change, backup: str, record: Record, before: FileTrace | None) -> FileTrace:
+def _file_trace(
+    assistant: str, change: FileChange, backup: str, record: InstallRecord, before: InstalledFile | None
+) -> InstalledFile:
     assert change.after is not None
     assert change.traces is not None
     base = backup
     if change.base is not None and change.base != change.before:
-        known = before is not None and before.base and record.backed_up(before.base) == change.base
-        base = before.base if known and before else record.back_up(assistant, change.path, change.base, ".without")
+        known = before is not None and before.base and record.read_backup(before.base) == change.base
+        base = before.base if known and before else record.save_backup(assistant, change.path, change.base, ".without")
     folders = [] if before is None else before.folders
     missing = [str(folder) for folder in change.path.parents if not folder.exists()]
-    return FileTrace(
+    return InstalledFile(
         existed=change.base is not None,
         base=base if change.base is not None else "",
         after=digest(change.after),
@@ -312,7 +330,7 @@ def _trace(assistant: str, change: Change, backup: str, record: Record, before: 
     )
 
 
-def _write(change: Change) -> None:
+def _write(change: FileChange) -> None:
     """Replace a file by what it is to hold, unless it is not what it was any more.
 
     Raises:
@@ -339,7 +357,7 @@ def _write(change: Change) -> None:
             os.unlink(draft)
             raise
     except OSError as error:
-        failed = cannot_write(change.path, error)
+        failed = write_error(change.path, error)
         if isinstance(failed, StoreReadOnly):  # it is the user's own file that is named, not what is written beside it
             raise ConfigurationReadOnly(path=str(change.path), why=failed.operands["why"]) from error
         raise failed from error

@@ -1,1 +1,1 @@
-"""mnemic/cli"""
+"""The command line: one module for each group of commands."""

@@ -1,4 +1,4 @@
-"""The commands that correct: `mnemic remember` and `mnemic correct`; `mnemic.cli.scope` beside it has `mnemic scope`.
+"""The commands `mnemic remember` and `mnemic correct`.
 
 They read arguments and print; the verbs of `mnemic.runtime.api.mind.Mind` do it. `mnemic.cli.main` above adds them to
 the others.
@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mnemic.actors.protocol.errors import InvalidValue, SourceUnreadable
-from mnemic.cli.interrupts import breakable_stdin
-from mnemic.cli.output import Options, kept_line
+from mnemic.cli.interrupts import interruptible_stdin
+from mnemic.cli.output import CommonOptions, memory_line
 from mnemic.cli.scope import add_scope_commands
 
 if TYPE_CHECKING:
     from mnemic.actors.protocol.contract import Clock
     from mnemic.actors.protocol.messages import TextCaptured
-    from mnemic.cli.context import Chosen
+    from mnemic.cli.context import CommandContext
 
 __all__ = ["add_correct_commands"]
 
 
-def add_correct_commands(cli: click.Group, options: Options, clock: Clock) -> None:
+def add_correct_commands(cli: click.Group, options: CommonOptions, clock: Clock) -> None:
     """Add the commands to the command line.
 
     Args:
@@ -44,41 +44,45 @@ def add_correct_commands(cli: click.Group, options: Options, clock: Clock) -> No
     )
     @click.option("--session", default="direct", show_default=True, metavar="S", help="Conversation it belongs to.")
     @options
-    def remember(chosen: Chosen, text: str, scope: str | None, kind: Any, session: str) -> None:
+    def remember(chosen: CommandContext, text: str, scope: str | None, kind: Any, session: str) -> None:
         """Keep a text for good; - reads it from standard input. What says nearly the same is named."""
-        from mnemic.actors.protocol.scopes import clean_scope
-        from mnemic.runtime.minds.projects import locate
+        from mnemic.actors.protocol.scopes import normalize_scope_path
+        from mnemic.runtime.minds.projects import resolve_scope
 
-        words = _words(text)
-        place = locate(None, chosen.folder()) if scope is None else locate(clean_scope(scope), None)
+        words = _read_text(text)
+        place = (
+            resolve_scope(None, chosen.working_folder())
+            if scope is None
+            else resolve_scope(normalize_scope_path(scope), None)
+        )
         with chosen.open(create=True) as mind:
             kept = mind.remember(words, kind=kind, session=session, scope=place)
-            undo = mind.undoing([kept.id])
-        view = _kept_view(kept) | {"scope_found": place.found}
+            undo = mind.undo_command([kept.id])
+        view = _captured_view(kept) | {"scope_found": place.found}
 
         def lines() -> Iterator[str]:
             where = f"{kept.scope or 'no scope'} ({place.found})"
             did = "remembered" if kept.created else "not remembered" if kept.erased else "known already"
             yield f"{did}: {view['id']} in {where}"
-            yield from _standing_lines(view, undo)
+            yield from _supersession_lines(view, undo)
             yield from _similar_lines(view)
 
-        chosen.say(view, lines)
+        chosen.print_answer(view, lines)
 
     @cli.command()
     @click.argument("id_", metavar="ID")
     @click.argument("text", metavar="TEXT|-")
     @click.option("--session", default="direct", show_default=True, metavar="S", help="Conversation it belongs to.")
     @options
-    def correct(chosen: Chosen, id_: str, text: str, session: str) -> None:
+    def correct(chosen: CommandContext, id_: str, text: str, session: str) -> None:
         """Say what holds instead of a memory. It outranks that one at once, which stays readable as the past."""
-        from mnemic.runtime.api.views import parse_id, show_id, text_view
+        from mnemic.runtime.api.views import format_id, parse_id, text_view
 
-        old, words = parse_id(id_), _words(text)
+        old, words = parse_id(id_), _read_text(text)
         with chosen.open(create=False) as mind:
             kept = mind.correct(old, words, session=session)
             if kept.erased or kept.retired_at is not None:
-                again = "another --session" if kept.erased else f"have it hold again: {mind.undoing([kept.id])}"
+                again = "another --session" if kept.erased else f"have it hold again: {mind.undo_command([kept.id])}"
                 raise InvalidValue(
                     name="the text",
                     value="-" if text == "-" else words[:40],
@@ -86,32 +90,32 @@ def add_correct_commands(cli: click.Group, options: Options, clock: Clock) -> No
                     expected=f"other words, or {again}",
                 )
             was, now = mind.get([old, kept.id])
-            undo = mind.command("forget", str(show_id(kept.id)))
+            undo = mind.command("forget", str(format_id(kept.id)))
         replaced = {
-            "id": show_id(was.id),
+            "id": format_id(was.id),
             **text_view(was.text, strict=False),
             "size_bytes": len(was.text),
             "kind": was.kind,
             "scope": was.scope,
         }
-        between = [str(show_id(one)) for one in now.supersedes if one != was.id]
-        view = _kept_view(kept) | {"corrects": replaced, "supersedes": [show_id(one) for one in now.supersedes]}
+        between = [str(format_id(one)) for one in now.supersedes if one != was.id]
+        view = _captured_view(kept) | {"corrects": replaced, "supersedes": [format_id(one) for one in now.supersedes]}
         view["undo"] = undo
 
         def lines() -> Iterator[str]:
             yield f"{'corrected' if kept.created else 'known already'}: {view['id']} in {kept.scope or 'no scope'}"
-            yield f"it replaces: {kept_line(replaced)}"
+            yield f"it replaces: {memory_line(replaced)}"
             if between:
                 yield f"that had been replaced by {', '.join(between)}, which it replaces too"
             yield from _similar_lines(view)
             yield f"to take it back: {undo}"
 
-        chosen.say(view, lines)
+        chosen.print_answer(view, lines)
 
     add_scope_commands(cli, options)
 
 
-def _words(text: str) -> str:
+def _read_text(text: str) -> str:
     """The text given, or standard input, whole.
 
     Raises:
@@ -121,7 +125,7 @@ def _words(text: str) -> str:
     if text != "-":
         return text
     try:
-        with breakable_stdin():
+        with interruptible_stdin():
             return sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError as error:
         raise InvalidValue(
@@ -131,15 +135,15 @@ def _words(text: str) -> str:
         raise SourceUnreadable(path="-", why=error.strerror) from error
 
 
-def _kept_view(kept: TextCaptured) -> dict[str, Any]:
+def _captured_view(kept: TextCaptured) -> dict[str, Any]:
     from mnemic.actors.protocol.times import to_iso
-    from mnemic.runtime.api.views import show_id, similar_view
+    from mnemic.runtime.api.views import format_id, similar_view
 
     return {
-        "id": show_id(kept.id),
+        "id": format_id(kept.id),
         "created": kept.created,
         "scope": kept.scope,
-        "superseded_by": show_id(kept.superseded_by),
+        "superseded_by": format_id(kept.superseded_by),
         "retired_at": to_iso(kept.retired_at),
         "erased": kept.erased,
         "similar": [similar_view(one, strict=False) for one in kept.similar],
@@ -147,7 +151,7 @@ def _kept_view(kept: TextCaptured) -> dict[str, Any]:
     }
 
 
-def _standing_lines(view: dict[str, Any], undo: str) -> Iterator[str]:
+def _supersession_lines(view: dict[str, Any], undo: str) -> Iterator[str]:
     """What became since of a text that was kept before."""
     if view["superseded_by"]:
         yield f"it was replaced since by {view['superseded_by']}"
@@ -162,5 +166,5 @@ def _similar_lines(view: dict[str, Any]) -> Iterator[str]:
         yield "nearly the same is kept already; `mnemic correct ID TEXT` replaces one:"
         for one in view["similar"]:
             old = f"  [superseded by {one['superseded_by']}]" if one["superseded_by"] else ""
-            yield f"  {one['score']:.2f} {kept_line(one)}{old}"
+            yield f"  {one['score']:.2f} {memory_line(one)}{old}"
     yield from (f"degraded: {line}" for line in view["degraded"])

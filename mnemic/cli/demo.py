@@ -1,4 +1,4 @@
-"""The main job on the example that ships: capture, recall by meaning, by words and by shape, and a changed fact."""
+"""`mnemic demo`: captures the bundled example in a temporary home and asks it a few questions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from mnemic.actors.protocol.times import to_iso
 from mnemic.cli.shape import answer_lines
 from mnemic.open_mind import open_here
 from mnemic.runtime.api.mind import Mind
-from mnemic.runtime.api.views import answer_view, show_id
+from mnemic.runtime.api.views import answer_view, format_id
 from mnemic.runtime.clock import SystemClock
 
 __all__ = ["run_demo"]
 
-_SHAPE, _FOLLOWED = {"after": "edit, test failed", "then": "?"}, "test python ok"
+_PATTERN, _EXPECTED_ANSWER = {"after": "edit, test failed", "then": "?"}, "test python ok"
 _CORRECTION = "The session token lasts 10 minutes from today: the tablet in the boathouse is shared."
 
 
@@ -30,10 +30,10 @@ def run_demo(progress: Callable[[str, int, int | None], None]) -> tuple[dict[str
     with as_file(files("mnemic") / "example") as example, tempfile.TemporaryDirectory(prefix="mnemic-demo-") as home:
         questions = {q["kind"]: q for q in json.loads((example / "questions.json").read_text("utf-8")) if q.get("demo")}
         with open_here(home, create=True) as mind:
-            return _run(mind, example, questions, clock, progress)
+            return _run_in(mind, example, questions, clock, progress)
 
 
-def _run(
+def _run_in(
     mind: Mind,
     example: Path,
     questions: dict[str, Any],
@@ -55,7 +55,7 @@ def _run(
                 "expected": expected,
                 "rank": rank,
                 "took_ms": round(1e3 * took_s, 1),
-                "hits": [{"id": show_id(hit.id), "text": to_text(hit.text)} for hit in answer.hits],
+                "hits": [{"id": format_id(hit.id), "text": to_text(hit.text)} for hit in answer.hits],
                 "degraded": list(answer.degraded),
             }
         )
@@ -96,7 +96,7 @@ def _run(
 
     for kind, title in (("meaning", "by meaning"), ("words", "by words")):
         ask(title, questions[kind]["question"], questions[kind]["answer_contains"])
-    ask_shape("by shape", _SHAPE, _FOLLOWED)
+    ask_shape("by shape", _PATTERN, _EXPECTED_ANSWER)
 
     changed = questions["changed"]
     before = ask("a changed mind", changed["question"], changed["new_contains"])
@@ -107,7 +107,7 @@ def _run(
         if report.meaning_error is None:
             mind.embed()
         lines.extend(["", f"remembered, in place of what was said on {_day(said.said_at)}: {_CORRECTION}"])
-        view["correction"] = {"id": show_id(kept.id), "supersedes": show_id(said.id)}
+        view["correction"] = {"id": format_id(kept.id), "supersedes": format_id(said.id)}
         ask("the changed fact, now", changed["question"], _CORRECTION)
         ask("the same, as it was known before", changed["question"], changed["new_contains"], as_of=then)
     return view, lines

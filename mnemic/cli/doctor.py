@@ -1,4 +1,4 @@
-"""`mnemic doctor`: what was seen of a home and a mind, what was mended, and how both are printed."""
+"""`mnemic doctor`: runs all checks, repairs on request, and formats the report."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ import msgspec
 from mnemic.actors.protocol.contract import Clock
 from mnemic.hooks.wire.status import wiring_checks
 from mnemic.runtime.api.mind import Mind, Progress
-from mnemic.runtime.doctor.capture import arrived
-from mnemic.runtime.doctor.checks import Check, counted
-from mnemic.runtime.doctor.doctor import Mended, examine, repair
+from mnemic.runtime.doctor.capture import last_trial_events
+from mnemic.runtime.doctor.checks import Check, pluralize
+from mnemic.runtime.doctor.doctor import RepairResult, examine, repair
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.models.encoders import encoder_from
+from mnemic.runtime.models.encoders import encoder_from_settings
 
-__all__ = ["Findings", "care_for"]
+__all__ = ["DoctorReport", "run_doctor"]
 
 
-class Findings(msgspec.Struct, frozen=True):
+class DoctorReport(msgspec.Struct, frozen=True):
     """What the doctor has to say."""
 
     checks: list[Check]
     """Everything that was looked at, as it is now."""
-    mended: list[Mended] | None
+    repairs: list[RepairResult] | None
     """What was tried, where it was asked for."""
 
     @property
-    def wrong(self) -> bool:
+    def has_problems(self) -> bool:
         """Whether anything is."""
         return any(check.state == "wrong" for check in self.checks)
 
     @property
     def repaired(self) -> list[str]:
         """What was mended, by name."""
-        return sorted(one.name for one in self.mended or () if one.done)
+        return sorted(one.name for one in self.repairs or () if one.succeeded)
 
     def view(self) -> dict[str, Any]:
         """As JSON."""
@@ -47,16 +47,18 @@ class Findings(msgspec.Struct, frozen=True):
         """For a person."""
         for check in self.checks:
             yield f"{check.state:>6}  {check.name}: {check.detail}{f' -> {check.remedy}' if check.remedy else ''}"
-        if self.mended is None:
+        if self.repairs is None:
             return
-        for one in self.mended:
-            yield f"{'repaired' if one.done else 'not repaired'}: {one.name}: {one.told}"
-        if not self.mended:
-            nothing = "nothing; what is wrong above cannot be repaired here" if self.wrong else "nothing needed it"
+        for one in self.repairs:
+            yield f"{'repaired' if one.succeeded else 'not repaired'}: {one.name}: {one.detail}"
+        if not self.repairs:
+            nothing = (
+                "nothing; what is wrong above cannot be repaired here" if self.has_problems else "nothing needed it"
+            )
             yield f"repaired: {nothing}"
 
 
-def care_for(
+def run_doctor(
     home: Path,
     mind: str,
     clock: Clock,
@@ -66,7 +68,7 @@ def care_for(
     opened: Callable[[], AbstractContextManager[Mind]],
     progress: Progress,
     keys: Keys | None = None,
-) -> Findings:
+) -> DoctorReport:
     """Look, mend where that is asked for, and look again.
 
     Args:
@@ -82,23 +84,25 @@ def care_for(
 
     def read_again() -> str:
         with opened() as whole:
-            again = whole.read_again()
-            whole.drain()
+            again = whole.retry_quarantined()
+            whole.drain_spool()
         return f"understood {again.readmitted} of the records now, and read {again.queued} transcripts again"
 
     def bind_again() -> str:
         with opened() as whole:
-            left = whole.bind_again(progress)
+            left = whole.rebind_failed(progress)
         return (
-            f"bound them again; {counted(left, 'still fails', 'still fail')}" if left else "bound them again, all whole"
+            f"bound them again; {pluralize(left, 'still fails', 'still fail')}"
+            if left
+            else "bound them again, all whole"
         )
 
     def look() -> list[Check]:
-        wiring = lambda: wiring_checks(home, environment, clock, arrived(home, mind, clock, keys))  # noqa: E731 - a name
-        return examine(home, mind, clock, encoder_from, {"wiring": wiring}, keys)
+        wiring = lambda: wiring_checks(home, environment, clock, last_trial_events(home, mind, clock, keys))  # noqa: E731 - a name
+        return examine(home, mind, clock, encoder_from_settings, {"wiring": wiring}, keys)
 
     checks = look()
     if not mend:
-        return Findings(checks, None)
+        return DoctorReport(checks, None)
     mended = repair(home, mind, clock, checks, rebuild, read_again, bind_again, keys)
-    return Findings(look() if mended else checks, mended)
+    return DoctorReport(look() if mended else checks, mended)

@@ -1,4 +1,4 @@
-"""The command that forgets: `mnemic forget`, undoable, or for good with `--erase`.
+"""The command `mnemic forget`: hide memories (undoable), or delete them with --erase.
 
 It reads arguments, asks the person in front of the terminal, and prints; the verbs of `mnemic.runtime.api.mind.Mind` do
 it. `mnemic.cli.main` above adds it to the others.
@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from mnemic.actors.protocol.scope_messages import Copy, Selection, Surveyed
+from mnemic.actors.protocol.scope_messages import BackupCopy, Selection, Surveyed
 from mnemic.actors.protocol.times import parse_time, to_iso
-from mnemic.cli.output import Options, counted, kept_line, progress_bars, sized
+from mnemic.cli.output import CommonOptions, format_size, memory_line, pluralize, progress_bars
 
 if TYPE_CHECKING:
     from mnemic.actors.protocol.contract import Clock
-    from mnemic.cli.context import Chosen
-    from mnemic.runtime.api.erase import Holders
+    from mnemic.cli.context import CommandContext
+    from mnemic.runtime.api.erase import CopyHolders
 
 __all__ = ["add_forget_commands"]
 
 
-def add_forget_commands(cli: click.Group, options: Options, clock: Clock) -> None:
+def add_forget_commands(cli: click.Group, options: CommonOptions, clock: Clock) -> None:
     """Add the commands to the command line.
 
     Args:
@@ -47,7 +47,7 @@ def add_forget_commands(cli: click.Group, options: Options, clock: Clock) -> Non
     @click.option("--yes", is_flag=True, help="Do it without asking.")
     @options
     def forget(
-        chosen: Chosen,
+        chosen: CommandContext,
         ids: tuple[str, ...],
         scope: str | None,
         session: str | None,
@@ -75,7 +75,7 @@ def add_forget_commands(cli: click.Group, options: Options, clock: Clock) -> Non
             until=times[1],
             forgotten_at=times[2],
         )
-        _check(selection, reason, undo, erase)
+        _check_options(selection, reason, undo, erase)
         if erase:
             _erase(chosen, selection, yes, clock)
         elif ids:
@@ -84,7 +84,7 @@ def add_forget_commands(cli: click.Group, options: Options, clock: Clock) -> Non
             _forget_all(chosen, selection, reason, undo, yes)
 
 
-def _check(selection: Selection, reason: str, undo: bool, erase: bool) -> None:
+def _check_options(selection: Selection, reason: str, undo: bool, erase: bool) -> None:
     if selection.empty:
         raise click.UsageError("say which: ids, or --scope, --session, --since, --before, --forgotten-at")
     if selection.ids and selection != Selection(ids=selection.ids):
@@ -100,66 +100,66 @@ def _check(selection: Selection, reason: str, undo: bool, erase: bool) -> None:
 # --- hidden ----------------------------------------------------------------------------------------------------------
 
 
-def _forget(chosen: Chosen, wanted: list[bytes], reason: str, undo: bool) -> None:
+def _forget(chosen: CommandContext, wanted: list[bytes], reason: str, undo: bool) -> None:
     """Hide memories that are named, or show them again."""
     from mnemic.runtime.api.views import retirement_view
 
     with chosen.open(create=False) as mind:
         answer = mind.recover(wanted) if undo else mind.forget(wanted, reason)
-        again = None if undo else mind.undoing([one.id for one in answer.memories])
+        again = None if undo else mind.undo_command([one.id for one in answer.memories])
     memories = [retirement_view(one, strict=False) for one in answer.memories]
 
     def lines() -> Iterator[str]:
         did, was = ("found again", "was not forgotten") if undo else ("forgotten", "forgotten already")
-        yield from (f"{did if one['changed'] else was}: {kept_line(one)}" for one in memories)
+        yield from (f"{did if one['changed'] else was}: {memory_line(one)}" for one in memories)
         if again is not None:
             yield f"to take it back: {again}"
 
-    chosen.say({"memories": memories, "undo": again}, lines)
+    chosen.print_answer({"memories": memories, "undo": again}, lines)
 
 
-def _forget_all(chosen: Chosen, selection: Selection, reason: str, undo: bool, yes: bool) -> None:
+def _forget_all(chosen: CommandContext, selection: Selection, reason: str, undo: bool, yes: bool) -> None:
     """Hide all memories of a selection, or show them again."""
     with chosen.open(create=False, asking=True) as mind:
         seen = mind.survey(selection)
         view = _survey_view(seen)
         if not chosen.as_json:
-            chosen.say(view, lambda: _survey_lines(seen, "to be found again" if undo else "to be hidden"))
+            chosen.print_answer(view, lambda: _survey_lines(seen, "to be found again" if undo else "to be hidden"))
         sure = yes or undo or seen.memories <= 1  # what is found again can be hidden again
-        if not sure and not _agreed(chosen, view, "Hide them?", "nothing was hidden"):
+        if not sure and not _confirmed(chosen, view, "Hide them?", "nothing was hidden"):
             return
         swept = mind.recover_all(selection) if undo else mind.forget_all(selection, reason)
-        again = None if undo or swept.at is None else mind.recovering(swept.at)
+        again = None if undo or swept.at is None else mind.recover_command(swept.at)
 
     def lines() -> Iterator[str]:
         did = "found again" if undo else "forgotten"
-        yield f"{counted(swept.changed, 'memory', 'memories')} {did}"
+        yield f"{pluralize(swept.changed, 'memory', 'memories')} {did}"
         if swept.unchanged:
             was = "not forgotten" if undo else "forgotten already"
-            yield counted(swept.unchanged, f"was {was}", f"were {was}")
+            yield pluralize(swept.unchanged, f"was {was}", f"were {was}")
         if again is not None:
             yield f"to take it back: {again}"
 
     done = {"applied": True, "changed": swept.changed, "unchanged": swept.unchanged, "undo": again}
-    chosen.say(view | done, lines)
+    chosen.print_answer(view | done, lines)
 
 
 # --- erased ----------------------------------------------------------------------------------------------------------
 
 
-def _erase(chosen: Chosen, selection: Selection, yes: bool, clock: Clock) -> None:
+def _erase(chosen: CommandContext, selection: Selection, yes: bool, clock: Clock) -> None:
     with chosen.open(create=False, whole=True) as mind:
-        mind.catch_up_to_erase()
-        seen, beside = mind.survey(selection), mind.holders()
+        mind.drain_before_erase()
+        seen, beside = mind.survey(selection), mind.copy_holders()
         view = _survey_view(seen) | msgspec.to_builtins(beside)
         if not chosen.as_json:
-            chosen.say(view, lambda: _preview_lines(seen, beside, view))
+            chosen.print_answer(view, lambda: _preview_lines(seen, beside, view))
         if not seen.memories:
             if chosen.as_json:
-                chosen.say(view | {"applied": False}, lambda: iter(()))
+                chosen.print_answer(view | {"applied": False}, lambda: iter(()))
             return
-        many = counted(seen.memories, "memory", "memories")
-        if not yes and not _agreed(chosen, view, f"There is no way back. Erase {many}?", "nothing was erased"):
+        many = pluralize(seen.memories, "memory", "memories")
+        if not yes and not _confirmed(chosen, view, f"There is no way back. Erase {many}?", "nothing was erased"):
             return
         started = clock.monotonic_s()
         with progress_bars(chosen.as_json) as progress:
@@ -167,34 +167,34 @@ def _erase(chosen: Chosen, selection: Selection, yes: bool, clock: Clock) -> Non
         took_s = clock.monotonic_s() - started
 
     def lines() -> Iterator[str]:
-        yield f"{counted(erased.memories, 'memory', 'memories')} erased, in {took_s:.1f} s"
-        yield f"the store was {sized(erased.before_bytes)}, and is {sized(erased.after_bytes)}"
+        yield f"{pluralize(erased.memories, 'memory', 'memories')} erased, in {took_s:.1f} s"
+        yield f"the store was {format_size(erased.before_bytes)}, and is {format_size(erased.after_bytes)}"
         if erased.quoted:
-            yield f"{counted(erased.quoted, 'record')} that quoted them lost the words"
-        yield from _elsewhere_lines("still there, and not Mnemic's to remove:", view)
+            yield f"{pluralize(erased.quoted, 'record')} that quoted them lost the words"
+        yield from _copies_lines("still there, and not Mnemic's to remove:", view)
 
     done = msgspec.to_builtins(erased) | {"applied": True, "took_s": round(took_s, 2)}
-    chosen.say(view | done, lines)
+    chosen.print_answer(view | done, lines)
 
 
-def _preview_lines(seen: Surveyed, beside: Holders, view: dict[str, Any]) -> Iterator[str]:
+def _preview_lines(seen: Surveyed, beside: CopyHolders, view: dict[str, Any]) -> Iterator[str]:
     yield from _survey_lines(seen, "to be erased, for good")
     if not seen.memories:
         return
     if seen.originals:
-        yield f"with {counted(seen.originals, 'text')} kept as it was before secrets were taken out of it"
+        yield f"with {pluralize(seen.originals, 'text')} kept as it was before secrets were taken out of it"
     if seen.given:
-        yield f"out of {counted(seen.given, 'record')} of what a recall found or an assistant was given"
+        yield f"out of {pluralize(seen.given, 'record')} of what a recall found or an assistant was given"
     if seen.corrected:
-        yield f"{counted(seen.corrected, 'memory', 'memories')} that they replace will stand for themselves again"
+        yield f"{pluralize(seen.corrected, 'memory', 'memories')} that they replace will stand for themselves again"
     for name in beside.migration_copies:
         yield f"removed with them: {name}, a copy of the store from before a migration"
     for name in beside.aside:
         yield f"removed with them: spool/{name}, kept because it holds what could not be opened"
-    yield from _elsewhere_lines("not removed, and made when some of them were there:", view)
+    yield from _copies_lines("not removed, and made when some of them were there:", view)
 
 
-def _elsewhere_lines(lead: str, view: dict[str, Any]) -> Iterator[str]:
+def _copies_lines(lead: str, view: dict[str, Any]) -> Iterator[str]:
     """What holds them elsewhere, and what was made of them and is not where it was."""
     there = [f"  {one['what']} {one['path']} of {one['at']}" for one in view["copies"] if one["there"]]
     there += [f"  the mind {name!r}, a copy of this one" for name in view["minds"]]
@@ -233,7 +233,7 @@ def _survey_view(seen: Surveyed) -> dict[str, Any]:
 
 def _copies(seen: Surveyed) -> list[dict[str, Any]]:
     """The last backup or export that was made at each path, newest first, and whether anything is there now."""
-    newest: dict[str, Copy] = {}
+    newest: dict[str, BackupCopy] = {}
     for one in seen.copies:
         newest.setdefault(one.path, one)
     return [
@@ -248,29 +248,29 @@ def _survey_lines(seen: Surveyed, what: str) -> Iterator[str]:
     if not seen.memories:
         yield "nothing is selected: no memory fulfils all of it"
         return
-    many, sessions = counted(seen.memories, "memory", "memories"), counted(seen.sessions, "session")
+    many, sessions = pluralize(seen.memories, "memory", "memories"), pluralize(seen.sessions, "session")
     said = f"said from {to_iso(seen.oldest)} to {to_iso(seen.newest)}"
-    yield f"{many} {what}, of {sessions}, {sized(seen.size_bytes)}, {said}"
+    yield f"{many} {what}, of {sessions}, {format_size(seen.size_bytes)}, {said}"
     if seen.retired:
-        yield counted(seen.retired, "of them is forgotten already", "of them are forgotten already")
+        yield pluralize(seen.retired, "of them is forgotten already", "of them are forgotten already")
     for scope in seen.scopes:
         yield f"  {scope.path or '(no scope)'}: {scope.memories}"
-    yield from (f"  {kept_line(retirement_view(one, strict=False))}" for one in seen.first)
+    yield from (f"  {memory_line(retirement_view(one, strict=False))}" for one in seen.first)
     if seen.memories > len(seen.first):
         yield f"  … and {seen.memories - len(seen.first)} more"
 
 
-def _agreed(chosen: Chosen, view: dict[str, Any], question: str, nothing: str) -> bool:
+def _confirmed(chosen: CommandContext, view: dict[str, Any], question: str, nothing: str) -> bool:
     """Whether whoever sits there says yes; a program, or nobody, has to say it in the command.
 
     Args:
         nothing: what is said where it is not done.
     """
     if chosen.as_json:
-        chosen.say(view | {"applied": False}, lambda: iter(()))
+        chosen.print_answer(view | {"applied": False}, lambda: iter(()))
         sys.exit(2)
     if not sys.stdin.isatty():
-        chosen.say({}, lambda: iter([f"{nothing}: nobody is there to be asked; --yes does it"]))
+        chosen.print_answer({}, lambda: iter([f"{nothing}: nobody is there to be asked; --yes does it"]))
         sys.exit(2)
     try:
         agreed = click.confirm(question, default=False)
@@ -281,5 +281,5 @@ def _agreed(chosen: Chosen, view: dict[str, Any], question: str, nothing: str) -
             sys.exit(128 + signal.SIGINT)
         agreed = False
     if not agreed:
-        chosen.say({}, lambda: iter([nothing]))
+        chosen.print_answer({}, lambda: iter([nothing]))
     return agreed

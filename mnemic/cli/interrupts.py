@@ -1,4 +1,4 @@
-"""Interrupts: how a command ends before its time, by Ctrl-C or SIGTERM, without leaving a thread that nobody can end.
+"""Handling of SIGTERM and Ctrl-C, and a standard input whose reading they can interrupt.
 
 A signal wakes the main thread alone. What blocks elsewhere is reading a transcript on standard input.
 """
@@ -21,14 +21,14 @@ from mnemic.actors.protocol.errors import SourceUnreadable
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["Terminated", "breakable_stdin", "heed_sigterm", "need_stdin"]
+__all__ = ["Terminated", "install_sigterm_handler", "interruptible_stdin", "require_stdin"]
 
 
 class Terminated(SystemExit):
     """SIGTERM: ends the command as Ctrl-C does."""
 
 
-def heed_sigterm() -> None:
+def install_sigterm_handler() -> None:
     """Raise `Terminated` in the main thread where SIGTERM comes."""
     signal.signal(signal.SIGTERM, _terminate)
 
@@ -37,7 +37,7 @@ def _terminate(number: int, frame: FrameType | None) -> None:
     raise Terminated(128 + number)
 
 
-def need_stdin() -> None:
+def require_stdin() -> None:
     """Make sure that there is a standard input.
 
     Raises:
@@ -48,17 +48,17 @@ def need_stdin() -> None:
 
 
 @contextmanager
-def breakable_stdin() -> Iterator[None]:
+def interruptible_stdin() -> Iterator[None]:
     """Let a signal break off what reads standard input, in whatever thread: it gets an `OSError`.
 
     Raises:
         SourceUnreadable: there is no standard input.
     """
-    need_stdin()
+    require_stdin()
     heard, said = os.pipe()
     os.set_blocking(said, False)
     before, stdin = signal.set_wakeup_fd(said), sys.stdin
-    sys.stdin = io.TextIOWrapper(io.BufferedReader(_Breakable(stdin.fileno(), heard)), encoding="utf-8")
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(_InterruptibleStdin(stdin.fileno(), heard)), encoding="utf-8")
     try:
         yield
     finally:
@@ -68,7 +68,7 @@ def breakable_stdin() -> Iterator[None]:
         os.close(heard)
 
 
-class _Breakable(io.RawIOBase):
+class _InterruptibleStdin(io.RawIOBase):
     def __init__(self, fd: int, heard: int) -> None:
         self._fd = fd
         self._heard = heard

@@ -1,4 +1,4 @@
-"""The commands of keys: `mnemic init`, `unlock`, `lock` and `rekey`.
+"""The commands `mnemic init`, `unlock`, `lock` and `rekey`.
 
 They read arguments, ask for what nobody shall see, and print; `mnemic.runtime.api.lock` and
 `mnemic.runtime.minds.homes` do it. `mnemic.cli.main` above adds them to the others.
@@ -13,23 +13,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from mnemic.actors.protocol.errors import BadPassphrase, KeyMismatch, KeyMissing, MnemicError, NothingSaid
-from mnemic.cli.context import said_line
-from mnemic.cli.interrupts import need_stdin
-from mnemic.cli.output import Options, print_error
-from mnemic.runtime.minds.ask_passphrase import ask_hidden, at_terminal
+from mnemic.cli.context import read_secret_line
+from mnemic.cli.interrupts import require_stdin
+from mnemic.cli.output import CommonOptions, print_error
+from mnemic.runtime.minds.ask_passphrase import is_interactive, prompt_hidden
 
 if TYPE_CHECKING:
     from mnemic.actors.protocol.contract import Clock
-    from mnemic.cli.context import Chosen
+    from mnemic.cli.context import CommandContext
     from mnemic.runtime.keys.keys import Keys
     from mnemic.runtime.minds.homes import MindFolder
 
-__all__ = ["add_key_commands", "by_word", "new_passphrase"]
+__all__ = ["add_key_commands", "open_by_secret", "read_new_passphrase"]
 
 T = TypeVar("T")
 
 
-def add_key_commands(cli: click.Group, options: Options, clock: Clock) -> None:
+def add_key_commands(cli: click.Group, options: CommonOptions, clock: Clock) -> None:
     """Add the commands to the command line.
 
     Args:
@@ -39,20 +39,20 @@ def add_key_commands(cli: click.Group, options: Options, clock: Clock) -> None:
     @cli.command()
     @click.option("--passphrase", is_flag=True, help="Lock it by a passphrase; asked for twice, else a line of stdin.")
     @options
-    def init(chosen: Chosen, passphrase: bool) -> None:
+    def init(chosen: CommandContext, passphrase: bool) -> None:
         """Make a mind: its folder, its key, its store. Prints a recovery key, this once."""
         from mnemic.runtime.engine.settings import load_settings
-        from mnemic.runtime.keys.key_slots import recovery_text
-        from mnemic.runtime.keys.keys import make_key
-        from mnemic.runtime.minds.homes import folder_of, make_mind, naming
+        from mnemic.runtime.keys.key_slots import format_recovery_key
+        from mnemic.runtime.keys.keys import generate_key
+        from mnemic.runtime.minds.homes import create_mind, mind_folder, mind_options
 
         load_settings(chosen.home / "mnemic.toml")  # what no later command could work with is said first
-        if folder_of(chosen.home, chosen.mind).path.exists():  # before anybody thinks of a passphrase
+        if mind_folder(chosen.home, chosen.mind).path.exists():  # before anybody thinks of a passphrase
             passphrase = False
-        said = new_passphrase() if passphrase else None
-        recovery = make_key()
-        folder = make_mind(chosen.home, chosen.mind, clock, passphrase=said, recovery=recovery)
-        told = recovery_text(recovery)
+        said = read_new_passphrase() if passphrase else None
+        recovery = generate_key()
+        folder = create_mind(chosen.home, chosen.mind, clock, passphrase=said, recovery=recovery)
+        told = format_recovery_key(recovery)
         view = {
             "mind": chosen.mind,
             "folder": str(folder.path),
@@ -62,20 +62,20 @@ def add_key_commands(cli: click.Group, options: Options, clock: Clock) -> None:
 
         def lines() -> Iterator[str]:
             yield f"Made the mind {chosen.mind!r} in {folder.path}"
-            yield from _opening_lines(view, naming(folder))
+            yield from _opening_lines(view, mind_options(folder))
 
-        chosen.say(view, lines)
-        _warn_keeper()
+        chosen.print_answer(view, lines)
+        _warn_output_kept()
 
     @cli.command()
     @click.option("--recovery", is_flag=True, help="By the recovery key; for a lost key file a new one is written.")
     @options
-    def unlock(chosen: Chosen, recovery: bool) -> None:
+    def unlock(chosen: CommandContext, recovery: bool) -> None:
         """Open a mind that a passphrase locks: the home's process holds its key in memory until `mnemic lock`."""
         from mnemic.runtime.api.lock import renew_key_file
         from mnemic.runtime.api.lock import unlock as give
         from mnemic.runtime.keys.key_slots import is_locked, open_by_recovery
-        from mnemic.runtime.minds.homes import naming, open_mind, read_card
+        from mnemic.runtime.minds.homes import mind_options, open_mind, read_key_header
 
         try:
             folder, keys = open_mind(chosen.home, chosen.mind)
@@ -87,65 +87,65 @@ def add_key_commands(cli: click.Group, options: Options, clock: Clock) -> None:
                 raise
         else:
             view = {"mind": chosen.mind, "unlocked": True, "key": str(folder.key), "pid": None}
-            chosen.say(view, lambda: iter([f"The mind {chosen.mind!r} is not locked: {folder.key} opens it"]))
+            chosen.print_answer(view, lambda: iter([f"The mind {chosen.mind!r} is not locked: {folder.key} opens it"]))
             return
 
-        folder = _folder(chosen)
-        card = read_card(folder)
+        folder = _mind_folder(chosen)
+        card = read_key_header(folder)
 
         def opens(said: str) -> tuple[MindFolder, Keys]:
             if recovery:
-                return folder, open_by_recovery(card, said, folder.card)
+                return folder, open_by_recovery(card, said, folder.key_header)
             return open_mind(chosen.home, chosen.mind, said)
 
-        _, keys = by_word(opens, "Recovery key" if recovery else f"Passphrase of the mind {chosen.mind!r}")
+        _, keys = open_by_secret(opens, "Recovery key" if recovery else f"Passphrase of the mind {chosen.mind!r}")
         if not is_locked(card):
             key = renew_key_file(chosen.home, chosen.mind, keys, clock)
             view = {"mind": chosen.mind, "unlocked": True, "key": str(key), "pid": None}
-            chosen.say(view, lambda: iter([f"Wrote {key}: it opens the mind again. Keep a copy elsewhere."]))
+            chosen.print_answer(view, lambda: iter([f"Wrote {key}: it opens the mind again. Keep a copy elsewhere."]))
             return
         pid = give(chosen.home, chosen.mind, keys, clock).get("pid")
         view = {"mind": chosen.mind, "unlocked": True, "key": None, "pid": pid}
-        named = naming(folder)
+        named = mind_options(folder)
         told = f"Unlocked: process {pid} holds the key in memory until `mnemic lock{named}`, or until it ends"
-        chosen.say(view, lambda: iter([told]))
+        chosen.print_answer(view, lambda: iter([told]))
 
     @cli.command()
     @options
-    def lock(chosen: Chosen) -> None:
+    def lock(chosen: CommandContext) -> None:
         """Have the home's process forget the key of a mind that a passphrase locks."""
         from mnemic.runtime.api.lock import lock as take
 
-        folder = _folder(chosen)
+        folder = _mind_folder(chosen)
         was = take(chosen.home, chosen.mind, clock)
         told = "Locked: what happens is kept, and nothing can be recalled" if was else "It was locked already"
-        chosen.say({"mind": folder.path.name, "locked": True, "was_unlocked": was}, lambda: iter([told]))
+        chosen.print_answer({"mind": folder.path.name, "locked": True, "was_unlocked": was}, lambda: iter([told]))
 
     @cli.command()
     @click.option("--passphrase", is_flag=True, help="Have a passphrase lock it from now on, or another one.")
     @click.option("--key-file", is_flag=True, help="Have a key file open it from now on.")
     @click.option("--recovery", is_flag=True, help="Make a recovery key, where it has none.")
     @options
-    def rekey(chosen: Chosen, passphrase: bool, key_file: bool, recovery: bool) -> None:
+    def rekey(chosen: CommandContext, passphrase: bool, key_file: bool, recovery: bool) -> None:
         """Change what opens a mind, and seal all of it anew. What opened it before opens it no more."""
         from mnemic.runtime.api.lock import rekey as reseal
         from mnemic.runtime.keys.key_slots import is_locked, is_recovery_key
-        from mnemic.runtime.minds.homes import naming, open_mind, read_card
+        from mnemic.runtime.minds.homes import mind_options, open_mind, read_key_header
 
         if passphrase and key_file:
             raise click.UsageError("a mind is opened by a passphrase or by a key file: give one of them")
         said = None
-        if is_locked(read_card(_folder(chosen))):
+        if is_locked(read_key_header(_mind_folder(chosen))):
 
             def opens(typed: str) -> tuple[str, Keys]:
                 return typed, open_mind(chosen.home, chosen.mind, typed)[1]
 
-            said, keys = by_word(opens, f"Passphrase of the mind {chosen.mind!r}, as it is now")
+            said, keys = open_by_secret(opens, f"Passphrase of the mind {chosen.mind!r}, as it is now")
             passphrase = passphrase or not (key_file or recovery) or (not key_file and is_recovery_key(said))
         else:
             keys = open_mind(chosen.home, chosen.mind)[1]
         if passphrase:
-            said = new_passphrase()
+            said = read_new_passphrase()
         elif key_file:
             said = None
         done = reseal(chosen.home, chosen.mind, keys, clock, passphrase=said, recovery=recovery)
@@ -160,25 +160,25 @@ def add_key_commands(cli: click.Group, options: Options, clock: Clock) -> None:
         def lines() -> Iterator[str]:
             yield f"Sealed the mind {chosen.mind!r} anew; what opened it before opens it no more"
             yield "Backups from before still need it (the old key file, passphrase or recovery key): make new ones."
-            yield from _opening_lines(view, naming(_folder(chosen)))
+            yield from _opening_lines(view, mind_options(_mind_folder(chosen)))
             if done.not_unlocked is not None:
                 yield f"It was unlocked, and is locked now: {done.not_unlocked}"
 
-        chosen.say(view, lines)
+        chosen.print_answer(view, lines)
         if done.recovery is not None:
-            _warn_keeper()
+            _warn_output_kept()
 
 
-def _folder(chosen: Chosen) -> MindFolder:
+def _mind_folder(chosen: CommandContext) -> MindFolder:
     """The folder of a mind that is there."""
     from mnemic.actors.protocol.errors import MindMissing
-    from mnemic.runtime.files.atomic_replace import settle
-    from mnemic.runtime.minds.homes import folder_of
+    from mnemic.runtime.files.atomic_replace import finish_commit
+    from mnemic.runtime.minds.homes import mind_folder
 
-    folder = folder_of(chosen.home, chosen.mind)
+    folder = mind_folder(chosen.home, chosen.mind)
     if not folder.path.is_dir():
         raise MindMissing(mind=chosen.mind, home=str(chosen.home))
-    settle(folder.path)
+    finish_commit(folder.path)
     return folder
 
 
@@ -194,21 +194,21 @@ def _opening_lines(view: dict[str, Any], named: str) -> Iterator[str]:
         yield f"  {view['recovery']}"
 
 
-def _warn_keeper() -> None:
+def _warn_output_kept() -> None:
     """Say what lies in a file now, where nobody reads the answer."""
     if not sys.stdout.isatty():
         told = "the recovery key went to an output that is no terminal: whoever keeps that, keeps the key."
         print_error({"error": told, "remedy": "It is not shown again."}, as_json=False)
 
 
-def by_word(opens: Callable[[str], T], prompt: str) -> T:
+def open_by_secret(opens: Callable[[str], T], prompt: str) -> T:
     """What is opened by what somebody types, or by a line of standard input."""
-    from mnemic.runtime.minds.ask_passphrase import prompted
+    from mnemic.runtime.minds.ask_passphrase import prompt_until_open
 
-    return prompted(opens, prompt) if at_terminal() else opens(_line())
+    return prompt_until_open(opens, prompt) if is_interactive() else opens(_require_secret_line())
 
 
-def new_passphrase() -> str:
+def read_new_passphrase() -> str:
     """A new passphrase: typed twice alike, within three tries, or a line of standard input.
 
     Raises:
@@ -216,36 +216,36 @@ def new_passphrase() -> str:
         NothingSaid: there is no such line.
     """
     from mnemic.runtime.keys.key_slots import check_passphrase
-    from mnemic.runtime.minds.ask_passphrase import TRIES
+    from mnemic.runtime.minds.ask_passphrase import MAX_PROMPTS
 
-    if not at_terminal():
-        return check_passphrase(_line())
-    for _ in range(TRIES - 1):
+    if not is_interactive():
+        return check_passphrase(_require_secret_line())
+    for _ in range(MAX_PROMPTS - 1):
         try:
-            return _typed_twice()
+            return _prompt_twice()
         except BadPassphrase as error:
             print_error({"error": str(error), "remedy": f"{error.remedy_text} Once more."}, as_json=False)
-    return _typed_twice()
+    return _prompt_twice()
 
 
-def _typed_twice() -> str:
+def _prompt_twice() -> str:
     from mnemic.runtime.keys.key_slots import check_passphrase
 
-    said = check_passphrase(ask_hidden("New passphrase"))
-    if ask_hidden("The same again") != said:
+    said = check_passphrase(prompt_hidden("New passphrase"))
+    if prompt_hidden("The same again") != said:
         raise BadPassphrase(why="the two that were typed differ", expected="the same one twice")
     return said
 
 
-def _line() -> str:
+def _require_secret_line() -> str:
     """The same, where it has to be there.
 
     Raises:
         SourceUnreadable: there is no standard input.
         NothingSaid: it has ended, or the line is empty.
     """
-    need_stdin()
-    line = said_line()
+    require_stdin()
+    line = read_secret_line()
     if line is None:
         raise NothingSaid
     return line

@@ -1,4 +1,4 @@
-"""The commands that show: `mnemic log` and `mnemic show`.
+"""The commands `mnemic log` and `mnemic show`.
 
 They read arguments and print; the verbs of `mnemic.runtime.api.mind.Mind` do it. `mnemic.cli.main` above adds them to
 the others.
@@ -14,22 +14,22 @@ import click
 
 from mnemic.actors.protocol.events import KINDS
 from mnemic.actors.protocol.times import parse_time
-from mnemic.cli.output import Options
+from mnemic.cli.output import CommonOptions
 
 if TYPE_CHECKING:
     from mnemic.actors.protocol.contract import Clock
-    from mnemic.cli.context import Chosen
+    from mnemic.cli.context import CommandContext
     from mnemic.runtime.api.mind import Mind
 
 __all__ = ["add_see_commands"]
 
 _COLUMNS = 120
 """Of a table that is printed where there is no terminal."""
-_PROGRAM_BYTES = 8192
+_JSON_TEXT_BYTES = 8192
 """Of a longer text so much is given to a program; `mnemic show` gives all of it."""
 
 
-def add_see_commands(cli: click.Group, options: Options, clock: Clock) -> None:
+def add_see_commands(cli: click.Group, options: CommonOptions, clock: Clock) -> None:
     """Add the commands to the command line.
 
     Args:
@@ -51,7 +51,7 @@ def add_see_commands(cli: click.Group, options: Options, clock: Clock) -> None:
     @click.option("--after", metavar="CURSOR", help="The page after the entry of this cursor.")
     @options
     def log(
-        chosen: Chosen,
+        chosen: CommandContext,
         kinds: tuple[str, ...],
         forgotten: bool,
         injected: bool,
@@ -67,79 +67,79 @@ def add_see_commands(cli: click.Group, options: Options, clock: Clock) -> None:
             raise click.UsageError("--kind and --forgotten say which memories; they do not go with what was given")
         asked |= {name: None if at is None else parse_time(at) for name, at in (("since", since), ("until", until))}
         if injected or recalls:
-            _log_given(chosen, asked, own=recalls)
+            _log_deliveries(chosen, asked, own=recalls)
         else:
             _log(chosen, asked, kinds, forgotten)
 
     @cli.command()
     @click.argument("ids", nargs=-1, required=True, metavar="ID...")
     @options
-    def show(chosen: Chosen, ids: tuple[str, ...]) -> None:
+    def show(chosen: CommandContext, ids: tuple[str, ...]) -> None:
         """One memory whole: its text, source, links and use, and what superseded it."""
-        from mnemic.cli.log_lines import shown_lines
-        from mnemic.runtime.api.views import parse_id, shown_view
+        from mnemic.cli.log_lines import memory_detail_lines
+        from mnemic.runtime.api.views import memory_detail_view, parse_id
 
         wanted = [parse_id(one) for one in ids]
         with chosen.open(create=False, asking=True) as mind:
-            memories = [shown_view(one) for one in mind.show(wanted)]
+            memories = [memory_detail_view(one) for one in mind.show(wanted)]
 
         def lines() -> Iterator[str]:
             for place, one in enumerate(memories):
                 yield from ("",) if place else ()
-                yield from shown_lines(one)
+                yield from memory_detail_lines(one)
 
-        chosen.say({"memories": memories}, lines)
+        chosen.print_answer({"memories": memories}, lines)
 
 
-def _log(chosen: Chosen, asked: dict[str, Any], kinds: tuple[str, ...], forgotten: bool) -> None:
+def _log(chosen: CommandContext, asked: dict[str, Any], kinds: tuple[str, ...], forgotten: bool) -> None:
     from mnemic.cli.log_lines import log_lines
-    from mnemic.runtime.api.views import listed_view
+    from mnemic.runtime.api.views import memory_entry_view
 
     width = shutil.get_terminal_size((_COLUMNS, 24)).columns
-    size = _PROGRAM_BYTES if chosen.as_json else 4 * width
+    size = _JSON_TEXT_BYTES if chosen.as_json else 4 * width
     with chosen.open(create=False, asking=True) as mind:
         page = mind.log(kinds=kinds, forgotten=forgotten, text_bytes=size, **asked)
-    entries = [listed_view(one) for one in page.memories]
+    entries = [memory_entry_view(one) for one in page.memories]
 
     def lines() -> Iterator[str]:
         yield from log_lines(entries, width)
-        yield from _ending(entries, page.more, "no memory", asked)
+        yield from _closing_lines(entries, page.more, "no memory", asked)
 
-    chosen.say_each(entries, lines)
+    chosen.print_entries(entries, lines)
 
 
-def _log_given(chosen: Chosen, asked: dict[str, Any], *, own: bool) -> None:
-    from mnemic.cli.log_lines import giving_lines
-    from mnemic.runtime.api.views import giving_view
+def _log_deliveries(chosen: CommandContext, asked: dict[str, Any], *, own: bool) -> None:
+    from mnemic.cli.log_lines import delivery_lines
+    from mnemic.runtime.api.views import delivery_view
 
     with chosen.open(create=False, asking=True) as mind:
         page = mind.log_given(own=own, **asked)
-        if not page.givings and asked["scope"] not in ("*", ""):
-            _need_scope(mind, asked["scope"])
-    entries = [giving_view(one) for one in page.givings]
+        if not page.deliveries and asked["scope"] not in ("*", ""):
+            _require_scope(mind, asked["scope"])
+    entries = [delivery_view(one) for one in page.deliveries]
 
     def lines() -> Iterator[str]:
         for place, one in enumerate(entries):
             yield from ("",) if place else ()
-            yield from giving_lines(one)
-        yield from _ending(entries, page.more, "nothing that was given", asked)
+            yield from delivery_lines(one)
+        yield from _closing_lines(entries, page.more, "nothing that was given", asked)
 
-    chosen.say_each(entries, lines)
+    chosen.print_entries(entries, lines)
 
 
-def _need_scope(mind: Mind, scope: str) -> None:
+def _require_scope(mind: Mind, scope: str) -> None:
     """Refuse a scope for which nothing was given, and that is none of those that are there, as the log refuses it.
 
     Raises:
         UnknownScope: it is none.
     """
     from mnemic.actors.capture.rescope import scopes_under
-    from mnemic.actors.protocol.scopes import clean_scope
+    from mnemic.actors.protocol.scopes import normalize_scope_path
 
-    scopes_under(mind.scopes().scopes, clean_scope(scope))
+    scopes_under(mind.scopes().scopes, normalize_scope_path(scope))
 
 
-def _ending(entries: list[dict[str, Any]], more: bool, what: str, asked: dict[str, Any]) -> Iterator[str]:
+def _closing_lines(entries: list[dict[str, Any]], more: bool, what: str, asked: dict[str, Any]) -> Iterator[str]:
     if more:
         yield f"there are more: the same with --after {entries[-1]['cursor']}"
     elif not entries:

@@ -1,4 +1,4 @@
-"""What is seen, as lines for a person: a table of the log, what was given word for word, one memory whole, use.
+"""Terminal output of `mnemic log`, `mnemic show` and the usage section of `mnemic status`.
 
 Of views, as `mnemic.runtime.api.views` gives them. `mnemic.cli.log` and the status print them.
 """
@@ -9,10 +9,10 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from mnemic.actors.recall.hits import tokens_of
-from mnemic.cli.output import counted, sized, written
+from mnemic.actors.recall.hits import token_count
+from mnemic.cli.output import escape_controls, format_size, pluralize
 
-__all__ = ["giving_lines", "log_lines", "shown_lines", "use_lines"]
+__all__ = ["delivery_lines", "log_lines", "memory_detail_lines", "usage_lines"]
 
 _TABLE_FROM = 112
 """From so many columns on, an entry of the log has one line; else two, the text in the second."""
@@ -34,16 +34,18 @@ def log_lines(entries: Sequence[dict[str, Any]], width: int) -> Iterator[str]:
     """A table as wide as the terminal; the texts are cut.
 
     Args:
-        entries: as `mnemic.runtime.api.views.listed_view` gives them.
+        entries: as `mnemic.runtime.api.views.memory_entry_view` gives them.
         width: columns of the terminal.
     """
     if not entries:
         return
-    rows = [(_minute(one["at"]), _what(one), one["scope"] or "-", _gist(one), one["id"]) for one in entries]
+    rows = [
+        (_format_minute(one["at"]), _kind_label(one), one["scope"] or "-", _summary(one), one["id"]) for one in entries
+    ]
     is_wide = width >= _TABLE_FROM
     longest = (16, 20, width // 6) if is_wide else (16, 12, max(8, width - 16 - 12 - 36 - 3 * 2))
     when, what, scope = (
-        max(_columns(_HEADINGS[at]), *(min(_columns(row[at]), longest[at]) for row in rows)) for at in range(3)
+        max(_text_width(_HEADINGS[at]), *(min(_text_width(row[at]), longest[at]) for row in rows)) for at in range(3)
     )
     text = width - (when + what + scope + 36 + 4 * 2) if is_wide else width - 4
     for row in (_HEADINGS, *rows):
@@ -56,17 +58,17 @@ def log_lines(entries: Sequence[dict[str, Any]], width: int) -> Iterator[str]:
                 yield f"    {_cut(row[3], text)}"
 
 
-def _minute(at: str) -> str:
+def _format_minute(at: str) -> str:
     return at[:16].replace("T", " ")
 
 
-def _what(entry: dict[str, Any]) -> str:
+def _kind_label(entry: dict[str, Any]) -> str:
     if entry["kind"] == "turn":
         return str(entry["speaker"] or entry["role"])
     return " ".join(filter(None, (_KINDS.get(entry["kind"], entry["kind"]), entry["tool"])))
 
 
-def _gist(entry: dict[str, Any]) -> str:
+def _summary(entry: dict[str, Any]) -> str:
     """The start of a text on one line, and how it stands."""
     text = " ".join(entry["text"].split())
     if len(entry["text"].encode("utf-8", "surrogatepass")) < entry["size_bytes"]:
@@ -77,12 +79,12 @@ def _gist(entry: dict[str, Any]) -> str:
     return f"(replaced) {text}" if entry["replaced"] else text
 
 
-def _columns(text: str) -> int:
+def _text_width(text: str) -> int:
     """How many columns of a terminal a text takes."""
-    return sum(_column(letter) for letter in written(text))
+    return sum(_char_width(letter) for letter in escape_controls(text))
 
 
-def _column(letter: str) -> int:
+def _char_width(letter: str) -> int:
     if unicodedata.combining(letter):
         return 0
     return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
@@ -90,12 +92,12 @@ def _column(letter: str) -> int:
 
 def _cut(text: str, columns: int) -> str:
     """As much of a text as fits, an ellipsis at its end where that is not all."""
-    text = written(text)
-    if _columns(text) <= columns:
+    text = escape_controls(text)
+    if _text_width(text) <= columns:
         return text
     room, kept = columns - 1, []
     for letter in text:
-        room -= _column(letter)
+        room -= _char_width(letter)
         if room < 0:
             break
         kept.append(letter)
@@ -104,26 +106,26 @@ def _cut(text: str, columns: int) -> str:
 
 def _cut_front(text: str, columns: int) -> str:
     """The end of a text, where that is what tells: as much as fits, an ellipsis before it where that is not all."""
-    return _cut(text[::-1], columns)[::-1] if _columns(text) > columns else written(text)
+    return _cut(text[::-1], columns)[::-1] if _text_width(text) > columns else escape_controls(text)
 
 
 def _padded(text: str, columns: int, cut_to: Callable[[str, int], str] = _cut) -> str:
     cut = cut_to(text, columns)
-    return cut + " " * (columns - _columns(cut))
+    return cut + " " * (columns - _text_width(cut))
 
 
 # --- what was given --------------------------------------------------------------------------------------------------
 
 
-def giving_lines(giving: dict[str, Any]) -> Iterator[str]:
-    """What was given at one time, as `mnemic.runtime.api.views.giving_view` gives it: word for word, each line of it
+def delivery_lines(giving: dict[str, Any]) -> Iterator[str]:
+    """What was given at one time, as `mnemic.runtime.api.views.delivery_view` gives it: word for word, each line of it
     behind a bar.
     """
     who = f"to {giving['assistant']}" if giving["assistant"] else "to you"
     session = f", session {giving['session']}" if giving["session"] else ""
     occasion = _OCCASIONS.get(giving["occasion"], giving["occasion"]) if giving["assistant"] else giving["occasion"]
     where = {"*": ", of everything", "": ""}.get(giving["scope"], f", in {giving['scope']}")
-    yield f"{giving['at']}  {who}{session}: {occasion}{where}, {counted(giving['tokens'], 'token')}"
+    yield f"{giving['at']}  {who}{session}: {occasion}{where}, {pluralize(giving['tokens'], 'token')}"
     if giving["query"]:
         yield from _barred("  asked: ", giving["query"])
     if giving["text"] is not None:
@@ -137,20 +139,20 @@ def giving_lines(giving: dict[str, Any]) -> Iterator[str]:
             yield from (f"    | {line}" for line in one["text"].split("\n"))
         elif one["text"] is None and giving["text"] is None and not one["why"]:
             yield "    its words were not kept yet when it was given"
-    if _lacks(giving):
+    if _is_partly_erased(giving):
         yield f"  {'the rest of it' if giving['memories'] else 'what was given'} was erased since"
     elif not giving["memories"]:
         yield "  nothing was found" if giving["text"] is None else "  what it quoted was erased since"
 
 
-def _lacks(giving: dict[str, Any]) -> bool:
+def _is_partly_erased(giving: dict[str, Any]) -> bool:
     """Whether some of what was given is not there any more: the owner had it erased."""
     if giving["text"] is not None:
         return False
     words = [one["text"] for one in giving["memories"]]
     if words and None in words:  # it was composed of them; before that was kept, no reason was either
         return any(one["why"] for one in giving["memories"])
-    return int(giving["tokens"]) > sum(tokens_of(text.encode("utf-8", "surrogatepass")) for text in words)
+    return int(giving["tokens"]) > sum(token_count(text.encode("utf-8", "surrogatepass")) for text in words)
 
 
 def _barred(lead: str, text: str) -> Iterator[str]:
@@ -162,12 +164,12 @@ def _barred(lead: str, text: str) -> Iterator[str]:
 # --- one memory ------------------------------------------------------------------------------------------------------
 
 
-def shown_lines(shown: dict[str, Any]) -> Iterator[str]:
-    """A memory whole, as `mnemic.runtime.api.views.shown_view` gives it."""
-    yield f"{shown['id']}: {_what(shown)}, in {shown['scope'] or 'no scope'} ({shown['found']})"
+def memory_detail_lines(shown: dict[str, Any]) -> Iterator[str]:
+    """A memory whole, as `mnemic.runtime.api.views.memory_detail_view` gives it."""
+    yield f"{shown['id']}: {_kind_label(shown)}, in {shown['scope'] or 'no scope'} ({shown['found']})"
     yield f"  said: {shown['said_at'] or 'at a time that its source does not tell'}"
     yield f"  from: {', '.join(_source(shown))}"
-    yield f"  kept: {', '.join(_kept(shown))}"
+    yield f"  kept: {', '.join(_provenance(shown))}"
     if shown["scrubbed"]:
         kinds = ", ".join(f"{kind} {count}" for kind, count in shown["scrubbed"].items())
         yield f"  secrets taken out: {kinds}{'; its text from before is kept too' if shown['original_kept'] else ''}"
@@ -184,8 +186,8 @@ def shown_lines(shown: dict[str, Any]) -> Iterator[str]:
     for lead, name in (("before it in the session", "previous"), ("after it in the session", "next")):
         if shown[name]:
             yield f"  {lead}: {shown[name]}"
-    yield f"  used: {'; '.join(map(_used, shown['uses'])) or 'never given to anybody'}"
-    yield f"  text, {counted(shown['size_bytes'], 'byte')}:"
+    yield f"  used: {'; '.join(map(_usage_text, shown['uses'])) or 'never given to anybody'}"
+    yield f"  text, {pluralize(shown['size_bytes'], 'byte')}:"
     yield from (f"    {line}" for line in shown["text"].split("\n"))
 
 
@@ -202,7 +204,7 @@ def _source(shown: dict[str, Any]) -> Iterator[str]:
         yield f"source id {shown['source_id']}"
 
 
-def _kept(shown: dict[str, Any]) -> Iterator[str]:
+def _provenance(shown: dict[str, Any]) -> Iterator[str]:
     by = shown["kept_by"]
     yield str(shown["recorded_at"])
     if by["seq"] is not None:
@@ -213,16 +215,16 @@ def _kept(shown: dict[str, Any]) -> Iterator[str]:
             yield f"on {by['machine']}"
 
 
-def _used(use: dict[str, Any]) -> str:
+def _usage_text(use: dict[str, Any]) -> str:
     who = "its owner" if use["own"] else "an assistant"
-    return f"given to {who} ({use['occasion']}) {counted(use['times'], 'time')}, last at {use['last_at']}"
+    return f"given to {who} ({use['occasion']}) {pluralize(use['times'], 'time')}, last at {use['last_at']}"
 
 
 # --- use -------------------------------------------------------------------------------------------------------------
 
 
-def use_lines(use: dict[str, Any], found: dict[str, str]) -> Iterator[str]:
-    """Memories, bytes and tokens given, by project and by week, as `mnemic.runtime.api.views.use_view` gives it.
+def usage_lines(use: dict[str, Any], found: dict[str, str]) -> Iterator[str]:
+    """Memories, bytes and tokens given, by project and by week, as `mnemic.runtime.api.views.usage_view` gives it.
 
     Args:
         found: how the scopes that are there were found, by path.
@@ -238,6 +240,6 @@ def use_lines(use: dict[str, Any], found: dict[str, str]) -> Iterator[str]:
 
 
 def _amount(use: dict[str, Any]) -> str:
-    kept = f"{counted(use['memories'], 'memory', 'memories')}, {sized(use['text_bytes'])}"
-    times = counted(use["given"], "time")
-    return f"{kept}, {counted(use['tokens'], 'token')} given ({times})" if use["given"] else kept
+    kept = f"{pluralize(use['memories'], 'memory', 'memories')}, {format_size(use['text_bytes'])}"
+    times = pluralize(use["given"], "time")
+    return f"{kept}, {pluralize(use['tokens'], 'token')} given ({times})" if use["given"] else kept

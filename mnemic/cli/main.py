@@ -1,4 +1,4 @@
-"""The command line: reads arguments, calls the verbs of a mind, prints what they answer. It decides nothing.
+"""The `mnemic` command: capture, recall, status, doctor, serve, mcp, demo, and the entry point.
 
 Heavy modules are imported by the command that needs them, so that `mnemic --help` and a mistyped option cost nothing.
 """
@@ -19,29 +19,29 @@ import msgspec
 from mnemic.actors.protocol.errors import InvalidValue, MnemicError, SourceUnreadable
 from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS
 from mnemic.actors.protocol.times import parse_time
-from mnemic.cli.context import CLOCK, Chosen
+from mnemic.cli.context import CLOCK, CommandContext
 from mnemic.cli.correct import add_correct_commands
 from mnemic.cli.forget import add_forget_commands
 from mnemic.cli.hooks.commands import add_hook_commands
-from mnemic.cli.interrupts import Terminated, breakable_stdin, heed_sigterm, need_stdin
+from mnemic.cli.interrupts import Terminated, install_sigterm_handler, interruptible_stdin, require_stdin
 from mnemic.cli.keys import add_key_commands
 from mnemic.cli.log import add_see_commands
 from mnemic.cli.move import add_move_commands
 from mnemic.cli.output import (
     OutputFailed,
     actor_lines,
-    counted,
+    format_size,
     hit_lines,
+    pluralize,
     print_error,
     process_line,
     progress_bars,
-    sized,
 )
 from mnemic.cli.pause import add_pause_commands
 from mnemic.cli.shape import add_shape_commands
 from mnemic.errors import exit_code
-from mnemic.runtime.api.reports import unread as told_unread
-from mnemic.runtime.keys.hardening import leave_no_core
+from mnemic.runtime.api.reports import unbound_warning as told_unread
+from mnemic.runtime.keys.hardening import disable_core_dumps
 from mnemic.runtime.version import __version__
 
 if TYPE_CHECKING:
@@ -50,12 +50,12 @@ if TYPE_CHECKING:
 __all__ = ["cli", "main"]
 
 
-def _options(command: Callable[..., Any]) -> Callable[..., Any]:
+def _common_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that every command has."""
 
     def chosen(context: click.Context, home: str | None, mind: str, as_json: bool, **rest: Any) -> Any:
         context.obj = as_json
-        return command(Chosen(home, mind, as_json), **rest)
+        return command(CommandContext(home, mind, as_json), **rest)
 
     chosen.__name__, chosen.__doc__ = command.__name__, command.__doc__
     chosen.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
@@ -84,21 +84,23 @@ def cli(context: click.Context) -> None:
     default="auto",
     show_default=True,
     metavar="FORMAT",
-    callback=lambda context, option, value: _known_format(value),
+    callback=lambda context, option, value: _check_format(value),
     help="auto, claude-code, codex, gemini-cli, opencode, jsonl or text.",
 )
 @click.option("--scope", metavar="W/P", help="Scope they belong to; else each one's own, or its folder's project.")
 @click.option("--no-meaning", is_flag=True, help="Do not wait for the meaning; the next capture adds what is missing.")
-@_options
-def capture(chosen: Chosen, sources: tuple[str, ...], format_: str, scope: str | None, no_meaning: bool) -> None:
+@_common_options
+def capture(
+    chosen: CommandContext, sources: tuple[str, ...], format_: str, scope: str | None, no_meaning: bool
+) -> None:
     """Take in transcripts: files, folders of *.jsonl, or - for standard input. Twice is once."""
-    from mnemic.actors.protocol.scopes import clean_scope
+    from mnemic.actors.protocol.scopes import normalize_scope_path
 
     started = CLOCK.monotonic_s()
-    _need_one(sources)
+    _require_source(sources)
     if scope is not None:
-        clean_scope(scope)  # before a mind is made for it
-    stdin = breakable_stdin() if "-" in sources else nullcontext()
+        normalize_scope_path(scope)  # before a mind is made for it
+    stdin = interruptible_stdin() if "-" in sources else nullcontext()
     # Only this command has its standard input, and nobody else is to wait until that ends.
     with stdin, chosen.open(create=True, alone="-" in sources) as mind, progress_bars(chosen.as_json) as progress:
         report = mind.capture(sources, format=format_, scope=scope, embed=not no_meaning, progress=progress)
@@ -106,7 +108,7 @@ def capture(chosen: Chosen, sources: tuple[str, ...], format_: str, scope: str |
     view = {name: getattr(report, name) for name in report.__struct_fields__} | {"took_s": round(took_s, 2)}
 
     def lines() -> Iterator[str]:
-        new, files = counted(report.new, "new memory", "new memories"), counted(report.files, "transcript")
+        new, files = pluralize(report.new, "new memory", "new memories"), pluralize(report.files, "transcript")
         known = f", {report.known} known already" if report.known else ""
         yield f"{new} from {files}{known}, in {took_s:.1f} s"
         if not report.files and not report.failed:
@@ -117,34 +119,34 @@ def capture(chosen: Chosen, sources: tuple[str, ...], format_: str, scope: str |
             yield f"{report.left_out} left out, as the settings say (capture.allow, capture.deny, capture.leave_out)"
         if report.elsewhere:
             where = "known already is in another scope, and stays there"
-            yield counted(report.elsewhere, where, "known already are in another scope, and stay there")
+            yield pluralize(report.elsewhere, where, "known already are in another scope, and stay there")
         if report.retired:
             hidden = "known already was forgotten, and stays so"
-            yield counted(report.retired, hidden, "known already were forgotten, and stay so")
+            yield pluralize(report.retired, hidden, "known already were forgotten, and stay so")
         if report.erased:
-            yield counted(report.erased, "was erased, and stays so", "were erased, and stay so")
+            yield pluralize(report.erased, "was erased, and stays so", "were erased, and stay so")
         if report.files and not (report.new or report.known or report.erased or report.malformed):
             yield "there is nothing in it to remember; if that is wrong, name another --format"
         yield f"the whole mind: {report.embedded + report.pending} found by words, {report.embedded} by meaning too"
         if report.pending and not report.meaning_error:
-            yield f"{counted(report.pending, 'memory waits', 'memories wait')} for the meaning"
+            yield f"{pluralize(report.pending, 'memory waits', 'memories wait')} for the meaning"
         if report.partly:
-            yield f"of {counted(report.partly, 'long memory', 'long memories')} only the start is found by meaning"
+            yield f"of {pluralize(report.partly, 'long memory', 'long memories')} only the start is found by meaning"
         if report.meaning_error:
             yield f"no meaning: {report.meaning_error}"
         if report.shape_error:
-            yield f"{counted(report.unbound, 'memory waits', 'memories wait')} for their shape: {report.shape_error}"
+            yield f"{pluralize(report.unbound, 'memory waits', 'memories wait')} for their shape: {report.shape_error}"
         if report.unread:
             yield told_unread(report.unread)
         if report.differing:
             yield f"{report.differing} had an id that was kept before with another text; the first text stands"
         if report.malformed:
-            yield f"{counted(report.malformed, 'line')} could not be read:"
+            yield f"{pluralize(report.malformed, 'line')} could not be read:"
             yield from (f"  {path}:{line}: {why}" for path, line, why in report.malformed_lines)
         for path, why in report.failed:
             yield f"not read: {why}" if os.path.abspath(path) in why else f"not read: {path}: {why}"
 
-    chosen.say(view, lines)
+    chosen.print_answer(view, lines)
     nothing_read = report.malformed and not (report.new or report.known or report.erased)
     if report.failed or nothing_read:
         sys.exit(2)
@@ -172,9 +174,9 @@ def capture(chosen: Chosen, sources: tuple[str, ...], format_: str, scope: str |
     help=f"Which kinds; may be given again. Default: {', '.join(DEFAULT_KINDS)}.",
 )
 @click.option("--explain", is_flag=True, help="Show what each signal contributes.")
-@_options
+@_common_options
 def recall(
-    chosen: Chosen,
+    chosen: CommandContext,
     query: str,
     k: int | None,
     scope: str | None,
@@ -187,12 +189,12 @@ def recall(
     explain: bool,
 ) -> None:
     """Find the memories that matter."""
-    from mnemic.runtime.api.views import recalled_view
+    from mnemic.runtime.api.views import recall_view
 
     as_of_us, since_us, until_us = (None if text is None else parse_time(text) for text in (as_of, since, until))
     started = CLOCK.monotonic_s()
     with chosen.open(create=False, asking=True) as mind:
-        scope, found = _scope(chosen, mind, scope)
+        scope, found = _resolve_scope(chosen, mind, scope)
         recalled = mind.recall(
             query,
             k,
@@ -205,11 +207,11 @@ def recall(
             budget_tokens=budget_tokens,
         )
         took_ms = 1e3 * (CLOCK.monotonic_s() - started)
-        view = recalled_view(recalled, strict=False, found=found, took_ms=took_ms, explain=explain)
+        view = recall_view(recalled, strict=False, found=found, took_ms=took_ms, explain=explain)
 
         def lines() -> Iterator[str]:
             where = "everything" if scope == "*" else scope or "what belongs to no project"
-            shown = counted(len(view["hits"]), "memory", "memories")
+            shown = pluralize(len(view["hits"]), "memory", "memories")
             more = "" if found in ("named", "asked for") or scope == "*" else "; --scope '*' looks through everything"
             yield f"{shown} of {recalled.searched} in {where} ({found}{more}), {took_ms:.0f} ms"
             for number, hit in enumerate(view["hits"], start=1):
@@ -218,20 +220,22 @@ def recall(
                 yield f"{recalled.left_out} more did not fit into the budget"
             yield from (f"degraded: {line}" for line in recalled.degraded)
 
-        chosen.say(view, lines)  # before the mind is closed, which may have to wait for another process's writing
+        chosen.print_answer(
+            view, lines
+        )  # before the mind is closed, which may have to wait for another process's writing
 
 
 @cli.command()
-@_options
-def status(chosen: Chosen) -> None:
+@_common_options
+def status(chosen: CommandContext) -> None:
     """What is there, and what is degraded."""
-    if chosen.locked():
+    if chosen.is_locked():
         from mnemic.cli.locked_status import locked_status
 
         said = locked_status(chosen.home, chosen.mind, CLOCK)
-        chosen.say(said[0], lambda: iter(said[1]))
+        chosen.print_answer(said[0], lambda: iter(said[1]))
         return
-    from mnemic.cli.log_lines import use_lines
+    from mnemic.cli.log_lines import usage_lines
 
     with chosen.open(create=False, asking=True) as mind:
         status = mind.status()
@@ -239,44 +243,47 @@ def status(chosen: Chosen) -> None:
 
     def lines() -> Iterator[str]:
         counts = view["counts"]
-        society, process = view["society"], view["process"]
+        actor_system, process = view["actor_system"], view["process"]
         yield f"mind {view['mind']!r} in {view['home']}, Mnemic {view['version']}"
         yield (
             process_line(process)
             if process
-            else f"no process serves it: this command worked alone, {society['engine']}"
+            else f"no process serves it: this command worked alone, {actor_system['engine']}"
         )
         if status.paused is not None:
             yield f"PAUSED: {status.paused['told']}"
-        memories, sessions = counted(counts["memories"], "memory", "memories"), counted(counts["sessions"], "session")
+        memories, sessions = (
+            pluralize(counts["memories"], "memory", "memories"),
+            pluralize(counts["sessions"], "session"),
+        )
         yield f"{memories} in {sessions}, {counts['embedded']} found by meaning, {counts['bound']} by shape"
         held = [f"{counts[name]} {what}" for name, what in (("headless", "headless"), ("subagents", "of subagents"))]
         if counts["headless"] or counts["subagents"]:
             yield f"of the sessions {', '.join(held)}"
         if counts["retired"]:
             yield f"{counts['retired']} of them forgotten: kept, and not found"
-        kept, on_disk = sized(counts["kept_bytes"]), sized(view["store_bytes"])
-        yield f"texts {sized(counts['text_bytes'])}, kept as {kept}; on disk {on_disk}"
-        yield from use_lines(view["use"], {scope["path"]: scope["found"] for scope in counts["scopes"]})
+        kept, on_disk = format_size(counts["kept_bytes"]), format_size(view["store_bytes"])
+        yield f"texts {format_size(counts['text_bytes'])}, kept as {kept}; on disk {on_disk}"
+        yield from usage_lines(view["use"], {scope["path"]: scope["found"] for scope in counts["scopes"]})
         yield f"kinds: {', '.join(f'{kind} {count}' for kind, count in counts['kinds'].items()) or 'none yet'}"
         yield f"embedded by {view['encoder'] or 'nobody'}, vectors compared by {counts['scan']}"
         yield from status.capture.lines()
-        yield from actor_lines(society)
+        yield from actor_lines(actor_system)
         yield from (f"degraded: {line}" for line in view["degraded"] or ["nothing"])
 
-    chosen.say(view, lines)
+    chosen.print_answer(view, lines)
 
 
 @cli.command()
 @click.option("--repair", is_flag=True, help="Mend what can be mended without losing anything.")
-@_options
-def doctor(chosen: Chosen, repair: bool) -> None:
+@_common_options
+def doctor(chosen: CommandContext, repair: bool) -> None:
     """Look for what is wrong, and say what to do."""
-    from mnemic.cli.doctor import care_for
+    from mnemic.cli.doctor import run_doctor
 
-    keys = chosen.keys_if_said()
+    keys = chosen.prompt_for_keys()
     with progress_bars(chosen.as_json) as progress:
-        findings = care_for(
+        findings = run_doctor(
             chosen.home,
             chosen.mind,
             CLOCK,
@@ -286,8 +293,8 @@ def doctor(chosen: Chosen, repair: bool) -> None:
             progress=progress,
             keys=keys,
         )
-    chosen.say(findings.view(), findings.lines)
-    if findings.wrong:
+    chosen.print_answer(findings.view(), findings.lines)
+    if findings.has_problems:
         sys.exit(1)
 
 
@@ -307,45 +314,47 @@ def doctor(chosen: Chosen, repair: bool) -> None:
 @click.option("--new-token", is_flag=True, help="Make a new token for --http, and print it this once.")
 @click.option("--on-demand", is_flag=True, hidden=True)
 @click.option("--child", metavar="N,...", hidden=True, help="Descriptors that the parent hands over.")
-@_options
-def serve(chosen: Chosen, **options: Any) -> None:
+@_common_options
+def serve(chosen: CommandContext, **options: Any) -> None:
     """Serve this home to all assistants until told to stop (Ctrl-C, SIGTERM).
 
     Nobody has to: an assistant's `mnemic mcp` starts a process in the background where none runs. This one takes over
     from it, on the engine you name.
     """
-    from mnemic.runtime.serve.options import Options
-    from mnemic.serve import serve_home, stray_option
+    from mnemic.runtime.serve.options import ServeOptions
+    from mnemic.serve import option_error, serve_home
 
-    told = Options(**options)
-    wrong = stray_option(told)
+    told = ServeOptions(**options)
+    wrong = option_error(told)
     if wrong is not None:
         raise click.UsageError(f"{wrong}.")
     sys.exit(serve_home(chosen.home, told, CLOCK, say=lambda line: click.echo(line, err=True)))
 
 
 @cli.command()
-@_options
-def mcp(chosen: Chosen) -> None:
+@_common_options
+def mcp(chosen: CommandContext) -> None:
     """Serve the memory to an assistant: MCP over standard input and output, by way of the home's process."""
     from mnemic.runtime.client.mcp_pipe import Pipe
-    from mnemic.runtime.minds.projects import switched_off
+    from mnemic.runtime.minds.projects import disabled_by_environment
 
-    need_stdin()
+    require_stdin()
     said = os.fdopen(os.dup(1), "wb", buffering=0)  # a buffer's lock, held by who waits to write, would bar the exit
     os.dup2(2, 1)  # whatever else is printed is no MCP
-    Pipe(chosen.home, chosen.mind, chosen.folder(), CLOCK, said, switched_off(os.environ)).run(sys.stdin.buffer)
+    Pipe(chosen.home, chosen.mind, chosen.working_folder(), CLOCK, said, disabled_by_environment(os.environ)).run(
+        sys.stdin.buffer
+    )
 
 
 @cli.command()
-@_options
-def demo(chosen: Chosen) -> None:
+@_common_options
+def demo(chosen: CommandContext) -> None:
     """The main job on the example conversation that ships, in a throw-away home."""
     from mnemic.cli.demo import run_demo
 
     with progress_bars(chosen.as_json) as progress:
         view, lines = run_demo(progress)
-    chosen.say(view, lambda: iter(lines))
+    chosen.print_answer(view, lambda: iter(lines))
 
 
 for add_commands in (
@@ -357,22 +366,22 @@ for add_commands in (
     add_key_commands,
     add_hook_commands,
 ):
-    add_commands(cli, _options, CLOCK)
-add_shape_commands(cli, _options, CLOCK, lambda chosen, mind, named: _scope(chosen, mind, named))
+    add_commands(cli, _common_options, CLOCK)
+add_shape_commands(cli, _common_options, CLOCK, lambda chosen, mind, named: _resolve_scope(chosen, mind, named))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command; every error ends as one sentence, a remedy and an exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     os.umask(0o077)
-    leave_no_core()
+    disable_core_dumps()
     # One thread: two are a quarter faster on an idle machine and five times slower on a busy one, where their barriers
     # spin; it must be set before NumPy is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a lone surrogate, or a locale without the letter
-    heed_sigterm()
+    install_sigterm_handler()
     as_json = "--json" in given
     try:
         cli.main(given, prog_name="mnemic", standalone_mode=False)
@@ -395,7 +404,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(2)
 
 
-def _known_format(name: str) -> str:
+def _check_format(name: str) -> str:
     from mnemic.hooks.read.formats import FORMATS
 
     if name not in FORMATS:
@@ -405,23 +414,23 @@ def _known_format(name: str) -> str:
     return name
 
 
-def _scope(chosen: Chosen, mind: Mind, named: str | None) -> tuple[str, str]:
+def _resolve_scope(chosen: CommandContext, mind: Mind, named: str | None) -> tuple[str, str]:
     """The scope to look through and how it was found."""
-    from mnemic.actors.protocol.scopes import clean_scope
+    from mnemic.actors.protocol.scopes import normalize_scope_path
 
     if named is not None:
-        return ("*", "asked for") if named == "*" else (clean_scope(named), "named")
-    path, place = mind.place_of(chosen.folder())
+        return ("*", "asked for") if named == "*" else (normalize_scope_path(named), "named")
+    path, place = mind.folder_scope(chosen.working_folder())
     if path is None:
         return "*", "this folder's project is not known here"
     return path, place.found
 
 
-def _need_one(sources: Sequence[str]) -> None:
+def _require_source(sources: Sequence[str]) -> None:
     """Refuse sources of which none is there, before a mind is made for them."""
-    from mnemic.hooks.hosts.opencode.transcript import database_at
+    from mnemic.hooks.hosts.opencode.transcript import parse_database_path
 
-    if any(source == "-" or os.path.exists(source) or database_at(source) for source in sources):
+    if any(source == "-" or os.path.exists(source) or parse_database_path(source) for source in sources):
         return
     missing: dict[str, str] = {}
     for source in sources:

@@ -1,4 +1,4 @@
-"""The commands that keep and move: `mnemic backup`, `restore`, `export` and `import`.
+"""The commands `mnemic backup`, `restore`, `export` and `import`.
 
 They read arguments and print; the verbs of `mnemic.runtime.api.mind.Mind`, and `mnemic.runtime.api.restore`, do it.
 `mnemic.cli.main` above adds them to the others.
@@ -14,17 +14,17 @@ import click
 import msgspec
 
 from mnemic.actors.protocol.times import to_iso
-from mnemic.cli.output import Options, counted, progress_bars, sized
+from mnemic.cli.output import CommonOptions, format_size, pluralize, progress_bars
 
 if TYPE_CHECKING:
     from mnemic.actors.protocol.contract import Clock
-    from mnemic.cli.context import Chosen
+    from mnemic.cli.context import CommandContext
     from mnemic.runtime.api.mind import Mind
 
 __all__ = ["add_move_commands"]
 
 
-def add_move_commands(cli: click.Group, options: Options, clock: Clock) -> None:
+def add_move_commands(cli: click.Group, options: CommonOptions, clock: Clock) -> None:
     """Add the commands to the command line.
 
     Args:
@@ -36,23 +36,24 @@ def add_move_commands(cli: click.Group, options: Options, clock: Clock) -> None:
     @click.option("--passphrase", is_flag=True, help="Have a passphrase open it too; asked for, else a line of stdin.")
     @click.option("--replace", is_flag=True, help="Put it in the place of a file of that name.")
     @options
-    def backup(chosen: Chosen, file: str, passphrase: bool, replace: bool) -> None:
+    def backup(chosen: CommandContext, file: str, passphrase: bool, replace: bool) -> None:
         """Write a sealed copy of the mind, while it is used, and prove it by opening it."""
-        from mnemic.cli.keys import new_passphrase
+        from mnemic.cli.keys import read_new_passphrase
 
-        said = new_passphrase() if passphrase else None
+        said = read_new_passphrase() if passphrase else None
         started = clock.monotonic_s()
         with chosen.open(create=False, whole=True) as mind, progress_bars(chosen.as_json) as progress:
-            done = mind.backup(file, passphrase=said, replace=replace, progress=_named(progress, "backup"))
+            done = mind.backup(file, passphrase=said, replace=replace, progress=_labelled(progress, "backup"))
         took_s = clock.monotonic_s() - started
 
         def lines() -> Iterator[str]:
-            memories = counted(done.memories, "memory", "memories")
-            yield f"{memories} in {done.path}, {sized(done.size_bytes)}, in {took_s:.1f} s; opened and looked through"
+            memories = pluralize(done.memories, "memory", "memories")
+            size = format_size(done.size_bytes)
+            yield f"{memories} in {done.path}, {size}, in {took_s:.1f} s; opened and looked through"
             yield f"It is sealed: what opens the mind opens it{', and so does its passphrase' if said else ''}."
             yield from done.behind
 
-        chosen.say(msgspec.to_builtins(done) | {"passphrase": passphrase, "took_s": round(took_s, 2)}, lines)
+        chosen.print_answer(msgspec.to_builtins(done) | {"passphrase": passphrase, "took_s": round(took_s, 2)}, lines)
 
     @cli.command()
     @click.argument("file", metavar="FILE")
@@ -62,21 +63,23 @@ def add_move_commands(cli: click.Group, options: Options, clock: Clock) -> None:
     @click.option("--key-file", metavar="KEY", help="Open it by your copy of the mind's key file.")
     @options
     def restore(
-        chosen: Chosen, file: str, replace: bool, passphrase: bool, recovery: bool, key_file: str | None
+        chosen: CommandContext, file: str, replace: bool, passphrase: bool, recovery: bool, key_file: str | None
     ) -> None:
         """Make a mind of a backup. One that is there stays, unless --replace says otherwise."""
-        from mnemic.cli.keys import by_word
-        from mnemic.runtime.api.restore import restore, spelt_recovery
+        from mnemic.cli.keys import open_by_secret
+        from mnemic.runtime.api.restore import check_recovery_key, restore
 
         if sum((passphrase, recovery, key_file is not None)) > 1:
             raise click.UsageError("one thing opens a backup: give --passphrase, --recovery or --key-file")
 
         def spelt(said: str) -> str:
-            return spelt_recovery(said, file)  # a slip is said to be one, and not taken for a passphrase
+            return check_recovery_key(said, file)  # a slip is said to be one, and not taken for a passphrase
 
         said = None
         if passphrase or recovery:
-            said = by_word(spelt, "Recovery key") if recovery else by_word(str, "Passphrase of the backup")
+            said = (
+                open_by_secret(spelt, "Recovery key") if recovery else open_by_secret(str, "Passphrase of the backup")
+            )
         started = clock.monotonic_s()
         with progress_bars(chosen.as_json) as progress:
             done = restore(
@@ -86,7 +89,7 @@ def add_move_commands(cli: click.Group, options: Options, clock: Clock) -> None:
                 replace=replace,
                 passphrase=said,
                 key_file=key_file,
-                progress=_named(progress, "restore"),
+                progress=_labelled(progress, "restore"),
             )
         took_s = clock.monotonic_s() - started
         erased = [_id(one) for one in done.erased]
@@ -97,59 +100,60 @@ def add_move_commands(cli: click.Group, options: Options, clock: Clock) -> None:
         }
 
         def lines() -> Iterator[str]:
-            memories = counted(done.memories, "memory", "memories")
+            memories = pluralize(done.memories, "memory", "memories")
             place = "in place of what was there" if done.replaced else "which was not there"
             yield f"{memories} as of {view['made_at']} in {done.folder}, {place}, in {took_s:.1f} s"
             if done.new_key:
                 yield f"Its key is new: {done.key}. Keep a copy elsewhere; the one from before opens the backup alone."
             elif done.key is None:
-                yield f"Its passphrase opens it, as before: `mnemic unlock{_named_mind(chosen)}`."
+                yield f"Its passphrase opens it, as before: `mnemic unlock{_mind_options(chosen)}`."
             if erased:
-                yield f"{counted(len(erased), 'memory', 'memories')} erased since then came back; to erase them again:"
-                yield f"  mnemic forget{_named_mind(chosen)} --erase {' '.join(erased)}"
+                back = pluralize(len(erased), "memory", "memories")
+                yield f"{back} erased since then came back; to erase them again:"
+                yield f"  mnemic forget{_mind_options(chosen)} --erase {' '.join(erased)}"
             if done.marks_lost is not None:
                 yield "What was erased in the mind that was replaced is not known, and may be kept again;"
                 yield f"nor is where it was backed up or exported to since: {done.marks_lost}"
             if not done.hooked:
                 yield "No hooks are installed in this home: of assistants that are wired to it, nothing is kept."
-                yield f"To install them: mnemic hooks install --assistant all --apply{_named_mind(chosen)}"
+                yield f"To install them: mnemic hooks install --assistant all --apply{_mind_options(chosen)}"
 
-        chosen.say(view, lines)
+        chosen.print_answer(view, lines)
 
     @cli.command()
     @click.argument("folder", metavar="DIR")
     @options
-    def export(chosen: Chosen, folder: str) -> None:
+    def export(chosen: CommandContext, folder: str) -> None:
         """Write everything that cannot be rebuilt as JSON Lines into a new folder, in clear."""
         started = clock.monotonic_s()
         with chosen.open(create=False, whole=True) as mind, progress_bars(chosen.as_json) as progress:
-            done = mind.export(folder, progress=_named(progress, "export"))
+            done = mind.export(folder, progress=_labelled(progress, "export"))
         took_s = clock.monotonic_s() - started
 
         def lines() -> Iterator[str]:
-            memories = counted(done.memories, "memory", "memories")
-            yield f"{memories} in {done.path}, {sized(done.size_bytes)}, in {took_s:.1f} s"
+            memories = pluralize(done.memories, "memory", "memories")
+            yield f"{memories} in {done.path}, {format_size(done.size_bytes)}, in {took_s:.1f} s"
             yield "It is in clear: whoever reads this folder reads everything. Only you may, as it is now."
             yield from done.behind
 
-        chosen.say(msgspec.to_builtins(done) | {"took_s": round(took_s, 2)}, lines)
+        chosen.print_answer(msgspec.to_builtins(done) | {"took_s": round(took_s, 2)}, lines)
 
     @cli.command("import")
     @click.argument("folder", metavar="DIR")
     @click.option("--no-meaning", is_flag=True, help="Do not wait for the meaning; what is missing is added later.")
     @options
-    def import_(chosen: Chosen, folder: str, no_meaning: bool) -> None:
+    def import_(chosen: CommandContext, folder: str, no_meaning: bool) -> None:
         """Take in what a mind exported, this one or another: twice is once, and two minds become one."""
-        from mnemic.runtime.minds.homes import folder_of
+        from mnemic.runtime.minds.homes import mind_folder
         from mnemic.runtime.transfer.export_format import ExportSource
 
-        if not folder_of(chosen.home, chosen.mind).path.exists():  # no mind is made for what is no export
+        if not mind_folder(chosen.home, chosen.mind).path.exists():  # no mind is made for what is no export
             ExportSource.open(Path(folder).expanduser())
         started = clock.monotonic_s()
         with chosen.open(create=True, whole=True) as mind, progress_bars(chosen.as_json) as progress:
-            done = mind.import_from(folder, progress=_named(progress, "import"))
+            done = mind.import_from(folder, progress=_labelled(progress, "import"))
             took_s = clock.monotonic_s() - started
-            meaning = _meaning(mind, progress if done.new and not no_meaning else None)
+            meaning = _embedding_counts(mind, progress if done.new and not no_meaning else None)
         erased_there = [_id(one) for one in done.erased_there]
         ids: dict[str, list[Any]] = {
             "erased_there": erased_there,
@@ -160,9 +164,9 @@ def add_move_commands(cli: click.Group, options: Options, clock: Clock) -> None:
 
         def lines() -> Iterator[str]:
             known = f", {done.known} known already" if done.known else ""
-            yield f"{counted(done.new, 'new memory', 'new memories')}{known}, in {took_s:.1f} s"
+            yield f"{pluralize(done.new, 'new memory', 'new memories')}{known}, in {took_s:.1f} s"
             if done.erased:
-                yield counted(done.erased, "was erased here, and stays so", "were erased here, and stay so")
+                yield pluralize(done.erased, "was erased here, and stays so", "were erased here, and stay so")
             if done.forgotten or done.superseded:
                 changed = ((done.forgotten, "forgotten"), (done.superseded, "replaced"))
                 told = " and ".join(f"{count} {how}" for count, how in changed if count)
@@ -176,21 +180,22 @@ def add_move_commands(cli: click.Group, options: Options, clock: Clock) -> None:
                     yield f"what was in {there} there is in {here} here: the same project is called {here} here"
                     continue
                 yield f"what was in {there or '(no scope)'} there is in {here} here: another project has that name"
-                yield f"  if both are one project: mnemic scope merge{_named_mind(chosen)} {here} {there}"
+                yield f"  if both are one project: mnemic scope merge{_mind_options(chosen)} {here} {there}"
             if not done.same_key:
                 yield "the other mind tells events apart by another key: see docs/export.md for what that means"
             if erased_there:
-                yield f"{counted(len(erased_there), 'memory', 'memories')} erased there are here still; to erase them:"
-                yield f"  mnemic forget{_named_mind(chosen)} --erase {' '.join(erased_there)}"
+                still = pluralize(len(erased_there), "memory", "memories")
+                yield f"{still} erased there are here still; to erase them:"
+                yield f"  mnemic forget{_mind_options(chosen)} --erase {' '.join(erased_there)}"
             if meaning["pending"] and not meaning["meaning_error"]:
-                yield f"{counted(meaning['pending'], 'memory waits', 'memories wait')} for the meaning"
+                yield f"{pluralize(meaning['pending'], 'memory waits', 'memories wait')} for the meaning"
             if meaning["meaning_error"]:
                 yield f"no meaning: {meaning['meaning_error']}"
 
-        chosen.say(view, lines)
+        chosen.print_answer(view, lines)
 
 
-def _meaning(mind: Mind, progress: Callable[[str, int, int | None], None] | None) -> dict[str, Any]:
+def _embedding_counts(mind: Mind, progress: Callable[[str, int, int | None], None] | None) -> dict[str, Any]:
     """How many are found by their meaning; waits for those that are not, where somebody is told of the progress."""
     from mnemic.actors.protocol.errors import ModelError, RuntimeFault
 
@@ -204,18 +209,18 @@ def _meaning(mind: Mind, progress: Callable[[str, int, int | None], None] | None
     return {"embedded": counts.embedded, "pending": counts.pending, "meaning_error": why}
 
 
-def _named(progress: Callable[[str, int, int | None], None], what: str) -> Callable[[int, int | None], None]:
+def _labelled(progress: Callable[[str, int, int | None], None], what: str) -> Callable[[int, int | None], None]:
     return lambda done, total: progress(what, done, total)
 
 
-def _named_mind(chosen: Chosen) -> str:
+def _mind_options(chosen: CommandContext) -> str:
     """What a command that is proposed needs, to mean the same mind."""
-    from mnemic.runtime.minds.homes import folder_of, naming
+    from mnemic.runtime.minds.homes import mind_folder, mind_options
 
-    return naming(folder_of(chosen.home, chosen.mind))
+    return mind_options(mind_folder(chosen.home, chosen.mind))
 
 
 def _id(memory: bytes) -> str:
-    from mnemic.runtime.api.views import show_id
+    from mnemic.runtime.api.views import format_id
 
-    return str(show_id(memory))
+    return str(format_id(memory))

@@ -1,4 +1,4 @@
-"""The terminal: answers as lines for a person, progress bars, and nothing that a memory could steer it by."""
+"""Terminal output helpers: safe printing, plurals and sizes, progress bars, hidden prompts."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ import click
 from mnemic.actors.protocol.errors import MnemicError
 
 __all__ = [
-    "Options",
+    "CommonOptions",
     "OutputFailed",
-    "counted",
+    "escape_controls",
+    "format_size",
     "hit_lines",
-    "kept_line",
+    "memory_line",
+    "pluralize",
     "print_error",
     "print_lines",
     "progress_bars",
-    "sized",
-    "written",
 ]
 
-Options = Callable[[Callable[..., Any]], Callable[..., Any]]
+CommonOptions = Callable[[Callable[..., Any]], Callable[..., Any]]
 """Gives a command the options that every command has."""
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 
@@ -62,23 +62,23 @@ def print_error(view: dict[str, str], as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(view))
     else:
-        click.echo(written(f"mnemic: {view['error']} {view['remedy']}"), err=True)
+        click.echo(escape_controls(f"mnemic: {view['error']} {view['remedy']}"), err=True)
 
 
-def written(line: str) -> str:
+def escape_controls(line: str) -> str:
     """A line for a terminal: what a memory holds shall not steer it."""
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", line)
 
 
-def counted(number: int, one: str, many: str | None = None) -> str:
+def pluralize(number: int, one: str, many: str | None = None) -> str:
     """A number and what it counts."""
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
-def sized(size_bytes: int) -> str:
+def format_size(size_bytes: int) -> str:
     """A number of bytes."""
     if size_bytes < 1000:
-        return counted(size_bytes, "byte")
+        return pluralize(size_bytes, "byte")
     return f"{size_bytes / 1e6:.1f} MB" if size_bytes >= 1e5 else f"{size_bytes / 1e3:.1f} kB"
 
 
@@ -97,7 +97,7 @@ def hit_lines(number: int, hit: dict[str, Any]) -> Iterator[str]:
     yield f"     {hit['id']}{f'  why: {why}' if why else ''}"
 
 
-def kept_line(memory: dict[str, Any]) -> str:
+def memory_line(memory: dict[str, Any]) -> str:
     """A memory in one line, as `mnemic.runtime.api.views.retirement_view` gives it: the first line of its text will
     do.
     """
@@ -113,25 +113,26 @@ def process_line(process: dict[str, Any]) -> str:
         line += f", also on {process['tcp']}"
     if process["restarts"]:
         line += (
-            f"; its engine was brought back {counted(process['restarts'], 'time')}, last because: {process['cause']}"
+            f"; its engine was brought back {pluralize(process['restarts'], 'time')}, last because: {process['cause']}"
         )
     return line
 
 
-def actor_lines(society: dict[str, Any]) -> Iterator[str]:
+def actor_lines(actor_system: dict[str, Any]) -> Iterator[str]:
     """How the actors are, where there is something to say; `--json` says it of each."""
-    for actor in society["actors"]:
+    for actor in actor_system["actors"]:
         if actor["failures"]:
-            failed = counted(actor["failures"], "failure")
+            failed = pluralize(actor["failures"], "failure")
             yield f"  {actor['actor']} ({actor['kind']}): {actor['state']}, {failed}, the last: {actor['cause']}"
         elif not actor["kind"].startswith("mnemic."):
             yield f"  {actor['actor']}: {actor['kind']}, {actor['state']}"
-    if society["dead_letters"]:
-        yield f"  {counted(society['dead_letters'], 'message')} could not be delivered; `mnemic doctor` shows them"
-    night = society["night"]
+    if actor_system["dead_letters"]:
+        undelivered = pluralize(actor_system["dead_letters"], "message")
+        yield f"  {undelivered} could not be delivered; `mnemic doctor` shows them"
+    night = actor_system["night"]
     if night is not None:
         done = "finished" if night["finished"] else "not finished"
-        yield f"  last night {night['run']}: {counted(night['changes'], 'change')}, {done}"
+        yield f"  last night {night['run']}: {pluralize(night['changes'], 'change')}, {done}"
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The commands that pause: `mnemic pause` and `mnemic resume`.
+"""The commands `mnemic pause` and `mnemic resume`.
 
 They read arguments and print; `mnemic.runtime.capture.pauses` does it, without opening the mind: a locked one is paused
 too. `mnemic.cli.main` above adds them to the others.
@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mnemic.cli.output import Options
+from mnemic.cli.output import CommonOptions
 
 if TYPE_CHECKING:
     from mnemic.actors.protocol.contract import Clock
-    from mnemic.cli.context import Chosen
+    from mnemic.cli.context import CommandContext
 
 __all__ = ["add_pause_commands"]
 
 
-def add_pause_commands(cli: click.Group, options: Options, clock: Clock) -> None:
+def add_pause_commands(cli: click.Group, options: CommonOptions, clock: Clock) -> None:
     """Add the commands to the command line.
 
     Args:
@@ -30,22 +30,22 @@ def add_pause_commands(cli: click.Group, options: Options, clock: Clock) -> None
     @cli.command()
     @click.option("--for", "for_", metavar="SPAN", help="For so long: 30m, 2h, 1d12h. Default: until `mnemic resume`.")
     @options
-    def pause(chosen: Chosen, for_: str | None) -> None:
+    def pause(chosen: CommandContext, for_: str | None) -> None:
         """Capture nothing for a while; what is known can still be recalled."""
-        from mnemic.runtime.api.pause import span_us
+        from mnemic.runtime.api.pause import parse_duration_us
         from mnemic.runtime.capture.pauses import pause
 
-        held = pause(chosen.home, chosen.mind, clock.now_us(), None if for_ is None else span_us(for_))
+        held = pause(chosen.home, chosen.mind, clock.now_us(), None if for_ is None else parse_duration_us(for_))
 
         def lines() -> Iterator[str]:
             yield held.sentence()
             yield "What you name yourself is kept all the same: `mnemic remember`, `mnemic capture FILE`."
 
-        chosen.say({"mind": chosen.mind, "paused": held.view()}, lines)
+        chosen.print_answer({"mind": chosen.mind, "paused": held.view()}, lines)
 
     @cli.command()
     @options
-    def resume(chosen: Chosen) -> None:
+    def resume(chosen: CommandContext) -> None:
         """Capture again, from now on: what happened in the pause is not taken in later."""
         from mnemic.runtime.capture.pauses import resume
 
@@ -57,4 +57,6 @@ def add_pause_commands(cli: click.Group, options: Options, clock: Clock) -> None
             else:
                 yield "The memory captures again. What happened in the pause stays out of it."
 
-        chosen.say({"mind": chosen.mind, "paused": None, "ended": None if ended is None else ended.view()}, lines)
+        chosen.print_answer(
+            {"mind": chosen.mind, "paused": None, "ended": None if ended is None else ended.view()}, lines
+        )

@@ -1,4 +1,4 @@
-"""The commands of scopes: `mnemic scope list|rename|merge|move|undo`.
+"""The commands `mnemic scope list|rename|merge|move|undo`.
 
 They read arguments and print; the verbs of `mnemic.runtime.api.mind.Mind` do it. `mnemic.cli.correct` above adds them.
 """
@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mnemic.cli.output import Options, counted
+from mnemic.cli.output import CommonOptions, pluralize
 
 if TYPE_CHECKING:
-    from mnemic.actors.capture.rescope import Moved
-    from mnemic.actors.protocol.scope_messages import Known
-    from mnemic.cli.context import Chosen
+    from mnemic.actors.capture.rescope import ScopeOutcome
+    from mnemic.actors.protocol.scope_messages import ScopeInfo
+    from mnemic.cli.context import CommandContext
     from mnemic.runtime.api.mind import Mind
 
 __all__ = ["add_scope_commands"]
 
-_DID = {"renamed": "renamed", "merged": "merged", "split": "taken out again", "moved": "moved"}
-_NAMED = ("named", ".mnemic.toml")
+_VERBS = {"renamed": "renamed", "merged": "merged", "split": "taken out again", "moved": "moved"}
+_NAMED_EXPLICITLY = ("named", ".mnemic.toml")
 
 
-def add_scope_commands(cli: click.Group, options: Options) -> None:
+def add_scope_commands(cli: click.Group, options: CommonOptions) -> None:
     """Add the commands to the command line.
 
     Args:
@@ -42,7 +42,7 @@ def add_scope_commands(cli: click.Group, options: Options) -> None:
 
     @scope.command("list")
     @options
-    def list_(chosen: Chosen) -> None:
+    def list_(chosen: CommandContext) -> None:
         """Which scopes there are, how each was found, and which folder's project it is."""
         from mnemic.actors.protocol.times import to_iso
 
@@ -64,7 +64,7 @@ def add_scope_commands(cli: click.Group, options: Options) -> None:
         def lines() -> Iterator[str]:
             for one in scopes:
                 last = f", the last of {one['last_at']}" if one["last_at"] else ""
-                count = counted(one["memories"], "memory", "memories")
+                count = pluralize(one["memories"], "memory", "memories")
                 yield f"{one['path'] or '(no scope)'}: {count} ({one['found']}){last}"
                 for project in (one["project"], *one["projects"]):
                     if project is not None:
@@ -74,41 +74,41 @@ def add_scope_commands(cli: click.Group, options: Options) -> None:
             if undo:
                 yield f"to take back the last change of them: {undo}"
 
-        chosen.say({"scopes": scopes, "undo": undo}, lines)
+        chosen.print_answer({"scopes": scopes, "undo": undo}, lines)
 
     @scope.command()
     @click.argument("old", metavar="OLD")
     @click.argument("new", metavar="NEW")
     @options
-    def rename(chosen: Chosen, old: str, new: str) -> None:
+    def rename(chosen: CommandContext, old: str, new: str) -> None:
         """Give a scope, and those below it, another path."""
         with chosen.open(create=False, asking=True) as mind:
-            _rescoped(chosen, mind, lambda: mind.rename_scope(old, new))
+            _run_rescope(chosen, mind, lambda: mind.rename_scope(old, new))
 
     @scope.command()
     @click.argument("from_", metavar="FROM")
     @click.argument("into", metavar="INTO")
     @options
-    def merge(chosen: Chosen, from_: str, into: str) -> None:
+    def merge(chosen: CommandContext, from_: str, into: str) -> None:
         """Put a scope, and those below it, into another one, and what their projects bring from now on."""
         with chosen.open(create=False, asking=True) as mind:
-            _rescoped(chosen, mind, lambda: mind.merge_scopes(from_, into))
+            _run_rescope(chosen, mind, lambda: mind.merge_scopes(from_, into))
 
     @scope.command()
     @click.argument("what", metavar="SCOPE|OLD_FOLDER")
     @click.argument("folder", metavar="NEW_FOLDER")
     @options
-    def move(chosen: Chosen, what: str, folder: str) -> None:
+    def move(chosen: CommandContext, what: str, folder: str) -> None:
         """Say where a project is now; of a folder, where all projects are that were in it."""
         with chosen.open(create=False, asking=True) as mind:
-            _rescoped(chosen, mind, lambda: mind.move_scope(what, folder))
+            _run_rescope(chosen, mind, lambda: mind.move_scope(what, folder))
 
     @scope.command()
     @options
-    def undo(chosen: Chosen) -> None:
+    def undo(chosen: CommandContext) -> None:
         """Take back the last of these changes that is not taken back yet."""
         with chosen.open(create=False) as mind:
-            moved = mind.undo_scopes()
+            moved = mind.undo_scope_change()
             more = mind.command("scope", "undo") if mind.scopes().undo else None
 
         def lines() -> Iterator[str]:
@@ -118,49 +118,51 @@ def add_scope_commands(cli: click.Group, options: Options) -> None:
             if more:
                 yield f"to take back the change before it: {more}"
 
-        chosen.say({"moved": [one._asdict() for one in moved], "undo": more}, lines)
+        chosen.print_answer({"moved": [one._asdict() for one in moved], "undo": more}, lines)
 
 
-def _rescoped(chosen: Chosen, mind: Mind, verb: Callable[[], Sequence[Moved]]) -> None:
+def _run_rescope(chosen: CommandContext, mind: Mind, verb: Callable[[], Sequence[ScopeOutcome]]) -> None:
     before = mind.scopes().scopes
     moved = verb()
     undo = mind.command("scope", "undo") if moved else None
-    gone = [line for path in _merged_into(moved) for line in _gone_lines(mind, path)]
+    gone = [line for path in _merged_into(moved) for line in _moved_folder_lines(mind, path)]
 
     def lines() -> Iterator[str]:
         yield from _moved_lines(moved)
-        yield from _named_lines(before, moved)
+        yield from _old_path_lines(before, moved)
         yield from gone
         yield f"to take it back: {undo}" if undo else "it is so already"
 
-    chosen.say({"moved": [one._asdict() for one in moved], "undo": undo}, lines)
+    chosen.print_answer({"moved": [one._asdict() for one in moved], "undo": undo}, lines)
 
 
-def _moved_lines(moved: Sequence[Moved]) -> Iterator[str]:
+def _moved_lines(moved: Sequence[ScopeOutcome]) -> Iterator[str]:
     for one in moved:
         if one.what == "moved" and one.project is None:
-            yield f"let go: {one.path}: {one.was}"
+            yield f"let go: {one.path}: {one.old_project}"
         elif one.what == "moved":
-            yield f"moved: {one.path}: {one.was or 'no folder'} -> {one.project}"
+            yield f"moved: {one.path}: {one.old_project or 'no folder'} -> {one.project}"
         else:
-            yield f"{_DID[one.what]}: {one.path} -> {one.to} ({counted(one.memories, 'memory', 'memories')})"
+            yield f"{_VERBS[one.what]}: {one.path} -> {one.to} ({pluralize(one.memories, 'memory', 'memories')})"
 
 
-def _merged_into(moved: Sequence[Moved]) -> list[str]:
+def _merged_into(moved: Sequence[ScopeOutcome]) -> list[str]:
     return sorted({one.to for one in moved if one.what == "merged"})
 
 
-def _gone_lines(mind: Mind, path: str) -> Iterator[str]:
+def _moved_folder_lines(mind: Mind, path: str) -> Iterator[str]:
     """What lets go of a folder that is a scope's still, where its project is in another one of the scope's now."""
     for old, new in mind.moved_folders(path):
         yield f"{old} stays a folder of {path!r}, and nothing is there; if {new} is the same project, moved:"
         yield f"  {mind.command('scope', 'move', old, new)}"
 
 
-def _named_lines(before: Sequence[Known], moved: Sequence[Moved]) -> Iterator[str]:
+def _old_path_lines(before: Sequence[ScopeInfo], moved: Sequence[ScopeOutcome]) -> Iterator[str]:
     """What a scope's old path means from now on, where it was no folder that brought its memories there."""
     found = {one.path: one.found for one in before}
-    named = [one.path for one in moved if one.what in ("renamed", "merged") and found.get(one.path) in _NAMED]
+    named = [
+        one.path for one in moved if one.what in ("renamed", "merged") and found.get(one.path) in _NAMED_EXPLICITLY
+    ]
     if named:
         what = f"{named[0]!r}{f' and {len(named) - 1} more' if len(named) > 1 else ''}"
         yield f"what names {what} from now on, --scope or a .mnemic.toml, makes that scope anew"

@@ -1,4 +1,4 @@
-"""The command that asks by structure: `mnemic shape`.
+"""The command `mnemic shape`: query memories by structure (roles and fillers).
 
 It reads arguments and prints; the verbs of `mnemic.runtime.api.mind.Mind` do it. `mnemic.cli.main` above adds it to the
 others.
@@ -13,16 +13,16 @@ import click
 
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.times import parse_time
-from mnemic.cli.output import Options, counted, hit_lines
+from mnemic.cli.output import CommonOptions, hit_lines, pluralize
 
 if TYPE_CHECKING:
     from mnemic.actors.protocol.contract import Clock
-    from mnemic.cli.context import Chosen
+    from mnemic.cli.context import CommandContext
     from mnemic.runtime.api.mind import Mind
 
 __all__ = ["add_shape_commands", "answer_lines", "read_pattern"]
 
-FindScope = Callable[["Chosen", "Mind", str | None], tuple[str, str]]
+ResolveScopeFor = Callable[["CommandContext", "Mind", str | None], tuple[str, str]]
 """The scope to look through, and how it was found."""
 _BIND_S = 2.0  # whoever asks waits so long at most for what is to be bound first
 _NOTHING_ASKED = (
@@ -31,7 +31,7 @@ _NOTHING_ASKED = (
 _EXPECTED = "ROLE=FILLER, or ROLE=? to ask for it; `mnemic shape --roles` lists the roles"
 
 
-def add_shape_commands(cli: click.Group, options: Options, clock: Clock, find_scope: FindScope) -> None:
+def add_shape_commands(cli: click.Group, options: CommonOptions, clock: Clock, find_scope: ResolveScopeFor) -> None:
     """Add the command to the command line.
 
     Args:
@@ -55,7 +55,7 @@ def add_shape_commands(cli: click.Group, options: Options, clock: Clock, find_sc
     @click.option("--until", metavar="T", help="Said before.")
     @options
     def shape(
-        chosen: Chosen,
+        chosen: CommandContext,
         pairs: tuple[str, ...],
         analogy: bool,
         roles: bool,
@@ -69,7 +69,7 @@ def add_shape_commands(cli: click.Group, options: Options, clock: Clock, find_sc
 
         ROLE=? asks what fills a role. Quote what your shell would read: 'file=?'.
         """
-        from mnemic.runtime.api.views import shaped_view
+        from mnemic.runtime.api.views import shape_view
 
         if roles and (pairs or analogy or {k, scope, session, since, until} != {None}):
             raise click.UsageError("--roles lists what can be asked for, and asks for nothing: give it alone")
@@ -77,7 +77,7 @@ def add_shape_commands(cli: click.Group, options: Options, clock: Clock, find_sc
             _list_roles(chosen)
             return
         if analogy:
-            _check_names(pairs)
+            _check_analogy(pairs)
         elif not pairs:
             raise click.UsageError(_NOTHING_ASKED)
         pattern = {} if analogy else read_pattern(pairs)
@@ -85,7 +85,7 @@ def add_shape_commands(cli: click.Group, options: Options, clock: Clock, find_sc
         started = clock.monotonic_s()
         with chosen.open(create=False, asking=True) as mind:
             until_s = clock.monotonic_s() + _BIND_S
-            mind.bind_first(lambda: clock.monotonic_s() < until_s)
+            mind.bind_before_question(lambda: clock.monotonic_s() < until_s)
             scope, found = find_scope(chosen, mind, scope)
             shaped = mind.shape(
                 pattern,
@@ -97,15 +97,15 @@ def add_shape_commands(cli: click.Group, options: Options, clock: Clock, find_sc
                 analogy=pairs if analogy else (),
             )
             took_ms = 1e3 * (clock.monotonic_s() - started)
-            view = shaped_view(shaped, strict=False, found=found, took_ms=took_ms)
+            view = shape_view(shaped, strict=False, found=found, took_ms=took_ms)
 
             def lines() -> Iterator[str]:
                 where = "everything" if scope == "*" else scope or "what belongs to no project"
                 more = (
                     "" if found in ("named", "asked for") or scope == "*" else "; --scope '*' looks through everything"
                 )
-                shown = counted(len(view["hits"]), "memory", "memories")
-                looked = f"{counted(shaped.searched, 'record')} looked through"
+                shown = pluralize(len(view["hits"]), "memory", "memories")
+                looked = f"{pluralize(shaped.searched, 'record')} looked through"
                 yield f"{shown}, {looked} in {where} ({found}{more}), {took_ms:.0f} ms"
                 asked = [role for role, filler in pattern.items() if filler == "?"]
                 yield from answer_lines(view["answers"], asked, [hit["id"] for hit in view["hits"]])
@@ -113,10 +113,12 @@ def add_shape_commands(cli: click.Group, options: Options, clock: Clock, find_sc
                     yield from hit_lines(number, hit)
                 yield from (f"degraded: {line}" for line in shaped.degraded)
 
-            chosen.say(view, lines)  # before the mind is closed, which may have to wait for another process's writing
+            chosen.print_answer(
+                view, lines
+            )  # before the mind is closed, which may have to wait for another process's writing
 
 
-def _check_names(names: Sequence[str]) -> None:
+def _check_analogy(names: Sequence[str]) -> None:
     """Refuse what is no analogy.
 
     Raises:
@@ -174,14 +176,14 @@ def answer_lines(
         for one in found:
             below = sorted(numbers[memory] for memory in one["memories"] if memory in numbers)
             which = f": {', '.join(map(str, below))}{' …' if len(below) < one['support'] else ''}" if below else ""
-            read = f"read from {counted(one['support'], 'memory', 'memories')}{which}"
+            read = f"read from {pluralize(one['support'], 'memory', 'memories')}{which}"
             well = "" if "worked" not in one else f", things were well after it in {100 * one['worked']:.0f} %"
             if well and one["worked_of"] < one["support"]:
                 well += f", known of {one['worked_of']}"
             yield f"  {one['confidence']:.2f}  {one['filler']}  ({read}{well})"
 
 
-def _list_roles(chosen: Chosen) -> None:
+def _list_roles(chosen: CommandContext) -> None:
     from mnemic.runtime.api.views import roles_view
 
     with chosen.open(create=False, asking=True) as mind:
@@ -195,7 +197,7 @@ def _list_roles(chosen: Chosen) -> None:
             if role.samples:
                 rest = " …" if role.fillers > len(role.samples) else ""
                 yield f"{'':<{wide}}  {role.fillers} known: {', '.join(role.samples)}{rest}"
-        waits = f", {counted(listed.pending, 'memory waits', 'memories wait')} for theirs" if listed.pending else ""
-        yield f"{counted(listed.bound, 'memory has its', 'memories have their')} hypervector{waits}"
+        waits = f", {pluralize(listed.pending, 'memory waits', 'memories wait')} for theirs" if listed.pending else ""
+        yield f"{pluralize(listed.bound, 'memory has its', 'memories have their')} hypervector{waits}"
 
-    chosen.say(roles_view(listed), lines)
+    chosen.print_answer(roles_view(listed), lines)

@@ -1,1 +1,1 @@
-"""runtime/api"""
+"""The verbs of a mind, once for all faces, and their answers as JSON views."""

@@ -1,4 +1,4 @@
-"""Correcting: keeping a text on purpose, what it replaces, and what says nearly the same.
+"""Verbs of a mind that store a text on purpose or correct a memory, and name near-duplicates.
 
 Verbs of `mnemic.runtime.api.mind.Mind`; `mnemic.runtime.api.scopes` below has those of scopes.
 """
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from mnemic.actors.protocol.changes import Place
+from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import InvalidValue, MnemicError
 from mnemic.actors.protocol.events import Kind, Role, to_bytes
 from mnemic.actors.protocol.messages import (
@@ -23,14 +23,14 @@ from mnemic.actors.protocol.messages import (
     SimilarFound,
     TextCaptured,
 )
-from mnemic.actors.protocol.scopes import clean_scope
-from mnemic.runtime.api.scopes import Scoping
-from mnemic.runtime.minds.projects import locate
+from mnemic.actors.protocol.scopes import normalize_scope_path
+from mnemic.runtime.api.scopes import ScopeVerbs
+from mnemic.runtime.minds.projects import resolve_scope
 
-__all__ = ["Correcting"]
+__all__ = ["CorrectionVerbs"]
 
 
-class Correcting(Scoping):
+class CorrectionVerbs(ScopeVerbs):
     """The verbs."""
 
     def remember(
@@ -39,7 +39,7 @@ class Correcting(Scoping):
         *,
         role: Role = "user",
         session: str = "direct",
-        scope: Place | str | None = None,
+        scope: ScopeRef | str | None = None,
         kind: Kind = "note",
         speaker: str | None = None,
         said_at: int | None = None,
@@ -60,19 +60,19 @@ class Correcting(Scoping):
                 of another scope.
             NoSuchMemory: there is nothing of the id to replace.
         """
-        place = scope if isinstance(scope, Place) else locate(scope, None)
+        place = scope if isinstance(scope, ScopeRef) else resolve_scope(scope, None)
         if supersedes is not None:
-            there = self._memory(supersedes).scope
+            there = self._get_memory(supersedes).scope
             if scope is None:
-                place = Place(path=there, project=None, found="named")
-            elif self._path_of(place) != there:
+                place = ScopeRef(path=there, project=None, found="named")
+            elif self._find_scope_path(place) != there:
                 raise InvalidValue(
                     name="scope",
                     value=place.path,
                     why="what is replaced is in another scope, where this would not be seen",
                     expected="the scope of what is replaced, or none",
                 )
-        kept = self._kept(
+        kept = self._capture_text(
             CaptureText(
                 text=to_bytes(text),
                 role=role,
@@ -86,7 +86,7 @@ class Correcting(Scoping):
                 folder=folder,
             )
         )
-        return self._named_beside(kept, text, supersedes) if similar and not kept.erased else kept
+        return self._with_similar(kept, text, supersedes) if similar and not kept.erased else kept
 
     def correct(
         self, memory: bytes, text: str, *, role: Role = "user", session: str = "direct", assistant: str = "direct"
@@ -99,25 +99,27 @@ class Correcting(Scoping):
             NoSuchMemory: there is nothing of the id.
             InvalidValue: the text is empty.
         """
-        old = self._memory(memory)
+        old = self._get_memory(memory)
         kind: Kind = "decision" if old.kind == "decision" else "note"
         return self.remember(text, role=role, session=session, kind=kind, supersedes=memory, assistant=assistant)
 
-    def similar(self, text: str, *, scope: str, but: Sequence[bytes] = (), limit: int = 3) -> SimilarFound:
+    def similar(self, text: str, *, scope: str, exclude: Sequence[bytes] = (), limit: int = 3) -> SimilarFound:
         """Name the memories of a scope, and of those below it, that say nearly the same as a text.
 
         Args:
-            but: ids of memories that are not to be named, nor what they replaced.
+            exclude: ids of memories that are not to be named, nor what they replaced.
 
         Raises:
             UnknownScope: no memory is in the scope.
             InvalidValue: the limit is less than 1.
         """
-        answer = self._ask(FindSimilar(text=text, scope=clean_scope(scope), but=tuple(but), limit=limit))
+        answer = self._ask(
+            FindSimilar(text=text, scope=normalize_scope_path(scope), exclude=tuple(exclude), limit=limit)
+        )
         assert isinstance(answer, SimilarFound)
         return answer
 
-    def _kept(self, message: CaptureText) -> TextCaptured:
+    def _capture_text(self, message: CaptureText) -> TextCaptured:
         """Have a text kept: where it belongs, though the same was said elsewhere, and on top of what it replaces."""
         while True:
             kept = self._ask(message)
@@ -125,7 +127,7 @@ class Correcting(Scoping):
             if kept.created or kept.erased:
                 return kept
             if message.supersedes is None:
-                if kept.scope == self._path_of(message.place):
+                if kept.scope == self._find_scope_path(message.place):
                     return kept
                 message = msgspec.structs.replace(message, occurrence=message.occurrence + 1)
             elif kept.superseded_by is None or kept.retired_at is not None:
@@ -133,21 +135,21 @@ class Correcting(Scoping):
             else:  # it was said before, and is the past by now: whoever says it again means it anew
                 message = msgspec.structs.replace(message, supersedes=kept.superseded_by)
 
-    def _named_beside(self, kept: TextCaptured, text: str, supersedes: bytes | None) -> TextCaptured:
+    def _with_similar(self, kept: TextCaptured, text: str, supersedes: bytes | None) -> TextCaptured:
         """The answer, with what says nearly the same; the text is kept, whatever becomes of that."""
         but = (kept.id,) if supersedes is None else (kept.id, supersedes)
         try:
-            found = self.similar(text, scope=kept.scope, but=but)
+            found = self.similar(text, scope=kept.scope, exclude=but)
         except MnemicError as error:
             return msgspec.structs.replace(kept, degraded=(f"nothing was looked for that is similar: {error}",))
         return msgspec.structs.replace(kept, similar=found.similar, degraded=found.degraded)
 
-    def _memory(self, memory: bytes) -> Memory:
+    def _get_memory(self, memory: bytes) -> Memory:
         answer = self._ask(GetMemories(ids=(memory,)))
         assert isinstance(answer, Memories)
         return answer.memories[0]
 
-    def _path_of(self, place: Place) -> str | None:
+    def _find_scope_path(self, place: ScopeRef) -> str | None:
         answer = self._ask(FindScope(place=place))
         assert isinstance(answer, ScopeFound)
         return answer.path

@@ -1,4 +1,4 @@
-"""Forgetting many at once, and erasing: memories removed for good, texts and all that was made of them.
+"""Verbs of a mind that forget (hide) or erase (delete for good) a whole selection of memories.
 
 Verbs of `mnemic.runtime.api.mind.Mind`. Below are `mnemic.actors.protocol.scope_messages`, which says what a selection
 is, and `mnemic.runtime.transfer.erase`, which works on the files.
@@ -14,16 +14,23 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mnemic.actors.protocol.errors import InvalidValue, MnemicError
-from mnemic.actors.protocol.scope_messages import Copy, Selection, Survey, Surveyed, Sweep, Swept
-from mnemic.actors.protocol.scopes import clean_scope
+from mnemic.actors.protocol.scope_messages import (
+    BackupCopy,
+    ForgetSelection,
+    Selection,
+    SelectionForgotten,
+    Survey,
+    Surveyed,
+)
+from mnemic.actors.protocol.scopes import normalize_scope_path
 from mnemic.actors.protocol.times import to_iso
-from mnemic.runtime.api.verbs import Verbs
+from mnemic.runtime.api.verbs import MindVerbs
 
 if TYPE_CHECKING:
     from mnemic.actors.protocol.ambient_messages import Drained
     from mnemic.runtime.transfer.erase import Erasure
 
-__all__ = ["Copy", "Erasing", "Holders", "Selection", "Surveyed", "Swept"]
+__all__ = ["BackupCopy", "CopyHolders", "ErasureVerbs", "Selection", "SelectionForgotten", "Surveyed"]
 
 Progress = Callable[[str, int, int | None], None]
 """Told what is being done, how much of it is done, and how much there is."""
@@ -31,7 +38,7 @@ Progress = Callable[[str, int, int | None], None]
 _SWEEP_S = 3600.0
 
 
-class Holders(msgspec.Struct, frozen=True, kw_only=True):
+class CopyHolders(msgspec.Struct, frozen=True, kw_only=True):
     """What holds memories beside the store: what goes with them, and what does not."""
 
     migration_copies: tuple[str, ...]
@@ -42,12 +49,12 @@ class Holders(msgspec.Struct, frozen=True, kw_only=True):
     """Other minds of the home that are copies of this one; they are left alone."""
 
 
-class Erasing(Verbs):
+class ErasureVerbs(MindVerbs):
     """The verbs."""
 
     if TYPE_CHECKING:  # a verb of `mnemic.runtime.api.mind.Mind` itself
 
-        def drain(self, *, transcripts: bool = True) -> Drained: ...
+        def drain_spool(self, *, transcripts: bool = True) -> Drained: ...
 
     def survey(self, selection: Selection, shown: int = 10) -> Surveyed:
         """Say what a selection holds, and how the newest of its memories begin; nothing is changed.
@@ -55,11 +62,11 @@ class Erasing(Verbs):
         Raises:
             NoSuchMemory, UnknownScope, InvalidValue: there is nothing of that name, or nothing is selected by anything.
         """
-        answer = self.society.ask(Survey(selection=_checked(selection), shown=shown), _SWEEP_S)
+        answer = self.actor_system.ask(Survey(selection=_check_selection(selection), shown=shown), _SWEEP_S)
         assert isinstance(answer, Surveyed)
         return answer
 
-    def forget_all(self, selection: Selection, reason: str = "") -> Swept:
+    def forget_all(self, selection: Selection, reason: str = "") -> SelectionForgotten:
         """Hide all memories of a selection from recall from now on. Nothing is lost: `recover_all` takes it back.
 
         Args:
@@ -68,44 +75,44 @@ class Erasing(Verbs):
         Raises:
             NoSuchMemory, UnknownScope, InvalidValue: nothing was changed.
         """
-        answer = self.society.ask(Sweep(selection=_checked(selection), reason=reason), _SWEEP_S)
-        assert isinstance(answer, Swept)
+        answer = self.actor_system.ask(ForgetSelection(selection=_check_selection(selection), reason=reason), _SWEEP_S)
+        assert isinstance(answer, SelectionForgotten)
         return answer
 
-    def recover_all(self, selection: Selection) -> Swept:
+    def recover_all(self, selection: Selection) -> SelectionForgotten:
         """Take back that memories of a selection were forgotten; with `forgotten_at`, those of one `forget_all` alone.
 
         Raises:
             NoSuchMemory, UnknownScope, InvalidValue: nothing was changed.
         """
-        answer = self.society.ask(Sweep(selection=_checked(selection), restore=True), _SWEEP_S)
-        assert isinstance(answer, Swept)
+        answer = self.actor_system.ask(ForgetSelection(selection=_check_selection(selection), restore=True), _SWEEP_S)
+        assert isinstance(answer, SelectionForgotten)
         return answer
 
-    def recovering(self, at: int) -> str:
+    def recover_command(self, at: int) -> str:
         """The command that takes back what was forgotten at a time, whichever home the shell is set to."""
         return self.command("forget", "--undo", "--forgotten-at", str(to_iso(at)))
 
-    def holders(self) -> Holders:
+    def copy_holders(self) -> CopyHolders:
         """What holds memories beside the store."""
-        from mnemic.runtime.minds.homes import folder_of
+        from mnemic.runtime.minds.homes import mind_folder
         from mnemic.runtime.transfer.erase import migration_copies
-        from mnemic.runtime.transfer.wipe_spool import aside_files
+        from mnemic.runtime.transfer.wipe_spool import quarantined_files
 
-        folder = folder_of(self._home, self._name)
-        return Holders(
+        folder = mind_folder(self._home, self._name)
+        return CopyHolders(
             migration_copies=tuple(migration_copies(folder)),
-            aside=tuple(aside_files(folder.spool)),
+            aside=tuple(quarantined_files(folder.spool)),
             minds=tuple(_copies_of(self._home, self._name)),
         )
 
-    def catch_up_to_erase(self) -> None:
+    def drain_before_erase(self) -> None:
         """Take in what hooks kept, so that it can be erased with the rest, and what is wiped was taken in.
 
         Raises:
             StoreError, RuntimeFault: the rest comes again.
         """
-        while self.drain(transcripts=False).more:
+        while self.drain_spool(transcripts=False).more:
             pass
 
     def erase(
@@ -129,16 +136,16 @@ class Erasing(Verbs):
         """
         from mnemic.runtime.transfer.erase import erase
 
-        selection = _checked(selection)
-        self.catch_up_to_erase()
+        selection = _check_selection(selection)
+        self.drain_before_erase()
         if seen is None:
             seen = self.survey(selection, 0)
         _, keys = self._keys()  # who sits there is asked before the mind is taken from others
-        with self._exclusively() as folder:
+        with self._exclusive_mind() as folder:
             return erase(folder, keys, selection, seen, progress)
 
 
-def _checked(selection: Selection) -> Selection:
+def _check_selection(selection: Selection) -> Selection:
     if selection.empty:
         why, expected = "nothing says which memories", "ids, a scope, a session or a time"
         raise InvalidValue(name="the selection", value="", why=why, expected=expected)
@@ -154,16 +161,16 @@ def _checked(selection: Selection) -> Selection:
         )
     if selection.scope is None or selection.scope in ("*", ""):
         return selection
-    return msgspec.structs.replace(selection, scope=clean_scope(selection.scope))
+    return msgspec.structs.replace(selection, scope=normalize_scope_path(selection.scope))
 
 
 def _copies_of(home: Path, mind: str) -> list[str]:
     """Names of the other minds of a home that were made at the very moment at which this one was: its copies."""
-    from mnemic.runtime.minds.homes import MindFolder, read_card
+    from mnemic.runtime.minds.homes import MindFolder, read_key_header
 
     def made_at(name: str) -> int | None:
         try:
-            return read_card(MindFolder(home / "minds" / name)).made_at_us
+            return read_key_header(MindFolder(home / "minds" / name)).made_at_us
         except MnemicError:  # it cannot be read: then nobody can say what it is, and whoever opens it is told
             return None
 

@@ -1,4 +1,4 @@
-"""Locking: what opens a mind, said by whoever knows it, given to the home's process, and changed.
+"""Opening, locking, unlocking and re-keying a mind that a passphrase, key file or recovery key protects.
 
 Verbs of `mnemic.runtime.api.mind.Mind`, and functions for a mind that is not open. Below are
 `mnemic.runtime.keys.key_slots`, which knows what opens a mind, `mnemic.runtime.minds.unlocking`, the process's part,
@@ -19,18 +19,18 @@ from mnemic.actors.protocol.errors import (
     NotLockable,
     NotServed,
 )
-from mnemic.runtime.api.verbs import Verbs
-from mnemic.runtime.keys.key_slots import check_passphrase, is_locked, is_recovery_key, recovery_text, slot_of
-from mnemic.runtime.keys.keys import Keys, make_key
-from mnemic.runtime.minds.homes import MindFolder, folder_of, locked_mind, naming, read_card
+from mnemic.runtime.api.verbs import MindVerbs
+from mnemic.runtime.keys.key_slots import check_passphrase, format_recovery_key, is_locked, is_recovery_key, slot_of
+from mnemic.runtime.keys.keys import Keys, generate_key
+from mnemic.runtime.minds.homes import MindFolder, is_locked_mind, mind_folder, mind_options, read_key_header
 
 if TYPE_CHECKING:
-    from mnemic.runtime.client.client import RemoteSociety
+    from mnemic.runtime.client.client import RemoteActorSystem
 
-__all__ = ["Locking", "Resealed", "is_unlocked", "lock", "rekey", "renew_key_file", "unlock"]
+__all__ = ["LockVerbs", "RekeyResult", "is_unlocked", "lock", "rekey", "renew_key_file", "unlock"]
 
 
-class Resealed(msgspec.Struct, frozen=True, kw_only=True):
+class RekeyResult(msgspec.Struct, frozen=True, kw_only=True):
     """What opens a mind once it has another key."""
 
     key: Path | None
@@ -53,7 +53,7 @@ def unlock(home: Path, mind: str, keys: Keys, clock: Clock) -> dict[str, Any]:
         NotOnRay: its actors are elsewhere.
         NotServed: there is no process, and none can be had.
     """
-    return _remote(home, mind, clock).unlock(msgspec.json.encode(keys.secrets))
+    return _remote_system(home, mind, clock).unlock(msgspec.json.encode(keys.secrets))
 
 
 def lock(home: Path, mind: str, clock: Clock) -> bool:
@@ -62,26 +62,26 @@ def lock(home: Path, mind: str, clock: Clock) -> bool:
     Raises:
         NotLockable: the mind's key file opens it whenever somebody asks.
     """
-    if not locked_mind(home, mind):
-        raise NotLockable(mind=mind, named=naming(folder_of(home, mind)))
-    return is_unlocked(home, mind, clock) and _remote(home, mind, clock).lock()
+    if not is_locked_mind(home, mind):
+        raise NotLockable(mind=mind, named=mind_options(mind_folder(home, mind)))
+    return is_unlocked(home, mind, clock) and _remote_system(home, mind, clock).lock()
 
 
 def is_unlocked(home: Path, mind: str, clock: Clock) -> bool:
     """Whether the home's process holds a mind's keys; not where there is no process."""
-    from mnemic.runtime.client.launcher import reach
+    from mnemic.runtime.client.launcher import ensure_running
 
     try:
-        reach(home, clock, start=False)
+        ensure_running(home, clock, start=False)
     except NotServed:
         return False
-    return mind in _remote(home, mind, clock).process().get("unlocked", ())
+    return mind in _remote_system(home, mind, clock).server_info().get("unlocked", ())
 
 
-def _remote(home: Path, mind: str, clock: Clock) -> RemoteSociety:
-    from mnemic.runtime.client.client import RemoteSociety  # here: few need it
+def _remote_system(home: Path, mind: str, clock: Clock) -> RemoteActorSystem:
+    from mnemic.runtime.client.client import RemoteActorSystem  # here: few need it
 
-    return RemoteSociety(home, mind, False, clock)
+    return RemoteActorSystem(home, mind, False, clock)
 
 
 # --- another key -----------------------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def _remote(home: Path, mind: str, clock: Clock) -> RemoteSociety:
 
 def rekey(
     home: Path, mind: str, keys: Keys, clock: Clock, *, passphrase: str | None = None, recovery: bool = False
-) -> Resealed:
+) -> RekeyResult:
     """Seal a mind anew, all of it, with another key; it never lies in clear, and is the old or the new one.
 
     Args:
@@ -102,12 +102,12 @@ def rekey(
         Rekeyed: somebody else changed the key meanwhile.
         StoreError: the mind is as it was.
     """
-    from mnemic.runtime.api.verbs import exclusively
+    from mnemic.runtime.api.verbs import exclusive_mind
 
     held = is_unlocked(home, mind, clock)
-    with exclusively(home, mind, clock) as folder:
-        done, new = _resealed(folder, keys, passphrase, recovery)
-    return _unlocked_still(done, home, mind, new, clock) if held and passphrase is not None else done
+    with exclusive_mind(home, mind, clock) as folder:
+        done, new = _reseal(folder, keys, passphrase, recovery)
+    return _unlock_again(done, home, mind, new, clock) if held and passphrase is not None else done
 
 
 def renew_key_file(home: Path, mind: str, keys: Keys, clock: Clock) -> Path:
@@ -116,27 +116,27 @@ def renew_key_file(home: Path, mind: str, keys: Keys, clock: Clock) -> Path:
     Raises:
         StoreError: the mind is as it was.
     """
-    from mnemic.runtime.api.verbs import exclusively
-    from mnemic.runtime.minds.rekey import write_key_file
+    from mnemic.runtime.api.verbs import exclusive_mind
+    from mnemic.runtime.minds.rekey import replace_key_file
 
-    with exclusively(home, mind, clock) as folder:
-        write_key_file(folder, keys)
+    with exclusive_mind(home, mind, clock) as folder:
+        replace_key_file(folder, keys)
         return folder.key
 
 
-def _resealed(folder: MindFolder, keys: Keys, passphrase: str | None, recovery: bool) -> tuple[Resealed, Keys]:
-    from mnemic.runtime.minds.rekey import reseal
+def _reseal(folder: MindFolder, keys: Keys, passphrase: str | None, recovery: bool) -> tuple[RekeyResult, Keys]:
+    from mnemic.runtime.minds.rekey import rekey_mind
 
     if passphrase is not None:
         check_passphrase(passphrase)
-    wanted = recovery or slot_of(read_card(folder), "recovery") is not None
-    printed = make_key() if wanted else None
-    new = reseal(folder, keys, passphrase=passphrase, recovery=printed)
-    told = None if printed is None else recovery_text(printed)
-    return Resealed(key=folder.key if passphrase is None else None, recovery=told, unlocked=False), new
+    wanted = recovery or slot_of(read_key_header(folder), "recovery") is not None
+    printed = generate_key() if wanted else None
+    new = rekey_mind(folder, keys, passphrase=passphrase, recovery=printed)
+    told = None if printed is None else format_recovery_key(printed)
+    return RekeyResult(key=folder.key if passphrase is None else None, recovery=told, unlocked=False), new
 
 
-def _unlocked_still(done: Resealed, home: Path, mind: str, keys: Keys, clock: Clock) -> Resealed:
+def _unlock_again(done: RekeyResult, home: Path, mind: str, keys: Keys, clock: Clock) -> RekeyResult:
     """Give the home's process the new keys; where it does not take them, what was done is told all the same."""
     try:
         unlock(home, mind, keys, clock)
@@ -145,10 +145,10 @@ def _unlocked_still(done: Resealed, home: Path, mind: str, keys: Keys, clock: Cl
     return msgspec.structs.replace(done, unlocked=True)
 
 
-class Locking(Verbs):
+class LockVerbs(MindVerbs):
     """The verbs."""
 
-    def rekey(self, *, passphrase: str | None = None, key_file: bool = False, recovery: bool = False) -> Resealed:
+    def rekey(self, *, passphrase: str | None = None, key_file: bool = False, recovery: bool = False) -> RekeyResult:
         """Seal the mind anew, all of it, with another key: a new key file, or the passphrase, opens it from then on.
 
         What opened it before opens it no more, a recovery key included. A mind that is locked keeps its passphrase
@@ -168,16 +168,16 @@ class Locking(Verbs):
         folder, keys = self._keys()
         if passphrase is not None and key_file:
             raise InvalidValue(name="key_file", value=True, why="a passphrase is given too", expected="one of them")
-        if passphrase is None and not key_file and is_locked(read_card(folder)):
+        if passphrase is None and not key_file and is_locked(read_key_header(folder)):
             passphrase = self._passphrase
             if passphrase is None or is_recovery_key(passphrase):
                 raise InvalidValue(name="passphrase", value=None, why="it is not known here", expected="a new one")
         clock = SystemClock()
         held = is_unlocked(self._home, self._name, clock)
-        with self._exclusively() as folder:
-            done, new = _resealed(folder, keys, passphrase, recovery)
+        with self._exclusive_mind() as folder:
+            done, new = _reseal(folder, keys, passphrase, recovery)
             self._passphrase = passphrase
-        return _unlocked_still(done, self._home, self._name, new, clock) if held and passphrase is not None else done
+        return _unlock_again(done, self._home, self._name, new, clock) if held and passphrase is not None else done
 
     def unlock(self) -> None:
         """Give the mind's keys to the home's process, started if need be: everybody is answered until `lock`.
@@ -204,4 +204,4 @@ class Locking(Verbs):
         """Whether a passphrase is to be said before anything can be asked of the mind by way of the home's process."""
         from mnemic.runtime.clock import SystemClock
 
-        return locked_mind(self._home, self._name) and not is_unlocked(self._home, self._name, SystemClock())
+        return is_locked_mind(self._home, self._name) and not is_unlocked(self._home, self._name, SystemClock())

@@ -1,4 +1,4 @@
-"""Seeing: what was captured, what assistants were given, one memory with all that belongs to it, how much of it all.
+"""Verbs of a mind that list memories, deliveries to assistants, one memory in detail, and usage.
 
 Verbs of `mnemic.runtime.api.mind.Mind`.
 """
@@ -8,33 +8,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mnemic.actors.protocol.changes import Part
+from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.log_messages import (
     CountUse,
-    GivenListed,
-    ListGiven,
+    DeliveriesListed,
+    ListDeliveries,
     ListMemories,
     MemoriesListed,
-    NoteGiven,
+    MemoriesShown,
+    MemoryDetail,
+    NoteDelivery,
     ShowMemories,
-    Shown,
-    ShownMemories,
     UseCounted,
 )
-from mnemic.actors.protocol.scopes import clean_scope
+from mnemic.actors.protocol.scopes import normalize_scope_path
 from mnemic.actors.protocol.times import to_iso
-from mnemic.actors.protocol.validation_text import shown
-from mnemic.runtime.api.verbs import Verbs
+from mnemic.actors.protocol.validation_text import safe_operand
+from mnemic.runtime.api.verbs import MindVerbs
 
-__all__ = ["Seeing", "check_span"]
+__all__ = ["InspectionVerbs", "check_time_range"]
 
 
-_BEYOND = 2**63
+_MAX_TIME_US = 2**63
 """Microseconds that a column of the store has no room for: 292,000 years."""
 
 
-class Seeing(Verbs):
+class InspectionVerbs(MindVerbs):
     """The verbs."""
 
     def log(
@@ -56,10 +56,10 @@ class Seeing(Verbs):
         Raises:
             UnknownScope, InvalidValue: what was asked for cannot be.
         """
-        check_span(since, until)
+        check_time_range(since, until)
         answer = self._ask(
             ListMemories(
-                scope=scope if scope == "*" else clean_scope(scope),
+                scope=scope if scope == "*" else normalize_scope_path(scope),
                 session=session,
                 since=since,
                 until=until,
@@ -83,17 +83,17 @@ class Seeing(Verbs):
         own: bool = False,
         limit: int = 20,
         after: str | None = None,
-    ) -> GivenListed:
+    ) -> DeliveriesListed:
         """List what assistants were given, word for word, newest first; see
-        `mnemic.actors.protocol.log_messages.ListGiven`.
+        `mnemic.actors.protocol.log_messages.ListDeliveries`.
 
         Raises:
             InvalidValue: what was asked for cannot be.
         """
-        check_span(since, until)
+        check_time_range(since, until)
         answer = self._ask(
-            ListGiven(
-                scope=scope if scope == "*" else clean_scope(scope),
+            ListDeliveries(
+                scope=scope if scope == "*" else normalize_scope_path(scope),
                 session=session,
                 since=since,
                 until=until,
@@ -102,17 +102,17 @@ class Seeing(Verbs):
                 after=after,
             )
         )
-        assert isinstance(answer, GivenListed)
+        assert isinstance(answer, DeliveriesListed)
         return answer
 
-    def show(self, ids: Sequence[bytes]) -> tuple[Shown, ...]:
+    def show(self, ids: Sequence[bytes]) -> tuple[MemoryDetail, ...]:
         """Give memories whole, with links, source, use, and what superseded each, in the order asked for.
 
         Raises:
             NoSuchMemory: one of them is not there.
         """
         answer = self._ask(ShowMemories(ids=tuple(ids)))
-        assert isinstance(answer, ShownMemories)
+        assert isinstance(answer, MemoriesShown)
         return answer.memories
 
     def use(self, weeks: int = 8) -> UseCounted:
@@ -121,11 +121,11 @@ class Seeing(Verbs):
         Raises:
             InvalidValue: it is no number of weeks.
         """
-        answer = self.society.ask(CountUse(weeks=weeks), idle=True)
+        answer = self.actor_system.ask(CountUse(weeks=weeks), idle=True)
         assert isinstance(answer, UseCounted)
         return answer
 
-    def note_given(self, assistant: str, session: str, parts: Sequence[Part]) -> None:
+    def note_delivery(self, assistant: str, session: str, parts: Sequence[DeliveredSpan]) -> None:
         """Keep in the log that an assistant was given memories that it named itself.
 
         Args:
@@ -133,10 +133,10 @@ class Seeing(Verbs):
             session: the conversation, where it is known.
             parts: what was given of each, and why.
         """
-        self.society.tell(NoteGiven(assistant=assistant, session=session, parts=tuple(parts)))
+        self.actor_system.tell(NoteDelivery(assistant=assistant, session=session, parts=tuple(parts)))
 
 
-def check_span(since: int | None, until: int | None) -> None:
+def check_time_range(since: int | None, until: int | None) -> None:
     """Refuse a span of time that holds nothing, or that no store can tell.
 
     Raises:
@@ -145,10 +145,10 @@ def check_span(since: int | None, until: int | None) -> None:
     for name, at in (("since", since), ("until", until)):
         given: Any = at  # by programs, it may be anything
         whole = isinstance(given, int)
-        if given is not None and not (whole and -_BEYOND <= given < _BEYOND):
+        if given is not None and not (whole and -_MAX_TIME_US <= given < _MAX_TIME_US):
             raise InvalidValue(
                 name=name,
-                value=shown(given),
+                value=safe_operand(given),
                 why="no time is as far from 1970 as that" if whole else "it is no whole number",
                 expected="microseconds since 1970 UTC, as `mnemic.actors.protocol.times.parse_time` gives them",
             )

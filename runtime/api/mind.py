@@ -1,7 +1,8 @@
-"""A mind, opened: the verbs of Mnemic for Python; the command line and the MCP face use these same verbs.
+"""The Python API: a `Mind` with all verbs, over actors in this process or in the server process.
 
-Every verb is a message to an actor, by way of the society: the actors in this process (`mnemic.compose`), or those in
-the home's process, found by `mnemic.runtime.client.client`. Nothing heavy is imported here, for the second way's sake.
+Every verb is a message to an actor, by way of the actor system: the actors in this process (`mnemic.compose`), or those
+in the home's process, found by `mnemic.runtime.client.client`. Nothing heavy is imported here, for the second way's
+sake.
 """
 
 from __future__ import annotations
@@ -19,56 +20,56 @@ import msgspec
 from mnemic.actors.protocol.ambient_messages import (
     Brief,
     Briefed,
+    CaptureProgress,
     Drained,
     DrainSpool,
+    GetCaptureProgress,
     Occasion,
+    QuarantineRetried,
     Queued,
     QueueTranscripts,
-    ReadAgain,
-    Reread,
-    Waiting,
-    WaitingCounts,
+    RetryQuarantined,
 )
-from mnemic.actors.protocol.changes import Place
+from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import BadInput, MnemicError, ModelError, RuntimeFault, StoreError
 from mnemic.actors.protocol.events import DEFAULT_KINDS
 from mnemic.actors.protocol.messages import (
+    CaptureTranscript,
     Committed,
     Count,
     Counts,
-    Embedded,
+    DescribeEncoder,
     EmbedPending,
-    EncoderNamed,
+    EmbedProgress,
+    EncoderDescribed,
     Forget,
     Forgotten,
     GetMemories,
     Memories,
     Memory,
-    NameEncoder,
     Rebuild,
     Rebuilt,
     Recall,
     Recalled,
     Recover,
-    Signal,
-    Take,
-    Taken,
+    SignalName,
+    TranscriptCaptured,
 )
-from mnemic.actors.protocol.scopes import clean_scope
-from mnemic.actors.protocol.shape_messages import BindAgain, BindPending, Bound
-from mnemic.runtime.api.correct import Correcting
-from mnemic.runtime.api.erase import Erasing
-from mnemic.runtime.api.lock import Locking
-from mnemic.runtime.api.log import Seeing, check_span
-from mnemic.runtime.api.pause import Pausing
+from mnemic.actors.protocol.scopes import normalize_scope_path
+from mnemic.actors.protocol.shape_messages import BindPending, BindProgress, RetryBinding
+from mnemic.runtime.api.correct import CorrectionVerbs
+from mnemic.runtime.api.erase import ErasureVerbs
+from mnemic.runtime.api.lock import LockVerbs
+from mnemic.runtime.api.log import InspectionVerbs, check_time_range
+from mnemic.runtime.api.pause import PauseVerbs
 from mnemic.runtime.api.ports import HostPorts
-from mnemic.runtime.api.reports import Captured, Status, unread
-from mnemic.runtime.api.shape import Shaping
-from mnemic.runtime.api.transfer import Moving
-from mnemic.runtime.engine.reports import SocietyPort
-from mnemic.runtime.files.paths import expanded
-from mnemic.runtime.minds.projects import locate
-from mnemic.runtime.minds.run_dir import Meeting, edited
+from mnemic.runtime.api.reports import CaptureReport, Status, unbound_warning
+from mnemic.runtime.api.shape import ShapeVerbs
+from mnemic.runtime.api.transfer import TransferVerbs
+from mnemic.runtime.engine.reports import ActorSystemPort
+from mnemic.runtime.files.paths import expand_home
+from mnemic.runtime.minds.projects import resolve_scope
+from mnemic.runtime.minds.run_dir import RunDir, settings_edited
 from mnemic.runtime.version import __version__
 
 if TYPE_CHECKING:
@@ -87,41 +88,43 @@ DRAIN_TIMEOUT_S = 600.0
 Progress = Callable[[str, int, int | None], None]
 """Told what is being done (``words`` or ``meaning``), how much of it is done, and how much there is."""
 
-_DRAIN_S = 0.25  # a hook waits a second in all
-_MALFORMED_NAMED = 20  # all are counted
+_HOOK_DRAIN_S = 0.25  # a hook waits a second in all
+_MAX_MALFORMED_LINES = 20  # all are counted
 _NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
-_EDITED = "settings: mnemic.toml was edited, and process {0} works on with what it read before; kill -HUP {0} ends that"
+_SETTINGS_EDITED = (
+    "settings: mnemic.toml was edited, and process {0} works on with what it read before; kill -HUP {0} ends that"
+)
 
 
-class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
+class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerbs, TransferVerbs, LockVerbs):
     """One memory, open. Close it, or use it in a ``with`` block."""
 
     def __init__(
         self,
-        society: SocietyPort,
+        actor_system: ActorSystemPort,
         home: Path,
         name: str,
         ports: HostPorts,
         process: Callable[[], dict[str, Any] | None] = lambda: None,
-        reopen: Callable[[str | None], SocietyPort] | None = None,
+        reopen: Callable[[str | None], ActorSystemPort] | None = None,
         passphrase: str | None = None,
     ) -> None:
-        """Speak to a society; `mnemic.open` and `mnemic.open_mind` are the ways in.
+        """Speak to an actor system; `mnemic.open` and `mnemic.open_mind` are the ways in.
 
         Args:
             ports: what knows the hosts.
-            process: what the home's process says of itself, where the society is in it.
+            process: what the home's process says of itself, where the actor system is in it.
             reopen: starts the actors again, where they are this object's own; given the passphrase, if there is one.
             passphrase: what opened the mind, where it is locked by one and this object was told.
         """
-        super().__init__(society, home, name, reopen, passphrase)
+        super().__init__(actor_system, home, name, reopen, passphrase)
         self._ports = ports
-        self._process = process
-        self._behind: list[str] = []  # why what hooks kept could not be taken in before the question
+        self._server_info = process
+        self._drain_warnings: list[str] = []  # why what hooks kept could not be taken in before the question
 
     def close(self) -> None:
         """Let go of it; what was acknowledged is kept, and what waits to be embedded is taken up the next time."""
-        self.society.stop()
+        self.actor_system.stop()
 
     def __enter__(self) -> Self:
         return self
@@ -141,7 +144,7 @@ class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
         scope: str | None = None,
         embed: bool = True,
         progress: Progress | None = None,
-    ) -> Captured:
+    ) -> CaptureReport:
         """Take in transcripts: files, folders of them, or ``-`` for standard input. Twice is once.
 
         Args:
@@ -157,10 +160,10 @@ class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
             StoreError: what was committed before is kept.
         """
         if scope is not None:
-            clean_scope(scope)  # one that is none is said once, not of every file
+            normalize_scope_path(scope)  # one that is none is said once, not of every file
         given = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
         paths = [path for source in given for path in self._ports.find_transcripts(os.fspath(source))]
-        report = Captured(malformed_lines=[], failed=[], scopes=[])
+        report = CaptureReport(malformed_lines=[], failed=[], scopes=[])
         sizes = [os.path.getsize(path) if os.path.isfile(path) else 0 for path in paths]
         for number, path in enumerate(paths):
             before = sum(sizes[:number])
@@ -176,11 +179,11 @@ class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
                     raise
                 report.failed.append((path, str(error)))
         report.scopes = sorted(set(report.scopes))
-        self._count_meaning(report, embed, progress)
+        self._embed_new(report, embed, progress)
         self._bind_new(report, embed, progress)
         return report
 
-    def drain(
+    def drain_spool(
         self, more: Callable[[], bool] = lambda: True, *, transcripts: bool = True, idle: bool = False
     ) -> Drained:
         """Take in what hooks kept, and transcripts that are due, until nothing is left. Twice is once.
@@ -197,16 +200,16 @@ class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
             StoreError, RuntimeFault: what was taken in before is kept, and the rest comes again.
         """
         held = None
-        if self._process() is None:
-            meeting = Meeting(self._home)
+        if self._server_info() is None:
+            meeting = RunDir(self._home)
             meeting.prepare()
-            held = meeting.hold(DRAIN_LOCK)
+            held = meeting.acquire_lock(DRAIN_LOCK)
             if held is None:
                 return Drained()
         try:
             total = Drained(more=True)
             while total.more and more():
-                part = self.society.ask(DrainSpool(transcripts=transcripts), DRAIN_TIMEOUT_S, idle=idle)
+                part = self.actor_system.ask(DrainSpool(transcripts=transcripts), DRAIN_TIMEOUT_S, idle=idle)
                 assert isinstance(part, Drained)
                 counted = ("records", "new", "known", "set_aside", "left_out", "torn")
                 sums = {name: getattr(total, name) + getattr(part, name) for name in counted}
@@ -217,7 +220,7 @@ class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
             if held is not None:
                 os.close(held)
 
-    def catch_up(self, more: Callable[[], bool]) -> None:
+    def drain_before_question(self, more: Callable[[], bool]) -> None:
         """Take in what hooks kept before a question is asked, where no process does; a trouble with it keeps no
         question from being answered, and is said in the answer.
 
@@ -225,11 +228,11 @@ class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
             more: as in `drain`.
         """
         try:
-            self.drain(more, transcripts=False)
+            self.drain_spool(more, transcripts=False)
         except MnemicError as error:
-            self._behind = [f"what hooks kept could not be taken in: {error} {error.remedy_text}"]
+            self._drain_warnings = [f"what hooks kept could not be taken in: {error} {error.remedy_text}"]
 
-    def queue(self, transcripts: Iterable[tuple[str | os.PathLike[str], str]]) -> Queued:
+    def queue_transcripts(self, transcripts: Iterable[tuple[str | os.PathLike[str], str]]) -> Queued:
         """Have transcripts taken in, in the background, the newest first; those that were, and did not change, are not.
 
         Args:
@@ -240,18 +243,18 @@ class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
         assert isinstance(answer, Queued)
         return answer
 
-    def waiting(self) -> WaitingCounts:
+    def capture_progress(self) -> CaptureProgress:
         """What hooks kept: what of it was taken in, what could not be understood, which transcripts wait."""
-        answer = self.society.ask(Waiting(), idle=True)
-        assert isinstance(answer, WaitingCounts)
+        answer = self.actor_system.ask(GetCaptureProgress(), idle=True)
+        assert isinstance(answer, CaptureProgress)
         return answer
 
-    def read_again(self) -> Reread:
+    def retry_quarantined(self) -> QuarantineRetried:
         """Try again what could not be understood, and queue the transcripts that could not be read."""
-        total = Reread(readmitted=0, after=0, queued=0, more=True)
+        total = QuarantineRetried(readmitted=0, after=0, queued=0, more=True)
         while total.more:
-            part = self._ask(ReadAgain(after=total.after))
-            assert isinstance(part, Reread)
+            part = self._ask(RetryQuarantined(after=total.after))
+            assert isinstance(part, QuarantineRetried)
             total = msgspec.structs.replace(part, readmitted=total.readmitted + part.readmitted)
         return total
 
@@ -267,7 +270,7 @@ class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
         until: int | None = None,
         as_of: int | None = None,
         budget_tokens: int | None = None,
-        signals: Sequence[Signal] = ("dense", "lexical", "session", "structural"),
+        signals: Sequence[SignalName] = ("dense", "lexical", "session", "structural"),
         observe: bool = True,
         private: bool = False,
         trace: bool = False,
@@ -283,12 +286,12 @@ class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
         Raises:
             UnknownScope, InvalidValue: what was asked for cannot be.
         """
-        check_span(since, until)
-        answer = self.society.ask(
+        check_time_range(since, until)
+        answer = self.actor_system.ask(
             Recall(
                 query=query,
                 k=k,
-                scope=scope if scope == "*" else clean_scope(scope),
+                scope=scope if scope == "*" else normalize_scope_path(scope),
                 kinds=tuple(kinds),
                 session=session,
                 since=since,
@@ -300,12 +303,12 @@ class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
                 private=private,
                 trace=trace,
                 assistant=assistant,
-                asking=asking,
+                asking_session=asking,
             ),
             progress=progress,
         )
         assert isinstance(answer, Recalled)
-        more = (*self._behind, *self._notices())
+        more = (*self._drain_warnings, *self._notices())
         return msgspec.structs.replace(answer, degraded=(*answer.degraded, *more)) if more else answer
 
     def get(self, ids: Sequence[bytes]) -> tuple[Memory, ...]:
@@ -343,20 +346,20 @@ class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
         assert isinstance(answer, Forgotten)
         return answer
 
-    def undoing(self, ids: Sequence[bytes]) -> str:
+    def undo_command(self, ids: Sequence[bytes]) -> str:
         """The command that takes back that memories were forgotten, whichever home the shell is set to."""
         return self.command("forget", "--undo", *(str(uuid.UUID(bytes=one)) for one in ids))
 
-    def place_of(self, folder: str) -> tuple[str | None, Place]:
+    def folder_scope(self, folder: str) -> tuple[str | None, ScopeRef]:
         """The scope of a folder's project: its path, if anything was captured there, and how it was found."""
-        place = locate(None, folder)
-        return self._path_of(place), place
+        place = resolve_scope(None, folder)
+        return self._find_scope_path(place), place
 
     def brief(
         self,
         occasion: Occasion = "session-start",
         *,
-        scope: Place | str,
+        scope: ScopeRef | str,
         assistant: str = "direct",
         session: str = "",
         prompt: str = "",
@@ -372,19 +375,19 @@ class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
         Raises:
             InvalidValue: the scope is none.
         """
-        return self._told(
+        return self._ask_brief(
             Brief(
                 occasion=occasion,
-                place=scope if isinstance(scope, Place) else locate(scope, None),
+                place=scope if isinstance(scope, ScopeRef) else resolve_scope(scope, None),
                 assistant=assistant,
                 session=session,
                 prompt=prompt,
                 budget_tokens=budget_tokens,
-                again=again,
+                repeat=again,
             )
         )
 
-    def hook_answer(self, assistant: str, event: str, cwd: str | None, payload: bytes, unkept: bool = False) -> bytes:
+    def hook_reply(self, assistant: str, event: str, cwd: str | None, payload: bytes, unkept: bool = False) -> bytes:
         """What a hook is to print: what the assistant should know now, as its host takes it.
 
         What hooks have kept by now is taken in first, as far as that is quick: a session may have ended just now.
@@ -397,9 +400,11 @@ class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
             unkept: whether the session's shell has switched the capture off.
         """
         told_first = self._notices(unkept=unkept)
-        return self._ports.hook_reply(assistant, event, cwd, payload, locate, self._told_newest, told_first)
+        return self._ports.hook_reply(
+            assistant, event, cwd, payload, resolve_scope, self._brief_after_drain, told_first
+        )
 
-    def embed(self, progress: Progress | None = None) -> Embedded:
+    def embed(self, progress: Progress | None = None) -> EmbedProgress:
         """Wait until every memory is found by its meaning.
 
         Raises:
@@ -407,23 +412,23 @@ class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
         """
         while True:
             answer = self._ask(EmbedPending())
-            assert isinstance(answer, Embedded)
+            assert isinstance(answer, EmbedProgress)
             if progress is not None:
                 progress("meaning", answer.done, answer.done + answer.pending)
             if not answer.pending:
                 return answer
 
-    def bind(self, progress: Progress | None = None) -> Bound:
+    def bind(self, progress: Progress | None = None) -> BindProgress:
         """Wait until every memory is found by its shape; those that wait for their meaning first are not waited for."""
         while True:
             answer = self._ask(BindPending())
-            assert isinstance(answer, Bound)
+            assert isinstance(answer, BindProgress)
             if progress is not None:
                 progress("shape", answer.done, answer.done + answer.pending)
             if not answer.pending:
                 return answer
 
-    def bind_first(self, more: Callable[[], bool]) -> None:
+    def bind_before_question(self, more: Callable[[], bool]) -> None:
         """Bind what is to be bound before a question is asked by shape, where no process does.
 
         What is left then, or what goes wrong with it, is said in the answer.
@@ -431,29 +436,29 @@ class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
         Args:
             more: asked before each bounded step whether there is time for it.
         """
-        if self._process() is not None:
+        if self._server_info() is not None:
             return
         try:
             while more():
                 answer = self._ask(BindPending())
-                assert isinstance(answer, Bound)
+                assert isinstance(answer, BindProgress)
                 if not answer.pending:
                     return
         except MnemicError as error:
-            self._behind = [*self._behind, f"shape: {error} {error.remedy_text}"]
+            self._drain_warnings = [*self._drain_warnings, f"shape: {error} {error.remedy_text}"]
 
-    def bind_again(self, progress: Progress | None = None) -> int:
+    def rebind_failed(self, progress: Progress | None = None) -> int:
         """Bind again the memories of which something could not be bound: what reads them may have been mended.
 
         Returns of how many that is so now.
         """
-        self._ask(BindAgain())
+        self._ask(RetryBinding())
         self.bind(progress)
         return self.counts().unread
 
     def rebuild(self, *, meaning: bool = False, progress: Callable[[int, int | None], None] | None = None) -> int:
         """Make what is derived again from the log; with `meaning`, vectors too. Returns the log's highest number."""
-        answer = self.society.ask(Rebuild(meaning=meaning), timeout_s=24 * 3600.0, progress=progress)
+        answer = self.actor_system.ask(Rebuild(meaning=meaning), timeout_s=24 * 3600.0, progress=progress)
         assert isinstance(answer, Rebuilt)
         return answer.seq
 
@@ -471,7 +476,7 @@ class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
         folder, keys = keys_for(self._home, self._name, passphrase=self._passphrase)
         store = Store.open(folder.store, keys)
         try:
-            fork_mind(store, folder, keys, expanded(Path(home)), mind, at_seq)
+            fork_mind(store, folder, keys, expand_home(Path(home)), mind, at_seq)
         finally:
             store.close()
 
@@ -484,16 +489,16 @@ class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
     def status(self) -> Status:
         """What there is, and how it is."""
         from mnemic.runtime.api.capture_status import capture_status  # here: only this needs it
-        from mnemic.runtime.api.views import use_view
+        from mnemic.runtime.api.views import usage_view
         from mnemic.runtime.clock import SystemClock
 
-        counts = self.society.ask(Count(), idle=True)
+        counts = self.actor_system.ask(Count(), idle=True)
         assert isinstance(counts, Counts)
         encoder = None
         degraded = [] if counts.scan != "numpy" else [_NOT_NATIVE]
         try:
-            named = self.society.ask(NameEncoder(), idle=True)
-            assert isinstance(named, EncoderNamed)
+            named = self.actor_system.ask(DescribeEncoder(), idle=True)
+            assert isinstance(named, EncoderDescribed)
             encoder = f"{named.encoder.implementation} {named.encoder.model[:12]}"
         except (ModelError, RuntimeFault) as error:
             degraded.append(f"meaning: {error} {error.remedy_text}")
@@ -503,31 +508,33 @@ class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
         if unbound > 0:
             degraded.append(f"shape: {unbound} memories wait to be bound as they are now")
         if counts.unread:
-            degraded.append(f"shape: {unread(counts.unread)}")
-        report = self.society.report()
+            degraded.append(f"shape: {unbound_warning(counts.unread)}")
+        report = self.actor_system.report()
         degraded += [f"{actor.actor} was set aside: {actor.cause}" for actor in report.actors if actor.quarantined]
-        process = self._process()
+        process = self._server_info()
         if process is not None:
             degraded += process["degraded"]
-            if not process["degraded"] and edited(process.get("settings", ""), self._home):
-                degraded.append(_EDITED.format(process["pid"]))
+            if not process["degraded"] and settings_edited(process.get("settings", ""), self._home):
+                degraded.append(_SETTINGS_EDITED.format(process["pid"]))
         folder = self._home / "minds" / self._name
-        capture = capture_status(folder / "spool", self.waiting(), SystemClock().now_us())  # hooks have no other clock
+        capture = capture_status(
+            folder / "spool", self.capture_progress(), SystemClock().now_us()
+        )  # hooks have no other clock
         paused = self.paused()
-        degraded += [*([] if paused is None else [paused.sentence()]), *self._behind, *capture.complaints()]
+        degraded += [*([] if paused is None else [paused.sentence()]), *self._drain_warnings, *capture.warnings()]
         files = folder.glob("store.db*")
         return Status(
             home=str(self._home),
             mind=self._name,
             version=__version__,
             counts=counts,
-            use=use_view(self.use(), cross=True),
+            use=usage_view(self.use(), cross=True),
             store_bytes=sum(file.stat().st_size for file in files),
             encoder=encoder,
             instructions=None if counts.scan == "numpy" else counts.scan.removeprefix("native-"),
             paused=None if paused is None else paused.view(),
             capture=capture,
-            society=report,
+            actor_system=report,
             process=process,
             degraded=degraded,
         )
@@ -540,30 +547,30 @@ class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
             del project["weeks"]
         return view
 
-    def follow(self) -> None:
+    def embed_in_background(self) -> None:
         """Embed what waits in the background, after whoever asks meanwhile."""
-        self.society.tell(Committed(seq=self.counts().seq))
+        self.actor_system.tell(Committed(seq=self.counts().seq))
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    def _told_newest(self, message: Brief) -> Briefed:
+    def _brief_after_drain(self, message: Brief) -> Briefed:
         from mnemic.runtime.clock import SystemClock
 
         clock = SystemClock()
-        until_s = clock.monotonic_s() + _DRAIN_S
+        until_s = clock.monotonic_s() + _HOOK_DRAIN_S
         try:
-            self.drain(lambda: clock.monotonic_s() < until_s, transcripts=False)
+            self.drain_spool(lambda: clock.monotonic_s() < until_s, transcripts=False)
         except (StoreError, RuntimeFault) as error:  # it comes again; an assistant waits for what is known so far
             _log.warning("what hooks kept was not taken in: %s", error.code, extra={"code": error.code})
-        return self._told(message)
+        return self._ask_brief(message)
 
-    def _told(self, message: Brief) -> Briefed:
+    def _ask_brief(self, message: Brief) -> Briefed:
         answer = self._ask(message)
         assert isinstance(answer, Briefed)
         return answer
 
     def _capture_one(
-        self, path: str, format: str, scope: str | None, report: Captured, show: Callable[[int], None]
+        self, path: str, format: str, scope: str | None, report: CaptureReport, show: Callable[[int], None]
     ) -> None:
         named, path = (
             path,
@@ -571,29 +578,29 @@ class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
         )  # whoever reads it may work in another folder
         skip, done = 0, False
         while not done:
-            taken = self._ask(Take(path=path, format=format, scope=scope, skip=skip))
-            assert isinstance(taken, Taken)
+            taken = self._ask(CaptureTranscript(path=path, format=format, scope=scope, skip=skip))
+            assert isinstance(taken, TranscriptCaptured)
             skip, done = taken.taken, taken.done
             report.new += taken.new
             report.known += taken.known
             report.differing += taken.differing
-            report.elsewhere += taken.elsewhere
+            report.elsewhere += taken.in_other_scope
             report.retired += taken.retired
             report.erased += taken.erased
             report.left_out += taken.left_out
             report.malformed += len(taken.malformed)
-            room = _MALFORMED_NAMED - len(report.malformed_lines)
+            room = _MAX_MALFORMED_LINES - len(report.malformed_lines)
             report.malformed_lines += [(named, line, why) for line, why in taken.malformed[:room]]
             report.scopes += taken.scopes
             show(taken.position_bytes)
         report.files += 1
 
-    def _count_meaning(self, report: Captured, embed: bool, progress: Progress | None) -> None:
+    def _embed_new(self, report: CaptureReport, embed: bool, progress: Progress | None) -> None:
         counts = self.counts()
         report.embedded, report.pending, report.partly = counts.embedded, counts.pending, counts.partly
         if not embed or not counts.pending:
             return
-        if not report.new and self._process() is not None:
+        if not report.new and self._server_info() is not None:
             return  # what waits is somebody else's, and the process embeds it
         try:
             answer = self.embed(progress)
@@ -602,9 +609,9 @@ class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
         else:
             report.embedded, report.pending, report.partly = answer.done, answer.pending, answer.partly
 
-    def _bind_new(self, report: Captured, wanted: bool, progress: Progress | None) -> None:
+    def _bind_new(self, report: CaptureReport, wanted: bool, progress: Progress | None) -> None:
         self._count_shape(report)
-        if not wanted or (not report.new and self._process() is not None):
+        if not wanted or (not report.new and self._server_info() is not None):
             return  # where nothing waits, the settings may have changed, which only the Binder knows
         try:
             self.bind(progress)
@@ -612,6 +619,6 @@ class Mind(Seeing, Shaping, Correcting, Erasing, Pausing, Moving, Locking):
             report.shape_error = f"{error} {error.remedy_text}"
         self._count_shape(report)
 
-    def _count_shape(self, report: Captured) -> None:
+    def _count_shape(self, report: CaptureReport) -> None:
         counts = self.counts()
         report.bound, report.unbound, report.unread = counts.bound, counts.unbound, counts.unread

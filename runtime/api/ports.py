@@ -18,4 +18,4 @@ class HostPorts:
     find_transcripts: Callable[[str], Sequence[str]]
     """The transcripts in a file or folder."""
     hook_reply: Callable[..., bytes]
-    """What a hook prints, as its host takes it; see `mnemic.hooks.read.hook_reply.hook_answer`."""
+    """What a hook prints, as its host takes it; see `mnemic.hooks.read.hook_reply.hook_reply`."""

@@ -1,4 +1,4 @@
-"""Reports: what the longer verbs of a mind answer with. The command line and the MCP face print them as they are."""
+"""Result types of the longer verbs: capture and status."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mnemic.actors.protocol.messages import Counts
-from mnemic.runtime.engine.reports import SocietyReport
+from mnemic.runtime.engine.reports import ActorSystemReport
 
 if TYPE_CHECKING:  # whoever only captures need not load it
     from mnemic.runtime.api.capture_status import CaptureStatus
 
-__all__ = ["Captured", "Status", "unread"]
+__all__ = ["CaptureReport", "Status", "unbound_warning"]
 
 
-class Captured(msgspec.Struct, kw_only=True):
+class CaptureReport(msgspec.Struct, kw_only=True):
     """What a capture did."""
 
     new: int = 0
@@ -83,7 +83,7 @@ class Status(msgspec.Struct, kw_only=True):
     """The pause that holds: `since` and `until` when, and `told` in a sentence; ``None`` where none does."""
     capture: CaptureStatus
     """What hooks kept: what waits, and what became of it."""
-    society: SocietyReport
+    actor_system: ActorSystemReport
     """How the actors are, and where they run."""
     process: dict[str, Any] | None
     """What the home's process says of itself; ``None`` where the command worked alone."""
@@ -91,7 +91,7 @@ class Status(msgspec.Struct, kw_only=True):
     """What is missing, and what that means, a sentence each."""
 
 
-def unread(number: int) -> str:
+def unbound_warning(number: int) -> str:
     """What is said where something of so many memories could not be bound."""
     return (
         f"{number} {'memory has' if number == 1 else 'memories have'} no facts, no roles of your own, or no shape at"

@@ -1,4 +1,4 @@
-"""Restoring: a backup put in the place of a mind, or made a mind where there is none. Whole, or not at all.
+"""Restores a backup as a new mind or in place of an existing one, atomically.
 
 Below are `mnemic.runtime.transfer.backup`, which knows the form of a backup, and `mnemic.runtime.api.verbs`, which has
 the mind for itself meanwhile; above are `mnemic.runtime.api.transfer` and the command line.
@@ -17,7 +17,7 @@ from typing import Any, Literal
 import apsw
 import msgspec
 
-from mnemic.actors.protocol.changes import Erased, RecordBackup
+from mnemic.actors.protocol.changes import RecordBackup, Tombstone
 from mnemic.actors.protocol.errors import (
     AlreadyThere,
     BackupLocked,
@@ -35,45 +35,45 @@ from mnemic.actors.protocol.errors import (
     WrongPassphrase,
     WrongRecoveryKey,
 )
-from mnemic.actors.protocol.events import printable
-from mnemic.runtime.api.verbs import exclusively
-from mnemic.runtime.capture.hook_files import placed_hook_files
+from mnemic.actors.protocol.events import escape_surrogates
+from mnemic.runtime.api.verbs import exclusive_mind
+from mnemic.runtime.capture.hook_files import installed_hook_files
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.files.atomic_replace import Draft, replacing, whole_or_not
-from mnemic.runtime.files.paths import expanded
+from mnemic.runtime.files.atomic_replace import Draft, atomic_replace, disk_full_as_no_room
+from mnemic.runtime.files.paths import expand_home
 from mnemic.runtime.keys.key_slots import (
-    KeyCard,
+    KeyHeader,
     has_other_key,
     is_locked,
     is_recovery_key,
     open_by_file,
     open_by_passphrase,
     open_by_recovery,
-    parse_recovery,
+    parse_recovery_key,
     slot_of,
     with_slot,
 )
-from mnemic.runtime.keys.keys import Keys, make_key, read_key, run_name, write_private
+from mnemic.runtime.keys.keys import Keys, generate_key, random_id, read_key, write_private
 from mnemic.runtime.minds.homes import (
     MindFolder,
-    folder_of,
-    make_spool,
-    make_whole,
+    create_atomically,
+    ensure_spool,
+    mind_folder,
     open_mind,
-    spool_card_bytes,
-    write_card,
+    spool_config_bytes,
+    write_key_header,
 )
-from mnemic.runtime.store.schema import connect, remove_file, translated
-from mnemic.runtime.store.store import Stamp, Store
-from mnemic.runtime.transfer.backup import Archive, check_store, opened_archive
+from mnemic.runtime.store.schema import connect, remove_file, translate_errors
+from mnemic.runtime.store.store import Store, TransactionMetadata
+from mnemic.runtime.transfer.backup import BackupFile, open_backup, verify_store
 from mnemic.runtime.version import __version__
 
-__all__ = ["Restored", "restore", "spelt_recovery"]
+__all__ = ["RestoreResult", "check_recovery_key", "restore"]
 
 _log = logging.getLogger("mnemic.runtime.api.restore")
 
 
-class Restored(msgspec.Struct, frozen=True, kw_only=True):
+class RestoreResult(msgspec.Struct, frozen=True, kw_only=True):
     """What a restored mind holds."""
 
     mind: str
@@ -98,12 +98,12 @@ class Restored(msgspec.Struct, frozen=True, kw_only=True):
     """Why it is not known what was erased in the mind that was replaced, nor where copies of it are, if it is not."""
 
 
-class _Opened(msgspec.Struct, frozen=True, kw_only=True):
+class _OpenedBackup(msgspec.Struct, frozen=True, kw_only=True):
     """A backup that was opened, and what is to open the mind."""
 
     keys: Keys
     """Of the mind."""
-    card: KeyCard
+    card: KeyHeader
     """What opens it from then on."""
     file: bytes | None
     """What its key file holds, if it has one."""
@@ -111,7 +111,7 @@ class _Opened(msgspec.Struct, frozen=True, kw_only=True):
     """Whether that was made now."""
 
 
-class _Since(msgspec.Struct, frozen=True, kw_only=True):
+class _ReplacedState(msgspec.Struct, frozen=True, kw_only=True):
     """What the mind that is replaced knows, and its backup from before may not."""
 
     erased: frozenset[bytes] = frozenset()
@@ -130,7 +130,7 @@ def restore(
     key_file: str | os.PathLike[str] | None = None,
     known: str | None = None,
     progress: Callable[[int, int | None], None] = lambda done, total: None,
-) -> Restored:
+) -> RestoreResult:
     """Make a mind of a backup: where there is none, or in the place of the one that is there.
 
     Without a passphrase or a key file, the key file that the mind has opens it.
@@ -149,24 +149,24 @@ def restore(
         StoreError: it could not be written. Whatever is raised, what was there is as it was.
     """
     clock, source = SystemClock(), Path(os.path.abspath(Path(path).expanduser()))
-    base = expanded(Path(home))
-    folder = folder_of(base, mind)
+    base = expand_home(Path(home))
+    folder = mind_folder(base, mind)
     copy = None if key_file is None else Path(os.path.abspath(Path(key_file).expanduser()))
     if copy is not None and not copy.exists():
         raise SourceUnreadable(path=str(copy), why="there is no such file")
-    with whole_or_not(folder.path), opened_archive(source) as archive:
+    with disk_full_as_no_room(folder.path), open_backup(source) as archive:
         there = folder.path.exists()
         if there and not replace:
             remedy = "Add --replace to put the backup in its place (what it holds now is lost), or name another --mind"
             raise AlreadyThere(path=str(folder.path), remedy=remedy)
-        opened = _open(archive, folder, passphrase, copy, known)
+        opened = _open_backup(archive, folder, passphrase, copy, known)
         told: list[tuple[int, tuple[bytes, ...]]] = []
         marks_lost = None
 
-        def fill(into: MindFolder, since: _Since | None = None) -> None:
-            archive.unpack(into.store, progress)
-            told.append(_settled(archive, into.store, opened.keys, since or _Since(), clock.now_us()))
-            write_card(into, opened.card)
+        def fill(into: MindFolder, since: _ReplacedState | None = None) -> None:
+            archive.extract_store(into.store, progress)
+            told.append(_complete_store(archive, into.store, opened.keys, since or _ReplacedState(), clock.now_us()))
+            write_key_header(into, opened.card)
             if opened.file is not None:
                 write_private(into.key, opened.file)
 
@@ -174,31 +174,31 @@ def restore(
             fill(into)
             if archive.pauses is not None:  # a mind that is there keeps its own
                 write_private(into.pauses, archive.pauses)
-            make_spool(into, opened.keys)
+            ensure_spool(into, opened.keys)
 
         if there:
-            with exclusively(base, mind, clock), replacing(folder.path) as draft:
+            with exclusive_mind(base, mind, clock), atomic_replace(folder.path) as draft:
                 into = MindFolder(draft.path)
-                since, marks_lost = _known_here(folder, opened.keys, [None, known, passphrase])
+                since, marks_lost = _read_replaced_state(folder, opened.keys, [None, known, passphrase])
                 fill(into, since)
-                write_private(into.spool_card, spool_card_bytes(opened.keys))
-                _remove_others(draft, folder, opened)
+                write_private(into.spool_config, spool_config_bytes(opened.keys))
+                _remove_obsolete(draft, folder, opened)
         else:
             try:
-                make_whole(base, mind, make)
+                create_atomically(base, mind, make)
             except MindExists:
                 raise AlreadyThere(path=str(folder.path), remedy="It was made meanwhile: look at it first") from None
     memories, erased = told[-1]
-    return Restored(
+    return RestoreResult(
         mind=mind,
         folder=str(folder.path),
         memories=memories,
-        made_at=archive.card.made_at,
+        made_at=archive.manifest.made_at,
         replaced=there,
         key=None if opened.file is None else str(folder.key),
         new_key=opened.new,
         erased=erased,
-        hooked=bool(placed_hook_files(base)),
+        hooked=bool(installed_hook_files(base)),
         marks_lost=marks_lost,
     )
 
@@ -206,7 +206,9 @@ def restore(
 # --- what opens it ---------------------------------------------------------------------------------------------------
 
 
-def _open(archive: Archive, folder: MindFolder, said: str | None, copy: Path | None, known: str | None) -> _Opened:
+def _open_backup(
+    archive: BackupFile, folder: MindFolder, said: str | None, copy: Path | None, known: str | None
+) -> _OpenedBackup:
     """Open a backup, and say what is to open the mind.
 
     Args:
@@ -214,55 +216,55 @@ def _open(archive: Archive, folder: MindFolder, said: str | None, copy: Path | N
         copy: a copy of the mind's key file; that of the mind that is there will do.
         known: a passphrase or a recovery key, of the mind that is there.
     """
-    card = archive.mind
+    card = archive.key_header
     if copy is not None or said is None:
         try:
-            file = _key_file(archive, folder, copy)
+            file = _read_key_file(archive, folder, copy)
         except BackupLocked as locked:
             if known is None:
                 raise
             try:
-                return _open(archive, folder, known, None, None)
+                return _open_backup(archive, folder, known, None, None)
             except (WrongPassphrase, WrongRecoveryKey, InvalidValue):
                 raise locked from None
-        return _Opened(keys=open_by_file(card, file, copy or folder.key), card=card, file=file, new=False)
-    keys = _by_word(archive, folder, said)
+        return _OpenedBackup(keys=open_by_file(card, file, copy or folder.key), card=card, file=file, new=False)
+    keys = _open_by_secret(archive, folder, said)
     if is_locked(card):
-        return _Opened(keys=keys, card=card, file=None, new=False)
+        return _OpenedBackup(keys=keys, card=card, file=None, new=False)
     try:
         file = read_key(folder.key)
         open_by_file(card, file, folder.key)
     except (KeyMissing, KeyMismatch):  # that one is not here: another one opens the mind from now on
-        file = make_key()
-        return _Opened(keys=keys, card=with_slot(card, keys, file=file), file=file, new=True)
-    return _Opened(keys=keys, card=card, file=file, new=False)
+        file = generate_key()
+        return _OpenedBackup(keys=keys, card=with_slot(card, keys, file=file), file=file, new=True)
+    return _OpenedBackup(keys=keys, card=card, file=file, new=False)
 
 
-def _key_file(archive: Archive, folder: MindFolder, copy: Path | None) -> bytes:
+def _read_key_file(archive: BackupFile, folder: MindFolder, copy: Path | None) -> bytes:
     """What opens a backup without a word."""
     if copy is not None:
         return read_key(copy)
-    how = ["--key-file FILE (your copy of the key)"] if not is_locked(archive.mind) else []
-    how += ["--passphrase"] if archive.own is not None or is_locked(archive.mind) else []
-    how += ["--recovery"] if slot_of(archive.mind, "recovery") is not None else []
+    how = ["--key-file FILE (your copy of the key)"] if not is_locked(archive.key_header) else []
+    how += ["--passphrase"] if archive.passphrase_header is not None or is_locked(archive.key_header) else []
+    how += ["--recovery"] if slot_of(archive.key_header, "recovery") is not None else []
     locked = BackupLocked(path=str(archive.path), how=" or ".join(how))
-    if is_locked(archive.mind):
+    if is_locked(archive.key_header):
         raise locked
     try:
         file = read_key(folder.key)
-        open_by_file(archive.mind, file, folder.key)
+        open_by_file(archive.key_header, file, folder.key)
     except (KeyMissing, KeyMismatch) as error:
         raise locked from error
     return file
 
 
-def _by_word(archive: Archive, folder: MindFolder, said: str) -> Keys:
+def _open_by_secret(archive: BackupFile, folder: MindFolder, said: str) -> Keys:
     """Open a backup by a passphrase, its own or the mind's, or by the recovery key."""
-    with _of_backup(archive.path):
-        return _said(archive, folder, said)
+    with _translated_to_backup(archive.path):
+        return _try_secret(archive, folder, said)
 
 
-def spelt_recovery(said: str, path: str | os.PathLike[str]) -> str:
+def check_recovery_key(said: str, path: str | os.PathLike[str]) -> str:
     """A recovery key as it was typed.
 
     Args:
@@ -271,13 +273,13 @@ def spelt_recovery(said: str, path: str | os.PathLike[str]) -> str:
     Raises:
         WrongBackupRecoveryKey: there is a slip in it.
     """
-    with _of_backup(Path(path)):
-        parse_recovery(said)
+    with _translated_to_backup(Path(path)):
+        parse_recovery_key(said)
     return said
 
 
 @contextmanager
-def _of_backup(path: Path) -> Iterator[None]:
+def _translated_to_backup(path: Path) -> Iterator[None]:
     """Say of the backup what the keyring says of a mind, which there may not be."""
     try:
         yield
@@ -287,11 +289,15 @@ def _of_backup(path: Path) -> Iterator[None]:
         raise WrongBackupPassphrase(path=str(path)) from error
 
 
-def _said(archive: Archive, folder: MindFolder, said: str) -> Keys:
+def _try_secret(archive: BackupFile, folder: MindFolder, said: str) -> Keys:
     named = Path(folder.path.name) / "mind.json"  # for what is damaged
-    if is_recovery_key(said) and slot_of(archive.mind, "recovery") is not None:
-        return open_by_recovery(archive.mind, said, named)
-    cards = [card for card in (archive.own, archive.mind) if card is not None and slot_of(card, "passphrase")]
+    if is_recovery_key(said) and slot_of(archive.key_header, "recovery") is not None:
+        return open_by_recovery(archive.key_header, said, named)
+    cards = [
+        card
+        for card in (archive.passphrase_header, archive.key_header)
+        if card is not None and slot_of(card, "passphrase")
+    ]
     if not cards:
         expected = "its recovery key, or --key-file"
         raise BadPassphrase(why="no passphrase opens this backup", expected=expected)
@@ -306,23 +312,25 @@ def _said(archive: Archive, folder: MindFolder, said: str) -> Keys:
 # --- what is in it ---------------------------------------------------------------------------------------------------
 
 
-def _settled(archive: Archive, store: Path, keys: Keys, since: _Since, now: int) -> tuple[int, tuple[bytes, ...]]:
+def _complete_store(
+    archive: BackupFile, store: Path, keys: Keys, since: _ReplacedState, now: int
+) -> tuple[int, tuple[bytes, ...]]:
     """Prove a store that was unpacked, and have it know of its backup, and of what was erased and copied since.
 
     Returns how many memories it holds, and the ids of those that were erased since and are there again.
     """
     path = str(archive.path)
     try:
-        memories = check_store(store, keys)
+        memories = verify_store(store, keys)
     except DamagedStore as error:
         raise NotABackup(path=path, why=f"the store in it is damaged: {error.operands['why']}") from error
-    run = run_name()
-    note = RecordBackup(path=printable(path), what="backup", size_bytes=archive.path.stat().st_size)
-    stamp = Stamp(machine=platform.node(), code=__version__)
-    with closing(Store.open(store, keys, stamp)) as copy, copy.together() as (apply, connection):
+    run = random_id()
+    note = RecordBackup(path=escape_surrogates(path), what="backup", size_bytes=archive.path.stat().st_size)
+    stamp = TransactionMetadata(machine=platform.node(), version=__version__)
+    with closing(Store.open(store, keys, stamp)) as copy, copy.transaction() as (apply, connection):
         found: list[Any] = connection.execute("SELECT identity, uuid FROM memories").fetchall() if since.erased else []
         there = {identity: uuid for identity, uuid in found if identity in since.erased}
-        marks = [Erased(identity=one) for one in sorted(since.erased - there.keys())]
+        marks = [Tombstone(identity=one) for one in sorted(since.erased - there.keys())]
         copies = set(connection.execute("SELECT path, what, size, at FROM backups").fetchall())
         for number, made in enumerate(one for one in since.copies if one not in copies):
             copied, what, size, at = made
@@ -330,13 +338,13 @@ def _settled(archive: Archive, store: Path, keys: Keys, since: _Since, now: int)
             apply((change,), at=at, key=f"restore/{run}/{number}".encode(), author="restore", run=run)
         noted = any(one[:3] == (note.path, note.what, note.size_bytes) for one in since.copies)
         notes = () if noted else (note,)
-        apply((*notes, *marks), at=now, key=f"restore/{run}".encode(), author="restore", run=run, also=(Erased,))
+        apply((*notes, *marks), at=now, key=f"restore/{run}".encode(), author="restore", run=run, also=(Tombstone,))
     for kept in store.parent.glob("store.schema-*.db"):  # of a migration: the backup is one
         remove_file(kept)
     return memories, tuple(there.values())
 
 
-def _known_here(folder: MindFolder, keys: Keys, known: list[str | None]) -> tuple[_Since, str | None]:
+def _read_replaced_state(folder: MindFolder, keys: Keys, known: list[str | None]) -> tuple[_ReplacedState, str | None]:
     """What was erased in the mind that is about to be replaced, so that it is not kept again, and where copies of it
     are; or why nobody knows.
 
@@ -345,15 +353,15 @@ def _known_here(folder: MindFolder, keys: Keys, known: list[str | None]) -> tupl
         known: what may open the mind.
     """
     try:
-        if has_other_key(folder.card, keys):
-            keys = _keys_here(folder, known)
-        with closing(connect(folder.store, keys, alone=True)) as connection, translated(folder.store):
+        if has_other_key(folder.key_header, keys):
+            keys = _keys_of_replaced(folder, known)
+        with closing(connect(folder.store, keys, alone=True)) as connection, translate_errors(folder.store):
             erased = _rows(connection, "erased", "SELECT identity FROM erased")
             copies = _rows(connection, "backups", "SELECT path, what, size, at FROM backups ORDER BY id")
     except MnemicError as error:  # it is being replaced because it is damaged, perhaps, or it is another one's
         _log.warning("what was erased in %s is not known: %s", folder.path, error)
-        return _Since(), str(error)
-    return _Since(erased=frozenset(identity for (identity,) in erased), copies=tuple(copies)), None
+        return _ReplacedState(), str(error)
+    return _ReplacedState(erased=frozenset(identity for (identity,) in erased), copies=tuple(copies)), None
 
 
 def _rows(connection: apsw.Connection, table: str, sql: str) -> list[Any]:
@@ -362,7 +370,7 @@ def _rows(connection: apsw.Connection, table: str, sql: str) -> list[Any]:
     return connection.execute(sql).fetchall() if has else []
 
 
-def _keys_here(folder: MindFolder, known: list[str | None]) -> Keys:
+def _keys_of_replaced(folder: MindFolder, known: list[str | None]) -> Keys:
     """The keys of the mind that is about to be replaced.
 
     Raises:
@@ -379,11 +387,11 @@ def _keys_here(folder: MindFolder, known: list[str | None]) -> Keys:
     raise refused
 
 
-def _remove_others(draft: Draft, folder: MindFolder, opened: _Opened) -> None:
+def _remove_obsolete(draft: Draft, folder: MindFolder, opened: _OpenedBackup) -> None:
     """Have what belongs to the replaced mind alone go with it."""
     if opened.file is None:
         draft.remove(folder.key.name)
     if not opened.card.slots:  # of version 1: it has no copy, and that of the other one would be taken for its
-        draft.remove(folder.card_copy.name)
+        draft.remove(folder.key_header_copy.name)
     for copy in folder.path.glob("store.schema-*.db"):
         draft.remove(copy.name)

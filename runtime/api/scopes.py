@@ -1,4 +1,4 @@
-"""Scoping: which scopes there are, and which project belongs to which, after it changed its folder or its name.
+"""Verbs of a mind that list, rename, merge and move scopes (the projects that memories belong to).
 
 Verbs of `mnemic.runtime.api.mind.Mind`, by way of `mnemic.runtime.api.correct` above.
 """
@@ -8,42 +8,49 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-from mnemic.actors.capture.rescope import Moved, merging, moving, scopes_under, told
+from mnemic.actors.capture.rescope import ScopeOutcome, plan_merge, plan_move, scopes_under, summarize_changes
 from mnemic.actors.protocol.changes import MoveProject, RenameScope
 from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.events import printable
-from mnemic.actors.protocol.scope_messages import Known, ListScopes, Rescope, Rescoped, Rescoping, Scopes
-from mnemic.actors.protocol.scopes import clean_scope
-from mnemic.runtime.api.verbs import Verbs
-from mnemic.runtime.minds.projects import locate
+from mnemic.actors.protocol.events import escape_surrogates
+from mnemic.actors.protocol.scope_messages import (
+    ChangeScopes,
+    ListScopes,
+    ScopeChange,
+    ScopeInfo,
+    ScopesChanged,
+    ScopesListed,
+)
+from mnemic.actors.protocol.scopes import normalize_scope_path
+from mnemic.runtime.api.verbs import MindVerbs
+from mnemic.runtime.minds.projects import resolve_scope
 
-__all__ = ["Scoping"]
+__all__ = ["ScopeVerbs"]
 
 _GIT = "/.git"
 
 
-class Scoping(Verbs):
+class ScopeVerbs(MindVerbs):
     """The verbs."""
 
-    def scopes(self) -> Scopes:
+    def scopes(self) -> ScopesListed:
         """Which scopes there are, by path, and what would take back the last change of them."""
         answer = self._ask(ListScopes())
-        assert isinstance(answer, Scopes)
+        assert isinstance(answer, ScopesListed)
         return answer
 
-    def rename_scope(self, path: str, to: str) -> tuple[Moved, ...]:
+    def rename_scope(self, path: str, to: str) -> tuple[ScopeOutcome, ...]:
         """Give a scope, and those below it, another path. `undo_scopes` takes it back.
 
         Raises:
             UnknownScope: there is none of that path, nor below it.
             InvalidValue: a path is none, or something is at the new one.
         """
-        path, to = clean_scope(path), clean_scope(to, "the new path")
+        path, to = normalize_scope_path(path), normalize_scope_path(to, "the new path")
         known = self.scopes().scopes
         scopes_under(known, path)
         return self._rescope(known, () if path == to else (RenameScope(path=path, to=to),))
 
-    def merge_scopes(self, path: str, into: str) -> tuple[Moved, ...]:
+    def merge_scopes(self, path: str, into: str) -> tuple[ScopeOutcome, ...]:
         """Put a scope, and those below it, into another one, and from now on what their projects bring.
 
         Raises:
@@ -51,9 +58,9 @@ class Scoping(Verbs):
             InvalidValue: a path is none, or the one lies within the other.
         """
         known = self.scopes().scopes
-        return self._rescope(known, merging(known, clean_scope(path), clean_scope(into)))
+        return self._rescope(known, plan_merge(known, normalize_scope_path(path), normalize_scope_path(into)))
 
-    def move_scope(self, what: str, folder: str | os.PathLike[str]) -> tuple[Moved, ...]:
+    def move_scope(self, what: str, folder: str | os.PathLike[str]) -> tuple[ScopeOutcome, ...]:
         """Say where the project of a scope is now, or all projects that were in a folder.
 
         The old folder is nobody's afterwards, also where the new one belongs to the same scope already: the two were
@@ -78,7 +85,7 @@ class Scoping(Verbs):
             )
         known = self.scopes().scopes
         if what.startswith(("/", "~", ".")):
-            moves = tuple(_moved_from(known, printable(os.path.realpath(os.path.expanduser(what))), new))
+            moves = tuple(_folder_moves(known, escape_surrogates(os.path.realpath(os.path.expanduser(what))), new))
             if not moves:
                 raise InvalidValue(
                     name="the old folder",
@@ -87,7 +94,7 @@ class Scoping(Verbs):
                     expected="the path of a scope, or a folder that `mnemic scope list` shows",
                 )
         else:
-            path = clean_scope(what)
+            path = normalize_scope_path(what)
             one = next((one for one in known if one.path == path), None)
             if one is None:
                 below = scopes_under(known, path)
@@ -107,10 +114,10 @@ class Scoping(Verbs):
                 raise InvalidValue(
                     name="the new folder",
                     value=os.fspath(folder),
-                    why=f"{'it' if root == printable(new) else root} is the project of {holder!r}",
+                    why=f"{'it' if root == escape_surrogates(new) else root} is the project of {holder!r}",
                     expected=f"another one, or have both be one project by `{merge}`",
                 )
-        return self._rescope(known, tuple(change for move in moves for change in moving(known, move)))
+        return self._rescope(known, tuple(change for move in moves for change in plan_move(known, move)))
 
     def moved_folders(self, path: str) -> tuple[tuple[str, str], ...]:
         """Folders of a scope that are not there any more, each with the only one that is: perhaps the project moved.
@@ -124,7 +131,7 @@ class Scoping(Verbs):
         gone = [project for project in projects if project not in there]
         return tuple((project.removesuffix(_GIT), there[0].removesuffix(_GIT)) for project in gone)
 
-    def undo_scopes(self) -> tuple[Moved, ...]:
+    def undo_scope_change(self) -> tuple[ScopeOutcome, ...]:
         """Take back the last change of scopes that is not taken back yet; what was captured since stays where it is.
 
         Raises:
@@ -134,11 +141,11 @@ class Scoping(Verbs):
         return self._rescope(scopes.scopes, scopes.undo, undoes=True)
 
     def _rescope(
-        self, known: Sequence[Known], changes: tuple[Rescoping, ...], *, undoes: bool = False
-    ) -> tuple[Moved, ...]:
-        answer = self._ask(Rescope(changes=changes, undoes=undoes))
-        assert isinstance(answer, Rescoped)
-        return told(known, [one for one, changed in zip(changes, answer.changed, strict=True) if changed])
+        self, known: Sequence[ScopeInfo], changes: tuple[ScopeChange, ...], *, undoes: bool = False
+    ) -> tuple[ScopeOutcome, ...]:
+        answer = self._ask(ChangeScopes(changes=changes, is_undo=undoes))
+        assert isinstance(answer, ScopesChanged)
+        return summarize_changes(known, [one for one, changed in zip(changes, answer.changed, strict=True) if changed])
 
 
 def _project_at(folder: str) -> str:
@@ -147,7 +154,7 @@ def _project_at(folder: str) -> str:
     Raises:
         InvalidValue: a ``.mnemic.toml`` there says which scope it is.
     """
-    place = locate(None, folder)
+    place = resolve_scope(None, folder)
     if place.project is None:
         raise InvalidValue(
             name="the new folder",
@@ -158,7 +165,7 @@ def _project_at(folder: str) -> str:
     return place.project
 
 
-def _moved_from(known: Sequence[Known], old: str, new: str) -> Iterator[MoveProject]:
+def _folder_moves(known: Sequence[ScopeInfo], old: str, new: str) -> Iterator[MoveProject]:
     """What says that all projects that were in a folder are in another one now."""
     for one in known:
         for project in (one.project, *one.projects):
@@ -166,10 +173,14 @@ def _moved_from(known: Sequence[Known], old: str, new: str) -> Iterator[MoveProj
             if root == old or root.startswith(f"{old}/"):
                 there = new + root.removeprefix(old)
                 # What is not there yet, or no longer, is where the other folder's name says.
-                now = _project_at(there) if os.path.isdir(there) else printable(new + str(project).removeprefix(old))
+                now = (
+                    _project_at(there)
+                    if os.path.isdir(there)
+                    else escape_surrogates(new + str(project).removeprefix(old))
+                )
                 yield MoveProject(path=one.path, project=now, was=project)
 
 
-def _projects(one: Known) -> list[str]:
+def _projects(one: ScopeInfo) -> list[str]:
     """All projects of a scope: its own, and those that were merged into it."""
     return [project for project in (one.project, *one.projects) if project is not None]

@@ -1,4 +1,4 @@
-"""Shaping: memories asked for by their structure, and what can be asked for.
+"""Verbs of a mind for structural queries, and the list of roles they can use.
 
 Verbs of `mnemic.runtime.api.mind.Mind`; `mnemic.runtime.api.pause` below has what every answer says first.
 """
@@ -9,19 +9,19 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from mnemic.actors.protocol.scopes import clean_scope
+from mnemic.actors.protocol.scopes import normalize_scope_path
 from mnemic.actors.protocol.shape_messages import ListRoles, RolesListed, Shape, Shaped
-from mnemic.actors.shape.arguments import names, texts
-from mnemic.runtime.api.log import check_span
-from mnemic.runtime.api.pause import Pausing
+from mnemic.actors.shape.arguments import analogy_names, pattern_texts
+from mnemic.runtime.api.log import check_time_range
+from mnemic.runtime.api.pause import PauseVerbs
 
-__all__ = ["Shaping"]
+__all__ = ["ShapeVerbs"]
 
 
-class Shaping(Pausing):
+class ShapeVerbs(PauseVerbs):
     """The verbs."""
 
-    _behind: Sequence[str]
+    _drain_warnings: Sequence[str]
 
     def shape(
         self,
@@ -53,25 +53,25 @@ class Shaping(Pausing):
         Raises:
             UnknownRole, UnknownScope, InvalidValue: what was asked for cannot be.
         """
-        check_span(since, until)
+        check_time_range(since, until)
         answer = self._ask(
             Shape(
-                pattern=texts({} if pattern is None else pattern),
-                analogy=names(analogy),
+                pattern=pattern_texts({} if pattern is None else pattern),
+                analogy=analogy_names(analogy),
                 k=k,
-                scope=scope if scope == "*" else clean_scope(scope),
+                scope=scope if scope == "*" else normalize_scope_path(scope),
                 session=session,
                 since=since,
                 until=until,
                 observe=observe,
                 private=private,
                 assistant=assistant,
-                asking=asking,
+                asking_session=asking,
             ),
             progress,
         )
         assert isinstance(answer, Shaped)
-        more = (*self._behind, *self._notices())
+        more = (*self._drain_warnings, *self._notices())
         return msgspec.structs.replace(answer, degraded=(*answer.degraded, *more)) if more else answer
 
     def roles(self) -> RolesListed:

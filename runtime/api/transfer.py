@@ -1,4 +1,4 @@
-"""Keeping and moving: backups, exports and imports.
+"""Verbs of a mind for backup, restore, export and import.
 
 Verbs of `mnemic.runtime.api.mind.Mind`, and `restore`, which works without a mind. Below are
 `mnemic.runtime.transfer.backup`, `mnemic.runtime.transfer.export` and `mnemic.runtime.transfer.import_memories`, which
@@ -23,27 +23,27 @@ from mnemic.actors.protocol.errors import (
     WrongPassphrase,
     WrongRecoveryKey,
 )
-from mnemic.actors.protocol.events import printable
-from mnemic.actors.protocol.messages import CopyNoted, NoteCopy
-from mnemic.runtime.api.verbs import Verbs
+from mnemic.actors.protocol.events import escape_surrogates
+from mnemic.actors.protocol.messages import BackupNoted, NoteBackup
+from mnemic.runtime.api.verbs import MindVerbs
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.keys.keys import run_name
+from mnemic.runtime.keys.keys import random_id
 from mnemic.runtime.version import __version__
 
 if TYPE_CHECKING:
     from mnemic.actors.protocol.ambient_messages import Drained
-    from mnemic.runtime.api.restore import Restored
-    from mnemic.runtime.transfer.import_memories import Imported
+    from mnemic.runtime.api.restore import RestoreResult
+    from mnemic.runtime.transfer.import_memories import ImportReport
 
-__all__ = ["BackedUp", "Exported", "Moving"]
+__all__ = ["BackupResult", "ExportResult", "TransferVerbs"]
 
 Progress = Callable[[int, int | None], None]
 """Told how much is done, and how much there is."""
 
-_STORE = "store.db"
+_STORE_FILE = "store.db"
 
 
-class BackedUp(msgspec.Struct, frozen=True, kw_only=True):
+class BackupResult(msgspec.Struct, frozen=True, kw_only=True):
     """What a backup holds; counted in the finished file."""
 
     path: str
@@ -56,7 +56,7 @@ class BackedUp(msgspec.Struct, frozen=True, kw_only=True):
     """Why what hooks kept is not in it, where it is not."""
 
 
-class Exported(msgspec.Struct, frozen=True, kw_only=True):
+class ExportResult(msgspec.Struct, frozen=True, kw_only=True):
     """What an export holds."""
 
     path: str
@@ -69,14 +69,14 @@ class Exported(msgspec.Struct, frozen=True, kw_only=True):
     """Why what hooks kept is not in it, where it is not."""
 
 
-class Moving(Verbs):
+class TransferVerbs(MindVerbs):
     """The verbs."""
 
     if TYPE_CHECKING:  # verbs of `mnemic.runtime.api.mind.Mind` itself
 
-        def drain(self, *, transcripts: bool = True) -> Drained: ...
+        def drain_spool(self, *, transcripts: bool = True) -> Drained: ...
 
-        def follow(self) -> None: ...
+        def embed_in_background(self) -> None: ...
 
     def backup(
         self,
@@ -85,7 +85,7 @@ class Moving(Verbs):
         passphrase: str | None = None,
         replace: bool = False,
         progress: Progress = lambda done, total: None,
-    ) -> BackedUp:
+    ) -> BackupResult:
         """Write a sealed copy of the mind into one file, while it is used, and prove it by opening it.
 
         What opens the mind opens the backup: its key file, its passphrase, its recovery key.
@@ -100,20 +100,20 @@ class Moving(Verbs):
             StoreError: it could not be written whole; what was there is there still.
             MindLocked: nobody says what opens the mind.
         """
-        from mnemic.runtime.files.atomic_replace import whole_or_not
+        from mnemic.runtime.files.atomic_replace import disk_full_as_no_room
         from mnemic.runtime.keys.key_slots import check_passphrase
-        from mnemic.runtime.transfer.backup import make_archive
+        from mnemic.runtime.transfer.backup import write_backup
 
-        target = self._elsewhere(path)
+        target = self._outside_target(path)
         if target.is_dir() or (os.path.lexists(target) and not replace):
             remedy = "Name a file" if target.is_dir() else "Name another file, or say --replace"
             raise AlreadyThere(path=str(target), remedy=remedy)
         if passphrase is not None:
             check_passphrase(passphrase)
-        behind = self._caught_up()
+        behind = self._drain_first()
         folder, keys = self._keys()
-        with whole_or_not(target):
-            memories = make_archive(
+        with disk_full_as_no_room(target):
+            memories = write_backup(
                 target,
                 folder,
                 keys,
@@ -124,8 +124,8 @@ class Moving(Verbs):
                 progress=progress,
             )
         size = target.stat().st_size
-        self._note(target, "backup", size)
-        return BackedUp(path=str(target), memories=memories, size_bytes=size, behind=behind)
+        self._note_backup(target, "backup", size)
+        return BackupResult(path=str(target), memories=memories, size_bytes=size, behind=behind)
 
     def restore(
         self,
@@ -135,7 +135,7 @@ class Moving(Verbs):
         passphrase: str | None = None,
         key_file: str | os.PathLike[str] | None = None,
         progress: Progress = lambda done, total: None,
-    ) -> Restored:
+    ) -> RestoreResult:
         """Put a backup in the place of this mind; see `mnemic.runtime.api.restore.restore`.
 
         What opened this mind is tried for the backup too.
@@ -147,7 +147,7 @@ class Moving(Verbs):
 
         own = self._reopen is not None
         if own:
-            self.society.stop()
+            self.actor_system.stop()
         try:
             restored = restore(
                 path,
@@ -160,13 +160,13 @@ class Moving(Verbs):
                 progress=progress,
             )
             known = (passphrase, self._passphrase) if restored.key is None else ()
-            self._passphrase = next((said for said in known if self._opens(said)), None)
+            self._passphrase = next((said for said in known if self._passphrase_opens(said)), None)
             return restored
         finally:
             if self._reopen is not None:
-                self.society = self._reopen(self._passphrase)
+                self.actor_system = self._reopen(self._passphrase)
 
-    def export(self, path: str | os.PathLike[str], *, progress: Progress = lambda done, total: None) -> Exported:
+    def export(self, path: str | os.PathLike[str], *, progress: Progress = lambda done, total: None) -> ExportResult:
         """Write everything of the mind that cannot be rebuilt into a folder, as JSON Lines, in clear.
 
         Raises:
@@ -177,14 +177,14 @@ class Moving(Verbs):
         """
         from contextlib import closing
 
-        from mnemic.runtime.files.atomic_replace import whole_or_not
+        from mnemic.runtime.files.atomic_replace import disk_full_as_no_room
         from mnemic.runtime.store.schema import connect
         from mnemic.runtime.transfer.export import export_to
 
-        target = self._elsewhere(path)
-        behind = self._caught_up()
+        target = self._outside_target(path)
+        behind = self._drain_first()
         folder, keys = self._keys()
-        with whole_or_not(target), closing(connect(folder.store, keys)) as connection:
+        with disk_full_as_no_room(target), closing(connect(folder.store, keys)) as connection:
             manifest = export_to(
                 connection,
                 folder.store,
@@ -196,11 +196,13 @@ class Moving(Verbs):
                 progress=progress,
             )
         size = sum(sheet.size_bytes for sheet in manifest.files.values())
-        self._note(target, "export", size)
+        self._note_backup(target, "export", size)
         memories = manifest.files["memories.jsonl"].lines
-        return Exported(path=str(target), memories=memories, size_bytes=size, behind=behind)
+        return ExportResult(path=str(target), memories=memories, size_bytes=size, behind=behind)
 
-    def import_from(self, path: str | os.PathLike[str], *, progress: Progress = lambda done, total: None) -> Imported:
+    def import_from(
+        self, path: str | os.PathLike[str], *, progress: Progress = lambda done, total: None
+    ) -> ImportReport:
         """Take in what this or another mind exported: whole, or not at all. Twice is once, and two minds become one.
 
         Raises:
@@ -210,36 +212,36 @@ class Moving(Verbs):
         """
         from contextlib import closing
 
-        from mnemic.runtime.files.atomic_replace import replacing
-        from mnemic.runtime.store.schema import backup, connect
-        from mnemic.runtime.store.store import Stamp, Store
+        from mnemic.runtime.files.atomic_replace import atomic_replace
+        from mnemic.runtime.store.schema import connect, copy_database
+        from mnemic.runtime.store.store import Store, TransactionMetadata
         from mnemic.runtime.transfer.export_format import ExportSource
         from mnemic.runtime.transfer.import_memories import import_into
 
         source = ExportSource.open(_absolute(path))
         _, keys = self._keys()  # asked for while others can still work
-        stamp = Stamp(machine=platform.node(), code=__version__)
-        with self._exclusively() as folder, replacing(folder.path) as draft:
-            store = draft.path / _STORE
+        stamp = TransactionMetadata(machine=platform.node(), version=__version__)
+        with self._exclusive_mind() as folder, atomic_replace(folder.path) as draft:
+            store = draft.path / _STORE_FILE
             with closing(connect(folder.store, keys, alone=True)) as connection:
-                backup(connection, store, keys)
+                copy_database(connection, store, keys)
             with closing(Store.open(store, keys, stamp)) as copy:
                 imported = import_into(
-                    copy, source, keys, run=run_name(), now=SystemClock().now_us(), progress=progress
+                    copy, source, keys, run=random_id(), now=SystemClock().now_us(), progress=progress
                 )
         if imported.new:
-            self.follow()  # there is something to embed
+            self.embed_in_background()  # there is something to embed
         return imported
 
-    def _caught_up(self) -> tuple[str, ...]:
+    def _drain_first(self) -> tuple[str, ...]:
         """Have what hooks kept taken in first; where that cannot be, say why, and go on with what is there."""
         try:
-            self.drain(transcripts=False)
+            self.drain_spool(transcripts=False)
         except MnemicError as error:
             return (f"what hooks kept could not be taken in: {error} {error.remedy_text}",)
         return ()
 
-    def _elsewhere(self, path: str | os.PathLike[str]) -> Path:
+    def _outside_target(self, path: str | os.PathLike[str]) -> Path:
         """Where a copy is to be: not where it could take the place of a mind's own file, or be taken for one."""
         target = _absolute(path)
         if Path(os.path.realpath(target)).is_relative_to(os.path.realpath(self._home / "minds")):
@@ -250,7 +252,7 @@ class Moving(Verbs):
             raise InvalidValue(name="path", value=str(target), why=why, expected=expected)
         return target
 
-    def _opens(self, said: str | None) -> bool:
+    def _passphrase_opens(self, said: str | None) -> bool:
         """Whether a passphrase opens the mind that is there now; that of a backup alone does not."""
         from mnemic.runtime.minds.homes import open_mind
 
@@ -260,9 +262,9 @@ class Moving(Verbs):
             return False
         return True
 
-    def _note(self, path: Path, what: Literal["backup", "export"], size: int) -> None:
-        noted = self._ask(NoteCopy(path=printable(str(path)), what=what, size_bytes=size))
-        assert isinstance(noted, CopyNoted)
+    def _note_backup(self, path: Path, what: Literal["backup", "export"], size: int) -> None:
+        noted = self._ask(NoteBackup(path=escape_surrogates(str(path)), what=what, size_bytes=size))
+        assert isinstance(noted, BackupNoted)
 
 
 def _absolute(path: str | os.PathLike[str]) -> Path:

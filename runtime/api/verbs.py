@@ -1,4 +1,4 @@
-"""What all verbs of a mind stand on: its actors, and the right to work on its files alone.
+"""Base class of a mind's verbs: its actors, its keys, and exclusive access to its files.
 
 Above stand the verbs, by what they are for (`mnemic.runtime.api.log`, `mnemic.runtime.api.correct`,
 `mnemic.runtime.api.erase`, `mnemic.runtime.api.pause`, `mnemic.runtime.api.transfer`, `mnemic.runtime.api.lock`), and
@@ -19,22 +19,22 @@ from pathlib import Path
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import MindMissing, NotServed, OlderProcess
-from mnemic.runtime.client.launcher import drain, log_of, reach, wait_dead, wait_gone
-from mnemic.runtime.client.unix_http import LOST, Leaving, held
+from mnemic.runtime.client.launcher import ensure_running, log_path, request_drain, wait_exited, wait_unpublished
+from mnemic.runtime.client.unix_http import CONNECTION_LOST, ServerDraining, held_request
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.engine.reports import SocietyPort
-from mnemic.runtime.files.atomic_replace import exclusive, settle
-from mnemic.runtime.keys.keys import Keys, run_name
-from mnemic.runtime.minds.homes import MindFolder, folder_of
+from mnemic.runtime.engine.reports import ActorSystemPort
+from mnemic.runtime.files.atomic_replace import finish_commit, lock_exclusive
+from mnemic.runtime.keys.keys import Keys, random_id
+from mnemic.runtime.minds.homes import MindFolder, mind_folder
 from mnemic.runtime.minds.run_dir import PROTOCOL
 
-__all__ = ["Verbs", "exclusively"]
+__all__ = ["MindVerbs", "exclusive_mind"]
 
-_TRIES = 5
+_MAX_ATTEMPTS = 5
 
 
 @contextmanager
-def exclusively(home: Path, mind: str, clock: Clock) -> Iterator[MindFolder]:
+def exclusive_mind(home: Path, mind: str, clock: Clock) -> Iterator[MindFolder]:
     """Hold a mind alone: no other process has its store open, or opens it, until the context ends.
 
     Hooks go on writing to its spool meanwhile, and what they write is taken in afterwards.
@@ -45,76 +45,76 @@ def exclusively(home: Path, mind: str, clock: Clock) -> Iterator[MindFolder]:
         StoreReadOnly: there can be no lock here.
         NotServed: the home's process does not let go of it.
     """
-    folder = folder_of(home, mind)
+    folder = mind_folder(home, mind)
     if not folder.path.is_dir():
         raise MindMissing(mind=mind, home=str(home))
-    settle(folder.path)
+    finish_commit(folder.path)
     with ExitStack() as stack:
-        _have_it_let_go(stack, home, mind, clock)
-        stack.enter_context(exclusive(folder.path))
+        _request_release(stack, home, mind, clock)
+        stack.enter_context(lock_exclusive(folder.path))
         yield folder
 
 
-def _have_it_let_go(stack: ExitStack, home: Path, mind: str, clock: Clock) -> None:
+def _request_release(stack: ExitStack, home: Path, mind: str, clock: Clock) -> None:
     """Have the home's process let go of a mind, if there is one: it may be replaced by another one meanwhile."""
-    headers = {"Mnemic-Protocol": str(PROTOCOL), "Mnemic-Mind": mind, "Mnemic-Trace": f"x{run_name()}"}
-    for _ in range(_TRIES):
+    headers = {"Mnemic-Protocol": str(PROTOCOL), "Mnemic-Mind": mind, "Mnemic-Trace": f"x{random_id()}"}
+    for _ in range(_MAX_ATTEMPTS):
         try:
-            card = reach(home, clock, start=False)
+            card = ensure_running(home, clock, start=False)
         except NotServed:
             return
         try:
-            stack.enter_context(held(card.http, "/api/let-go", headers))
+            stack.enter_context(held_request(card.http_socket, "/api/let-go", headers))
             return
-        except Leaving:
-            wait_gone(home, card, clock)
+        except ServerDraining:
+            wait_unpublished(home, card, clock)
         except OlderProcess:
-            drain(card, "an older process")
-            wait_gone(home, card, clock)
-        except LOST:
-            wait_dead(card, clock)
-    raise NotServed(home=str(home), why="it does not let go of the mind", log=log_of(home))
+            request_drain(card, "an older process")
+            wait_unpublished(home, card, clock)
+        except CONNECTION_LOST:
+            wait_exited(card, clock)
+    raise NotServed(home=str(home), why="it does not let go of the mind", log=log_path(home))
 
 
-class Verbs:
+class MindVerbs:
     """A mind as its verbs see it."""
 
     def __init__(
         self,
-        society: SocietyPort,
+        actor_system: ActorSystemPort,
         home: Path,
         name: str,
-        reopen: Callable[[str | None], SocietyPort] | None = None,
+        reopen: Callable[[str | None], ActorSystemPort] | None = None,
         passphrase: str | None = None,
     ) -> None:
-        """Speak to a society.
+        """Speak to an actor system.
 
         Args:
             reopen: starts the actors again, where they are this object's own; given the passphrase, if there is one.
             passphrase: what opened the mind, where it is locked by one and this object was told.
         """
-        self.society = society
+        self.actor_system = actor_system
         """The actors."""
         self._home = home
         self._name = name
         self._reopen = reopen
         self._passphrase = passphrase
-        self._line: Callable[[], str | None] = lambda: None
+        self._read_secret: Callable[[], str | None] = lambda: None
 
     @contextmanager
-    def _exclusively(self) -> Iterator[MindFolder]:
+    def _exclusive_mind(self) -> Iterator[MindFolder]:
         """Hold the mind alone, its actors stopped, and start them again at the end.
 
-        Raises: as `mnemic.runtime.api.verbs.exclusively`; and whatever keeps the mind from being opened again.
+        Raises: as `mnemic.runtime.api.verbs.exclusive_mind`; and whatever keeps the mind from being opened again.
         """
         if self._reopen is not None:
-            self.society.stop()
+            self.actor_system.stop()
         try:
-            with exclusively(self._home, self._name, SystemClock()) as folder:
+            with exclusive_mind(self._home, self._name, SystemClock()) as folder:
                 yield folder
         finally:
             if self._reopen is not None:
-                self.society = self._reopen(self._passphrase)
+                self.actor_system = self._reopen(self._passphrase)
 
     def _keys(self) -> tuple[MindFolder, Keys]:
         """The mind's files and keys, for what works on the files themselves; asks for a passphrase that is not known.
@@ -123,17 +123,17 @@ class Verbs:
         """
         from mnemic.runtime.minds.ask_passphrase import keys_for
 
-        return keys_for(self._home, self._name, passphrase=self._passphrase, line=self._line)
+        return keys_for(self._home, self._name, passphrase=self._passphrase, line=self._read_secret)
 
-    def said_by(self, line: Callable[[], str | None]) -> None:
+    def set_secret_reader(self, line: Callable[[], str | None]) -> None:
         """Have a passphrase that is not known given by this, without a terminal; ``None`` where nobody says it."""
-        self._line = line
+        self._read_secret = line
 
     def command(self, *parts: str) -> str:
         """A command line for this mind, whichever home the shell is set to."""
-        from mnemic.runtime.minds.homes import folder_of, naming
+        from mnemic.runtime.minds.homes import mind_folder, mind_options
 
-        return shlex.join(["mnemic", *parts]) + naming(folder_of(self._home, self._name))
+        return shlex.join(["mnemic", *parts]) + mind_options(mind_folder(self._home, self._name))
 
     def _ask(self, message: object, progress: Callable[[int, int | None], None] | None = None) -> object:
-        return self.society.ask(message, progress=progress)
+        return self.actor_system.ask(message, progress=progress)

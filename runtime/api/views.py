@@ -1,4 +1,4 @@
-"""Views: answers as JSON values, the same in every face; names as in DESIGN's tables, times as ISO 8601.
+"""JSON views of memories, hits and errors, the same in the command line, HTTP and MCP.
 
 A text may hold a lone surrogate. Python's JSON carries it; strict encoders refuse it, so for them (`strict`) it is
 written out, as ``\udc80``, and ``escaped`` beside the text says so.
@@ -18,33 +18,33 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.protocol.errors import MnemicError, NoSuchMemory
-from mnemic.actors.protocol.events import printable, to_text
-from mnemic.actors.protocol.log_messages import Giving, Link, Listed, Shown, Use, UseCounted
+from mnemic.actors.protocol.events import escape_surrogates, to_text
+from mnemic.actors.protocol.log_messages import Delivery, MemoryDetail, MemoryEntry, RelatedMemory, Use, UseCounted
 from mnemic.actors.protocol.messages import Hit, Memory, Recalled, Retirement, Similar
 from mnemic.actors.protocol.shape_messages import Answer, RolesListed, Shaped
 from mnemic.actors.protocol.times import to_iso
 
 __all__ = [
     "answer_view",
+    "delivery_view",
     "error_view",
-    "giving_view",
+    "format_id",
     "hit_view",
-    "listed_view",
+    "memory_detail_view",
+    "memory_entry_view",
     "memory_view",
     "parse_id",
-    "recalled_view",
+    "recall_view",
     "retirement_view",
     "roles_view",
-    "shaped_view",
-    "show_id",
-    "shown_view",
+    "shape_view",
     "similar_view",
     "text_view",
-    "use_view",
+    "usage_view",
 ]
 
 
-def show_id(memory: bytes | None) -> str | None:
+def format_id(memory: bytes | None) -> str | None:
     """An id as people and programs write it."""
     return None if memory is None else str(uuid.UUID(bytes=memory))
 
@@ -64,7 +64,7 @@ def parse_id(text: str) -> bytes:
 def text_view(text: bytes, strict: bool) -> dict[str, Any]:
     """A text; ``escaped`` is there, and true, where it had to be written out for a strict encoder."""
     whole = to_text(text)
-    if not strict or (written := printable(whole)) == whole:
+    if not strict or (written := escape_surrogates(whole)) == whole:
         return {"text": whole}
     return {"text": written, "escaped": True}
 
@@ -72,7 +72,7 @@ def text_view(text: bytes, strict: bool) -> dict[str, Any]:
 def hit_view(hit: Hit, *, strict: bool, explain: bool) -> dict[str, Any]:
     """A hit; without `explain`, its score without the reasons."""
     view: dict[str, Any] = {
-        "id": show_id(hit.id),
+        "id": format_id(hit.id),
         "source_id": hit.source_id,
         **text_view(hit.text, strict),
         "tier": hit.tier,
@@ -83,10 +83,10 @@ def hit_view(hit: Hit, *, strict: bool, explain: bool) -> dict[str, Any]:
         "scope": hit.scope,
         "said_at": to_iso(hit.said_at),
         "score": round(hit.score, 4),
-        "superseded_by": show_id(hit.superseded_by),
+        "superseded_by": format_id(hit.superseded_by),
     }
     if hit.supersedes:
-        view["supersedes"] = [show_id(one) for one in hit.supersedes]
+        view["supersedes"] = [format_id(one) for one in hit.supersedes]
     if len(hit.text) < hit.size_bytes:
         view |= {"start_byte": hit.start_byte, "size_bytes": hit.size_bytes}
     if explain:
@@ -98,16 +98,16 @@ def similar_view(similar: Similar, *, strict: bool) -> dict[str, Any]:
     """A near-duplicate, with the beginning of its text or its best stretch."""
     view: dict[str, Any] = msgspec.structs.asdict(similar)
     return view | {
-        "id": show_id(similar.id),
+        "id": format_id(similar.id),
         **text_view(similar.text, strict),
         "said_at": to_iso(similar.said_at),
         "score": round(similar.score, 4),
         "why": {name: round(share, 4) for name, share in similar.why.items()},
-        "superseded_by": show_id(similar.superseded_by),
+        "superseded_by": format_id(similar.superseded_by),
     }
 
 
-def recalled_view(recalled: Recalled, *, strict: bool, found: str, took_ms: float, explain: bool) -> dict[str, Any]:
+def recall_view(recalled: Recalled, *, strict: bool, found: str, took_ms: float, explain: bool) -> dict[str, Any]:
     """A whole answer.
 
     Args:
@@ -129,7 +129,7 @@ def memory_view(memory: Memory, part: bytes, *, strict: bool) -> dict[str, Any]:
     """A memory as it is kept, with the part of its text that is given."""
     view: dict[str, Any] = msgspec.structs.asdict(memory)
     return view | {
-        "id": show_id(memory.id),
+        "id": format_id(memory.id),
         **text_view(part, strict),
         "size_bytes": len(memory.text),
         "files": list(memory.files),
@@ -138,8 +138,8 @@ def memory_view(memory: Memory, part: bytes, *, strict: bool) -> dict[str, Any]:
         "valid_to": to_iso(memory.valid_to),
         "recorded_at": to_iso(memory.recorded_at),
         "retired_at": to_iso(memory.retired_at),
-        "superseded_by": show_id(memory.superseded_by),
-        "supersedes": [show_id(one) for one in memory.supersedes],
+        "superseded_by": format_id(memory.superseded_by),
+        "supersedes": [format_id(one) for one in memory.supersedes],
     }
 
 
@@ -147,7 +147,7 @@ def retirement_view(retirement: Retirement, *, strict: bool) -> dict[str, Any]:
     """How a memory stands that was forgotten or found again, with the beginning of its text."""
     view: dict[str, Any] = msgspec.structs.asdict(retirement)
     return view | {
-        "id": show_id(retirement.id),
+        "id": format_id(retirement.id),
         "retired_at": to_iso(retirement.retired_at),
         **text_view(retirement.text, strict),
         "said_at": to_iso(retirement.said_at),
@@ -167,16 +167,16 @@ def answer_view(answer: Answer, *, strict: bool, memories: int | None = None) ->
     """
     view: dict[str, Any] = {
         "role": answer.role,
-        "filler": printable(answer.filler) if strict else answer.filler,
+        "filler": escape_surrogates(answer.filler) if strict else answer.filler,
         "confidence": round(answer.confidence, 4),
         "support": answer.support,
     }
     if answer.worked is not None:
         view |= {"worked": round(answer.worked, 4), "worked_of": answer.worked_of}
-    return view | {"memories": [show_id(one) for one in answer.memories[:memories]]}
+    return view | {"memories": [format_id(one) for one in answer.memories[:memories]]}
 
 
-def shaped_view(
+def shape_view(
     shaped: Shaped, *, strict: bool, found: str, took_ms: float, memories: int | None = None
 ) -> dict[str, Any]:
     """A whole answer.
@@ -202,18 +202,18 @@ def roles_view(listed: RolesListed) -> dict[str, Any]:
     return view
 
 
-def listed_view(listed: Listed) -> dict[str, Any]:
+def memory_entry_view(listed: MemoryEntry) -> dict[str, Any]:
     """An entry of the log."""
     view: dict[str, Any] = msgspec.structs.asdict(listed)
     return view | {
-        "id": show_id(listed.id),
+        "id": format_id(listed.id),
         "at": to_iso(listed.at),
         "text": text_view(listed.text, strict=False)["text"],
         "retired_at": to_iso(listed.retired_at),
     }
 
 
-def giving_view(giving: Giving) -> dict[str, Any]:
+def delivery_view(giving: Delivery) -> dict[str, Any]:
     """What was given at one time."""
     view: dict[str, Any] = msgspec.structs.asdict(giving)
     return view | {
@@ -221,7 +221,7 @@ def giving_view(giving: Giving) -> dict[str, Any]:
         "text": _text(giving.text),
         "memories": [
             {
-                "id": show_id(part.id),
+                "id": format_id(part.id),
                 "why": part.why,
                 "start_byte": part.start_byte,
                 "text": _text(part.text),
@@ -232,7 +232,7 @@ def giving_view(giving: Giving) -> dict[str, Any]:
     }
 
 
-def shown_view(shown: Shown) -> dict[str, Any]:
+def memory_detail_view(shown: MemoryDetail) -> dict[str, Any]:
     """A memory with all that belongs to it."""
     return memory_view(shown.memory, shown.memory.text, strict=False) | {
         "mode": shown.mode,
@@ -245,10 +245,10 @@ def shown_view(shown: Shown) -> dict[str, Any]:
         },
         "scrubbed": shown.scrubbed,
         "original_kept": shown.original,
-        "newer": [_link_view(link) for link in shown.newer],
-        "older": [_link_view(link) for link in shown.older],
-        "previous": show_id(shown.previous),
-        "next": show_id(shown.next),
+        "newer": [_related_memory_view(link) for link in shown.newer],
+        "older": [_related_memory_view(link) for link in shown.older],
+        "previous": format_id(shown.previous),
+        "next": format_id(shown.next),
         "uses": [
             {"occasion": use.occasion, "own": use.own, "times": use.times, "last_at": to_iso(use.last_at)}
             for use in shown.uses
@@ -256,7 +256,7 @@ def shown_view(shown: Shown) -> dict[str, Any]:
     }
 
 
-def use_view(use: UseCounted, *, cross: bool) -> dict[str, Any]:
+def usage_view(use: UseCounted, *, cross: bool) -> dict[str, Any]:
     """Memories, bytes and tokens given, by project and by week.
 
     Args:
@@ -264,16 +264,16 @@ def use_view(use: UseCounted, *, cross: bool) -> dict[str, Any]:
     """
     weeks = [str(to_iso(week))[:10] for week in use.weeks]
     return {
-        "weeks": [{"from": week, **_use(one)} for week, one in zip(weeks, use.all, strict=True)],
+        "weeks": [{"from": week, **_usage(one)} for week, one in zip(weeks, use.all, strict=True)],
         "projects": [
-            {"path": project.path, **_use(project.total)}
-            | ({"weeks": [_use(one) for one in project.weeks]} if cross else {})
+            {"path": project.path, **_usage(project.total)}
+            | ({"weeks": [_usage(one) for one in project.weeks]} if cross else {})
             for project in use.projects
         ],
     }
 
 
-def _use(use: Use) -> dict[str, Any]:
+def _usage(use: Use) -> dict[str, Any]:
     view: dict[str, Any] = msgspec.structs.asdict(use)
     return view
 
@@ -282,10 +282,10 @@ def _text(text: bytes | None) -> str | None:
     return None if text is None else str(text_view(text, strict=False)["text"])
 
 
-def _link_view(link: Link) -> dict[str, Any]:
+def _related_memory_view(link: RelatedMemory) -> dict[str, Any]:
     view: dict[str, Any] = msgspec.structs.asdict(link)
     return view | {
-        "id": show_id(link.id),
+        "id": format_id(link.id),
         "at": to_iso(link.at),
         "since": to_iso(link.since),
         "retired_at": to_iso(link.retired_at),

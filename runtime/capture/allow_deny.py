@@ -1,4 +1,4 @@
-"""Admission: which projects the settings let into the memory, by patterns on their scopes and their folders.
+"""Allow and deny patterns: which projects may be captured, by scope or by folder.
 
 A pattern that starts with ``/`` or ``~`` is of a folder, any other one of a scope. ``*``, ``?`` and ``[…]`` stand for
 what they stand for in a shell, and ``*`` for slashes too. A pattern that fits a scope or a folder fits what is below
@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
-from mnemic.runtime.minds.projects import repository_of
+from mnemic.runtime.minds.projects import git_directory_of
 
-__all__ = ["Admission"]
+__all__ = ["AllowDenyRules"]
 
 
-class Admission:
+class AllowDenyRules:
     """Says whether a project is let in."""
 
     def __init__(self, allow: Sequence[str], deny: Sequence[str]) -> None:
@@ -25,7 +25,7 @@ class Admission:
         self._allow = _Patterns(allow)
         self._deny = _Patterns(deny)
 
-    def admits(self, scopes: Sequence[str], folders: Sequence[str]) -> bool:
+    def allows(self, scopes: Sequence[str], folders: Sequence[str]) -> bool:
         """Whether what belongs there is captured: nothing that is denied, and where anything is allowed, only that.
 
         Args:
@@ -35,34 +35,34 @@ class Admission:
         """
         if not self._deny and not self._allow:
             return True
-        every = [name for folder in folders for name in (folder, _resolved(folder), repository_of(folder))]
+        every = [name for folder in folders for name in (folder, _resolved(folder), git_directory_of(folder))]
         found = [name for name in dict.fromkeys(every) if name is not None]
-        if self._deny.fit(scopes, found):
+        if self._deny.matches(scopes, found):
             return False
-        return not self._allow or self._allow.fit(scopes, found)
+        return not self._allow or self._allow.matches(scopes, found)
 
 
 class _Patterns:
     def __init__(self, patterns: Iterable[str]) -> None:
         given = [pattern.strip() for pattern in patterns]
-        folders = [_tidy(os.path.expanduser(one)) for one in given if one.startswith(("/", "~"))]
-        self._folders = list(dict.fromkeys(name for one in folders for name in (one, _without_links(one))))
+        folders = [_strip_trailing_slash(os.path.expanduser(one)) for one in given if one.startswith(("/", "~"))]
+        self._folders = list(dict.fromkeys(name for one in folders for name in (one, _resolve_links(one))))
         self._scopes = [one.strip("/") for one in given if not one.startswith(("/", "~"))]
 
     def __bool__(self) -> bool:
         return bool(self._folders or self._scopes)
 
-    def fit(self, scopes: Sequence[str], folders: Sequence[str]) -> bool:
+    def matches(self, scopes: Sequence[str], folders: Sequence[str]) -> bool:
         return any(
             fnmatchcase(name, pattern)
             for patterns, names in ((self._scopes, scopes), (self._folders, folders))
             for one in names
-            for name in _upwards(one)
+            for name in _with_parents(one)
             for pattern in patterns
         )
 
 
-def _upwards(name: str) -> Iterator[str]:
+def _with_parents(name: str) -> Iterator[str]:
     """A path and those above it; the empty scope is itself."""
     yield name
     for above in PurePosixPath(name).parents:
@@ -70,11 +70,11 @@ def _upwards(name: str) -> Iterator[str]:
             yield str(above)
 
 
-def _tidy(pattern: str) -> str:
+def _strip_trailing_slash(pattern: str) -> str:
     return pattern.rstrip("/") or "/"
 
 
-def _without_links(pattern: str) -> str:
+def _resolve_links(pattern: str) -> str:
     """A pattern of folders with the links followed that it names in full: most hosts say where they lead to."""
     place = next((place for place, character in enumerate(pattern) if character in "*?["), None)
     if place is None or not pattern.startswith("/"):  # of somebody who has no home here

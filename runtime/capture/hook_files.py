@@ -1,4 +1,4 @@
-"""What hosts start, put where no checkout and no virtual environment can take it away: ``HOME/bin``.
+"""The files in HOME/bin that assistants start: the hook executable, its configuration, the mnemic launcher.
 
 ``mnemic-hook`` is the hook's executable, copied; where none was built, a few lines of shell that start the one in
 Python. ``mnemic`` starts this very Mnemic, for MCP; ``hook.json`` says what the executable starts by itself. Above
@@ -20,14 +20,14 @@ import msgspec
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import MindExists, MindLocked
 from mnemic.runtime.capture import python_hook
-from mnemic.runtime.minds.homes import folder_of, make_mind, open_mind
-from mnemic.runtime.store.schema import cannot_write
+from mnemic.runtime.minds.homes import create_mind, mind_folder, open_mind
+from mnemic.runtime.store.schema import write_error
 
-__all__ = ["HookFile", "hook_files", "install_hook_files", "placed_hook_files", "remove_hook_files"]
+__all__ = ["HookFile", "install_hook_files", "installed_hook_files", "remove_hook_files", "required_hook_files"]
 
 _PYTHON_HOOK = "python_hook.py"
-_SAYS = "hook.json"
-_NAMES = ("mnemic-hook", "mnemic", _PYTHON_HOOK, _SAYS)
+_CONFIG = "hook.json"
+_NAMES = ("mnemic-hook", "mnemic", _PYTHON_HOOK, _CONFIG)
 _DRAFT = ".{}.new"
 
 
@@ -42,7 +42,7 @@ class HookFile(msgspec.Struct, frozen=True):
     """Who may do what with it."""
 
     @property
-    def there(self) -> bool:
+    def is_installed(self) -> bool:
         """Whether it is there, just so."""
         try:
             return self.path.read_bytes() == self.content and self.path.stat().st_mode & 0o777 == self.mode
@@ -50,23 +50,23 @@ class HookFile(msgspec.Struct, frozen=True):
             return False
 
 
-def built_hook() -> Path | None:
+def rust_hook() -> Path | None:
     """The executable that was installed beside the `mnemic` that runs; ``None`` where Rust did not build one."""
     path = Path(sys.executable).parent / "mnemic-hook"
     return path if os.access(path, os.X_OK) else None
 
 
-def hook_files(home: Path) -> list[HookFile]:
+def required_hook_files(home: Path) -> list[HookFile]:
     """All that belongs into a home's ``bin``."""
     folder = home.absolute() / "bin"
-    built = built_hook()
+    built = rust_hook()
     started = {
         "serve": [*_python(), "-m", "mnemic", "serve", "--on-demand", "--home", str(home.absolute())],
         "answer": [*_python(), "-m", "mnemic.session_start"],
     }
     files = [
         HookFile(folder / "mnemic", _launcher("-m", "mnemic"), 0o700),
-        HookFile(folder / _SAYS, json.dumps(started, indent=1).encode() + b"\n", 0o600),
+        HookFile(folder / _CONFIG, json.dumps(started, indent=1).encode() + b"\n", 0o600),
     ]
     if built is not None:
         return [*files, HookFile(folder / "mnemic-hook", built.read_bytes(), 0o700)]
@@ -87,14 +87,14 @@ def install_hook_files(home: Path, mind: str, clock: Clock) -> list[Path]:
         InvalidValue: the mind's name could not be one folder's.
         StoreError: the mind is there and cannot be opened.
     """
-    if not folder_of(home, mind).path.is_dir():
+    if not mind_folder(home, mind).path.is_dir():
         with suppress(MindExists):  # somebody made it at this very moment
-            make_mind(home, mind, clock)
+            create_mind(home, mind, clock)
     with suppress(MindLocked):  # what its hooks need was made with it
         open_mind(home, mind)  # one that an older version made gets what hooks write to
     written = []
-    for file in hook_files(home):
-        if file.there:
+    for file in required_hook_files(home):
+        if file.is_installed:
             continue
         try:
             file.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -108,17 +108,17 @@ def install_hook_files(home: Path, mind: str, clock: Clock) -> list[Path]:
                 os.fsync(out.fileno())
             os.replace(draft, file.path)  # a hook that runs at this moment keeps the one it was started from
         except OSError as error:
-            raise cannot_write(file.path, error) from error
+            raise write_error(file.path, error) from error
         written.append(file.path)
     return written
 
 
-def placed_hook_files(home: Path) -> list[Path]:
+def installed_hook_files(home: Path) -> list[Path]:
     """What of it is in a home's ``bin``: an older version's too, and a draft's of a try that was killed.
 
     A folder without the file that every install puts there is somebody else's, whatever the names in it; it comes last.
     """
-    if not (home / "bin" / _SAYS).is_file():
+    if not (home / "bin" / _CONFIG).is_file():
         return []
     paths = [home / "bin" / name for known in _NAMES for name in (_DRAFT.format(known), known)]
     return [path for path in paths if path.is_file() and not path.is_symlink()]  # a link is never made here
@@ -130,14 +130,14 @@ def remove_hook_files(home: Path) -> list[Path]:
     Raises:
         StoreReadOnly: they cannot be removed.
     """
-    folder, removed = home / "bin", placed_hook_files(home)
+    folder, removed = home / "bin", installed_hook_files(home)
     try:
         for path in removed:
             path.unlink()
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
     except OSError as error:
-        raise cannot_write(folder, error) from error
+        raise write_error(folder, error) from error
     return removed
 
 

@@ -1,4 +1,4 @@
-"""Pauses: when a mind captures nothing by itself, now and in the past, in one small file beside its store.
+"""Pauses: when a mind captures nothing by itself; a small file that hooks read before they write.
 
 ``minds/NAME/pauses`` has a line for each, the newest last: the time from which it holds and the first at which it does
 not, in microseconds since 1970 UTC, ``-`` where nobody has said. Hooks read its last line before they write
@@ -17,15 +17,15 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.protocol.errors import MindMissing, PausesUnreadable, StoreReadOnly
-from mnemic.actors.protocol.ports import Span
+from mnemic.actors.protocol.ports import PauseSpan
 from mnemic.actors.protocol.times import to_iso
-from mnemic.runtime.files.atomic_replace import NO_LOCKS, cannot_write
-from mnemic.runtime.keys.keys import run_name, write_private
-from mnemic.runtime.minds.homes import MindFolder, folder_of, naming
+from mnemic.runtime.files.atomic_replace import LOCKS_UNSUPPORTED, write_error
+from mnemic.runtime.keys.keys import random_id, write_private
+from mnemic.runtime.minds.homes import MindFolder, mind_folder, mind_options
 
-__all__ = ["UNKEPT", "Pause", "notices", "pause", "pause_now", "pauses_of", "resume"]
+__all__ = ["CAPTURE_OFF_NOTICE", "Pause", "current_pause", "pause", "read_pauses", "resume", "session_notices"]
 
-UNKEPT = "Nothing of this session is captured: MNEMIC_OFF is set where it was started."
+CAPTURE_OFF_NOTICE = "Nothing of this session is captured: MNEMIC_OFF is set where it was started."
 """What is said where the shell of a session has switched the capture off."""
 
 
@@ -36,10 +36,10 @@ class Pause(msgspec.Struct, frozen=True, kw_only=True):
     """World time from which it holds, microseconds."""
     until: int | None
     """World time at which it ends by itself; ``None`` where somebody has to resume."""
-    unread: str = ""
+    read_error: str = ""
     """Why the file could not be read or understood, where that is all that is known: hooks keep nothing then."""
-    named: str
-    """What has the command that ends it mean this mind; see `mnemic.runtime.minds.homes.naming`."""
+    mind_options: str
+    """What has the command that ends it mean this mind; see `mnemic.runtime.minds.homes.mind_options`."""
 
     def view(self) -> dict[str, Any]:
         """As JSON."""
@@ -47,14 +47,14 @@ class Pause(msgspec.Struct, frozen=True, kw_only=True):
 
     def sentence(self) -> str:
         """That it holds, for whoever might believe that the memory is listening."""
-        ending = f"nothing is captured. `mnemic resume{self.named}` ends that."
-        if self.unread:
-            return f"The memory is paused, because {self.unread}: {ending[:-1]}, or says what is in the way."
-        ends = "until somebody resumes" if self.until is None else f"until {_second(self.until)}"
-        return f"The memory is paused, since {_second(self.since)} and {ends}: {ending}"
+        ending = f"nothing is captured. `mnemic resume{self.mind_options}` ends that."
+        if self.read_error:
+            return f"The memory is paused, because {self.read_error}: {ending[:-1]}, or says what is in the way."
+        ends = "until somebody resumes" if self.until is None else f"until {_iso_seconds(self.until)}"
+        return f"The memory is paused, since {_iso_seconds(self.since)} and {ends}: {ending}"
 
 
-def pause_now(mind: Path, now: int) -> Pause | None:
+def current_pause(mind: Path, now: int) -> Pause | None:
     """The pause that holds in a mind's folder; ``None`` where none does. What cannot be read pauses, as for a hook.
 
     Args:
@@ -65,15 +65,15 @@ def pause_now(mind: Path, now: int) -> Pause | None:
         spans, bad = _read(folder.pauses)
     except OSError as error:
         unread = f"{folder.pauses} cannot be read ({error.strerror})"
-        return Pause(since=now, until=None, unread=unread, named=naming(folder))
-    if not spans or not _holds(spans[-1], now):
+        return Pause(since=now, until=None, read_error=unread, mind_options=mind_options(folder))
+    if not spans or not _is_active(spans[-1], now):
         return None
     since, until = spans[-1]
     unread = f"{folder.pauses} is damaged" if bad else ""
-    return Pause(since=since, until=until, unread=unread, named=naming(folder))
+    return Pause(since=since, until=until, read_error=unread, mind_options=mind_options(folder))
 
 
-def pauses_of(mind: Path) -> list[Span]:
+def read_pauses(mind: Path) -> list[PauseSpan]:
     """All pauses of a mind, the oldest first.
 
     Raises:
@@ -98,13 +98,13 @@ def pause(home: Path, mind: str, now: int, for_us: int | None) -> Pause:
         StoreReadOnly, DiskFull: it cannot be written; nothing was changed.
     """
     until = None if for_us is None else now + for_us
-    with _changing(home, mind) as folder:
-        spans = pauses_of(folder.path)
+    with _lock_pauses(home, mind) as folder:
+        spans = read_pauses(folder.path)
         since = now
-        if spans and _holds(spans[-1], now):
+        if spans and _is_active(spans[-1], now):
             since = min(spans.pop()[0], now)
         _write(folder, [*spans, (since, until)])
-    return Pause(since=since, until=until, named=naming(folder))
+    return Pause(since=since, until=until, mind_options=mind_options(folder))
 
 
 def resume(home: Path, mind: str, now: int) -> Pause | None:
@@ -112,39 +112,39 @@ def resume(home: Path, mind: str, now: int) -> Pause | None:
 
     Raises: as `pause`.
     """
-    with _changing(home, mind) as folder:
-        held = pause_now(folder.path, now)
+    with _lock_pauses(home, mind) as folder:
+        held = current_pause(folder.path, now)
         if held is None:
             return None
-        spans = pauses_of(folder.path)
-        since = min(spans.pop()[0] if spans and _holds(spans[-1], now) else held.since, now)
+        spans = read_pauses(folder.path)
+        since = min(spans.pop()[0] if spans and _is_active(spans[-1], now) else held.since, now)
         _write(folder, [*spans, (since, now)])
     return held
 
 
-def notices(mind: Path, now: int, *, unkept: bool = False) -> tuple[str, ...]:
+def session_notices(mind: Path, now: int, *, unkept: bool = False) -> tuple[str, ...]:
     """What the start of a session has to say, so that nobody believes it is remembered.
 
     Args:
         unkept: whether the session's own shell has switched the capture off.
     """
-    held = pause_now(mind, now)
-    return (*(() if held is None else (held.sentence(),)), *((UNKEPT,) if unkept else ()))
+    held = current_pause(mind, now)
+    return (*(() if held is None else (held.sentence(),)), *((CAPTURE_OFF_NOTICE,) if unkept else ()))
 
 
 # --- the file --------------------------------------------------------------------------------------------------------
 
 
-def _second(at: int) -> str | None:
+def _iso_seconds(at: int) -> str | None:
     return to_iso(at // 1_000_000 * 1_000_000)
 
 
-def _holds(span: Span, now: int) -> bool:
+def _is_active(span: PauseSpan, now: int) -> bool:
     """Whether the newest pause holds; as a hook sees it, whatever happened to the clock since it was written."""
     return span[1] is None or now < span[1]
 
 
-def _read(path: Path) -> tuple[list[Span], bool]:
+def _read(path: Path) -> tuple[list[PauseSpan], bool]:
     """The pauses, and whether the newest line is none: it then stands for one since the file was written.
 
     Raises:
@@ -162,30 +162,30 @@ def _read(path: Path) -> tuple[list[Span], bool]:
     return ([*sound, (written_at, None)] if bad else sound), bad
 
 
-def _span(line: bytes) -> Span | None:
+def _span(line: bytes) -> PauseSpan | None:
     words = line.split()
     if len(words) != 2 or not words[0].isdigit() or not (words[1] == b"-" or words[1].isdigit()):
         return None
     return int(words[0]), None if words[1] == b"-" else int(words[1])
 
 
-def _write(folder: MindFolder, spans: list[Span]) -> None:
+def _write(folder: MindFolder, spans: list[PauseSpan]) -> None:
     path = folder.pauses
-    draft = path.with_name(f".{path.name}-{run_name()}")
+    draft = path.with_name(f".{path.name}-{random_id()}")
     lines = (f"{since} {'-' if until is None else until}\n" for since, until in spans)
     try:
         write_private(draft, "".join(lines).encode())
         os.replace(draft, path)
     except OSError as error:
-        raise cannot_write(path, error) from error
+        raise write_error(path, error) from error
     finally:
         draft.unlink(missing_ok=True)
 
 
 @contextmanager
-def _changing(home: Path, mind: str) -> Iterator[MindFolder]:
+def _lock_pauses(home: Path, mind: str) -> Iterator[MindFolder]:
     """Held while the file is read and written anew: two who do so at once would lose one's pause."""
-    folder = folder_of(home, mind)
+    folder = mind_folder(home, mind)
     try:
         descriptor = os.open(folder.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -196,7 +196,7 @@ def _changing(home: Path, mind: str) -> Iterator[MindFolder]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         except OSError as error:
-            if error.errno not in NO_LOCKS:
+            if error.errno not in LOCKS_UNSUPPORTED:
                 raise StoreReadOnly(path=str(folder.path), why=error.strerror or type(error).__name__) from error
         yield folder
     finally:

@@ -1,4 +1,4 @@
-"""The client of a home's process: asks it as one asks a supervisor.
+"""Client of the server process: sends messages to a mind's actors over HTTP on a Unix socket, with retries.
 
 A request carries its own trace, from which the keys of what it writes follow. So one whose answer was lost, because
 the process was replaced or killed, is sent again to the next one, and what it wrote is not written twice. Nothing
@@ -17,28 +17,42 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from mnemic.actors.protocol.errors import ActorStopped, EngineLost, NewerProcess, NotServed, OlderProcess
-from mnemic.runtime.client.launcher import drain, last_words, log_of, reach, wait_dead, wait_gone
-from mnemic.runtime.client.unix_http import LONGEST_S, LOST, Leaving, Unreadable, call, understood
-from mnemic.runtime.client.wire import decode, encode, path_of
-from mnemic.runtime.engine.reports import SocietyReport
-from mnemic.runtime.keys.keys import run_name
-from mnemic.runtime.minds.run_dir import PROTOCOL, Meeting
+from mnemic.runtime.client.launcher import (
+    ensure_running,
+    log_path,
+    request_drain,
+    startup_error,
+    wait_exited,
+    wait_unpublished,
+)
+from mnemic.runtime.client.unix_http import (
+    CONNECTION_LOST,
+    MAX_SILENCE_S,
+    MalformedAnswer,
+    ServerDraining,
+    call,
+    parse_answer,
+)
+from mnemic.runtime.client.wire import decode, encode, message_path
+from mnemic.runtime.engine.reports import ActorSystemReport
+from mnemic.runtime.keys.keys import random_id
+from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir
 
 if TYPE_CHECKING:
     from mnemic.actors.protocol.contract import Clock
 
-__all__ = ["RemoteSociety"]
+__all__ = ["RemoteActorSystem"]
 
 _log = logging.getLogger("mnemic.client")
 
-_NOTICES_S = 2.0  # that its engine is gone
-_PATIENCE_S = 30.0  # beyond the time that the process itself has for an answer
-_REPLACED = 5  # so often one request goes to another process before it is given up
+_ENGINE_LOST_WAIT_S = 2.0  # that its engine is gone
+_ANSWER_GRACE_S = 30.0  # beyond the time that the process itself has for an answer
+_MAX_ATTEMPTS = 5  # so often one request goes to another process before it is given up
 
 T = TypeVar("T")
 
 
-class RemoteSociety:
+class RemoteActorSystem:
     """The actors of one mind, in the home's process."""
 
     def __init__(self, home: Path, mind: str, create: bool, clock: Clock) -> None:
@@ -55,7 +69,7 @@ class RemoteSociety:
             "Content-Type": "application/json",
         }
         self._clock = clock
-        self._trace = f"c{run_name()}"
+        self._trace = f"c{random_id()}"
         self._number = 0
         self._numbering = threading.Lock()
 
@@ -75,44 +89,44 @@ class RemoteSociety:
 
         Raises: what the process answers with; `NotServed` where none can be had.
         """
-        headers = {"Mnemic-Trace": trace or self._name()}
+        headers = {"Mnemic-Trace": trace or self._new_trace()}
         if timeout_s is not None:
             headers["Mnemic-Timeout"] = repr(timeout_s)
         if idle:
             headers["Mnemic-Idle"] = "1"
         if progress is not None:
             headers["Accept"] = "application/x-ndjson"
-        return self._request(decode, "POST", f"/api/{path_of(message)}", encode(message), headers, progress)
+        return self._request(decode, "POST", f"/api/{message_path(message)}", encode(message), headers, progress)
 
     def tell(self, message: Any, trace: str | None = None) -> None:
         """Send a message that nobody answers."""
-        headers = {"Mnemic-Trace": trace or self._name()}
-        self._request(_nothing, "POST", f"/api/tell/{path_of(message)}", encode(message), headers)
+        headers = {"Mnemic-Trace": trace or self._new_trace()}
+        self._request(_nothing, "POST", f"/api/tell/{message_path(message)}", encode(message), headers)
 
-    def report(self) -> SocietyReport:
+    def report(self) -> ActorSystemReport:
         """How the actors are."""
-        return self._request(lambda answer: msgspec.convert(answer, SocietyReport), "GET", "/api/report")
+        return self._request(lambda answer: msgspec.convert(answer, ActorSystemReport), "GET", "/api/report")
 
-    def replay(self) -> int:
+    def replay_dead_letters(self) -> int:
         """Send dead letters again; returns how many."""
         return self._request(lambda answer: int(answer["replayed"]), "POST", "/api/replay")
 
-    def release(self) -> list[str]:
+    def release_quarantined(self) -> list[str]:
         """Make quarantined actors anew; returns which."""
         return self._request(lambda answer: [str(one) for one in answer["released"]], "POST", "/api/release")
 
-    def process(self) -> dict[str, Any]:
+    def server_info(self) -> dict[str, Any]:
         """What the process says of itself."""
         return self._request(lambda answer: {**answer}, "GET", "/healthz")
 
     def unlock(self, secrets: bytes) -> dict[str, Any]:
         """Give the process a mind's secrets, as JSON; returns what it says of itself."""
-        headers = {"Mnemic-Trace": self._name()}
+        headers = {"Mnemic-Trace": self._new_trace()}
         return self._request(lambda answer: {**answer}, "POST", "/api/unlock", secrets, headers)
 
     def lock(self) -> bool:
         """Have the process forget a mind's secrets; says whether it held them."""
-        headers = {"Mnemic-Trace": self._name()}
+        headers = {"Mnemic-Trace": self._new_trace()}
         return self._request(lambda answer: bool(answer["unlocked"]), "POST", "/api/lock", b"", headers)
 
     def stop(self) -> None:
@@ -120,7 +134,7 @@ class RemoteSociety:
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    def _name(self) -> str:
+    def _new_trace(self) -> str:
         with self._numbering:
             self._number += 1
             return f"{self._trace}-{self._number}"
@@ -141,38 +155,38 @@ class RemoteSociety:
         """
         why = ""
         given = headers.get("Mnemic-Timeout")
-        limit_s = LONGEST_S if given is None else float(given) + _PATIENCE_S
-        for _ in range(_REPLACED):
-            card = reach(self._home, self._clock)
+        limit_s = MAX_SILENCE_S if given is None else float(given) + _ANSWER_GRACE_S
+        for _ in range(_MAX_ATTEMPTS):
+            card = ensure_running(self._home, self._clock)
             try:
-                answer = call(card.http, method, path, body, {**self._headers, **headers}, progress, limit_s)
-                return understood(read, answer)
-            except Leaving as error:
+                answer = call(card.http_socket, method, path, body, {**self._headers, **headers}, progress, limit_s)
+                return parse_answer(read, answer)
+            except ServerDraining as error:
                 why = str(error)
-                wait_gone(self._home, card, self._clock)
+                wait_unpublished(self._home, card, self._clock)
             except (ActorStopped, EngineLost) as error:  # does the process leave, or get itself another engine?
                 why = str(error).rstrip(".")
-                if not wait_gone(self._home, card, self._clock, _NOTICES_S):
+                if not wait_unpublished(self._home, card, self._clock, _ENGINE_LOST_WAIT_S):
                     raise
-            except LOST as error:  # it was killed, or has just left: another one takes the same request
+            except CONNECTION_LOST as error:  # it was killed, or has just left: another one takes the same request
                 why = type(error).__name__
-                wait_dead(card, self._clock)
+                wait_exited(card, self._clock)
             except TimeoutError:
                 why = f"it said nothing for {limit_s:g} s"
-                raise NotServed(home=str(self._home), why=why, log=log_of(self._home)) from None
+                raise NotServed(home=str(self._home), why=why, log=log_path(self._home)) from None
             except OlderProcess as error:
-                drain(card, "an older process")
-                wait_gone(self._home, card, self._clock)
+                request_drain(card, "an older process")
+                wait_unpublished(self._home, card, self._clock)
                 why = str(error)
-            except Unreadable:
+            except MalformedAnswer:
                 why = "what it answers cannot be read"
-                raise NotServed(home=str(self._home), why=why, log=log_of(self._home)) from None
+                raise NotServed(home=str(self._home), why=why, log=log_path(self._home)) from None
             except NewerProcess:
                 raise NewerProcess(home=str(self._home), theirs=card.protocol, ours=PROTOCOL, pid=card.pid) from None
             _log.warning("the process of the home did not answer %s (%s): asking again", path, why)
-        said = last_words(Meeting(self._home))
-        why = f"{_REPLACED} of them went before they answered ({why}{f'; the last said: {said}' if said else ''})"
-        raise NotServed(home=str(self._home), why=why, log=log_of(self._home))
+        said = startup_error(RunDir(self._home))
+        why = f"{_MAX_ATTEMPTS} of them went before they answered ({why}{f'; the last said: {said}' if said else ''})"
+        raise NotServed(home=str(self._home), why=why, log=log_path(self._home))
 
 
 def _nothing(_: Any) -> None:

@@ -1,4 +1,4 @@
-"""Finding the process that serves a home, starting it where there is none, and seeing one off.
+"""Finds the server process of a home, starts it if none runs, and asks one to shut down.
 
 Below stands `mnemic.runtime.client.unix_http`; above stand `mnemic.runtime.client.client` and
 `mnemic.runtime.client.mcp_pipe`.
@@ -19,25 +19,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mnemic.actors.protocol.errors import NotServed, NotStarted, StoreReadOnly
-from mnemic.runtime.client.unix_http import LOST, Unreadable, call
-from mnemic.runtime.minds.run_dir import PROTOCOL, Card, Meeting
+from mnemic.runtime.client.unix_http import CONNECTION_LOST, MalformedAnswer, call
+from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo
 
 if TYPE_CHECKING:
     from mnemic.actors.protocol.contract import Clock
 
-__all__ = ["drain", "last_words", "log_of", "reach", "wait_dead", "wait_gone"]
+__all__ = ["ensure_running", "log_path", "request_drain", "startup_error", "wait_exited", "wait_unpublished"]
 
 _log = logging.getLogger("mnemic.starting")
 
 _START_TIMEOUT_S = 60.0
-_DIES_S = 0.3
-_LEAVES_S = 12.0  # a process that was told to leave is gone within 10
+_EXIT_TIMEOUT_S = 0.3
+_DRAIN_TIMEOUT_S = 12.0  # a process that was told to leave is gone within 10
 _POLL_S = 0.02
-_TOLD = "mnemic: "  # so the command begins an error of its own, which says what to do
+_ERROR_PREFIX = "mnemic: "  # so the command begins an error of its own, which says what to do
 _COMMAND = (sys.executable, "-P", "-m", "mnemic", "serve", "--on-demand")  # -P: no module of a folder one is in
 
 
-def reach(home: Path, clock: Clock, *, start: bool = True, ready: bool = False) -> Card:
+def ensure_running(home: Path, clock: Clock, *, start: bool = True, ready: bool = False) -> ServerInfo:
     """The card of the process that serves a home; it is started where there is none.
 
     Args:
@@ -47,35 +47,35 @@ def reach(home: Path, clock: Clock, *, start: bool = True, ready: bool = False) 
     Raises:
         NotServed: there is none, or none could be started; `NotStarted` where it said why.
     """
-    meeting = Meeting(home)
-    card = _listening(meeting)
+    meeting = RunDir(home)
+    card = _find_listening(meeting)
     if card is None and not start:
-        raise NotServed(home=str(home), why="none is running", log=log_of(home))
+        raise NotServed(home=str(home), why="none is running", log=log_path(home))
     if card is None:
         card = _start(meeting, clock)
     if ready:
-        card = _answering(meeting, card, clock)
+        card = _wait_ready(meeting, card, clock)
     return card
 
 
-def _listening(meeting: Meeting) -> Card | None:
+def _find_listening(meeting: RunDir) -> ServerInfo | None:
     """The card of a process that takes connections."""
-    card = meeting.card()
+    card = meeting.read_info()
     if card is None:
         return None
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as probe:
         try:
-            probe.connect(card.http)
+            probe.connect(card.http_socket)
         except OSError:
             return None
     return card
 
 
-def _start(meeting: Meeting, clock: Clock) -> Card:
+def _start(meeting: RunDir, clock: Clock) -> ServerInfo:
     """Start the process; of many who do so at once, one does, and the others find it."""
     meeting.prepare()
-    with _held(meeting):
-        card = _listening(meeting)
+    with _start_lock(meeting):
+        card = _find_listening(meeting)
         if card is not None:
             return card
         process = _spawn(meeting)
@@ -85,7 +85,7 @@ def _start(meeting: Meeting, clock: Clock) -> Card:
         pause = threading.Event()
         ended = False
         while clock.monotonic_s() < until:
-            card = _listening(meeting)
+            card = _find_listening(meeting)
             if card is not None:
                 return card
             if ended:  # and looked at once more since: it ends by itself where somebody else serves
@@ -94,14 +94,14 @@ def _start(meeting: Meeting, clock: Clock) -> Card:
             pause.wait(_POLL_S)
         if not ended:
             process.kill()
-        said = last_words(meeting)
-        if _last_line(meeting).startswith(_TOLD):
+        said = startup_error(meeting)
+        if _last_line(meeting).startswith(_ERROR_PREFIX):
             raise NotStarted(home=str(meeting.home), said=said)
         why = f"it was started and said: {said}" if said else "it was started and did not come up"
-        raise NotServed(home=str(meeting.home), why=why, log=log_of(meeting.home))
+        raise NotServed(home=str(meeting.home), why=why, log=log_path(meeting.home))
 
 
-def _spawn(meeting: Meeting) -> subprocess.Popen[bytes]:
+def _spawn(meeting: RunDir) -> subprocess.Popen[bytes]:
     try:
         meeting.errors_path.unlink(missing_ok=True)  # whoever leaves may still write into the one before
         with open(os.open(meeting.errors_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as errors:
@@ -117,13 +117,13 @@ def _spawn(meeting: Meeting) -> subprocess.Popen[bytes]:
         raise StoreReadOnly(path=str(meeting.errors_path), why=error.strerror or type(error).__name__) from error
 
 
-def last_words(meeting: Meeting) -> str:
+def startup_error(meeting: RunDir) -> str:
     """What a process that was started on demand said last of what went wrong, without the full stop."""
     said = _last_line(meeting)
-    return "" if said.startswith("serving ") else said.removeprefix(_TOLD).removesuffix(".")
+    return "" if said.startswith("serving ") else said.removeprefix(_ERROR_PREFIX).removesuffix(".")
 
 
-def _last_line(meeting: Meeting) -> str:
+def _last_line(meeting: RunDir) -> str:
     try:
         said = meeting.errors_path.read_text("utf-8", "replace").strip().splitlines()
     except OSError:
@@ -132,9 +132,9 @@ def _last_line(meeting: Meeting) -> str:
 
 
 @contextmanager
-def _held(meeting: Meeting) -> Iterator[None]:
+def _start_lock(meeting: RunDir) -> Iterator[None]:
     """Be the only one who starts a process."""
-    descriptor = meeting.hold("start.lock", wait=True)
+    descriptor = meeting.acquire_lock("start.lock", wait=True)
     assert descriptor is not None
     try:
         yield
@@ -142,48 +142,48 @@ def _held(meeting: Meeting) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _answering(meeting: Meeting, card: Card, clock: Clock) -> Card:
+def _wait_ready(meeting: RunDir, card: ServerInfo, clock: Clock) -> ServerInfo:
     until = clock.monotonic_s() + _START_TIMEOUT_S
     while clock.monotonic_s() < until:
         try:
-            call(card.http, "GET", "/healthz", b"", {})
-            return meeting.card() or card
-        except LOST:
-            card = reach(meeting.home, clock)
-        except Unreadable:
+            call(card.http_socket, "GET", "/healthz", b"", {})
+            return meeting.read_info() or card
+        except CONNECTION_LOST:
+            card = ensure_running(meeting.home, clock)
+        except MalformedAnswer:
             break
-    raise NotServed(home=str(meeting.home), why="it does not get ready", log=log_of(meeting.home))
+    raise NotServed(home=str(meeting.home), why="it does not get ready", log=log_path(meeting.home))
 
 
-def drain(card: Card, reason: str) -> None:
+def request_drain(card: ServerInfo, reason: str) -> None:
     """Ask a process to finish and leave; one that is gone has done so."""
     body = json.dumps({"reason": reason, "protocol": PROTOCOL}).encode()
     try:
-        call(card.http, "POST", "/api/drain", body, {"Content-Type": "application/json"})
-    except LOST as error:
+        call(card.http_socket, "POST", "/api/drain", body, {"Content-Type": "application/json"})
+    except CONNECTION_LOST as error:
         _log.info("process %s left before it was asked to (%s)", card.pid, type(error).__name__)
-    except Unreadable:
+    except MalformedAnswer:
         _log.warning("process %s was asked to leave, and what it answers cannot be read", card.pid)
 
 
-def wait_gone(home: Path, card: Card, clock: Clock, limit_s: float = _LEAVES_S) -> bool:
+def wait_unpublished(home: Path, card: ServerInfo, clock: Clock, limit_s: float = _DRAIN_TIMEOUT_S) -> bool:
     """Wait until a process that leaves has taken its card away, or the card says something else; returns whether."""
-    meeting, pause = Meeting(home), threading.Event()
+    meeting, pause = RunDir(home), threading.Event()
     until = clock.monotonic_s() + limit_s
-    while meeting.card() == card:
+    while meeting.read_info() == card:
         if clock.monotonic_s() > until:
             return False
         pause.wait(_POLL_S)
     return True
 
 
-def wait_dead(card: Card, clock: Clock) -> None:
+def wait_exited(card: ServerInfo, clock: Clock) -> None:
     """Wait, briefly, until a process that broke off is gone: while it ends, its sockets still take connections."""
-    pause, until = threading.Event(), clock.monotonic_s() + _DIES_S
-    while card.alive() and clock.monotonic_s() < until:
+    pause, until = threading.Event(), clock.monotonic_s() + _EXIT_TIMEOUT_S
+    while card.is_alive() and clock.monotonic_s() < until:
         pause.wait(_POLL_S)
 
 
-def log_of(home: Path) -> str:
+def log_path(home: Path) -> str:
     """Where the process writes its log."""
     return str(home / "serve.log")

@@ -1,4 +1,4 @@
-"""The pipe of `mnemic mcp`: an assistant's standard streams on one side, the home's process on the other.
+"""`mnemic mcp`: relays MCP between stdio and the server process, and survives the server's restarts.
 
 It knows of MCP only what it takes to survive the process: it remembers the handshake and what has not been answered,
 and says both again to the next process. It imports neither the SDK nor a model, so an assistant finds it at once.
@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mnemic.actors.protocol.errors import MnemicError, NotServed, OlderProcess
-from mnemic.runtime.client.launcher import drain, reach, wait_dead, wait_gone
+from mnemic.runtime.client.launcher import ensure_running, request_drain, wait_exited, wait_unpublished
 from mnemic.runtime.client.wire import decode_error
-from mnemic.runtime.minds.run_dir import LINE_BYTES, PROTOCOL, Card
+from mnemic.runtime.minds.run_dir import LINE_BYTES, PROTOCOL, ServerInfo
 
 if TYPE_CHECKING:
     from mnemic.actors.protocol.contract import Clock
@@ -31,12 +31,12 @@ __all__ = ["Pipe"]
 
 _log = logging.getLogger("mnemic.mcp")
 
-_REPLACED = 10  # so often one request goes to another process before it is answered with an error
+_MAX_ATTEMPTS = 10  # so often one request goes to another process before it is answered with an error
 _PARSE_ERROR, _INVALID_REQUEST, _INTERNAL_ERROR = -32700, -32600, -32603  # JSON-RPC 2.0
-_AGAIN = "mnemic-again"  # the id of an `initialize` whose answer the assistant has
+_REPLAY_ID = "mnemic-again"  # the id of an `initialize` whose answer the assistant has
 _ASK_TIMEOUT_S = 60.0  # where the settings do not say; their module would bring NumPy
-_PATIENCE_S = 30.0  # beyond the time that the process itself has for an answer
-_LAST_WORDS_S = 5.0  # for what the process still has to say of lines that carried no id
+_ANSWER_GRACE_S = 30.0  # beyond the time that the process itself has for an answer
+_FLUSH_TIMEOUT_S = 5.0  # for what the process still has to say of lines that carried no id
 
 
 class Pipe:
@@ -48,10 +48,10 @@ class Pipe:
         Args:
             folder: where the assistant works.
             said: takes the lines for the assistant.
-            off: what is switched off where it was started; see `mnemic.runtime.minds.projects.switched_off`.
+            off: what is switched off where it was started; see `mnemic.runtime.minds.projects.disabled_by_environment`.
         """
         self._home = home
-        self._limit_s = _ask_timeout_s(home) + _PATIENCE_S
+        self._limit_s = _ask_timeout_s(home) + _ANSWER_GRACE_S
         self._preface: dict[str, Any] = {"protocol": PROTOCOL, "mind": mind, "folder": folder, "session": None}
         self._preface |= {"off": off} if off else {}
         self._clock = clock
@@ -73,49 +73,49 @@ class Pipe:
         A process that answers nothing for as long as an answer may take, and then some, is given up: what is not
         answered by then is answered with an error.
         """
-        listening = threading.Thread(target=self._listen, daemon=True, name="mcp-pipe")
+        listening = threading.Thread(target=self._read_servers, daemon=True, name="mcp-pipe")
         listening.start()
         for line in lines:
             if line.strip():
-                self._send(line if line.endswith(b"\n") else line + b"\n")
-        if not self._answered():
-            self._refuse(self._hangs())
+                self._handle_client_line(line if line.endswith(b"\n") else line + b"\n")
+        if not self._wait_answered():
+            self._fail_all(self._timeout_error())
         with self._state:
             self._closed = True
             self._state.notify_all()
         with self._sending:  # held for so long at most as `_limit_s` says: see `_connect`
             connection = self._socket
             if connection is not None:
-                self._end(connection)
+                self._shutdown_socket(connection)
         if connection is not None:
-            listening.join(_LAST_WORDS_S)
+            listening.join(_FLUSH_TIMEOUT_S)
 
-    def _answered(self) -> bool:
+    def _wait_answered(self) -> bool:
         """Wait until nothing is unanswered, or nothing has come of it for too long; returns which."""
         with self._state:
             while not self._closed and (self._unanswered or self._odd):
-                if not self._state.wait_for(partial(self._moved, self._news), self._limit_s):
+                if not self._state.wait_for(partial(self._has_progressed, self._news), self._limit_s):
                     return False
             return True
 
-    def _moved(self, news: int) -> bool:
+    def _has_progressed(self, news: int) -> bool:
         return self._closed or self._news != news or not (self._unanswered or self._odd)
 
-    def _hangs(self) -> NotServed:
+    def _timeout_error(self) -> NotServed:
         why = f"it has answered nothing for {self._limit_s:g} s"
         return NotServed(home=str(self._home), why=why, log=str(self._home / "serve.log"))
 
     # --- from the assistant ------------------------------------------------------------------------------------------
 
-    def _send(self, line: bytes) -> None:
-        request = _parsed(line)
+    def _handle_client_line(self, line: bytes) -> None:
+        request = _parse_json(line)
         if request is None:
-            self._answer(None, _PARSE_ERROR, "this is no JSON")
+            self._reply_error(None, _PARSE_ERROR, "this is no JSON")
             return
-        method, key = request.get("method"), _key(request)
+        method, key = request.get("method"), _request_key(request)
         if len(line) > LINE_BYTES:
             why = f"a message is at most {LINE_BYTES >> 20} MiB long"
-            self._answer(None if key is None else json.loads(key), _INVALID_REQUEST, why)
+            self._reply_error(None if key is None else json.loads(key), _INVALID_REQUEST, why)
             return
         with self._sending:
             with self._state:
@@ -133,19 +133,19 @@ class Pipe:
                     self._odd.append(line)
                 self._state.notify_all()
             if self._socket is not None:  # else it goes to the next process, with all that is unanswered
-                self._put(self._socket, line)
+                self._write_to_server(self._socket, line)
 
-    def _put(self, connection: socket.socket, line: bytes) -> None:
+    def _write_to_server(self, connection: socket.socket, line: bytes) -> None:
         try:
             connection.sendall(line)
         except BlockingIOError:  # it is there, and has read nothing for too long; half a line is said
             _log.warning("the process takes nothing: giving it up")
-            self._refuse(self._hangs())
-            self._end(connection, socket.SHUT_RDWR)
+            self._fail_all(self._timeout_error())
+            self._shutdown_socket(connection, socket.SHUT_RDWR)
         except OSError as error:  # `_listen` meets it too, and says all that is unanswered to the next process
             _log.info("the process went while it was told something (%s)", type(error).__name__)
 
-    def _end(self, connection: socket.socket, how: int = socket.SHUT_WR) -> None:
+    def _shutdown_socket(self, connection: socket.socket, how: int = socket.SHUT_WR) -> None:
         try:
             connection.shutdown(how)
         except OSError as error:
@@ -153,16 +153,16 @@ class Pipe:
 
     # --- from the process --------------------------------------------------------------------------------------------
 
-    def _listen(self) -> None:
+    def _read_servers(self) -> None:
         try:
-            while self._wanted():
-                self._meet()
+            while self._wait_until_needed():
+                self._connect_and_read()
         finally:  # whatever it met: the assistant must not wait for nobody
             with self._state:
                 self._closed = True
                 self._state.notify_all()
 
-    def _wanted(self) -> bool:
+    def _wait_until_needed(self) -> bool:
         """Wait until a process is: the first one at once, so that it is ready when it is asked; another one when it is
         needed. Returns whether that ever comes.
         """
@@ -170,41 +170,41 @@ class Pipe:
             self._state.wait_for(lambda: self._closed or not self._met or bool(self._unanswered or self._odd))
             return not self._closed
 
-    def _meet(self) -> None:
+    def _connect_and_read(self) -> None:
         """Meet a process, and hear what it says until its end."""
         try:
-            card = reach(self._home, self._clock)
+            card = ensure_running(self._home, self._clock)
             connection = self._connect(card)
         except MnemicError as error:
-            self._refuse(error)
+            self._fail_all(error)
             return
         except OSError as error:
             _log.info("the process went before it said anything (%s)", type(error).__name__)
-            self._count()
-            wait_dead(card, self._clock)
+            self._count_attempt()
+            wait_exited(card, self._clock)
             return
         finally:
             self._met = True
         with connection, connection.makefile("rb") as said:
             try:
                 for line in said:
-                    self._hear(line)
+                    self._handle_server_line(line)
             except OSError as error:
                 _log.info("the process went while it was listened to (%s)", type(error).__name__)
             with self._state:
                 self._socket = None
-        wait_dead(card, self._clock)
+        wait_exited(card, self._clock)
 
-    def _hear(self, line: bytes) -> None:
-        answer = _parsed(line) or {}
-        key = _key(answer)
+    def _handle_server_line(self, line: bytes) -> None:
+        answer = _parse_json(line) or {}
+        key = _request_key(answer)
         if key is None or "method" in answer:
-            self._say(line)
+            self._write_to_client(line)
             return
         with self._state:
             if key not in self._unanswered:
                 return  # it answers the handshake that was said again, or what nobody waits for any more
-        self._say(line)  # before it counts as answered, after which `run` may end
+        self._write_to_client(line)  # before it counts as answered, after which `run` may end
         with self._state:
             self._unanswered.pop(key, None)
             self._news += 1
@@ -212,7 +212,7 @@ class Pipe:
 
     # --- to the assistant --------------------------------------------------------------------------------------------
 
-    def _say(self, line: bytes) -> None:
+    def _write_to_client(self, line: bytes) -> None:
         with self._saying:
             try:
                 rest = memoryview(line)
@@ -224,14 +224,14 @@ class Pipe:
             except OSError as error:  # it has gone, and its standard input is about to end as well
                 _log.info("the assistant hears no more (%s)", type(error).__name__)
 
-    def _answer(self, request: Any, code: int, why: str) -> None:
+    def _reply_error(self, request: Any, code: int, why: str) -> None:
         """Answer a request, or what is none, with an error."""
         error = {"jsonrpc": "2.0", "id": request, "error": {"code": code, "message": why}}
-        self._say(json.dumps(error, separators=(",", ":")).encode() + b"\n")
+        self._write_to_client(json.dumps(error, separators=(",", ":")).encode() + b"\n")
 
     # --- processes come and go ---------------------------------------------------------------------------------------
 
-    def _connect(self, card: Card) -> socket.socket:
+    def _connect(self, card: ServerInfo) -> socket.socket:
         """Connect to a process, and say to it what is not answered.
 
         Raises:
@@ -242,15 +242,15 @@ class Pipe:
         # A limit for writing alone: the process may say nothing for days, but it reads what it is told.
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _timeval(self._limit_s))
         try:
-            connection.connect(card.mcp)
+            connection.connect(card.mcp_socket)
             connection.sendall(json.dumps(self._preface).encode() + b"\n")
-            greeting = _parsed(_line(connection)) or {}
+            greeting = _parse_json(_read_line(connection)) or {}
             if "error" in greeting:
                 error = decode_error(greeting["error"])
                 if isinstance(error, OlderProcess):
-                    drain(card, "an older process")
+                    request_drain(card, "an older process")
                 if isinstance(error, OlderProcess) or error.code == "draining":
-                    wait_gone(self._home, card, self._clock)
+                    wait_unpublished(self._home, card, self._clock)
                     raise ConnectionResetError("it is leaving")
                 raise error
             if "session" not in greeting:
@@ -258,14 +258,14 @@ class Pipe:
             self._preface["session"] = greeting["session"]
             self._sending.acquire()
             try:
-                self._count()
+                self._count_attempt()
                 with self._state:
-                    lines, self._odd = self._to_say_again(), []
+                    lines, self._odd = self._unanswered_lines(), []
                     self._socket = connection
                     self._news += 1
                     self._state.notify_all()
                 # Beside this thread, which has to hear what is answered meanwhile, lest both sides wait to write.
-                threading.Thread(target=self._catch_up, args=(connection, lines), daemon=True).start()
+                threading.Thread(target=self._resend, args=(connection, lines), daemon=True).start()
             except BaseException:
                 self._sending.release()
                 raise
@@ -274,45 +274,45 @@ class Pipe:
             raise
         return connection
 
-    def _to_say_again(self) -> list[bytes]:
+    def _unanswered_lines(self) -> list[bytes]:
         """The handshake and all that is not answered."""
         lines = list(self._handshake)
         if lines:
-            first = _parsed(lines[0]) or {}
-            if _key(first) not in self._unanswered:
-                lines[0] = json.dumps(first | {"id": _AGAIN}).encode() + b"\n"
+            first = _parse_json(lines[0]) or {}
+            if _request_key(first) not in self._unanswered:
+                lines[0] = json.dumps(first | {"id": _REPLAY_ID}).encode() + b"\n"
         return lines + [line for line, _ in self._unanswered.values() if line not in lines] + self._odd
 
-    def _catch_up(self, connection: socket.socket, lines: list[bytes]) -> None:
+    def _resend(self, connection: socket.socket, lines: list[bytes]) -> None:
         """Say to a process what it missed; what the assistant says meanwhile comes after."""
         try:
             for line in lines:
-                self._put(connection, line)
+                self._write_to_server(connection, line)
         finally:
             self._sending.release()
 
-    def _count(self) -> None:
+    def _count_attempt(self) -> None:
         """Count one more process for all that waits; what too many were given is answered with an error."""
         with self._state:
             for key, (line, times) in self._unanswered.items():
                 self._unanswered[key] = (line, times + 1)
         log = str(self._home / "serve.log")
-        self._give_up(_REPLACED, NotServed(home=str(self._home), why="it ends before it answers", log=log))
+        self._fail_after(_MAX_ATTEMPTS, NotServed(home=str(self._home), why="it ends before it answers", log=log))
 
-    def _refuse(self, error: MnemicError) -> None:
+    def _fail_all(self, error: MnemicError) -> None:
         """Answer all that waits with an error; what comes later is tried again."""
         with self._state:
             odd, self._odd = self._odd, []
         for _ in odd:
-            self._answer(None, _INVALID_REQUEST, "this is no single JSON-RPC message")
-        self._give_up(-1, error)
+            self._reply_error(None, _INVALID_REQUEST, "this is no single JSON-RPC message")
+        self._fail_after(-1, error)
 
-    def _give_up(self, times: int, error: MnemicError) -> None:
+    def _fail_after(self, times: int, error: MnemicError) -> None:
         """Answer what was given to more than so many processes with an error."""
         with self._state:
             lost = [key for key, (_, given) in self._unanswered.items() if given > times]
         for key in lost:
-            self._answer(json.loads(key), _INTERNAL_ERROR, f"{error.code}: {error} {error.remedy_text}")
+            self._reply_error(json.loads(key), _INTERNAL_ERROR, f"{error.code}: {error} {error.remedy_text}")
         with self._state:
             for key in lost:
                 self._unanswered.pop(key, None)
@@ -332,7 +332,7 @@ def _timeval(seconds: float) -> bytes:
     return struct.pack("ll", whole, int(1e6 * (seconds - whole)))
 
 
-def _line(connection: socket.socket) -> bytes:
+def _read_line(connection: socket.socket) -> bytes:
     """One line, and not a byte of the next."""
     line = bytearray()
     while not line.endswith(b"\n"):
@@ -343,7 +343,7 @@ def _line(connection: socket.socket) -> bytes:
     return bytes(line)
 
 
-def _parsed(line: bytes) -> dict[str, Any] | None:
+def _parse_json(line: bytes) -> dict[str, Any] | None:
     """A line as JSON, ``None`` where it is none; of what is no object, nothing: the process says what is wrong."""
     try:
         value = json.loads(line)
@@ -354,7 +354,7 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else {}
 
 
-def _key(message: dict[str, Any]) -> str | None:
+def _request_key(message: dict[str, Any]) -> str | None:
     """The id of a request or of an answer, as something to look up; what is no id, no answer can carry."""
     request = message.get("id")
     return json.dumps(request) if isinstance(request, str | int) and not isinstance(request, bool) else None

@@ -1,4 +1,4 @@
-"""A request to a home's process: HTTP over its Unix socket, and what its answer stands for.
+"""Minimal HTTP client over the server's Unix socket.
 
 Above stand `mnemic.runtime.client.client`, whose requests are messages, and `mnemic.runtime.client.launcher`.
 """
@@ -14,12 +14,20 @@ from typing import Any, TypeVar
 
 from mnemic.runtime.client.wire import decode_error
 
-__all__ = ["LONGEST_S", "LOST", "Leaving", "Unreadable", "call", "held", "understood"]
+__all__ = [
+    "CONNECTION_LOST",
+    "MAX_SILENCE_S",
+    "MalformedAnswer",
+    "ServerDraining",
+    "call",
+    "held_request",
+    "parse_answer",
+]
 
-LOST = (ConnectionError, http.client.HTTPException, FileNotFoundError)
+CONNECTION_LOST = (ConnectionError, http.client.HTTPException, FileNotFoundError)
 """What `call` raises where there is no answer, or half of one."""
 
-LONGEST_S = 600.0
+MAX_SILENCE_S = 600.0
 """How long an answer may take where only the process knows."""
 
 T = TypeVar("T")
@@ -32,7 +40,7 @@ def call(
     body: bytes,
     headers: dict[str, str],
     progress: Callable[[int, int | None], None] | None = None,
-    limit_s: float = LONGEST_S,
+    limit_s: float = MAX_SILENCE_S,
 ) -> Any:
     """One request over a Unix socket; returns the JSON of the answer.
 
@@ -45,22 +53,22 @@ def call(
         ConnectionError, http.client.HTTPException, FileNotFoundError: there is no answer, or half of one.
         Unreadable: the answer is none of a home's process.
     """
-    with closing(_Connection(path, limit_s)) as connection:
+    with closing(_UnixConnection(path, limit_s)) as connection:
         connection.request(method, target, body, headers)
         response = connection.getresponse()
         if response.getheader("Content-Type", "").startswith("application/x-ndjson"):
-            return _streamed(response, progress)
-        value = understood(json.loads, response.read() or b"null")
+            return _read_stream(response, progress)
+        value = parse_answer(json.loads, response.read() or b"null")
         if response.status == 503 and isinstance(value, dict) and value.get("code") == "draining":
-            raise Leaving("it is leaving")
+            raise ServerDraining("it is leaving")
         if response.status >= 400:
             raise decode_error(value)
         return value
 
 
-def _streamed(response: http.client.HTTPResponse, progress: Callable[[int, int | None], None] | None) -> Any:
+def _read_stream(response: http.client.HTTPResponse, progress: Callable[[int, int | None], None] | None) -> Any:
     for line in response:
-        value = understood(_object, line)
+        value = parse_answer(_object, line)
         if "progress" in value:
             if progress is not None:
                 progress(*value["progress"])
@@ -71,7 +79,7 @@ def _streamed(response: http.client.HTTPResponse, progress: Callable[[int, int |
     raise http.client.IncompleteRead(b"")
 
 
-def understood(read: Callable[[Any], T], answer: Any) -> T:
+def parse_answer(read: Callable[[Any], T], answer: Any) -> T:
     """What an answer stands for.
 
     Raises:
@@ -80,22 +88,22 @@ def understood(read: Callable[[Any], T], answer: Any) -> T:
     try:
         return read(answer)
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-        raise Unreadable(type(error).__name__) from None
+        raise MalformedAnswer(type(error).__name__) from None
 
 
 def _object(line: bytes) -> dict[str, Any]:
     return {**json.loads(line)}
 
 
-class Unreadable(ValueError):
+class MalformedAnswer(ValueError):
     """What was answered is nothing that a home's process says."""
 
 
-class Leaving(ConnectionError):
+class ServerDraining(ConnectionError):
     """The process has been told to leave, and takes nothing more."""
 
 
-class _Connection(http.client.HTTPConnection):
+class _UnixConnection(http.client.HTTPConnection):
     """HTTP over a Unix socket."""
 
     def __init__(self, path: str, timeout_s: float) -> None:
@@ -113,17 +121,17 @@ class _Connection(http.client.HTTPConnection):
 
 
 @contextmanager
-def held(path: str, target: str, headers: dict[str, str], limit_s: float = LONGEST_S) -> Iterator[None]:
+def held_request(path: str, target: str, headers: dict[str, str], limit_s: float = MAX_SILENCE_S) -> Iterator[None]:
     """A request whose answer lasts: what it stands for holds until the context ends, or the process does.
 
     Raises: as `call`.
     """
-    with closing(_Connection(path, limit_s)) as connection:
+    with closing(_UnixConnection(path, limit_s)) as connection:
         connection.request("POST", target, b"", headers)
         response = connection.getresponse()
         if response.status == 503:
-            raise Leaving("it is leaving")
-        said = understood(_object, response.readline() or b"{}")
+            raise ServerDraining("it is leaving")
+        said = parse_answer(_object, response.readline() or b"{}")
         if "error" in said:
             raise decode_error(said["error"])
         if response.status >= 400:

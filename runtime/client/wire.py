@@ -1,4 +1,4 @@
-"""The wire: messages, answers and errors as JSON, for those who ask a home's process from outside.
+"""JSON encoding of messages, answers and errors between clients and the server process.
 
 Only what a face may say is known here: nobody outside tells the Store to `Apply`. JSON goes through the standard
 library's, since a text may hold a lone surrogate, which strict encoders refuse; bytes are base64. An answer names its
@@ -20,14 +20,14 @@ from mnemic.actors.protocol import errors
 from mnemic.actors.protocol.ambient_messages import (
     Brief,
     Briefed,
+    CaptureProgress,
     Drained,
     DrainSpool,
+    GetCaptureProgress,
+    QuarantineRetried,
     Queued,
     QueueTranscripts,
-    ReadAgain,
-    Reread,
-    Waiting,
-    WaitingCounts,
+    RetryQuarantined,
 )
 from mnemic.actors.protocol.errors import (
     BadBody,
@@ -42,33 +42,34 @@ from mnemic.actors.protocol.errors import (
 )
 from mnemic.actors.protocol.log_messages import (
     CountUse,
-    GivenListed,
-    ListGiven,
+    DeliveriesListed,
+    ListDeliveries,
     ListMemories,
     MemoriesListed,
-    NoteGiven,
+    MemoriesShown,
+    NoteDelivery,
     ShowMemories,
-    ShownMemories,
     UseCounted,
 )
 from mnemic.actors.protocol.messages import (
+    BackupNoted,
     CaptureText,
+    CaptureTranscript,
     Committed,
-    CopyNoted,
     Count,
     Counts,
-    Embedded,
+    DescribeEncoder,
     EmbedPending,
-    EncoderNamed,
+    EmbedProgress,
+    EncoderDescribed,
     FindScope,
     FindSimilar,
     Forget,
     Forgotten,
     GetMemories,
     Memories,
-    NameEncoder,
     NightReport,
-    NoteCopy,
+    NoteBackup,
     Preempt,
     Rebuild,
     Rebuilt,
@@ -78,95 +79,122 @@ from mnemic.actors.protocol.messages import (
     ScopeFound,
     SimilarFound,
     Sleep,
-    Take,
-    Taken,
     TextCaptured,
+    TranscriptCaptured,
 )
-from mnemic.actors.protocol.scope_messages import ListScopes, Rescope, Rescoped, Scopes, Survey, Surveyed, Sweep, Swept
-from mnemic.actors.protocol.shape_messages import BindAgain, BindPending, Bound, ListRoles, RolesListed, Shape, Shaped
-from mnemic.actors.protocol.validation_text import misfit, shown
-from mnemic.actors.shape.arguments import names, texts
+from mnemic.actors.protocol.scope_messages import (
+    ChangeScopes,
+    ForgetSelection,
+    ListScopes,
+    ScopesChanged,
+    ScopesListed,
+    SelectionForgotten,
+    Survey,
+    Surveyed,
+)
+from mnemic.actors.protocol.shape_messages import (
+    BindPending,
+    BindProgress,
+    ListRoles,
+    RetryBinding,
+    RolesListed,
+    Shape,
+    Shaped,
+)
+from mnemic.actors.protocol.validation_text import invalid_value_from, safe_operand
+from mnemic.actors.shape.arguments import analogy_names, pattern_texts
 
-__all__ = ["ASKED", "TOLD", "decode", "decode_error", "decode_message", "encode", "encode_error", "path_of"]
+__all__ = [
+    "ASK_MESSAGES",
+    "TELL_MESSAGES",
+    "decode",
+    "decode_error",
+    "decode_message",
+    "encode",
+    "encode_error",
+    "message_path",
+]
 
 
-def path_of(message: Any) -> str:
+def message_path(message: Any) -> str:
     """A message's name in a path: ``capture-text`` for `CaptureText`; of a message or of its type."""
     kind = message if isinstance(message, type) else type(message)
     return re.sub(r"(?<!^)(?=[A-Z])", "-", kind.__name__).lower()
 
 
-ASKED: dict[str, type[msgspec.Struct]] = {
-    path_of(kind): kind
+ASK_MESSAGES: dict[str, type[msgspec.Struct]] = {
+    message_path(kind): kind
     for kind in (
-        Take,
+        CaptureTranscript,
         CaptureText,
         Forget,
         Recover,
         Rebuild,
         EmbedPending,
-        NameEncoder,
+        DescribeEncoder,
         Recall,
         GetMemories,
         FindScope,
         Count,
         ListMemories,
-        ListGiven,
+        ListDeliveries,
         ShowMemories,
         CountUse,
         Brief,
         Sleep,
         DrainSpool,
         QueueTranscripts,
-        Waiting,
-        ReadAgain,
-        NoteCopy,
+        GetCaptureProgress,
+        RetryQuarantined,
+        NoteBackup,
         FindSimilar,
         ListScopes,
-        Rescope,
+        ChangeScopes,
         Survey,
-        Sweep,
+        ForgetSelection,
         Shape,
         ListRoles,
         BindPending,
-        BindAgain,
+        RetryBinding,
     )
 }
 """What a face may ask, by path."""
-TOLD: dict[str, type[msgspec.Struct]] = {path_of(kind): kind for kind in (Committed, Preempt, NoteGiven)}
+TELL_MESSAGES: dict[str, type[msgspec.Struct]] = {
+    message_path(kind): kind for kind in (Committed, Preempt, NoteDelivery)
+}
 """What a face may tell, by path."""
 _ANSWERS: dict[str, type[msgspec.Struct]] = {
     kind.__name__: kind
     for kind in (
-        Taken,
+        TranscriptCaptured,
         TextCaptured,
         Forgotten,
         Rebuilt,
-        Embedded,
-        EncoderNamed,
+        EmbedProgress,
+        EncoderDescribed,
         Recalled,
         Memories,
         ScopeFound,
         Counts,
         MemoriesListed,
-        GivenListed,
-        ShownMemories,
+        DeliveriesListed,
+        MemoriesShown,
         UseCounted,
         Briefed,
         NightReport,
         Drained,
         Queued,
-        WaitingCounts,
-        Reread,
-        CopyNoted,
+        CaptureProgress,
+        QuarantineRetried,
+        BackupNoted,
         SimilarFound,
-        Scopes,
-        Rescoped,
+        ScopesListed,
+        ScopesChanged,
         Surveyed,
-        Swept,
+        SelectionForgotten,
         Shaped,
         RolesListed,
-        Bound,
+        BindProgress,
     )
 }
 _ERRORS: dict[str, type[MnemicError]] = {getattr(errors, name).code: getattr(errors, name) for name in errors.__all__}
@@ -174,8 +202,8 @@ _FAMILIES: dict[str, type[MnemicError]] = {
     kind.__name__: kind for kind in (BadInput, StoreError, ModelError, RuntimeFault, MnemicError)
 }
 _OBJECT = "one JSON object"
-_LONGEST = 60  # characters of a field's name that are told back
-_LEAST, _MOST = -(1 << 63), (1 << 63) - 1  # what an integer of the store or of NumPy can be
+_MAX_NAME_CHARS = 60  # characters of a field's name that are told back
+_MIN_INTEGER, _MAX_INTEGER = -(1 << 63), (1 << 63) - 1  # what an integer of the store or of NumPy can be
 
 
 def encode(struct: msgspec.Struct | None) -> bytes:
@@ -205,26 +233,26 @@ def decode_message(kind: type[msgspec.Struct], body: bytes) -> Any:
         BadBody: it is no JSON object.
         MissingArgument, UnknownArgument, InvalidValue: its fields are not the message's.
     """
-    value = _strict(body or b"{}")
+    value = _parse_strict(body or b"{}")
     if not isinstance(value, dict):
         raise BadBody(why="it is no JSON object", expected=_OBJECT)
-    message, named = path_of(kind), value.pop("type", kind.__name__)
+    message, named = message_path(kind), value.pop("type", kind.__name__)
     fields = msgspec.structs.fields(kind)
     known = ", ".join(field.name for field in fields) or "nothing"
     stray = min(value.keys() - {field.name for field in fields}, default=None)
     if stray is not None:
-        near = difflib.get_close_matches(stray[:_LONGEST], [field.name for field in fields], n=1)
+        near = difflib.get_close_matches(stray[:_MAX_NAME_CHARS], [field.name for field in fields], n=1)
         hint = f"Did you mean {near[0]!r}? " if near else ""
-        raise UnknownArgument(tool=message, name=stray[:_LONGEST], near=hint, known=known)
+        raise UnknownArgument(tool=message, name=stray[:_MAX_NAME_CHARS], near=hint, known=known)
     if named != kind.__name__:
-        raise InvalidValue(name="type", value=shown(named), why=f"{message} is asked", expected=kind.__name__)
+        raise InvalidValue(name="type", value=safe_operand(named), why=f"{message} is asked", expected=kind.__name__)
     for field in fields:
         if field.required and field.name not in value:
             raise MissingArgument(tool=message, name=field.name, known=known)
     try:
-        return msgspec.convert(value | {name: take(value[name]) for name, take in _takers(kind, value)}, kind)
+        return msgspec.convert(value | {name: take(value[name]) for name, take in _field_converters(kind, value)}, kind)
     except msgspec.ValidationError as error:
-        raise misfit(error, value) from None
+        raise invalid_value_from(error, value) from None
     except UnicodeEncodeError:
         raise BadBody(why="it has half a surrogate pair where base64 belongs", expected="base64 there") from None
 
@@ -237,7 +265,7 @@ def encode_error(error: MnemicError) -> dict[str, Any]:
         "error": str(error),
         "remedy": error.remedy_text,
         "kind": family,
-        "operands": {name: _plain(operand) for name, operand in error.operands.items()},
+        "operands": {name: _json_operand(operand) for name, operand in error.operands.items()},
     }
 
 
@@ -258,8 +286,8 @@ def decode_error(value: Any) -> MnemicError:
     family = kind or _FAMILIES.get(str(value.get("kind")), MnemicError)
     said = {
         "code": str(value.get("code", family.code)),
-        "sentence": _literal(sentence),
-        "remedy": _literal(remedy),
+        "sentence": _escape_braces(sentence),
+        "remedy": _escape_braces(remedy),
         "__reduce__": lambda error: (decode_error, (encode_error(error),)),
     }
     error = type(family.__name__, (family,), said)(**(operands if isinstance(operands, dict) else {}))
@@ -267,47 +295,47 @@ def decode_error(value: Any) -> MnemicError:
     return error
 
 
-def _literal(text: str) -> str:
+def _escape_braces(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
-def _plain(operand: Any) -> Any:
+def _json_operand(operand: Any) -> Any:
     """An operand as JSON carries it; what it does not carry is written as text."""
     if operand is None or isinstance(operand, str | bool | int):
         return operand
     if isinstance(operand, float):
         return operand if math.isfinite(operand) else str(operand)
     if isinstance(operand, list | tuple):
-        return [_plain(one) for one in operand]
+        return [_json_operand(one) for one in operand]
     return str(operand)
 
 
-def _strict(body: bytes) -> Any:
+def _parse_strict(body: bytes) -> Any:
     try:
-        return json.loads(body, parse_constant=_refuse, parse_int=_integer, parse_float=_number)
+        return json.loads(body, parse_constant=_refuse_constant, parse_int=_parse_integer, parse_float=_parse_float)
     except (ValueError, RecursionError) as error:
         why = "it is no JSON" if isinstance(error, json.JSONDecodeError | UnicodeDecodeError) else str(error)
         raise BadBody(why=why, expected=_OBJECT) from None
 
 
-def _takers(kind: type[msgspec.Struct], value: dict[str, Any]) -> list[tuple[str, Callable[[Any], Any]]]:
+def _field_converters(kind: type[msgspec.Struct], value: dict[str, Any]) -> list[tuple[str, Callable[[Any], Any]]]:
     """The fields that are given and taken as programs give them, as in every face, and what takes each."""
-    taken = {"pattern": texts, "analogy": names} if kind is Shape else {}
+    taken = {"pattern": pattern_texts, "analogy": analogy_names} if kind is Shape else {}
     return [(name, take) for name, take in taken.items() if name in value]
 
 
-def _refuse(name: str) -> Any:
+def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def _integer(digits: str) -> int:
+def _parse_integer(digits: str) -> int:
     number = int(digits)
-    if not _LEAST <= number <= _MOST:
+    if not _MIN_INTEGER <= number <= _MAX_INTEGER:
         raise ValueError("a number in it is larger than 64 bits")
     return number
 
 
-def _number(digits: str) -> float:
+def _parse_float(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
         raise ValueError("a number in it is larger than 64 bits")

@@ -1,4 +1,4 @@
-"""Looks at what is captured by itself: what hooks wrote and nobody took in, what was lost, what was not understood.
+"""Doctor checks of capture: the spool's backlog, lost events, quarantined records, unreadable transcripts.
 
 The spool is looked at as it lies there, and the store by a connection of its own. How the hosts are wired is looked at
 above (`mnemic.cli.doctor`), since only the adapters know it.
@@ -15,16 +15,16 @@ from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import MindLocked, MindMissing
 from mnemic.actors.protocol.snapshot import CaptureCounts
 from mnemic.actors.protocol.times import to_iso
-from mnemic.runtime.capture.pauses import pause_now
-from mnemic.runtime.doctor.checks import Check, counted, sized
+from mnemic.runtime.capture.pauses import current_pause
+from mnemic.runtime.doctor.checks import Check, format_size, pluralize
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.minds.homes import MindFolder, folder_of, open_mind
-from mnemic.runtime.spool.decrypt import Opener
-from mnemic.runtime.spool.pending import Backlog, Losses, backlog, losses
+from mnemic.runtime.minds.homes import MindFolder, mind_folder, open_mind
+from mnemic.runtime.spool.decrypt import FrameDecryptor
+from mnemic.runtime.spool.pending import Backlog, Losses, measure_backlog, read_losses
 from mnemic.runtime.store.read.capture import capture_counts, spool_offsets
-from mnemic.runtime.store.schema import connect, translated
+from mnemic.runtime.store.schema import connect, translate_errors
 
-__all__ = ["arrived", "capture", "pause"]
+__all__ = ["check_capture", "check_pause", "last_trial_events"]
 
 _OLD_S = 600.0
 """What a process that serves has not taken in for so long, it will not."""
@@ -33,34 +33,37 @@ _RECENT_S = 7 * 86_400.0
 _NAMED = 3
 
 
-def capture(folder: MindFolder, keys: Keys, clock: Clock, *, serving: bool) -> Iterator[Check]:
+def check_capture(folder: MindFolder, keys: Keys, clock: Clock, *, serving: bool) -> Iterator[Check]:
     """Whether hooks can write, what waits, and what became of the rest.
 
     Args:
         serving: whether a process serves the home, which takes in what hooks write.
     """
-    with translated(folder.store), closing(connect(folder.store, keys)) as connection:
+    with translate_errors(folder.store), closing(connect(folder.store, keys)) as connection:
         counts, offsets = capture_counts(connection, clock.now_us()), spool_offsets(connection)
-    waiting, lost = backlog(folder.spool, offsets, Opener(keys.spool, keys.earlier_spools)), losses(folder.spool)
+    waiting, lost = (
+        measure_backlog(folder.spool, offsets, FrameDecryptor(keys.spool_private, keys.earlier_spool_privates)),
+        read_losses(folder.spool),
+    )
     yield _card(folder, keys)
     yield _spool(waiting, clock, serving=serving)
     yield _lost(lost, clock)
-    yield _strange(folder, waiting, lost)
+    yield _unreadable_files(folder, waiting, lost)
     yield _records(counts)
     yield _transcripts(counts)
 
 
-def pause(home: Path, mind: str, clock: Clock) -> Iterator[Check]:
+def check_pause(home: Path, mind: str, clock: Clock) -> Iterator[Check]:
     """Whether the mind captures at all; no key is needed to see that."""
-    held = pause_now(folder_of(home, mind).path, clock.now_us())
+    held = current_pause(mind_folder(home, mind).path, clock.now_us())
     if held is None:
         yield Check("pause", "ok", "the memory is not paused")
         return
     told, _, remedy = held.sentence().rpartition(": nothing is captured. ")
-    yield Check("pause", "wrong" if held.unread else "advice", f"{told}: nothing is captured", remedy)
+    yield Check("pause", "wrong" if held.read_error else "advice", f"{told}: nothing is captured", remedy)
 
 
-def arrived(home: Path, mind: str, clock: Clock, keys: Keys | None = None) -> Mapping[str, str]:
+def last_trial_events(home: Path, mind: str, clock: Clock, keys: Keys | None = None) -> Mapping[str, str]:
     """The last trial event of each host that reached the store; none where there is no mind, or nobody opens it.
 
     Args:
@@ -70,10 +73,10 @@ def arrived(home: Path, mind: str, clock: Clock, keys: Keys | None = None) -> Ma
         MnemicError: the mind cannot be read.
     """
     try:
-        folder, keys = open_mind(home, mind) if keys is None else (folder_of(home, mind), keys)
+        folder, keys = open_mind(home, mind) if keys is None else (mind_folder(home, mind), keys)
     except (MindLocked, MindMissing):
         return {}
-    with translated(folder.store), closing(connect(folder.store, keys)) as connection:
+    with translate_errors(folder.store), closing(connect(folder.store, keys)) as connection:
         return capture_counts(connection, clock.now_us()).checks
 
 
@@ -81,11 +84,11 @@ def _card(folder: MindFolder, keys: Keys) -> Check:
     """Whether hooks seal to this mind's key."""
     remedy = f"See that {folder.path} can be written; the next command that opens the mind mends it."
     try:
-        public = json.loads(folder.spool_card.read_bytes())["public"]
+        public = json.loads(folder.spool_config.read_bytes())["public"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        return Check("hooks", "wrong", f"{folder.spool_card} cannot be read ({type(error).__name__})", remedy)
+        return Check("hooks", "wrong", f"{folder.spool_config} cannot be read ({type(error).__name__})", remedy)
     if public != keys.spool_public().hex():
-        return Check("hooks", "wrong", f"{folder.spool_card} names another key: what hooks write is lost", remedy)
+        return Check("hooks", "wrong", f"{folder.spool_config} names another key: what hooks write is lost", remedy)
     if not folder.spool.is_dir():
         return Check("hooks", "wrong", f"{folder.spool} is not there: hooks cannot write", remedy)
     return Check("hooks", "ok", "what they need to write is there")
@@ -96,7 +99,9 @@ def _spool(waiting: Backlog, clock: Clock, *, serving: bool) -> Check:
     if waiting.oldest_at is None:
         return Check("spool", "ok", "all that hooks wrote is taken in")
     age_s = max(0.0, clock.now_us() / 1e6 - waiting.oldest_at / 1e6)
-    told = f"{sized(waiting.size_bytes)} in {counted(waiting.files, 'file')} wait, the oldest for {_span(age_s)}"
+    told = (
+        f"{format_size(waiting.size_bytes)} in {pluralize(waiting.files, 'file')} wait, the oldest for {_span(age_s)}"
+    )
     if age_s <= _OLD_S:
         return Check("spool", "ok", told)
     if serving:
@@ -109,14 +114,14 @@ def _lost(lost: Losses, clock: Clock) -> Check:
     """Whether hooks could write all they had to."""
     if not lost.lost or lost.lost_at is None:
         return Check("losses", "ok", "no event was lost")
-    told = f"hooks could not write {counted(lost.lost, 'event')} ({sized(lost.lost_bytes)})"
+    told = f"hooks could not write {pluralize(lost.lost, 'event')} ({format_size(lost.lost_bytes)})"
     told += f", the last at {to_iso(lost.lost_at)}"
     remedy = "See that the disk has room; what the transcripts of those sessions hold is taken from there."
     recent = clock.now_us() - lost.lost_at <= _RECENT_S * 1e6
     return Check("losses", "wrong" if recent else "advice", told, remedy)
 
 
-def _strange(folder: MindFolder, waiting: Backlog, lost: Losses) -> Check:
+def _unreadable_files(folder: MindFolder, waiting: Backlog, lost: Losses) -> Check:
     """Whether files lie in the spool that cannot be taken in."""
     if waiting.unreadable:
         told = f"{_names(waiting.unreadable)} in {folder.spool} cannot be opened"
@@ -125,23 +130,26 @@ def _strange(folder: MindFolder, waiting: Backlog, lost: Losses) -> Check:
         told = f"{_names(lost.foreign)} in {folder.spool} is sealed to another key, or by a newer version"
         return Check("strange", "wrong", told, "A newer Mnemic or the key of before opens them; nobody removes them.")
     if lost.aside:
-        told = f"{counted(len(lost.aside), 'file')} ({sized(lost.aside_bytes)}) held what cannot be opened, and is kept"
+        files = f"{pluralize(len(lost.aside), 'file')} ({format_size(lost.aside_bytes)})"
+        told = f"{files} held what cannot be opened, and is kept"
         return Check("strange", "advice", told, f"They lie in {folder.spool / 'aside'}; remove them once you looked.")
     return Check("strange", "ok", "no file in the spool is damaged, or another key's")
 
 
 def _records(counts: CaptureCounts) -> Check:
     """Whether all that came was understood."""
-    torn = f"; {counted(counts.torn, 'place')} of the spool held no whole record" if counts.torn else ""
-    if counts.set_aside_count:
-        shown = "; ".join(f"{host or 'unknown'} {event}: {why}" for host, event, why in counts.set_aside[:_NAMED])
-        told = f"{counted(counts.set_aside_count, 'record')} could not be understood ({' '.join(shown.split())}){torn}"
+    torn = f"; {pluralize(counts.torn, 'place')} of the spool held no whole record" if counts.torn else ""
+    if counts.quarantined_count:
+        shown = "; ".join(f"{host or 'unknown'} {event}: {why}" for host, event, why in counts.quarantined[:_NAMED])
+        told = (
+            f"{pluralize(counts.quarantined_count, 'record')} could not be understood ({' '.join(shown.split())}){torn}"
+        )
         remedy = "They are kept aside; --repair tries them again, after an update too."
         return Check("records", "wrong", told, remedy, True)
     if torn:
         remedy = "A hook was killed, or the disk was full; transcripts hold what these would have held."
-        return Check("records", "advice", f"{counted(counts.records, 'record')} taken in{torn}", remedy)
-    return Check("records", "ok", f"{counted(counts.records, 'record')} of hooks taken in")
+        return Check("records", "advice", f"{pluralize(counts.records, 'record')} taken in{torn}", remedy)
+    return Check("records", "ok", f"{pluralize(counts.records, 'record')} of hooks taken in")
 
 
 def _transcripts(counts: CaptureCounts) -> Check:
@@ -151,9 +159,8 @@ def _transcripts(counts: CaptureCounts) -> Check:
         return Check("transcripts", "ok", told)
     failed = counts.transcripts_failed[:_NAMED]
     shown = "; ".join(why if path in why else f"{path}: {why}" for path, why in failed)
-    told = (
-        f"{counted(len(counts.transcripts_failed), 'transcript')} could not be read ({' '.join(shown.split())}); {told}"
-    )
+    unread = pluralize(len(counts.transcripts_failed), "transcript")
+    told = f"{unread} could not be read ({' '.join(shown.split())}); {told}"
     return Check("transcripts", "advice", told, "--repair has those taken in again that are still there.", True)
 
 
@@ -165,5 +172,5 @@ def _names(files: tuple[str, ...]) -> str:
 def _span(seconds: float) -> str:
     for size, unit in ((86_400.0, "day"), (3600.0, "hour"), (60.0, "minute")):
         if seconds >= size:
-            return counted(round(seconds / size), unit)
-    return counted(round(seconds), "second")
+            return pluralize(round(seconds / size), unit)
+    return pluralize(round(seconds), "second")

@@ -1,7 +1,7 @@
-"""What a check of the doctor is, and what becomes of one that fails itself.
+"""The result of one check of `mnemic doctor`, and how a check that itself fails is reported.
 
 Above stand the modules that look (`examine_home`, `examine_machine`, `examine_mind`, `examine_process` and
-`examine_society`), and `mnemic.runtime.doctor.doctor`, which has them look.
+`examine_actor system`), and `mnemic.runtime.doctor.doctor`, which has them look.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Literal
 import msgspec
 
 from mnemic.actors.protocol.errors import MnemicError
-from mnemic.runtime.engine.engine import cause_of
+from mnemic.runtime.engine.engine import safe_cause
 
-__all__ = ["Check", "counted", "failed", "guarded", "sized"]
+__all__ = ["Check", "failed_check", "format_size", "pluralize", "run_check"]
 
 _log = logging.getLogger("mnemic.doctor")
 _LONGEST = 400
@@ -36,32 +36,32 @@ class Check(msgspec.Struct, frozen=True):
     """Whether ``--repair`` mends it."""
 
 
-def failed(name: str, error: MnemicError, *, repairable: bool = False, remedy: str = "") -> Check:
+def failed_check(name: str, error: MnemicError, *, repairable: bool = False, remedy: str = "") -> Check:
     """A check that met an error: what it says, on one line, and its remedy unless there is a better one."""
     return Check(name, "wrong", " ".join(str(error).split())[:_LONGEST], remedy or error.remedy_text, repairable)
 
 
-def guarded(name: str, look: Callable[[], Iterable[Check]]) -> Iterator[Check]:
+def run_check(name: str, look: Callable[[], Iterable[Check]]) -> Iterator[Check]:
     """Look; whatever is raised on the way is one more thing that is wrong, and hides nothing that was seen before."""
     try:
         yield from look()
     except MnemicError as error:
-        yield failed(name, error)
+        yield failed_check(name, error)
     except OSError as error:
         what = f"{error.filename or 'it'}: {error.strerror or type(error).__name__}"
         yield Check(name, "wrong", f"it could not be looked at ({what})", "See to that, and run the doctor again.")
     except Exception as error:  # a defect of the check: said, and the others look all the same
-        cause = cause_of(error)
+        cause = safe_cause(error)
         _log.error("the check %s failed: %s", name, cause)
         remedy = "Report it: the fault is in this check."
         yield Check(name, "wrong", f"it could not be looked at ({cause})", remedy)
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def pluralize(number: int, one: str, many: str = "") -> str:
     """A number and what it counts."""
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
-def sized(size_bytes: int) -> str:
+def format_size(size_bytes: int) -> str:
     """A number of bytes."""
     return f"{size_bytes / 1e6:.1f} MB"

@@ -1,4 +1,4 @@
-"""Looks at a home's files: its settings, who may read them, what was left behind, and the room on the disk.
+"""Doctor checks of a home's files: settings, permissions, leftover drafts, free disk space.
 
 Looks at what Mnemic needs of a machine: the model, the native code, a device that would pay.
 """
@@ -17,37 +17,37 @@ from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.ports import Encoder
 from mnemic.algorithms.retrieval.scan import NATIVE, backend
-from mnemic.runtime.doctor.checks import Check, counted, sized
-from mnemic.runtime.engine.settings import load_settings, unknown_names
-from mnemic.runtime.minds.run_dir import Meeting, edited
+from mnemic.runtime.doctor.checks import Check, format_size, pluralize
+from mnemic.runtime.engine.settings import load_settings, unknown_settings
+from mnemic.runtime.minds.run_dir import RunDir, settings_edited
 from mnemic.runtime.models.encoders import accelerator
-from mnemic.runtime.models.models import check_instructions
+from mnemic.runtime.models.models import check_instruction_set
 from mnemic.runtime.store.schema import remove_file
 
 __all__ = [
     "LoadEncoder",
-    "device",
-    "disk",
-    "leftovers",
-    "model",
-    "native",
-    "permissions",
+    "check_device",
+    "check_disk",
+    "check_leftovers",
+    "check_model",
+    "check_native",
+    "check_permissions",
+    "check_settings",
     "remove_drafts",
-    "settings",
-    "take_rights",
+    "restrict_permissions",
 ]
 
 _LOW_DISK_BYTES = 200 << 20
-_OTHERS = 0o077
+_OTHERS_BITS = 0o077
 _OTHERS_WRITE = 0o022
 _ABANDONED_S = 3600.0
 """A draft that nobody has written to for so long is nobody's: one takes seconds, and is written to all the while."""
 
 
-def settings(home: Path) -> Iterator[Check]:
+def check_settings(home: Path) -> Iterator[Check]:
     """Whether the file and what it names can be read, and a process that serves works with what it holds."""
     path = home / "mnemic.toml"
-    unknown = unknown_names(path)
+    unknown = unknown_settings(path)
     if unknown:
         told = f"{path} names what is no setting: {', '.join(unknown)}"
         yield Check("settings", "wrong", told, "Take it out, or look up its name in docs/settings.md.")
@@ -57,8 +57,8 @@ def settings(home: Path) -> Iterator[Check]:
         from mnemic.runtime.secrets.rule_files import load_rules  # here: most homes name none
 
         load_rules(rules)
-    card = Meeting(home).card()
-    if card is not None and card.alive() and edited(card.settings, home):
+    card = RunDir(home).read_info()
+    if card is not None and card.is_alive() and settings_edited(card.settings, home):
         told = f"{path} was edited, and process {card.pid} works on with what it read before"
         yield Check("settings", "advice", told, f"kill -HUP {card.pid}; else its next start takes it up.")
         return
@@ -68,7 +68,7 @@ def settings(home: Path) -> Iterator[Check]:
 # --- who may read ----------------------------------------------------------------------------------------------------
 
 
-def permissions(home: Path) -> Iterator[Check]:
+def check_permissions(home: Path) -> Iterator[Check]:
     """Whether nobody else may read or write what is the home's."""
     open_to_others = list(_open_to_others(home))
     if not open_to_others:
@@ -81,7 +81,7 @@ def permissions(home: Path) -> Iterator[Check]:
     )
 
 
-def take_rights(home: Path) -> str:
+def restrict_permissions(home: Path) -> str:
     """Take from others what they may do with the home's files; returns what was done.
 
     Raises:
@@ -90,22 +90,22 @@ def take_rights(home: Path) -> str:
     changed = list(_open_to_others(home))
     for path, mode in changed:
         path.chmod(mode & 0o700)
-    return f"took the others' rights from {counted(len(changed), 'file')}"
+    return f"took the others' rights from {pluralize(len(changed), 'file')}"
 
 
 def _open_to_others(home: Path) -> Iterator[tuple[Path, int]]:
     own = home / "mnemic.toml"  # a user writes it, as his editor will have it; no secret is in it
-    private = not _mode(home) & _OTHERS
+    private = not _mode(home) & _OTHERS_BITS
     for path in dict.fromkeys(_files(home)):
         mode = _mode(path)
-        if mode & (_OTHERS_WRITE if path == own and private else _OTHERS):
+        if mode & (_OTHERS_WRITE if path == own and private else _OTHERS_BITS):
             yield path, mode
 
 
 def _files(home: Path) -> Iterator[Path]:
     """Everything of a home, but what the user himself put there, and what Ray keeps in its folder of mode 0700."""
-    meeting = Meeting(home)
-    card = meeting.card()
+    meeting = RunDir(home)
+    card = meeting.read_info()
     yield home
     for pattern in ("mnemic.toml", "hooks.json", "*.log", "*.log.[0-9]", "http-token*"):
         yield from sorted(home.glob(pattern))
@@ -129,15 +129,15 @@ def _mode(path: Path) -> int:
 # --- what was left behind --------------------------------------------------------------------------------------------
 
 
-def leftovers(home: Path, clock: Clock) -> Iterator[Check]:
+def check_leftovers(home: Path, clock: Clock) -> Iterator[Check]:
     """Whether there are drafts that nobody finished, and copies from before a migration."""
     drafts, copies = list(_drafts(home, clock)), sorted(home.glob("minds/*/store.schema-*.db"))
     told, remedy = [], []
     if drafts:
-        told.append(f"{counted(len(drafts), 'draft')} of a mind or of a copy, never finished ({_named(drafts)})")
+        told.append(f"{pluralize(len(drafts), 'draft')} of a mind or of a copy, never finished ({_named(drafts)})")
         remedy.append("--repair removes the drafts.")
     if copies:
-        told.append(f"{counted(len(copies), 'copy', 'copies')} from before a migration ({_named(copies)})")
+        told.append(f"{pluralize(len(copies), 'copy', 'copies')} from before a migration ({_named(copies)})")
         remedy.append("Once you are content with the newer store, remove the copy: what is forgotten is still in it.")
     if told:
         yield Check("leftovers", "advice", "there is " + "; there is ".join(told), " ".join(remedy), bool(drafts))
@@ -153,7 +153,7 @@ def remove_drafts(home: Path, clock: Clock) -> str:
             shutil.rmtree(path)
         else:
             remove_file(path)
-    return f"removed {counted(len(drafts), 'draft')}: {', '.join(path.name for path in drafts)}"
+    return f"removed {pluralize(len(drafts), 'draft')}: {', '.join(path.name for path in drafts)}"
 
 
 def _drafts(home: Path, clock: Clock) -> Iterator[Path]:
@@ -168,10 +168,10 @@ def _drafts(home: Path, clock: Clock) -> Iterator[Path]:
 
 def _named(paths: list[Path]) -> str:
     size = sum(one.stat().st_size for path in paths for one in (path, *path.rglob("*")) if one.is_file())
-    return f"{', '.join(f'{path.parent.name}/{path.name}' for path in paths)}, {sized(size)}"
+    return f"{', '.join(f'{path.parent.name}/{path.name}' for path in paths)}, {format_size(size)}"
 
 
-def disk(home: Path) -> Iterator[Check]:
+def check_disk(home: Path) -> Iterator[Check]:
     """Whether there is room."""
     existing = next(place for place in (home, *home.absolute().parents) if place.exists())
     free = shutil.disk_usage(existing).free
@@ -183,7 +183,7 @@ LoadEncoder = Callable[[Mapping[str, Any]], Encoder]
 """Loads the encoder that the settings name."""
 
 
-def model(home: Path, load: LoadEncoder) -> Iterator[Check]:
+def check_model(home: Path, load: LoadEncoder) -> Iterator[Check]:
     """Whether the model is there, is the one that was measured, and can be used."""
     try:
         settings = load_settings(home / "mnemic.toml").values()
@@ -194,16 +194,16 @@ def model(home: Path, load: LoadEncoder) -> Iterator[Check]:
     yield Check("model", "ok", f"{encoder.implementation}, weights {encoder.model[:12]}")
 
 
-def native() -> Iterator[Check]:
+def check_native() -> Iterator[Check]:
     """Whether the native code is built, and for which instructions it chose itself."""
     if NATIVE:
-        check_instructions()
+        check_instruction_set()
         yield Check("native", "ok", backend())
     else:
         yield Check("native", "advice", "not built: NumPy scans", "Install cargo and then Mnemic again.")
 
 
-def device() -> Iterator[Check]:
+def check_device() -> Iterator[Check]:
     """Whether there is a device that nothing here can use."""
     seen = accelerator()
     if seen and importlib.util.find_spec("torch") is None:

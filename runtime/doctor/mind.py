@@ -1,4 +1,4 @@
-"""Looks at one mind: its key and its card, its store page by page, the word index, the clock, the write-ahead log.
+"""Doctor checks of one mind: key, database pages, word index, clock, write-ahead log.
 
 Everything is read by connections of its own: a process that serves the mind, and its writer, go on meanwhile.
 
@@ -20,15 +20,25 @@ import apsw
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import DamagedStore, KeyMismatch, KeyMissing, MindLocked, MnemicError, StoreBusy
-from mnemic.runtime.doctor.checks import Check, counted, failed, sized
+from mnemic.runtime.doctor.checks import Check, failed_check, format_size, pluralize
 from mnemic.runtime.engine.settings import Settings
-from mnemic.runtime.keys.key_slots import KeyCard, is_locked, open_by_file, parse_card
+from mnemic.runtime.keys.key_slots import KeyHeader, is_locked, open_by_file, parse_key_header
 from mnemic.runtime.keys.keys import KEY_BYTES, Keys
-from mnemic.runtime.minds.homes import MindFolder, folder_of, open_mind, write_card
-from mnemic.runtime.store.rebind_queue import UNREAD
-from mnemic.runtime.store.schema import BUSY_TIMEOUT_S, MIGRATIONS, check_schema, connect, translated
+from mnemic.runtime.minds.homes import MindFolder, mind_folder, open_mind, write_key_header
+from mnemic.runtime.store.rebind_queue import BINDING_FAILED
+from mnemic.runtime.store.schema import BUSY_TIMEOUT_S, MIGRATIONS, check_schema, connect, translate_errors
 
-__all__ = ["checkpoint", "clock", "key", "log_size", "remake_card", "shape", "store", "unlocked", "waiting"]
+__all__ = [
+    "check_clock",
+    "check_codes",
+    "check_key",
+    "check_store",
+    "check_wal",
+    "checkpoint",
+    "open_if_possible",
+    "rewrite_key_header",
+    "unembedded_count",
+]
 
 _FAULTS = 20
 _PAGE = re.compile(r"[Pp]age (\d+)")
@@ -41,7 +51,7 @@ _LONG_LOG_BYTES = 64 << 20
 # --- key and card ----------------------------------------------------------------------------------------------------
 
 
-def key(home: Path, mind: str, keys: Keys | None = None) -> Iterator[Check]:
+def check_key(home: Path, mind: str, keys: Keys | None = None) -> Iterator[Check]:
     """Whether key, card and store belong together.
 
     Args:
@@ -56,17 +66,19 @@ def key(home: Path, mind: str, keys: Keys | None = None) -> Iterator[Check]:
             told = "it is locked by its passphrase, and its store was not looked at"
             yield Check("key", "advice", told, "In a terminal `mnemic doctor` asks for the passphrase.")
     except MnemicError as error:
-        if isinstance(error, DamagedStore | KeyMismatch) and _card_again(folder_of(home, mind)) is not None:
+        if isinstance(error, DamagedStore | KeyMismatch) and _recover_key_header(mind_folder(home, mind)) is not None:
             yield Check("key", "ok", "it opens the store")
-            told = f"The card {folder_of(home, mind).card} is damaged, or another mind's; key and store are well."
+            told = (
+                f"The card {mind_folder(home, mind).key_header} is damaged, or another mind's; key and store are well."
+            )
             yield Check("mind", "wrong", told, "--repair writes the card again.", True)
         else:
-            yield failed("key" if isinstance(error, KeyMissing | KeyMismatch) else "mind", error)
+            yield failed_check("key" if isinstance(error, KeyMissing | KeyMismatch) else "mind", error)
     else:
         yield Check("key", "ok", "it is this mind's")
 
 
-def unlocked(home: Path, mind: str, keys: Keys | None = None) -> tuple[MindFolder, Keys] | None:
+def open_if_possible(home: Path, mind: str, keys: Keys | None = None) -> tuple[MindFolder, Keys] | None:
     """A mind's folder and keys, if it can be opened; the key is proven by its card, or else by the store.
 
     Args:
@@ -74,11 +86,11 @@ def unlocked(home: Path, mind: str, keys: Keys | None = None) -> tuple[MindFolde
     """
     try:
         if keys is not None:
-            return folder_of(home, mind), keys
+            return mind_folder(home, mind), keys
         return open_mind(home, mind)
     except (DamagedStore, KeyMismatch):
-        folder = folder_of(home, mind)
-        again = _card_again(folder)
+        folder = mind_folder(home, mind)
+        again = _recover_key_header(folder)
         try:
             return None if again is None else (folder, open_by_file(again, folder.key.read_bytes(), folder.key))
         except (MnemicError, OSError):  # what a passphrase locks
@@ -87,34 +99,34 @@ def unlocked(home: Path, mind: str, keys: Keys | None = None) -> tuple[MindFolde
         return None
 
 
-def remake_card(home: Path, mind: str) -> str:
+def rewrite_key_header(home: Path, mind: str) -> str:
     """Write a mind's card again, for a key that opens the store; returns what was done.
 
     Raises:
         MnemicError: there is no such key.
     """
-    folder = folder_of(home, mind)
-    card = _card_again(folder)
+    folder = mind_folder(home, mind)
+    card = _recover_key_header(folder)
     if card is None:
         open_mind(home, mind)
         raise KeyMismatch(path=str(folder.key), why="it does not open the store")
-    write_card(folder, card)
-    return f"wrote {folder.card.name} again for the key that opens the store"
+    write_key_header(folder, card)
+    return f"wrote {folder.key_header.name} again for the key that opens the store"
 
 
-def _card_again(folder: MindFolder) -> KeyCard | None:
+def _recover_key_header(folder: MindFolder) -> KeyHeader | None:
     """The card that a mind should have, where its own is of no use; ``None`` where nothing tells.
 
     The copy is right where the key file opens the store by it, or where a passphrase locks the mind, and the card
     itself is no card. Without one, a key file that opens the store as it is was the first version's.
     """
     try:
-        card = parse_card(folder.card_copy.read_bytes(), folder.card_copy)
+        card = parse_key_header(folder.key_header_copy.read_bytes(), folder.key_header_copy)
         if not is_locked(card):
             keys = open_by_file(card, folder.key.read_bytes(), folder.key)
             return card if _opens(folder.store, keys) else None
         try:
-            parse_card(folder.card.read_bytes(), folder.card)
+            parse_key_header(folder.key_header.read_bytes(), folder.key_header)
         except (DamagedStore, OSError):
             return card
         return None
@@ -128,7 +140,7 @@ def _card_again(folder: MindFolder) -> KeyCard | None:
     if keys_of_root is None or not _opens(folder.store, keys_of_root):
         return None
     made_at_us = folder.key.stat().st_mtime_ns // 1000
-    return KeyCard(version=1, key="file", check=keys_of_root.check, made_at_us=made_at_us)
+    return KeyHeader(version=1, key="file", check=keys_of_root.check, made_at_us=made_at_us)
 
 
 def _opens(path: Path, keys: Keys) -> bool:
@@ -136,7 +148,7 @@ def _opens(path: Path, keys: Keys) -> bool:
     try:
         with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
             connection.execute("PRAGMA cipher = 'aegis'")
-            connection.execute(f"PRAGMA key = 'raw:{keys.store.hex()}'")
+            connection.execute(f"PRAGMA key = 'raw:{keys.store_key.hex()}'")
             return int(connection.execute("PRAGMA user_version").get) > 0
     except apsw.Error:
         return False
@@ -145,13 +157,13 @@ def _opens(path: Path, keys: Keys) -> bool:
 # --- the store -------------------------------------------------------------------------------------------------------
 
 
-def store(home: Path, mind: str, keys: Keys | None = None) -> Iterator[Check]:
+def check_store(home: Path, mind: str, keys: Keys | None = None) -> Iterator[Check]:
     """Whether every page is whole and of this schema, and every memory in the word index."""
-    found = unlocked(home, mind, keys)
+    found = open_if_possible(home, mind, keys)
     if found is None:
         return  # which the check of the key says
     folder, keys = found
-    with translated(folder.store), closing(connect(folder.store, keys)) as connection:
+    with translate_errors(folder.store), closing(connect(folder.store, keys)) as connection:
         schema = check_schema(connection, folder.store, len(MIGRATIONS))
         if schema < len(MIGRATIONS):
             advice = "The next command that opens the mind does it, after a copy."
@@ -178,7 +190,7 @@ def _fault(said: Sequence[str]) -> str:
     unread = ("unable to get", "failed to get")
     if any(words in first for words in unread):
         return f"its page {_PAGE.findall(first)[-1]} cannot be read"
-    return f"it has {counted(len(lines), 'fault')}, the first: {first}"
+    return f"it has {pluralize(len(lines), 'fault')}, the first: {first}"
 
 
 def _words(connection: apsw.Connection, faults: Sequence[str]) -> Check:
@@ -191,7 +203,7 @@ def _words(connection: apsw.Connection, faults: Sequence[str]) -> Check:
     differing = sum(row not in indexed or words != counts.get(row, 0) for row, words in kept.items())
     differing += len((indexed | counts.keys()) - kept.keys())
     if differing:
-        told = f"{counted(differing, 'memory is', 'memories are')} not in the word index as kept"
+        told = f"{pluralize(differing, 'memory is', 'memories are')} not in the word index as kept"
         return Check("words", "wrong", told, _REINDEX, True)
     return Check("words", "ok", "every memory is in the word index")
 
@@ -203,9 +215,9 @@ def _damaged_words(why: str) -> Check:
     return Check("words", "wrong", f"the word index is damaged ({why})", _REINDEX, True)
 
 
-def waiting(folder: MindFolder, keys: Keys) -> int:
+def unembedded_count(folder: MindFolder, keys: Keys) -> int:
     """How many memories have no meaning yet."""
-    with translated(folder.store), closing(connect(folder.store, keys)) as connection:
+    with translate_errors(folder.store), closing(connect(folder.store, keys)) as connection:
         return int(
             connection.execute(
                 "SELECT count(*) FROM memories WHERE id NOT IN"
@@ -217,17 +229,17 @@ def waiting(folder: MindFolder, keys: Keys) -> int:
 # --- the clock -------------------------------------------------------------------------------------------------------
 
 
-def clock(home: Path, mind: str, now: Clock, *, readable: bool, keys: Keys | None = None) -> Iterator[Check]:
+def check_clock(home: Path, mind: str, now: Clock, *, readable: bool, keys: Keys | None = None) -> Iterator[Check]:
     """Whether anything was made later than now.
 
     Args:
         readable: whether the store can be asked, too.
     """
-    folder = folder_of(home, mind)
-    made = {path.name: _made_us(path) for path in (folder.key, folder.card) if path.exists()}
-    found = unlocked(home, mind, keys) if readable else None
+    folder = mind_folder(home, mind)
+    made = {path.name: _made_us(path) for path in (folder.key, folder.key_header) if path.exists()}
+    found = open_if_possible(home, mind, keys) if readable else None
     if found is not None:
-        with translated(folder.store), closing(connect(*_store_and_keys(found))) as connection:
+        with translate_errors(folder.store), closing(connect(*_store_and_keys(found))) as connection:
             made["the newest memory"] = connection.execute("SELECT max(recorded_at) FROM memories").get or 0
     if not made:
         return
@@ -260,22 +272,22 @@ def _made_us(path: Path) -> int:
 def _span(seconds: float) -> str:
     for size, unit in ((86_400.0, "day"), (3600.0, "hour"), (60.0, "minute")):
         if seconds >= size:
-            return counted(round(seconds / size), unit)
-    return counted(round(seconds), "second")
+            return pluralize(round(seconds / size), unit)
+    return pluralize(round(seconds), "second")
 
 
 # --- the write-ahead log ---------------------------------------------------------------------------------------------
 
 
-def log_size(home: Path, mind: str) -> Iterator[Check]:
+def check_wal(home: Path, mind: str) -> Iterator[Check]:
     """Whether the write-ahead log has outgrown what it is for."""
-    path = _log_of(folder_of(home, mind))
+    path = _log_of(mind_folder(home, mind))
     size = path.stat().st_size if path.exists() else 0
     if size > _LONG_LOG_BYTES:
-        told = f"{path} holds {sized(size)} that are not in the store's own file yet"
+        told = f"{path} holds {format_size(size)} that are not in the store's own file yet"
         yield Check("wal", "advice", told, "--repair takes them over and empties it.", True)
     else:
-        yield Check("wal", "ok", f"the write-ahead log holds {sized(size)}")
+        yield Check("wal", "ok", f"the write-ahead log holds {format_size(size)}")
 
 
 def checkpoint(home: Path, mind: str, keys: Keys | None = None) -> str:
@@ -285,13 +297,13 @@ def checkpoint(home: Path, mind: str, keys: Keys | None = None) -> str:
         StoreBusy: somebody read or wrote all the time.
         MnemicError: the mind cannot be opened.
     """
-    folder, keys = open_mind(home, mind) if keys is None else (folder_of(home, mind), keys)
+    folder, keys = open_mind(home, mind) if keys is None else (mind_folder(home, mind), keys)
     before = os.stat(_log_of(folder)).st_size
-    with translated(folder.store), closing(connect(folder.store, keys)) as connection:
+    with translate_errors(folder.store), closing(connect(folder.store, keys)) as connection:
         busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() or (1, 0, 0)
         if busy:
             raise StoreBusy(path=str(folder.store), waited_s=BUSY_TIMEOUT_S)
-    return f"took {sized(before)} over into the store's file"
+    return f"took {format_size(before)} over into the store's file"
 
 
 def _log_of(folder: MindFolder) -> Path:
@@ -306,23 +318,23 @@ _LOST = (
 _WHY = "`mnemic.log` or `serve.log` in the home says why"
 
 
-def shape(folder: MindFolder, keys: Keys, able: bool, settings: Settings) -> Iterator[Check]:
+def check_codes(folder: MindFolder, keys: Keys, able: bool, settings: Settings) -> Iterator[Check]:
     """How many memories are not found by their shape.
 
     Args:
         able: whether there is a model: then a memory that is not embedded yet waits for that first.
         settings: those of the home.
     """
-    ready = "encoder > 0" if able else f"encoder != {UNREAD}"
-    with translated(folder.store), closing(connect(folder.store, keys)) as connection:
+    ready = "encoder > 0" if able else f"encoder != {BINDING_FAILED}"
+    with translate_errors(folder.store), closing(connect(folder.store, keys)) as connection:
         waiting = int(connection.execute(f"SELECT count(*) FROM unbound WHERE {ready}").get)
-        failed = int(connection.execute("SELECT count(*) FROM unbound WHERE encoder = ?", (UNREAD,)).get)
+        failed = int(connection.execute("SELECT count(*) FROM unbound WHERE encoder = ?", (BINDING_FAILED,)).get)
         lost = int(connection.execute(_LOST).get)
     if failed:
         remedy = f"{_WHY}. Once that is mended, and a process that serves is ended, --repair binds them."
         extractor = settings["binder.extractor"]
         what = f"the extractor {extractor!r} failed on them" if extractor else "reading or binding them failed"
-        has = counted(failed, "memory has", "memories have")
+        has = pluralize(failed, "memory has", "memories have")
         yield Check(
             "shape",
             "advice",
@@ -331,10 +343,10 @@ def shape(folder: MindFolder, keys: Keys, able: bool, settings: Settings) -> Ite
             repairable=True,
         )
     if lost:
-        told = f"{counted(lost, 'memory', 'memories')} could not be bound, and cannot be found by shape"
+        told = f"{pluralize(lost, 'memory', 'memories')} could not be bound, and cannot be found by shape"
         yield Check("shape", "advice", told, f"{_WHY}: report it with that line.")
     if waiting:
-        told = f"{counted(waiting, 'memory waits', 'memories wait')} to be bound"
+        told = f"{pluralize(waiting, 'memory waits', 'memories wait')} to be bound"
         yield Check("shape", "advice", told, "The next `mnemic capture` does it, or an assistant's session.")
     if not (failed or lost or waiting):
         yield Check("shape", "ok", "every memory that is embedded is found by its shape too")

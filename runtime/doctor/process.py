@@ -1,4 +1,4 @@
-"""Looks at the process that serves a home, and at its engine. It starts none, and waits for none longer than a little.
+"""Doctor checks of the process that serves a home, and of its engine; it starts none.
 
 What a dead one left behind is cleared while its lock is held, and in no other way: so nothing is taken from a process
 that is just starting.
@@ -16,12 +16,12 @@ from pathlib import Path
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import NotServed
-from mnemic.runtime.client.unix_http import Leaving, call
-from mnemic.runtime.doctor.checks import Check, counted
-from mnemic.runtime.engine.ray.local import left_behind, sweep_dead, sweep_home
-from mnemic.runtime.minds.run_dir import PROTOCOL, Card, Meeting
+from mnemic.runtime.client.unix_http import ServerDraining, call
+from mnemic.runtime.doctor.checks import Check, pluralize
+from mnemic.runtime.engine.ray.local import clean_up_dead, clean_up_home, leftover_folders
+from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo
 
-__all__ = ["clear", "end_ray", "engine", "process"]
+__all__ = ["check_engine", "check_process", "end_ray", "remove_stale_files"]
 
 _PATIENCE_S = 10.0
 _STARTING_S = 120.0
@@ -31,46 +31,46 @@ _LOST = (OSError, http.client.HTTPException)
 # --- the process -----------------------------------------------------------------------------------------------------
 
 
-def process(home: Path, clock: Clock) -> Iterator[Check]:
+def check_process(home: Path, clock: Clock) -> Iterator[Check]:
     """Whether a process serves, and how it is; whether one left something behind."""
-    meeting = Meeting(home)
-    card = meeting.card()
-    if card is None or not card.alive():
-        yield _none(meeting, card)
+    meeting = RunDir(home)
+    card = meeting.read_info()
+    if card is None or not card.is_alive():
+        yield _no_process(meeting, card)
     elif card.protocol != PROTOCOL:
-        yield _stranger(card)
+        yield _other_protocol(card)
     elif card.state == "restarting":
         told = f"process {card.pid} is bringing its engine back (restart {card.restarts}: {card.cause})"
         yield Check("process", "wrong", told, f"Look again in a moment; {home / 'serve.log'} says more.")
     elif card.state == "starting":
         yield _starting(meeting, card, clock)
     else:
-        yield _answers(meeting, card)
+        yield _check_health(meeting, card)
 
 
-def clear(home: Path) -> str:
+def remove_stale_files(home: Path) -> str:
     """Clear what a dead process left; returns what was done.
 
     Raises:
         NotServed: a process holds the lock.
     """
-    with _lock(home) as meeting:
-        left = [path for path in _left(meeting) if path.exists()]
+    with _hold_lock(home) as meeting:
+        left = [path for path in _process_files(meeting) if path.exists()]
         for path in left:
             path.unlink()
     return f"cleared what a dead process left ({', '.join(path.name for path in left) or 'its card'})"
 
 
-def _none(meeting: Meeting, card: Card | None) -> Check:
-    if _held(meeting):
+def _no_process(meeting: RunDir, card: ServerInfo | None) -> Check:
+    if _is_lock_held(meeting):
         return Check("process", "ok", "a process is just starting or leaving")
-    if card is None and not any(path.exists() for path in _left(meeting)):
+    if card is None and not any(path.exists() for path in _process_files(meeting)):
         return Check("process", "ok", "none serves this home; one is started when it is needed")
     told = f"process {card.pid} is gone, and its card is there" if card else "card or sockets of no process are there"
     return Check("process", "wrong", told, "--repair clears them; so does the next process.", True)
 
 
-def _starting(meeting: Meeting, card: Card, clock: Clock) -> Check:
+def _starting(meeting: RunDir, card: ServerInfo, clock: Clock) -> Check:
     if not card.since_us or clock.now_us() - card.since_us < _STARTING_S * 1e6:  # else an older version's: not known
         return Check("process", "ok", f"process {card.pid}, {card.mode}, {card.engine} engine, is starting")
     told = f"process {card.pid} was started more than {_STARTING_S:g} s ago, and is not ready"
@@ -78,26 +78,26 @@ def _starting(meeting: Meeting, card: Card, clock: Clock) -> Check:
     return Check("process", "wrong", told, remedy)
 
 
-def _stranger(card: Card) -> Check:
+def _other_protocol(card: ServerInfo) -> Check:
     told = f"process {card.pid}, Mnemic {card.version}, speaks protocol {card.protocol}, and this command {PROTOCOL}"
     if card.protocol < PROTOCOL:
         return Check("process", "advice", told, "It is older: the next command has it replaced.")
     return Check("process", "wrong", told, f"Use the Mnemic it was started with, or end it: kill {card.pid}.")
 
 
-def _answers(meeting: Meeting, card: Card) -> Check:
+def _check_health(meeting: RunDir, card: ServerInfo) -> Check:
     try:
-        said = call(card.http, "GET", "/healthz", b"", {}, limit_s=_PATIENCE_S)
-    except Leaving:
+        said = call(card.http_socket, "GET", "/healthz", b"", {}, limit_s=_PATIENCE_S)
+    except ServerDraining:
         return Check("process", "ok", f"process {card.pid} is leaving")
     except TimeoutError:
         told = f"process {card.pid} has said nothing for {_PATIENCE_S:g} s"
         return Check("process", "wrong", told, f"End it: kill -9 {card.pid}; the next command starts another one.")
     except _LOST as error:
-        if meeting.card() != card:
+        if meeting.read_info() != card:
             return Check("process", "ok", "a process is just starting or leaving")
         told = f"nobody answers at the socket of process {card.pid} ({type(error).__name__})"
-        if not _held(meeting):
+        if not _is_lock_held(meeting):
             return Check("process", "wrong", told, "--repair clears it; so does the next process.", True)
         return Check("process", "wrong", told, f"End it: kill {card.pid}; the next command starts another one.")
     told = f"process {card.pid}, {card.mode}, {card.engine} engine, {card.state}, Mnemic {card.version}"
@@ -106,43 +106,43 @@ def _answers(meeting: Meeting, card: Card) -> Check:
             "process", "advice", f"{told}; {'; '.join(said['degraded'])}", "Mend it, and kill -HUP the process."
         )
     if card.restarts:
-        told += f"; its engine was brought back {counted(card.restarts, 'time')}, last because: {card.cause}"
+        told += f"; its engine was brought back {pluralize(card.restarts, 'time')}, last because: {card.cause}"
         return Check("process", "advice", told, f"{meeting.home / 'serve.log'} says more.")
     return Check("process", "ok", told)
 
 
-def _left(meeting: Meeting) -> list[Path]:
-    return [meeting.card_path, meeting.folder / "http.sock", meeting.folder / "mcp.sock"]
+def _process_files(meeting: RunDir) -> list[Path]:
+    return [meeting.info_path, meeting.folder / "http.sock", meeting.folder / "mcp.sock"]
 
 
-def _held(meeting: Meeting) -> bool:
+def _is_lock_held(meeting: RunDir) -> bool:
     """Whether a process has the lock; one that takes it at this very moment tries again."""
     if not (meeting.folder / "serve.lock").exists():
         return False
-    descriptor = meeting.hold("serve.lock")
+    descriptor = meeting.acquire_lock("serve.lock")
     if descriptor is not None:
         os.close(descriptor)
     return descriptor is None
 
 
 @contextmanager
-def _lock(home: Path) -> Iterator[Meeting]:
+def _hold_lock(home: Path) -> Iterator[RunDir]:
     """Be the home's process for a moment; taking its place clears the card of a dead one."""
-    meeting = Meeting(home)
-    if not meeting.take():
+    meeting = RunDir(home)
+    if not meeting.acquire_server_lock():
         raise NotServed(home=str(home), why="a process holds its lock", log=str(home / "serve.log"))
     try:
         yield meeting
     finally:
-        meeting.leave()
+        meeting.release_server_lock()
 
 
 # --- the engine ------------------------------------------------------------------------------------------------------
 
 
-def engine(home: Path) -> Iterator[Check]:
+def check_engine(home: Path) -> Iterator[Check]:
     """Whether both engines can be had, and whether a Ray was left behind."""
-    left = [folder for folder in left_behind(home) if folder.name != "ray" or not _held(Meeting(home))]
+    left = [folder for folder in leftover_folders(home) if folder.name != "ray" or not _is_lock_held(RunDir(home))]
     if left:
         told = f"a Ray in {left[0]} was left behind by a process that is gone"
         yield Check("engine", "wrong", told, "--repair ends it; so does the next `mnemic serve`.", True)
@@ -159,8 +159,8 @@ def end_ray(home: Path) -> str:
     Raises:
         NotServed: a process holds the lock, and the Ray that is left may be its own.
     """
-    sweep_dead(home)
-    if left_behind(home):
-        with _lock(home):
-            sweep_home(home)
+    clean_up_dead(home)
+    if leftover_folders(home):
+        with _hold_lock(home):
+            clean_up_home(home)
     return "ended the Ray of a dead process"

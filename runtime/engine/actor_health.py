@@ -1,4 +1,4 @@
-"""The keeper: knows how each actor is, and carries out what `mnemic.runtime.engine.actor_health` decides about it.
+"""Tracks each actor's health and carries out restarts and quarantines after failures.
 
 Below it is the engine. A decision and what is done about it stand under one lock: a failure and a release that come
 together leave the actor as the later of them wants it.
@@ -24,12 +24,12 @@ from mnemic.actors.protocol.errors import Quarantined
 from mnemic.runtime.engine.engine import Engine
 from mnemic.runtime.engine.reports import ActorHealth, ActorState
 
-__all__ = ["Health", "Keeper", "Policy", "Quarantine", "Restart", "on_failure", "on_release"]
+__all__ = ["ActorHealthMonitor", "FailureHistory", "Quarantine", "Restart", "RestartPolicy", "on_failure", "on_release"]
 
-_MOST_DOUBLINGS = 64  # beyond, no delay is below any longest one, and a float could not hold it
+_MAX_DOUBLINGS = 64  # beyond, no delay is below any longest one, and a float could not hold it
 
 
-class Policy(msgspec.Struct, frozen=True):
+class RestartPolicy(msgspec.Struct, frozen=True):
     """When to give up."""
 
     failures: int = 5
@@ -44,7 +44,7 @@ class Policy(msgspec.Struct, frozen=True):
     """Chance shortens a delay by less than this part of it, 0 to 1."""
 
 
-class Health(msgspec.Struct, frozen=True):
+class FailureHistory(msgspec.Struct, frozen=True):
     """How an actor is."""
 
     failed_at_s: tuple[float, ...] = ()
@@ -72,8 +72,8 @@ class Quarantine(msgspec.Struct, frozen=True):
 
 
 def on_failure(
-    health: Health, now_s: float, cause: str, policy: Policy, draw: float
-) -> tuple[Health, Restart | Quarantine]:
+    health: FailureHistory, now_s: float, cause: str, policy: RestartPolicy, draw: float
+) -> tuple[FailureHistory, Restart | Quarantine]:
     """Decide what becomes of an actor that has just failed.
 
     Args:
@@ -84,23 +84,23 @@ def on_failure(
     """
     recent = (*(time for time in health.failed_at_s if now_s - time <= policy.window_s), now_s)
     quarantined = health.quarantined or len(recent) >= policy.failures
-    after = Health(failed_at_s=recent, failures=health.failures + 1, cause=cause, quarantined=quarantined)
+    after = FailureHistory(failed_at_s=recent, failures=health.failures + 1, cause=cause, quarantined=quarantined)
     if quarantined:
         return after, Quarantine(cause)
-    doublings = min(len(recent) - 1, _MOST_DOUBLINGS)
+    doublings = min(len(recent) - 1, _MAX_DOUBLINGS)
     delay_s = min(policy.longest_delay_s, policy.first_delay_s * 2**doublings)
     return after, Restart(delay_s * (1 - policy.jitter * draw))
 
 
-def on_release(health: Health) -> Health:
+def on_release(health: FailureHistory) -> FailureHistory:
     """Decide what becomes of an actor that somebody releases: the failures so far count for the total alone."""
-    return Health(failures=health.failures, cause=health.cause)
+    return FailureHistory(failures=health.failures, cause=health.cause)
 
 
-class Keeper:
+class ActorHealthMonitor:
     """Keeps actors going. Any thread may use it."""
 
-    def __init__(self, engine: Engine, actors: Iterable[str], clock: Clock, policy: Policy, seed: bytes) -> None:
+    def __init__(self, engine: Engine, actors: Iterable[str], clock: Clock, policy: RestartPolicy, seed: bytes) -> None:
         """Know the actors; they are as yet well.
 
         Args:
@@ -111,18 +111,18 @@ class Keeper:
         self._policy = policy
         self._chance = random.Random(hashlib.sha256(seed).digest())
         self._gate = threading.Lock()
-        self._health = {actor: Health() for actor in actors}
+        self._health = {actor: FailureHistory() for actor in actors}
         self._handled = dict.fromkeys(self._health, 0)
         self._working: set[str] = set()
         self._resting: set[str] = set()  # those that have failed, and had no message since
         self._failing: set[str] = set()  # those whose message of now has failed
 
-    def begun(self, actor: str) -> None:
+    def message_started(self, actor: str) -> None:
         """An actor has taken up a message."""
         self._working.add(actor)
         self._resting.discard(actor)
 
-    def ended(self, actor: str) -> bool:
+    def message_ended(self, actor: str) -> bool:
         """An actor is done with a message; returns whether it failed on it."""
         self._handled[actor] += 1
         self._working.discard(actor)
@@ -130,7 +130,7 @@ class Keeper:
         self._failing.discard(actor)
         return failed
 
-    def failed(self, actor: str, cause: str) -> Restart | Quarantine:
+    def message_failed(self, actor: str, cause: str) -> Restart | Quarantine:
         """An actor failed on the message it has: decide, and carry the decision out."""
         self._failing.add(actor)
         self._resting.add(actor)
@@ -145,32 +145,34 @@ class Keeper:
                 self._engine.restart(actor, instruction.delay_s)
         return instruction
 
-    def unclosed(self, actor: str, cause: str) -> None:
+    def close_failed(self, actor: str, cause: str) -> None:
         """An actor's old instance could not be closed: it is a failure to show, and there is nothing to decide."""
         with self._gate:
             health = self._health[actor]
             self._health[actor] = msgspec.structs.replace(health, failures=health.failures + 1, cause=cause)
 
-    def release(self) -> list[str]:
-        """Have the actors that were set aside made anew; see `mnemic.runtime.engine.supervisor.Supervisor.release`."""
+    def release_quarantined(self) -> list[str]:
+        """Have the actors that were set aside made anew; see
+        `mnemic.runtime.engine.supervisor.Supervisor.release_quarantined`.
+        """
         with self._gate:
             released = [name for name, health in self._health.items() if health.quarantined]
             for name in released:
                 self._health[name] = on_release(self._health[name])
-                self._engine.release(name)
+                self._engine.end_quarantine(name)
         return released
 
-    def works(self, actor: str) -> bool:
+    def is_working(self, actor: str) -> bool:
         """Whether an actor has taken up a message and is not done with it."""
         return actor in self._working
 
-    def view(self, actor: str) -> ActorHealth:
+    def health(self, actor: str) -> ActorHealth:
         """How an actor is."""
         health = self._health[actor]
         state: ActorState = "resting" if actor in self._resting else "running"
         return ActorHealth(
             actor=actor,
-            waiting=self._engine.waiting(actor),
+            waiting=self._engine.mailbox_size(actor),
             failures=health.failures,
             cause=health.cause,
             quarantined=health.quarantined,

@@ -1,7 +1,8 @@
-"""The society of one mind: its actors with their ports, started under a supervisor.
+"""Composes the actors of one mind with their ports and starts them under a supervisor.
 
-The root (`mnemic.runtime.api.mind`) hands in what reads transcripts; benches start a society of their own on the same
-parts. A `Recipe` is all it takes to make one of the actors, in this process or in another one that sees the same files.
+The root (`mnemic.runtime.api.mind`) hands in what reads transcripts; benches start an actor system of their own on the
+same parts. A `ActorFactory` is all it takes to make one of the actors, in this process or in another one that sees the
+same files.
 """
 
 from __future__ import annotations
@@ -15,39 +16,39 @@ import msgspec
 
 from mnemic.actors.protocol.contract import Actor, Clock
 from mnemic.actors.protocol.errors import ActorRefused, InvalidValue, MnemicError, StoreError, UnreadableRecord
-from mnemic.actors.protocol.events import Happening, Record
+from mnemic.actors.protocol.events import HookEvent, HookRecord
 from mnemic.actors.protocol.ports import Ports, RecordReader, TranscriptOpener
-from mnemic.actors.shape.features import Extract
-from mnemic.runtime.capture.allow_deny import Admission
-from mnemic.runtime.capture.pauses import pauses_of
+from mnemic.actors.shape.features import TripleExtractor
+from mnemic.runtime.capture.allow_deny import AllowDenyRules
+from mnemic.runtime.capture.pauses import read_pauses
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.embedded import EmbeddedEngine
-from mnemic.runtime.engine.engine import Engine, Placement, cause_of
-from mnemic.runtime.engine.idleness import Habits, habits_from
-from mnemic.runtime.engine.plugins import BUILT_IN, load_actor, path_of
+from mnemic.runtime.engine.engine import Engine, Placement, safe_cause
+from mnemic.runtime.engine.idleness import IdlePolicy, idle_policy_from
+from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS, class_path, load_actor
 from mnemic.runtime.engine.reports import Observer
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
-from mnemic.runtime.files.file_stat import measure
-from mnemic.runtime.keys.key_slots import is_locked, keys_by_file
-from mnemic.runtime.keys.keys import Keys, run_name
-from mnemic.runtime.minds.homes import MindFolder, read_card
-from mnemic.runtime.minds.projects import locate, silenced
-from mnemic.runtime.models.encoders import encoder_from, may_be_torch
+from mnemic.runtime.files.file_stat import stat_transcript
+from mnemic.runtime.keys.key_slots import is_locked, read_keys_by_file
+from mnemic.runtime.keys.keys import Keys, random_id
+from mnemic.runtime.minds.homes import MindFolder, read_key_header
+from mnemic.runtime.minds.projects import is_ignored, resolve_scope
+from mnemic.runtime.models.encoders import encoder_from_settings, may_use_torch
 from mnemic.runtime.secrets.secrets import drop_private, load_scrub
 from mnemic.runtime.spool.spool import Spool
 from mnemic.runtime.store.read.reader import open_reader
-from mnemic.runtime.store.store import Stamp, Store
+from mnemic.runtime.store.store import Store, TransactionMetadata
 
-__all__ = ["Recipe", "start_society"]
+__all__ = ["ActorFactory", "start_actor_system"]
 
 
-def no_records(record: Record) -> list[Happening]:
-    """Understand none: for a society that no assistant's hooks write to."""
+def refuse_record(record: HookRecord) -> list[HookEvent]:
+    """Understand none: for an actor system that no assistant's hooks write to."""
     raise UnreadableRecord(assistant=record.assistant, event=record.event, why="nobody reads records here")
 
 
-class Recipe(msgspec.Struct, frozen=True, kw_only=True):
+class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
     """How to make the actors of one mind in any process that sees its files.
 
     It pickles, and holds no secret; but for a mind that no key file opens, for which there is `held`.
@@ -61,15 +62,15 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     """For every slot the class that fills it, as ``module:Class``."""
     settings: dict[str, Any]
     """The settings in force, by full name."""
-    stamp: Stamp
+    stamp: TransactionMetadata
     """What the writer marks its transactions with."""
-    opener: TranscriptOpener | str
+    open_transcript: TranscriptOpener | str
     """Reads transcripts: a function of a module, or ``module:function``."""
-    reader: RecordReader | str = no_records
+    read_record: RecordReader | str = refuse_record
     """Understands what hooks kept: a function of a module, or ``module:function``."""
     fence: str | None = None
     """Slot of the writer's fence; ``None`` where nothing is fenced."""
-    held: Keys | None = None
+    locked_mind_keys: Keys | None = None
     """The keys of a mind that no key file opens; with them it does not pickle, and works in this process alone."""
 
     def make(self, slot: str) -> Actor:
@@ -82,7 +83,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
         path = self.actors[slot]
         kind = load_actor(path, slot)
         ports = self.ports()
-        if kind is BUILT_IN[slot]:
+        if kind is BUILT_IN_ACTORS[slot]:
             return kind.make(ports)
         try:
             return kind.make(ports)
@@ -97,28 +98,30 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             KeyMissing, KeyMismatch: the key file is not there, or is not this mind's.
         """
-        keys = self.held or keys_by_file(self.folder.key, self.folder.card, self.check)
+        keys = self.locked_mind_keys or read_keys_by_file(self.folder.key, self.folder.key_header, self.check)
         return Ports(
             settings=self.settings,
             open_store=lambda: Store.open(self.folder.store, keys, self.stamp, self.fence),
             open_snapshots=lambda: open_reader(self.folder.store, keys),
-            load_encoder=lambda: encoder_from(self.settings),
-            open_transcript=_function(self.opener) if isinstance(self.opener, str) else self.opener,
-            locate=locate,
-            silenced=silenced,
-            pauses=lambda: pauses_of(self.folder.path),
-            admitted=Admission(self.settings["capture.allow"], self.settings["capture.deny"]).admits,
-            measure=measure,
-            open_spool=lambda: Spool(self.folder.spool, keys.spool, SystemClock(), keys.earlier_spools),
-            read_record=_function(self.reader) if isinstance(self.reader, str) else self.reader,
+            load_encoder=lambda: encoder_from_settings(self.settings),
+            open_transcript=_load_function(self.open_transcript)
+            if isinstance(self.open_transcript, str)
+            else self.open_transcript,
+            resolve_scope=resolve_scope,
+            is_ignored_folder=is_ignored,
+            pauses=lambda: read_pauses(self.folder.path),
+            is_allowed=AllowDenyRules(self.settings["capture.allow"], self.settings["capture.deny"]).allows,
+            stat_file=stat_transcript,
+            open_spool=lambda: Spool(self.folder.spool, keys.spool_private, SystemClock(), keys.earlier_spool_privates),
+            read_record=_load_function(self.read_record) if isinstance(self.read_record, str) else self.read_record,
             scrub=load_scrub(self.settings["capture.secret_rules"]) if self.settings["capture.scrub"] else drop_private,
-            identity=keys.identity(),
+            identity=keys.identity_hash(),
             seed=keys.seed,
-            extract=_extractor(self.settings.get("binder.extractor", "")),
+            extract=_load_extractor(self.settings.get("binder.extractor", "")),
         )
 
 
-def start_society(
+def start_actor_system(
     folder: MindFolder,
     keys: Keys,
     settings: Settings,
@@ -126,14 +129,15 @@ def start_society(
     *,
     opener: TranscriptOpener | str,
     code: str,
-    reader: RecordReader | str = no_records,
+    reader: RecordReader | str = refuse_record,
     seed: bytes | None = None,
     engine: Engine | None = None,
     observer: Observer | None = None,
-    habits: Habits | None = None,
+    habits: IdlePolicy | None = None,
     fence: str | None = None,
 ) -> Supervisor:
-    """Start the actors that the settings name, those of `mnemic.runtime.engine.plugins.BUILT_IN` where they name none.
+    """Start the actors that the settings name, those of `mnemic.runtime.engine.plugins.BUILT_IN_ACTORS` where they name
+    none.
 
     Args:
         opener: reads transcripts; a function of a module, or ``module:function``, where the engine has processes.
@@ -143,53 +147,54 @@ def start_society(
         engine: where they run; threads of this process where absent.
         observer: told what the actors do.
         habits: when the mind sleeps; as the settings say where absent.
-        fence: where given, this society's writer replaces every earlier one of the same name, which writes no more.
+        fence: where given, this actor system's writer replaces every earlier one of the same name, which writes no
+            more.
 
     Raises:
         ActorRefused: an actor of somebody's own does not keep the contract, or cannot be made.
         StoreError: the store cannot be opened.
             Nothing runs then.
     """
-    recipe = Recipe(
+    recipe = ActorFactory(
         folder=folder,
         check=keys.check,
-        actors={slot: path_of(kind) for slot, kind in settings.actors.items()},
+        actors={slot: class_path(kind) for slot, kind in settings.actors.items()},
         settings=settings.values(),
-        stamp=Stamp(machine=platform.node(), code=code, settings=settings.hash()),
-        opener=opener,
-        reader=reader,
+        stamp=TransactionMetadata(machine=platform.node(), version=code, settings=settings.hash()),
+        open_transcript=opener,
+        read_record=reader,
         fence=fence,
-        held=keys if is_locked(read_card(folder)) else None,
+        locked_mind_keys=keys if is_locked(read_key_header(folder)) else None,
     )
     return Supervisor(
         engine or EmbeddedEngine(clock),
         [
             ActorSpec(
-                slot, kind, partial(recipe.make, slot), settings["runtime.inbox_messages"], _placed(slot, settings)
+                slot, kind, partial(recipe.make, slot), settings["runtime.inbox_messages"], _placement(slot, settings)
             )
             for slot, kind in settings.actors.items()
         ],
         clock=clock,
         seed=keys.seed if seed is None else seed,
-        run=run_name(),
+        run=random_id(),
         observer=observer,
-        habits=habits or habits_from(settings.values()),
+        habits=habits or idle_policy_from(settings.values()),
         ask_timeout_s=settings["runtime.ask_timeout_s"],
     )
 
 
-def _placed(slot: str, settings: Settings) -> Placement:
-    gpus = settings["embedder.gpus"] if slot == "embedder" and may_be_torch(settings.values()) else 0.0
+def _placement(slot: str, settings: Settings) -> Placement:
+    gpus = settings["embedder.gpus"] if slot == "embedder" and may_use_torch(settings.values()) else 0.0
     pinned = bool(getattr(settings.actors[slot], "pinned", False))
     return Placement(gpus=gpus, pinned=pinned, background=slot == "consolidator")
 
 
-def _function(path: str) -> Any:
+def _load_function(path: str) -> Any:
     module, _, name = path.partition(":")
     return getattr(import_module(module), name)
 
 
-def _extractor(path: str) -> Extract | None:
+def _load_extractor(path: str) -> TripleExtractor | None:
     """The user's own function that finds triples; ``None`` for the built-in."""
     if not path:
         return None
@@ -198,24 +203,24 @@ def _extractor(path: str) -> Extract | None:
         found = getattr(import_module(module), name, None) if module and name else None
     except (Exception, SystemExit) as error:  # whatever a stranger's module does when it is imported
         absent = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
-        why = f"there is no module {absent!r}" if absent else _not_imported(module, error)
-        raise _no_extractor(path, why) from error
+        why = f"there is no module {absent!r}" if absent else _import_failure(module, error)
+        raise _extractor_error(path, why) from error
     if not (module and name):
-        raise _no_extractor(path, "it names no function of a module")
+        raise _extractor_error(path, "it names no function of a module")
     if not callable(found):
-        raise _no_extractor(path, f"{module} has no function {name!r}")
-    triples: Extract = found
+        raise _extractor_error(path, f"{module} has no function {name!r}")
+    triples: TripleExtractor = found
     return triples
 
 
-def _not_imported(module: str, error: BaseException) -> str:
+def _import_failure(module: str, error: BaseException) -> str:
     return f"importing {module} failed: {_reason(error) if isinstance(error, Exception) else 'it ends the process'}"
 
 
-def _no_extractor(path: str, why: str) -> InvalidValue:
+def _extractor_error(path: str, why: str) -> InvalidValue:
     return InvalidValue(name="binder.extractor", value=path, why=why, expected="module:function, such as mine:triples")
 
 
 def _reason(error: Exception) -> str:
     """A failure in a clause: what it says only where it is one of ours, since any other may quote a memory."""
-    return str(error).rstrip(".") if isinstance(error, MnemicError) else cause_of(error)
+    return str(error).rstrip(".") if isinstance(error, MnemicError) else safe_cause(error)

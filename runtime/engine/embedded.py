@@ -1,17 +1,17 @@
-"""The embedded engine: every actor in this process, a thread and a mailbox each, by pykka."""
+"""The in-process actor engine: one thread and one mailbox per actor, built on pykka."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from mnemic.actors.protocol.contract import Actor, Clock
-from mnemic.runtime.engine.engine import ANYWHERE, Overseer, Placement
-from mnemic.runtime.engine.mailbox import Places
+from mnemic.runtime.engine.engine import ANYWHERE, Placement, SupervisorPort
+from mnemic.runtime.engine.mailbox import MailboxEngine
 
 __all__ = ["EmbeddedEngine"]
 
 
-class EmbeddedEngine(Places):
+class EmbeddedEngine(MailboxEngine):
     """Places actors in threads of this process."""
 
     name = "embedded"
@@ -29,11 +29,11 @@ class EmbeddedEngine(Places):
         name: str,
         factory: Callable[[], Actor],
         capacity: int,
-        overseer: Overseer,
+        overseer: SupervisorPort,
         placement: Placement = ANYWHERE,
     ) -> None:
         """Make the actor and its thread. What the factory raises is raised here, and nothing is started."""
-        self._place(name, factory, capacity, overseer)
+        self._add_mailbox(name, factory, capacity, overseer)
 
     def close(self) -> None:
         """Nothing is held beyond the actors themselves."""

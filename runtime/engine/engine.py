@@ -1,4 +1,4 @@
-"""What an engine is: it places actors, carries messages to them and makes instances when the supervisor says so.
+"""The interface of an actor engine: start actors, deliver messages, restart and quarantine them.
 
 Above it stands the supervisor, which decides; below it are `mnemic.runtime.engine.embedded` (threads of this process)
 and `mnemic.runtime.engine.ray.engine` (processes, here or on other machines). One contract suite runs against both.
@@ -21,23 +21,23 @@ from typing import Any, Protocol
 
 import msgspec
 
-from mnemic.actors.protocol.contract import Actor, Context, raised_at
+from mnemic.actors.protocol.contract import Actor, Context, raise_location
 from mnemic.actors.protocol.errors import DeadlineExceeded, MnemicError, Quarantined
 from mnemic.actors.protocol.messages import Envelope
 
 __all__ = [
     "ANYWHERE",
     "Engine",
+    "EngineFactory",
     "InstanceDied",
-    "MakeEngine",
-    "Overseer",
+    "PendingReply",
     "Placement",
     "RemoteFailure",
-    "Reply",
-    "cause_of",
-    "discreetly",
-    "kind_of",
-    "place_of",
+    "SupervisorPort",
+    "error_kind",
+    "error_location",
+    "redacted_line",
+    "safe_cause",
 ]
 
 
@@ -67,39 +67,39 @@ class RemoteFailure(Exception):
         super().__init__(kind)
         self.kind = kind
         """Name of its class."""
-        self.place = place
+        self.location = place
         """Where in the code, such as ``handle (embedder.py:12)``."""
         self.error = error
         """The thing itself, where it was raised in making the actor and could cross."""
 
 
-def kind_of(error: BaseException) -> str:
+def error_kind(error: BaseException) -> str:
     """Name of a failure's class, in whatever process it was raised."""
     return error.kind if isinstance(error, RemoteFailure) else type(error).__name__
 
 
-def place_of(error: BaseException) -> str:
+def error_location(error: BaseException) -> str:
     """Where in the code a failure was raised, such as ``handle (embedder.py:12)``; empty where it never was."""
-    return error.place if isinstance(error, RemoteFailure) else raised_at(error)
+    return error.location if isinstance(error, RemoteFailure) else raise_location(error)
 
 
-def cause_of(error: BaseException) -> str:
+def safe_cause(error: BaseException) -> str:
     """A failure as a kind of error and a place in the code: its own text may quote a memory."""
-    kind, place = kind_of(error), place_of(error)
+    kind, place = error_kind(error), error_location(error)
     return f"{kind} at {place}" if place else kind
 
 
-def discreetly(record: logging.LogRecord) -> str:
+def redacted_line(record: logging.LogRecord) -> str:
     """What a library logged, as a place in its code and a kind of error: its own words may quote a memory."""
     error = record.exc_info[1] if record.exc_info else None
-    cause = "it says no more here" if error is None else cause_of(error)
+    cause = "it says no more here" if error is None else safe_cause(error)
     return f"{record.name} at {record.funcName} ({record.filename}:{record.lineno}): {cause}"
 
 
-class Overseer(Protocol):
+class SupervisorPort(Protocol):
     """What an engine tells the supervisor, and what it asks of it, in the actor's thread. Only `context` may raise."""
 
-    def context(self, actor: str, envelope: Envelope) -> Context:
+    def make_context(self, actor: str, envelope: Envelope) -> Context:
         """What the actor is given with this message."""
         ...
 
@@ -111,7 +111,7 @@ class Overseer(Protocol):
         """The actor raised what is no answer, or its process died (`InstanceDied`)."""
         ...
 
-    def unclosed(self, actor: str, error: Exception) -> None:
+    def close_failed(self, actor: str, error: Exception) -> None:
         """An instance that was to go raised when it was closed; it is gone all the same."""
         ...
 
@@ -120,7 +120,7 @@ class Overseer(Protocol):
         ...
 
 
-class Reply:
+class PendingReply:
     """An answer that is on its way."""
 
     def __init__(self, answer: Future[Any], actor: str, message: str, timeout_s: float) -> None:
@@ -153,13 +153,13 @@ class Engine(Protocol):
         name: str,
         factory: Callable[[], Actor],
         capacity: int,
-        overseer: Overseer,
+        overseer: SupervisorPort,
         placement: Placement = ANYWHERE,
     ) -> None:
         """Make the actor. What the factory raises is raised here, and nothing is started."""
         ...
 
-    def send(self, name: str, envelope: Envelope, *, timeout_s: float, own: bool = False) -> Reply:
+    def send(self, name: str, envelope: Envelope, *, timeout_s: float, own: bool = False) -> PendingReply:
         """Put a message into an actor's mailbox; `own` messages, of an actor to itself, pass a full one.
 
         Raises:
@@ -175,11 +175,11 @@ class Engine(Protocol):
         """Answer all its messages with this error."""
         ...
 
-    def release(self, name: str) -> None:
+    def end_quarantine(self, name: str) -> None:
         """End a quarantine: the actor is made anew before its next message."""
         ...
 
-    def waiting(self, name: str) -> int:
+    def mailbox_size(self, name: str) -> int:
         """How many messages wait in its mailbox."""
         ...
 
@@ -195,5 +195,5 @@ class Engine(Protocol):
         ...
 
 
-MakeEngine = Callable[[MindFolder, Keys], Engine]
+EngineFactory = Callable[[MindFolder, Keys], Engine]
 """Makes the engine on which one mind's actors run."""

@@ -1,4 +1,4 @@
-"""When a society sleeps and when its process leaves: pure functions from a state and an event to instructions.
+"""Pure decisions on idleness: when background consolidation starts or stops, and when the process exits.
 
 A night begins once nobody has wanted anything for a while and ends with whoever wants something. It goes on, under one
 name, until it says that it is finished or its time is used up. A finished one is the last until somebody asks for
@@ -18,22 +18,22 @@ from mnemic.actors.protocol.contract import Setting
 
 __all__ = [
     "SETTINGS",
-    "FallAsleep",
-    "Habits",
-    "Idleness",
+    "ExitProcess",
+    "IdlePolicy",
+    "IdleState",
     "Instruction",
-    "Leave",
-    "WakeUp",
-    "habits_from",
+    "StartSleep",
+    "StopSleep",
+    "idle_policy_from",
     "idle_s",
-    "night_name",
-    "night_seed",
     "on_answer",
-    "on_report",
     "on_request",
+    "on_sleep_report",
     "on_tick",
-    "put_off",
-    "sleepy",
+    "postpone_sleep",
+    "should_sleep",
+    "sleep_run_name",
+    "sleep_run_seed",
 ]
 
 SETTINGS = (
@@ -50,7 +50,7 @@ SETTINGS = (
 """The knobs of idleness."""
 
 
-class Habits(msgspec.Struct, frozen=True):
+class IdlePolicy(msgspec.Struct, frozen=True):
     """When to sleep, and when to leave."""
 
     sleep_after_s: float = 300.0
@@ -61,31 +61,31 @@ class Habits(msgspec.Struct, frozen=True):
     """Nobody wants anything for so long: the process may leave."""
 
 
-def habits_from(settings: Mapping[str, Any]) -> Habits:
+def idle_policy_from(settings: Mapping[str, Any]) -> IdlePolicy:
     """The habits that settings name."""
-    return Habits(**{name: settings[f"runtime.{name}"] for name in Habits.__struct_fields__})
+    return IdlePolicy(**{name: settings[f"runtime.{name}"] for name in IdlePolicy.__struct_fields__})
 
 
-class Idleness(msgspec.Struct, frozen=True):
+class IdleState(msgspec.Struct, frozen=True):
     """Who wants something, and what became of the nights."""
 
     quiet_since_s: float
     """Monotonic time at which somebody last wanted or got something."""
-    open: int = 0
+    open_requests: int = 0
     """Requests that are not answered yet."""
     requests: int = 0
     """All of them since the start."""
-    night: str = ""
+    active_run: str = ""
     """Name of the night that is on."""
-    ends_s: float = 0.0
+    run_deadline_s: float = 0.0
     """Monotonic time at which its budget is used up."""
     not_before_s: float = 0.0
     """Monotonic time before which no other begins."""
-    rested: bool = False
+    slept: bool = False
     """Whether a night has finished since somebody last wanted something."""
 
 
-class FallAsleep(msgspec.Struct, frozen=True):
+class StartSleep(msgspec.Struct, frozen=True):
     """Instruction: ask for the night's work, or for more of it."""
 
     run: str
@@ -94,91 +94,97 @@ class FallAsleep(msgspec.Struct, frozen=True):
     """What is left of its time."""
 
 
-class WakeUp(msgspec.Struct, frozen=True):
+class StopSleep(msgspec.Struct, frozen=True):
     """Instruction: have the night end after the step it is in."""
 
     run: str
     """Name of the night."""
 
 
-class Leave(msgspec.Struct, frozen=True):
+class ExitProcess(msgspec.Struct, frozen=True):
     """Instruction: the process may end. Given at every tick until it does, or somebody wants something."""
 
 
-Instruction = FallAsleep | WakeUp | Leave
-Decision = tuple[Idleness, tuple[Instruction, ...]]
+Instruction = StartSleep | StopSleep | ExitProcess
+Decision = tuple[IdleState, tuple[Instruction, ...]]
 
 
-def on_request(state: Idleness, now_s: float) -> Decision:
+def on_request(state: IdleState, now_s: float) -> Decision:
     """Somebody wants something: it goes before any night."""
-    woken = () if not state.night else (WakeUp(state.night),)
+    woken = () if not state.active_run else (StopSleep(state.active_run),)
     return (
         msgspec.structs.replace(
             state,
             quiet_since_s=max(now_s, state.quiet_since_s),
-            open=state.open + 1,
+            open_requests=state.open_requests + 1,
             requests=state.requests + 1,
-            night="",
+            active_run="",
             not_before_s=0.0,
-            rested=False,
+            slept=False,
         ),
         woken,
     )
 
 
-def on_answer(state: Idleness, now_s: float) -> Idleness:
+def on_answer(state: IdleState, now_s: float) -> IdleState:
     """Somebody got it, or gave up: it is quiet from now on, unless others still wait."""
-    return msgspec.structs.replace(state, quiet_since_s=max(now_s, state.quiet_since_s), open=max(0, state.open - 1))
+    return msgspec.structs.replace(
+        state, quiet_since_s=max(now_s, state.quiet_since_s), open_requests=max(0, state.open_requests - 1)
+    )
 
 
-def on_tick(state: Idleness, now_s: float, habits: Habits, *, busy: bool, run: str) -> Decision:
+def on_tick(state: IdleState, now_s: float, habits: IdlePolicy, *, busy: bool, run: str) -> Decision:
     """Time has passed.
 
     Args:
         busy: whether actors still work on what was wanted: no night begins and nobody leaves meanwhile.
         run: the name of a night that would begin now; empty where none can.
     """
-    if state.night:
-        if now_s < state.ends_s:
-            return state, (FallAsleep(state.night, state.ends_s - now_s),)
-        return _over(state, now_s + habits.sleep_after_s), (WakeUp(state.night),)
-    if sleepy(state, now_s, habits, busy=busy) and run:
+    if state.active_run:
+        if now_s < state.run_deadline_s:
+            return state, (StartSleep(state.active_run, state.run_deadline_s - now_s),)
+        return _end_run(state, now_s + habits.sleep_after_s), (StopSleep(state.active_run),)
+    if should_sleep(state, now_s, habits, busy=busy) and run:
         ends_s = now_s + habits.sleep_budget_s
-        return msgspec.structs.replace(state, night=run, ends_s=ends_s), (FallAsleep(run, habits.sleep_budget_s),)
+        return msgspec.structs.replace(state, active_run=run, run_deadline_s=ends_s), (
+            StartSleep(run, habits.sleep_budget_s),
+        )
     leaves = not busy and idle_s(state, now_s) >= habits.idle_exit_s
-    return state, (Leave(),) if leaves else ()
+    return state, (ExitProcess(),) if leaves else ()
 
 
-def sleepy(state: Idleness, now_s: float, habits: Habits, *, busy: bool) -> bool:
+def should_sleep(state: IdleState, now_s: float, habits: IdlePolicy, *, busy: bool) -> bool:
     """Whether a night is to begin now."""
-    waits = busy or state.open or state.night or state.rested or now_s < state.not_before_s
+    waits = busy or state.open_requests or state.active_run or state.slept or now_s < state.not_before_s
     return not waits and idle_s(state, now_s) >= habits.sleep_after_s
 
 
-def on_report(state: Idleness, run: str, now_s: float, habits: Habits, *, finished: bool | None) -> Idleness:
+def on_sleep_report(
+    state: IdleState, run: str, now_s: float, habits: IdlePolicy, *, finished: bool | None
+) -> IdleState:
     """A night has said how far it is.
 
     Args:
         finished: whether nothing is left to do; ``None`` where it failed, which ends it.
     """
-    if run != state.night:  # it was woken meanwhile, and says so late
+    if run != state.active_run:  # it was woken meanwhile, and says so late
         return state
     if finished is None:
-        return _over(state, now_s + habits.sleep_after_s)
-    return _over(msgspec.structs.replace(state, rested=True), 0.0) if finished else state
+        return _end_run(state, now_s + habits.sleep_after_s)
+    return _end_run(msgspec.structs.replace(state, slept=True), 0.0) if finished else state
 
 
-def put_off(state: Idleness, now_s: float, habits: Habits) -> Idleness:
+def postpone_sleep(state: IdleState, now_s: float, habits: IdlePolicy) -> IdleState:
     """A night could not begin: try again as late as after one that failed."""
     return msgspec.structs.replace(state, not_before_s=now_s + habits.sleep_after_s)
 
 
-def idle_s(state: Idleness, now_s: float) -> float:
+def idle_s(state: IdleState, now_s: float) -> float:
     """For how long nobody has wanted anything."""
-    return 0.0 if state.open else max(0.0, now_s - state.quiet_since_s)
+    return 0.0 if state.open_requests else max(0.0, now_s - state.quiet_since_s)
 
 
-def night_name(seed: bytes, seq: int) -> str:
+def sleep_run_name(seed: bytes, seq: int) -> str:
     """The name of the night that works on the log up to `seq`.
 
     The same mind with the same log has the same night: what one that was cut short has written is known by its keys.
@@ -186,10 +192,10 @@ def night_name(seed: bytes, seq: int) -> str:
     return f"night-{seq}-{hashlib.sha256(seed + seq.to_bytes(8, 'big')).hexdigest()[:8]}"
 
 
-def night_seed(seed: bytes, run: str) -> bytes:
+def sleep_run_seed(seed: bytes, run: str) -> bytes:
     """What chance depends on in a night, 32 bytes."""
     return hashlib.sha256(b"\0".join((seed, run.encode()))).digest()
 
 
-def _over(state: Idleness, not_before_s: float) -> Idleness:
-    return msgspec.structs.replace(state, night="", ends_s=0.0, not_before_s=not_before_s)
+def _end_run(state: IdleState, not_before_s: float) -> IdleState:
+    return msgspec.structs.replace(state, active_run="", run_deadline_s=0.0, not_before_s=not_before_s)

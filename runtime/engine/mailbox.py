@@ -1,4 +1,4 @@
-"""Places: one actor's thread, mailbox and current instance, the same for every engine.
+"""Actor mailboxes: a bounded queue, a thread and the current actor instance, shared by all engines.
 
 pykka's mailboxes are unbounded, and it drops what it holds when it stops; so the letters lie in a place of their own,
 which refuses more than its capacity and answers everyone, and pykka's mailbox only says that there is one more. An
@@ -28,11 +28,11 @@ from mnemic.actors.protocol.errors import (
     Quarantined,
 )
 from mnemic.actors.protocol.messages import Envelope
-from mnemic.runtime.engine.engine import InstanceDied, Overseer, Reply, kind_of
+from mnemic.runtime.engine.engine import InstanceDied, PendingReply, SupervisorPort, error_kind
 
-__all__ = ["Instance", "Places"]
+__all__ = ["Instance", "MailboxEngine"]
 
-_DELIVERIES = 2  # of one message, where instances die of it
+_MAX_DELIVERIES = 2  # of one message, where instances die of it
 
 _log = logging.getLogger("mnemic.engine")
 
@@ -45,46 +45,46 @@ class Instance(Protocol):
         ...
 
 
-class Places:
+class MailboxEngine:
     """All places of one engine, by the names of their actors."""
 
     def __init__(self, clock: Clock, stop_timeout_s: float) -> None:
         self._clock = clock
         self._stop_timeout_s = stop_timeout_s
-        self._places: dict[str, _Place] = {}
+        self._mailboxes: dict[str, _Mailbox] = {}
 
-    def _place(self, name: str, factory: Callable[[], Instance], capacity: int, overseer: Overseer) -> None:
-        self._places[name] = _Place(name, factory, capacity, overseer, self._clock)
+    def _add_mailbox(self, name: str, factory: Callable[[], Instance], capacity: int, overseer: SupervisorPort) -> None:
+        self._mailboxes[name] = _Mailbox(name, factory, capacity, overseer, self._clock)
 
-    def send(self, name: str, envelope: Envelope, *, timeout_s: float, own: bool = False) -> Reply:
+    def send(self, name: str, envelope: Envelope, *, timeout_s: float, own: bool = False) -> PendingReply:
         """See `mnemic.runtime.engine.engine.Engine.send`."""
-        place = self._places.get(name)
+        place = self._mailboxes.get(name)
         if place is None:
             raise ActorStopped(actor=name, message=type(envelope.message).__name__)
-        return place.send(envelope, timeout_s, own)
+        return place.enqueue(envelope, timeout_s, own)
 
     def restart(self, name: str, delay_s: float) -> None:
         """See `mnemic.runtime.engine.engine.Engine.restart`."""
-        self._places[name].restart(delay_s)
+        self._mailboxes[name].restart(delay_s)
 
     def quarantine(self, name: str, error: Quarantined) -> None:
         """See `mnemic.runtime.engine.engine.Engine.quarantine`."""
-        self._places[name].quarantine(error)
+        self._mailboxes[name].quarantine(error)
 
-    def release(self, name: str) -> None:
-        """See `mnemic.runtime.engine.engine.Engine.release`."""
-        self._places[name].release()
+    def end_quarantine(self, name: str) -> None:
+        """See `mnemic.runtime.engine.engine.Engine.end_quarantine`."""
+        self._mailboxes[name].end_quarantine()
 
-    def waiting(self, name: str) -> int:
-        """See `mnemic.runtime.engine.engine.Engine.waiting`."""
-        return self._places[name].waiting
+    def mailbox_size(self, name: str) -> int:
+        """See `mnemic.runtime.engine.engine.Engine.mailbox_size`."""
+        return self._mailboxes[name].size
 
     def stop(self, name: str) -> None:
         """See `mnemic.runtime.engine.engine.Engine.stop`."""
-        self._places[name].stop(self._stop_timeout_s)
+        self._mailboxes[name].stop(self._stop_timeout_s)
 
 
-class _Letter:
+class _QueuedMessage:
     """A message and the place for its answer."""
 
     def __init__(self, envelope: Envelope) -> None:
@@ -92,11 +92,11 @@ class _Letter:
         self.answer: Future[Any] = Future()
 
 
-class _Place:
+class _Mailbox:
     """One actor's thread, mailbox and current instance."""
 
     def __init__(
-        self, name: str, factory: Callable[[], Instance], capacity: int, overseer: Overseer, clock: Clock
+        self, name: str, factory: Callable[[], Instance], capacity: int, overseer: SupervisorPort, clock: Clock
     ) -> None:
         self._name = name
         self._factory = factory
@@ -105,46 +105,46 @@ class _Place:
         self._clock = clock
         self._actor: Instance | None = factory()
         self._stale = False  # whether the instance is to go
-        self._rest_s = 0.0
-        self._set_aside: Quarantined | None = None
+        self._restart_delay_s = 0.0
+        self._quarantine_error: Quarantined | None = None
         self._gate = threading.Lock()  # over the letters and whether more are taken
-        self._letters: deque[_Letter] = deque()
-        self._current: _Letter | None = None
+        self._queue: deque[_QueuedMessage] = deque()
+        self._current: _QueuedMessage | None = None
         self._stopping = threading.Event()
         self._ended = threading.Event()
-        self._thread = _Thread.start(self)
+        self._thread = _MailboxThread.start(self)
 
     @property
-    def waiting(self) -> int:
-        return len(self._letters)
+    def size(self) -> int:
+        return len(self._queue)
 
-    def send(self, envelope: Envelope, timeout_s: float, own: bool) -> Reply:
-        letter = _Letter(envelope)
+    def enqueue(self, envelope: Envelope, timeout_s: float, own: bool) -> PendingReply:
+        letter = _QueuedMessage(envelope)
         message = type(envelope.message).__name__
         with self._gate:
             if self._stopping.is_set():
                 raise ActorStopped(actor=self._name, message=message)
-            if len(self._letters) >= self._capacity and not own:
+            if len(self._queue) >= self._capacity and not own:
                 raise InboxFull(actor=self._name, capacity=self._capacity)
-            self._letters.append(letter)
+            self._queue.append(letter)
             try:
                 self._thread.tell(None)
             except pykka.ActorDeadError:  # somebody else has just stopped all of pykka's actors
-                self._letters.pop()
+                self._queue.pop()
                 raise ActorStopped(actor=self._name, message=message) from None
-        return Reply(letter.answer, self._name, message, timeout_s)
+        return PendingReply(letter.answer, self._name, message, timeout_s)
 
     def restart(self, delay_s: float) -> None:
-        self._rest_s = delay_s
+        self._restart_delay_s = delay_s
         self._stale = True
 
     def quarantine(self, error: Quarantined) -> None:
-        self._set_aside = error
+        self._quarantine_error = error
         self._stale = True
 
-    def release(self) -> None:
-        self._set_aside = None
-        self._rest_s = 0.0
+    def end_quarantine(self) -> None:
+        self._quarantine_error = None
+        self._restart_delay_s = 0.0
         self._stale = True
 
     def stop(self, timeout_s: float) -> None:
@@ -156,38 +156,38 @@ class _Place:
             self._worker.join()
         else:
             _log.error("%s did not stop within %g s", self._name, timeout_s)
-            self._dismiss()
+            self._reject_all()
 
     # --- in the actor's thread ---------------------------------------------------------------------------------------
 
-    def begin(self) -> None:
+    def on_thread_start(self) -> None:
         self._worker = threading.current_thread()
 
-    def receive(self) -> None:
+    def process_next(self) -> None:
         """Handle one message and answer it; raises nothing."""
         with self._gate:
-            if not self._letters:
+            if not self._queue:
                 return  # `stop` did not wait for it, and has answered it
-            letter = self._current = self._letters.popleft()
+            letter = self._current = self._queue.popleft()
         if letter.answer.set_running_or_notify_cancel():  # else nobody waits for it any more
             try:
                 answer = self._handle(letter.envelope)
             except MnemicError as error:
-                self._refuse(letter, error)
+                self._reject(letter, error)
             else:
-                _settle(letter, lambda: letter.answer.set_result(answer))
+                _resolve(letter, lambda: letter.answer.set_result(answer))
         self._current = None
 
-    def end(self) -> None:
+    def on_thread_stop(self) -> None:
         with self._gate:
             self._stopping.set()  # also where somebody else stopped all of pykka's actors
-        self._dismiss()
+        self._reject_all()
         self._close_actor()
         self._ended.set()
 
     def _handle(self, envelope: Envelope) -> Any:
         died, deliveries = True, 0
-        while died and deliveries < _DELIVERIES:
+        while died and deliveries < _MAX_DELIVERIES:
             failure, died, answer = self._deliver(envelope)
             deliveries += 1
         if failure is None:
@@ -200,26 +200,28 @@ class _Place:
         begun = self._clock.monotonic_s()
         answered: MnemicError | None = None
         try:
-            answer = self._instance(envelope).handle(envelope.message, self._overseer.context(self._name, envelope))
+            answer = self._current_instance(envelope).handle(
+                envelope.message, self._overseer.make_context(self._name, envelope)
+            )
             return None, False, answer
         except MnemicError as error:
             answered = error
             raise
         except BaseException as error:  # whatever an actor raises is the supervisor's to judge: logged, counted there
             self._overseer.failed(self._name, envelope, error)
-            failure, died = kind_of(error), isinstance(error, InstanceDied)
+            failure, died = error_kind(error), isinstance(error, InstanceDied)
         finally:
             self._overseer.handled(self._name, envelope, self._clock.monotonic_s() - begun, answered)
         if self._stale:
             self._close_actor()
         return failure, died, None
 
-    def _instance(self, envelope: Envelope) -> Instance:
+    def _current_instance(self, envelope: Envelope) -> Instance:
         if self._stale:
             self._close_actor()
-        if self._actor is None and self._set_aside is None:
-            self._stopping.wait(self._rest_s)
-        set_aside = self._set_aside  # read once: `release` may come at any moment
+        if self._actor is None and self._quarantine_error is None:
+            self._stopping.wait(self._restart_delay_s)
+        set_aside = self._quarantine_error  # read once: `release` may come at any moment
         if set_aside is not None:
             raise Quarantined(**set_aside.operands)
         if envelope.deadline is not None and self._clock.monotonic_s() > envelope.deadline:
@@ -235,24 +237,24 @@ class _Place:
             try:
                 close()
             except Exception as error:  # the new instance must not go without its turn: logged and counted there
-                self._overseer.unclosed(self._name, error)
+                self._overseer.close_failed(self._name, error)
 
     # --- answers -----------------------------------------------------------------------------------------------------
 
-    def _dismiss(self) -> None:
+    def _reject_all(self) -> None:
         """Answer all that is not answered yet."""
         with self._gate:
-            left = [letter for letter in (self._current, *self._letters) if letter is not None]
-            self._letters.clear()
+            left = [letter for letter in (self._current, *self._queue) if letter is not None]
+            self._queue.clear()
         for letter in left:
-            self._refuse(letter, ActorStopped(actor=self._name, message=type(letter.envelope.message).__name__))
+            self._reject(letter, ActorStopped(actor=self._name, message=type(letter.envelope.message).__name__))
 
-    def _refuse(self, letter: _Letter, error: MnemicError) -> None:
-        if _settle(letter, lambda: letter.answer.set_exception(error)) and letter.envelope.deadline is None:
+    def _reject(self, letter: _QueuedMessage, error: MnemicError) -> None:
+        if _resolve(letter, lambda: letter.answer.set_exception(error)) and letter.envelope.deadline is None:
             self._overseer.undelivered(self._name, letter.envelope, error)
 
 
-def _settle(letter: _Letter, settle: Callable[[], None]) -> bool:
+def _resolve(letter: _QueuedMessage, settle: Callable[[], None]) -> bool:
     """Answer a letter, unless it was answered before; returns whether this was the answer."""
     try:
         settle()
@@ -261,18 +263,18 @@ def _settle(letter: _Letter, settle: Callable[[], None]) -> bool:
     return True
 
 
-class _Thread(pykka.ThreadingActor):
+class _MailboxThread(pykka.ThreadingActor):
     use_daemon_thread = True  # a process that is told to end does not wait for a thread that hangs
 
-    def __init__(self, place: _Place) -> None:
+    def __init__(self, place: _Mailbox) -> None:
         super().__init__()
         self._place = place
 
     def on_start(self) -> None:
-        self._place.begin()
+        self._place.on_thread_start()
 
     def on_receive(self, message: Any) -> None:
-        self._place.receive()
+        self._place.process_next()
 
     def on_stop(self) -> None:
-        self._place.end()
+        self._place.on_thread_stop()

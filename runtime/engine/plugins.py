@@ -1,7 +1,8 @@
-"""Actors by name: the built-in ones, and somebody's own from a module or an entry point, checked before any starts.
+"""Loads and validates actor classes, built-in or third-party, before any of them starts.
 
-A slot is a place in the society that can be filled with another class. Below stands the contract in `mnemic.actors`;
-`mnemic.runtime.engine.settings` reads who fills which slot, and `mnemic.runtime.engine.actor_system` starts them.
+A slot is a place in the actor system that can be filled with another class. Below stands the contract in
+`mnemic.actors`; `mnemic.runtime.engine.settings` reads who fills which slot, and `mnemic.runtime.engine.actor_system`
+starts them.
 """
 
 from __future__ import annotations
@@ -15,47 +16,72 @@ import msgspec
 
 from mnemic.actors.capture.capture import CaptureActor
 from mnemic.actors.embedder import EmbedderActor
-from mnemic.actors.protocol.ambient_messages import Brief, DrainSpool, QueueTranscripts, ReadAgain, Waiting
+from mnemic.actors.protocol.ambient_messages import (
+    Brief,
+    DrainSpool,
+    GetCaptureProgress,
+    QueueTranscripts,
+    RetryQuarantined,
+)
 from mnemic.actors.protocol.contract import CONTRACT, Actor, Setting
 from mnemic.actors.protocol.errors import ActorRefused
 from mnemic.actors.protocol.messages import (
     Apply,
     CaptureText,
+    CaptureTranscript,
     Committed,
     Count,
+    DescribeEncoder,
     EmbedPending,
     EmbedQuery,
     FindScope,
     Forget,
     GetMemories,
-    NameEncoder,
     Preempt,
     Rebuild,
     Recall,
     Recover,
     Sleep,
-    Take,
 )
-from mnemic.actors.protocol.shape_messages import BindPending, MeaningKept
+from mnemic.actors.protocol.shape_messages import BindPending, VectorsChanged
 from mnemic.actors.recall.retriever import RetrieverActor
 from mnemic.actors.shape.binder import BinderActor
 from mnemic.actors.sleep.consolidator import ConsolidatorActor
 from mnemic.actors.store import StoreActor
 
-__all__ = ["BUILT_IN", "GROUP", "LOOKS", "SLOTS", "find_class", "flaw", "load_actor", "load_actors", "path_of"]
+__all__ = [
+    "BUILT_IN_ACTORS",
+    "CONTRACT_CHECKS",
+    "ENTRY_POINT_GROUP",
+    "SLOTS",
+    "class_path",
+    "contract_violation",
+    "find_class",
+    "load_actor",
+    "load_actors",
+]
 
-GROUP = "mnemic.actors"
+ENTRY_POINT_GROUP = "mnemic.actors"
 """The entry-point group by which a package offers actors."""
 SLOTS: dict[str, tuple[type, ...]] = {
     "store": (Apply, Rebuild),
-    "embedder": (EmbedQuery, NameEncoder, EmbedPending),
+    "embedder": (EmbedQuery, DescribeEncoder, EmbedPending),
     "binder": (BindPending,),
     "retriever": (Recall, GetMemories, FindScope, Count, Brief),
-    "capture": (Take, CaptureText, Forget, Recover, DrainSpool, QueueTranscripts, Waiting, ReadAgain),
+    "capture": (
+        CaptureTranscript,
+        CaptureText,
+        Forget,
+        Recover,
+        DrainSpool,
+        QueueTranscripts,
+        GetCaptureProgress,
+        RetryQuarantined,
+    ),
     "consolidator": (Sleep, Preempt),
 }
 """The slots, in the order in which they start, and what each is asked for."""
-BUILT_IN: dict[str, type[Actor]] = {
+BUILT_IN_ACTORS: dict[str, type[Actor]] = {
     "store": StoreActor,
     "embedder": EmbedderActor,
     "binder": BinderActor,
@@ -64,10 +90,10 @@ BUILT_IN: dict[str, type[Actor]] = {
     "consolidator": ConsolidatorActor,
 }
 """Who fills a slot where nobody else is named."""
-_SHARED = (Committed, MeaningKept)  # events: told to all who take them
+_BROADCAST_EVENTS = (Committed, VectorsChanged)  # events: told to all who take them
 
 
-def path_of(kind: type) -> str:
+def class_path(kind: type) -> str:
     """How a class is named: ``module:Class``."""
     return f"{kind.__module__}:{kind.__qualname__}"
 
@@ -82,14 +108,14 @@ def load_actors(names: Mapping[str, str], known: Iterable[Setting]) -> dict[str,
     Raises:
         ActorRefused: a class does not keep the contract, or does not go with the others.
     """
-    kinds = {slot: load_actor(names[slot], slot) if names.get(slot) else BUILT_IN[slot] for slot in SLOTS}
+    kinds = {slot: load_actor(names[slot], slot) if names.get(slot) else BUILT_IN_ACTORS[slot] for slot in SLOTS}
     takers: dict[type, str] = {}
     settings = {setting.name: setting for setting in known}
     sections = {name.partition(".")[0] for name in settings}
     for slot in sorted(SLOTS, key=lambda slot: bool(names.get(slot))):  # strangers last: what clashes is theirs
         kind, name = kinds[slot], names.get(slot) or slot
         for message in kind.takes:
-            if message in _SHARED:
+            if message in _BROADCAST_EVENTS:
                 continue
             if message in takers:
                 why = f"it takes {message.__name__}, and the {takers[message]} is asked for that"
@@ -111,13 +137,13 @@ def load_actor(name: str, slot: str) -> type[Actor]:
     """Somebody's own class, checked by itself.
 
     Args:
-        name: ``module:Class``, or the name of an entry point of the group `GROUP`.
+        name: ``module:Class``, or the name of an entry point of the group `ENTRY_POINT_GROUP`.
 
     Raises:
         ActorRefused: it is not there, or does not keep the contract.
     """
     kind = find_class(name, slot)
-    why = flaw(kind, slot)
+    why = contract_violation(kind, slot)
     if why:
         raise ActorRefused(name=name, slot=slot, why=why)
     found: type[Actor] = kind
@@ -157,25 +183,25 @@ def _resolve(name: str) -> Any:
 
 
 def _entry_point(name: str) -> EntryPoint:
-    points = {(point.module, point.attr): point for point in entry_points(group=GROUP, name=name)}
+    points = {(point.module, point.attr): point for point in entry_points(group=ENTRY_POINT_GROUP, name=name)}
     if not points:
-        offered = ", ".join(sorted({point.name for point in entry_points(group=GROUP)})) or "none"
+        offered = ", ".join(sorted({point.name for point in entry_points(group=ENTRY_POINT_GROUP)})) or "none"
         raise _NotFound(f"no installed package offers an actor of that name (offered: {offered})")
     if len(points) > 1:
         raise _NotFound("several installed packages offer an actor of that name; name one by module:Class")
     return next(iter(points.values()))
 
 
-def flaw(kind: Any, slot: str) -> str | None:
+def contract_violation(kind: Any, slot: str) -> str | None:
     """What keeps a class from filling a slot, one clause, or ``None``. Nothing of it is called."""
-    for look in LOOKS.values():
+    for look in CONTRACT_CHECKS.values():
         why = look(kind, slot)
         if why:
             return why
     return None
 
 
-def _contract(kind: Any, slot: str) -> str | None:
+def _check_contract(kind: Any, slot: str) -> str | None:
     if not hasattr(kind, "contract"):
         return f"it does not say which contract it keeps (contract = {CONTRACT})"
     return (
@@ -183,7 +209,7 @@ def _contract(kind: Any, slot: str) -> str | None:
     )
 
 
-def _takes(kind: Any, slot: str) -> str | None:
+def _check_messages(kind: Any, slot: str) -> str | None:
     takes = getattr(kind, "takes", ())
     if not isinstance(takes, tuple) or not takes:
         return "it takes no messages (takes is a tuple of message types)"
@@ -194,7 +220,7 @@ def _takes(kind: Any, slot: str) -> str | None:
     return f"it does not take {', '.join(missing)}" if missing else None
 
 
-def _settings(kind: Any, slot: str) -> str | None:
+def _check_settings(kind: Any, slot: str) -> str | None:
     settings = getattr(kind, "settings", None)
     if not isinstance(settings, tuple) or not all(isinstance(one, Setting) for one in settings):
         return "its settings are no tuple of Setting"
@@ -212,17 +238,17 @@ def _settings(kind: Any, slot: str) -> str | None:
     return None
 
 
-def _methods(kind: Any, slot: str) -> str | None:
+def _check_methods(kind: Any, slot: str) -> str | None:
     if not callable(getattr(kind, "handle", None)):
         return "it has no handle(message, context)"
     return None if callable(getattr(kind, "make", None)) else "it has no classmethod make(ports)"
 
 
-LOOKS: dict[str, Callable[[Any, str], str | None]] = {
-    "contract": _contract,
-    "messages": _takes,
-    "settings": _settings,
-    "methods": _methods,
+CONTRACT_CHECKS: dict[str, Callable[[Any, str], str | None]] = {
+    "contract": _check_contract,
+    "messages": _check_messages,
+    "settings": _check_settings,
+    "methods": _check_methods,
 }
 """What is looked at in a class, in this order."""
 

@@ -1,4 +1,4 @@
-"""What a supervisor shows of itself: to whoever asks how things are, and to whoever counts as they happen.
+"""Health reports of actors, the observer interface for metrics, and the port to a mind's actors.
 
 Above stand the supervisor, which fills them in, its client in another process, and `mnemic.runtime.serve.metrics`.
 """
@@ -15,12 +15,12 @@ from mnemic.actors.protocol.messages import NightReport
 __all__ = [
     "ActorHealth",
     "ActorState",
+    "ActorSystemPort",
+    "ActorSystemReport",
     "DeadLetter",
+    "NullObserver",
     "Observer",
     "Progress",
-    "SocietyPort",
-    "SocietyReport",
-    "Unobserved",
 ]
 
 Progress = Callable[[int, int | None], None]
@@ -67,8 +67,8 @@ class DeadLetter(msgspec.Struct, frozen=True):
     """Whether it can be sent again: it has somebody to go to, and there was room to keep it whole."""
 
 
-class SocietyReport(msgspec.Struct, frozen=True, kw_only=True):
-    """How a society is."""
+class ActorSystemReport(msgspec.Struct, frozen=True, kw_only=True):
+    """How an actor system is."""
 
     engine: str
     """Where its actors run."""
@@ -86,7 +86,7 @@ class SocietyReport(msgspec.Struct, frozen=True, kw_only=True):
     """How many times somebody did, since the process started."""
 
 
-class SocietyPort(Protocol):
+class ActorSystemPort(Protocol):
     """The actors of one mind, wherever they run: `mnemic.runtime.engine.supervisor.Supervisor`, or its client."""
 
     def ask(
@@ -105,15 +105,15 @@ class SocietyPort(Protocol):
         """Send a message to all who take it."""
         ...
 
-    def report(self) -> SocietyReport:
+    def report(self) -> ActorSystemReport:
         """How the actors are."""
         ...
 
-    def replay(self) -> int:
+    def replay_dead_letters(self) -> int:
         """Send dead letters again; returns how many."""
         ...
 
-    def release(self) -> list[str]:
+    def release_quarantined(self) -> list[str]:
         """Make quarantined actors anew; returns which."""
         ...
 
@@ -133,12 +133,12 @@ class Observer(Protocol):
         """An actor failed and is to be made anew."""
         ...
 
-    def buried(self, actor: str, message: str, reason: str) -> None:
+    def dead_lettered(self, actor: str, message: str, reason: str) -> None:
         """A message could not be delivered."""
         ...
 
 
-class Unobserved:
+class NullObserver:
     """Counts nothing."""
 
     def handled(self, actor: str, message: str, outcome: str, took_s: float) -> None:
@@ -147,5 +147,5 @@ class Unobserved:
     def restarted(self, actor: str) -> None:
         """See `Observer.restarted`."""
 
-    def buried(self, actor: str, message: str, reason: str) -> None:
-        """See `Observer.buried`."""
+    def dead_lettered(self, actor: str, message: str, reason: str) -> None:
+        """See `Observer.dead_lettered`."""

@@ -1,4 +1,4 @@
-"""The post: finds who takes a message, puts it into an envelope, and keeps what cannot be delivered.
+"""Message router: finds the actor for a message type, wraps it in an envelope, keeps undeliverable ones.
 
 Above it stands the supervisor; below are the engine, which carries envelopes, and the dead letters.
 
@@ -23,10 +23,10 @@ import msgspec
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import InvalidValue, MnemicError
 from mnemic.actors.protocol.messages import Envelope
-from mnemic.runtime.engine.engine import Engine, Reply
+from mnemic.runtime.engine.engine import Engine, PendingReply
 from mnemic.runtime.engine.reports import DeadLetter, Observer
 
-__all__ = ["ORIGIN", "DeadLetters", "Post", "about", "size_bytes"]
+__all__ = ["TRACE_PREFIX", "DeadLetters", "Router", "estimate_size_bytes", "log_fields"]
 
 
 class DeadLetters:
@@ -46,7 +46,7 @@ class DeadLetters:
         self._gate = threading.Lock()
         self._numbers = itertools.count()
         self._letters: dict[int, DeadLetter] = {}  # in the order in which they came
-        self._whole: dict[int, tuple[Envelope, int]] = {}  # with the size of each; those of `_letters` or fewer
+        self._whole: dict[int, tuple[Envelope, int]] = {}  # with the size of each; those of `_dead_letters` or fewer
         self._bytes = 0
         self._count = 0
 
@@ -55,7 +55,7 @@ class DeadLetters:
         """All that ever came."""
         return self._count
 
-    def bury(self, actor: str | None, envelope: Envelope, reason: str) -> DeadLetter:
+    def add(self, actor: str | None, envelope: Envelope, reason: str) -> DeadLetter:
         """Keep a message for the actor that did not handle it; one that nobody takes is not kept whole."""
         letter = DeadLetter(
             actor=actor or "-",
@@ -65,7 +65,7 @@ class DeadLetters:
             id=envelope.id,
             replayable=actor is not None,
         )
-        size = size_bytes(envelope.message) if actor is not None else 0
+        size = estimate_size_bytes(envelope.message) if actor is not None else 0
         with self._gate:
             self._count += 1
             number = next(self._numbers)
@@ -79,14 +79,14 @@ class DeadLetters:
                 oldest = next(iter(self._letters))
                 self._drop(oldest)
                 del self._letters[oldest]
-            return self._seen(number)
+            return self._summary(number)
 
-    def shown(self) -> tuple[DeadLetter, ...]:
+    def summaries(self) -> tuple[DeadLetter, ...]:
         """What is known of the last ones, oldest first."""
         with self._gate:
-            return tuple(self._seen(number) for number in self._letters)
+            return tuple(self._summary(number) for number in self._letters)
 
-    def take(self) -> list[tuple[str, Envelope]]:
+    def take_replayable(self) -> list[tuple[str, Envelope]]:
         """Hand out those that can be sent again, oldest first, with the actors they are for: they are dead no more."""
         with self._gate:
             taken = [(self._letters.pop(number).actor, envelope) for number, (envelope, _) in self._whole.items()]
@@ -98,12 +98,12 @@ class DeadLetters:
         _, size = self._whole.pop(number, (None, 0))
         self._bytes -= size
 
-    def _seen(self, number: int) -> DeadLetter:
+    def _summary(self, number: int) -> DeadLetter:
         letter = self._letters[number]
         return letter if number in self._whole else msgspec.structs.replace(letter, replayable=False)
 
 
-def size_bytes(value: Any) -> int:
+def estimate_size_bytes(value: Any) -> int:
     """About how much memory a message holds, bytes: what its fields reach is counted once."""
     total = 0
     seen: set[int] = set()
@@ -128,12 +128,12 @@ def size_bytes(value: Any) -> int:
 
 _log = logging.getLogger("mnemic.post")
 
-ORIGIN: ContextVar[str] = ContextVar("ORIGIN", default="")
+TRACE_PREFIX: ContextVar[str] = ContextVar("ORIGIN", default="")
 """What the traces start with that are made in this context: the request's name, and a dot."""
 
 
-class Post:
-    """Carries the messages of one society. Any thread may use it."""
+class Router:
+    """Carries the messages of one actor system. Any thread may use it."""
 
     def __init__(
         self, engine: Engine, routes: Mapping[type, Sequence[str]], clock: Clock, run: str, observer: Observer
@@ -149,22 +149,22 @@ class Post:
         self._run = run
         self._observer = observer
         self._numbers = itertools.count(1)
-        self.dead = DeadLetters()
+        self.dead_letters = DeadLetters()
         """What was told and not handled."""
 
-    def name(self, kind: str) -> str:
+    def new_id(self, kind: str) -> str:
         """A name that nothing else has, in this run of a process or another."""
         return f"{self._run}-{kind}{next(self._numbers)}"
 
-    def trace(self) -> str:
+    def new_trace(self) -> str:
         """A trace of its own for one question; where a face has a request, that one's name comes first."""
-        return f"{ORIGIN.get()}{self.name('t')}"
+        return f"{TRACE_PREFIX.get()}{self.new_id('t')}"
 
-    def takes(self, kind: type) -> bool:
+    def has_route(self, kind: type) -> bool:
         """Whether anybody takes messages of a type."""
         return kind in self._routes
 
-    def send(self, message: Any, timeout_s: float, *, trace: str, now: int | None = None) -> Reply:
+    def send(self, message: Any, timeout_s: float, *, trace: str, now: int | None = None) -> PendingReply:
         """Send a message to the one actor that takes it; it is not handled after its time.
 
         Args:
@@ -190,35 +190,35 @@ class Post:
         """Send a message to all who take it; what cannot be delivered is a dead letter."""
         takers = self._routes.get(type(message), [])
         if not takers:
-            self.bury(None, self._envelope(message, trace, now, None), "no_taker")
+            self.add_dead_letter(None, self._envelope(message, trace, now, None), "no_taker")
         for taker in takers:
             self._deliver(taker, self._envelope(message, trace, now, None), own=sender == taker)
 
-    def bury(self, actor: str | None, envelope: Envelope, reason: str) -> None:
+    def add_dead_letter(self, actor: str | None, envelope: Envelope, reason: str) -> None:
         """Keep a message for the actor that did not handle it, ``None`` where nobody takes it."""
-        letter = self.dead.bury(actor, envelope, reason)
-        self._observer.buried(letter.actor, letter.message, reason)
-        extra = about(letter.actor, envelope, reason)
+        letter = self.dead_letters.add(actor, envelope, reason)
+        self._observer.dead_lettered(letter.actor, letter.message, reason)
+        extra = log_fields(letter.actor, envelope, reason)
         _log.warning("undelivered: %s for %s (%s)", letter.message, letter.actor, reason, extra=extra)
 
-    def replay(self) -> int:
+    def replay_dead_letters(self) -> int:
         """Send the dead letters again, as they were; returns how many found their way into a mailbox."""
-        return sum(self._deliver(actor, envelope) for actor, envelope in self.dead.take())
+        return sum(self._deliver(actor, envelope) for actor, envelope in self.dead_letters.take_replayable())
 
     def _deliver(self, actor: str, envelope: Envelope, own: bool = False) -> bool:
         try:
             self._engine.send(actor, envelope, timeout_s=0.0, own=own)
         except MnemicError as error:
-            self.bury(actor, envelope, error.code)
+            self.add_dead_letter(actor, envelope, error.code)
             return False
         return True
 
     def _envelope(self, message: Any, trace: str, now: int | None, deadline: float | None) -> Envelope:
         now = self._clock.now_us() if now is None else now
-        return Envelope(id=self.name("m"), trace=trace, now=now, deadline=deadline, message=message)
+        return Envelope(id=self.new_id("m"), trace=trace, now=now, deadline=deadline, message=message)
 
 
-def about(actor: str, envelope: Envelope, code: str) -> dict[str, Any]:
+def log_fields(actor: str, envelope: Envelope, code: str) -> dict[str, Any]:
     """What a line of the log says of a message, beside its sentence; see `mnemic.runtime.logs`."""
     return {
         "actor": actor,

@@ -1,4 +1,4 @@
-"""Settings: one table of names, types, defaults and units; ``mnemic.toml`` in the home sets them.
+"""The table of all settings, and reading mnemic.toml against it.
 
 Documentation (`as_markdown`) and the hash that the log carries are made from the table.
 """
@@ -16,12 +16,12 @@ from typing import Any
 from mnemic.actors.protocol.contract import Actor, Setting
 from mnemic.actors.protocol.errors import BadSettings, HomeUnreadable, InvalidValue
 from mnemic.runtime.engine import idleness
-from mnemic.runtime.engine.plugins import BUILT_IN, SLOTS, load_actors
-from mnemic.runtime.models.models import check_instructions, model_folder
+from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS, SLOTS, load_actors
+from mnemic.runtime.models.models import check_instruction_set, model_folder
 
-__all__ = ["TABLE", "Settings", "as_markdown", "load_settings", "naming", "unknown_names"]
+__all__ = ["TABLE", "Settings", "as_markdown", "load_settings", "unknown_settings", "with_settings_path"]
 
-_SUCH = {
+_EXAMPLES = {
     "class": "module:Class",
     "function": "module:function",
     "file": "~/rules.toml",
@@ -40,7 +40,7 @@ _ACTORS = tuple(
 )
 TABLE: tuple[Setting, ...] = tuple(
     sorted(
-        (*_RUNTIME, *_ACTORS, *(setting for kind in BUILT_IN.values() for setting in kind.settings)),
+        (*_RUNTIME, *_ACTORS, *(setting for kind in BUILT_IN_ACTORS.values() for setting in kind.settings)),
         key=lambda setting: setting.name,
     )
 )
@@ -86,7 +86,7 @@ def load_settings(path: Path) -> Settings:
         InvalidValue: it holds an unknown name, or a value of another type or size.
         ActorRefused: an actor that it names cannot be used.
     """
-    check_instructions()
+    check_instruction_set()
     given, known = _read(path)
     values = {}
     for name, value in given.items():
@@ -98,7 +98,7 @@ def load_settings(path: Path) -> Settings:
     return Settings(values)
 
 
-def naming(error: InvalidValue, path: Path) -> InvalidValue:
+def with_settings_path(error: InvalidValue, path: Path) -> InvalidValue:
     """The same error of a setting that only its actor could see, with the file that holds it; another one as it is."""
     name = error.operands.get("name")
     if type(error) is not InvalidValue or name not in {setting.name for setting in TABLE}:
@@ -106,7 +106,7 @@ def naming(error: InvalidValue, path: Path) -> InvalidValue:
     return InvalidValue(**(error.operands | {"name": f"{name} in {path}"}))
 
 
-def unknown_names(path: Path) -> list[str]:
+def unknown_settings(path: Path) -> list[str]:
     """The names in a file of settings that no setting has, in the order in which they stand there.
 
     Raises:
@@ -118,11 +118,11 @@ def unknown_names(path: Path) -> list[str]:
 
 def as_markdown() -> str:
     """The table as documentation."""
-    rows = [f"| `{s.name}` | `{_shown(s.default)}` | {s.unit} | {s.help} |" for s in TABLE]
+    rows = [f"| `{s.name}` | `{_toml_default(s.default)}` | {s.unit} | {s.help} |" for s in TABLE]
     return "\n".join(["| setting | default | unit | what it does |", "|---|---|---|---|", *rows]) + "\n"
 
 
-def _shown(default: Any) -> str:
+def _toml_default(default: Any) -> str:
     """A default as TOML has it, where that differs from Python."""
     return repr(list(default) if isinstance(default, tuple) else default)
 
@@ -166,8 +166,8 @@ def _flatten(document: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[st
 def _checked(setting: Setting, value: Any, path: Path) -> Any:
     kind = type(setting.default)
     if kind is tuple:
-        return _listed(setting, value, path)
-    expected = f"a value such as {setting.default or _SUCH.get(setting.unit, setting.default)!r}"
+        return _checked_list(setting, value, path)
+    expected = f"a value such as {setting.default or _EXAMPLES.get(setting.unit, setting.default)!r}"
     if setting.choices:
         expected = f"one of {', '.join(map(repr, setting.choices))}"
     if kind is float and type(value) is int:
@@ -187,7 +187,7 @@ def _checked(setting: Setting, value: Any, path: Path) -> Any:
     raise InvalidValue(name=f"{setting.name} in {path}", value=value, why=why, expected=expected)
 
 
-def _listed(setting: Setting, value: Any, path: Path) -> tuple[str, ...]:
+def _checked_list(setting: Setting, value: Any, path: Path) -> tuple[str, ...]:
     """A list of texts, each of them one that the setting takes."""
     such = [value] if isinstance(value, str) and value.strip() and not setting.choices else setting.choices
     expected = f"a list such as {list(such or setting.default) or ['work/*', '~/notes']!r}"

@@ -1,4 +1,4 @@
-"""The supervisor: starts the actors on an engine, routes messages by their type, restarts what fails.
+"""The supervisor: starts a mind's actors on an engine, routes messages to them, handles their failures.
 
 Above it stand the faces (command line, Python, MCP, HTTP), which only ever `ask` and `tell` here. Below it,
 `mnemic.runtime.engine.router` finds who takes a message, `mnemic.runtime.engine.actor_health` restarts actors, and
@@ -18,18 +18,18 @@ import msgspec
 from mnemic.actors.protocol.contract import CONTRACT, Actor, Clock, Context
 from mnemic.actors.protocol.errors import InvalidValue, MnemicError, RuntimeFault
 from mnemic.actors.protocol.messages import Envelope
-from mnemic.runtime.engine.actor_health import Keeper, Policy, Restart
-from mnemic.runtime.engine.engine import Engine, Placement, cause_of
-from mnemic.runtime.engine.idleness import Habits
-from mnemic.runtime.engine.reports import ActorHealth, DeadLetter, Observer, SocietyReport, Unobserved
-from mnemic.runtime.engine.router import Post, about
-from mnemic.runtime.engine.sleep_scheduler import Nights
+from mnemic.runtime.engine.actor_health import ActorHealthMonitor, Restart, RestartPolicy
+from mnemic.runtime.engine.engine import Engine, Placement, safe_cause
+from mnemic.runtime.engine.idleness import IdlePolicy
+from mnemic.runtime.engine.reports import ActorHealth, ActorSystemReport, DeadLetter, NullObserver, Observer
+from mnemic.runtime.engine.router import Router, log_fields
+from mnemic.runtime.engine.sleep_scheduler import SleepScheduler
 
-__all__ = ["ActorHealth", "ActorSpec", "DeadLetter", "Observer", "SocietyReport", "Supervisor", "Unobserved"]
+__all__ = ["ActorHealth", "ActorSpec", "ActorSystemReport", "DeadLetter", "NullObserver", "Observer", "Supervisor"]
 
 _log = logging.getLogger("mnemic.supervisor")
-_LETTERS_SHOWN = 20
-_WATCH_ENDS_S = 30.0
+_REPORTED_DEAD_LETTERS = 20
+_TICKER_JOIN_S = 30.0
 
 Progress = Callable[[int, int | None], None]
 
@@ -50,7 +50,7 @@ class ActorSpec(msgspec.Struct, frozen=True):
 
 
 class Supervisor:
-    """Runs a society of actors on an engine."""
+    """Runs an actor system of actors on an engine."""
 
     def __init__(
         self,
@@ -60,8 +60,8 @@ class Supervisor:
         clock: Clock,
         seed: bytes,
         run: str,
-        policy: Policy | None = None,
-        habits: Habits | None = None,
+        policy: RestartPolicy | None = None,
+        habits: IdlePolicy | None = None,
         observer: Observer | None = None,
         ask_timeout_s: float = 60.0,
     ) -> None:
@@ -82,7 +82,7 @@ class Supervisor:
         self._engine = engine
         self._clock = clock
         self._seed = seed
-        self._observer = observer or Unobserved()
+        self._observer = observer or NullObserver()
         self._ask_timeout_s = ask_timeout_s
         self._listeners: dict[str, Progress] = {}
         self._stopping = threading.Event()
@@ -92,9 +92,9 @@ class Supervisor:
         routes = _routes(specs)
         names = [spec.name for spec in specs]
         self._kinds = {spec.name: f"{spec.kind.__module__}:{spec.kind.__qualname__}" for spec in specs}
-        self._keeper = Keeper(engine, names, clock, policy or Policy(), seed + run.encode())
-        self._post = Post(engine, routes, clock, run, self._observer)
-        self._nights = Nights(self._post, self._busy, clock, seed, habits or Habits())
+        self._keeper = ActorHealthMonitor(engine, names, clock, policy or RestartPolicy(), seed + run.encode())
+        self._post = Router(engine, routes, clock, run, self._observer)
+        self._nights = SleepScheduler(self._post, self._is_busy, clock, seed, habits or IdlePolicy())
         try:
             for spec in specs:
                 engine.start(spec.name, spec.make, spec.capacity, self, spec.placement)
@@ -125,11 +125,11 @@ class Supervisor:
         Raises: the error of `mnemic.errors` that the actor answers with, or that says why there is no answer;
             `InvalidValue` where no actor or more than one takes the message.
         """
-        trace = trace or self._post.trace()
+        trace = trace or self._post.new_trace()
         if progress is not None:
             self._listeners[trace] = progress
         if not idle:
-            self._nights.requested()
+            self._nights.request_started()
         limit_s = self._ask_timeout_s if timeout_s is None else timeout_s
         try:
             return self._post.send(message, limit_s, trace=trace).get()
@@ -140,53 +140,53 @@ class Supervisor:
             raise
         finally:
             if not idle:
-                self._nights.answered()
+                self._nights.request_ended()
             if self._listeners.get(trace) is progress:  # else the same request was sent again, and still waits
                 self._listeners.pop(trace, None)
 
     def tell(self, message: Any, trace: str | None = None) -> None:
         """Send a message to all actors that take it; `trace` as in `ask`."""
-        self._nights.requested()
-        self._post.tell(message, trace=trace or self._post.trace())
-        self._nights.answered()
+        self._nights.request_started()
+        self._post.tell(message, trace=trace or self._post.new_trace())
+        self._nights.request_ended()
 
-    def release(self) -> list[str]:
+    def release_quarantined(self) -> list[str]:
         """Have all actors that were set aside made anew before their next messages; returns their names."""
-        released = self._keeper.release()
+        released = self._keeper.release_quarantined()
         for actor in released:
             _log.warning("%s was released", actor, extra={"actor": actor})
         return released
 
-    def replay(self) -> int:
+    def replay_dead_letters(self) -> int:
         """Send the dead letters again that can be, oldest first, each once; what fails again comes back.
 
         Returns how many found their way into a mailbox.
         """
-        return self._post.replay()
+        return self._post.replay_dead_letters()
 
-    def report(self) -> SocietyReport:
-        """How the society is; it costs no actor anything."""
-        return SocietyReport(
+    def report(self) -> ActorSystemReport:
+        """How the actor system is; it costs no actor anything."""
+        return ActorSystemReport(
             engine=self._engine.name,
             actors=[
-                msgspec.structs.replace(self._keeper.view(name), kind=self._kinds[name])
+                msgspec.structs.replace(self._keeper.health(name), kind=self._kinds[name])
                 for name in tuple(self._started)
             ],
-            dead_letters=self._post.dead.count,
-            last_dead_letters=list(self._post.dead.shown()[-_LETTERS_SHOWN:]),
-            night=self._nights.last,
+            dead_letters=self._post.dead_letters.count,
+            last_dead_letters=list(self._post.dead_letters.summaries()[-_REPORTED_DEAD_LETTERS:]),
+            night=self._nights.last_report,
             idle_s=self._nights.idle_s,
             requests=self._nights.requests,
         )
 
-    def watch(self, tick_s: float = 1.0, on_idle_exit: Callable[[], None] | None = None) -> None:
+    def start_ticking(self, tick_s: float = 1.0, on_idle_exit: Callable[[], None] | None = None) -> None:
         """Look at the clock every so often, in a thread of its own: sleep when it is time.
 
         Args:
             on_idle_exit: called in that thread when the process may leave: at every look, until somebody wants
                 something.
         """
-        self._nights.watch(tick_s, on_idle_exit)
+        self._nights.start_ticking(tick_s, on_idle_exit)
 
     def tick(self) -> None:
         """Look at the clock now; a night's step that is due is waited for."""
@@ -202,20 +202,20 @@ class Supervisor:
             if not self._closed:
                 self._closed = True
                 self._engine.close()
-        self._nights.join(_WATCH_ENDS_S)  # outside: the watch may itself be about to stop everything
+        self._nights.join(_TICKER_JOIN_S)  # outside: the watch may itself be about to stop everything
 
     def _stop_actors(self) -> None:
         self._stopping.set()
-        self._nights.end()
+        self._nights.stop_ticking()
         with self._ending:
             while self._started:
                 self._engine.stop(self._started.pop())
 
     # --- what the engine calls ---------------------------------------------------------------------------------------
 
-    def context(self, actor: str, envelope: Envelope) -> Context:
+    def make_context(self, actor: str, envelope: Envelope) -> Context:
         """What an actor is given with a message."""
-        self._keeper.begun(actor)
+        self._keeper.message_started(actor)
 
         def ask(message: Any, timeout_s: float) -> Any:
             if envelope.deadline is not None:
@@ -230,7 +230,9 @@ class Supervisor:
                 listener(done, total)
             except Exception as error:  # a face's display is no reason for an actor to fail: said, and told no more
                 self._listeners.pop(envelope.trace, None)
-                _log.error("progress is shown no more: %s", cause_of(error), extra=about(actor, envelope, "display"))
+                _log.error(
+                    "progress is shown no more: %s", safe_cause(error), extra=log_fields(actor, envelope, "display")
+                )
 
         kind = type(envelope.message).__name__
         return Context(
@@ -246,38 +248,38 @@ class Supervisor:
 
     def handled(self, actor: str, envelope: Envelope, took_s: float, error: MnemicError | None) -> None:
         """An actor is done with a message."""
-        failed = self._keeper.ended(actor)
+        failed = self._keeper.message_ended(actor)
         outcome = "failure" if failed else "ok" if error is None else error.code
         kind = type(envelope.message).__name__
         self._observer.handled(actor, kind, outcome, took_s)
         if _log.isEnabledFor(logging.INFO):
-            extra = about(actor, envelope, outcome) | {"took_ms": round(took_s * 1e3, 3)}
+            extra = log_fields(actor, envelope, outcome) | {"took_ms": round(took_s * 1e3, 3)}
             _log.info("%s handled %s: %s", actor, kind, outcome, extra=extra)
 
     def failed(self, actor: str, envelope: Envelope, error: BaseException) -> None:
         """An actor failed: decide, and carry the decision out."""
-        cause = cause_of(error)
-        instruction = self._keeper.failed(actor, cause)
+        cause = safe_cause(error)
+        instruction = self._keeper.message_failed(actor, cause)
         if isinstance(instruction, Restart):
             self._observer.restarted(actor)
-        kind, extra = type(envelope.message).__name__, about(actor, envelope, "failure")
+        kind, extra = type(envelope.message).__name__, log_fields(actor, envelope, "failure")
         _log.error("%s failed on %s: %s -> %s", actor, kind, cause, instruction, extra=extra)
 
-    def unclosed(self, actor: str, error: Exception) -> None:
+    def close_failed(self, actor: str, error: Exception) -> None:
         """An actor's old instance could not be closed: it is a failure to show, and there is nothing to decide."""
-        cause = cause_of(error)
-        self._keeper.unclosed(actor, cause)
+        cause = safe_cause(error)
+        self._keeper.close_failed(actor, cause)
         _log.error("%s could not be closed: %s", actor, cause, extra={"actor": actor})
 
     def undelivered(self, actor: str, envelope: Envelope, error: MnemicError) -> None:
         """Keep a message that was told and not handled."""
-        self._post.bury(actor, envelope, error.code)
+        self._post.add_dead_letter(actor, envelope, error.code)
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    def _busy(self) -> bool:
+    def _is_busy(self) -> bool:
         """Whether an actor works, or has something to do."""
-        return any(self._keeper.works(name) or self._engine.waiting(name) for name in tuple(self._started))
+        return any(self._keeper.is_working(name) or self._engine.mailbox_size(name) for name in tuple(self._started))
 
 
 def _routes(specs: Sequence[ActorSpec]) -> dict[type, list[str]]:

@@ -1,1 +1,1 @@
-"""runtime/files"""
+"""Small things about files: atomic replacement, paths, sizes and times, and git's index."""

@@ -1,9 +1,9 @@
-"""Putting other files in the place of a mind's: all of them or none, whatever is killed when.
+"""Atomic replacement of a mind's files: all of them or none, whatever is killed when.
 
-Whoever has a mind's store open holds its lock with others (`shared`, by `mnemic.runtime.store.schema.connect`); whoever
-replaces files holds it alone (`exclusive`). New files are written into a draft beside the old ones. One rename makes
-the draft the next state; from then on it is only carried out (`settle`), by whoever opens the mind next, if need be.
-Above: `mnemic.runtime.minds.homes` and `mnemic.runtime.api.verbs`.
+Whoever has a mind's store open holds its lock with others (`lock_shared`, by `mnemic.runtime.store.schema.connect`);
+whoever replaces files holds it alone (`lock_exclusive`). New files are written into a draft beside the old ones. One
+rename makes the draft the next state; from then on it is only carried out (`finish_commit`), by whoever opens the mind
+next, if need be. Above: `mnemic.runtime.minds.homes` and `mnemic.runtime.api.verbs`.
 """
 
 from __future__ import annotations
@@ -20,21 +20,31 @@ from pathlib import Path
 
 from mnemic.actors.protocol.errors import DiskFull, NoRoom, StoreBusy, StoreReadOnly
 
-__all__ = ["LOCK", "NO_LOCKS", "Draft", "cannot_write", "exclusive", "replacing", "settle", "shared", "whole_or_not"]
+__all__ = [
+    "LOCKS_UNSUPPORTED",
+    "LOCK_FILE",
+    "Draft",
+    "atomic_replace",
+    "disk_full_as_no_room",
+    "finish_commit",
+    "lock_exclusive",
+    "lock_shared",
+    "write_error",
+]
 
-LOCK = "lock"
+LOCK_FILE = "lock"
 """The file in a mind's folder that is locked."""
 EXCLUSIVE_S = 30.0
 """How long whoever wants a mind alone waits for the others."""
 _DRAFT = ".next"
-_DECIDED = ".swap"
+_COMMITTED = ".swap"
 _PLAN = "swap.json"
 _STORE = "store.db"
 _COMPANIONS = ("-wal", "-shm", "-journal")
 _POLL_S = 0.02
-NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
+LOCKS_UNSUPPORTED = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 """What a file system without locks answers."""
-_NOT_HERE = (errno.EROFS, errno.EACCES, errno.EPERM)
+_READ_ONLY_ERRNOS = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 class Draft:
@@ -49,28 +59,30 @@ class Draft:
         """Have a file of the mind go, at the same moment."""
         self._removed.append(name)
 
-    def decide(self, decided: Path) -> None:
+    def commit(self, decided: Path) -> None:
         """Make it the next state; nothing goes back from then on."""
         for file in self.path.iterdir():
             if file.name.endswith(_COMPANIONS) and file.stat().st_size:
                 raise ValueError(f"{file.name} is still to be written into its database")
-            if file.name.endswith(_COMPANIONS) or file.name == LOCK:  # the draft's: who waits has the mind's own open
+            if (
+                file.name.endswith(_COMPANIONS) or file.name == LOCK_FILE
+            ):  # the draft's: who waits has the mind's own open
                 file.unlink()
             else:
-                _flush(file)
+                _fsync(file)
         plan = self.path / _PLAN
         plan.write_text(json.dumps({"remove": self._removed}))
-        _flush(plan)
-        _flush(self.path)
+        _fsync(plan)
+        _fsync(self.path)
         os.rename(self.path, decided)
-        _flush(decided.parent)
+        _fsync(decided.parent)
 
 
 @contextmanager
-def replacing(mind: Path) -> Iterator[Draft]:
+def atomic_replace(mind: Path) -> Iterator[Draft]:
     """An empty draft; what is in it once the context ends takes the place of a mind's files, or nothing does.
 
-    The caller holds the mind alone (`exclusive`), and has closed every database in the draft by then.
+    The caller holds the mind alone (`lock_exclusive`), and has closed every database in the draft by then.
 
     Raises:
         DiskFull, StoreReadOnly: it cannot be written; the mind is as it was.
@@ -80,28 +92,28 @@ def replacing(mind: Path) -> Iterator[Draft]:
         shutil.rmtree(draft.path, ignore_errors=True)  # of one that was killed
         draft.path.mkdir(mode=0o700)
         yield draft
-        draft.decide(mind / _DECIDED)
+        draft.commit(mind / _COMMITTED)
     except OSError as error:
-        raise cannot_write(mind, error) from error
+        raise write_error(mind, error) from error
     finally:
         shutil.rmtree(draft.path, ignore_errors=True)  # gone by its other name where it was decided
-    _carry_out(mind)
+    _move_into_place(mind)
 
 
-def settle(mind: Path, timeout_s: float = EXCLUSIVE_S) -> None:
+def finish_commit(mind: Path, timeout_s: float = EXCLUSIVE_S) -> None:
     """Carry out what was decided and not carried out yet, because its process was killed.
 
     Raises:
         StoreBusy: somebody else works on the mind for so long.
         StoreReadOnly, DiskFull: it cannot be written.
     """
-    if (mind / _DECIDED).exists():
-        with exclusive(mind, timeout_s):
+    if (mind / _COMMITTED).exists():
+        with lock_exclusive(mind, timeout_s):
             pass
 
 
-def _carry_out(mind: Path) -> None:
-    decided = mind / _DECIDED
+def _move_into_place(mind: Path) -> None:
+    decided = mind / _COMMITTED
     try:
         if not decided.exists():  # somebody else was faster
             return
@@ -115,34 +127,34 @@ def _carry_out(mind: Path) -> None:
                     for suffix in _COMPANIONS:
                         (mind / f"{_STORE}{suffix}").unlink(missing_ok=True)
                 os.replace(file, mind / file.name)
-            _flush(mind)
+            _fsync(mind)
             plan.unlink()
         decided.rmdir()
     except OSError as error:
-        raise cannot_write(mind, error) from error
+        raise write_error(mind, error) from error
 
 
 @contextmanager
-def exclusive(mind: Path, timeout_s: float = EXCLUSIVE_S) -> Iterator[None]:
+def lock_exclusive(mind: Path, timeout_s: float = EXCLUSIVE_S) -> Iterator[None]:
     """Hold a mind alone: nobody has its store open, or opens it; what was decided before is carried out by then.
 
     Raises:
         StoreBusy: others had it open all this time.
         StoreReadOnly, DiskFull: there can be no lock here, or it cannot be written.
     """
-    descriptor = _opened(mind)
+    descriptor = _open_lock_file(mind)
     if descriptor is None:
-        raise StoreReadOnly(path=str(mind / LOCK), why="there can be no lock")
+        raise StoreReadOnly(path=str(mind / LOCK_FILE), why="there can be no lock")
     try:
-        if not _take(descriptor, fcntl.LOCK_EX, mind, timeout_s):
-            raise StoreReadOnly(path=str(mind / LOCK), why="this file system has no locks")
-        _carry_out(mind)  # somebody may have been killed since the caller looked
+        if not _acquire_lock(descriptor, fcntl.LOCK_EX, mind, timeout_s):
+            raise StoreReadOnly(path=str(mind / LOCK_FILE), why="this file system has no locks")
+        _move_into_place(mind)  # somebody may have been killed since the caller looked
         yield
     finally:
         os.close(descriptor)
 
 
-def shared(mind: Path, timeout_s: float) -> int | None:
+def lock_shared(mind: Path, timeout_s: float) -> int | None:
     """Hold a mind with others, until the descriptor is closed; ``None`` where nobody can write, and so replace, it.
 
     What was decided is carried out by then: a store that is still to be replaced would lose what is written to it.
@@ -152,37 +164,37 @@ def shared(mind: Path, timeout_s: float) -> int | None:
         StoreReadOnly, DiskFull: what was decided cannot be carried out.
     """
     while True:
-        settle(mind, timeout_s)
-        descriptor = _opened(mind)
+        finish_commit(mind, timeout_s)
+        descriptor = _open_lock_file(mind)
         if descriptor is None:
             return None
         try:
-            locked = _take(descriptor, fcntl.LOCK_SH, mind, timeout_s)
+            locked = _acquire_lock(descriptor, fcntl.LOCK_SH, mind, timeout_s)
         except BaseException:
             os.close(descriptor)
             raise
         if not locked:
             os.close(descriptor)
             return None
-        if not (mind / _DECIDED).exists():
+        if not (mind / _COMMITTED).exists():
             return descriptor
         os.close(descriptor)  # somebody was killed meanwhile
 
 
-def _opened(mind: Path) -> int | None:
-    path = mind / LOCK
+def _open_lock_file(mind: Path) -> int | None:
+    path = mind / LOCK_FILE
     try:
         return os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        if error.errno not in _NOT_HERE:
-            raise cannot_write(path, error) from error
+        if error.errno not in _READ_ONLY_ERRNOS:
+            raise write_error(path, error) from error
     try:
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:  # there is none, or not for us: nobody here replaces anything
         return None
 
 
-def _take(descriptor: int, how: int, mind: Path, timeout_s: float) -> bool:
+def _acquire_lock(descriptor: int, how: int, mind: Path, timeout_s: float) -> bool:
     """Take a lock; says whether this file system has any."""
     pause = threading.Event()
     for _ in range(max(1, round(timeout_s / _POLL_S))):
@@ -192,13 +204,13 @@ def _take(descriptor: int, how: int, mind: Path, timeout_s: float) -> bool:
         except BlockingIOError:
             pause.wait(_POLL_S)
         except OSError as error:
-            if error.errno in NO_LOCKS:
+            if error.errno in LOCKS_UNSUPPORTED:
                 return False
-            raise cannot_write(mind / LOCK, error) from error
+            raise write_error(mind / LOCK_FILE, error) from error
     raise StoreBusy(path=str(mind / _STORE), waited_s=timeout_s)
 
 
-def _flush(path: Path) -> None:
+def _fsync(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -207,7 +219,7 @@ def _flush(path: Path) -> None:
 
 
 @contextmanager
-def whole_or_not(path: Path) -> Iterator[None]:
+def disk_full_as_no_room(path: Path) -> Iterator[None]:
     """Say of a full disk what it means where a file or folder is written whole or not at all.
 
     Raises:
@@ -221,7 +233,7 @@ def whole_or_not(path: Path) -> Iterator[None]:
         raise NoRoom(path=str(path)) from error
 
 
-def cannot_write(path: Path, error: OSError) -> DiskFull | StoreReadOnly:
+def write_error(path: Path, error: OSError) -> DiskFull | StoreReadOnly:
     """What a user is told where the operating system refuses to write."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DiskFull(path=str(path))

@@ -1,33 +1,33 @@
-"""How long transcripts are and when they were written: what the Capture actor knows by whether one has changed."""
+"""Size and modification time of transcript files, to see whether one has changed."""
 
 from __future__ import annotations
 
 import os
 
-from mnemic.actors.protocol.ports import Extent
+from mnemic.actors.protocol.ports import FileStat
 
-__all__ = ["measure"]
+__all__ = ["stat_transcript"]
 
 
-def measure(path: str) -> Extent | None:
+def stat_transcript(path: str) -> FileStat | None:
     """Look at a transcript; ``None`` where there is none that can be looked at.
 
     Where it is a database, what it has not taken over from its write-ahead log counts too; and where one session of a
     database is named, behind a ``#``, it is measured with all others.
     """
-    found = _seen(path)
+    found = _stat(path)
     if found is None and "#" in path:
         path = path.rpartition("#")[0]
-        found = _seen(path)
+        found = _stat(path)
     if found is None:
         return None
-    log = _seen(f"{path}-wal")
-    return found if log is None else Extent(found.size_bytes + log.size_bytes, max(found.changed_at, log.changed_at))
+    log = _stat(f"{path}-wal")
+    return found if log is None else FileStat(found.size_bytes + log.size_bytes, max(found.changed_at, log.changed_at))
 
 
-def _seen(path: str) -> Extent | None:
+def _stat(path: str) -> FileStat | None:
     try:
         found = os.stat(path)
     except (OSError, ValueError):  # ValueError: no file can have this name
         return None
-    return Extent(found.st_size, found.st_mtime_ns // 1000)
+    return FileStat(found.st_size, found.st_mtime_ns // 1000)

@@ -27,10 +27,10 @@ def nearest_is_tracked(folder: str, name: str) -> bool:
 
 def is_tracked(file: Path) -> bool:
     """Whether a repository around a file lists it, or may."""
-    return any(_lists(folder, file) for folder in file.parents)
+    return any(_index_lists(folder, file) for folder in file.parents)
 
 
-def _lists(folder: Path, file: Path) -> bool:
+def _index_lists(folder: Path, file: Path) -> bool:
     git = folder / ".git"
     try:
         if git.is_file():  # of a worktree or a submodule: it says where its git folder is
@@ -43,10 +43,10 @@ def _lists(folder: Path, file: Path) -> bool:
         return True
     if split or index[:4] != b"DIRC" or index[4:8] not in (b"\0\0\0\2", b"\0\0\0\3"):
         return True
-    return _holds(index, os.fsencode(file.relative_to(folder).as_posix()))
+    return _index_contains(index, os.fsencode(file.relative_to(folder).as_posix()))
 
 
-def _holds(index: bytes, name: bytes) -> bool:
+def _index_contains(index: bytes, name: bytes) -> bool:
     """Whether an index has a name among its entries, or one that a file system may take for it."""
     lowered, size = index.lower(), min(len(name), _LONGEST)  # as long as the index
     if not name.isascii():  # letters may be written in several ways: any file of that name, wherever it is

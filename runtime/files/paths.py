@@ -1,4 +1,4 @@
-"""Which folder is the home. Light, since every command asks."""
+"""Where the home folder is: MNEMIC_HOME or the platform's data folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import platformdirs
 
 from mnemic.actors.protocol.errors import InvalidValue
 
-__all__ = ["default_home", "expanded"]
+__all__ = ["default_home", "expand_home"]
 
 
 def default_home(environment: Mapping[str, str]) -> Path:
@@ -18,7 +18,7 @@ def default_home(environment: Mapping[str, str]) -> Path:
     return Path(named) if named else Path(platformdirs.user_data_dir("mnemic", appauthor=False))
 
 
-def expanded(home: Path) -> Path:
+def expand_home(home: Path) -> Path:
     """A home with its ``~`` resolved.
 
     Raises:

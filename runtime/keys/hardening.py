@@ -1,4 +1,4 @@
-"""What a process does that has a key and memories in its own memory: it leaves no image of that on a disk.
+"""Disables core dumps, so that no image of keys and memories is written to disk.
 
 For Mnemic's own processes: every command, whatever `mnemic serve` starts, and the workers of actors on Ray. A program
 that uses Mnemic as a library decides for itself.
@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import resource
 
-__all__ = ["leave_no_core"]
+__all__ = ["disable_core_dumps"]
 
-_LEAST = 1
+_CORE_LIMIT_BYTES = 1
 
 
-def leave_no_core() -> None:
+def disable_core_dumps() -> None:
     """Have the system write no core file of this process, nor of those it starts.
 
     A limit of 1 byte and not of 0: where cores are piped to a program (systemd-coredump, apport), Linux takes no notice
@@ -25,5 +25,5 @@ def leave_no_core() -> None:
     for the user whose process it is. Whoever runs as that user can read the key file anyway.
     """
     _, hard = resource.getrlimit(resource.RLIMIT_CORE)
-    least = _LEAST if hard == resource.RLIM_INFINITY else min(_LEAST, hard)
+    least = _CORE_LIMIT_BYTES if hard == resource.RLIM_INFINITY else min(_CORE_LIMIT_BYTES, hard)
     resource.setrlimit(resource.RLIMIT_CORE, (least, hard))

@@ -1,4 +1,4 @@
-"""The card of a mind (``mind.json``): what opens it. Key file, passphrase and recovery key each seal the same secrets.
+"""Key slots, as in LUKS: key file, passphrase and recovery key each unlock the same secrets (mind.json).
 
 A card has a slot for each thing that opens the mind: a key file of 32 random bytes, a passphrase (scrypt), a recovery
 key that its owner keeps on paper. A slot seals the mind's secrets with ChaCha20-Poly1305, bound to the card's own
@@ -28,34 +28,34 @@ from mnemic.actors.protocol.errors import (
     WrongPassphrase,
     WrongRecoveryKey,
 )
-from mnemic.runtime.keys.keys import KEY_BYTES, Keys, Secrets, derive, make_key, nonce_prefix, read_key
+from mnemic.runtime.keys.keys import KEY_BYTES, Keys, Secrets, derive_key, generate_key, nonce_prefix, read_key
 
 __all__ = [
-    "CARD_VERSION",
-    "KeyCard",
-    "Slot",
-    "SlotKind",
-    "card_bytes",
+    "HEADER_VERSION",
+    "KeyHeader",
+    "KeySlot",
+    "KeySlotKind",
     "check_passphrase",
+    "format_recovery_key",
     "has_other_key",
     "is_locked",
     "is_recovery_key",
-    "keys_by_file",
-    "new_card",
+    "key_header_bytes",
+    "new_key_header",
     "open_by_file",
     "open_by_passphrase",
     "open_by_recovery",
-    "parse_card",
-    "parse_recovery",
-    "recovery_text",
+    "parse_key_header",
+    "parse_recovery_key",
+    "read_keys_by_file",
     "slot_of",
     "with_slot",
 ]
 
-CARD_VERSION = 2
+HEADER_VERSION = 2
 SCRYPT = (1 << 17, 8, 1)
 """n, r and p: 128 MiB and about 0.4 s on a laptop of 2026."""
-PASSPHRASE_LETTERS = 8
+MIN_PASSPHRASE_LENGTH = 8
 """The shortest passphrase that is taken."""
 _SCRYPT_BYTES = 1 << 30  # a card that asks for more was not written by us
 _SCRYPT_P = 16
@@ -65,13 +65,13 @@ _CHECK_BYTES = 3
 _GROUP = 4
 _LOOKALIKES = str.maketrans({"0": "O", "1": "I", "8": "B"})
 
-SlotKind = Literal["file", "passphrase", "recovery"]
+KeySlotKind = Literal["file", "passphrase", "recovery"]
 
 
-class Slot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class KeySlot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One thing that opens a mind."""
 
-    kind: SlotKind
+    kind: KeySlotKind
     """What it is."""
     check: str
     """Tells whether a key is this slot's, hexadecimal."""
@@ -87,7 +87,7 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Of a passphrase: scrypt's parallelism."""
 
 
-class KeyCard(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class KeyHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is known of a mind without its key."""
 
     version: int
@@ -98,14 +98,14 @@ class KeyCard(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """World time at which the mind was made, microseconds."""
     key: str = ""
     """``file`` in a card of version 1."""
-    slots: tuple[Slot, ...] = ()
+    slots: tuple[KeySlot, ...] = ()
     """What opens it; none in a card of version 1, which its key file opens."""
 
 
 # --- cards -----------------------------------------------------------------------------------------------------------
 
 
-def parse_card(data: bytes, path: Path) -> KeyCard:
+def parse_key_header(data: bytes, path: Path) -> KeyHeader:
     """Read a card.
 
     Args:
@@ -117,78 +117,78 @@ def parse_card(data: bytes, path: Path) -> KeyCard:
     """
     try:
         version = int(json.loads(data)["version"])
-        if version > CARD_VERSION:
-            raise NewerSchema(path=str(path), found=version, known=CARD_VERSION)
-        card = msgspec.json.decode(data, type=KeyCard)
+        if version > HEADER_VERSION:
+            raise NewerSchema(path=str(path), found=version, known=HEADER_VERSION)
+        card = msgspec.json.decode(data, type=KeyHeader)
         for slot in card.slots:
             bytes.fromhex(slot.check + slot.sealed + slot.salt)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, msgspec.DecodeError) as error:
         raise DamagedStore(path=str(path), why=f"it cannot be read ({type(error).__name__})") from error
-    if version < 1 or (version == CARD_VERSION) != bool(card.slots):
+    if version < 1 or (version == HEADER_VERSION) != bool(card.slots):
         raise DamagedStore(path=str(path), why="it names nothing that opens the mind")
     return card
 
 
-def card_bytes(card: KeyCard) -> bytes:
+def key_header_bytes(card: KeyHeader) -> bytes:
     """A card as it is written."""
     return msgspec.json.format(msgspec.json.encode(card), indent=1)
 
 
-def new_card(
+def new_key_header(
     keys: Keys,
     made_at_us: int,
     *,
     file: bytes | None = None,
     passphrase: str | None = None,
     recovery: bytes | None = None,
-) -> KeyCard:
+) -> KeyHeader:
     """A card for keys, with a slot for everything that is to open them; at least one.
 
     Args:
         file: what the key file holds, 32 bytes.
-        recovery: the recovery key, 32 bytes; see `recovery_text`.
+        recovery: the recovery key, 32 bytes; see `format_recovery_key`.
     """
-    card = KeyCard(version=CARD_VERSION, check=keys.check, made_at_us=made_at_us)
+    card = KeyHeader(version=HEADER_VERSION, check=keys.check, made_at_us=made_at_us)
     return with_slot(card, keys, file=file, passphrase=passphrase, recovery=recovery)
 
 
 def with_slot(
-    card: KeyCard,
+    card: KeyHeader,
     keys: Keys,
     *,
     file: bytes | None = None,
     passphrase: str | None = None,
     recovery: bytes | None = None,
-) -> KeyCard:
-    """A card that is opened by these too, each in place of one of its kind; see `new_card`."""
-    if card.version != CARD_VERSION:  # one of version 1: its root stays, and is sealed now
-        card = KeyCard(version=CARD_VERSION, check=keys.check, made_at_us=card.made_at_us)
-    made: dict[SlotKind, Slot] = {slot.kind: slot for slot in card.slots}
+) -> KeyHeader:
+    """A card that is opened by these too, each in place of one of its kind; see `new_key_header`."""
+    if card.version != HEADER_VERSION:  # one of version 1: its root stays, and is sealed now
+        card = KeyHeader(version=HEADER_VERSION, check=keys.check, made_at_us=card.made_at_us)
+    made: dict[KeySlotKind, KeySlot] = {slot.kind: slot for slot in card.slots}
     if file is not None:
-        made["file"] = _sealed(card, keys, Slot(kind="file", check="", sealed=""), file)
+        made["file"] = _seal_slot(card, keys, KeySlot(kind="file", check="", sealed=""), file)
     if passphrase is not None:
         n, r, p = SCRYPT
-        slot = Slot(kind="passphrase", check="", sealed="", salt=make_key()[:_SALT_BYTES].hex(), n=n, r=r, p=p)
-        made["passphrase"] = _sealed(card, keys, slot, _stretched(slot, passphrase))
+        slot = KeySlot(kind="passphrase", check="", sealed="", salt=generate_key()[:_SALT_BYTES].hex(), n=n, r=r, p=p)
+        made["passphrase"] = _seal_slot(card, keys, slot, _stretch_passphrase(slot, passphrase))
     if recovery is not None:
-        made["recovery"] = _sealed(card, keys, Slot(kind="recovery", check="", sealed=""), recovery)
+        made["recovery"] = _seal_slot(card, keys, KeySlot(kind="recovery", check="", sealed=""), recovery)
     return msgspec.structs.replace(card, slots=tuple(made.values()))
 
 
-def slot_of(card: KeyCard, kind: SlotKind) -> Slot | None:
+def slot_of(card: KeyHeader, kind: KeySlotKind) -> KeySlot | None:
     """A card's slot of a kind."""
     return next((slot for slot in card.slots if slot.kind == kind), None)
 
 
-def is_locked(card: KeyCard) -> bool:
+def is_locked(card: KeyHeader) -> bool:
     """Whether no key file opens a mind: somebody has to say its passphrase."""
-    return card.version >= CARD_VERSION and slot_of(card, "file") is None
+    return card.version >= HEADER_VERSION and slot_of(card, "file") is None
 
 
 def has_other_key(card: Path, keys: Keys) -> bool:
     """Whether a card says that a mind's keys are other ones; one that cannot be read says nothing."""
     try:
-        return parse_card(card.read_bytes(), card).check != keys.check
+        return parse_key_header(card.read_bytes(), card).check != keys.check
     except (OSError, DamagedStore, NewerSchema):
         return False
 
@@ -196,7 +196,7 @@ def has_other_key(card: Path, keys: Keys) -> bool:
 # --- opening ---------------------------------------------------------------------------------------------------------
 
 
-def keys_by_file(key: Path, card: Path, check: str | None = None) -> Keys:
+def read_keys_by_file(key: Path, card: Path, check: str | None = None) -> Keys:
     """A mind's keys by its key file.
 
     Args:
@@ -210,13 +210,13 @@ def keys_by_file(key: Path, card: Path, check: str | None = None) -> Keys:
         written = card.read_bytes()
     except OSError as error:
         raise DamagedStore(path=str(card), why=f"it cannot be read ({type(error).__name__})") from error
-    keys = open_by_file(parse_card(written, card), read_key(key), key)
+    keys = open_by_file(parse_key_header(written, card), read_key(key), key)
     if check not in (None, keys.check):
         raise KeyMismatch(path=str(key), why="the mind has another one by now")
     return keys
 
 
-def open_by_file(card: KeyCard, file: bytes, path: Path) -> Keys:
+def open_by_file(card: KeyHeader, file: bytes, path: Path) -> Keys:
     """A mind's keys by what its key file holds.
 
     Args:
@@ -228,19 +228,19 @@ def open_by_file(card: KeyCard, file: bytes, path: Path) -> Keys:
     """
     slot = slot_of(card, "file")
     if slot is None:
-        if card.version >= CARD_VERSION:
+        if card.version >= HEADER_VERSION:
             raise KeyMismatch(path=str(path), why="no key file opens it")
         keys = Keys(file)
         if keys.check != card.check:  # no secret: it lies in clear beside the key
             raise KeyMismatch(path=str(path), why="the mind was made with another one")
         return keys
-    opened = _opened(card, slot, file, path.with_name("mind.json"))
+    opened = _open_slot(card, slot, file, path.with_name("mind.json"))
     if opened is None:
         raise KeyMismatch(path=str(path), why="the mind was made with another one")
     return opened
 
 
-def open_by_passphrase(card: KeyCard, said: str, path: Path) -> Keys:
+def open_by_passphrase(card: KeyHeader, said: str, path: Path) -> Keys:
     """A mind's keys by its passphrase, or by its recovery key in its place.
 
     Args:
@@ -257,13 +257,13 @@ def open_by_passphrase(card: KeyCard, said: str, path: Path) -> Keys:
     if slot is None:
         why = "this mind is opened by its key file, and has none"
         raise BadPassphrase(why=why, expected="none")
-    opened = _opened(card, slot, _stretched(slot, said, path), path)
+    opened = _open_slot(card, slot, _stretch_passphrase(slot, said, path), path)
     if opened is None:
         raise WrongPassphrase(mind=path.parent.name)
     return opened
 
 
-def open_by_recovery(card: KeyCard, said: str, path: Path) -> Keys:
+def open_by_recovery(card: KeyHeader, said: str, path: Path) -> Keys:
     """A mind's keys by its recovery key, as it was printed.
 
     Raises:
@@ -274,7 +274,7 @@ def open_by_recovery(card: KeyCard, said: str, path: Path) -> Keys:
     slot = slot_of(card, "recovery")
     if slot is None:
         raise WrongRecoveryKey(mind=mind, why="it has no recovery key")
-    opened = _opened(card, slot, parse_recovery(said, mind), path)
+    opened = _open_slot(card, slot, parse_recovery_key(said, mind), path)
     if opened is None:
         raise WrongRecoveryKey(mind=mind, why="it is another mind's, or was replaced by a newer one")
     return opened
@@ -283,13 +283,13 @@ def open_by_recovery(card: KeyCard, said: str, path: Path) -> Keys:
 # --- what people say --------------------------------------------------------------------------------------------------
 
 
-def recovery_text(key: bytes) -> str:
+def format_recovery_key(key: bytes) -> str:
     """A recovery key as it is printed: 14 groups of four letters and digits, the last of which tell a slip."""
-    text = base64.b32encode(key + _slip(key)).decode()
+    text = base64.b32encode(key + _checksum(key)).decode()
     return "-".join(text[at : at + _GROUP] for at in range(0, len(text), _GROUP))
 
 
-def parse_recovery(said: str, mind: str = "") -> bytes:
+def parse_recovery_key(said: str, mind: str = "") -> bytes:
     """A recovery key as it was typed: small letters, blanks for dashes and letters that look like digits will do.
 
     Raises:
@@ -301,7 +301,7 @@ def parse_recovery(said: str, mind: str = "") -> bytes:
     except (binascii.Error, ValueError):  # ValueError: a letter that is none of ASCII
         raise WrongRecoveryKey(mind=mind, why="it is mistyped: it has 14 groups of four letters and digits") from None
     key, slip = read[:KEY_BYTES], read[KEY_BYTES:]
-    if len(key) != KEY_BYTES or slip != _slip(key):
+    if len(key) != KEY_BYTES or slip != _checksum(key):
         raise WrongRecoveryKey(mind=mind, why="it is mistyped: its last letters do not fit the others")
     return key
 
@@ -309,7 +309,7 @@ def parse_recovery(said: str, mind: str = "") -> bytes:
 def is_recovery_key(said: str) -> bool:
     """Whether something typed is a recovery key, without a slip."""
     try:
-        parse_recovery(said)
+        parse_recovery_key(said)
     except WrongRecoveryKey:
         return False
     return True
@@ -321,17 +321,17 @@ def check_passphrase(said: str) -> str:
     Raises:
         BadPassphrase: it is too short.
     """
-    if len(_normal(said)) < PASSPHRASE_LETTERS:
-        expected = f"at least {PASSPHRASE_LETTERS} letters, better several words"
+    if len(_normalized_bytes(said)) < MIN_PASSPHRASE_LENGTH:
+        expected = f"at least {MIN_PASSPHRASE_LENGTH} letters, better several words"
         raise BadPassphrase(why="it is too short", expected=expected)
     return said
 
 
-def _slip(key: bytes) -> bytes:
+def _checksum(key: bytes) -> bytes:
     return hashlib.sha256(b"mnemic/1/recovery" + key).digest()[:_CHECK_BYTES]
 
 
-def _normal(said: str) -> bytes:
+def _normalized_bytes(said: str) -> bytes:
     """The same bytes from every keyboard."""
     return unicodedata.normalize("NFC", said).encode("utf-8", "surrogatepass")
 
@@ -339,7 +339,7 @@ def _normal(said: str) -> bytes:
 # --- sealing ----------------------------------------------------------------------------------------------------------
 
 
-def _stretched(slot: Slot, said: str, path: Path = Path("mind.json")) -> bytes:
+def _stretch_passphrase(slot: KeySlot, said: str, path: Path = Path("mind.json")) -> bytes:
     """The key of a passphrase.
 
     Raises:
@@ -350,21 +350,21 @@ def _stretched(slot: Slot, said: str, path: Path = Path("mind.json")) -> bytes:
     n, r, p = slot.n, slot.r, slot.p
     if not (n > 1 and n & (n - 1) == 0 and r > 0 and 0 < p <= _SCRYPT_P and 128 * n * r <= _SCRYPT_BYTES):
         raise DamagedStore(path=str(path), why="what it says of the passphrase cannot be")
-    return Scrypt(salt=bytes.fromhex(slot.salt), length=KEY_BYTES, n=n, r=r, p=p).derive(_normal(said))
+    return Scrypt(salt=bytes.fromhex(slot.salt), length=KEY_BYTES, n=n, r=r, p=p).derive(_normalized_bytes(said))
 
 
-def _sealed(card: KeyCard, keys: Keys, slot: Slot, key: bytes) -> Slot:
+def _seal_slot(card: KeyHeader, keys: Keys, slot: KeySlot, key: bytes) -> KeySlot:
     from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
     slot = msgspec.structs.replace(slot, check=_check(slot, key))
     nonce = (nonce_prefix() + nonce_prefix())[:_NONCE_BYTES]
-    sealed = ChaCha20Poly1305(_wrapping(slot, key)).encrypt(
-        nonce, msgspec.msgpack.encode(keys.secrets), _associated(card, slot)
+    sealed = ChaCha20Poly1305(_wrapping_key(slot, key)).encrypt(
+        nonce, msgspec.msgpack.encode(keys.secrets), _associated_data(card, slot)
     )
     return msgspec.structs.replace(slot, sealed=(nonce + sealed).hex())
 
 
-def _opened(card: KeyCard, slot: Slot, key: bytes, path: Path) -> Keys | None:
+def _open_slot(card: KeyHeader, slot: KeySlot, key: bytes, path: Path) -> Keys | None:
     """The keys that a slot seals; ``None`` where the key is not the slot's.
 
     Raises:
@@ -377,8 +377,8 @@ def _opened(card: KeyCard, slot: Slot, key: bytes, path: Path) -> Keys | None:
         return None
     sealed = bytes.fromhex(slot.sealed)
     try:
-        written = ChaCha20Poly1305(_wrapping(slot, key)).decrypt(
-            sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], _associated(card, slot)
+        written = ChaCha20Poly1305(_wrapping_key(slot, key)).decrypt(
+            sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], _associated_data(card, slot)
         )
         keys = Keys(msgspec.msgpack.decode(written, type=Secrets))
     except (InvalidTag, ValueError, msgspec.DecodeError) as error:
@@ -388,15 +388,15 @@ def _opened(card: KeyCard, slot: Slot, key: bytes, path: Path) -> Keys | None:
     return keys
 
 
-def _wrapping(slot: Slot, key: bytes) -> bytes:
-    return derive(key, f"slot/{slot.kind}/seal".encode())
+def _wrapping_key(slot: KeySlot, key: bytes) -> bytes:
+    return derive_key(key, f"slot/{slot.kind}/seal".encode())
 
 
-def _check(slot: Slot, key: bytes) -> str:
-    return derive(key, f"slot/{slot.kind}/check".encode()).hex()
+def _check(slot: KeySlot, key: bytes) -> str:
+    return derive_key(key, f"slot/{slot.kind}/check".encode()).hex()
 
 
-def _associated(card: KeyCard, slot: Slot) -> bytes:
+def _associated_data(card: KeyHeader, slot: KeySlot) -> bytes:
     """What is in clear, and must be what it was."""
     said = [card.version, card.check, card.made_at_us, slot.kind, slot.check, slot.salt, slot.n, slot.r, slot.p]
     return json.dumps(said, separators=(",", ":")).encode()

@@ -1,4 +1,4 @@
-"""Keys: 32 random bytes, the root, and from them one key per use by HKDF-SHA256; and what outlives the root's change.
+"""Keys: a 32-byte random root from which HKDF-SHA256 derives one key for each use.
 
 How the root is kept, in a key file or sealed by a passphrase, is `mnemic.runtime.keys.key_slots`'s. A check value, in
 clear in ``mind.json``, tells whether a root belongs to a mind before its store is touched.
@@ -20,16 +20,16 @@ __all__ = [
     "KEY_BYTES",
     "Keys",
     "Secrets",
-    "derive",
-    "make_key",
+    "derive_key",
+    "generate_key",
     "nonce_prefix",
+    "random_id",
     "read_key",
-    "run_name",
     "write_private",
 ]
 
 KEY_BYTES = 32
-_SPOOLS = 8
+_MAX_EARLIER_KEYS = 8
 """So many earlier keys of the spool are kept: a hook is done with the one it read within a second."""
 
 
@@ -49,14 +49,14 @@ class Secrets(msgspec.Struct, frozen=True):
         return "Secrets(…)"  # what is printed or logged must not hold them
 
     @classmethod
-    def new(cls) -> Secrets:
+    def generate(cls) -> Secrets:
         """Those of a new mind."""
-        return cls(root=make_key(), identities=make_key(), seed=make_key())
+        return cls(root=generate_key(), identities=generate_key(), seed=generate_key())
 
     @classmethod
-    def of_root(cls, root: bytes) -> Secrets:
+    def from_root(cls, root: bytes) -> Secrets:
         """Those of a mind whose key file is its root, as the first version had it."""
-        return cls(root=root, identities=derive(root, b"identities"), seed=derive(root, b"seed"))
+        return cls(root=root, identities=derive_key(root, b"identities"), seed=derive_key(root, b"seed"))
 
 
 class Keys:
@@ -67,45 +67,45 @@ class Keys:
         root = secrets if isinstance(secrets, bytes) else secrets.root
         if len(root) != KEY_BYTES:
             raise ValueError(f"a key is {KEY_BYTES} bytes, not {len(root)}")
-        self.secrets = Secrets.of_root(root) if isinstance(secrets, bytes) else secrets
+        self.secrets = Secrets.from_root(root) if isinstance(secrets, bytes) else secrets
         """What they are made from."""
         self._root = root
-        self.store = derive(root, b"store")
+        self.store_key = derive_key(root, b"store")
         """Seals the database, 32 bytes."""
         self.seed = self.secrets.seed
         """Seeds every generator of the mind, 32 bytes."""
-        self.check = derive(root, b"check").hex()
+        self.check = derive_key(root, b"check").hex()
         """Kept in clear beside the key: tells whether a key belongs to a mind."""
-        self.spool = derive(root, b"spool")
+        self.spool_private = derive_key(root, b"spool")
         """Opens what hooks seal: an X25519 private key, 32 bytes."""
-        self.earlier_spools = self.secrets.spools
+        self.earlier_spool_privates = self.secrets.spools
         """Open what hooks sealed before the key was changed."""
-        self.spool_names = derive(root, b"spool-names")
+        self.spool_name_key = derive_key(root, b"spool-names")
         """Names the spool's files, 32 bytes; no secret from whoever may write there."""
         self._identities = self.secrets.identities
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("keys do not travel from process to process")
 
-    def changed(self) -> Keys:
+    def with_new_root(self) -> Keys:
         """Keys of a new root for the same mind: identities and chance stay what they were."""
-        spools = (*self.earlier_spools, self.spool)[-_SPOOLS:]
-        return Keys(msgspec.structs.replace(self.secrets, root=make_key(), spools=spools))
+        spools = (*self.earlier_spool_privates, self.spool_private)[-_MAX_EARLIER_KEYS:]
+        return Keys(msgspec.structs.replace(self.secrets, root=generate_key(), spools=spools))
 
     @property
-    def identities_id(self) -> str:
+    def identity_key_id(self) -> str:
         """Names the key that identities are hashed with, and tells nothing of it, 32 hexadecimal digits."""
-        return derive(self._identities, b"identities-id").hex()[:32]
+        return derive_key(self._identities, b"identities-id").hex()[:32]
 
     def spool_public(self) -> bytes:
         """What hooks seal to: the X25519 public key of `spool`, 32 bytes."""
-        return _public(self.spool)
+        return _public(self.spool_private)
 
-    def earlier_public(self) -> list[bytes]:
+    def earlier_spool_publics(self) -> list[bytes]:
         """The public keys of `earlier_spools`."""
-        return [_public(private) for private in self.earlier_spools]
+        return [_public(private) for private in self.earlier_spool_privates]
 
-    def identity(self) -> Callable[..., bytes]:
+    def identity_hash(self) -> Callable[..., bytes]:
         """A keyed hash of a sequence of byte strings, 32 bytes; no two sequences share an encoding."""
         key = self._identities
 
@@ -118,12 +118,12 @@ class Keys:
 
         return hash_parts
 
-    def engine(self, run: str) -> bytes:
+    def engine_key(self, run: str) -> bytes:
         """The key that seals what an engine's processes say to each other in one run, 32 bytes."""
-        return derive(self._root, b"engine/" + run.encode())
+        return derive_key(self._root, b"engine/" + run.encode())
 
 
-def derive(root: bytes, use: bytes) -> bytes:
+def derive_key(root: bytes, use: bytes) -> bytes:
     """The key for one use, 32 bytes, by HKDF-SHA256."""
     from cryptography.hazmat.primitives.hashes import SHA256  # here: who only needs a run's name need not load it
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
@@ -137,12 +137,12 @@ def _public(private: bytes) -> bytes:
     return X25519PrivateKey.from_private_bytes(private).public_key().public_bytes_raw()
 
 
-def make_key() -> bytes:
+def generate_key() -> bytes:
     """32 bytes from the operating system."""
     return os.urandom(KEY_BYTES)
 
 
-def run_name() -> str:
+def random_id() -> str:
     """A name that no other run of a process has, 16 hexadecimal digits."""
     return os.urandom(8).hex()
 

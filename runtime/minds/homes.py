@@ -1,4 +1,4 @@
-"""Homes and minds on disk: which folder is meant, and a mind made whole or not at all.
+"""Homes and minds on disk: the files of a mind, creating one atomically, opening one with its key.
 
 ``HOME/minds/NAME/`` holds ``mind.json`` (the card: what opens the mind; see `mnemic.runtime.keys.key_slots`) and a copy
 of it, ``key`` unless a passphrase locks it, ``store.db``, and what hooks need: the folder ``spool``, which they write
@@ -30,20 +30,20 @@ from mnemic.actors.protocol.errors import (
     MindLocked,
     MindMissing,
 )
-from mnemic.runtime.files.atomic_replace import cannot_write, settle, whole_or_not
+from mnemic.runtime.files.atomic_replace import disk_full_as_no_room, finish_commit, write_error
 from mnemic.runtime.keys.key_slots import (
-    KeyCard,
-    card_bytes,
+    KeyHeader,
     has_other_key,
     is_locked,
     is_recovery_key,
-    new_card,
+    key_header_bytes,
+    new_key_header,
     open_by_file,
     open_by_passphrase,
     open_by_recovery,
-    parse_card,
+    parse_key_header,
 )
-from mnemic.runtime.keys.keys import Keys, Secrets, make_key, read_key, run_name, write_private
+from mnemic.runtime.keys.keys import Keys, Secrets, generate_key, random_id, read_key, write_private
 from mnemic.runtime.spool.frames import key_id
 
 if TYPE_CHECKING:
@@ -51,18 +51,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MindFolder",
-    "folder_of",
+    "create_atomically",
+    "create_mind",
+    "ensure_spool",
     "fork_mind",
-    "locked",
-    "locked_mind",
-    "make_mind",
-    "make_spool",
-    "make_whole",
-    "naming",
+    "is_locked_mind",
+    "locked_error",
+    "mind_folder",
+    "mind_options",
     "open_mind",
-    "read_card",
-    "spool_card_bytes",
-    "write_card",
+    "read_key_header",
+    "spool_config_bytes",
+    "write_key_header",
 ]
 
 _log = logging.getLogger("mnemic.homes")
@@ -85,12 +85,12 @@ class MindFolder(msgspec.Struct, frozen=True):
         return self.path / "key"
 
     @property
-    def card(self) -> Path:
+    def key_header(self) -> Path:
         """What is known of the mind without its key."""
         return self.path / "mind.json"
 
     @property
-    def card_copy(self) -> Path:
+    def key_header_copy(self) -> Path:
         """The same once more: without it, a damaged card would be the end of the mind."""
         return self.path / "mind.json.copy"
 
@@ -105,7 +105,7 @@ class MindFolder(msgspec.Struct, frozen=True):
         return self.path / "spool"
 
     @property
-    def spool_card(self) -> Path:
+    def spool_config(self) -> Path:
         """What hooks seal to and name files by: all that they read."""
         return self.path / "spool.json"
 
@@ -120,7 +120,7 @@ class MindFolder(msgspec.Struct, frozen=True):
         return self.spool / "losses"
 
 
-def folder_of(home: Path, mind: str) -> MindFolder:
+def mind_folder(home: Path, mind: str) -> MindFolder:
     """The folder of a mind, there or not.
 
     Raises:
@@ -136,14 +136,14 @@ def folder_of(home: Path, mind: str) -> MindFolder:
     return MindFolder(home / "minds" / mind)
 
 
-def make_mind(
+def create_mind(
     home: Path, mind: str, clock: Clock, *, passphrase: str | None = None, recovery: bytes | None = None
 ) -> MindFolder:
     """Make a mind: folder, key, store. It appears whole, by a rename, or not at all.
 
     Args:
         passphrase: what locks it; a key file opens it where absent.
-        recovery: opens it as well, 32 bytes; see `mnemic.runtime.keys.key_slots.recovery_text`.
+        recovery: opens it as well, 32 bytes; see `mnemic.runtime.keys.key_slots.format_recovery_key`.
 
     Raises:
         MindExists: it is there already.
@@ -152,15 +152,17 @@ def make_mind(
     from mnemic.runtime.store.store import Store  # here: who only reads need not load NumPy
 
     def fill(draft: MindFolder) -> None:
-        keys = Keys(Secrets.new())
-        file = make_key() if passphrase is None else None
+        keys = Keys(Secrets.generate())
+        file = generate_key() if passphrase is None else None
         if file is not None:
             write_private(draft.key, file)
-        write_card(draft, new_card(keys, clock.now_us(), file=file, passphrase=passphrase, recovery=recovery))
+        write_key_header(
+            draft, new_key_header(keys, clock.now_us(), file=file, passphrase=passphrase, recovery=recovery)
+        )
         Store.create(draft.store, keys).close()
-        make_spool(draft, keys)
+        ensure_spool(draft, keys)
 
-    return make_whole(home, mind, fill)
+    return create_atomically(home, mind, fill)
 
 
 def fork_mind(store: Store, source: MindFolder, keys: Keys, home: Path, mind: str, at_seq: int | None) -> MindFolder:
@@ -175,13 +177,13 @@ def fork_mind(store: Store, source: MindFolder, keys: Keys, home: Path, mind: st
     def fill(draft: MindFolder) -> None:
         if source.key.exists():
             write_private(draft.key, source.key.read_bytes())
-        write_card(draft, read_card(source))
+        write_key_header(draft, read_key_header(source))
         store.fork(draft.store, at_seq)
         if source.pauses.exists():  # what was not to be captured then is not to be now
             write_private(draft.pauses, source.pauses.read_bytes())
-        make_spool(draft, keys)
+        ensure_spool(draft, keys)
 
-    return make_whole(home, mind, fill)
+    return create_atomically(home, mind, fill)
 
 
 def open_mind(home: Path, mind: str, passphrase: str | None = None) -> tuple[MindFolder, Keys]:
@@ -199,58 +201,58 @@ def open_mind(home: Path, mind: str, passphrase: str | None = None) -> tuple[Min
         DamagedStore: its card cannot be read.
         NewerSchema: a newer version made it.
     """
-    folder = folder_of(home, mind)
+    folder = mind_folder(home, mind)
     if not folder.path.is_dir():
         raise MindMissing(mind=mind, home=str(home))
-    settle(folder.path)
+    finish_commit(folder.path)
     try:
-        keys = _opened(folder, passphrase)
+        keys = _open_keys(folder, passphrase)
     except (KeyMissing, KeyMismatch, DamagedStore):  # a key and a card of two moments do not fit each other
-        settle(folder.path)
-        keys = _opened(folder, passphrase)
+        finish_commit(folder.path)
+        keys = _open_keys(folder, passphrase)
     try:
-        make_spool(folder, keys)
-        _make_copy(folder)
+        ensure_spool(folder, keys)
+        _sync_header_copy(folder)
     except OSError as error:  # whoever only asks need not write; the examination says that hooks cannot
         _log.warning("what the hooks of %s need cannot be made: %s", mind, error)
-    if has_other_key(folder.card, keys):  # replaced meanwhile: what was just written belongs to the one of before
+    if has_other_key(folder.key_header, keys):  # replaced meanwhile: what was just written belongs to the one of before
         return open_mind(home, mind, passphrase)
     return folder, keys
 
 
-def _opened(folder: MindFolder, passphrase: str | None) -> Keys:
-    card = read_card(folder)
+def _open_keys(folder: MindFolder, passphrase: str | None) -> Keys:
+    card = read_key_header(folder)
     if passphrase is not None and (is_locked(card) or not is_recovery_key(passphrase)):
-        return open_by_passphrase(card, passphrase, folder.card)
+        return open_by_passphrase(card, passphrase, folder.key_header)
     if passphrase is not None:
-        return open_by_recovery(card, passphrase, folder.card)
+        return open_by_recovery(card, passphrase, folder.key_header)
     if is_locked(card):
-        raise locked(folder)
+        raise locked_error(folder)
     return open_by_file(card, read_key(folder.key), folder.key)
 
 
-def locked(folder: MindFolder) -> MindLocked:
+def locked_error(folder: MindFolder) -> MindLocked:
     """The error for a mind that is locked."""
-    return MindLocked(mind=folder.path.name, named=naming(folder))
+    return MindLocked(mind=folder.path.name, named=mind_options(folder))
 
 
-def naming(folder: MindFolder) -> str:
+def mind_options(folder: MindFolder) -> str:
     """What follows a command that is proposed, for it to mean this mind whichever home the shell is set to."""
     mind = [] if folder.path.name == "default" else ["--mind", folder.path.name]
     return " " + shlex.join(["--home", os.path.abspath(folder.path.parent.parent), *mind])
 
 
-def locked_mind(home: Path, mind: str) -> bool:
+def is_locked_mind(home: Path, mind: str) -> bool:
     """Whether a mind is there and locked by a passphrase; one whose card cannot be read is not."""
-    folder = folder_of(home, mind)
-    settle(folder.path)
+    folder = mind_folder(home, mind)
+    finish_commit(folder.path)
     try:
-        return is_locked(read_card(folder))
+        return is_locked(read_key_header(folder))
     except DamagedStore:  # whoever opens it says so
         return False
 
 
-def read_card(folder: MindFolder) -> KeyCard:
+def read_key_header(folder: MindFolder) -> KeyHeader:
     """What opens a mind.
 
     Raises:
@@ -258,51 +260,51 @@ def read_card(folder: MindFolder) -> KeyCard:
         NewerSchema: a newer version made it.
     """
     try:
-        written = folder.card.read_bytes()
+        written = folder.key_header.read_bytes()
     except OSError as error:
-        raise DamagedStore(path=str(folder.card), why=f"it cannot be read ({type(error).__name__})") from error
-    return parse_card(written, folder.card)
+        raise DamagedStore(path=str(folder.key_header), why=f"it cannot be read ({type(error).__name__})") from error
+    return parse_key_header(written, folder.key_header)
 
 
-def write_card(folder: MindFolder, card: KeyCard) -> None:
+def write_key_header(folder: MindFolder, card: KeyHeader) -> None:
     """Write what opens a mind, and its copy, in place of what was there; in a draft, or of what is as good."""
-    written = card_bytes(card)
-    _put(folder.card, written, os.replace)
+    written = key_header_bytes(card)
+    _write_atomically(folder.key_header, written, os.replace)
     if card.slots:  # of version 1 it can be made again from the key
-        _put(folder.card_copy, written, os.replace)
+        _write_atomically(folder.key_header_copy, written, os.replace)
 
 
-def spool_card_bytes(keys: Keys) -> bytes:
+def spool_config_bytes(keys: Keys) -> bytes:
     """What hooks read: the key they seal to, and the ids of those that were it before."""
     card: dict[str, object] = {"version": _SPOOL_CARD, "public": keys.spool_public().hex()}
-    card["names"] = keys.spool_names.hex()
-    if keys.earlier_spools:
-        card["earlier"] = [key_id(public).hex() for public in keys.earlier_public()]
+    card["names"] = keys.spool_name_key.hex()
+    if keys.earlier_spool_privates:
+        card["earlier"] = [key_id(public).hex() for public in keys.earlier_spool_publics()]
     return json.dumps(card).encode()
 
 
-def _make_copy(folder: MindFolder) -> None:
+def _sync_header_copy(folder: MindFolder) -> None:
     """Have the copy of a card that was opened say the same."""
-    written = folder.card.read_bytes()
-    if parse_card(written, folder.card).slots and (
-        not folder.card_copy.exists() or folder.card_copy.read_bytes() != written
+    written = folder.key_header.read_bytes()
+    if parse_key_header(written, folder.key_header).slots and (
+        not folder.key_header_copy.exists() or folder.key_header_copy.read_bytes() != written
     ):
-        _put(folder.card_copy, written, os.replace)
+        _write_atomically(folder.key_header_copy, written, os.replace)
 
 
-def make_spool(folder: MindFolder, keys: Keys) -> None:
+def ensure_spool(folder: MindFolder, keys: Keys) -> None:
     """Make what hooks need, as far as it is not there."""
     folder.spool.mkdir(mode=0o700, exist_ok=True)
     if not folder.losses.exists():  # its bytes are there before a disk is full: hooks change them in place
-        _put(folder.losses, bytes(_LOSSES_BYTES), os.link)
-    written = spool_card_bytes(keys)
-    if not folder.spool_card.exists() or folder.spool_card.read_bytes() != written:
-        _put(folder.spool_card, written, os.replace)
+        _write_atomically(folder.losses, bytes(_LOSSES_BYTES), os.link)
+    written = spool_config_bytes(keys)
+    if not folder.spool_config.exists() or folder.spool_config.read_bytes() != written:
+        _write_atomically(folder.spool_config, written, os.replace)
 
 
-def _put(path: Path, data: bytes, place: Callable[[Path, Path], None]) -> None:
+def _write_atomically(path: Path, data: bytes, place: Callable[[Path, Path], None]) -> None:
     """Have a private file appear whole, however many do so at once."""
-    draft = path.with_name(f".{path.name}-{run_name()}")
+    draft = path.with_name(f".{path.name}-{random_id()}")
     write_private(draft, data)
     try:
         place(draft, path)
@@ -312,7 +314,7 @@ def _put(path: Path, data: bytes, place: Callable[[Path, Path], None]) -> None:
         draft.unlink(missing_ok=True)
 
 
-def make_whole(home: Path, mind: str, fill: Callable[[MindFolder], None]) -> MindFolder:
+def create_atomically(home: Path, mind: str, fill: Callable[[MindFolder], None]) -> MindFolder:
     """Have a mind appear whole, by a rename, or not at all.
 
     Args:
@@ -322,22 +324,22 @@ def make_whole(home: Path, mind: str, fill: Callable[[MindFolder], None]) -> Min
         MindExists: it is there already.
         StoreReadOnly, DiskFull: the home cannot be written.
     """
-    folder = folder_of(home, mind)
+    folder = mind_folder(home, mind)
     if folder.path.exists():
         raise MindExists(path=str(folder.path))
     try:
         _make_private(home / "minds")
         draft = MindFolder(Path(tempfile.mkdtemp(prefix=".new-", dir=home / "minds")))
     except OSError as error:
-        raise cannot_write(home, error) from error
+        raise write_error(home, error) from error
     try:
-        with whole_or_not(home):
+        with disk_full_as_no_room(home):
             fill(draft)
         os.rename(draft.path, folder.path)
     except OSError as error:
         if folder.path.exists():  # another process made it meanwhile
             raise MindExists(path=str(folder.path)) from error
-        raise cannot_write(home, error) from error
+        raise write_error(home, error) from error
     finally:
         shutil.rmtree(draft.path, ignore_errors=True)  # gone already where the rename went through
     return folder

@@ -1,4 +1,4 @@
-"""Projects: which scope a folder belongs to, without running git.
+"""Which scope (project) a folder belongs to: by .mnemic.toml, by its git repository, or by its path.
 
 A project is its common git directory, so that worktrees and subfolders are one project and two folders of the same
 name are two; or the folder of a ``.mnemic.toml`` that names a scope; or, where neither is there, the folder itself.
@@ -17,22 +17,22 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path, PurePath
 
-from mnemic.actors.protocol.changes import Place
+from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import BadInput, BadSettings, InvalidValue
-from mnemic.actors.protocol.events import printable
-from mnemic.actors.protocol.scopes import _PART, clean_scope
+from mnemic.actors.protocol.events import escape_surrogates
+from mnemic.actors.protocol.scopes import _PART, normalize_scope_path
 
-__all__ = ["IGNORE", "NO_PLACE", "locate", "repository_of", "silenced", "switched_off"]
+__all__ = ["IGNORE_FILE", "NO_SCOPE", "disabled_by_environment", "git_directory_of", "is_ignored", "resolve_scope"]
 
-NO_PLACE = Place(path="", project=None, found="none")
+NO_SCOPE = ScopeRef(path="", project=None, found="none")
 """Where what belongs to no project goes."""
 _SETTINGS = ".mnemic.toml"
 _GIT_FOLDER = ("HEAD", "objects", "refs")
 
 
-def locate(scope: str | None, folder: str | None, *, anyway: bool = False) -> Place:
+def resolve_scope(scope: str | None, folder: str | None, *, anyway: bool = False) -> ScopeRef:
     """The scope named, else the one of the folder as it is now, else none; fulfils
-    `mnemic.actors.protocol.ports.Locate`.
+    `mnemic.actors.protocol.ports.ResolveScope`.
 
     Args:
         anyway: whether a ``.mnemic.toml`` that says nothing that can be understood is passed over.
@@ -42,21 +42,21 @@ def locate(scope: str | None, folder: str | None, *, anyway: bool = False) -> Pl
         BadSettings: a ``.mnemic.toml`` cannot be read.
     """
     if scope is not None:
-        return Place(path=clean_scope(scope), project=None, found="named")
-    return _find(folder, anyway=anyway) if folder else NO_PLACE
+        return ScopeRef(path=normalize_scope_path(scope), project=None, found="named")
+    return _scope_of_folder(folder, anyway=anyway) if folder else NO_SCOPE
 
 
-def repository_of(folder: str) -> str | None:
+def git_directory_of(folder: str) -> str | None:
     """The common git directory of a folder, whatever a ``.mnemic.toml`` there says; ``None`` where it has none."""
     path = Path(folder)
     if not path.is_absolute():
         return None
     path = _resolved(path)
     common = next((found for place in (path, *path.parents) if (found := _common_git_folder(place)) is not None), None)
-    return None if common is None else _name(common)
+    return None if common is None else _printable_path(common)
 
 
-def _find(folder: str, *, anyway: bool) -> Place:
+def _scope_of_folder(folder: str, *, anyway: bool) -> ScopeRef:
     """The place of a folder, there or not. One that is no absolute path is of another machine, and not looked up."""
     path = Path(folder)
     if path.is_absolute():
@@ -64,7 +64,7 @@ def _find(folder: str, *, anyway: bool) -> Place:
         for place in (path, *path.parents):
             if os.path.lexists(place / _SETTINGS):
                 try:
-                    return Place(path=_scope_in(place / _SETTINGS), project=None, found=_SETTINGS)
+                    return ScopeRef(path=_scope_in(place / _SETTINGS), project=None, found=_SETTINGS)
                 except BadInput:
                     if not anyway:
                         raise
@@ -72,18 +72,20 @@ def _find(folder: str, *, anyway: bool) -> Place:
             if common is not None:
                 # A worktree's folder or a submodule is named for itself; .git and the like for what they lie in.
                 root = common.parent if common.name.startswith(".") else common
-                return Place(path=_as_part(root.name.removesuffix(".git")), project=_name(common), found="git")
-    return Place(path=_as_part(path.name), project=_name(path), found="folder")
+                return ScopeRef(
+                    path=_to_path_part(root.name.removesuffix(".git")), project=_printable_path(common), found="git"
+                )
+    return ScopeRef(path=_to_path_part(path.name), project=_printable_path(path), found="folder")
 
 
-def _as_part(name: str) -> str:
+def _to_path_part(name: str) -> str:
     part = "-".join(_PART.findall(name))
     return part if part.strip() not in ("", ".", "..") else "unnamed"
 
 
-def _name(path: Path) -> str:
+def _printable_path(path: Path) -> str:
     """A path as the store can keep it: bytes that are no UTF-8 are written out."""
-    return str(printable(str(path)))
+    return str(escape_surrogates(str(path)))
 
 
 def _resolved(path: Path) -> Path:
@@ -97,13 +99,13 @@ def _scope_in(settings: Path) -> str:
     try:
         scope = tomllib.loads(settings.read_text("utf-8")).get("scope")
     except OSError as error:
-        raise BadSettings(path=_name(settings), why=error.strerror or type(error).__name__) from error
+        raise BadSettings(path=_printable_path(settings), why=error.strerror or type(error).__name__) from error
     except ValueError as error:
-        raise BadSettings(path=_name(settings), why=f"it is no TOML: {error}") from error
-    name = f"scope in {_name(settings)}"
+        raise BadSettings(path=_printable_path(settings), why=f"it is no TOML: {error}") from error
+    name = f"scope in {_printable_path(settings)}"
     if not isinstance(scope, str) or not scope.strip("/"):
         raise InvalidValue(name=name, value=scope, why="it names no scope", expected='scope = "a/b"')
-    return clean_scope(scope, name)
+    return normalize_scope_path(scope, name)
 
 
 def _common_git_folder(place: Path) -> Path | None:
@@ -127,10 +129,10 @@ def _first_line(path: Path) -> str | None:
         return None
 
 
-IGNORE = ".mnemicignore"
+IGNORE_FILE = ".mnemicignore"
 
 
-def silenced(folder: str | None) -> bool:
+def is_ignored(folder: str | None) -> bool:
     """Whether a folder is silenced now, there or not: the file may have been made a moment ago.
 
     A folder that is no absolute path is of another machine: it is not silenced.
@@ -138,10 +140,10 @@ def silenced(folder: str | None) -> bool:
     if folder is None or not os.path.isabs(folder):
         return False
     path = PurePath(folder)
-    return any(os.path.lexists(place / IGNORE) for place in (path, *path.parents))
+    return any(os.path.lexists(place / IGNORE_FILE) for place in (path, *path.parents))
 
 
-def switched_off(environment: Mapping[str, str]) -> str:
+def disabled_by_environment(environment: Mapping[str, str]) -> str:
     """What ``MNEMIC_OFF`` switches off: ``capture``, ``recall``, ``both``, or nothing; what is not known is both."""
     value = environment.get("MNEMIC_OFF", "")
     if value in ("", "0"):

@@ -1,4 +1,4 @@
-"""Rekeying: a mind sealed anew, all of it, with another key. It never lies in clear, and is the old or the new one.
+"""Rekeying: re-encrypting a mind with a new root key, atomically.
 
 The store is copied page by page into a draft that is sealed with the new keys; the draft takes the mind's place by one
 rename (`mnemic.runtime.files.atomic_replace`). Frames that a hook seals meanwhile still open: the new secrets hold the
@@ -11,16 +11,16 @@ from contextlib import closing
 from pathlib import Path
 
 from mnemic.actors.protocol.errors import DamagedStore, Rekeyed
-from mnemic.runtime.files.atomic_replace import replacing
-from mnemic.runtime.keys.key_slots import new_card, with_slot
-from mnemic.runtime.keys.keys import Keys, make_key, write_private
-from mnemic.runtime.minds.homes import MindFolder, read_card, spool_card_bytes, write_card
-from mnemic.runtime.store.schema import backup, connect, translated
+from mnemic.runtime.files.atomic_replace import atomic_replace
+from mnemic.runtime.keys.key_slots import new_key_header, with_slot
+from mnemic.runtime.keys.keys import Keys, generate_key, write_private
+from mnemic.runtime.minds.homes import MindFolder, read_key_header, spool_config_bytes, write_key_header
+from mnemic.runtime.store.schema import connect, copy_database, translate_errors
 
-__all__ = ["reseal", "write_key_file"]
+__all__ = ["rekey_mind", "replace_key_file"]
 
 
-def reseal(folder: MindFolder, keys: Keys, *, passphrase: str | None = None, recovery: bytes | None = None) -> Keys:
+def rekey_mind(folder: MindFolder, keys: Keys, *, passphrase: str | None = None, recovery: bytes | None = None) -> Keys:
     """Give a mind a new root, and seal all of it with that; returns the new keys. The caller holds the mind alone.
 
     Args:
@@ -33,15 +33,17 @@ def reseal(folder: MindFolder, keys: Keys, *, passphrase: str | None = None, rec
         DamagedStore: the store cannot be read to its end; the mind is as it was.
         DiskFull, StoreReadOnly: so is it where it cannot be written.
     """
-    new = keys.changed()
-    file = make_key() if passphrase is None else None
-    with replacing(folder.path) as draft:
+    new = keys.with_new_root()
+    file = generate_key() if passphrase is None else None
+    with atomic_replace(folder.path) as draft:
         into = MindFolder(draft.path)
-        for name in _stores(folder):
-            _copy(folder.path / name, keys, into.path / name, new)
-        card = new_card(new, read_card(folder).made_at_us, file=file, passphrase=passphrase, recovery=recovery)
-        write_card(into, card)
-        write_private(into.spool_card, spool_card_bytes(new))
+        for name in _store_files(folder):
+            _copy_and_verify(folder.path / name, keys, into.path / name, new)
+        card = new_key_header(
+            new, read_key_header(folder).made_at_us, file=file, passphrase=passphrase, recovery=recovery
+        )
+        write_key_header(into, card)
+        write_private(into.spool_config, spool_config_bytes(new))
         if file is None:
             draft.remove(folder.key.name)
         else:
@@ -49,7 +51,7 @@ def reseal(folder: MindFolder, keys: Keys, *, passphrase: str | None = None, rec
     return new
 
 
-def write_key_file(folder: MindFolder, keys: Keys) -> None:
+def replace_key_file(folder: MindFolder, keys: Keys) -> None:
     """Give a mind a new key file, in place of one that was lost; nothing else changes. The caller holds it alone.
 
     Raises:
@@ -57,26 +59,29 @@ def write_key_file(folder: MindFolder, keys: Keys) -> None:
         DamagedStore: its card cannot be read.
         DiskFull, StoreReadOnly: it cannot be written; the mind is as it was.
     """
-    card = read_card(folder)
+    card = read_key_header(folder)
     if card.check != keys.check:  # a slot that seals the keys of before would open nothing
         raise Rekeyed(path=str(folder.path))
-    file = make_key()
-    with replacing(folder.path) as draft:
+    file = generate_key()
+    with atomic_replace(folder.path) as draft:
         into = MindFolder(draft.path)
-        write_card(into, with_slot(card, keys, file=file))
+        write_key_header(into, with_slot(card, keys, file=file))
         write_private(into.key, file)
 
 
-def _stores(folder: MindFolder) -> list[str]:
+def _store_files(folder: MindFolder) -> list[str]:
     """The store, and what migrations have kept of it."""
     return [folder.store.name, *sorted(path.name for path in folder.path.glob("store.schema-*.db"))]
 
 
-def _copy(source: Path, keys: Keys, target: Path, new: Keys) -> None:
-    with translated(source), closing(connect(source, keys, alone=True)) as connection:
-        backup(connection, target, new)
+def _copy_and_verify(source: Path, keys: Keys, target: Path, new: Keys) -> None:
+    with translate_errors(source), closing(connect(source, keys, alone=True)) as connection:
+        copy_database(connection, target, new)
         pages = connection.execute("PRAGMA page_count").get
-    with translated(target), closing(connect(target, new, alone=True)) as copy:  # every page opens with the new key
+    with (
+        translate_errors(target),
+        closing(connect(target, new, alone=True)) as copy,
+    ):  # every page opens with the new key
         fault = copy.execute("PRAGMA quick_check(1)").get
         if fault != "ok" or copy.execute("PRAGMA page_count").get != pages:
             raise DamagedStore(path=str(source), why="not every page of it can be read")

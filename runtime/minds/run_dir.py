@@ -1,4 +1,4 @@
-"""Where a home's process and those who need it meet: a lock, a card that says who serves, and two sockets.
+"""The run directory of a home (HOME/run): the server's lock, its info file serve.json, and its sockets.
 
 ``HOME/run/`` (0700) holds ``serve.lock``, which the process holds as long as it lives (the kernel lets go of it however
 it ends, so there are never two), and ``serve.json``, its card. The sockets lie beside them, or, where the home is too
@@ -24,9 +24,9 @@ import msgspec
 
 from mnemic.actors.protocol.errors import StoreReadOnly
 
-__all__ = ["LINE_BYTES", "PROTOCOL", "Card", "Meeting", "edited", "process_start", "settings_file"]
+__all__ = ["LINE_BYTES", "PROTOCOL", "RunDir", "ServerInfo", "process_start_time", "settings_digest", "settings_edited"]
 
-PROTOCOL = 4
+PROTOCOL = 5
 """Version of what command, hook and process say to each other."""
 LINE_BYTES = 64 << 20
 """The longest line of JSON-RPC that is read."""
@@ -34,7 +34,7 @@ _SOCKET_PATH_BYTES = 100  # the kernel takes 107 on Linux, 103 on macOS
 _BACKLOG = 512
 
 
-class Card(msgspec.Struct, frozen=True, kw_only=True):
+class ServerInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Who serves a home. The first three fields stay what they are in every version; one may have others besides."""
 
     protocol: int
@@ -62,24 +62,26 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     tcp: str | None = None
     """The address it listens on beside its sockets."""
     settings: str = ""
-    """Which `settings_file` it works with; empty before it has read one, and where an older version wrote the card."""
+    """Which `settings_digest` it works with; empty before it has read one, and where an older version wrote the
+    card.
+    """
 
     @property
-    def http(self) -> str:
+    def http_socket(self) -> str:
         """The socket of the HTTP face."""
         return os.path.join(self.folder, "http.sock")
 
     @property
-    def mcp(self) -> str:
+    def mcp_socket(self) -> str:
         """The socket that `mnemic mcp` pipes to."""
         return os.path.join(self.folder, "mcp.sock")
 
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         """Whether the process that wrote the card is still there."""
-        return bool(self.started) and process_start(self.pid) == self.started
+        return bool(self.started) and process_start_time(self.pid) == self.started
 
 
-def settings_file(home: Path) -> str:
+def settings_digest(home: Path) -> str:
     """A name for what stands in a home's ``mnemic.toml``, 16 hexadecimal digits; none is as good as an empty one.
 
     Not `mnemic.runtime.engine.settings.Settings.hash`: to have that, a command would have to load every actor.
@@ -93,12 +95,12 @@ def settings_file(home: Path) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def edited(since: str, home: Path) -> bool:
+def settings_edited(since: str, home: Path) -> bool:
     """Whether a home's settings were edited since a process read them, as its card says; not where it does not."""
-    return bool(since) and since != settings_file(home)
+    return bool(since) and since != settings_digest(home)
 
 
-def process_start(pid: int) -> str:
+def process_start_time(pid: int) -> str:
     """When a process was started, as text to compare; empty where there is none, or only its exit code is left."""
     try:  # in ticks since the start of the machine: the time of day may be set meanwhile
         stat = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()  # the name may hold anything
@@ -117,7 +119,7 @@ def process_start(pid: int) -> str:
         return ""
 
 
-class Meeting:
+class RunDir:
     """The meeting place of one home."""
 
     def __init__(self, home: Path) -> None:
@@ -127,7 +129,7 @@ class Meeting:
         self._lock: int | None = None
 
     @property
-    def card_path(self) -> Path:
+    def info_path(self) -> Path:
         """The card's file."""
         return self.folder / "serve.json"
 
@@ -136,13 +138,13 @@ class Meeting:
         """What a process that was started on demand says before it can log."""
         return self.folder / "serve.err"
 
-    def card(self) -> Card | None:
+    def read_info(self) -> ServerInfo | None:
         """The card, if there is one that can be read; whoever wrote it may be gone."""
         try:
-            written = msgspec.json.decode(self.card_path.read_bytes())
+            written = msgspec.json.decode(self.info_path.read_bytes())
         except (OSError, msgspec.DecodeError):
             return None
-        return _card(written)
+        return _parse_info(written)
 
     def prepare(self) -> None:
         """Make the folder.
@@ -150,16 +152,16 @@ class Meeting:
         Raises:
             StoreReadOnly: it cannot be made, or is not this user's alone.
         """
-        with _writing(self.folder):
+        with _translated_write_errors(self.folder):
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             seen = self.folder.lstat()
         if not stat.S_ISDIR(seen.st_mode) or seen.st_uid != os.getuid():
             raise StoreReadOnly(path=str(self.folder), why="it is not a folder of yours")
         if stat.S_IMODE(seen.st_mode) & 0o077:
-            with _writing(self.folder):
+            with _translated_write_errors(self.folder):
                 self.folder.chmod(0o700)
 
-    def hold(self, name: str, *, wait: bool = False) -> int | None:
+    def acquire_lock(self, name: str, *, wait: bool = False) -> int | None:
         """Take a lock of the folder and return its descriptor, to be closed; ``None`` where somebody holds it.
 
         Args:
@@ -168,7 +170,7 @@ class Meeting:
         Raises:
             StoreReadOnly: the folder or the lock cannot be written.
         """
-        with _writing(self.folder / name):
+        with _translated_write_errors(self.folder / name):
             descriptor = os.open(self.folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -182,18 +184,18 @@ class Meeting:
 
     # --- the process's own side --------------------------------------------------------------------------------------
 
-    def take(self) -> bool:
+    def acquire_server_lock(self) -> bool:
         """Become the one process of this home; returns whether nobody else is. What a dead one left is cleared."""
         self.prepare()
-        self._lock = self.hold("serve.lock")
+        self._lock = self.acquire_lock("serve.lock")
         if self._lock is None:
             return False
-        left = self.card()
+        left = self.read_info()
         if left is not None:
-            self._clear(left)
+            self._remove_published(left)
         return True
 
-    def listen(self) -> tuple[str, socket.socket, socket.socket]:
+    def bind_sockets(self) -> tuple[str, socket.socket, socket.socket]:
         """Bind the sockets for HTTP and MCP, for nobody but this user, and listen; whoever comes early waits.
 
         Returns their folder and both sockets.
@@ -202,35 +204,35 @@ class Meeting:
             StoreReadOnly: they cannot be made.
         """
         folder = self.folder
-        with _writing(folder):
+        with _translated_write_errors(folder):
             if len(os.fsencode(folder / "http.sock")) > _SOCKET_PATH_BYTES:
-                folder = Path(tempfile.mkdtemp(prefix=self._prefix, dir=_short_folder()))
-            return str(folder), _bound(folder / "http.sock"), _bound(folder / "mcp.sock")
+                folder = Path(tempfile.mkdtemp(prefix=self._prefix, dir=_short_runtime_folder()))
+            return str(folder), _bind_socket(folder / "http.sock"), _bind_socket(folder / "mcp.sock")
 
-    def write(self, card: Card) -> None:
+    def publish(self, card: ServerInfo) -> None:
         """Say who serves; whoever reads it sees the old card or the new one.
 
         Raises:
             StoreReadOnly: it cannot be written.
         """
-        draft = self.card_path.with_suffix(".new")
+        draft = self.info_path.with_suffix(".new")
         with (
-            _writing(self.card_path),
+            _translated_write_errors(self.info_path),
             open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file,
         ):
             file.write(json.dumps(msgspec.structs.asdict(card), indent=1).encode())
-        os.replace(draft, self.card_path)
+        os.replace(draft, self.info_path)
 
-    def vanish(self) -> None:
+    def unpublish(self) -> None:
         """Take card and sockets away: who comes from now on finds nobody, and waits for the lock.
 
         Only for who holds the lock, and for the child that serves in its stead.
         """
-        card = self.card()
+        card = self.read_info()
         if card is not None:
-            self._clear(card)
+            self._remove_published(card)
 
-    def leave(self) -> None:
+    def release_server_lock(self) -> None:
         """Let go of the lock, last of all."""
         if self._lock is not None:
             os.close(self._lock)
@@ -241,20 +243,20 @@ class Meeting:
         """What the names of this home's own folders for sockets start with."""
         return f"mnemic-{hashlib.sha256(os.fsencode(self.home)).hexdigest()[:12]}-"
 
-    def _clear(self, card: Card) -> None:
-        self.card_path.unlink(missing_ok=True)
+    def _remove_published(self, card: ServerInfo) -> None:
+        self.info_path.unlink(missing_ok=True)
         place = Path(card.folder)
         apart = place != self.folder
         if apart and not place.name.startswith(self._prefix):
             return  # this folder is the copy of another home: what its card names is the other one's
-        for path in (card.http, card.mcp):
+        for path in (card.http_socket, card.mcp_socket):
             Path(path).unlink(missing_ok=True)
         if apart and place.is_dir():
             place.rmdir()
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[None]:
+def _translated_write_errors(path: Path) -> Iterator[None]:
     """Say in one sentence that something cannot be written."""
     try:
         yield
@@ -262,17 +264,17 @@ def _writing(path: Path) -> Iterator[None]:
         raise StoreReadOnly(path=str(path), why=error.strerror or type(error).__name__) from error
 
 
-def _card(written: Any) -> Card | None:
+def _parse_info(written: Any) -> ServerInfo | None:
     """A card as it was written, perhaps by another version, of which the first three fields are understood at least."""
-    for names in (Card.__struct_fields__, ("protocol", "pid", "folder")):
+    for names in (ServerInfo.__struct_fields__, ("protocol", "pid", "folder")):
         try:
-            return msgspec.convert({name: written[name] for name in names if name in written}, Card)
+            return msgspec.convert({name: written[name] for name in names if name in written}, ServerInfo)
         except (msgspec.ValidationError, TypeError):
             continue
     return None
 
 
-def _bound(path: Path) -> socket.socket:
+def _bind_socket(path: Path) -> socket.socket:
     path.unlink(missing_ok=True)  # the lock is ours: whoever bound it is gone
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o177)
@@ -284,7 +286,7 @@ def _bound(path: Path) -> socket.socket:
     return listening
 
 
-def _short_folder() -> str:
+def _short_runtime_folder() -> str:
     """A folder of this user's own for what runs, or the one for temporary files."""
     named = os.environ.get("XDG_RUNTIME_DIR", "")
     return named if named and os.path.isdir(named) and len(os.fsencode(named)) < 60 else "/tmp"

@@ -1,4 +1,4 @@
-"""Minds that somebody unlocked: the home's process holds their keys in memory, until they are locked or it ends.
+"""Keys of passphrase-locked minds, held in memory by the home's process until they are locked again.
 
 Beside `mnemic.runtime.serve.http.routes`, which has these routes on its Unix socket alone; the caller is
 `mnemic.runtime.client.client`. A passphrase never comes here: the command that was told it opens the card by itself.
@@ -12,15 +12,15 @@ from pathlib import Path
 import msgspec
 
 from mnemic.actors.protocol.errors import BadBody, InvalidValue, NotOnRay, Rekeyed
-from mnemic.runtime.files.atomic_replace import settle
-from mnemic.runtime.keys.key_slots import KeyCard, is_locked
+from mnemic.runtime.files.atomic_replace import finish_commit
+from mnemic.runtime.keys.key_slots import KeyHeader, is_locked
 from mnemic.runtime.keys.keys import Keys, Secrets
-from mnemic.runtime.minds.homes import folder_of, read_card
+from mnemic.runtime.minds.homes import mind_folder, read_key_header
 
-__all__ = ["Unlocked"]
+__all__ = ["UnlockedKeys"]
 
 
-class Unlocked:
+class UnlockedKeys:
     """The keys of a home's unlocked minds. Any thread may use it."""
 
     def __init__(self, home: Path, engine: str = "embedded") -> None:
@@ -31,10 +31,10 @@ class Unlocked:
         """
         self._home = home
         self._engine = engine
-        self._gate = threading.Lock()
+        self._lock = threading.Lock()
         self._keys: dict[str, Keys] = {}
 
-    def put(self, mind: str, secrets: bytes) -> None:
+    def add(self, mind: str, secrets: bytes) -> None:
         """Hold a mind's secrets, as JSON.
 
         Raises:
@@ -56,32 +56,32 @@ class Unlocked:
             expected = "the secrets that its passphrase opens"
             raise BadBody(why="it has no secrets of a mind", expected=expected) from None
         if keys.check != card.check:
-            raise Rekeyed(path=str(folder_of(self._home, mind).path))
-        with self._gate:
+            raise Rekeyed(path=str(mind_folder(self._home, mind).path))
+        with self._lock:
             self._keys[mind] = keys
 
-    def take_back(self, mind: str) -> bool:
+    def remove(self, mind: str) -> bool:
         """Forget a mind's keys; says whether there were any."""
-        with self._gate:
+        with self._lock:
             return self._keys.pop(mind, None) is not None
 
-    def keys(self, mind: str) -> Keys | None:
+    def get(self, mind: str) -> Keys | None:
         """A mind's keys; ``None`` where nobody has unlocked it, or it has other ones by now."""
-        with self._gate:
+        with self._lock:
             keys = self._keys.get(mind)
         if keys is None:
             return None
         if self._card(mind).check == keys.check:
             return keys
-        self.take_back(mind)
+        self.remove(mind)
         return None
 
-    def names(self) -> list[str]:
+    def minds(self) -> list[str]:
         """The minds whose keys are held."""
-        with self._gate:
+        with self._lock:
             return sorted(self._keys)
 
-    def _card(self, mind: str) -> KeyCard:
-        folder = folder_of(self._home, mind)
-        settle(folder.path)
-        return read_card(folder)
+    def _card(self, mind: str) -> KeyHeader:
+        folder = mind_folder(self._home, mind)
+        finish_commit(folder.path)
+        return read_key_header(folder)

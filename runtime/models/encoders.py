@@ -1,4 +1,4 @@
-"""The encoders: a model's files and what computes with them, as the port that the Embedder works with.
+"""Text encoders: an embedding model run by NumPy, native code or torch, chosen by settings or by hardware.
 
 Below stand `mnemic.runtime.models.models`, which reads the files, and `mnemic.algorithms`: the arithmetic in NumPy, in
 native code and in torch, and the cutting of texts. Which of the three computes is a setting, or else what pays here.
@@ -23,34 +23,34 @@ from mnemic.actors.protocol.errors import DeviceExhausted, ImplementationMissing
 from mnemic.actors.protocol.ports import IMPLEMENTATIONS, Encoder, Window
 from mnemic.algorithms.text.bert import Bert, BertConfig
 from mnemic.algorithms.text.native_bert import NATIVE, NativeBert
-from mnemic.algorithms.text.windows import Tokens, cut
-from mnemic.runtime.models.models import Tensors, check_instructions, model_folder, read_model
+from mnemic.algorithms.text.windows import Tokenization, cut_windows
+from mnemic.runtime.models.models import Tensors, check_instruction_set, model_folder, read_model
 
-__all__ = ["OVERLAP_TOKENS", "accelerator", "encoder_from", "load_encoder", "may_be_torch"]
+__all__ = ["OVERLAP_TOKENS", "accelerator", "encoder_from_settings", "load_encoder", "may_use_torch"]
 
 _log = logging.getLogger("mnemic.encoders")
 
 OVERLAP_TOKENS = 16
 """What neighbouring windows share, at most: about one sentence."""
 
-_WINDOWS_A_THREAD = 2
+_WINDOWS_PER_THREAD = 2
 """With bytes: two windows of 128 tokens are computed together, in 18 ms."""
 
 _MOST_WINDOWS = 16
 """The most that native code is given at once: a question waits for it. Two cores take 0.1 s, 0.25 s in floats."""
 
 
-class _Compute(Protocol):
+class _EncodeWindows(Protocol):
     """Embeds windows of token ids."""
 
     def __call__(self, windows: Sequence[Sequence[int]]) -> NDArray[np.float32]: ...
 
 
 @dataclass(frozen=True, slots=True)
-class _Computing:
+class _Backend:
     """What computes with a model, and how many windows it takes at once with profit."""
 
-    encode: _Compute
+    encode: _EncodeWindows
     batch: int
 
 
@@ -63,7 +63,7 @@ class ModelEncoder:
     """
 
     def __init__(
-        self, implementation: str, computing: _Computing, dimensions: int, tokenizer: Tokenizer, model: str, window: int
+        self, implementation: str, computing: _Backend, dimensions: int, tokenizer: Tokenizer, model: str, window: int
     ) -> None:
         """Take what computes, the tokenizer (without padding and truncation), the weights' hash, the window's tokens.
 
@@ -89,7 +89,7 @@ class ModelEncoder:
 
     def windows(self, text: str, limit: int) -> tuple[list[Window], int]:
         """Cut a text into at most `limit` windows; see `Encoder.windows` and `algorithms.windows.cut`."""
-        spans = cut(text, self._tokenize, size=self._size, overlap=self._overlap, limit=limit)
+        spans = cut_windows(text, self._tokenize, size=self._size, overlap=self._overlap, limit=limit)
         windows = [Window(span.start, span.end, self._opening + span.token_ids + self._closing) for span in spans]
         return windows, windows[-1].end
 
@@ -97,9 +97,9 @@ class ModelEncoder:
         """Embed windows; see `Encoder.encode`."""
         return self._encode([window.token_ids for window in windows])
 
-    def _tokenize(self, text: str) -> Tokens:
+    def _tokenize(self, text: str) -> Tokenization:
         encoding = self._encoding(text, special=False)
-        return Tokens(encoding.ids, [start for start, _ in encoding.offsets], encoding.word_ids)
+        return Tokenization(encoding.ids, [start for start, _ in encoding.offsets], encoding.word_ids)
 
     def _encoding(self, text: str, *, special: bool) -> Encoding:
         try:
@@ -123,20 +123,22 @@ def load_encoder(folder: Path | None = None, implementation: str = "", threads: 
         ModelError: The model's files cannot be used; see `mnemic.runtime.models.models.read_model`.
     """
     cores = _cores()
-    name, build = _builder(implementation, min(threads, cores) or max(1, cores // 2))
+    name, build = _choose_backend(implementation, min(threads, cores) or max(1, cores // 2))
     model = read_model(folder, build)
     try:
-        return ModelEncoder(name, model.built, model.config.hidden, model.tokenizer, model.sha256, model.window_tokens)
+        return ModelEncoder(
+            name, model.network, model.config.hidden, model.tokenizer, model.sha256, model.window_tokens
+        )
     except ValueError as error:
         raise ModelUnusable(path=model.folder, why=str(error)) from error
 
 
-def encoder_from(settings: Mapping[str, Any]) -> Encoder:
+def encoder_from_settings(settings: Mapping[str, Any]) -> Encoder:
     """Load what the settings name. Raises as `load_encoder`."""
     return load_encoder(model_folder(settings), settings["embedder.implementation"], settings["embedder.threads"])
 
 
-def may_be_torch(settings: Mapping[str, Any]) -> bool:
+def may_use_torch(settings: Mapping[str, Any]) -> bool:
     """Whether torch would embed where it sees a device: a question that must not cost its import."""
     named: str = settings["embedder.implementation"]
     return named.startswith("torch-") or (not named and importlib.util.find_spec("torch") is not None)
@@ -153,13 +155,13 @@ def accelerator(devices: Path = Path("/dev")) -> str | None:
 
 # --- implementations -------------------------------------------------------------------------------------------------
 
-_Build = Callable[[BertConfig, Tensors], _Computing]
+_Build = Callable[[BertConfig, Tensors], _Backend]
 
 
-def _builder(implementation: str, threads: int) -> tuple[str, _Build]:
+def _choose_backend(implementation: str, threads: int) -> tuple[str, _Build]:
     """The implementation's name, and what builds it of a model."""
     if not implementation:
-        return _torch_on_a_device() or _builder("native-int8" if NATIVE else "numpy-float32", threads)
+        return _torch_with_device() or _choose_backend("native-int8" if NATIVE else "numpy-float32", threads)
     if implementation not in IMPLEMENTATIONS:
         expected = f"one of {', '.join(IMPLEMENTATIONS)}"
         raise InvalidValue(name="implementation", value=implementation, why="there is none", expected=expected)
@@ -168,7 +170,7 @@ def _builder(implementation: str, threads: int) -> tuple[str, _Build]:
         try:
             return implementation, _torch(implementation, dtype)
         except (ImportError, OSError) as error:  # a library of it that does not load is an OSError
-            why = "torch is not installed" if _absent(error) else f"torch does not load ({error})"
+            why = "torch is not installed" if _is_torch_missing(error) else f"torch does not load ({error})"
             remedy = "Install it with `pip install 'mnemic[torch]'`"
             raise ImplementationMissing(implementation=implementation, why=why, remedy=remedy) from error
     if library == "numpy":
@@ -176,11 +178,11 @@ def _builder(implementation: str, threads: int) -> tuple[str, _Build]:
     if not NATIVE:
         why, remedy = "the native code was not built", "Install cargo and then Mnemic again"
         raise ImplementationMissing(implementation=implementation, why=why, remedy=remedy)
-    check_instructions()  # else each text would be taken for one that cannot be embedded
+    check_instruction_set()  # else each text would be taken for one that cannot be embedded
     return implementation, _native(threads, int8=dtype == "int8")
 
 
-def _numpy(config: BertConfig, tensors: Tensors) -> _Computing:
+def _numpy(config: BertConfig, tensors: Tensors) -> _Backend:
     # Copied out of the mapped file: whoever cuts that short ends the process that reads it.
     bert = Bert(config, {name: np.array(array) for name, array in tensors.items()})
 
@@ -190,40 +192,40 @@ def _numpy(config: BertConfig, tensors: Tensors) -> _Computing:
             vectors[row] = bert.encode(window)
         return vectors
 
-    return _Computing(encode, batch=1)
+    return _Backend(encode, batch=1)
 
 
 def _native(threads: int, *, int8: bool) -> _Build:
-    def build(config: BertConfig, tensors: Tensors) -> _Computing:
+    def build(config: BertConfig, tensors: Tensors) -> _Backend:
         bert = NativeBert(config, tensors, int8=int8)
-        batch = threads * _WINDOWS_A_THREAD if int8 else threads
-        return _Computing(lambda windows: bert.encode(windows, threads), min(batch, _MOST_WINDOWS))
+        batch = threads * _WINDOWS_PER_THREAD if int8 else threads
+        return _Backend(lambda windows: bert.encode(windows, threads), min(batch, _MOST_WINDOWS))
 
     return build
 
 
 def _torch(implementation: str, dtype: str, device: str | None = None) -> _Build:
     """Raises ImportError or OSError where torch cannot be loaded."""
-    from mnemic.algorithms.text.torch_bert import DeviceFull, TorchBert, find_device  # here: it takes seconds
+    from mnemic.algorithms.text.torch_bert import DeviceOutOfMemory, TorchBert, find_device  # here: it takes seconds
 
-    def build(config: BertConfig, tensors: Tensors) -> _Computing:
+    def build(config: BertConfig, tensors: Tensors) -> _Backend:
         try:
             bert = TorchBert(config, tensors, device=device or find_device() or "cpu", dtype=dtype)
-        except DeviceFull as error:
+        except DeviceOutOfMemory as error:
             raise DeviceExhausted(implementation=implementation, why=str(error)) from error
 
         def encode(windows: Sequence[Sequence[int]]) -> NDArray[np.float32]:
             try:
                 return bert.encode(windows)
-            except DeviceFull as error:
+            except DeviceOutOfMemory as error:
                 raise DeviceExhausted(implementation=implementation, why=str(error)) from error
 
-        return _Computing(encode, bert.batch)
+        return _Backend(encode, bert.batch)
 
     return build
 
 
-def _torch_on_a_device() -> tuple[str, _Build] | None:
+def _torch_with_device() -> tuple[str, _Build] | None:
     """Half precision in torch, where it is installed and sees a device."""
     if accelerator() is None or importlib.util.find_spec("torch") is None:
         return None
@@ -237,7 +239,7 @@ def _torch_on_a_device() -> tuple[str, _Build] | None:
     return None if device is None else ("torch-float16", _torch("torch-float16", "float16", device))
 
 
-def _absent(error: ImportError | OSError) -> bool:
+def _is_torch_missing(error: ImportError | OSError) -> bool:
     return isinstance(error, ModuleNotFoundError) and error.name == "torch"
 
 

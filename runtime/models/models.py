@@ -36,8 +36,8 @@ __all__ = [
     "DEFAULT_SHA256",
     "WINDOW_TOKENS",
     "Model",
-    "check_instructions",
-    "default_folder",
+    "check_instruction_set",
+    "default_model_folder",
     "model_folder",
     "read_model",
 ]
@@ -56,7 +56,7 @@ WINDOW_TOKENS = 128
 """The most tokens embedded at once: what the default model was trained on, and under 50 ms on one core."""
 
 
-_KINDS = {"F16": "<f2", "F32": "<f4", "F64": "<f8"}
+_DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Model(Generic[T]):
 
     folder: Path
     """Where its files lie."""
-    built: T
+    network: T
     """What was made of its shape and its arrays."""
     config: BertConfig
     """Its shape."""
@@ -77,7 +77,7 @@ class Model(Generic[T]):
     """The most tokens of a window, special ones included."""
 
 
-def default_folder() -> Path:
+def default_model_folder() -> Path:
     """Where the default model lies. Raises `ModelMissing` where its package is not installed."""
     spec = importlib.util.find_spec(DEFAULT_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
@@ -103,10 +103,10 @@ def read_model(folder: Path | None, build: Callable[[BertConfig, Tensors], T]) -
         ModelAltered: The default weights are not the pinned ones.
     """
     expected = DEFAULT_SHA256 if folder is None else None
-    folder = default_folder() if folder is None else folder
+    folder = default_model_folder() if folder is None else folder
     if not folder.is_dir():
         raise ModelMissing(path=folder, why="there is no such folder")
-    weights = _present(folder / "model.safetensors")
+    weights = _require_file(folder / "model.safetensors")
     with ThreadPoolExecutor(max_workers=1) as pool:
         digest = pool.submit(_sha256, weights)  # 70 ms for 91 MB, longer than all else beside it
         try:
@@ -172,7 +172,7 @@ class _Limits(msgspec.Struct):
 def _read_config(folder: Path) -> tuple[BertConfig, int]:
     """The shape of the model in a folder and the size of its windows. Raises `ModelMissing`, `ModelUnusable`."""
     path = folder / "config.json"
-    raw = _read_json(_present(path), _Architecture)
+    raw = _read_json(_require_file(path), _Architecture)
     if raw.model_type != "bert" or raw.position_embedding_type != "absolute":
         what = f"type {raw.model_type!r} with {raw.position_embedding_type} positions"
         raise ModelUnusable(path=path, why=f"it describes a model of {what}, and only BERT can be read")
@@ -202,7 +202,7 @@ def _read_config(folder: Path) -> tuple[BertConfig, int]:
 
 def _read_tokenizer(path: Path, vocabulary: int) -> Tokenizer:
     """The tokenizer, without the padding and the truncation that its file asks for (128 tokens, in the default's)."""
-    _present(path)
+    _require_file(path)
     try:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:  # tokenizers raises nothing narrower
@@ -214,7 +214,7 @@ def _read_tokenizer(path: Path, vocabulary: int) -> Tokenizer:
     return tokenizer
 
 
-class _Stored(msgspec.Struct):
+class _TensorEntry(msgspec.Struct):
     """One tensor, as the header of a safetensors file describes it."""
 
     dtype: str
@@ -234,7 +234,7 @@ def _map_tensors(path: Path, config: BertConfig) -> dict[str, NDArray[np.floatin
         begin = 8 + int.from_bytes(data[:8], "little")
         header = msgspec.json.decode(data[8:begin], type=dict[str, msgspec.Raw])
         header.pop("__metadata__", None)
-        stored = {name: msgspec.json.decode(raw, type=_Stored) for name, raw in header.items()}
+        stored = {name: msgspec.json.decode(raw, type=_TensorEntry) for name, raw in header.items()}
         if begin + max((one.data_offsets[1] for one in stored.values()), default=0) != len(data):
             raise ValueError("its header and its length disagree")
         wanted = expected_shapes(config)
@@ -243,12 +243,12 @@ def _map_tensors(path: Path, config: BertConfig) -> dict[str, NDArray[np.floatin
             name = full_name.removeprefix("bert.")  # a checkpoint with a head stores the encoder under this name
             if name not in wanted:
                 continue
-            if one.dtype not in _KINDS:
+            if one.dtype not in _DTYPES:
                 raise ModelUnusable(path=path, why=f"the tensor {full_name} is of type {one.dtype}")
             first, last = one.data_offsets
             if not 0 <= first <= last:
                 raise ValueError(f"the place of {full_name} is none")
-            flat = np.frombuffer(data, np.uint8, last - first, begin + first).view(_KINDS[one.dtype])
+            flat = np.frombuffer(data, np.uint8, last - first, begin + first).view(_DTYPES[one.dtype])
             tensors[name] = flat.reshape(one.shape)
     except (ValueError, OSError, OverflowError, RecursionError) as error:  # msgspec's errors are ValueErrors
         raise ModelUnusable(path=path, why=f"it is cut short or no safetensors file ({error})") from error
@@ -263,7 +263,7 @@ def _read_json(path: Path, kind: type[T]) -> T:
         raise ModelUnusable(path=path, why=str(error)) from error
 
 
-def _present(path: Path) -> Path:
+def _require_file(path: Path) -> Path:
     if not path.is_file():
         raise ModelMissing(path=path, why="there is no such file")
     return path
@@ -277,7 +277,7 @@ def _sha256(path: Path) -> str:
         raise ModelUnusable(path=path, why=error.strerror or "it cannot be read") from error
 
 
-def check_instructions() -> None:
+def check_instruction_set() -> None:
     """Look whether the native code can be used with the instruction set that ``MNEMIC_INSTRUCTIONS`` names, if it does.
 
     Raises:

@@ -1,6 +1,4 @@
-"""Expressions that take time in proportion to the text, whatever the text is: RE2. Above:
-`mnemic.runtime.secrets.secrets`, for rules of our own, and `mnemic.runtime.secrets.rule_files`, for those of others.
-"""
+"""Regular expressions in linear time (RE2), for rules that look for secrets."""
 
 from __future__ import annotations
 
@@ -10,9 +8,9 @@ from typing import TYPE_CHECKING
 import re2
 
 if TYPE_CHECKING:
-    from mnemic.algorithms.secrets.gitleaks_rules import Expression, Words
+    from mnemic.algorithms.secrets.gitleaks_rules import CompiledRegex, KeywordMatcher
 
-__all__ = ["compile_for_bytes", "compile_for_text", "compile_words"]
+__all__ = ["compile_for_bytes", "compile_for_text", "compile_word_set"]
 
 _MEMORY_BYTES = 32 << 20
 """What RE2 may use for the states that our expressions meet, or for a set of words; it takes only what those need.
@@ -22,7 +20,7 @@ words, 50,000 fit; gitleaks has 244 keywords and 1,446 stopwords.
 """
 
 
-def compile_for_bytes(pattern: bytes) -> Expression:
+def compile_for_bytes(pattern: bytes) -> CompiledRegex:
     """Compile an expression for which one byte is one character: a text may hold surrogates."""
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
@@ -30,7 +28,7 @@ def compile_for_bytes(pattern: bytes) -> Expression:
     return _compiled(pattern, options)
 
 
-def compile_for_text(pattern: bytes) -> Expression:
+def compile_for_text(pattern: bytes) -> CompiledRegex:
     """Compile an expression on UTF-8, as Go does: nothing that it matches begins or ends within a letter.
 
     Raises:
@@ -39,7 +37,7 @@ def compile_for_text(pattern: bytes) -> Expression:
     return _compiled(pattern, re2.Options())
 
 
-def compile_words(words: Sequence[bytes]) -> Words:
+def compile_word_set(words: Sequence[bytes]) -> KeywordMatcher:
     """Make what tells which of some words are in a text, in whatever case, in one pass.
 
     Raises:
@@ -63,10 +61,10 @@ def compile_words(words: Sequence[bytes]) -> Words:
     return lambda text: which.Match(text) or ()
 
 
-def _compiled(pattern: bytes, options: re2.Options) -> Expression:
+def _compiled(pattern: bytes, options: re2.Options) -> CompiledRegex:
     options.log_errors = False
     try:
-        expression: Expression = re2.compile(pattern, options)
+        expression: CompiledRegex = re2.compile(pattern, options)
     except re2.error as error:
         raise ValueError(error.args[0].decode("utf-8", "replace")) from error
     return expression

@@ -1,7 +1,4 @@
-"""Files of rules for secrets, in gitleaks' format, read and compiled. Below:
-`mnemic.algorithms.secrets.gitleaks_rules`; above: `mnemic.runtime.secrets.secrets`, which loads this where a setting
-names such a file.
-"""
+"""Reading and compiling secret-detection rules in gitleaks' format."""
 
 from __future__ import annotations
 
@@ -14,12 +11,12 @@ from pathlib import Path
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.algorithms.secrets.gitleaks_rules import (
     GitleaksRules,
+    InvalidRuleFile,
     RuleFile,
-    Unusable,
     compile_rule_file,
     read_rule_file,
 )
-from mnemic.runtime.secrets.re2_engine import compile_for_text, compile_words
+from mnemic.runtime.secrets.re2_engine import compile_for_text, compile_word_set
 
 __all__ = ["load_rules"]
 
@@ -35,7 +32,7 @@ def load_rules(named: str) -> GitleaksRules:
     """
     try:
         return _compiled(tuple(_contents(named)))
-    except Unusable as error:
+    except InvalidRuleFile as error:
         raise InvalidValue(
             name="capture.secret_rules",
             value=named,
@@ -49,21 +46,21 @@ def _contents(named: str) -> Iterator[bytes]:
     try:
         path = Path(named).expanduser()
     except RuntimeError:
-        raise Unusable("there is no such user") from None
+        raise InvalidRuleFile("there is no such user") from None
     if not path.is_absolute():
-        raise Unusable("it is no absolute path, and every process stands in a folder of its own")
+        raise InvalidRuleFile("it is no absolute path, and every process stands in a folder of its own")
     for _ in range(1 + _DEPTH):
         content = _content(path)
         yield content
         extend = _file_of(content).extend
         if extend.usedefault:
-            raise Unusable(
+            raise InvalidRuleFile(
                 f"{path} stands on gitleaks' own rules, which are not here; name their file as its extend.path"
             )
         if not extend.path:
             return
         path = path.parent / extend.path
-    raise Unusable(f"more than {1 + _DEPTH} files stand on one another")
+    raise InvalidRuleFile(f"more than {1 + _DEPTH} files stand on one another")
 
 
 def _content(path: Path) -> bytes:
@@ -71,11 +68,11 @@ def _content(path: Path) -> bytes:
         regular = stat.S_ISREG(path.stat().st_mode)
         content = path.read_bytes() if regular else b""
     except OSError as error:
-        raise Unusable(f"{path} cannot be read: {error.strerror or type(error).__name__}") from error
+        raise InvalidRuleFile(f"{path} cannot be read: {error.strerror or type(error).__name__}") from error
     except ValueError as error:  # a NUL in it
-        raise Unusable(f"it is no path: {error}") from error
+        raise InvalidRuleFile(f"it is no path: {error}") from error
     if not regular:
-        raise Unusable(f"{path} is no file")
+        raise InvalidRuleFile(f"{path} is no file")
     return content
 
 
@@ -84,13 +81,13 @@ def _file_of(content: bytes) -> RuleFile:
     try:
         return read_rule_file(tomllib.loads(content.decode("utf-8")))
     except UnicodeDecodeError as error:
-        raise Unusable("it is no TOML: it is not in UTF-8") from error
+        raise InvalidRuleFile("it is no TOML: it is not in UTF-8") from error
     except tomllib.TOMLDecodeError as error:
-        raise Unusable(f"it is no TOML: {error}") from error
+        raise InvalidRuleFile(f"it is no TOML: {error}") from error
 
 
 @lru_cache(2)
 def _compiled(contents: tuple[bytes, ...]) -> GitleaksRules:
     """Every actor that is made asks for them."""
-    whole = reduce(lambda base, file: file.on(base), map(_file_of, reversed(contents)))
-    return compile_rule_file(whole, compile_for_text, compile_words)
+    whole = reduce(lambda base, file: file.merged_over(base), map(_file_of, reversed(contents)))
+    return compile_rule_file(whole, compile_for_text, compile_word_set)

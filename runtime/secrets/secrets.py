@@ -1,5 +1,4 @@
-"""The `mnemic.actors.protocol.ports.Scrub` port: no secret reaches the store. Below: `mnemic.algorithms.secrets.scrub`
-and ``private``.
+"""Taking secrets and <private> passages out of texts before they are stored.
 
 Our rules are data, rules.toml beside this file. Nothing of them is read, compiled or imported before the first text
 comes; that takes about a tenth of a second. Rules of others stand beside them where a setting names a file; that is
@@ -18,7 +17,7 @@ from importlib.resources import files
 
 from mnemic.actors.protocol.ports import Scrub, Scrubbed
 from mnemic.algorithms.secrets import scrub as private
-from mnemic.algorithms.secrets.rules import Rules, compile_rules
+from mnemic.algorithms.secrets.rules import SecretRules, compile_rules
 from mnemic.algorithms.secrets.scrub import scrub
 
 __all__ = ["drop_private", "load_scrub"]
@@ -37,16 +36,16 @@ def load_scrub(rules: str = "") -> Scrub:
     """
     if not rules:
         return partial(_scrub, lambda text: scrub(text, _rules()))
-    from mnemic.algorithms.secrets.gitleaks_rules import scrub_by_both  # here: only who names a file pays for it
+    from mnemic.algorithms.secrets.gitleaks_rules import scrub_with_both  # here: only who names a file pays for it
     from mnemic.runtime.secrets.rule_files import load_rules
 
     others = load_rules(rules)
-    return partial(_scrub, lambda text: scrub_by_both(text, _rules(), others))
+    return partial(_scrub, lambda text: scrub_with_both(text, _rules(), others))
 
 
 def drop_private(text: bytes) -> Scrubbed:
     """Drop what its author marked as private, and nothing else: what is left of scrubbing where it is switched off."""
-    left, dropped = private.drop(text)
+    left, dropped = private.drop_private(text)
     return Scrubbed(left, (("private", dropped),) if dropped else ())
 
 
@@ -57,16 +56,16 @@ def _scrub(find: Callable[[bytes], tuple[bytes, _FoundByType]], text: bytes) -> 
     """
     found: Counter[str] = Counter()
     while True:
-        text, dropped = private.drop(text)
+        text, dropped = private.drop_private(text)
         found.update({"private": dropped} if dropped else {})
         text, by_type = find(text)
         found.update(dict(by_type))
-        if not by_type or not private.drop(text)[1]:
+        if not by_type or not private.drop_private(text)[1]:
             return Scrubbed(text, tuple(sorted(found.items())))
 
 
 @cache
-def _rules() -> Rules:
+def _rules() -> SecretRules:
     from mnemic.runtime.secrets.re2_engine import compile_for_bytes  # here: it loads RE2
 
     rules = files("mnemic.runtime.secrets").joinpath("rules.toml").read_text("utf-8")

@@ -1,1 +1,1 @@
-"""runtime/serve"""
+"""The process that serves a home: its minds, its drainer, its metrics, and the faces below."""

@@ -1,4 +1,4 @@
-"""The societies of one home's process: started when a mind is opened, shown, watched, and ended when nobody uses it.
+"""The running actor systems of the server: started when a mind is opened, closed after idleness.
 
 Below are `mnemic.runtime.serve.open_minds`, which knows who uses which mind, and `mnemic.compose`, which starts the
 actors.
@@ -13,28 +13,28 @@ from typing import Any
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import ActorRefused, InvalidValue, MnemicError, ModelError
-from mnemic.actors.protocol.messages import Count, Counts, NameEncoder
+from mnemic.actors.protocol.messages import Count, Counts, DescribeEncoder
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.engine.settings import load_settings
 from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.serve.metrics import Metrics
-from mnemic.runtime.serve.open_minds import Minds
+from mnemic.runtime.serve.open_minds import OpenMinds
 
-__all__ = ["Societies"]
+__all__ = ["ActorSystems"]
 
 _log = logging.getLogger("mnemic.runtime.serve.actor_systems")
 
 StartActors = Callable[..., Supervisor]
-"""Starts the actors of one mind, given home, name and what `mnemic.compose.open_society` takes by name."""
+"""Starts the actors of one mind, given home, name and what `mnemic.compose.open_actor_system` takes by name."""
 MakeMind = Callable[[Supervisor, Path, str, Callable[[], dict[str, Any]]], Mind]
 """Makes a mind over its supervisor, given its home, its name, and what its process says of itself."""
 
 _FENCE = "serve"
-_LOOK_S = 5.0
+_QUERY_TIMEOUT_S = 5.0
 
 
-class Societies:
+class ActorSystems:
     """All open minds of a home with their actors."""
 
     def __init__(
@@ -51,7 +51,7 @@ class Societies:
         """Start none yet.
 
         Args:
-            start: starts the actors of one mind; `mnemic.compose.open_society` on an engine.
+            start: starts the actors of one mind; `mnemic.compose.open_actor_system` on an engine.
             make_mind: makes the mind over actors that run.
             metrics: counts what the actors do, and shows how they are.
             card: what the process says of itself.
@@ -69,17 +69,24 @@ class Societies:
         self._card = card
         self._held = held
         self._reread = reread
-        self._quiet: dict[str, int] = {}  # those that want to do nothing more, and how many requests each had by then
-        self._kept: dict[str, int] = {}  # those of them that stay open with something to embed; not looked at again
+        self._requests_when_idle: dict[
+            str, int
+        ] = {}  # those that want to do nothing more, and how many requests each had by then
+        self._kept_for_embedding: dict[
+            str, int
+        ] = {}  # those of them that stay open with something to embed; not looked at again
         self.settings = load_settings(home / "mnemic.toml")
         """Hold for every mind that is opened from now on."""
-        self.minds = Minds(self._open, self._closed)
+        self.open_minds = OpenMinds(self._open, self._closed)
         """Who uses which."""
 
-    def quiet(self) -> bool:
+    def all_idle(self) -> bool:
         """Whether none of those that are open has anything to do or to wait for."""
-        quiet = self._quiet
-        return all(quiet.get(name) == mind.society.report().requests for name, mind in self.minds.open_ones().items())
+        quiet = self._requests_when_idle
+        return all(
+            quiet.get(name) == mind.actor_system.report().requests
+            for name, mind in self.open_minds.open_minds().items()
+        )
 
     def _open(self, name: str, create: bool) -> Mind:
         try:
@@ -90,13 +97,13 @@ class Societies:
             supervisor = self._start(name, create)
         mind = self._make_mind(supervisor, self._home, name, self._card)
         try:
-            self._metrics.show(name, supervisor.report)
-            mind.follow()
+            self._metrics.add_mind(name, supervisor.report)
+            mind.embed_in_background()
         except BaseException:
             mind.close()
             self._closed(name)
             raise
-        supervisor.watch(on_idle_exit=lambda: self._leave_alone(name, mind))
+        supervisor.start_ticking(on_idle_exit=lambda: self._close_if_idle(name, mind))
         return mind
 
     def _start(self, name: str, create: bool) -> Supervisor:
@@ -112,41 +119,41 @@ class Societies:
         )
 
     def _closed(self, name: str) -> None:
-        self._metrics.hide(name)
-        self._quiet.pop(name, None)
-        self._kept.pop(name, None)
+        self._metrics.remove_mind(name)
+        self._requests_when_idle.pop(name, None)
+        self._kept_for_embedding.pop(name, None)
 
-    def _leave_alone(self, name: str, mind: Mind) -> None:
+    def _close_if_idle(self, name: str, mind: Mind) -> None:
         """Close a mind that nobody has wanted anything of for long, in the thread that watches it, but not the last one
         that is open: whoever comes next is to find it ready, and opening takes seconds on Ray.
         """
-        report = mind.society.report()
+        report = mind.actor_system.report()
         requests = report.requests
-        self._quiet[name] = requests
-        if len(self.minds.open_ones()) < 2:
+        self._requests_when_idle[name] = requests
+        if len(self.open_minds.open_minds()) < 2:
             return
-        if self._kept.get(name) == requests or any(actor.quarantined for actor in report.actors):
+        if self._kept_for_embedding.get(name) == requests or any(actor.quarantined for actor in report.actors):
             return  # why an actor was set aside would go with the mind
-        if _embeds(name, mind):
-            self._kept[name] = requests
+        if _has_embedding_work(name, mind):
+            self._kept_for_embedding[name] = requests
             return
 
         def idle() -> bool:  # asked once nobody can come or go: of two that look at once, one stays
-            return len(self.minds.open_ones()) > 1 and mind.society.report().requests == requests
+            return len(self.open_minds.open_minds()) > 1 and mind.actor_system.report().requests == requests
 
-        if self.minds.close_unused(name, mind, idle):
+        if self.open_minds.close_if_unused(name, mind, idle):
             _log.info("closed the mind %s: nobody has used it for long", name)
 
 
-def _embeds(name: str, mind: Mind) -> bool:
+def _has_embedding_work(name: str, mind: Mind) -> bool:
     """Whether a mind has memories to embed, and a model to do it with."""
-    society = mind.society
+    actor_system = mind.actor_system
     try:
-        counts = society.ask(Count(), _LOOK_S, idle=True)
+        counts = actor_system.ask(Count(), _QUERY_TIMEOUT_S, idle=True)
         assert isinstance(counts, Counts)
         if not counts.pending:
             return False
-        society.ask(NameEncoder(), _LOOK_S, idle=True)
+        actor_system.ask(DescribeEncoder(), _QUERY_TIMEOUT_S, idle=True)
     except ModelError:  # without a model nothing is embedded, however long it stays open
         return False
     except MnemicError as error:

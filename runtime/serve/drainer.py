@@ -1,4 +1,4 @@
-"""The drainer of a home's process: has what hooks keep taken in, within a second, and transcripts once they are due.
+"""Background thread of the server that ingests what hooks wrote to the spool, and queued transcripts.
 
 A thread that looks at the spools of all minds of the home twice a second, and only at the sizes and times of their
 files: a mind is opened when something came, and asked when it is open anyway. Below are
@@ -20,72 +20,72 @@ from mnemic.actors.protocol.ambient_messages import Drained, DrainSpool
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import ActorStopped, MnemicError
 from mnemic.runtime.api.mind import DRAIN_LOCK, DRAIN_TIMEOUT_S, Mind
-from mnemic.runtime.engine.engine import cause_of
-from mnemic.runtime.minds.run_dir import Meeting
-from mnemic.runtime.serve.open_minds import Minds
+from mnemic.runtime.engine.engine import safe_cause
+from mnemic.runtime.minds.run_dir import RunDir
+from mnemic.runtime.serve.open_minds import OpenMinds
 
-__all__ = ["Drainer", "Serving", "Spoolful", "ring"]
+__all__ = ["SpoolDrainer", "SpoolState", "TrackRequest", "notify_queued"]
 
 _log = logging.getLogger("mnemic.runtime.serve.drainer")
 
 TICK_S = 0.5
-_STEPS = 16  # of one mind before the others have their turn
-_AGAIN_S = (75.0, 300.0, 1800.0)
+_MAX_PARTS = 16  # of one mind before the others have their turn
+_RECHECK_DELAYS_S = (75.0, 300.0, 1800.0)
 """When to look again at files that are read to their end: once they have been silent for a while they are removed, and
 what a hook had begun may never end."""
 _FIRST_DELAY_S = 1.0
-_LONGEST_DELAY_S = 300.0
+_MAX_DELAY_S = 300.0
 
-Spoolful = dict[str, tuple[int, int]]
+SpoolState = dict[str, tuple[int, int]]
 """What a spool looks like from outside: its files, and of each the length and the time of the last change."""
 
 
-def ring(home: Path, mind: str) -> None:
+def notify_queued(home: Path, mind: str) -> None:
     """Have the drainer of a home's process ask a mind what is due, now: somebody else has queued something.
 
     Raises:
         StoreError: the home cannot be written.
     """
-    Meeting(home).prepare()
-    _bell(home, mind).touch()
+    RunDir(home).prepare()
+    _queued_marker(home, mind).touch()
 
 
-def _bell(home: Path, mind: str) -> Path:
+def _queued_marker(home: Path, mind: str) -> Path:
     """What is there once somebody has rung; the drainer takes it away."""
-    return Meeting(home).folder / f"queued-{mind}"
+    return RunDir(home).folder / f"queued-{mind}"
 
 
-class Serving(Protocol):
-    """Notes a request; see `mnemic.runtime.serve.server_control.Door.serving`."""
+class TrackRequest(Protocol):
+    """Notes a request; see `mnemic.runtime.serve.server_control.Door.track_request`."""
 
     def __call__(self, verb: str, trace: str | None = None, *, idle: bool = False) -> AbstractContextManager[None]:
         """Held while it is served."""
         ...
 
 
-class _Known:
+class _MindState:
     """What is known of one mind."""
 
     def __init__(self) -> None:
-        self.seen: Spoolful = {}  # as it was when it was read to its end
-        self.asked: Mind | None = None  # the opening in which it was asked at least once
+        self.spool_at_end: SpoolState = {}  # as it was when it was read to its end
+        self.drained_mind: Mind | None = None  # the opening in which it was asked at least once
         self.next_due_at: int | None = None
         self.more = False
-        self.looks = 0  # since something came
-        self.look_again_s: float | None = None
+        self.idle_polls = 0  # since something came
+        self.recheck_at_s: float | None = None
         self.failures = 0
         self.not_before_s = 0.0
-        self.why = ""
+        self.last_error = ""
 
 
-class Drainer:
+class SpoolDrainer:
     """Drains the minds of one home, in a thread of its own."""
 
     def __init__(
         self,
         home: Path,
-        minds: Minds,
-        serving: Serving,
+        minds: OpenMinds,
+        serving: TrackRequest,
         clock: Clock,
         locked: Callable[[str], bool] = lambda name: False,
     ) -> None:
@@ -100,10 +100,10 @@ class Drainer:
         self._serving = serving
         self._clock = clock
         self._locked = locked
-        self._known: dict[str, _Known] = {}
-        self._blind = ""  # why the folder of all minds could not be looked at
+        self._known: dict[str, _MindState] = {}
+        self._scan_error = ""  # why the folder of all minds could not be looked at
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._live, daemon=True, name="mnemic-drainer")
+        self._thread = threading.Thread(target=self._run, daemon=True, name="mnemic-drainer")
 
     def start(self) -> None:
         """Begin."""
@@ -115,116 +115,118 @@ class Drainer:
         if self._thread.is_alive():
             self._thread.join(timeout_s)
 
-    def troubles(self) -> list[str]:
+    def problems(self) -> list[str]:
         """Why something that hooks kept is not taken in, a sentence for each mind, or for all of them."""
-        blind = [f"the spools could not be looked at: {self._blind}"] if self._blind else []
+        blind = [f"the spools could not be looked at: {self._scan_error}"] if self._scan_error else []
         return blind + [
-            f"what hooks kept for the mind {name!r} could not be taken in ({known.failures} times): {known.why}"
+            f"what hooks kept for the mind {name!r} could not be taken in ({known.failures} times): {known.last_error}"
             for name, known in sorted(self._known.items())
-            if known.why
+            if known.last_error
         ]
 
-    def look(self) -> bool:
+    def poll(self) -> bool:
         """Look at all minds once, and drain a bounded part of those that have something; says whether more is left."""
         try:
-            names = self._names()
+            names = self._mind_names()
         except OSError as error:  # the folder of all minds may be out of reach for a while
-            if not self._blind:
-                _log.error("the spools could not be looked at: %s", cause_of(error))
-            self._blind = error.strerror or type(error).__name__
+            if not self._scan_error:
+                _log.error("the spools could not be looked at: %s", safe_cause(error))
+            self._scan_error = error.strerror or type(error).__name__
             return False
-        self._blind = ""
+        self._scan_error = ""
         for gone in self._known.keys() - set(names):
             del self._known[gone]
         for name in names:
             if self._ended.is_set():
                 return False
-            known = self._known.setdefault(name, _Known())
+            known = self._known.setdefault(name, _MindState())
             if self._clock.monotonic_s() < known.not_before_s:
                 continue
             try:
-                self._look_at(name, known)
+                self._poll_mind(name, known)
             except ActorStopped:
                 if self._ended.is_set():
                     return False
-                self._failed(name, known, "its actors were just stopped", "actor_stopped")
+                self._record_failure(name, known, "its actors were just stopped", "actor_stopped")
             except MnemicError as error:
-                self._failed(name, known, str(error), error.code)
+                self._record_failure(name, known, str(error), error.code)
             except Exception as error:  # the drainer's own loop: logged, counted, shown; the others have their turn
-                self._failed(name, known, cause_of(error), "failure")
+                self._record_failure(name, known, safe_cause(error), "failure")
         return any(known.more for known in self._known.values())
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    def _live(self) -> None:
+    def _run(self) -> None:
         more = False
         while not self._ended.wait(0.0 if more else TICK_S):
-            more = self.look()
+            more = self.poll()
 
-    def _names(self) -> list[str]:
+    def _mind_names(self) -> list[str]:
         try:
             with os.scandir(self._home / "minds") as found:
                 return sorted(entry.name for entry in found if not entry.name.startswith(".") and entry.is_dir())
         except FileNotFoundError:
             return []
 
-    def _look_at(self, name: str, known: _Known) -> None:
-        seen = _seen(self._home / "minds" / name / "spool")
-        came = any(known.seen.get(file) != what for file, what in seen.items())
+    def _poll_mind(self, name: str, known: _MindState) -> None:
+        seen = _read_spool_state(self._home / "minds" / name / "spool")
+        came = any(known.spool_at_end.get(file) != what for file, what in seen.items())
         due = known.next_due_at is not None and self._clock.now_us() >= known.next_due_at
         if came:
-            known.looks = 0
-        if came or due or known.more or _bell(self._home, name).exists():
+            known.idle_polls = 0
+        if came or due or known.more or _queued_marker(self._home, name).exists():
             if not self._locked(name):
                 self._drain(name, known, seen, idle=False)
             return
-        opened = self._minds.open_ones().get(name)
-        again = bool(seen) and known.look_again_s is not None and self._clock.monotonic_s() >= known.look_again_s
-        if again or (opened is not None and opened is not known.asked):
+        opened = self._minds.open_minds().get(name)
+        again = bool(seen) and known.recheck_at_s is not None and self._clock.monotonic_s() >= known.recheck_at_s
+        if again or (opened is not None and opened is not known.drained_mind):
             self._drain(name, known, seen, idle=True)
 
-    def _drain(self, name: str, known: _Known, seen: Spoolful, *, idle: bool) -> None:
+    def _drain(self, name: str, known: _MindState, seen: SpoolState, *, idle: bool) -> None:
         """Drain so many parts of a mind; nobody else of this home drains meanwhile.
 
         Args:
             seen: what its spool looked like before.
             idle: whether nothing came: to ask keeps the process from neither leaving nor sleeping then.
         """
-        held = Meeting(self._home).hold(DRAIN_LOCK)
+        held = RunDir(self._home).acquire_lock(DRAIN_LOCK)
         if held is None:  # a command that works alone: soon
             return
         part = Drained(more=True)
         try:
-            _bell(self._home, name).unlink(missing_ok=True)  # first: what is queued meanwhile rings again
+            _queued_marker(self._home, name).unlink(missing_ok=True)  # first: what is queued meanwhile rings again
             with self._serving("drain", idle=idle), self._minds.use(name, False) as mind:
-                for _ in range(_STEPS):
+                for _ in range(_MAX_PARTS):
                     if not part.more or self._ended.is_set():
                         break
-                    part = mind.society.ask(DrainSpool(), DRAIN_TIMEOUT_S, idle=idle)
+                    part = mind.actor_system.ask(DrainSpool(), DRAIN_TIMEOUT_S, idle=idle)
                     idle = idle and not part.more
-                known.asked = mind
+                known.drained_mind = mind
         finally:
             os.close(held)
         known.more = part.more
-        known.failures, known.why, known.not_before_s = 0, "", 0.0
+        known.failures, known.last_error, known.not_before_s = 0, "", 0.0
         if not part.more:
-            known.seen, known.next_due_at = seen, part.next_due_at
-            known.look_again_s = (
-                self._clock.monotonic_s() + _AGAIN_S[known.looks] if known.looks < len(_AGAIN_S) else None
+            known.spool_at_end, known.next_due_at = seen, part.next_due_at
+            known.recheck_at_s = (
+                self._clock.monotonic_s() + _RECHECK_DELAYS_S[known.idle_polls]
+                if known.idle_polls < len(_RECHECK_DELAYS_S)
+                else None
             )
-            known.looks += 1
+            known.idle_polls += 1
 
-    def _failed(self, name: str, known: _Known, why: str, code: str) -> None:
+    def _record_failure(self, name: str, known: _MindState, why: str, code: str) -> None:
         known.failures += 1
-        delay_s = min(_LONGEST_DELAY_S, _FIRST_DELAY_S * 2.0 ** min(known.failures - 1, 16))
+        delay_s = min(_MAX_DELAY_S, _FIRST_DELAY_S * 2.0 ** min(known.failures - 1, 16))
         known.not_before_s = self._clock.monotonic_s() + delay_s
-        known.more, known.why = False, why
+        known.more, known.last_error = False, why
         _log.error("the mind %s could not be drained: %s; again in %g s", name, code, delay_s, extra={"code": code})
 
 
-def _seen(folder: Path) -> Spoolful:
+def _read_spool_state(folder: Path) -> SpoolState:
     """What a spool looks like; a file that goes at this moment is not there."""
-    found: Spoolful = {}
+    found: SpoolState = {}
     try:
         with os.scandir(folder) as entries:
             for entry in entries:

@@ -1,4 +1,4 @@
-"""Metrics: counters and latencies per actor and per verb, in the text that Prometheus reads.
+"""Prometheus metrics of the server: counters and latencies per actor and per request.
 
 The one module that imports prometheus_client; only the process that serves a home imports it. The registry is its own,
 so that nothing of the host's or of another home's is in it. Labels are names of actors, messages, verbs and codes.
@@ -29,11 +29,11 @@ from prometheus_client.registry import Collector
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import MnemicError
-from mnemic.runtime.engine.engine import cause_of
-from mnemic.runtime.engine.reports import SocietyReport
-from mnemic.runtime.engine.router import ORIGIN
+from mnemic.runtime.engine.engine import safe_cause
+from mnemic.runtime.engine.reports import ActorSystemReport
+from mnemic.runtime.engine.router import TRACE_PREFIX
 
-__all__ = ["CONTENT_TYPE", "Metrics", "RequestObserver", "Requests"]
+__all__ = ["CONTENT_TYPE", "Metrics", "RequestObserver", "RequestTracker"]
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 """What `Metrics.exposition` is."""
@@ -74,8 +74,8 @@ class Metrics:
         self._latency = Histogram(
             "mnemic_request_seconds", "How long a request took, by verb.", ["verb"], buckets=_SECONDS, registry=registry
         )
-        self._societies = _Societies()
-        registry.register(self._societies)
+        self._actor_systems = _ActorSystemCollector()
+        registry.register(self._actor_systems)
         ProcessCollector(registry=registry)
 
     def handled(self, actor: str, message: str, outcome: str, took_s: float) -> None:
@@ -87,11 +87,11 @@ class Metrics:
         """See `mnemic.runtime.engine.reports.Observer.restarted`."""
         self._restarts.labels(actor).inc()
 
-    def buried(self, actor: str, message: str, reason: str) -> None:
-        """See `mnemic.runtime.engine.reports.Observer.buried`."""
+    def dead_lettered(self, actor: str, message: str, reason: str) -> None:
+        """See `mnemic.runtime.engine.reports.Observer.dead_lettered`."""
         self._dead_letters.labels(actor, message, reason).inc()
 
-    def requested(self, verb: str, outcome: str, took_s: float) -> None:
+    def request_finished(self, verb: str, outcome: str, took_s: float) -> None:
         """A face has answered a request.
 
         Args:
@@ -101,27 +101,27 @@ class Metrics:
         self._requests.labels(verb, outcome).inc()
         self._latency.labels(verb).observe(took_s)
 
-    def show(self, mind: str, report: Callable[[], SocietyReport]) -> None:
-        """Show how a mind's society is, whenever somebody looks."""
-        self._societies.reports[mind] = report
+    def add_mind(self, mind: str, report: Callable[[], ActorSystemReport]) -> None:
+        """Show how a mind's actor system is, whenever somebody looks."""
+        self._actor_systems.reports[mind] = report
 
-    def hide(self, mind: str) -> None:
-        """Show a mind's society no more: it has stopped."""
-        self._societies.reports.pop(mind, None)
+    def remove_mind(self, mind: str) -> None:
+        """Show a mind's actor system no more: it has stopped."""
+        self._actor_systems.reports.pop(mind, None)
 
     def exposition(self) -> bytes:
         """All of it, as Prometheus reads it."""
         return generate_latest(self._registry)
 
 
-class _Societies(Collector):
+class _ActorSystemCollector(Collector):
     """What is looked up when somebody looks."""
 
     def __init__(self) -> None:
-        self.reports: dict[str, Callable[[], SocietyReport]] = {}
+        self.reports: dict[str, Callable[[], ActorSystemReport]] = {}
 
     def collect(self) -> Iterator[Metric]:
-        """Ask each society how it is."""
+        """Ask each actor system how it is."""
         labels = ["mind", "actor"]
         waiting = GaugeMetricFamily("mnemic_waiting", "Messages that wait for an actor.", labels=labels)
         quarantined = GaugeMetricFamily("mnemic_quarantined", "Whether an actor was set aside.", labels=labels)
@@ -143,12 +143,12 @@ _log = logging.getLogger("mnemic.requests")
 class RequestObserver(Protocol):
     """Who counts requests; see `mnemic.runtime.serve.metrics.Metrics`."""
 
-    def requested(self, verb: str, outcome: str, took_s: float) -> None:
+    def request_finished(self, verb: str, outcome: str, took_s: float) -> None:
         """A face has answered a request: ``ok``, the code of the error, or ``failure``."""
         ...
 
 
-class Requests:
+class RequestTracker:
     """The requests of one process. Any thread may use it."""
 
     def __init__(self, clock: Clock, observer: RequestObserver) -> None:
@@ -156,11 +156,11 @@ class Requests:
         self._clock = clock
         self._observer = observer
         self._numbers = itertools.count(1)
-        self.touched_s = clock.monotonic_s()
+        self.last_activity_s = clock.monotonic_s()
         """Monotonic time at which somebody last wanted or got something."""
 
     @contextmanager
-    def serving(self, verb: str, trace: str | None = None, *, idle: bool = False) -> Iterator[None]:
+    def track_request(self, verb: str, trace: str | None = None, *, idle: bool = False) -> Iterator[None]:
         """Held, in the thread that does the work, for as long as a request takes.
 
         Args:
@@ -170,9 +170,9 @@ class Requests:
         """
         begun = self._clock.monotonic_s()
         if not idle:
-            self.touched_s = begun
+            self.last_activity_s = begun
         name = trace or f"r{next(self._numbers)}"
-        before = ORIGIN.set(f"{name}.")
+        before = TRACE_PREFIX.set(f"{name}.")
         outcome = "ok"
         try:
             yield
@@ -181,13 +181,13 @@ class Requests:
             raise
         except BaseException as error:
             outcome = "failure"
-            _log.error("%s failed: %s", verb, cause_of(error), extra={"trace": name})
+            _log.error("%s failed: %s", verb, safe_cause(error), extra={"trace": name})
             raise
         finally:
-            ORIGIN.reset(before)
+            TRACE_PREFIX.reset(before)
             now = self._clock.monotonic_s()
             if not idle:
-                self.touched_s = now
-            self._observer.requested(verb, outcome, now - begun)
+                self.last_activity_s = now
+            self._observer.request_finished(verb, outcome, now - begun)
             extra = {"trace": name, "took_ms": round(1e3 * (now - begun), 3), "code": outcome}
             _log.info("%s: %s", verb, outcome, extra=extra)

@@ -1,4 +1,4 @@
-"""The minds of one home that are open in its process: opened when first asked for, shared by all who ask."""
+"""The pool of open minds in the server process: opened on first use, shared, closed when unused."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import ExitStack, contextmanager
 from mnemic.actors.protocol.errors import ActorStopped, StoreBusy
 from mnemic.runtime.api.mind import Mind
 
-__all__ = ["Minds"]
+__all__ = ["OpenMinds"]
 
 
-class Minds:
+class OpenMinds:
     """Open minds by name. Any thread may use it."""
 
     def __init__(self, opened: Callable[[str, bool], Mind], closed: Callable[[str], None] = lambda name: None) -> None:
@@ -27,7 +27,7 @@ class Minds:
         self._changed = threading.Condition()  # over all below
         self._minds: dict[str, Mind | None] = {}  # None while it is being opened or closed
         self._users: dict[str, int] = {}  # those that have any
-        self._shut = False  # whether whoever comes has to wait, or to go
+        self._is_closing = False  # whether whoever comes has to wait, or to go
         self._ended = False
 
     @contextmanager
@@ -38,19 +38,19 @@ class Minds:
             ActorStopped: the process is leaving.
             MnemicError: it cannot be opened.
         """
-        mind = self._take(name, create)
+        mind = self._acquire(name, create)
         try:
             yield mind
         finally:
             with self._changed:
-                self._leave(name)
+                self._drop_user(name)
 
-    def open_ones(self) -> dict[str, Mind]:
+    def open_minds(self) -> dict[str, Mind]:
         """Those that are open now."""
         with self._changed:
             return {name: mind for name, mind in self._minds.items() if mind is not None}
 
-    def reopen(self, timeout_s: float) -> bool:
+    def close_when_unused(self, timeout_s: float) -> bool:
         """Close all once nobody uses them, so that the next use opens them anew; returns whether that came to pass.
 
         Args:
@@ -58,7 +58,7 @@ class Minds:
         """
         return self._close(timeout_s, for_good=False)
 
-    def close_unused(self, name: str, mind: Mind, idle: Callable[[], bool]) -> bool:
+    def close_if_unused(self, name: str, mind: Mind, idle: Callable[[], bool]) -> bool:
         """Close one mind that nobody uses; whoever comes meanwhile waits, and has it opened anew. Says whether it did.
 
         Args:
@@ -66,20 +66,20 @@ class Minds:
             idle: whether it may be closed still, asked once nobody can come any more; it must not wait.
         """
         with self._changed:
-            if self._shut or self._minds.get(name) is not mind or name in self._users or not idle():
+            if self._is_closing or self._minds.get(name) is not mind or name in self._users or not idle():
                 return False
             self._minds[name] = None
             self._users[name] = 1  # whoever closes all of them waits for this one too
         try:
-            self._end(name, mind)
+            self._close_mind(name, mind)
         finally:
             with self._changed:
                 del self._minds[name]
-                self._leave(name)
+                self._drop_user(name)
         return True
 
     @contextmanager
-    def let_go(self, name: str, timeout_s: float) -> Iterator[None]:
+    def release_mind(self, name: str, timeout_s: float) -> Iterator[None]:
         """Have a mind closed for as long as the context lasts; whoever wants it meanwhile waits.
 
         Args:
@@ -99,20 +99,20 @@ class Minds:
             self._users[name] = 1  # whoever closes all of them waits for this one too
         try:
             if mind is not None:
-                self._end(name, mind)
+                self._close_mind(name, mind)
             yield
         finally:
             with self._changed:
                 del self._minds[name]
-                self._leave(name)
+                self._drop_user(name)
 
     def close(self, timeout_s: float) -> None:
         """Close all; those who still use one after the time get `ActorStopped`."""
         self._close(timeout_s, for_good=True)
 
-    def _take(self, name: str, create: bool) -> Mind:
+    def _acquire(self, name: str, create: bool) -> Mind:
         with self._changed:
-            self._changed.wait_for(lambda: self._ended or not (self._shut or self._minds.get(name, self) is None))
+            self._changed.wait_for(lambda: self._ended or not (self._is_closing or self._minds.get(name, self) is None))
             if self._ended:
                 raise ActorStopped(actor="the process", message="anything more")
             self._users[name] = self._users.get(name, 0) + 1
@@ -125,7 +125,7 @@ class Minds:
         except BaseException:
             with self._changed:
                 del self._minds[name]
-                self._leave(name)
+                self._drop_user(name)
             raise
         with self._changed:
             if not self._closed_for_good():
@@ -133,22 +133,24 @@ class Minds:
                 self._changed.notify_all()
                 return mind
             del self._minds[name]
-            self._leave(name)
-        self._end(name, mind)  # those that were open have been closed meanwhile, and nobody else knows of this one
+            self._drop_user(name)
+        self._close_mind(
+            name, mind
+        )  # those that were open have been closed meanwhile, and nobody else knows of this one
         raise ActorStopped(actor="the process", message="anything more")
 
     def _is_free(self, name: str) -> bool:
         """Whether nobody uses, opens or closes a mind; the lock is held."""
-        return not self._shut and name not in self._users and self._minds.get(name, self) is not None
+        return not self._is_closing and name not in self._users and self._minds.get(name, self) is not None
 
-    def _leave(self, name: str) -> None:
+    def _drop_user(self, name: str) -> None:
         """One user less; the lock is held."""
         self._users[name] -= 1
         if not self._users[name]:
             del self._users[name]
         self._changed.notify_all()
 
-    def _end(self, name: str, mind: Mind) -> None:
+    def _close_mind(self, name: str, mind: Mind) -> None:
         try:
             mind.close()
         finally:
@@ -159,19 +161,19 @@ class Minds:
 
     def _close(self, timeout_s: float, *, for_good: bool) -> bool:
         with self._changed:
-            self._shut = True
+            self._is_closing = True
             self._ended = self._ended or for_good
             self._changed.notify_all()
             unused = self._changed.wait_for(lambda: not self._users, timeout_s)
-            closing = self.open_ones() if unused or for_good else {}
+            closing = self.open_minds() if unused or for_good else {}
             if closing:
                 self._minds = {name: mind for name, mind in self._minds.items() if mind is None}
         try:
             with ExitStack() as stack:  # one that cannot be closed does not keep the others open
                 for name, mind in closing.items():
-                    stack.callback(self._end, name, mind)
+                    stack.callback(self._close_mind, name, mind)
         finally:
             with self._changed:
-                self._shut = False
+                self._is_closing = False
                 self._changed.notify_all()
         return unused

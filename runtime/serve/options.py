@@ -11,10 +11,10 @@ import msgspec
 if TYPE_CHECKING:
     pass
 
-__all__ = ["Options", "tcp_options"]
+__all__ = ["ServeOptions", "tcp_options"]
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
+class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What `mnemic serve` was told."""
 
     engine: str
@@ -37,10 +37,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Descriptors of the sockets and of the pipe to the parent, with commas; the process that drives Ray has them."""
 
 
-def tcp_options(home: Path, options: Options) -> dict[str, Any]:
-    """What is demanded of callers over TCP, as `mnemic.runtime.serve.http.tcp.Tcp` names it."""
+def tcp_options(home: Path, options: ServeOptions) -> dict[str, Any]:
+    """What is demanded of callers over TCP, as `mnemic.runtime.serve.http.tcp.TcpListener` names it."""
     host = str(options.http).rpartition(":")[0].strip("[]")
-    demanded = options.token or not _loopback(host)
+    demanded = options.token or not _is_loopback(host)
     return {
         "token": home / "http-token" if demanded else None,
         "hosts": () if host in ("", "0.0.0.0", "::") else (host,),
@@ -49,7 +49,7 @@ def tcp_options(home: Path, options: Options) -> dict[str, Any]:
     }
 
 
-def _loopback(host: str) -> bool:
+def _is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -1,8 +1,8 @@
-"""What the faces in a home's process share: what they are given, and how a verb runs beside their event loop.
+"""Ports that the HTTP and MCP interfaces depend on, and running a blocking verb in a worker thread.
 
-Below stand minds and their societies; above, `mnemic.runtime.serve.http.routes` and `mnemic.runtime.serve.mcp.tools`,
-which only translate. The event loop of the faces never waits for an actor: each verb has a thread for as long as it
-takes.
+Below stand minds and their actor systems; above, `mnemic.runtime.serve.http.routes` and
+`mnemic.runtime.serve.mcp.tools`, which only translate. The event loop of the faces never waits for an actor: each verb
+has a thread for as long as it takes.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Any, Protocol, TypeVar
 import anyio
 import anyio.to_thread
 
-from mnemic.actors.protocol.changes import Part, Place
+from mnemic.actors.protocol.changes import DeliveredSpan, ScopeRef
 from mnemic.actors.protocol.events import DEFAULT_KINDS, Kind, Role
 from mnemic.actors.protocol.messages import Forgotten, Memory, Recalled, TextCaptured
 from mnemic.actors.protocol.shape_messages import Shaped
-from mnemic.runtime.engine.reports import Progress, SocietyPort
+from mnemic.runtime.engine.reports import ActorSystemPort, Progress
 
-__all__ = ["VERBS_AT_ONCE", "Door", "MindPort", "Minds", "work"]
+__all__ = ["MAX_CONCURRENT_VERBS", "MindPort", "OpenMindsPort", "ServerControl", "run_in_thread"]
 
-VERBS_AT_ONCE = 128
+MAX_CONCURRENT_VERBS = 128
 """So many verbs run at a time; more wait for their turn."""
 
 T = TypeVar("T")
@@ -33,7 +33,7 @@ class MindPort(Protocol):
     """The verbs that the tools call; see `mnemic.runtime.api.mind.Mind`."""
 
     @property
-    def society(self) -> SocietyPort:
+    def actor_system(self) -> ActorSystemPort:
         """The actors."""
         ...
 
@@ -73,7 +73,7 @@ class MindPort(Protocol):
         """Find memories by their structure."""
         ...
 
-    def note_given(self, assistant: str, session: str, parts: Sequence[Part]) -> None:
+    def note_delivery(self, assistant: str, session: str, parts: Sequence[DeliveredSpan]) -> None:
         """Keep in the log that an assistant was given memories that it named itself."""
         ...
 
@@ -83,7 +83,7 @@ class MindPort(Protocol):
         *,
         role: Role = "user",
         session: str = "direct",
-        scope: Place | str | None = None,
+        scope: ScopeRef | str | None = None,
         kind: Kind = "note",
         said_at: int | None = None,
         supersedes: bytes | None = None,
@@ -101,15 +101,15 @@ class MindPort(Protocol):
         """Hide memories from recall."""
         ...
 
-    def undoing(self, ids: Sequence[bytes]) -> str:
+    def undo_command(self, ids: Sequence[bytes]) -> str:
         """The command that takes back that memories were forgotten."""
         ...
 
-    def place_of(self, folder: str) -> tuple[str | None, Place]:
+    def folder_scope(self, folder: str) -> tuple[str | None, ScopeRef]:
         """Find the scope of a folder."""
         ...
 
-    def hook_answer(self, assistant: str, event: str, cwd: str | None, payload: bytes, unkept: bool = False) -> bytes:
+    def hook_reply(self, assistant: str, event: str, cwd: str | None, payload: bytes, unkept: bool = False) -> bytes:
         """What a hook is to print: the exact bytes."""
         ...
 
@@ -118,7 +118,7 @@ class MindPort(Protocol):
         ...
 
 
-class Minds(Protocol):
+class OpenMindsPort(Protocol):
     """The minds of the home."""
 
     def use(self, name: str, create: bool) -> AbstractContextManager[MindPort]:
@@ -129,7 +129,7 @@ class Minds(Protocol):
         """
         ...
 
-    def let_go(self, name: str, timeout_s: float) -> AbstractContextManager[None]:
+    def release_mind(self, name: str, timeout_s: float) -> AbstractContextManager[None]:
         """Have a mind closed for as long as the context lasts; whoever wants it meanwhile waits.
 
         Raises:
@@ -138,10 +138,10 @@ class Minds(Protocol):
         ...
 
 
-class Door(Protocol):
+class ServerControl(Protocol):
     """What the process says and does about itself."""
 
-    def card(self) -> dict[str, Any]:
+    def server_info(self) -> dict[str, Any]:
         """``protocol``, ``version``, ``pid``, ``engine``, ``mode``, ``state`` and whatever else there is to tell."""
         ...
 
@@ -153,12 +153,12 @@ class Door(Protocol):
         """
         ...
 
-    def serving(self, verb: str, trace: str | None = None, *, idle: bool = False) -> AbstractContextManager[None]:
+    def track_request(self, verb: str, trace: str | None = None, *, idle: bool = False) -> AbstractContextManager[None]:
         """Held, in the thread that does the work, while a request is served; see `mnemic.runtime.serve.metrics`."""
         ...
 
 
-async def work(
+async def run_in_thread(
     verb: Callable[[Progress | None], T], report: Callable[[int, int | None], Awaitable[None]] | None = None
 ) -> T:
     """Run a verb in a thread. Whoever is cancelled meanwhile goes at once; the verb itself runs to its end.

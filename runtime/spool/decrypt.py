@@ -1,4 +1,4 @@
-"""Opening what hooks sealed to a mind: X25519, HKDF-SHA256 and ChaCha20-Poly1305, as docs/spool.md says.
+"""Decrypting spool frames: X25519, HKDF-SHA256 and ChaCha20-Poly1305 (docs/spool.md).
 
 Beside `mnemic.runtime.spool.frames`, and apart from it, since whoever only looks at a spool needs no cipher.
 """
@@ -13,14 +13,14 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from mnemic.runtime.spool.frames import Frame, key_id
+from mnemic.runtime.spool.frames import FrameHeader, key_id
 
-__all__ = ["Opener"]
+__all__ = ["FrameDecryptor"]
 
 _INFO = b"mnemic/1/spool"
 
 
-class Opener:
+class FrameDecryptor:
     """Opens frames that are sealed to one mind."""
 
     def __init__(self, private: bytes, earlier: Sequence[bytes] = ()) -> None:
@@ -30,14 +30,14 @@ class Opener:
             half = X25519PrivateKey.from_private_bytes(one)
             public = half.public_key().public_bytes_raw()
             self._pairs[key_id(public)] = (half, public)
-        self.keys = frozenset(self._pairs)
+        self.key_ids = frozenset(self._pairs)
         """Ids of the keys that open."""
         self._ephemeral = b""
         self._aead = ChaCha20Poly1305(bytes(32))
 
-    def open(self, frame: Frame, sealed: bytes) -> bytes | None:
+    def decrypt(self, frame: FrameHeader, sealed: bytes) -> bytes | None:
         """What is sealed in a frame; ``None`` where it was not sealed like this, or is not whole."""
-        if not frame.known or frame.key not in self._pairs:
+        if not frame.version_known or frame.key not in self._pairs:
             return None
         try:
             if frame.key + frame.ephemeral != self._ephemeral:  # one key a record, of however many frames

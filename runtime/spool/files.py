@@ -1,4 +1,4 @@
-"""Files of a spool: opened, known by their ids, locked and read.
+"""Opening, identifying and locking spool files.
 
 Above stand `mnemic.runtime.spool.spool`, which takes them in, and `mnemic.runtime.spool.pending`, which only looks;
 below, `mnemic.runtime.spool.frames` says what their first bytes mean.
@@ -16,13 +16,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from mnemic.runtime.files.atomic_replace import NO_LOCKS
-from mnemic.runtime.spool.frames import FILE_HEADER_BYTES, file_header
+from mnemic.runtime.files.atomic_replace import LOCKS_UNSUPPORTED
+from mnemic.runtime.spool.frames import FILE_HEADER_BYTES, parse_file_header
 
-__all__ = ["ASIDE", "SUFFIX", "SpoolFile", "held", "opened", "read_at", "spool_files"]
+__all__ = ["QUARANTINE", "SUFFIX", "SpoolFile", "open_spool_file", "read_at", "spool_files", "try_lock"]
 
 SUFFIX = ".spool"
-ASIDE = "aside"
+QUARANTINE = "aside"
 """The folder of files that are kept though they are read."""
 
 
@@ -35,16 +35,16 @@ class SpoolFile(NamedTuple):
     """The file's id, 16 bytes."""
     key: bytes | None
     """Id of the key it is sealed to; ``None`` where its header is gone."""
-    known: bool
+    version_known: bool
     """Whether this version can read it."""
     start: int
     """Where its first frame may start."""
     created_us: int | None
     """World time at which it was made, microseconds; ``None`` where its header is gone."""
 
-    def readable(self, keys: Collection[bytes]) -> bool:
+    def is_readable(self, keys: Collection[bytes]) -> bool:
         """Whether it is one of these keys', as far as can be seen; without its header, its frames tell."""
-        return self.known and (self.key is None or self.key in keys)
+        return self.version_known and (self.key is None or self.key in keys)
 
     def size(self) -> int:
         """How long it is now."""
@@ -60,7 +60,7 @@ def spool_files(folder: Path) -> list[str]:
 
 
 @contextmanager
-def opened(path: Path, offsets: Mapping[bytes, int]) -> Iterator[SpoolFile | None]:
+def open_spool_file(path: Path, offsets: Mapping[bytes, int]) -> Iterator[SpoolFile | None]:
     """Open a file of a spool; ``None`` where it is gone, or is no file.
 
     Args:
@@ -85,9 +85,11 @@ def opened(path: Path, offsets: Mapping[bytes, int]) -> Iterator[SpoolFile | Non
 
 def _identified(descriptor: int, offsets: Mapping[bytes, int]) -> SpoolFile:
     data = os.pread(descriptor, FILE_HEADER_BYTES, 0)
-    header = file_header(data)
+    header = parse_file_header(data)
     if header is not None:
-        return SpoolFile(descriptor, header.file, header.key, header.known, FILE_HEADER_BYTES, header.created_us)
+        return SpoolFile(
+            descriptor, header.file, header.key, header.version_known, FILE_HEADER_BYTES, header.created_us
+        )
     named = data[8:24]
     if named in offsets:
         return SpoolFile(descriptor, named, None, True, FILE_HEADER_BYTES, None)
@@ -95,7 +97,7 @@ def _identified(descriptor: int, offsets: Mapping[bytes, int]) -> SpoolFile:
 
 
 @contextmanager
-def held(descriptor: int, how: int) -> Iterator[bool | None]:
+def try_lock(descriptor: int, how: int) -> Iterator[bool | None]:
     """Hold a file's lock, if nobody else does; ``None`` where the file system has no locks."""
     try:
         fcntl.flock(descriptor, how | fcntl.LOCK_NB)
@@ -103,7 +105,7 @@ def held(descriptor: int, how: int) -> Iterator[bool | None]:
         yield False
         return
     except OSError as error:
-        if error.errno not in NO_LOCKS:
+        if error.errno not in LOCKS_UNSUPPORTED:
             raise
         yield None
         return

@@ -1,4 +1,4 @@
-"""Frames: what the bytes of a spool file mean. `docs/spool.md` has the format.
+"""The binary format of spool files: file header, frame header, record metadata (docs/spool.md). No I/O.
 
 Pure: neither a file nor a clock. `mnemic.runtime.spool.walk` finds its way from frame to frame with it, and
 `mnemic.runtime.spool.spool` reads the files.
@@ -14,28 +14,28 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 
-from mnemic.actors.protocol.events import Record
-from mnemic.actors.protocol.ports import Unreadable
+from mnemic.actors.protocol.events import HookRecord
+from mnemic.actors.protocol.ports import UndecodedRecord
 
 __all__ = [
     "FILE_HEADER_BYTES",
-    "FRAME_BYTES",
-    "HEADER_BYTES",
-    "MARK",
+    "FRAME_HEADER_BYTES",
+    "FRAME_MAGIC",
+    "MAX_FRAME_BYTES",
     "FileHeader",
-    "Frame",
-    "file_header",
-    "frame_header",
+    "FrameHeader",
     "key_id",
-    "record_of",
-    "told_at",
+    "parse_file_header",
+    "parse_frame_header",
+    "parse_record",
+    "record_time",
 ]
 
 FILE_HEADER_BYTES = 48
-HEADER_BYTES = 80
-FRAME_BYTES = 1 << 20
+FRAME_HEADER_BYTES = 80
+MAX_FRAME_BYTES = 1 << 20
 """The longest frame, header included."""
-MARK = bytes.fromhex("f34d9c1ea752e06b")
+FRAME_MAGIC = bytes.fromhex("f34d9c1ea752e06b")
 """What a frame starts with; in what is sealed, it occurs once in 2**64 bytes."""
 
 _MAGIC = b"MNSPOOL"
@@ -55,20 +55,20 @@ class FileHeader(NamedTuple):
     """Id of the key it is sealed to, 8 bytes."""
     created_us: int
     """World time at which it was made, microseconds."""
-    known: bool
+    version_known: bool
     """Whether this version can read on."""
 
 
-class Frame(NamedTuple):
+class FrameHeader(NamedTuple):
     """The header of a frame."""
 
-    known: bool
+    version_known: bool
     """Whether this version can open it."""
     last: bool
     """Whether its record ends with it."""
     number: int
     """Its number in its record, from 0."""
-    size: int
+    sealed_bytes: int
     """Length of what is sealed, in bytes."""
     key: bytes
     """Id of the key it is sealed to, 8 bytes."""
@@ -80,9 +80,9 @@ class Frame(NamedTuple):
     """All 80 bytes: they are authenticated with what is sealed."""
 
     @property
-    def total(self) -> int:
+    def total_bytes(self) -> int:
         """Its length, header included."""
-        return HEADER_BYTES + self.size
+        return FRAME_HEADER_BYTES + self.sealed_bytes
 
 
 def key_id(public: bytes) -> bytes:
@@ -90,7 +90,7 @@ def key_id(public: bytes) -> bytes:
     return hashlib.sha256(public).digest()[:8]
 
 
-def file_header(data: bytes) -> FileHeader | None:
+def parse_file_header(data: bytes) -> FileHeader | None:
     """Read the first 48 bytes of a file, one wrong bit mended; ``None`` where they are no header.
 
     A header that is lost would let a file be taken in twice, under another id; by its CRC one bit can be put right.
@@ -114,19 +114,19 @@ def _file_header(data: bytes) -> FileHeader | None:
     return FileHeader(file, key, created_us, version == _VERSION)
 
 
-def frame_header(data: bytes) -> Frame | None:
+def parse_frame_header(data: bytes) -> FrameHeader | None:
     """Read the 80 bytes before what is sealed; ``None`` where they are no header."""
-    if len(data) < HEADER_BYTES or not data.startswith(MARK):
+    if len(data) < FRAME_HEADER_BYTES or not data.startswith(FRAME_MAGIC):
         return None
-    header = bytes(data[:HEADER_BYTES])
+    header = bytes(data[:FRAME_HEADER_BYTES])
     _, version, flags, cipher, index, size, key, record, ephemeral, crc = _FRAME.unpack(header)
-    if crc != zlib.crc32(header[:-4]) or not _TAG_BYTES <= size <= FRAME_BYTES - HEADER_BYTES:
+    if crc != zlib.crc32(header[:-4]) or not _TAG_BYTES <= size <= MAX_FRAME_BYTES - FRAME_HEADER_BYTES:
         return None
     known = version == _VERSION and cipher == _CHACHA20_POLY1305
-    return Frame(known, bool(flags & 1), index, size, key, record, ephemeral, header)
+    return FrameHeader(known, bool(flags & 1), index, size, key, record, ephemeral, header)
 
 
-class _Told(msgspec.Struct):
+class _RecordMetadata(msgspec.Struct):
     """What a hook says of a record besides what its host gave it."""
 
     v: int
@@ -138,17 +138,17 @@ class _Told(msgspec.Struct):
     entry: str | None = None
 
 
-def record_of(record: bytes, parts: Sequence[bytes]) -> Record | Unreadable:
+def parse_record(record: bytes, parts: Sequence[bytes]) -> HookRecord | UndecodedRecord:
     """Take a record apart; its frames are opened and in order. What is long is joined once."""
-    told = _told(parts[0])
+    told = _parse_metadata(parts[0])
     if isinstance(told, str) and len(parts) > 1:  # a hook has room for what it says in the first frame
         parts = [b"".join(parts)]
-        told = _told(parts[0])
+        told = _parse_metadata(parts[0])
     if isinstance(told, str):
-        return Unreadable(record, told, b"".join(parts))
+        return UndecodedRecord(record, told, b"".join(parts))
     about, start = told
     payload = b"".join([memoryview(parts[0])[start:], *parts[1:]])
-    return Record(
+    return HookRecord(
         id=record,
         assistant=about.assistant,
         event=about.event,
@@ -160,13 +160,13 @@ def record_of(record: bytes, parts: Sequence[bytes]) -> Record | Unreadable:
     )
 
 
-def told_at(part: bytes) -> int | None:
+def record_time(part: bytes) -> int | None:
     """World time at which a record was written, by its first frame, opened; ``None`` where it does not say."""
-    told = _told(part)
+    told = _parse_metadata(part)
     return None if isinstance(told, str) else told[0].at_us
 
 
-def _told(part: bytes) -> tuple[_Told, int] | str:
+def _parse_metadata(part: bytes) -> tuple[_RecordMetadata, int] | str:
     """What the first frame of a record says of it, and where the payload starts; or what is wrong with it."""
     start = 4 + int.from_bytes(part[:4], "little")
     if len(part) < 4 or start > len(part):
@@ -176,6 +176,6 @@ def _told(part: bytes) -> tuple[_Told, int] | str:
         version = about.get("v")
         if version != 1:
             return f"it is of version {version}" if isinstance(version, int) else "it does not say its version"
-        return msgspec.convert(about, _Told), start
+        return msgspec.convert(about, _RecordMetadata), start
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return f"what the hook says of it cannot be read ({type(error).__name__})"

@@ -1,4 +1,4 @@
-"""What lies in a spool, seen from outside: what waits and since when, and what was lost, is another key's, or is kept.
+"""What waits in the spool (the files that hooks write), and what hooks lost: counted without the private key.
 
 For `status` and the examination: it takes no lock for longer than a look, and needs no private key, so that it also
 tells of a mind that is locked. Below stands `mnemic.runtime.spool.spool`, which reads the same files.
@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mnemic.runtime.spool.files import ASIDE, SpoolFile, opened, spool_files
-from mnemic.runtime.spool.frames import FILE_HEADER_BYTES, HEADER_BYTES, frame_header, key_id, told_at
+from mnemic.runtime.spool.files import QUARANTINE, SpoolFile, open_spool_file, spool_files
+from mnemic.runtime.spool.frames import FILE_HEADER_BYTES, FRAME_HEADER_BYTES, key_id, parse_frame_header, record_time
 
 if TYPE_CHECKING:
-    from mnemic.runtime.spool.decrypt import Opener
+    from mnemic.runtime.spool.decrypt import FrameDecryptor
 
-__all__ = ["Backlog", "Losses", "backlog", "losses"]
+__all__ = ["Backlog", "Losses", "measure_backlog", "read_losses"]
 
 _LOSSES = struct.Struct("<QQQ")
 
@@ -59,47 +59,47 @@ class Losses(msgspec.Struct, frozen=True, kw_only=True):
     """How long they are together."""
 
 
-def backlog(folder: Path, offsets: Mapping[bytes, int], opener: Opener | None = None) -> Backlog:
+def measure_backlog(folder: Path, offsets: Mapping[bytes, int], opener: FrameDecryptor | None = None) -> Backlog:
     """Say what waits in a spool.
 
     Args:
         offsets: how far each file is taken in, by its id.
         opener: of the mind's keys; with it, the age of what waits is exact.
     """
-    own = _own_keys(folder)
+    own = _own_key_ids(folder)
     files, size_bytes = 0, 0
     since: list[int] = []
     unreadable = []
     for name in spool_files(folder):
         try:
-            with opened(folder / name, offsets) as file:
-                if file is None or (own is not None and not file.readable(own)):
+            with open_spool_file(folder / name, offsets) as file:
+                if file is None or (own is not None and not file.is_readable(own)):
                     continue
                 size, start = file.size(), max(file.start, offsets.get(file.id, 0))
                 if size < FILE_HEADER_BYTES or size <= start:
                     continue
                 files += 1
                 size_bytes += size - start
-                since.append(_oldest(file, start, opener))
+                since.append(_oldest_unread_at(file, start, opener))
         except OSError:
             unreadable.append(name)
     return Backlog(files=files, size_bytes=size_bytes, oldest_at=min(since, default=None), unreadable=tuple(unreadable))
 
 
-def losses(folder: Path) -> Losses:
+def read_losses(folder: Path) -> Losses:
     """Say what of a spool was lost, is another key's, or is kept aside."""
-    own = _own_keys(folder)
+    own = _own_key_ids(folder)
     foreign, foreign_bytes = [], 0
     for name in spool_files(folder):
         try:
-            with opened(folder / name, {}) as file:
-                if file is not None and own is not None and not file.readable(own):
+            with open_spool_file(folder / name, {}) as file:
+                if file is not None and own is not None and not file.is_readable(own):
                     foreign.append(name)
                     foreign_bytes += file.size()
-        except OSError:  # `backlog` names it
+        except OSError:  # `measure_backlog` names it
             continue
-    kept = {name: (folder / ASIDE / name).lstat().st_size for name in spool_files(folder / ASIDE)}
-    lost, lost_at, lost_bytes = _lost(folder / "losses")
+    kept = {name: (folder / QUARANTINE / name).lstat().st_size for name in spool_files(folder / QUARANTINE)}
+    lost, lost_at, lost_bytes = _read_loss_counter(folder / "losses")
     return Losses(
         lost=lost,
         lost_bytes=lost_bytes,
@@ -111,7 +111,7 @@ def losses(folder: Path) -> Losses:
     )
 
 
-def _own_keys(folder: Path) -> frozenset[bytes] | None:
+def _own_key_ids(folder: Path) -> frozenset[bytes] | None:
     """Ids of the key that hooks seal to now, and of those from before; ``None`` where nothing says so."""
     try:
         card = json.loads((folder.parent / "spool.json").read_bytes())
@@ -120,12 +120,12 @@ def _own_keys(folder: Path) -> frozenset[bytes] | None:
         return None
 
 
-def _oldest(file: SpoolFile, start: int, opener: Opener | None) -> int:
+def _oldest_unread_at(file: SpoolFile, start: int, opener: FrameDecryptor | None) -> int:
     """World time at which the first unread byte of a file was written, as far as can be told."""
-    frame = frame_header(os.pread(file.descriptor, HEADER_BYTES, start))
+    frame = parse_frame_header(os.pread(file.descriptor, FRAME_HEADER_BYTES, start))
     if opener is not None and frame is not None and frame.number == 0:
-        part = opener.open(frame, os.pread(file.descriptor, frame.size, start + HEADER_BYTES))
-        at_us = None if part is None else told_at(part)
+        part = opener.decrypt(frame, os.pread(file.descriptor, frame.sealed_bytes, start + FRAME_HEADER_BYTES))
+        at_us = None if part is None else record_time(part)
         if at_us is not None:
             return at_us
     if start <= FILE_HEADER_BYTES and file.created_us is not None:
@@ -133,7 +133,7 @@ def _oldest(file: SpoolFile, start: int, opener: Opener | None) -> int:
     return os.fstat(file.descriptor).st_mtime_ns // 1000
 
 
-def _lost(path: Path) -> tuple[int, int, int]:
+def _read_loss_counter(path: Path) -> tuple[int, int, int]:
     """How many events were lost, when the last one, and how many bytes; nothing, where nobody counts."""
     try:
         data = path.read_bytes()

@@ -1,4 +1,4 @@
-"""The spool on disk: what the hooks of a mind wrote, file by file, read on from where it was left.
+"""The spool: encrypted files that hooks append events to, read on from the last offset, removed once read.
 
 A hook appends under the lock of its file, so whoever gets the lock knows that nobody is writing. A file is known by
 the id in its header: renamed, it is read on. Files sealed to another key, or by a newer version, are not touched. A
@@ -18,19 +18,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.events import Record
-from mnemic.actors.protocol.ports import SpoolPart
-from mnemic.runtime.spool.decrypt import Opener
-from mnemic.runtime.spool.files import ASIDE, SUFFIX, SpoolFile, held, opened, read_at, spool_files
+from mnemic.actors.protocol.events import HookRecord
+from mnemic.actors.protocol.ports import SpoolBatch
+from mnemic.runtime.spool.decrypt import FrameDecryptor
+from mnemic.runtime.spool.files import QUARANTINE, SUFFIX, SpoolFile, open_spool_file, read_at, spool_files, try_lock
 from mnemic.runtime.spool.frames import FILE_HEADER_BYTES
-from mnemic.runtime.spool.pending import backlog
-from mnemic.runtime.spool.walk import walk
+from mnemic.runtime.spool.pending import measure_backlog
+from mnemic.runtime.spool.walk import scan_records
 
-__all__ = ["SILENT_S", "Spool"]
+__all__ = ["IDLE_S", "Spool"]
 
 _log = logging.getLogger("mnemic.spool")
 
-SILENT_S = 60.0
+IDLE_S = 60.0
 """How long nothing must have come before a file is removed."""
 _DRAFT = ".new-"
 _DRAFT_S = 3600.0  # a hook has its file in place within milliseconds, unless it was stopped
@@ -45,7 +45,7 @@ class Spool:
         No file stays open from call to call.
         """
         self._folder = folder
-        self._opener = Opener(private, earlier)
+        self._opener = FrameDecryptor(private, earlier)
         self._clock = clock
         self._queue: list[tuple[int, str]] = []
         self._reached_us: dict[bytes, int] = {}  # world time of the last record that was read of a file
@@ -55,9 +55,9 @@ class Spool:
 
     def oldest_at(self, offsets: Mapping[bytes, int]) -> int | None:
         """World time of the oldest event that is not taken in, microseconds; ``None`` where nothing waits."""
-        return backlog(self._folder, offsets, self._opener).oldest_at
+        return measure_backlog(self._folder, offsets, self._opener).oldest_at
 
-    def read(self, offsets: Mapping[bytes, int], limit_records: int, limit_bytes: int) -> SpoolPart | None:
+    def read(self, offsets: Mapping[bytes, int], limit_records: int, limit_bytes: int) -> SpoolBatch | None:
         """The next part of the file whose oldest unread byte is oldest; ``None`` where nothing waits.
 
         A part has so many records, or so many bytes of them, but at least one, unless only torn places are left. What
@@ -65,19 +65,19 @@ class Spool:
         """
         for again in (False, True):
             if again:
-                self._queue = self._look(offsets)
+                self._queue = self._find_waiting(offsets)
             while self._queue:
                 _, name = heapq.heappop(self._queue)
                 try:
-                    part = self._part(name, offsets, limit_records, limit_bytes)
+                    part = self._read_part(name, offsets, limit_records, limit_bytes)
                 except OSError as error:
-                    self._complain(name, error)
+                    self._log_once(name, error)
                     continue
                 if part is not None:
                     return part
         return None
 
-    def clear(self, offsets: Mapping[bytes, int]) -> list[bytes]:
+    def remove_consumed(self, offsets: Mapping[bytes, int]) -> list[bytes]:
         """Remove files that are taken in to their end and have been silent for a while.
 
         A hook that has such a file open sees, once it gets the lock, that the name is gone, and makes a new one.
@@ -90,24 +90,24 @@ class Spool:
         all_seen = bool(names) or self._folder.is_dir()
         for name in names:
             try:
-                with opened(self._folder / name, offsets) as file:
+                with open_spool_file(self._folder / name, offsets) as file:
                     if file is None:  # it may have another name by now
                         all_seen = False
-                    elif self._is_done(name, file, offsets) and self._remove(name, file, offsets):
+                    elif self._is_consumed(name, file, offsets) and self._remove(name, file, offsets):
                         removed.append(file.id)
                         self._reached_us.pop(file.id, None)
                     else:
                         there.add(file.id)
             except OSError as error:
                 all_seen = False
-                self._complain(name, error)
-        self._sweep()
+                self._log_once(name, error)
+        self._remove_stale_drafts()
         gone = removed + [file for file in offsets if all_seen and file not in there and file not in removed]
-        return gone if gone and self._removals_last() else []
+        return gone if gone and self._sync_removals() else []
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
-    def _look(self, offsets: Mapping[bytes, int]) -> list[tuple[int, str]]:
+    def _find_waiting(self, offsets: Mapping[bytes, int]) -> list[tuple[int, str]]:
         """The files in which something waits, as a heap: the one whose unread bytes may be oldest is first.
 
         Nothing unread in a file is older than the file, or than the last record that was read of it.
@@ -115,60 +115,62 @@ class Spool:
         waiting = []
         for name in spool_files(self._folder):
             try:
-                with opened(self._folder / name, offsets) as file:
-                    if file is None or not file.readable(self._opener.keys) or file.size() < FILE_HEADER_BYTES:
+                with open_spool_file(self._folder / name, offsets) as file:
+                    if file is None or not file.is_readable(self._opener.key_ids) or file.size() < FILE_HEADER_BYTES:
                         continue
                     if file.size() != max(file.start, offsets.get(file.id, 0)):
                         since_us = self._reached_us.get(file.id, file.created_us or 0)
                         waiting.append((since_us, name))
             except OSError as error:
-                self._complain(name, error)
+                self._log_once(name, error)
         heapq.heapify(waiting)
         return waiting
 
-    def _part(self, name: str, offsets: Mapping[bytes, int], limit_records: int, limit_bytes: int) -> SpoolPart | None:
-        with opened(self._folder / name, offsets) as file:
-            if file is None or not file.readable(self._opener.keys):
+    def _read_part(
+        self, name: str, offsets: Mapping[bytes, int], limit_records: int, limit_bytes: int
+    ) -> SpoolBatch | None:
+        with open_spool_file(self._folder / name, offsets) as file:
+            if file is None or not file.is_readable(self._opener.key_ids):
                 return None
-            size, settled = self._settled(file)
+            size, settled = self._size_and_settled(file)
             start = max(file.start, offsets.get(file.id, 0))
             if start > size:  # a power cut took back what was read: what comes now is new
-                return SpoolPart(file=file.id, records=(), offset=size, torn=1)
+                return SpoolBatch(file=file.id, records=(), offset=size, torn=1)
 
             def read(position: int, length: int) -> bytes:
                 return read_at(file.descriptor, position, length)
 
-            found = walk(read, size, settled, start, limit_records, limit_bytes, self._opener)
+            found = scan_records(read, size, settled, start, limit_records, limit_bytes, self._opener)
             if found.offset == start:
                 return None
-            if found.strange or file.key is None:
-                self._keep(name, file)
-            told = [record.at for record in found.records if isinstance(record, Record)]
+            if found.has_undecryptable or file.key is None:
+                self._quarantine(name, file)
+            told = [record.at for record in found.records if isinstance(record, HookRecord)]
             if told:
                 self._reached_us[file.id] = told[-1]
             if found.offset < size:
                 heapq.heappush(self._queue, (self._reached_us.get(file.id, file.created_us or 0), name))
-            return SpoolPart(file=file.id, records=found.records, offset=found.offset, torn=found.torn)
+            return SpoolBatch(file=file.id, records=found.records, offset=found.offset, torn=found.torn)
 
-    def _complain(self, name: str, error: OSError) -> None:
+    def _log_once(self, name: str, error: OSError) -> None:
         """Say once what is wrong with a file; `mnemic.runtime.spool.pending` counts it as long as it waits."""
         if self._complained.get(name) != error.errno:
             self._complained[name] = error.errno
             _log.warning("a spool file has to wait: %s", error)
 
-    def _settled(self, file: SpoolFile) -> tuple[int, bool]:
+    def _size_and_settled(self, file: SpoolFile) -> tuple[int, bool]:
         """How long a file is, and whether nobody was writing then."""
-        with held(file.descriptor, fcntl.LOCK_SH) as is_held:
+        with try_lock(file.descriptor, fcntl.LOCK_SH) as is_held:
             seen = os.fstat(file.descriptor)
         if is_held is None:  # whoever writes is done by then, or dead
-            is_held = self._clock.now_us() / 1e6 - seen.st_mtime >= SILENT_S
+            is_held = self._clock.now_us() / 1e6 - seen.st_mtime >= IDLE_S
         return seen.st_size, is_held
 
     # --- keeping and removing ----------------------------------------------------------------------------------------
 
-    def _keep(self, name: str, file: SpoolFile) -> None:
+    def _quarantine(self, name: str, file: SpoolFile) -> None:
         """Give a file a second name, under which it stays."""
-        aside = self._folder / ASIDE
+        aside = self._folder / QUARANTINE
         aside.mkdir(mode=0o700, exist_ok=True)
         kept = aside / f"{file.id.hex()}{SUFFIX}"
         try:
@@ -180,16 +182,16 @@ class Spool:
             raise FileNotFoundError(errno.ENOENT, "it was replaced", name)
         _log.warning("a spool file holds what cannot be opened, and is kept as %s", kept)
 
-    def _is_done(self, name: str, file: SpoolFile, offsets: Mapping[bytes, int]) -> bool:
+    def _is_consumed(self, name: str, file: SpoolFile, offsets: Mapping[bytes, int]) -> bool:
         """Whether there is nothing more to read, and nothing has come for a while."""
-        if not file.readable(self._opener.keys):
+        if not file.is_readable(self._opener.key_ids):
             return False
         seen = os.fstat(file.descriptor)
         if seen.st_size >= FILE_HEADER_BYTES and seen.st_size != max(file.start, offsets.get(file.id, 0)):
             return False
-        return self._silent(name, seen, SILENT_S)
+        return self._is_idle(name, seen, IDLE_S)
 
-    def _silent(self, name: str, seen: os.stat_result, limit_s: float) -> bool:
+    def _is_idle(self, name: str, seen: os.stat_result, limit_s: float) -> bool:
         """Whether a file has not changed for so long: by its own time, or as long as it was looked at.
 
         The clock of the machine may have been set back or forth meanwhile; the one that is watched here was not.
@@ -204,13 +206,13 @@ class Spool:
 
     def _remove(self, name: str, file: SpoolFile, offsets: Mapping[bytes, int]) -> bool:
         path = self._folder / name
-        with held(file.descriptor, fcntl.LOCK_EX) as is_held:
+        with try_lock(file.descriptor, fcntl.LOCK_EX) as is_held:
             if not is_held:
                 return False
             size = file.size()
             if size < FILE_HEADER_BYTES:  # none of a hook's, or what a power cut left of one
                 if size:
-                    self._keep(name, file)
+                    self._quarantine(name, file)
             elif size != max(file.start, offsets.get(file.id, 0)):
                 return False
             if not os.path.samestat(path.lstat(), os.fstat(file.descriptor)):
@@ -218,7 +220,7 @@ class Spool:
             path.unlink()
         return True
 
-    def _removals_last(self) -> bool:
+    def _sync_removals(self) -> bool:
         """Have the disk know what was removed; says whether it does."""
         try:
             descriptor = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -227,11 +229,11 @@ class Spool:
             finally:
                 os.close(descriptor)
         except OSError as error:
-            self._complain(self._folder.name, error)
+            self._log_once(self._folder.name, error)
             return False
         return True
 
-    def _sweep(self) -> None:
+    def _remove_stale_drafts(self) -> None:
         """Remove what hooks that were killed meant to become files."""
         try:
             drafts = [entry for entry in os.scandir(self._folder) if entry.name.startswith(_DRAFT)]
@@ -239,7 +241,7 @@ class Spool:
             return
         for draft in drafts:
             try:
-                if self._silent(draft.name, draft.stat(follow_symlinks=False), _DRAFT_S):
+                if self._is_idle(draft.name, draft.stat(follow_symlinks=False), _DRAFT_S):
                     os.unlink(draft.path)
             except FileNotFoundError:  # its hook was not dead
                 _log.debug("%s went by itself", draft.name)

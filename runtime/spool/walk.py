@@ -1,4 +1,4 @@
-"""The way through a spool file: from whole record to whole record, past whatever a killed hook or a full disk left.
+"""Scanning a spool file for whole records, past torn or damaged places. No I/O.
 
 Pure: bytes come from a function. `mnemic.runtime.spool.frames` says what they mean; `mnemic.runtime.spool.spool` has
 the files.
@@ -14,36 +14,36 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from mnemic.actors.protocol.events import Record
-from mnemic.actors.protocol.ports import Unreadable
-from mnemic.runtime.spool.decrypt import Opener
-from mnemic.runtime.spool.frames import HEADER_BYTES, MARK, Frame, frame_header, record_of
+from mnemic.actors.protocol.events import HookRecord
+from mnemic.actors.protocol.ports import UndecodedRecord
+from mnemic.runtime.spool.decrypt import FrameDecryptor
+from mnemic.runtime.spool.frames import FRAME_HEADER_BYTES, FRAME_MAGIC, FrameHeader, parse_frame_header, parse_record
 
-__all__ = ["LONGEST_BYTES", "Bytes", "Walked", "walk"]
+__all__ = ["MAX_RECORD_BYTES", "ReadBytes", "ScanResult", "scan_records"]
 
-Bytes = Callable[[int, int], bytes]
+ReadBytes = Callable[[int, int], bytes]
 """Gives so many bytes from an offset; fewer only at the end."""
 
-LONGEST_BYTES = 512 << 20
+MAX_RECORD_BYTES = 512 << 20
 """The longest record that is put together; SQLite takes no more than twice that."""
 _WINDOW_BYTES = 1 << 20
 
 
-class Walked(NamedTuple):
+class ScanResult(NamedTuple):
     """How far one walk came."""
 
-    records: tuple[Record | Unreadable, ...]
+    records: tuple[HookRecord | UndecodedRecord, ...]
     """In the order in which they were written."""
     offset: int
     """Where the next walk starts."""
     torn: int
     """Places passed that hold no whole record."""
-    strange: bool
+    has_undecryptable: bool
     """Whether something was passed that a cut does not explain: the file is to be kept."""
 
 
 class _Outcome(NamedTuple):
-    record: Record | Unreadable | None
+    record: HookRecord | UndecodedRecord | None
     """The record, if it came whole."""
     end: int | None
     """Where to go on; ``None`` where the rest may still come."""
@@ -53,40 +53,40 @@ class _Outcome(NamedTuple):
     """How long the record is."""
 
 
-def walk(
-    read: Bytes, size: int, settled: bool, offset: int, limit_records: int, limit_bytes: int, opener: Opener
-) -> Walked:
+def scan_records(
+    read: ReadBytes, size: int, settled: bool, offset: int, limit_records: int, limit_bytes: int, opener: FrameDecryptor
+) -> ScanResult:
     """Walk on from an offset, until there are so many records, or so many bytes of them, at least one.
 
     Args:
         size: how long the file is.
         settled: whether nobody was writing when it was as long as that: what is incomplete then stays so.
     """
-    return _Walk(read, size, settled, opener).go(offset, limit_records, limit_bytes)
+    return _RecordScanner(read, size, settled, opener).scan(offset, limit_records, limit_bytes)
 
 
-class _Walk:
-    def __init__(self, read: Bytes, size: int, settled: bool, opener: Opener) -> None:
+class _RecordScanner:
+    def __init__(self, read: ReadBytes, size: int, settled: bool, opener: FrameDecryptor) -> None:
         self._read = read
         self._size = size
         self._settled = settled
         self._opener = opener
-        self._strange = False
+        self._has_undecryptable = False
 
-    def go(self, offset: int, limit_records: int, limit_bytes: int) -> Walked:
-        records: list[Record | Unreadable] = []
+    def scan(self, offset: int, limit_records: int, limit_bytes: int) -> ScanResult:
+        records: list[HookRecord | UndecodedRecord] = []
         taken, torn, last, stretch = 0, 0, b"", False
         while offset < self._size:
             full = len(records) >= limit_records or taken >= limit_bytes
-            if records and full and not self._repeats(offset, last):
+            if records and full and not self._is_repeated_frame(offset, last):
                 break
-            position, frame = self._find(offset)
+            position, frame = self._next_frame(offset)
             if frame is None or position > offset:
                 if not self._settled:
                     break
                 torn, offset, stretch = torn + 1, position, True
                 continue
-            outcome = self._collect(position, frame, last)
+            outcome = self._assemble_record(position, frame, last)
             if outcome.end is None:
                 break
             if outcome.record is None:  # what is left of a record whose start is gone belongs to the stretch before
@@ -97,14 +97,14 @@ class _Walk:
                 taken += outcome.size
                 torn += outcome.tears
             offset, stretch = outcome.end, False
-        return Walked(tuple(records), offset, torn, self._strange)
+        return ScanResult(tuple(records), offset, torn, self._has_undecryptable)
 
-    def _repeats(self, position: int, record: bytes) -> bool:
+    def _is_repeated_frame(self, position: int, record: bytes) -> bool:
         """Whether what follows is a frame of the record before, written twice: the next walk would not know."""
-        frame = frame_header(self._bytes(position, HEADER_BYTES))
+        frame = parse_frame_header(self._bytes(position, FRAME_HEADER_BYTES))
         return frame is not None and frame.record == record
 
-    def _collect(self, start: int, first: Frame, before: bytes) -> _Outcome:
+    def _assemble_record(self, start: int, first: FrameHeader, before: bytes) -> _Outcome:
         """Put a record together from its first frame on, or find out that it cannot be.
 
         Args:
@@ -116,26 +116,26 @@ class _Walk:
         while True:
             part = None
             if not lost and frame.number == len(parts):
-                part = self._open(position, frame)
+                part = self._decrypt(position, frame)
             if part is not None:
                 tears, searching, total = tears + searching, False, total + len(part)
-                if total > LONGEST_BYTES:
-                    lost, self._strange = True, True
+                if total > MAX_RECORD_BYTES:
+                    lost, self._has_undecryptable = True, True
                     parts.clear()
                 else:
                     parts.append(part)
-                position += frame.total
+                position += frame.total_bytes
                 if frame.last and not lost:
-                    return _Outcome(record_of(first.record, parts), position, tears, total)
-                following = self._find(position)
+                    return _Outcome(parse_record(first.record, parts), position, tears, total)
+                following = self._next_frame(position)
                 searching = following[0] > position
             else:
                 searching = True
-                following = self._find(position + len(MARK))
+                following = self._next_frame(position + len(FRAME_MAGIC))
             if searching and not self._settled:  # a write that is half seen looks torn
                 return _Outcome(None, None)
             if part is None:
-                self._look_at(position, frame, following[0])
+                self._note_undecryptable(position, frame, following[0])
             position, found = following
             if found is None:
                 return _Outcome(None, self._size if self._settled else None)
@@ -143,37 +143,37 @@ class _Walk:
                 return _Outcome(None, position)
             frame = found
 
-    def _open(self, position: int, frame: Frame) -> bytes | None:
-        if position + frame.total > self._size:
+    def _decrypt(self, position: int, frame: FrameHeader) -> bytes | None:
+        if position + frame.total_bytes > self._size:
             return None
-        return self._opener.open(frame, self._bytes(position + HEADER_BYTES, frame.size))
+        return self._opener.decrypt(frame, self._bytes(position + FRAME_HEADER_BYTES, frame.sealed_bytes))
 
-    def _look_at(self, position: int, frame: Frame, following: int) -> None:
+    def _note_undecryptable(self, position: int, frame: FrameHeader, following: int) -> None:
         """Note a frame that is there from end to end, and yet did not open: no cut makes that."""
-        if position + frame.total <= following and self._open(position, frame) is None:
-            self._strange = True
+        if position + frame.total_bytes <= following and self._decrypt(position, frame) is None:
+            self._has_undecryptable = True
 
-    def _find(self, position: int) -> tuple[int, Frame | None]:
+    def _next_frame(self, position: int) -> tuple[int, FrameHeader | None]:
         """The next header from a position on; the end, where there is none."""
-        frame = frame_header(self._bytes(position, HEADER_BYTES))
+        frame = parse_frame_header(self._bytes(position, FRAME_HEADER_BYTES))
         while frame is None:
-            found = self._search(position + 1)
+            found = self._next_magic(position + 1)
             if found is None:
                 return self._size, None
             position = found
-            frame = frame_header(self._bytes(position, HEADER_BYTES))
+            frame = parse_frame_header(self._bytes(position, FRAME_HEADER_BYTES))
         return position, frame
 
-    def _search(self, position: int) -> int | None:
+    def _next_magic(self, position: int) -> int | None:
         """The next mark from a position on."""
         while position < self._size:
             window = self._bytes(position, _WINDOW_BYTES)
-            found = window.find(MARK)
+            found = window.find(FRAME_MAGIC)
             if found >= 0:
                 return position + found
             if len(window) < _WINDOW_BYTES:
                 return None
-            position += len(window) - len(MARK) + 1
+            position += len(window) - len(FRAME_MAGIC) + 1
         return None
 
     def _bytes(self, position: int, length: int) -> bytes:

@@ -1,4 +1,4 @@
-"""What SQL alone cannot do when a store is brought to a newer schema.
+"""Steps of schema migrations that SQL alone cannot do.
 
 Below `mnemic.runtime.store.schema`. Nothing of the code of today is used here, so that a step goes on doing what it
 did.
@@ -11,12 +11,12 @@ from typing import Any
 import apsw
 import msgspec
 
-__all__ = ["given_from_log"]
+__all__ = ["fill_history_from_log"]
 
 _RECORDED = ("record_recall", "record_given")
 
 
-def given_from_log(connection: apsw.Connection) -> None:
+def fill_history_from_log(connection: apsw.Connection) -> None:
     """To schema 4: what was given before is in the log; fill its tables from there, and let recalls be taken back."""
     rows: list[Any] = connection.execute(
         "SELECT l.seq, l.change, a.at FROM log l JOIN applies a ON a.id = l.apply"

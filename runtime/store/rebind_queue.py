@@ -1,7 +1,7 @@
-"""Keeping account of which memories wait to be bound, or bound again, because what their records are read from changed.
+"""The rebind queue: which memories need new hypervectors, since something they are bound from has changed.
 
-`mnemic.runtime.store.apply.memories` tells the `Marker` of every such change, in the transaction that makes it; and
-`mnemic.runtime.store.read.codes` reads by the same neighbourhoods.
+`mnemic.runtime.store.apply.memories` tells the `RebindQueue` of every such change, in the transaction that makes it;
+and `mnemic.runtime.store.read.codes` reads by the same neighbourhoods.
 
 The item memory: which fillers each role has, how many memories have each, and which of them a memory has.
 
@@ -18,7 +18,7 @@ import apsw
 
 from mnemic.actors.protocol.snapshot import NEAR_CALLS
 
-__all__ = ["SPEAKERS", "UNREAD", "ItemMemory", "Marker", "speakers"]
+__all__ = ["BINDING_FAILED", "MAX_SPEAKERS", "ItemMemory", "RebindQueue", "first_speakers"]
 
 
 class ItemMemory:
@@ -31,7 +31,7 @@ class ItemMemory:
     def __init__(self, connection: apsw.Connection) -> None:
         self._db = connection
 
-    def keep(self, row: int, fillers: Iterable[tuple[str, str]]) -> None:
+    def set_fillers(self, row: int, fillers: Iterable[tuple[str, str]]) -> None:
         """Have a memory have some fillers, each with its role, and no others; those that nobody has any more go."""
         had = self._db.execute("SELECT fillers FROM bound WHERE memory = ?", (row,)).get
         if had is not None:
@@ -55,15 +55,15 @@ class ItemMemory:
             kept = json.dumps(has, separators=(",", ":"))
             self._db.execute("INSERT INTO bound(memory, fillers) VALUES(?, ?)", (row, kept))
 
-    def drop(self, row: int) -> None:
+    def clear_fillers(self, row: int) -> None:
         """A memory has no fillers any more."""
-        self.keep(row, ())
+        self.set_fillers(row, ())
 
 
-SPEAKERS = 4
+MAX_SPEAKERS = 4
 """So many names of a session's speakers are looked at, the first by the alphabet: three, and a memory's own."""
 
-UNREAD = -1
+BINDING_FAILED = -1
 """In place of an encoder's number: something of this memory could not be bound, and it waits until it is marked again,
 because of what it says or stands beside, or since somebody asks for it."""
 
@@ -71,7 +71,7 @@ _TOOLS = "('tool_call', 'tool_result')"
 _WHEN = "coalesce(m.said_at, m.recorded_at)"
 
 
-class Marker:
+class RebindQueue:
     """Says which memories are to be bound, within a transaction that the caller holds.
 
     A record is read from its memory, from the turns beside it in the session, from the calls of tools near it, from its
@@ -83,43 +83,43 @@ class Marker:
         self._items = ItemMemory(connection)
         self._marked: int | None = None
 
-    def begins(self) -> None:
+    def begin_transaction(self) -> None:
         """A transaction begins: what it marks waits from the log's next number on, as whoever reads before sees it."""
         self._marked = None
 
-    def came(self, row: int) -> None:
+    def memory_added(self, row: int) -> None:
         """A memory is there that was not, or is not forgotten any more."""
-        self._mark(self._beside(row) | self._near(row) | self._hearers(row) | {row})
+        self._enqueue_rows(self._adjacent_turns(row) | self._nearby_calls(row) | self._affected_by_speaker(row) | {row})
 
-    def goes(self, row: int) -> None:
+    def memory_leaving(self, row: int) -> None:
         """A memory is about to go, or to be forgotten; its hypervectors go at once.
 
         Those beside it are bound again once it is gone: this is called before, since its place tells which they are.
         """
-        others = self._beside(row) | self._near(row) | self._hearers(row)
+        others = self._adjacent_turns(row) | self._nearby_calls(row) | self._affected_by_speaker(row)
         self.drop_codes(row)
         self._db.execute("DELETE FROM unbound WHERE memory = ?", (row,))
-        self._mark(others - {row})
+        self._enqueue_rows(others - {row})
 
-    def meant(self, rows: Iterable[int]) -> None:
+    def vectors_changed(self, rows: Iterable[int]) -> None:
         """The vectors of some memories came or went."""
         for row in rows:
-            self._mark(self._beside(row) | {row})
+            self._enqueue_rows(self._adjacent_turns(row) | {row})
 
-    def moved(self, scopes: Iterable[int]) -> None:
+    def scopes_changed(self, scopes: Iterable[int]) -> None:
         """Scopes have other paths, or other memories."""
         for scope in scopes:
-            self._insert("m.scope = ?", scope)
+            self._enqueue_where("m.scope = ?", scope)
 
-    def all(self) -> None:
+    def enqueue_all(self) -> None:
         """Everything is to be bound again."""
-        self._insert("1")
+        self._enqueue_where("1")
 
-    def again(self, row: int) -> None:
+    def enqueue(self, row: int) -> None:
         """A memory is to be bound again, and no other one."""
-        self._mark([row])
+        self._enqueue_rows([row])
 
-    def unmeant(self, encoder: int) -> None:
+    def encoder_dropped(self, encoder: int) -> None:
         """An encoder has gone with its vectors: what waited with them waits with another's, or for some."""
         self._db.execute(
             "UPDATE unbound SET encoder ="
@@ -130,20 +130,20 @@ class Marker:
     def drop_codes(self, row: int) -> None:
         """Drop what was bound of a memory, and the fillers that no other one has."""
         self._db.execute("DELETE FROM codes WHERE memory = ?", (row,))
-        self._items.drop(row)
+        self._items.clear_fillers(row)
 
     # --- who is read for whom ----------------------------------------------------------------------------------------
 
-    def around(self, row: int) -> set[int]:
+    def neighbours(self, row: int) -> set[int]:
         """The memories, not forgotten, whose records say something of another one because of their place beside it."""
-        return (self._beside(row) | self._near(row)) - {row}
+        return (self._adjacent_turns(row) | self._nearby_calls(row)) - {row}
 
-    def _beside(self, row: int) -> set[int]:
+    def _adjacent_turns(self, row: int) -> set[int]:
         """Of a turn: the turn before it, and all that follow it to the next turn; of anything else nothing."""
-        session, kind, at = self._place(row)
+        session, kind, at = self._session_position(row)
         if kind != "turn":
             return set()
-        ends = [self._turn(session, at, row, step) for step in ("before", "after")]
+        ends = [self._adjacent_turn(session, at, row, step) for step in ("before", "after")]
         found = {int(end[0]) for end in ends if end is not None}
         last, last_at = ends[1] or (1 << 62, 1 << 62)
         following = self._db.execute(
@@ -153,7 +153,7 @@ class Marker:
         )
         return found | {int(one) for (one,) in following}
 
-    def _turn(self, session: int, at: int, row: int, step: str) -> tuple[int, int] | None:
+    def _adjacent_turn(self, session: int, at: int, row: int, step: str) -> tuple[int, int] | None:
         """The next turn of a session, not forgotten, before or after a place in it: row and time."""
         compared, order = ("<", "DESC") if step == "before" else (">", "ASC")
         found = self._db.execute(
@@ -164,9 +164,9 @@ class Marker:
         ).fetchone()
         return None if found is None else (int(found[0]), int(found[1]))
 
-    def _near(self, row: int) -> set[int]:
+    def _nearby_calls(self, row: int) -> set[int]:
         """Of a call of a tool, or a result: those that are near it on both sides."""
-        session, kind, at = self._place(row)
+        session, kind, at = self._session_position(row)
         if kind not in ("tool_call", "tool_result"):
             return set()
         found: set[int] = set()
@@ -180,7 +180,7 @@ class Marker:
             found |= {int(one) for (one,) in near}
         return found
 
-    def _hearers(self, row: int) -> set[int]:
+    def _affected_by_speaker(self, row: int) -> set[int]:
         """The whole session, where nobody else in it has the memory's speaker, and the name is one of the first."""
         session, speaker = next(self._db.execute("SELECT session, speaker FROM memories WHERE id = ?", (row,)))
         if speaker is None:
@@ -188,13 +188,13 @@ class Marker:
         also = "SELECT 1 FROM memories WHERE session = ? AND speaker = ? AND retired_at IS NULL AND id != ? LIMIT 1"
         if self._db.execute(also, (session, speaker, row)).get is not None:
             return set()
-        first = speakers(self._db, session)
-        if len(first) == SPEAKERS and speaker > first[-1]:
+        first = first_speakers(self._db, session)
+        if len(first) == MAX_SPEAKERS and speaker > first[-1]:
             return set()
         found = self._db.execute("SELECT id FROM memories WHERE session = ? AND retired_at IS NULL", (session,))
         return {int(one) for (one,) in found}
 
-    def _place(self, row: int) -> tuple[int, str, int]:
+    def _session_position(self, row: int) -> tuple[int, str, int]:
         session, kind, at = next(
             self._db.execute(f"SELECT m.session, m.kind, {_WHEN} FROM memories m WHERE m.id = ?", (row,))
         )
@@ -202,10 +202,10 @@ class Marker:
 
     # --- marks -------------------------------------------------------------------------------------------------------
 
-    def _mark(self, rows: Iterable[int]) -> None:
-        self._insert("m.id IN (SELECT value FROM json_each(?))", json.dumps(sorted(rows)))
+    def _enqueue_rows(self, rows: Iterable[int]) -> None:
+        self._enqueue_where("m.id IN (SELECT value FROM json_each(?))", json.dumps(sorted(rows)))
 
-    def _insert(self, condition: str, *values: int | str) -> None:
+    def _enqueue_where(self, condition: str, *values: int | str) -> None:
         if self._marked is None:
             self._marked = int(self._db.execute("SELECT coalesce(max(seq), 0) + 1 FROM log").get)
         self._db.execute(
@@ -218,10 +218,12 @@ class Marker:
         )
 
 
-def speakers(connection: apsw.Connection, session: int) -> list[str]:
-    """The first names of a session's speakers by the alphabet, `SPEAKERS` at most; by few steps, however long it is."""
+def first_speakers(connection: apsw.Connection, session: int) -> list[str]:
+    """The first names of a session's speakers by the alphabet, `MAX_SPEAKERS` at most; by few steps, however long it
+    is.
+    """
     found: list[str] = []
-    while len(found) < SPEAKERS:
+    while len(found) < MAX_SPEAKERS:
         name = connection.execute(
             "SELECT min(speaker) FROM memories WHERE session = ? AND speaker IS NOT NULL AND retired_at IS NULL"
             " AND speaker > ?",

@@ -1,4 +1,4 @@
-"""The database: how it is opened, its tables, and its numbered migrations.
+"""The SQLite schema: opening the encrypted database, its tables, its numbered migrations.
 
 ``log`` and ``texts`` are what was given; all other tables can be made again from them, but for ``fences``, which says
 who may write to this very file. `mnemic.runtime.store.store` writes them and `mnemic.runtime.store.read.reader` reads
@@ -23,33 +23,33 @@ from mnemic.actors.protocol.errors import (
     StoreBusy,
     StoreReadOnly,
 )
-from mnemic.runtime.files.atomic_replace import cannot_write, shared
+from mnemic.runtime.files.atomic_replace import lock_shared, write_error
 from mnemic.runtime.keys.key_slots import has_other_key
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.store.migrate import given_from_log
+from mnemic.runtime.store.migrate import fill_history_from_log
 
 __all__ = [
     "MIGRATIONS",
-    "STEMMER",
-    "WORDS",
-    "backup",
-    "cannot_write",
+    "STEM_TOKENIZER",
+    "WORD_TOKENIZER",
     "check_schema",
     "connect",
+    "copy_database",
     "create_file",
-    "lease",
     "migrate",
     "remove_file",
-    "translated",
+    "translate_errors",
+    "write_error",
+    "write_transaction",
 ]
 
-WORDS = ("unicode61", "remove_diacritics", "2")
+WORD_TOKENIZER = ("unicode61", "remove_diacritics", "2")
 """The tokenizer that finds words."""
-STEMMER = ("porter", *WORDS)
+STEM_TOKENIZER = ("porter", *WORD_TOKENIZER)
 """The tokenizer of the word index: the same, stemmed."""
 BUSY_TIMEOUT_S = 20.0
 _WAL_LIMIT_BYTES = 16 << 20
-_SMALLEST_BYTES = 512  # of a database; SQLite takes a file of 0 or 1 bytes for a new one, and writes to it
+_MIN_DATABASE_BYTES = 512  # of a database; SQLite takes a file of 0 or 1 bytes for a new one, and writes to it
 
 _FIRST = f"""
 CREATE TABLE generation(number INTEGER NOT NULL) STRICT;
@@ -81,7 +81,7 @@ CREATE INDEX memories_scope ON memories(scope);
 CREATE INDEX memories_text ON memories(text);
 CREATE INDEX memories_superseded ON memories(superseded_by) WHERE superseded_by IS NOT NULL;
 CREATE VIRTUAL TABLE words USING fts5(
-  text, speaker, content='', contentless_delete=1, tokenize='{" ".join(STEMMER)}');
+  text, speaker, content='', contentless_delete=1, tokenize='{" ".join(STEM_TOKENIZER)}');
 CREATE VIRTUAL TABLE word_instances USING fts5vocab(words, 'instance');
 CREATE TABLE encoders(
   id INTEGER PRIMARY KEY, implementation TEXT NOT NULL, model TEXT NOT NULL, dimensions INTEGER NOT NULL,
@@ -190,12 +190,12 @@ CREATE INDEX memories_speakers ON memories(session, speaker) WHERE speaker IS NO
 
 MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
 """Migration n takes a store from schema n to schema n + 1; the schema's number is SQLite's ``user_version``."""
-_BEYOND_SQL: dict[int, Callable[[apsw.Connection], None]] = {3: given_from_log}
+_PYTHON_STEPS: dict[int, Callable[[apsw.Connection], None]] = {3: fill_history_from_log}
 """What is to do after the SQL of a migration."""
 
 
 @contextmanager
-def translated(path: Path) -> Iterator[None]:
+def translate_errors(path: Path) -> Iterator[None]:
     """Turn what SQLite raises into the errors a user is told."""
     try:
         yield
@@ -217,7 +217,7 @@ def translated(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def lease(connection: apsw.Connection) -> Iterator[None]:
+def write_transaction(connection: apsw.Connection) -> Iterator[None]:
     """One writing transaction: the right to write is taken at its start, so that several processes take turns."""
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -243,7 +243,7 @@ def create_file(path: Path) -> None:
     except FileExistsError:
         raise MindExists(path=str(path)) from None
     except OSError as error:
-        raise cannot_write(path, error) from error
+        raise write_error(path, error) from error
 
 
 def remove_file(path: Path) -> None:
@@ -252,7 +252,7 @@ def remove_file(path: Path) -> None:
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
-class Sealed(apsw.Connection):
+class EncryptedConnection(apsw.Connection):
     """A sealed database, open: its file is not replaced by another one before it is closed."""
 
     lock: int | None = None
@@ -266,7 +266,9 @@ class Sealed(apsw.Connection):
             os.close(lock)
 
 
-def connect(path: Path, keys: Keys, *, new: bool = False, words_only: bool = False, alone: bool = False) -> Sealed:
+def connect(
+    path: Path, keys: Keys, *, new: bool = False, words_only: bool = False, alone: bool = False
+) -> EncryptedConnection:
     """Open the sealed database; the file must be there, and hold something unless it is new.
 
     Args:
@@ -279,9 +281,9 @@ def connect(path: Path, keys: Keys, *, new: bool = False, words_only: bool = Fal
         StoreBusy: somebody holds the mind alone.
         Rekeyed: the mind has been given another key since this one was read.
     """
-    lock = None if alone else shared(path.parent, BUSY_TIMEOUT_S)
+    lock = None if alone else lock_shared(path.parent, BUSY_TIMEOUT_S)
     try:
-        connection = _connected(path, keys, new=new, words_only=words_only)
+        connection = _open_connection(path, keys, new=new, words_only=words_only)
     except DamagedStore:
         if lock is not None:
             os.close(lock)
@@ -296,17 +298,17 @@ def connect(path: Path, keys: Keys, *, new: bool = False, words_only: bool = Fal
     return connection
 
 
-def _connected(path: Path, keys: Keys, *, new: bool, words_only: bool) -> Sealed:
+def _open_connection(path: Path, keys: Keys, *, new: bool, words_only: bool) -> EncryptedConnection:
     if not path.exists():
         raise DamagedStore(path=str(path), why="the file is not there")
-    if not new and path.stat().st_size < _SMALLEST_BYTES:
+    if not new and path.stat().st_size < _MIN_DATABASE_BYTES:
         raise DamagedStore(path=str(path), why="the file is empty")
-    with translated(path):
+    with translate_errors(path):
         mode = apsw.SQLITE_OPEN_READONLY if words_only else apsw.SQLITE_OPEN_READWRITE
-        connection = Sealed(str(path), flags=mode)
+        connection = EncryptedConnection(str(path), flags=mode)
         try:
             connection.execute("PRAGMA cipher = 'aegis'")
-            connection.execute(f"PRAGMA key = 'raw:{keys.store.hex()}'")
+            connection.execute(f"PRAGMA key = 'raw:{keys.store_key.hex()}'")
             connection.set_busy_timeout(round(BUSY_TIMEOUT_S * 1000))
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
@@ -334,20 +336,20 @@ def migrate(
         NewerSchema: the store is of a schema that this version does not know.
         DiskFull, StoreReadOnly, StoreBusy, DamagedStore: the store is as it was.
     """
-    with translated(path):
+    with translate_errors(path):
         found = check_schema(connection, path, len(migrations))
         if found == len(migrations):
             return
         if found == 0 and not new:
             raise DamagedStore(path=str(path), why="it holds no memory")
-        with lease(connection):
+        with write_transaction(connection):
             found = check_schema(connection, path, len(migrations))  # another process may have been faster
             if 0 < found < len(migrations):
-                _keep_copy(path, keys, found)
+                _copy_before_migration(path, keys, found)
             for number in range(found, len(migrations)):
                 connection.execute(migrations[number])
-                if found and number in _BEYOND_SQL:
-                    _BEYOND_SQL[number](connection)
+                if found and number in _PYTHON_STEPS:
+                    _PYTHON_STEPS[number](connection)
             connection.execute(f"PRAGMA user_version = {len(migrations)}")
 
 
@@ -363,7 +365,7 @@ def check_schema(connection: apsw.Connection, path: Path, known: int = len(MIGRA
     return found
 
 
-def _keep_copy(path: Path, keys: Keys, schema: int) -> None:
+def _copy_before_migration(path: Path, keys: Keys, schema: int) -> None:
     """Keep a sealed copy beside a store that is about to change, in place of an earlier try's.
 
     The caller holds the lease, so that the copy is of this schema and one process makes it. It reads by a connection
@@ -374,17 +376,17 @@ def _keep_copy(path: Path, keys: Keys, schema: int) -> None:
     remove_file(draft)
     reading = connect(path, keys)
     try:
-        backup(reading, draft, keys)
+        copy_database(reading, draft, keys)
     finally:
         reading.close()
     try:
         os.replace(draft, target)
     except OSError as error:
         remove_file(draft)
-        raise cannot_write(target, error) from error
+        raise write_error(target, error) from error
 
 
-def backup(connection: apsw.Connection, target: Path, keys: Keys) -> None:
+def copy_database(connection: apsw.Connection, target: Path, keys: Keys) -> None:
     """Copy a living database into a new file, sealed with the same key.
 
     Raises:
@@ -394,9 +396,9 @@ def backup(connection: apsw.Connection, target: Path, keys: Keys) -> None:
     """
     create_file(target)
     try:
-        with translated(target), closing(apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)) as copy:
+        with translate_errors(target), closing(apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)) as copy:
             copy.execute("PRAGMA cipher = 'aegis'")
-            copy.execute(f"PRAGMA key = 'raw:{keys.store.hex()}'")
+            copy.execute(f"PRAGMA key = 'raw:{keys.store_key.hex()}'")
             with copy.backup("main", connection, "main") as running:
                 while not running.done:
                     running.step(-1)

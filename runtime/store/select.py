@@ -1,4 +1,4 @@
-"""Which memories a selection means, and what there is of them.
+"""Selections (for forget and erase): which memories one means, and a summary of them.
 
 Part of `mnemic.runtime.store.read.reader.StoreSnapshot`; `mnemic.runtime.transfer.erase` asks the same of a draft.
 """
@@ -10,31 +10,31 @@ from typing import Any
 import apsw
 
 from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory, UnknownScope
-from mnemic.actors.protocol.events import printable
+from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.messages import Retirement, ScopeCount
-from mnemic.actors.protocol.scope_messages import Copy, Selection, Surveyed
+from mnemic.actors.protocol.scope_messages import BackupCopy, Selection, Surveyed
 from mnemic.actors.recall.hits import excerpt
 from mnemic.runtime.store.texts import load_text
 
-__all__ = ["SelectionReading", "select", "survey"]
+__all__ = ["SelectionQueries", "select_rows", "survey"]
 
 _WHEN = "coalesce(m.said_at, m.recorded_at)"
-_SHOWN_BYTES = 200
+_PREVIEW_BYTES = 200
 
 
-class SelectionReading:
+class SelectionQueries:
     """What a snapshot tells of selections; see `mnemic.actors.protocol.snapshot.Snapshot`."""
 
     _db: apsw.Connection
 
-    def selected(self, selection: Selection) -> list[bytes]:
-        return [bytes(uuid) for (uuid,) in _found(self._db, selection, "m.uuid", "m.id")]
+    def selected_ids(self, selection: Selection) -> list[bytes]:
+        return [bytes(uuid) for (uuid,) in _query(self._db, selection, "m.uuid", "m.id")]
 
     def survey(self, selection: Selection, shown: int) -> Surveyed:
         return survey(self._db, selection, shown)
 
 
-def select(connection: apsw.Connection, selection: Selection, last_row: int | None = None) -> list[int]:
+def select_rows(connection: apsw.Connection, selection: Selection, last_row: int | None = None) -> list[int]:
     """Rows of the memories that are meant, ascending.
 
     Args:
@@ -43,7 +43,7 @@ def select(connection: apsw.Connection, selection: Selection, last_row: int | No
     Raises:
         NoSuchMemory, UnknownScope, InvalidValue: there is nothing of that name.
     """
-    found = _found(connection, selection, "m.id", "m.id")
+    found = _query(connection, selection, "m.id", "m.id")
     return [int(row) for (row,) in found if last_row is None or row <= last_row]
 
 
@@ -58,10 +58,10 @@ def survey(connection: apsw.Connection, selection: Selection, shown: int) -> Sur
         f" min({_WHEN}), max({_WHEN}), min(m.recorded_at),"
         " coalesce(sum((SELECT count(*) FROM originals o WHERE o.memory = m.id)), 0)"
     )
-    memories, retired, size, sessions, oldest, newest, since, originals = _found(connection, selection, asked)[0]
-    scopes = _found(connection, selection, "c.path, c.found, count(*)", "c.path", "GROUP BY c.id")
+    memories, retired, size, sessions, oldest, newest, since, originals = _query(connection, selection, asked)[0]
+    scopes = _query(connection, selection, "c.path, c.found, count(*)", "c.path", "GROUP BY c.id")
     newest_first = f"{_WHEN} DESC, m.id DESC LIMIT {max(0, shown)}"
-    first = _found(connection, selection, "m.id", newest_first)
+    first = _query(connection, selection, "m.id", newest_first)
     given = "SELECT g.giving FROM given_parts g WHERE g.memory IN ({})"
     corrected = "SELECT o.id FROM memories o WHERE o.superseded_by IN ({0}) AND o.id NOT IN ({0})"
     copies: list[Any] = connection.execute(
@@ -75,21 +75,21 @@ def survey(connection: apsw.Connection, selection: Selection, shown: int) -> Sur
         scopes=tuple(ScopeCount(path=path, found=found, memories=count) for path, found, count in scopes),
         oldest=oldest,
         newest=newest,
-        first=tuple(_shown(connection, row) for (row,) in first),
+        first=tuple(_load_preview(connection, row) for (row,) in first),
         originals=originals,
         given=_count(connection, selection, given),
         corrected=_count(connection, selection, corrected),
-        copies=tuple(Copy(path=path, what=what, at=at) for path, what, at in copies),
+        copies=tuple(BackupCopy(path=path, what=what, at=at) for path, what, at in copies),
         generation=int(connection.execute("SELECT number FROM generation").get),
         last_row=int(connection.execute("SELECT coalesce(max(id), 0) FROM memories").get),
     )
 
 
-def _found(
+def _query(
     connection: apsw.Connection, selection: Selection, asked: str, order: str = "", group: str = ""
 ) -> list[Any]:
     """Rows of an answer about the memories that are meant."""
-    which, values = _meant(connection, selection)
+    which, values = _condition(connection, selection)
     sql = (
         f"SELECT {asked} FROM memories m JOIN texts t ON t.id = m.text JOIN scopes c ON c.id = m.scope"
         f" WHERE {which} {group} {f'ORDER BY {order}' if order else ''}"
@@ -99,16 +99,16 @@ def _found(
 
 def _count(connection: apsw.Connection, selection: Selection, asked: str) -> int:
     """How many rows a query gives, in which braces stand for the rows of the memories that are meant."""
-    which, values = _meant(connection, selection)
+    which, values = _condition(connection, selection)
     inner = f"SELECT m.id FROM memories m WHERE {which}"
     sql = f"SELECT count(*) FROM (SELECT DISTINCT * FROM ({asked.format(inner)}))"
     return int(connection.execute(sql, values).get)
 
 
-def _meant(connection: apsw.Connection, selection: Selection) -> tuple[str, dict[str, Any]]:
+def _condition(connection: apsw.Connection, selection: Selection) -> tuple[str, dict[str, Any]]:
     """A condition on ``memories m``, and its values."""
     if selection.ids:
-        return _named(connection, selection.ids)
+        return _id_condition(connection, selection.ids)
     conditions = ["1"]
     values: dict[str, Any] = {}
     if selection.scope is not None and selection.scope != "*":
@@ -125,7 +125,7 @@ def _meant(connection: apsw.Connection, selection: Selection) -> tuple[str, dict
     return " AND ".join(conditions), values
 
 
-def _named(connection: apsw.Connection, ids: tuple[bytes, ...]) -> tuple[str, dict[str, Any]]:
+def _id_condition(connection: apsw.Connection, ids: tuple[bytes, ...]) -> tuple[str, dict[str, Any]]:
     rows = []
     for memory in dict.fromkeys(ids):
         row = connection.execute("SELECT id FROM memories WHERE uuid = ?", (memory,)).get
@@ -138,7 +138,7 @@ def _named(connection: apsw.Connection, ids: tuple[bytes, ...]) -> tuple[str, di
 def _scopes(connection: apsw.Connection, path: str) -> list[int]:
     found: list[Any] = connection.execute(
         "SELECT id FROM scopes WHERE path = ?1 OR (?1 != '' AND substr(path, 1, length(?1) + 1) = ?1 || '/')",
-        (printable(path),),
+        (escape_surrogates(path),),
     ).fetchall()
     if not found:
         raise UnknownScope(scope=path, near="")
@@ -147,7 +147,8 @@ def _scopes(connection: apsw.Connection, path: str) -> list[int]:
 
 def _sessions(connection: apsw.Connection, name: str) -> list[int]:
     found: list[Any] = connection.execute(
-        "SELECT id FROM sessions WHERE name = ?1 OR substr(name, 1, length(?1) + 1) = ?1 || '/'", (printable(name),)
+        "SELECT id FROM sessions WHERE name = ?1 OR substr(name, 1, length(?1) + 1) = ?1 || '/'",
+        (escape_surrogates(name),),
     ).fetchall()
     if not found:
         raise InvalidValue(
@@ -160,7 +161,7 @@ def _numbers(rows: list[int]) -> str:
     return ", ".join(map(str, rows))
 
 
-def _shown(connection: apsw.Connection, row: int) -> Retirement:
+def _load_preview(connection: apsw.Connection, row: int) -> Retirement:
     found: Any = next(
         connection.execute(
             "SELECT m.uuid, m.retired_at, m.retired_reason, m.text, t.size, m.kind, m.role, m.speaker, s.name, c.path,"
@@ -174,7 +175,7 @@ def _shown(connection: apsw.Connection, row: int) -> Retirement:
         changed=False,
         retired_at=found[1],
         reason=found[2],
-        text=excerpt(load_text(connection, found[3]), _SHOWN_BYTES, 0, ())[0],
+        text=excerpt(load_text(connection, found[3]), _PREVIEW_BYTES, 0, ())[0],
         size_bytes=found[4],
         kind=found[5],
         role=found[6],

@@ -1,4 +1,4 @@
-"""The store: one sealed SQLite file for each mind, written by `apply` alone.
+"""The store: one encrypted SQLite file for each mind, an append-only log of changes with derived tables.
 
 A writing transaction takes the right to write at its start, so that several processes may take turns; readers
 (`mnemic.runtime.store.read.reader`) work meanwhile. The log keeps each change with its inverse; whatever is derived can
@@ -27,55 +27,55 @@ from mnemic.actors.protocol.changes import (
     AddVectors,
     Change,
     DropEncoder,
-    Erased,
     Inverse,
     KeepOriginal,
     Logged,
     MergeScopes,
     MoveProject,
     RenameScope,
-    Restore,
     Retire,
     SplitScope,
     Supersede,
+    Tombstone,
+    Unretire,
     without_bulk,
 )
 from mnemic.actors.protocol.errors import Fenced, InvalidValue
-from mnemic.actors.protocol.messages import Applied, Kept
+from mnemic.actors.protocol.messages import AddOutcome, Applied
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store.apply.capture import CAPTURE_TABLES
 from mnemic.runtime.store.apply.codes import CODE_TABLES
-from mnemic.runtime.store.apply.memories import Carrier
+from mnemic.runtime.store.apply.memories import ChangeApplier
 from mnemic.runtime.store.apply.scopes import SCOPE_TABLES
 from mnemic.runtime.store.schema import (
-    backup,
     check_schema,
     connect,
+    copy_database,
     create_file,
-    lease,
     migrate,
     remove_file,
-    translated,
+    translate_errors,
+    write_transaction,
 )
 from mnemic.runtime.store.texts import load_text
 
-__all__ = ["Stamp", "Store"]
+__all__ = ["Store", "TransactionMetadata"]
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_change = msgspec.msgpack.Decoder(Logged).decode
 _decode_inverse = msgspec.msgpack.Decoder(Inverse).decode
 _decode_answer = msgspec.msgpack.Decoder(Applied).decode
-_ASKED = get_args(Change)
+_REQUESTABLE = get_args(Change)
 _DERIVED = (AddEncoder, DropEncoder, AddVectors, AddSpace, AddCodes)
 _SCOPING = (RenameScope, MergeScopes, SplitScope, MoveProject)
 
 
-class Stamp(msgspec.Struct, frozen=True):
+class TransactionMetadata(msgspec.Struct, frozen=True):
     """What each transaction in the log is marked with."""
 
     machine: str = ""
     """Name of the machine."""
-    code: str = ""
+    version: str = ""
     """Version of Mnemic."""
     settings: str = ""
     """Hash of the settings in force."""
@@ -84,17 +84,17 @@ class Stamp(msgspec.Struct, frozen=True):
 class Store:
     """The writer of one mind. Not for use by two threads at once."""
 
-    def __init__(self, path: Path, keys: Keys, connection: apsw.Connection, stamp: Stamp) -> None:
+    def __init__(self, path: Path, keys: Keys, connection: apsw.Connection, stamp: TransactionMetadata) -> None:
         self._path = path
         self._keys = keys
         self._db = connection
-        self._stamp = stamp
-        self._carrier = Carrier(connection, keys.identity())
+        self._metadata = stamp
+        self._applier = ChangeApplier(connection, keys.identity_hash())
         self._fence: str | None = None
         self._epoch = 0
 
     @classmethod
-    def create(cls, path: Path, keys: Keys, stamp: Stamp | None = None) -> Store:
+    def create(cls, path: Path, keys: Keys, stamp: TransactionMetadata | None = None) -> Store:
         """Make a new store.
 
         Raises:
@@ -103,13 +103,13 @@ class Store:
         """
         create_file(path)
         try:
-            return cls._opened(path, keys, stamp, new=True)
+            return cls._open(path, keys, stamp, new=True)
         except BaseException:
             remove_file(path)
             raise
 
     @classmethod
-    def open(cls, path: Path, keys: Keys, stamp: Stamp | None = None, fence: str | None = None) -> Store:
+    def open(cls, path: Path, keys: Keys, stamp: TransactionMetadata | None = None, fence: str | None = None) -> Store:
         """Open a store, and bring an older one to the newest schema.
 
         Args:
@@ -119,21 +119,21 @@ class Store:
         Raises:
             DamagedStore, NewerSchema, StoreReadOnly, StoreBusy: nothing was written.
         """
-        store = cls._opened(path, keys, stamp, new=False)
+        store = cls._open(path, keys, stamp, new=False)
         if fence is not None:
             try:
-                store._take_over(fence)
+                store._acquire_fence(fence)
             except BaseException:
                 store.close()
                 raise
         return store
 
     @classmethod
-    def _opened(cls, path: Path, keys: Keys, stamp: Stamp | None, *, new: bool) -> Store:
+    def _open(cls, path: Path, keys: Keys, stamp: TransactionMetadata | None, *, new: bool) -> Store:
         connection = connect(path, keys, new=new)
         try:
             migrate(connection, path, keys, new=new)
-            return cls(path, keys, connection, stamp or Stamp())
+            return cls(path, keys, connection, stamp or TransactionMetadata())
         except BaseException:
             connection.close()
             raise
@@ -153,11 +153,11 @@ class Store:
             DiskFull, StoreReadOnly, StoreBusy, DamagedStore, NewerSchema, Fenced, NoSuchMemory, InvalidValue: nothing
                 was changed.
         """
-        with self._writing():
+        with self._write_transaction():
             return self._apply(changes, at=at, key=key, author=author, run=run)
 
     @contextmanager
-    def together(self) -> Iterator[tuple[Callable[..., Applied], apsw.Connection]]:
+    def transaction(self) -> Iterator[tuple[Callable[..., Applied], apsw.Connection]]:
         """One transaction for many applies, each with a time of its own, and each carried out whole or not at all.
 
         Gives what takes what `apply` takes, and in ``also`` types of changes that no actor may ask for; and the
@@ -171,7 +171,7 @@ class Store:
                 applied = self._apply(changes, **named)
             return applied  # noqa: RET504 - for all that mypy knows, the context may swallow an error
 
-        with self._writing():
+        with self._write_transaction():
             yield apply, self._db
 
     def rebuild(self, progress: Callable[[int, int | None], None], *, meaning: bool) -> int:
@@ -181,7 +181,7 @@ class Store:
 
         Returns the log's highest number. One transaction: readers see the old state until the new one is whole.
         """
-        with self._writing():
+        with self._write_transaction():
             return self._replay(progress, meaning=meaning)
 
     def fork(self, path: Path, at_seq: int | None = None) -> None:
@@ -193,14 +193,14 @@ class Store:
             InvalidValue: the log has no such number.
             MindExists: there is a file of that name.
         """
-        with translated(self._path):
-            last = self._seq()
+        with translate_errors(self._path):
+            last = self._last_seq()
         at_seq = last if at_seq is None else at_seq
         if not 0 <= at_seq <= last:
             raise InvalidValue(name="at_seq", value=at_seq, why="the log has no such number", expected=f"0 to {last}")
-        backup(self._db, path, self._keys)
+        copy_database(self._db, path, self._keys)
         try:
-            with closing(Store.open(path, self._keys, self._stamp)) as copy:
+            with closing(Store.open(path, self._keys, self._metadata)) as copy:
                 copy._undo_after(at_seq)
         except BaseException:
             remove_file(path)
@@ -222,38 +222,38 @@ class Store:
         self._db.execute(
             "INSERT INTO applies(key, at, machine, code, settings, author, run, answer)"
             " VALUES(?, ?, ?, ?, ?, ?, ?, x'')",
-            (key, at, self._stamp.machine, self._stamp.code, self._stamp.settings, author, run),
+            (key, at, self._metadata.machine, self._metadata.version, self._metadata.settings, author, run),
         )
         number = self._db.last_insert_rowid()
-        kept: list[Kept] = []
+        kept: list[AddOutcome] = []
         known: dict[bytes, bytes] = {}
         gone: set[bytes] = set()  # was erased, and is not kept again; so what else is said of it does not hold either
         done: list[bool] = []
         for change in changes:
-            if not isinstance(change, (*_ASKED, *also)):
+            if not isinstance(change, (*_REQUESTABLE, *also)):
                 raise ValueError(f"{type(change).__name__} takes something back, which only the store may do")
-            if not gone.isdisjoint(_named(change)):
+            if not gone.isdisjoint(_memory_ids(change)):
                 done.append(False)
                 continue
             if isinstance(change, Supersede):  # what was captured before goes by its first id
                 change = Supersede(old=known.get(change.old, change.old), new=known.get(change.new, change.new))
             elif isinstance(change, KeepOriginal):
                 change = KeepOriginal(memory=known.get(change.memory, change.memory), text=change.text)
-            became, inverse, changed, text = self._carrier.carry_out(change, at)
+            became, inverse, changed, text = self._applier.apply(change, at)
             if isinstance(change, AddMemory) and became is not None:
                 kept.append(became)
                 if became.erased:
                     gone.add(change.id)
                 else:
                     known[change.id] = became.id
-                    change = _placed(change, became.scope)
+                    change = _with_scope_path(change, became.scope)
             done.append(changed)
             if changed:
                 self._db.execute(
                     "INSERT INTO log(apply, change, inverse, text) VALUES(?, ?, ?, ?)",
                     (number, _encode(without_bulk(change)), None if inverse is None else _encode(inverse), text),
                 )
-        answer = Applied(seq=self._seq(), kept=tuple(kept), changed=tuple(done))
+        answer = Applied(seq=self._last_seq(), kept=tuple(kept), changed=tuple(done))
         if any(done):
             self._db.execute("UPDATE applies SET answer = ? WHERE id = ?", (_encode(answer), number))
         else:  # all of it was known: the log has nothing to say
@@ -274,27 +274,27 @@ class Store:
         for table in ("unbound", *CAPTURE_TABLES, *SCOPE_TABLES, "scrubbed", "memories", "sessions", "scopes"):
             self._db.execute(f"DELETE FROM {table}")
         done = seq = 0
-        self._carrier.replays = True
+        self._applier.is_replaying = True
         try:
-            while rows := self._log_after(seq):
+            while rows := self._log_page(seq):
                 for _, encoded, text, at in rows:
                     change = _decode_change(encoded)
                     if not isinstance(change, _DERIVED):
                         if text is not None:
                             change = msgspec.structs.replace(change, text=load_text(self._db, text))
-                        self._carrier.carry_out(change, at)
+                        self._applier.apply(change, at)
                 seq = rows[-1][0]
                 done += len(rows)
                 progress(done, total)
         finally:
-            self._carrier.replays = False
+            self._applier.is_replaying = False
         self._db.execute("UPDATE unbound SET marked = 0")  # the log has all of it
         return seq
 
     def _undo_after(self, at_seq: int) -> None:
-        with self._writing():
+        with self._write_transaction():
             # Where the log says of what is erased only that there was its scope, scopes are not undone, but made again.
-            remade = any(one.place is not None for one in self._erased())
+            remade = any(one.place is not None for one in self._tombstones())
             self._db.execute("PRAGMA defer_foreign_keys = ON")
             seq = self._db.execute(
                 "SELECT coalesce(max(last), 0) FROM (SELECT max(seq) AS last FROM log GROUP BY apply) WHERE last <= ?",
@@ -307,8 +307,8 @@ class Store:
                 self._db.execute("DELETE FROM log WHERE seq = ?", (number,))
                 change = None if inverse is None else _decode_inverse(inverse)
                 if change is not None and not (remade and isinstance(change, _SCOPING)):
-                    self._carrier.carry_out(change, 0)
-            last = max((one.row for one in self._erased()), default=0)
+                    self._applier.apply(change, 0)
+            last = max((one.row for one in self._tombstones()), default=0)
             self._db.execute("UPDATE erased_rows SET last = ?", (last,))
             if remade:
                 self._replay(lambda done, total: None, meaning=False)
@@ -317,19 +317,19 @@ class Store:
             self._db.execute("DELETE FROM fences")  # who may write to the original says nothing about the copy
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def _write_transaction(self) -> Iterator[None]:
         """One transaction, unless a newer Mnemic has changed the store meanwhile, or another writer has taken over."""
-        with translated(self._path), lease(self._db):
+        with translate_errors(self._path), write_transaction(self._db):
             check_schema(self._db, self._path)
-            self._carrier.begins()
+            self._applier.begin_transaction()
             if self._fence is not None:
                 current = self._db.execute("SELECT epoch FROM fences WHERE slot = ?", (self._fence,)).get or 0
                 if current != self._epoch:
                     raise Fenced(path=str(self._path), own=self._epoch, current=current)
             yield
 
-    def _take_over(self, fence: str) -> None:
-        with self._writing():
+    def _acquire_fence(self, fence: str) -> None:
+        with self._write_transaction():
             epoch = self._db.execute(
                 "INSERT INTO fences(slot, epoch) VALUES(?, 1) ON CONFLICT(slot) DO UPDATE SET epoch = epoch + 1"
                 " RETURNING epoch",
@@ -337,7 +337,7 @@ class Store:
             ).get
         self._fence, self._epoch = fence, int(epoch)
 
-    def _erased(self) -> list[Erased]:
+    def _tombstones(self) -> list[Tombstone]:
         """What the log says of what was erased."""
         if not self._db.execute("SELECT last FROM erased_rows").get:
             return []
@@ -345,9 +345,9 @@ class Store:
             "SELECT change FROM log WHERE instr(change, CAST('erased' AS BLOB))"
         ).fetchall()
         changes = (_decode_change(encoded) for (encoded,) in found)
-        return [change for change in changes if isinstance(change, Erased)]
+        return [change for change in changes if isinstance(change, Tombstone)]
 
-    def _log_after(self, seq: int) -> list[Any]:
+    def _log_page(self, seq: int) -> list[Any]:
         """The next page of the log; fetched at once (see `mnemic.runtime.store.read.reader`)."""
         return self._db.execute(
             "SELECT l.seq, l.change, l.text, a.at FROM log l JOIN applies a ON a.id = l.apply"
@@ -355,18 +355,18 @@ class Store:
             (seq,),
         ).fetchall()
 
-    def _seq(self) -> int:
+    def _last_seq(self) -> int:
         return int(self._db.execute("SELECT coalesce(max(seq), 0) FROM log").get)
 
 
-def _named(change: Change) -> tuple[bytes, ...]:
+def _memory_ids(change: Change) -> tuple[bytes, ...]:
     """Ids of the memories that a change of what was just captured is about."""
     if isinstance(change, Supersede):
         return change.old, change.new
-    return (change.memory,) if isinstance(change, KeepOriginal | Retire | Restore) else ()
+    return (change.memory,) if isinstance(change, KeepOriginal | Retire | Unretire) else ()
 
 
-def _placed(change: AddMemory, path: str) -> AddMemory:
+def _with_scope_path(change: AddMemory, path: str) -> AddMemory:
     """The memory in the scope that it came into: its log row makes that scope again, whatever else is erased."""
     place = change.place
     if path == place.path:

@@ -1,4 +1,4 @@
-"""Which memory stands: what replaces what, as far as it is not retired.
+"""Supersession: which memory currently replaces which, retired ones left out.
 
 A link of the store (`superseded_by`, and with it `valid_to`) says what was said: that one memory replaces another. A
 retired memory replaces nothing, so that what it replaced stands for itself again, or is replaced by what replaced the
@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import apsw
 
-__all__ = ["Replacement", "replaced", "replacement"]
+__all__ = ["Successor", "current_successor", "superseded_ids"]
 
 
-class Replacement(NamedTuple):
+class Successor(NamedTuple):
     """What stands for a memory."""
 
     id: bytes
@@ -24,7 +24,7 @@ class Replacement(NamedTuple):
     """World time from which it holds, microseconds."""
 
 
-def replacement(connection: apsw.Connection, row: int) -> Replacement | None:
+def current_successor(connection: apsw.Connection, row: int) -> Successor | None:
     """What stands for the memory of a row: the next in its chain that is not retired, if there is one."""
     found: Any = connection.execute(
         "WITH RECURSIVE chain(id) AS (SELECT superseded_by FROM memories WHERE id = ?"
@@ -33,10 +33,10 @@ def replacement(connection: apsw.Connection, row: int) -> Replacement | None:
         " SELECT m.uuid, m.valid_from FROM chain JOIN memories m ON m.id = chain.id WHERE m.retired_at IS NULL",
         (row,),
     ).fetchone()
-    return None if found is None else Replacement(*found)
+    return None if found is None else Successor(*found)
 
 
-def replaced(connection: apsw.Connection, row: int) -> tuple[bytes, ...]:
+def superseded_ids(connection: apsw.Connection, row: int) -> tuple[bytes, ...]:
     """Ids of what the memory of a row stands for, in the order they were kept; none where it is retired itself."""
     found: list[Any] = connection.execute(
         "WITH RECURSIVE back(id) AS (SELECT o.id FROM memories o JOIN memories m ON m.id = o.superseded_by"

@@ -1,4 +1,4 @@
-"""Texts in the store: each kept once, byte for byte, long ones compressed; and the copy that the word index gets."""
+"""Stored texts: deduplicated, compressed where long, and the form that goes into the word index."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import apsw
 
 from mnemic.actors.protocol.events import to_text
 
-__all__ = ["drop_text_if_unused", "keep_text", "load_text", "searchable"]
+__all__ = ["drop_text_if_unused", "load_text", "store_text", "to_index_text"]
 
 _PACK_FROM_BYTES = 512  # below, deflate's own header and the lost time outweigh what it saves
 
 
-def keep_text(connection: apsw.Connection, text: bytes, digest: Callable[..., bytes]) -> int:
+def store_text(connection: apsw.Connection, text: bytes, digest: Callable[..., bytes]) -> int:
     """Keep a text, or find the equal one that is kept; returns its row."""
     name = digest(b"text", text)
     found = connection.execute("SELECT id FROM texts WHERE digest = ?", (name,)).get
@@ -50,7 +50,7 @@ def drop_text_if_unused(connection: apsw.Connection, row: int) -> None:
     )
 
 
-def searchable(text: bytes) -> str:
+def to_index_text(text: bytes) -> str:
     """The text as the word index gets it: lone surrogates and NUL, which SQLite's text cannot hold, replaced.
 
     Raises:

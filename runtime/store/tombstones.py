@@ -1,4 +1,4 @@
-"""What is erased: what the log says of it when it is replayed, and what keeps it from being kept again.
+"""Tombstones: keyed hashes of erased memories, so that they are not captured again and the log replays.
 
 Below `mnemic.runtime.store.apply.memories`; `mnemic.runtime.transfer.erase` erases.
 """
@@ -10,20 +10,20 @@ from typing import Any
 
 import apsw
 
-from mnemic.actors.protocol.changes import AddMemory, Blank, Erased, Place, Unlink
+from mnemic.actors.protocol.changes import AddMemory, RedactedChange, ScopeRef, Tombstone, Unlink
 from mnemic.actors.protocol.events import to_text
-from mnemic.runtime.store.apply.spool import Carried
+from mnemic.runtime.store.apply.spool import ChangeResult
 
-__all__ = ["ErasedCarrier", "next_row", "words_mark"]
+__all__ = ["TombstoneApplier", "next_memory_row", "text_tombstone"]
 
-_UNCHANGED: Carried = (None, None, False, None)
-_BY_ID = ("tool_call", "tool_result")
+_UNCHANGED: ChangeResult = (None, None, False, None)
+_KINDS_WITH_IDS = ("tool_call", "tool_result")
 """Kinds that hosts give ids: one of them that is said once more is another one, and is kept."""
-_WITHOUT_IDS = ("gemini-cli",)
+_HOSTS_WITHOUT_IDS = ("gemini-cli",)
 """Hosts that give them none: their calls are told apart by their words, as everything else is."""
 
 
-class ErasedCarrier:
+class TombstoneApplier:
     """Carries out changes on a connection, within a transaction that the caller holds."""
 
     def __init__(
@@ -31,7 +31,7 @@ class ErasedCarrier:
         connection: apsw.Connection,
         identity: Callable[..., bytes],
         row_of: Callable[[bytes], int],
-        make_scope: Callable[[Place], object],
+        make_scope: Callable[[ScopeRef], object],
     ) -> None:
         """Write by a connection.
 
@@ -44,23 +44,23 @@ class ErasedCarrier:
         self._identity = identity
         self._row_of = row_of
         self._make_scope = make_scope
-        self.hands: dict[type, Callable[[Any, int], Carried]] = {
-            Erased: self._erased,
-            Blank: self._blank,
+        self.handlers: dict[type, Callable[[Any, int], ChangeResult]] = {
+            Tombstone: self._add_tombstone,
+            RedactedChange: self._relink,
             Unlink: self._unlink,
         }
 
-    def knows(self, change: AddMemory) -> bool:
+    def is_erased(self, change: AddMemory) -> bool:
         """Whether a memory that is to be added was erased, so that it is not kept again."""
         return (
             self._db.execute(
                 "SELECT 1 FROM erased WHERE identity = ? OR identity = ? LIMIT 1",
-                (change.identity, words_mark(change, self._identity) or change.identity),
+                (change.identity, text_tombstone(change, self._identity) or change.identity),
             ).get
             is not None
         )
 
-    def _erased(self, change: Erased, at: int) -> Carried:
+    def _add_tombstone(self, change: Tombstone, at: int) -> ChangeResult:
         self._db.execute("INSERT OR IGNORE INTO erased(identity) VALUES(?)", (change.identity,))
         is_new = bool(self._db.changes())
         self._db.execute("UPDATE erased_rows SET last = max(last, ?)", (change.row,))
@@ -68,7 +68,7 @@ class ErasedCarrier:
             self._make_scope(change.place)
         return None, None, is_new, None
 
-    def _blank(self, change: Blank, at: int) -> Carried:
+    def _relink(self, change: RedactedChange, at: int) -> ChangeResult:
         for old, new in change.links:
             older, newer = self._row_of(old), self._row_of(new)
             self._db.execute(
@@ -78,7 +78,7 @@ class ErasedCarrier:
             )
         return None, Unlink(memories=tuple(old for old, _ in change.links)), True, None
 
-    def _unlink(self, change: Unlink, at: int) -> Carried:
+    def _unlink(self, change: Unlink, at: int) -> ChangeResult:
         for memory in change.memories:
             self._db.execute(
                 "UPDATE memories SET superseded_by = NULL, superseded_at = NULL, valid_to = NULL WHERE uuid = ?",
@@ -87,7 +87,7 @@ class ErasedCarrier:
         return _UNCHANGED
 
 
-def words_mark(memory: Any, identity: Callable[..., bytes]) -> bytes | None:
+def text_tombstone(memory: Any, identity: Callable[..., bytes]) -> bytes | None:
     """A keyed hash of the words of a memory in its session; ``None`` for what is told apart by its host's ids alone.
 
     A host that gives no ids may tell the same words again, from a spool file that was put back, say, and they are
@@ -96,14 +96,14 @@ def words_mark(memory: Any, identity: Callable[..., bytes]) -> bytes | None:
     Args:
         memory: what has the fields of `AddMemory` that say who said it, and its text.
     """
-    if memory.kind in _BY_ID and memory.assistant not in _WITHOUT_IDS:
+    if memory.kind in _KINDS_WITH_IDS and memory.assistant not in _HOSTS_WITHOUT_IDS:
         return None
     who = (memory.assistant, memory.session, memory.kind, memory.role)
     said = to_text(memory.text).strip().encode("utf-8", "surrogatepass")
     return identity(b"erased", *(part.encode("utf-8", "surrogatepass") for part in who), said)
 
 
-def next_row(connection: apsw.Connection) -> int:
+def next_memory_row(connection: apsw.Connection) -> int:
     """The row that the next memory gets: after all that are there, and all that were erased."""
     return int(
         connection.execute(

@@ -1,1 +1,1 @@
-"""runtime/transfer"""
+"""What rewrites or moves a mind: erasing, exporting, importing and backing up."""

@@ -1,4 +1,4 @@
-"""A backup: one file with a sealed copy of a mind's store and what opens it, proven by opening it before it is kept.
+"""Backups: one ZIP file with the encrypted store and its key header, verified by opening it before it is kept.
 
 The file is a ZIP archive whose entries are not compressed (what is sealed cannot be): ``backup.json`` says what it is,
 ``mind.json`` is the mind's card, ``passphrase.json``, where there is one, a card whose passphrase opens the same,
@@ -21,20 +21,20 @@ from typing import BinaryIO
 import msgspec
 
 from mnemic.actors.protocol.errors import DamagedStore, NewerSchema, NotABackup
-from mnemic.runtime.keys.key_slots import KeyCard, card_bytes, new_card, parse_card
+from mnemic.runtime.keys.key_slots import KeyHeader, key_header_bytes, new_key_header, parse_key_header
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.minds.homes import MindFolder, read_card
+from mnemic.runtime.minds.homes import MindFolder, read_key_header
 from mnemic.runtime.store.schema import (
-    backup,
-    cannot_write,
     check_schema,
     connect,
+    copy_database,
     create_file,
     remove_file,
-    translated,
+    translate_errors,
+    write_error,
 )
 
-__all__ = ["Archive", "ArchiveCard", "check_store", "make_archive", "opened_archive"]
+__all__ = ["BackupFile", "BackupManifest", "open_backup", "verify_store", "write_backup"]
 
 FORMAT = "mnemic-backup"
 VERSION = 1
@@ -43,15 +43,15 @@ _MIND = "mind.json"
 _PASSPHRASE = "passphrase.json"
 _PAUSES = "pauses"
 _STORE = "store.db"
-_WHOLE = "backup"  # the finished file, before it has its name
+_FINISHED_NAME = "backup"  # the finished file, before it has its name
 _CHUNK_BYTES = 1 << 20
-_THEN = (1980, 1, 1, 0, 0, 0)  # when it was made is said in backup.json
+_FIXED_TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # when it was made is said in backup.json
 
 Progress = Callable[[int, int | None], None]
 """Told how many bytes are done, and how many there are."""
 
 
-class ArchiveCard(msgspec.Struct, frozen=True, kw_only=True):
+class BackupManifest(msgspec.Struct, frozen=True, kw_only=True):
     """``backup.json``: what can be known of a backup without its key."""
 
     format: str
@@ -72,31 +72,31 @@ class ArchiveCard(msgspec.Struct, frozen=True, kw_only=True):
     """Of its bytes, sealed as they are; hexadecimal."""
 
 
-class Archive:
+class BackupFile:
     """A backup, open for reading."""
 
     def __init__(
         self,
         path: Path,
         file: zipfile.ZipFile,
-        card: ArchiveCard,
-        mind: KeyCard,
-        own: KeyCard | None,
+        card: BackupManifest,
+        mind: KeyHeader,
+        own: KeyHeader | None,
         pauses: bytes | None,
     ) -> None:
         self.path = path
         """Where it is."""
-        self.card = card
+        self.manifest = card
         """What it says of itself."""
-        self.mind = mind
+        self.key_header = mind
         """What opens the mind, and so the backup."""
-        self.own = own
+        self.passphrase_header = own
         """What opens the backup alone: its passphrase."""
         self.pauses = pauses
         """When the mind captured nothing, as its file said; ``None`` where it never paused."""
         self._file = file
 
-    def unpack(self, target: Path, progress: Progress = lambda done, total: None) -> None:
+    def extract_store(self, target: Path, progress: Progress = lambda done, total: None) -> None:
         """Write the store into a new file.
 
         Raises:
@@ -112,18 +112,18 @@ class Archive:
                     try:
                         file.write(chunk)
                     except OSError as error:
-                        raise cannot_write(target, error) from error
+                        raise write_error(target, error) from error
                     digest.update(chunk)
                     done += len(chunk)
-                    progress(done, self.card.store_bytes)
-            if digest.hexdigest() != self.card.store_sha256:
+                    progress(done, self.manifest.store_bytes)
+            if digest.hexdigest() != self.manifest.store_sha256:
                 raise NotABackup(path=str(self.path), why="the store in it was altered")
         except BaseException:
             remove_file(target)
             raise
 
 
-def make_archive(
+def write_backup(
     path: Path,
     folder: MindFolder,
     keys: Keys,
@@ -152,25 +152,25 @@ def make_archive(
         draft.mkdir(mode=0o700)
         try:
             with closing(connect(folder.store, keys)) as connection:  # held: the key is not changed meanwhile
-                mind_card = read_card(folder)
-                with translated(folder.store):
-                    backup(connection, draft / _STORE, keys)
+                mind_card = read_key_header(folder)
+                with translate_errors(folder.store):
+                    copy_database(connection, draft / _STORE, keys)
             pauses = folder.pauses.read_bytes() if folder.pauses.exists() else None
             _pack(draft, mind_card, pauses, keys, mind, mnemic, made_at, passphrase, progress)
             (draft / _STORE).unlink()
-            memories = _prove(draft / _WHOLE, keys, draft / _STORE)
-            os.replace(draft / _WHOLE, path)
+            memories = _verify_backup(draft / _FINISHED_NAME, keys, draft / _STORE)
+            os.replace(draft / _FINISHED_NAME, path)
             _flush(path.parent)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
     except OSError as error:
-        raise cannot_write(path, error) from error
+        raise write_error(path, error) from error
     return memories
 
 
 def _pack(
     draft: Path,
-    mind_card: KeyCard,
+    mind_card: KeyHeader,
     pauses: bytes | None,
     keys: Keys,
     mind: str,
@@ -181,14 +181,14 @@ def _pack(
 ) -> None:
     """Put all into one file."""
     store = draft / _STORE
-    with closing(connect(store, keys, alone=True)) as copy, translated(store):
+    with closing(connect(store, keys, alone=True)) as copy, translate_errors(store):
         schema = check_schema(copy, store)
-    create_file(draft / _WHOLE)
+    create_file(draft / _FINISHED_NAME)
     size = store.stat().st_size
-    with (draft / _WHOLE).open("r+b") as file:
+    with (draft / _FINISHED_NAME).open("r+b") as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
             digest = _pack_store(archive, store, size, progress)
-            card = ArchiveCard(
+            card = BackupManifest(
                 format=FORMAT,
                 version=VERSION,
                 mnemic=mnemic,
@@ -198,20 +198,20 @@ def _pack(
                 store_bytes=size,
                 store_sha256=digest,
             )
-            _put(archive, _CARD, msgspec.json.format(msgspec.json.encode(card), indent=1))
-            _put(archive, _MIND, card_bytes(mind_card))
+            _write_entry(archive, _CARD, msgspec.json.format(msgspec.json.encode(card), indent=1))
+            _write_entry(archive, _MIND, key_header_bytes(mind_card))
             if pauses is not None:
-                _put(archive, _PAUSES, pauses)
+                _write_entry(archive, _PAUSES, pauses)
             if passphrase is not None:
-                own = new_card(keys, mind_card.made_at_us, passphrase=passphrase)
-                _put(archive, _PASSPHRASE, card_bytes(own))
+                own = new_key_header(keys, mind_card.made_at_us, passphrase=passphrase)
+                _write_entry(archive, _PASSPHRASE, key_header_bytes(own))
         file.flush()
         os.fsync(file.fileno())
 
 
 def _pack_store(archive: zipfile.ZipFile, store: Path, size: int, progress: Progress) -> str:
     digest, done = hashlib.sha256(), 0
-    entry = _named(_STORE)
+    entry = _zip_entry(_STORE)
     entry.file_size = size
     with store.open("rb") as source, archive.open(entry, "w") as target:
         while chunk := source.read(_CHUNK_BYTES):
@@ -222,23 +222,23 @@ def _pack_store(archive: zipfile.ZipFile, store: Path, size: int, progress: Prog
     return digest.hexdigest()
 
 
-def _prove(path: Path, keys: Keys, store: Path) -> int:
+def _verify_backup(path: Path, keys: Keys, store: Path) -> int:
     """Open a finished backup as a restore would, and count what is in it."""
     try:
-        with opened_archive(path) as archive:
-            archive.unpack(store)
-        return check_store(store, keys)
+        with open_backup(path) as archive:
+            archive.extract_store(store)
+        return verify_store(store, keys)
     except NotABackup as error:
         raise DamagedStore(path=str(path), why=f"the backup does not open: {error}") from error
 
 
-def check_store(store: Path, keys: Keys) -> int:
+def verify_store(store: Path, keys: Keys) -> int:
     """Open a store that nobody else has, look at every page of it, and count its memories.
 
     Raises:
         DamagedStore, NewerSchema: it does not open, or a page cannot be read.
     """
-    with closing(connect(store, keys, alone=True)) as connection, translated(store):
+    with closing(connect(store, keys, alone=True)) as connection, translate_errors(store):
         check_schema(connection, store)
         fault = connection.execute("PRAGMA quick_check(1)").get
         if fault != "ok":
@@ -247,7 +247,7 @@ def check_store(store: Path, keys: Keys) -> int:
 
 
 @contextmanager
-def opened_archive(path: Path) -> Iterator[Archive]:
+def open_backup(path: Path) -> Iterator[BackupFile]:
     """A backup, open.
 
     Raises:
@@ -264,32 +264,33 @@ def opened_archive(path: Path) -> Iterator[Archive]:
         with archive:
             card = _archive_card(path, archive)
             own, pauses = (
-                _small(path, archive, name) if name in archive.namelist() else None for name in (_PASSPHRASE, _PAUSES)
+                _read_small_entry(path, archive, name) if name in archive.namelist() else None
+                for name in (_PASSPHRASE, _PAUSES)
             )
             try:
-                mind = parse_card(_small(path, archive, _MIND), path)
-                opens = None if own is None else parse_card(own, path)
+                mind = parse_key_header(_read_small_entry(path, archive, _MIND), path)
+                opens = None if own is None else parse_key_header(own, path)
             except DamagedStore as error:
                 raise NotABackup(path=str(path), why="what opens it cannot be read") from error
-            yield Archive(path, archive, card, mind, opens, pauses)
+            yield BackupFile(path, archive, card, mind, opens, pauses)
 
 
-def _archive_card(path: Path, archive: zipfile.ZipFile) -> ArchiveCard:
+def _archive_card(path: Path, archive: zipfile.ZipFile) -> BackupManifest:
     if _CARD not in archive.namelist():
         raise NotABackup(path=str(path), why=f"there is no {_CARD} in it")
     try:
-        said = json.loads(_small(path, archive, _CARD))
+        said = json.loads(_read_small_entry(path, archive, _CARD))
         known = isinstance(said, dict) and said.get("format") == FORMAT
         if known and isinstance(said.get("version"), int) and said["version"] > VERSION:
             raise NewerSchema(path=str(path), found=said["version"], known=VERSION)
         if known:
-            return msgspec.convert(said, ArchiveCard)
+            return msgspec.convert(said, BackupManifest)
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
         raise NotABackup(path=str(path), why=f"its {_CARD} cannot be read") from error
     raise NotABackup(path=str(path), why=f"its {_CARD} is something else's")
 
 
-def _small(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
+def _read_small_entry(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
     with _opened(path, archive, name) as entry:
         return _read(path, entry)
 
@@ -317,12 +318,12 @@ def _read_as_backup(path: Path) -> Iterator[None]:
         raise NotABackup(path=str(path), why=f"it is damaged, or something else ({type(error).__name__})") from error
 
 
-def _put(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
-    archive.writestr(_named(name), data)
+def _write_entry(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
+    archive.writestr(_zip_entry(name), data)
 
 
-def _named(name: str) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name, _THEN)
+def _zip_entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, _FIXED_TIMESTAMP)
     entry.external_attr = 0o600 << 16
     return entry
 

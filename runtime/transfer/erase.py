@@ -1,4 +1,4 @@
-"""Erasing: memories removed for good, with all that was made of them, so that no file that is left holds them.
+"""Erasing memories for good: from tables, indexes, vectors, log and spool, in a copy that replaces the store.
 
 It is done in a copy of the store, which then takes the old one's place (`mnemic.runtime.files.atomic_replace`): whoever
 is killed leaves the one or the other. Deleted cells are overwritten, the word index is merged, vectors are overwritten
@@ -19,20 +19,28 @@ import msgspec
 
 from mnemic.actors.protocol.errors import DamagedStore
 from mnemic.actors.protocol.scope_messages import Selection, Surveyed
-from mnemic.runtime.files.atomic_replace import replacing
+from mnemic.runtime.files.atomic_replace import atomic_replace
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder
-from mnemic.runtime.spool.decrypt import Opener
-from mnemic.runtime.store.apply.memories import Carrier
+from mnemic.runtime.spool.decrypt import FrameDecryptor
+from mnemic.runtime.store.apply.memories import ChangeApplier
 from mnemic.runtime.store.read.capture import spool_offsets
-from mnemic.runtime.store.rebind_queue import Marker, speakers
-from mnemic.runtime.store.schema import backup, cannot_write, connect, lease, translated
-from mnemic.runtime.store.select import select
+from mnemic.runtime.store.rebind_queue import RebindQueue, first_speakers
+from mnemic.runtime.store.schema import connect, copy_database, translate_errors, write_error, write_transaction
+from mnemic.runtime.store.select import select_rows
 from mnemic.runtime.store.texts import drop_text_if_unused, load_text
-from mnemic.runtime.store.tombstones import words_mark
-from mnemic.runtime.transfer.quote_finder import quoting
-from mnemic.runtime.transfer.redact_log import Gone, Healed, forget_answers, reasons, recorded, relog, scoped
-from mnemic.runtime.transfer.wipe_spool import aside_files, wipe
+from mnemic.runtime.store.tombstones import text_tombstone
+from mnemic.runtime.transfer.quote_finder import find_quotes
+from mnemic.runtime.transfer.redact_log import (
+    ErasedData,
+    Relinked,
+    history_changes,
+    redact_answers,
+    redact_log,
+    retirement_reasons,
+    scope_reference_test,
+)
+from mnemic.runtime.transfer.wipe_spool import quarantined_files, wipe_consumed
 
 __all__ = ["Erasure", "erase", "migration_copies"]
 
@@ -61,7 +69,7 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
     """Copies of the store from before a migration, which are removed."""
 
 
-class _Said(NamedTuple):
+class _TextKey(NamedTuple):
     """What tells the words of a memory from others; as in `AddMemory`."""
 
     assistant: str
@@ -71,7 +79,7 @@ class _Said(NamedTuple):
     text: bytes
 
 
-class _Doomed(NamedTuple):
+class _MemoryToErase(NamedTuple):
     """A memory that is to be erased."""
 
     row: int
@@ -100,20 +108,20 @@ def erase(folder: MindFolder, keys: Keys, selection: Selection, seen: Surveyed, 
         DiskFull, StoreReadOnly: nothing was erased.
     """
     before = folder.store.stat().st_size
-    with replacing(folder.path) as draft:
+    with atomic_replace(folder.path) as draft:
         copy = draft.path / folder.store.name
         progress("copying", 0, None)
         with closing(connect(folder.store, keys, alone=True)) as source:
-            backup(source, copy, keys)
-        with translated(copy), closing(connect(copy, keys, alone=True)) as connection:
-            done = _Erasing(connection, keys, selection, seen, progress).run()
+            copy_database(source, copy, keys)
+        with translate_errors(copy), closing(connect(copy, keys, alone=True)) as connection:
+            done = _Eraser(connection, keys, selection, seen, progress).run()
             offsets = spool_offsets(connection)
         copies = migration_copies(folder)
-        aside = aside_files(folder.spool)
+        aside = quarantined_files(folder.spool)
         for name in (*copies, *(f"{folder.spool.name}/{one}" for one in aside)):
             draft.remove(name)
         # What is taken in is in the store, whichever of the two it will be: it need not wait for the moment of change.
-        wiped = _wiped(folder, keys, offsets)
+        wiped = _wipe_spool(folder, keys, offsets)
         after = copy.stat().st_size
     return Erasure(
         memories=done[0],
@@ -127,21 +135,23 @@ def erase(folder: MindFolder, keys: Keys, selection: Selection, seen: Surveyed, 
     )
 
 
-def _wiped(folder: MindFolder, keys: Keys, offsets: dict[bytes, int]) -> int:
+def _wipe_spool(folder: MindFolder, keys: Keys, offsets: dict[bytes, int]) -> int:
     try:
-        return wipe(folder.spool, offsets, Opener(keys.spool, keys.earlier_spools).keys)
+        return wipe_consumed(
+            folder.spool, offsets, FrameDecryptor(keys.spool_private, keys.earlier_spool_privates).key_ids
+        )
     except OSError as error:
-        raise cannot_write(folder.spool, error) from error
+        raise write_error(folder.spool, error) from error
 
 
-class _Erasing:
+class _Eraser:
     """Erases in a copy that nobody else has open, and that is thrown away where it fails."""
 
     def __init__(
         self, connection: apsw.Connection, keys: Keys, selection: Selection, seen: Surveyed, progress: Progress
     ) -> None:
         self._db = connection
-        self._identity = keys.identity()
+        self._identity = keys.identity_hash()
         self._selection = selection
         self._seen = seen
         self._progress = progress
@@ -151,7 +161,7 @@ class _Erasing:
         for pragma in ("journal_mode = OFF", "synchronous = OFF", "foreign_keys = OFF", "secure_delete = ON"):
             self._db.execute(f"PRAGMA {pragma}")
         self._db.execute("PRAGMA temp_store = FILE")  # sealed, and without a name; a store may be larger than memory
-        with lease(self._db):
+        with write_transaction(self._db):
             counts = self._erase()
             if self._db.execute("PRAGMA foreign_key_check").fetchone() is not None:
                 raise DamagedStore(path=self._db.filename, why="something in it belongs to nothing")
@@ -163,7 +173,7 @@ class _Erasing:
     def _erase(self) -> tuple[int, int, int]:
         if self._db.execute("SELECT number FROM generation").get != self._seen.generation:
             raise DamagedStore(path=self._db.filename, why="it was made anew since it was looked at: look again")
-        rows = select(self._db, self._selection, self._seen.last_row)
+        rows = select_rows(self._db, self._selection, self._seen.last_row)
         self._db.execute("CREATE TEMP TABLE gone(row INTEGER PRIMARY KEY)")
         self._db.executemany("INSERT INTO gone VALUES(?)", [(row,) for row in rows])
         size = int(
@@ -172,31 +182,31 @@ class _Erasing:
                 " JOIN texts t ON t.id = m.text"
             ).get
         )
-        doomed = [self._doomed(row) for row in rows]
+        doomed = [self._load_memory(row) for row in rows]
         own = {text for one in doomed for text in (one.text, one.original) if text is not None}
-        quoting = self._quoting(own)
-        gone = Gone(
+        quoting = self._find_quotes(own)
+        gone = ErasedData(
             memories={one.id: (one.row, one.identity) for one in doomed},
             sessions=self._emptied_sessions(),
             queries=frozenset(name for what, name in quoting if what == "query"),
             reasons=frozenset(name for what, name in quoting if what == "reason"),
             texts=frozenset(name for what, name in quoting if what == "text"),
         )
-        relogged = relog(self._db, gone, lambda done, total: self._progress("log", done, total))
-        forget_answers(self._db, gone)
+        relogged = redact_log(self._db, gone, lambda done, total: self._progress("log", done, total))
+        redact_answers(self._db, gone)
         self._progress("tables", 0, None)
-        self._beside(gone, relogged.healed)
-        self._codes()
-        self._meaning()
-        if relogged.given:
-            self._given()
-        self._memories(doomed)
+        self._erase_side_tables(gone, relogged.relinked)
+        self._erase_codes()
+        self._erase_vectors()
+        if relogged.history_changed:
+            self._rebuild_history()
+        self._erase_memories(doomed)
         for text in own | gone.texts:
             drop_text_if_unused(self._db, text)
         self._db.execute("UPDATE generation SET number = number + 1")
         return len(rows), size, len(quoting)
 
-    def _doomed(self, row: int) -> _Doomed:
+    def _load_memory(self, row: int) -> _MemoryToErase:
         found: Any = next(
             self._db.execute(
                 "SELECT m.uuid, m.identity, m.text, o.text, s.assistant, s.name, m.kind, m.role"
@@ -206,12 +216,12 @@ class _Erasing:
             )
         )
         id, identity, text, original, assistant, session, kind, role = found
-        said = _Said(assistant, session, kind, role, load_text(self._db, text))
-        return _Doomed(row, id, identity, text, original, words_mark(said, self._identity))
+        said = _TextKey(assistant, session, kind, role, load_text(self._db, text))
+        return _MemoryToErase(row, id, identity, text, original, text_tombstone(said, self._identity))
 
     # --- who quotes them ---------------------------------------------------------------------------------------------
 
-    def _quoting(self, own: set[int]) -> set[tuple[str, Any]]:
+    def _find_quotes(self, own: set[int]) -> set[tuple[str, Any]]:
         """Questions, reasons, and rows of texts given or set aside, that hold a run which only what goes has."""
         asked = "SELECT DISTINCT query FROM givings WHERE query != ''"
         others = "SELECT text FROM givings WHERE text IS NOT NULL UNION SELECT text FROM aside WHERE text IS NOT NULL"
@@ -221,17 +231,17 @@ class _Erasing:
         )
 
         def candidates() -> Iterator[tuple[tuple[str, Any], bytes]]:
-            for query in self._ones(asked):
+            for query in self._column(asked):
                 yield ("query", query), query.encode("utf-8", "surrogatepass")
-            for reason in reasons(self._db):
+            for reason in retirement_reasons(self._db):
                 yield ("reason", reason), reason.encode("utf-8", "surrogatepass")
-            for row in self._ones(others):
+            for row in self._column(others):
                 yield ("text", row), load_text(self._db, row)
 
-        return quoting(
+        return find_quotes(
             candidates(),
             lambda: (load_text(self._db, row) for row in own),
-            lambda: (load_text(self._db, row) for row in self._ones(staying)),
+            lambda: (load_text(self._db, row) for row in self._column(staying)),
         )
 
     def _emptied_sessions(self) -> frozenset[str]:
@@ -246,16 +256,16 @@ class _Erasing:
 
     # --- table by table ----------------------------------------------------------------------------------------------
 
-    def _beside(self, gone: Gone, healed: list[Healed]) -> None:
+    def _erase_side_tables(self, gone: ErasedData, healed: list[Relinked]) -> None:
         """What is beside the memories."""
         for link in healed:
             self._db.execute(
                 "UPDATE memories SET superseded_by = NULL, superseded_at = NULL, valid_to = NULL WHERE uuid = ?",
                 (link.memory,),
             )
-            if link.by is not None:
+            if link.successor is not None:
                 newer, valid_from = next(
-                    self._db.execute("SELECT id, valid_from FROM memories WHERE uuid = ?", (link.by,))
+                    self._db.execute("SELECT id, valid_from FROM memories WHERE uuid = ?", (link.successor,))
                 )
                 self._db.execute(
                     "UPDATE memories SET superseded_by = ?, superseded_at = ?, valid_to = max(valid_from, ?)"
@@ -269,27 +279,27 @@ class _Erasing:
         self._db.execute("DELETE FROM originals WHERE memory IN (SELECT row FROM gone)")
         self._db.execute("DELETE FROM scrubbed WHERE memory IN (SELECT row FROM gone)")
 
-    def _given(self) -> None:
+    def _rebuild_history(self) -> None:
         """What assistants were given, made again from the log, which does not name what is erased any more."""
-        carrier = Carrier(self._db, self._identity)
-        before = self._given_texts()
+        carrier = ChangeApplier(self._db, self._identity)
+        before = self._history_text_rows()
         self._db.execute("DELETE FROM given_parts")
         self._db.execute("DELETE FROM givings")
-        for change, text, at in recorded(self._db):
+        for change, text, at in history_changes(self._db):
             if text is not None:
                 change = msgspec.structs.replace(change, text=load_text(self._db, text))
-            carrier.carry_out(change, at)
-        for text in before - self._given_texts():
+            carrier.apply(change, at)
+        for text in before - self._history_text_rows():
             drop_text_if_unused(self._db, text)
 
-    def _given_texts(self) -> set[int]:
-        return set(self._ones("SELECT text FROM givings WHERE text IS NOT NULL"))
+    def _history_text_rows(self) -> set[int]:
+        return set(self._column("SELECT text FROM givings WHERE text IS NOT NULL"))
 
-    def _ones(self, sql: str) -> list[Any]:
+    def _column(self, sql: str) -> list[Any]:
         """The only column of a query."""
         return [one for (one,) in self._db.execute(sql).fetchall()]
 
-    def _meaning(self) -> None:
+    def _erase_vectors(self) -> None:
         """Windows and vectors; sqlite-vec leaves a deleted vector where it was, so it is overwritten before."""
         encoders: list[Any] = self._db.execute("SELECT id, dimensions FROM encoders").fetchall()
         for encoder, dimensions in encoders:
@@ -303,30 +313,30 @@ class _Erasing:
         self._db.execute("DELETE FROM windows WHERE memory IN (SELECT row FROM gone)")
         self._db.execute("DELETE FROM meanings WHERE memory IN (SELECT row FROM gone)")
 
-    def _codes(self) -> None:
+    def _erase_codes(self) -> None:
         """Hypervectors, of others too: those of what stood beside it hold its meaning, and are bound again without."""
-        marker = Marker(self._db)
-        rows = self._ones("SELECT row FROM gone")
-        others = {other for row in rows for other in marker.around(row)}
-        sessions = self._ones("SELECT DISTINCT m.session FROM gone g JOIN memories m ON m.id = g.row")
-        named = {session: speakers(self._db, session) for session in sessions}
+        marker = RebindQueue(self._db)
+        rows = self._column("SELECT row FROM gone")
+        others = {other for row in rows for other in marker.neighbours(row)}
+        sessions = self._column("SELECT DISTINCT m.session FROM gone g JOIN memories m ON m.id = g.row")
+        named = {session: first_speakers(self._db, session) for session in sessions}
         for row in rows:
-            marker.goes(row)
+            marker.memory_leaving(row)
         self._db.execute("UPDATE memories SET retired_at = coalesce(retired_at, 0) WHERE id IN (SELECT row FROM gone)")
         for session in sessions:  # records name those who are spoken to: whoever says nothing any more is not
-            if speakers(self._db, session) != named[session]:
-                others.update(self._ones(f"SELECT id FROM memories WHERE session = {session} AND retired_at IS NULL"))
+            if first_speakers(self._db, session) != named[session]:
+                others.update(self._column(f"SELECT id FROM memories WHERE session = {session} AND retired_at IS NULL"))
         stale = (  # what waits may have been bound when it still stood beside it
             "SELECT u.memory FROM unbound u JOIN memories m ON m.id = u.memory WHERE m.session IN"
             " (SELECT g.session FROM gone JOIN memories g ON g.id = gone.row)"
         )
-        for row in others.union(self._ones(stale)).difference(rows):
+        for row in others.union(self._column(stale)).difference(rows):
             marker.drop_codes(row)
-            marker.again(row)
+            marker.enqueue(row)
         self._db.execute("DELETE FROM unbound WHERE memory IN (SELECT row FROM gone)")
         self._db.execute("UPDATE unbound SET marked = 0")  # no row of the log will come for it
 
-    def _memories(self, doomed: list[_Doomed]) -> None:
+    def _erase_memories(self, doomed: list[_MemoryToErase]) -> None:
         """The memories, their words, and the conversations and scopes that hold nothing then."""
         marks = ((mark,) for one in doomed for mark in (one.identity, one.mark) if mark is not None)
         self._db.executemany("INSERT OR IGNORE INTO erased(identity) VALUES(?)", marks)
@@ -342,7 +352,7 @@ class _Erasing:
                 "DELETE FROM sessions WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM memories WHERE session = ?1)",
                 (session,),
             )
-        is_scoped = scoped(self._db)
+        is_scoped = scope_reference_test(self._db)
         for scope in {scope for _, scope in places}:
             path = self._db.execute("SELECT path FROM scopes WHERE id = ?", (scope,)).get
             if self._db.execute("SELECT 1 FROM memories WHERE scope = ?", (scope,)).get is None and not is_scoped(path):

@@ -1,4 +1,4 @@
-"""Writing an export: everything of a mind that cannot be rebuilt, as JSON Lines that any tool reads, in clear.
+"""Writing an export: all of a mind that cannot be derived again, in clear, as JSON Lines.
 
 One read transaction, so that it is one state, while others go on writing. The folder appears whole, by a rename, or not
 at all. `mnemic.runtime.transfer.export_format` says what stands in it; above: `mnemic.runtime.api.transfer`.
@@ -25,27 +25,27 @@ from mnemic.actors.protocol.events import Event
 from mnemic.actors.protocol.ports import Digest
 from mnemic.actors.protocol.times import to_iso
 from mnemic.runtime.keys.keys import Keys, write_private
-from mnemic.runtime.store.schema import cannot_write, translated
+from mnemic.runtime.store.schema import translate_errors, write_error
 from mnemic.runtime.store.texts import load_text
 from mnemic.runtime.transfer.export_format import (
     FORMAT,
     MANIFEST,
     VERSION,
-    ExportedAside,
-    ExportedCopy,
-    ExportedCount,
+    ExportedBackup,
+    ExportedDelivery,
     ExportedErased,
-    ExportedGiving,
+    ExportedIgnoredSession,
     ExportedMemory,
+    ExportedOccurrences,
     ExportedOriginal,
     ExportedPart,
+    ExportedQuarantined,
     ExportedScope,
     ExportedSession,
-    ExportedSilence,
-    KnownBy,
+    FileEntry,
+    IdentityBasis,
     Manifest,
-    Sheet,
-    text_of,
+    text_fields,
 )
 
 __all__ = ["export_to"]
@@ -84,11 +84,11 @@ def export_to(
         shutil.rmtree(draft, ignore_errors=True)  # of one that was killed
         draft.mkdir(mode=0o700)
         try:
-            with translated(store):
+            with translate_errors(store):
                 connection.execute("BEGIN")
                 try:
-                    reading = _Reading(connection, keys.identity(), progress)
-                    files = {name: _write(draft / name, lines) for name, lines in reading.sheets()}
+                    reading = _ExportReader(connection, keys.identity_hash(), progress)
+                    files = {name: _write(draft / name, lines) for name, lines in reading.files()}
                 finally:
                     connection.execute("ROLLBACK")
             manifest = Manifest(
@@ -97,7 +97,7 @@ def export_to(
                 mnemic=mnemic,
                 made_at=made_at,
                 mind=mind,
-                identities=keys.identities_id,
+                identities=keys.identity_key_id,
                 files=files,
             )
             write_private(draft / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
@@ -106,11 +106,11 @@ def export_to(
             shutil.rmtree(draft, ignore_errors=True)
             raise
     except OSError as error:
-        raise cannot_write(folder, error) from error
+        raise write_error(folder, error) from error
     return manifest
 
 
-def _write(path: Path, lines: Iterator[msgspec.Struct]) -> Sheet:
+def _write(path: Path, lines: Iterator[msgspec.Struct]) -> FileEntry:
     digest, count, size = hashlib.sha256(), 0, 0
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb", buffering=1 << 20) as file:
@@ -122,10 +122,10 @@ def _write(path: Path, lines: Iterator[msgspec.Struct]) -> Sheet:
             count, size = count + 1, size + len(written)
         file.flush()
         os.fsync(file.fileno())
-    return Sheet(lines=count, size_bytes=size, sha256=digest.hexdigest())
+    return FileEntry(lines=count, size_bytes=size, sha256=digest.hexdigest())
 
 
-class _Reading:
+class _ExportReader:
     """What is exported of a store, within a read transaction of the caller's."""
 
     def __init__(
@@ -135,18 +135,18 @@ class _Reading:
         self._identity = identity
         self._progress = progress
 
-    def sheets(self) -> Iterator[tuple[str, Iterator[msgspec.Struct]]]:
+    def files(self) -> Iterator[tuple[str, Iterator[msgspec.Struct]]]:
         """Every file with its lines."""
         yield "scopes.jsonl", self._scopes()
         yield "sessions.jsonl", self._sessions()
         yield "memories.jsonl", self._memories()
         yield "originals.jsonl", self._originals()
         yield "occurrences.jsonl", self._occurrences()
-        yield "aside.jsonl", self._aside()
-        yield "givings.jsonl", self._givings()
+        yield "aside.jsonl", self._quarantined()
+        yield "givings.jsonl", self._deliveries()
         yield "silenced.jsonl", self._silenced()
         yield "erased.jsonl", self._erased()
-        yield "backups.jsonl", self._copies()
+        yield "backups.jsonl", self._backups()
 
     def _scopes(self) -> Iterator[ExportedScope]:
         also: dict[int, list[str]] = defaultdict(list)
@@ -190,7 +190,7 @@ class _Reading:
                 yield ExportedMemory(
                     id=_id(one[1]),
                     identity=one[2].hex(),
-                    known_by=self._known_by(event, one[2], counted),
+                    known_by=self._identity_basis(event, one[2], counted),
                     assistant=one[3],
                     session=one[4],
                     scope=one[5],
@@ -209,47 +209,47 @@ class _Reading:
                     superseded_at=one[18],
                     retired_at=one[19],
                     retired_reason=one[20] or "",
-                    **text_of(text),
+                    **text_fields(text),
                 )
             done += len(page)
             self._progress(done, total)
 
-    def _known_by(self, event: Event, identity: bytes, counted: Counter[bytes]) -> KnownBy:
+    def _identity_basis(self, event: Event, identity: bytes, counted: Counter[bytes]) -> IdentityBasis:
         """What an identity was made from: tried, since it is not kept."""
         if event.source_id is not None:
             by_id = msgspec.structs.replace(event, host_id=event.source_id)
             if identity_of(by_id, 1, self._identity) == identity:
-                return KnownBy(rule="id")
+                return IdentityBasis(rule="id")
         first = identity_of(event, 1, self._identity)
         counted[first] += 1
         number = counted[first]
         for likely in (number, 1, number + 1, number - 1):  # not as counted where one of them was erased
             if likely and identity_of(event, likely, self._identity) == identity:
-                return KnownBy(rule="text", occurrence=likely)
+                return IdentityBasis(rule="text", occurrence=likely)
         iso = to_iso(event.said_at)
         for occasion in () if iso is None else (iso, iso.replace("Z", "+00:00")):
-            if identity_of(msgspec.structs.replace(event, occasion=occasion), 1, self._identity) == identity:
-                return KnownBy(rule="text", occurrence=1, occasion=occasion)
-        return KnownBy(rule="other")
+            if identity_of(msgspec.structs.replace(event, disambiguator=occasion), 1, self._identity) == identity:
+                return IdentityBasis(rule="text", occurrence=1, occasion=occasion)
+        return IdentityBasis(rule="other")
 
     def _originals(self) -> Iterator[ExportedOriginal]:
         for memory, text in self._all(
             "SELECT m.uuid, o.text FROM originals o JOIN memories m ON m.id = o.memory ORDER BY m.id"
         ):
-            yield ExportedOriginal(memory=_id(memory), **text_of(load_text(self._db, text)))
+            yield ExportedOriginal(memory=_id(memory), **text_fields(load_text(self._db, text)))
 
-    def _occurrences(self) -> Iterator[ExportedCount]:
+    def _occurrences(self) -> Iterator[ExportedOccurrences]:
         for identity, hooks, missed, read_at in self._all(
             "SELECT identity, hooks, missed, read_at FROM occurrences ORDER BY identity"
         ):
-            yield ExportedCount(identity=identity.hex(), hooks=hooks, missed=missed, read_at=read_at)
+            yield ExportedOccurrences(identity=identity.hex(), hooks=hooks, missed=missed, read_at=read_at)
 
-    def _aside(self) -> Iterator[ExportedAside]:
+    def _quarantined(self) -> Iterator[ExportedQuarantined]:
         for record, assistant, event, why, recorded_at, at, cwd, branch, readmitted_at, text in self._all(
             "SELECT record, assistant, event, why, recorded_at, at, cwd, branch, readmitted_at, text FROM aside"
             " ORDER BY id"
         ):
-            yield ExportedAside(
+            yield ExportedQuarantined(
                 record=record.hex(),
                 assistant=assistant,
                 event=event,
@@ -259,10 +259,10 @@ class _Reading:
                 cwd=cwd,
                 branch=branch,
                 readmitted_at=readmitted_at,
-                **({} if text is None else text_of(load_text(self._db, text))),
+                **({} if text is None else text_fields(load_text(self._db, text))),
             )
 
-    def _givings(self) -> Iterator[ExportedGiving]:
+    def _deliveries(self) -> Iterator[ExportedDelivery]:
         for row, at, asked, occasion, assistant, session, scope, query, tokens, text in self._all(
             "SELECT id, at, asked, occasion, assistant, session, scope, query, tokens, text FROM givings ORDER BY id"
         ):
@@ -271,7 +271,7 @@ class _Reading:
                 " WHERE p.giving = ? ORDER BY p.place",
                 row,
             )
-            yield ExportedGiving(
+            yield ExportedDelivery(
                 at=at,
                 asked=bool(asked),
                 occasion=occasion,
@@ -281,20 +281,20 @@ class _Reading:
                 query=query,
                 tokens=tokens,
                 parts=tuple(ExportedPart(memory=_id(one), start=a, stop=b, why=why) for one, a, b, why in parts),
-                **({} if text is None else text_of(load_text(self._db, text))),
+                **({} if text is None else text_fields(load_text(self._db, text))),
             )
 
-    def _silenced(self) -> Iterator[ExportedSilence]:
+    def _silenced(self) -> Iterator[ExportedIgnoredSession]:
         for assistant, session in self._all("SELECT assistant, session FROM silenced ORDER BY assistant, session"):
-            yield ExportedSilence(assistant=assistant, session=session)
+            yield ExportedIgnoredSession(assistant=assistant, session=session)
 
     def _erased(self) -> Iterator[ExportedErased]:
         for (identity,) in self._all("SELECT identity FROM erased ORDER BY identity"):
             yield ExportedErased(identity=identity.hex())
 
-    def _copies(self) -> Iterator[ExportedCopy]:
+    def _backups(self) -> Iterator[ExportedBackup]:
         for path, what, size, at in self._all("SELECT path, what, size, at FROM backups ORDER BY id"):
-            yield ExportedCopy(path=path, what=what, size_bytes=size, at=at)
+            yield ExportedBackup(path=path, what=what, size_bytes=size, at=at)
 
     def _all(self, sql: str, *bindings: Any) -> list[Any]:
         return self._db.execute(sql, bindings).fetchall()

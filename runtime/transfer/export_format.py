@@ -1,4 +1,4 @@
-"""The form of an export: JSON Lines that any tool reads, described in docs/export.md.
+"""The export format: one struct for each kind of JSON line (docs/export.md).
 
 Each line of a file is one of the structs below. Times are microseconds since 1970 UTC, ids are UUIDs, hashes are
 hexadecimal. A field that holds its default is left out, and one that is not known is passed over when it is read, so
@@ -31,22 +31,22 @@ __all__ = [
     "MANIFEST",
     "VERSION",
     "ExportSource",
-    "ExportedAside",
-    "ExportedCopy",
-    "ExportedCount",
+    "ExportedBackup",
+    "ExportedDelivery",
     "ExportedErased",
-    "ExportedGiving",
+    "ExportedIgnoredSession",
     "ExportedMemory",
+    "ExportedOccurrences",
     "ExportedOriginal",
     "ExportedPart",
+    "ExportedQuarantined",
     "ExportedScope",
     "ExportedSession",
-    "ExportedSilence",
-    "KnownBy",
+    "FileEntry",
+    "IdentityBasis",
     "Manifest",
-    "Sheet",
-    "text_of",
-    "words_of",
+    "text_bytes",
+    "text_fields",
 ]
 
 FORMAT = "mnemic-export"
@@ -54,7 +54,7 @@ VERSION = 1
 MANIFEST = "manifest.json"
 
 
-Whole = Annotated[int, msgspec.Meta(ge=-(1 << 62), le=1 << 62)]
+StoreInteger = Annotated[int, msgspec.Meta(ge=-(1 << 62), le=1 << 62)]
 """A number that the store can hold."""
 
 
@@ -69,7 +69,7 @@ class _WithText(_Line, frozen=True, kw_only=True):
     """Its bytes, where it is not: it holds halves of surrogate pairs, as they came."""
 
 
-class KnownBy(_Line, frozen=True, kw_only=True):
+class IdentityBasis(_Line, frozen=True, kw_only=True):
     """What the identity of a memory was made from, beside assistant, session, kind and role.
 
     With it, another mind, which hashes with another key, finds that it is the same event.
@@ -78,7 +78,7 @@ class KnownBy(_Line, frozen=True, kw_only=True):
     rule: str
     """``id``: its `source_id`. ``text``: its text without the white space around it, and what follows. ``other``:
     something that was not kept (see docs/export.md)."""
-    occurrence: Whole = 0
+    occurrence: StoreInteger = 0
     """Which occurrence of the text in the session it is, from 1."""
     occasion: str | None = None
     """The time that the source named, as it was written there, where that tells equal texts apart."""
@@ -115,7 +115,7 @@ class ExportedMemory(_WithText, frozen=True, kw_only=True):
     """The memory."""
     identity: str
     """The keyed hash by which it is kept once; the key's name is in the manifest."""
-    known_by: KnownBy
+    known_by: IdentityBasis
     """What that was made from."""
     assistant: str
     """The host."""
@@ -127,9 +127,9 @@ class ExportedMemory(_WithText, frozen=True, kw_only=True):
     """What it is."""
     role: Role
     """Who it comes from."""
-    recorded_at: Whole
+    recorded_at: StoreInteger
     """When it was kept."""
-    said_at: Whole | None = None
+    said_at: StoreInteger | None = None
     """When it was said, where that is known."""
     source_id: str | None = None
     """The input's own id."""
@@ -143,13 +143,13 @@ class ExportedMemory(_WithText, frozen=True, kw_only=True):
     """How the tool call ended."""
     files: tuple[str, ...] = ()
     """Files touched."""
-    scrubbed: tuple[tuple[str, Whole], ...] = ()
+    scrubbed: tuple[tuple[str, StoreInteger], ...] = ()
     """Types of secrets that were taken out of the text, and how many of each."""
     superseded_by: str | None = None
     """The memory that replaced it."""
-    superseded_at: Whole | None = None
+    superseded_at: StoreInteger | None = None
     """When that was said."""
-    retired_at: Whole | None = None
+    retired_at: StoreInteger | None = None
     """When it was forgotten (hidden from recall)."""
     retired_reason: str = ""
     """Why."""
@@ -162,20 +162,20 @@ class ExportedOriginal(_WithText, frozen=True, kw_only=True):
     """The memory."""
 
 
-class ExportedCount(_Line, frozen=True, kw_only=True):
+class ExportedOccurrences(_Line, frozen=True, kw_only=True):
     """A line of ``occurrences.jsonl``: how often a text without an id of its host's has occurred in its session."""
 
     identity: str
     """Of the first occurrence."""
-    hooks: Whole = 0
+    hooks: StoreInteger = 0
     """So often hooks reported it."""
-    missed: Whole = 0
+    missed: StoreInteger = 0
     """So much more often its transcript told it."""
-    read_at: Whole = 0
+    read_at: StoreInteger = 0
     """When the transcript was read that told more."""
 
 
-class ExportedAside(_WithText, frozen=True, kw_only=True):
+class ExportedQuarantined(_WithText, frozen=True, kw_only=True):
     """A line of ``aside.jsonl``: what a hook kept and nobody has understood yet; without a text once somebody has."""
 
     record: str
@@ -186,15 +186,15 @@ class ExportedAside(_WithText, frozen=True, kw_only=True):
     """What the adapter calls it."""
     why: str
     """What is wrong with it."""
-    recorded_at: Whole
+    recorded_at: StoreInteger
     """When it was set aside."""
-    at: Whole = 0
+    at: StoreInteger = 0
     """When it was written."""
     cwd: str | None = None
     """The folder the host worked in."""
     branch: str | None = None
     """The git branch."""
-    readmitted_at: Whole | None = None
+    readmitted_at: StoreInteger | None = None
     """When it was understood after all."""
 
 
@@ -203,18 +203,18 @@ class ExportedPart(_Line, frozen=True, kw_only=True):
 
     memory: str
     """The memory."""
-    start: Whole | None = None
+    start: StoreInteger | None = None
     """Where in the text it starts, in bytes, where only a part was given."""
-    stop: Whole | None = None
+    stop: StoreInteger | None = None
     """Where it ends."""
     why: str = ""
     """Why it was chosen."""
 
 
-class ExportedGiving(_WithText, frozen=True, kw_only=True):
+class ExportedDelivery(_WithText, frozen=True, kw_only=True):
     """A line of ``givings.jsonl``: what was given once, asked or unasked; the latter with its text."""
 
-    at: Whole
+    at: StoreInteger
     """When."""
     occasion: str
     """What was asked by (a recall's own word for it), or ``session-start`` or ``prompt``."""
@@ -228,13 +228,13 @@ class ExportedGiving(_WithText, frozen=True, kw_only=True):
     """For which scope."""
     query: str = ""
     """What was asked."""
-    tokens: Whole = 0
+    tokens: StoreInteger = 0
     """How long it was."""
     parts: tuple[ExportedPart, ...] = ()
     """Of which memories, in order."""
 
 
-class ExportedSilence(_Line, frozen=True, kw_only=True):
+class ExportedIgnoredSession(_Line, frozen=True, kw_only=True):
     """A line of ``silenced.jsonl``: a conversation that is left alone."""
 
     assistant: str
@@ -250,16 +250,16 @@ class ExportedErased(_Line, frozen=True, kw_only=True):
     """Its keyed hash."""
 
 
-class ExportedCopy(_Line, frozen=True, kw_only=True):
+class ExportedBackup(_Line, frozen=True, kw_only=True):
     """A line of ``backups.jsonl``: a backup or an export that was made before."""
 
     path: str
     """Where."""
     what: str
     """``backup`` or ``export``."""
-    size_bytes: Whole
+    size_bytes: StoreInteger
     """How long it was."""
-    at: Whole
+    at: StoreInteger
     """When."""
 
 
@@ -268,17 +268,17 @@ FILES: dict[str, type[_Line]] = {
     "sessions.jsonl": ExportedSession,
     "memories.jsonl": ExportedMemory,
     "originals.jsonl": ExportedOriginal,
-    "occurrences.jsonl": ExportedCount,
-    "aside.jsonl": ExportedAside,
-    "givings.jsonl": ExportedGiving,
-    "silenced.jsonl": ExportedSilence,
+    "occurrences.jsonl": ExportedOccurrences,
+    "aside.jsonl": ExportedQuarantined,
+    "givings.jsonl": ExportedDelivery,
+    "silenced.jsonl": ExportedIgnoredSession,
     "erased.jsonl": ExportedErased,
-    "backups.jsonl": ExportedCopy,
+    "backups.jsonl": ExportedBackup,
 }
 """Every file of an export, and what each of its lines is."""
 
 
-class Sheet(msgspec.Struct, frozen=True, kw_only=True):
+class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
     """What the manifest says of one file."""
 
     lines: int
@@ -304,11 +304,11 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the mind."""
     identities: str
     """Names the key that identities are hashed with; tells nothing of it."""
-    files: dict[str, Sheet]
+    files: dict[str, FileEntry]
     """All files beside this one."""
 
 
-def text_of(data: bytes) -> dict[str, str]:
+def text_fields(data: bytes) -> dict[str, str]:
     """Stored text as the fields of a line."""
     try:
         return {"text": data.decode("utf-8")}
@@ -316,7 +316,7 @@ def text_of(data: bytes) -> dict[str, str]:
         return {"text_base64": base64.b64encode(data).decode()}
 
 
-def words_of(line: _WithText) -> bytes:
+def text_bytes(line: _WithText) -> bytes:
     """The text of a line as it is stored.
 
     Raises:
@@ -354,7 +354,7 @@ class ExportSource:
             NotAnExport: it is none, a file of it is missing or was changed, or it cannot be read.
             NewerExport: a newer version wrote it.
         """
-        manifest = _manifest(folder)
+        manifest = _read_manifest(folder)
         for name in FILES:
             sheet = manifest.files.get(name)
             if sheet is None:
@@ -367,7 +367,7 @@ class ExportSource:
                 raise NotAnExport(path=str(folder), why=f"{name} was changed since it was written")
         return cls(folder, manifest)
 
-    def count(self, name: str) -> int:
+    def line_count(self, name: str) -> int:
         """How many lines a file has."""
         return self.manifest.files[name].lines
 
@@ -384,16 +384,16 @@ class ExportSource:
                     try:
                         yield decode(line)
                     except msgspec.DecodeError as error:
-                        raise self.wrong(name, number, str(error)) from None
+                        raise self.line_error(name, number, str(error)) from None
         except OSError as error:
             raise NotAnExport(path=str(self.folder), why=f"{name} cannot be read ({error.strerror})") from error
 
-    def wrong(self, name: str, number: int, why: str) -> NotAnExport:
+    def line_error(self, name: str, number: int, why: str) -> NotAnExport:
         """What is said of a line that cannot be imported, without its text."""
         return NotAnExport(path=str(self.folder), why=f"line {number} of {name} cannot be: {why}")
 
 
-def _manifest(folder: Path) -> Manifest:
+def _read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST
     try:
         written = path.read_bytes()

@@ -1,11 +1,11 @@
-"""Importing what is beside memories: what was given, set aside, counted, silenced, erased, backed up.
+"""Importing what is not a memory: history, quarantined records, counts, tombstones, records of backups.
 
 The base of `mnemic.runtime.transfer.import_memories`, which takes in the memories first.
 
 Which memories of an export are in a mind already, and as what the others would be known there.
 
 A memory goes by its id; then by its identity, where both minds hash with the same key. Where they do not, the identity
-is made again from what it was made of, as far as that was kept (`KnownBy`); what is left is the same memory where
+is made again from what it was made of, as far as that was kept (`IdentityBasis`); what is left is the same memory where
 assistant, session, kind, role, time and text are, each as often as it occurs. Part of
 `mnemic.runtime.transfer.import_memories`.
 """
@@ -23,43 +23,43 @@ import msgspec
 from mnemic.actors.capture.identity import identity_of
 from mnemic.actors.protocol.changes import (
     Change,
-    Counted,
     CountOccurrences,
-    Erased,
+    DeliveredSpan,
+    IgnoreSession,
     KeepOriginal,
-    MarkSession,
-    Part,
-    Readmit,
+    OccurrenceCount,
+    QuarantineRecord,
     RecordBackup,
-    RecordGiven,
+    RecordBriefing,
     RecordRecall,
-    SetAside,
-    SilenceSession,
+    ReleaseRecord,
+    SetSessionMode,
+    Tombstone,
 )
 from mnemic.actors.protocol.events import Event
 from mnemic.actors.protocol.messages import Applied
 from mnemic.actors.protocol.ports import Digest
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.store.read.capture import counted
-from mnemic.runtime.store.tombstones import words_mark
+from mnemic.runtime.store.read.capture import read_occurrences
+from mnemic.runtime.store.tombstones import text_tombstone
 from mnemic.runtime.transfer.export_format import (
-    ExportedAside,
-    ExportedCopy,
-    ExportedCount,
+    ExportedBackup,
+    ExportedDelivery,
     ExportedErased,
-    ExportedGiving,
+    ExportedIgnoredSession,
     ExportedMemory,
+    ExportedOccurrences,
     ExportedOriginal,
     ExportedPart,
+    ExportedQuarantined,
     ExportedSession,
-    ExportedSilence,
     ExportSource,
-    words_of,
+    text_bytes,
 )
 
-__all__ = ["AUTHOR", "BesideMemories", "Imported", "Match", "Matching"]
+__all__ = ["AUTHOR", "HistoryImporter", "ImportReport", "Match", "MemoryMatcher"]
 
-_Like = tuple[str, str, str, str, int | None, bytes]
+_ContentKey = tuple[str, str, str, str, int | None, bytes]
 
 
 class Match(NamedTuple):
@@ -67,13 +67,13 @@ class Match(NamedTuple):
 
     identity: bytes
     """As what it is known here."""
-    known: bytes | None
+    existing_id: bytes | None
     """Id of the memory here that it is, if it is there."""
     erased: bool
     """Whether it was removed here for good."""
 
 
-class Matching:
+class MemoryMatcher:
     """Finds the memories of one export in a mind, as it was before the import."""
 
     def __init__(self, connection: apsw.Connection, identity: Digest, *, same_key: bool) -> None:
@@ -89,14 +89,14 @@ class Matching:
         self._by_identity: dict[bytes, bytes] = dict(found)
         self._ids = set(self._by_identity.values())
         self._erased = {one for (one,) in connection.execute("SELECT identity FROM erased").fetchall()}
-        self._alike: dict[_Like, deque[bytes]] = defaultdict(deque)
+        self._by_content: dict[_ContentKey, deque[bytes]] = defaultdict(deque)
         if not same_key:
             alike: list[Any] = connection.execute(
                 "SELECT m.uuid, s.assistant, s.name, m.kind, m.role, m.said_at, t.digest FROM memories m"
                 " JOIN sessions s ON s.id = m.session JOIN texts t ON t.id = m.text ORDER BY m.id"
             ).fetchall()
             for uuid, assistant, session, kind, role, said_at, digest in alike:
-                self._alike[assistant, session, kind, role, said_at, digest].append(uuid)
+                self._by_content[assistant, session, kind, role, said_at, digest].append(uuid)
 
     def match(self, memory: ExportedMemory, id: bytes, text: bytes) -> Match:
         """Find a memory; one that is not there is from then on."""
@@ -104,11 +104,11 @@ class Matching:
         identity = bytes.fromhex(memory.identity) if self._same_key else self._identity_of(memory, event)
         if id in self._ids:
             return Match(identity, id, False)
-        if self._erased and not self._erased.isdisjoint((identity, words_mark(event, self._identity))):
+        if self._erased and not self._erased.isdisjoint((identity, text_tombstone(event, self._identity))):
             return Match(identity, None, True)
         known = self._by_identity.get(identity)
         if known is None and not self._same_key and memory.known_by.rule == "other":
-            alike = self._alike.get(self._like(memory, text))
+            alike = self._by_content.get(self._content_key(memory, text))
             known = alike.popleft() if alike else None
         if known is None:
             self._by_identity[identity] = id
@@ -119,7 +119,7 @@ class Matching:
         """Whether what is known so was removed here for good."""
         return identity in self._erased
 
-    def of_identity(self, identity: bytes) -> bytes | None:
+    def id_of_identity(self, identity: bytes) -> bytes | None:
         """Id of what is known so."""
         return self._by_identity.get(identity)
 
@@ -128,10 +128,10 @@ class Matching:
         if known_by.rule == "other":
             return self._identity(b"imported", bytes.fromhex(memory.identity))
         host_id = memory.source_id if known_by.rule == "id" else None
-        said = msgspec.structs.replace(event, host_id=host_id, occasion=known_by.occasion)
+        said = msgspec.structs.replace(event, host_id=host_id, disambiguator=known_by.occasion)
         return identity_of(said, known_by.occurrence, self._identity)
 
-    def _like(self, memory: ExportedMemory, text: bytes) -> _Like:
+    def _content_key(self, memory: ExportedMemory, text: bytes) -> _ContentKey:
         digest = self._identity(b"text", text)
         return (memory.assistant, memory.session, memory.kind, memory.role, memory.said_at, digest)
 
@@ -140,10 +140,10 @@ Line = TypeVar("Line", bound=msgspec.Struct)
 
 AUTHOR = "import"
 """Who writes what is imported."""
-_RUN = 16  # so many bytes of an erased text are told from others
+_SHINGLE_BYTES = 16  # so many bytes of an erased text are told from others
 
 
-class Imported(msgspec.Struct, kw_only=True):
+class ImportReport(msgspec.Struct, kw_only=True):
     """What an import brought."""
 
     new: int = 0
@@ -175,7 +175,7 @@ class Imported(msgspec.Struct, kw_only=True):
     """Marks of what was removed there, and counts of texts, that mean nothing here: they were made with another key."""
 
 
-class BesideMemories:
+class HistoryImporter:
     """One import, within a transaction of the caller's."""
 
     def __init__(
@@ -187,36 +187,36 @@ class BesideMemories:
         run: str,
         now: int,
     ) -> None:
-        self._carry_out = apply
+        self._apply_changes = apply
         self._db = connection
         self._source = source
         self._run = run
         self._now = now
         self._numbers = itertools.count()
-        self.done = Imported(same_key=source.manifest.identities == keys.identities_id)
+        self.report = ImportReport(same_key=source.manifest.identities == keys.identity_key_id)
         """What it brought so far."""
-        self.where = ("manifest.json", 0)
+        self.position = ("manifest.json", 0)
         """The file and the line that is being taken in."""
-        self._matching = Matching(connection, keys.identity(), same_key=self.done.same_key)
+        self._matching = MemoryMatcher(connection, keys.identity_hash(), same_key=self.report.same_key)
         self._ids: dict[str, bytes | None] = {}  # of every memory of the export: its id here; None where it is erased
         self._identities: dict[str, bytes] = {}  # of those whose identity is another one here
-        self._erased_runs: set[bytes] = set()
+        self._erased_shingles: set[bytes] = set()
 
-    def take_beside(self) -> None:
+    def import_history(self) -> None:
         """Take in what is beside memories; those are there by then."""
         self._take_originals()
         self._take_sessions()
         self._take_counts()
-        self._take_aside()
-        self._take_givings()
+        self._take_quarantined()
+        self._take_deliveries()
         self._take_erased()
-        self._take_copies()
+        self._take_backups()
 
     def _take_originals(self) -> None:
         kept = [
-            KeepOriginal(memory=memory, text=words_of(line))
+            KeepOriginal(memory=memory, text=text_bytes(line))
             for line in self._lines("originals.jsonl", ExportedOriginal)
-            if (memory := self._here(line.memory)) is not None
+            if (memory := self._local_id(line.memory)) is not None
         ]
         if kept:
             self._apply(self._now, *kept)
@@ -227,14 +227,14 @@ class BesideMemories:
             for assistant, name, mode in self._db.execute("SELECT assistant, name, mode FROM sessions").fetchall()
         }
         marks: list[Change] = [
-            MarkSession(assistant=line.assistant, session=line.session, mode=line.mode)
+            SetSessionMode(assistant=line.assistant, session=line.session, mode=line.mode)
             for line in self._lines("sessions.jsonl", ExportedSession)
             if line.mode and modes.get((line.assistant, line.session)) == ""
         ]
         silent = set(self._db.execute("SELECT assistant, session FROM silenced").fetchall())
         marks += [
-            SilenceSession(assistant=line.assistant, session=line.session)
-            for line in self._lines("silenced.jsonl", ExportedSilence)
+            IgnoreSession(assistant=line.assistant, session=line.session)
+            for line in self._lines("silenced.jsonl", ExportedIgnoredSession)
             if (line.assistant, line.session) not in silent
         ]
         if marks:
@@ -243,13 +243,13 @@ class BesideMemories:
     def _take_counts(self) -> None:
         """Count on: of a text that both minds counted, the higher count holds."""
         changed = []
-        for line in self._lines("occurrences.jsonl", ExportedCount):
-            identity = bytes.fromhex(line.identity) if self.done.same_key else self._identities.get(line.identity)
+        for line in self._lines("occurrences.jsonl", ExportedOccurrences):
+            identity = bytes.fromhex(line.identity) if self.report.same_key else self._identities.get(line.identity)
             if identity is None:
-                self.done.untold += 1
+                self.report.untold += 1
                 continue
-            here = counted(self._db, identity) or Counted(identity=identity)
-            both = Counted(
+            here = read_occurrences(self._db, identity) or OccurrenceCount(identity=identity)
+            both = OccurrenceCount(
                 identity=identity,
                 hooks=max(here.hooks, line.hooks),
                 missed=max(here.missed, line.missed),
@@ -260,15 +260,15 @@ class BesideMemories:
         if changed:
             self._apply(self._now, CountOccurrences(counts=tuple(changed)))
 
-    def _take_aside(self) -> None:
-        for line in self._lines("aside.jsonl", ExportedAside):
-            text = words_of(line)
+    def _take_quarantined(self) -> None:
+        for line in self._lines("aside.jsonl", ExportedQuarantined):
+            text = text_bytes(line)
             if self._quotes_erased(text):
                 continue
             record = bytes.fromhex(line.record)
             self._apply(
                 line.recorded_at,
-                SetAside(
+                QuarantineRecord(
                     record=record,
                     assistant=line.assistant,
                     event=line.event,
@@ -280,47 +280,47 @@ class BesideMemories:
                 ),
             )
             if line.readmitted_at is not None:
-                self._apply(line.readmitted_at, Readmit(record=record))
+                self._apply(line.readmitted_at, ReleaseRecord(record=record))
 
-    def _take_givings(self) -> None:
+    def _take_deliveries(self) -> None:
         """Keep what was given there; what quotes a memory that is erased here loses its words."""
         there = Counter(
             self._db.execute("SELECT at, asked, occasion, assistant, session, scope, tokens FROM givings").fetchall()
         )
-        for line in self._lines("givings.jsonl", ExportedGiving):
+        for line in self._lines("givings.jsonl", ExportedDelivery):
             key = (line.at, int(line.asked), line.occasion, line.assistant, line.session, line.scope, line.tokens)
             if there[key]:
                 there[key] -= 1
                 continue
-            text, parts = words_of(line), []
+            text, parts = text_bytes(line), []
             for part in line.parts:
-                memory = self._here(part.memory)
+                memory = self._local_id(part.memory)
                 if memory is not None:
                     parts.append((memory, part))
             silent = len(parts) < len(line.parts) or self._quotes_erased(text + line.query.encode())
-            self._apply(line.at, _given(line, parts, "" if silent else line.query, b"" if silent else text))
-            self.done.given += 1
+            self._apply(line.at, _delivery_change(line, parts, "" if silent else line.query, b"" if silent else text))
+            self.report.given += 1
 
     def _take_erased(self) -> None:
         there: list[bytes] = []
-        marks: list[Erased] = []
+        marks: list[Tombstone] = []
         for line in self._lines("erased.jsonl", ExportedErased):
-            if not self.done.same_key:
-                self.done.untold += 1
+            if not self.report.same_key:
+                self.report.untold += 1
                 continue
             identity = bytes.fromhex(line.identity)
-            known = self._matching.of_identity(identity)
+            known = self._matching.id_of_identity(identity)
             if known is not None:
                 there.append(known)
             elif not self._matching.is_erased(identity):
-                marks.append(Erased(identity=identity))
+                marks.append(Tombstone(identity=identity))
         if marks:
-            self._apply(self._now, *marks, also=(Erased,))
-        self.done.erased_there = tuple(there)
+            self._apply(self._now, *marks, also=(Tombstone,))
+        self.report.erased_there = tuple(there)
 
-    def _take_copies(self) -> None:
+    def _take_backups(self) -> None:
         there = set(self._db.execute("SELECT path, what, size, at FROM backups").fetchall())
-        for line in self._lines("backups.jsonl", ExportedCopy):
+        for line in self._lines("backups.jsonl", ExportedBackup):
             if (line.path, line.what, line.size_bytes, line.at) not in there:
                 self._apply(line.at, RecordBackup(path=line.path, what=line.what, size_bytes=line.size_bytes))
 
@@ -328,36 +328,38 @@ class BesideMemories:
 
     def _apply(self, at: int, *changes: Any, key: bytes | None = None, also: tuple[type, ...] = ()) -> Applied:
         key = f"{AUTHOR}/{self._run}/{next(self._numbers)}".encode() if key is None else key
-        applied = self._carry_out(changes, at=at, key=key, author=AUTHOR, run=self._run, also=also)
+        applied = self._apply_changes(changes, at=at, key=key, author=AUTHOR, run=self._run, also=also)
         assert isinstance(applied, Applied)
         return applied
 
     def _lines(self, name: str, kind: type[Line]) -> Iterator[Line]:
         for number, line in enumerate(self._source.lines(name, kind), start=1):
-            self.where = (name, number)
+            self.position = (name, number)
             yield line
 
-    def _here(self, memory: str) -> bytes | None:
+    def _local_id(self, memory: str) -> bytes | None:
         """The id here of a memory of the export; ``None`` where it is erased here."""
         if memory not in self._ids:
-            raise self._source.wrong(*self.where, "it names a memory that the export does not hold")
+            raise self._source.line_error(*self.position, "it names a memory that the export does not hold")
         return self._ids[memory]
 
-    def _leave_out(self, text: bytes) -> None:
+    def _add_erased_text(self, text: bytes) -> None:
         """Have nothing of a text come in by way of what quotes it."""
-        self._erased_runs |= {text[at : at + _RUN] for at in range(len(text) - _RUN + 1)}
+        self._erased_shingles |= {text[at : at + _SHINGLE_BYTES] for at in range(len(text) - _SHINGLE_BYTES + 1)}
 
     def _quotes_erased(self, text: bytes) -> bool:
         """Whether a text has words of a memory that is erased here."""
-        runs = self._erased_runs
-        return bool(runs) and any(text[at : at + _RUN] in runs for at in range(len(text) - _RUN + 1))
+        runs = self._erased_shingles
+        return bool(runs) and any(
+            text[at : at + _SHINGLE_BYTES] in runs for at in range(len(text) - _SHINGLE_BYTES + 1)
+        )
 
 
-def _given(
-    line: ExportedGiving, parts: list[tuple[bytes, ExportedPart]], query: str, text: bytes
-) -> RecordRecall | RecordGiven:
+def _delivery_change(
+    line: ExportedDelivery, parts: list[tuple[bytes, ExportedPart]], query: str, text: bytes
+) -> RecordRecall | RecordBriefing:
     if not line.asked:
-        return RecordGiven(
+        return RecordBriefing(
             assistant=line.assistant,
             session=line.session,
             occasion=line.occasion,
@@ -375,6 +377,8 @@ def _given(
         returned=tuple(memory for memory, _ in parts),
         assistant=line.assistant,
         session=line.session,
-        parts=tuple(Part(memory, part.start or 0, part.stop or 0, part.why) for memory, part in parts) if whole else (),
+        parts=tuple(DeliveredSpan(memory, part.start or 0, part.stop or 0, part.why) for memory, part in parts)
+        if whole
+        else (),
         tokens=line.tokens,
     )

@@ -1,4 +1,4 @@
-"""Importing: what another mind exported, or this one, taken into a store. Each memory once, with the times it had.
+"""Importing an export into a store in one transaction: each memory once, with its original times.
 
 In one transaction on a copy of the store, which takes its place afterwards: whole, or not at all. Times are those of
 the export, so that who asks what was known then is answered as the other mind would answer. What was erased here stays
@@ -24,27 +24,27 @@ from typing import Any, NamedTuple
 import apsw
 import msgspec
 
-from mnemic.actors.protocol.changes import AddMemory, Change, MergeScopes, Place, Retire, SplitScope, Supersede
+from mnemic.actors.protocol.changes import AddMemory, Change, MergeScopes, Retire, ScopeRef, SplitScope, Supersede
 from mnemic.actors.protocol.errors import NotAnExport
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store.read.scopes import project_scope
 from mnemic.runtime.store.store import Store
-from mnemic.runtime.transfer.export_format import ExportedMemory, ExportedScope, ExportSource, words_of
-from mnemic.runtime.transfer.import_history import AUTHOR, BesideMemories, Imported
+from mnemic.runtime.transfer.export_format import ExportedMemory, ExportedScope, ExportSource, text_bytes
+from mnemic.runtime.transfer.import_history import AUTHOR, HistoryImporter, ImportReport
 
-__all__ = ["Imported", "Replacing", "import_into", "replacing", "stands_for"]
+__all__ = ["ImportReport", "SupersessionDecision", "decide_supersession", "import_into", "last_in_chain"]
 
 
-class Replacing(NamedTuple):
+class SupersessionDecision(NamedTuple):
     """What is to be done so that it is so here."""
 
     change: Supersede | None
     """The change; nothing where it is so already, or cannot be."""
     at: int
     """Since when."""
-    apart: bytes | None = None
+    loser: bytes | None = None
     """What gives way, where both minds said something else of the same memory."""
-    contrary: bool = False
+    is_contradiction: bool = False
     """Whether it cannot be: here the one that it would replace stands for the other one."""
 
 
@@ -55,21 +55,21 @@ class _Link(NamedTuple):
     """When what comes before it was replaced by it; 0 of the first."""
 
 
-def replacing(connection: apsw.Connection, old: bytes, new: bytes, at: int) -> Replacing:
+def decide_supersession(connection: apsw.Connection, old: bytes, new: bytes, at: int) -> SupersessionDecision:
     """Decide what an export that says ``old`` is replaced by ``new`` since `at` means here."""
     chain, other = _chain(connection, old), _chain(connection, new)
     here, there = chain[-1].id, other[-1].id
     if here == there:
-        return Replacing(None, at, contrary=here == old)
+        return SupersessionDecision(None, at, is_contradiction=here == old)
     if len(chain) == 1:
-        return Replacing(Supersede(old=old, new=new), at)
+        return SupersessionDecision(Supersede(old=old, new=new), at)
     said_here, said_there = max(link.at for link in chain), max(at, *(link.at for link in other))
     if (said_here, here) > (said_there, there):
-        return Replacing(Supersede(old=there, new=here), said_here, apart=there)
-    return Replacing(Supersede(old=here, new=there), said_there, apart=here)
+        return SupersessionDecision(Supersede(old=there, new=here), said_here, loser=there)
+    return SupersessionDecision(Supersede(old=here, new=there), said_there, loser=here)
 
 
-def stands_for(connection: apsw.Connection, memory: bytes) -> bytes:
+def last_in_chain(connection: apsw.Connection, memory: bytes) -> bytes:
     """What the chain of a memory ends with."""
     return _chain(connection, memory)[-1].id
 
@@ -98,7 +98,7 @@ def import_into(
     run: str,
     now: int,
     progress: Callable[[int, int | None], None] = lambda done, total: None,
-) -> Imported:
+) -> ImportReport:
     """Take an export into a store that nobody else writes to.
 
     Args:
@@ -109,29 +109,29 @@ def import_into(
         NotAnExport: a line is not what it should be; nothing was changed.
         StoreError: nothing was changed.
     """
-    with store.together() as (apply, connection):
-        importing = _Importing(apply, connection, source, keys, run, now)
+    with store.transaction() as (apply, connection):
+        importing = _Importer(apply, connection, source, keys, run, now)
         try:
             importing.take_memories(progress)
-            importing.take_beside()
+            importing.import_history()
         except (ValueError, OverflowError, apsw.ConstraintError) as error:  # no line that we write is like this
-            name, number = importing.where
+            name, number = importing.position
             why = f"at line {number} of {name}, or shortly before, is what cannot be kept ({type(error).__name__})"
             raise NotAnExport(path=str(source.folder), why=why) from error
-        return importing.done
+        return importing.report
 
 
-class _Importing(BesideMemories):
+class _Importer(HistoryImporter):
     """One import, within the transaction of the caller's."""
 
     def take_memories(self, progress: Callable[[int, int | None], None]) -> None:
         """Take in memories with their scopes, and what was said of them."""
-        self._followers: dict[str, str] = {}  # of what is erased here: what replaced it there
+        self._successors_of_erased: dict[str, str] = {}  # of what is erased here: what replaced it there
         places = {scope.path: scope for scope in self._lines("scopes.jsonl", ExportedScope)}
         projects = {scope.path: scope.project for scope in places.values() if scope.project is not None}
         known = {path for path, project in projects.items() if project_scope(self._db, project) is not None}
         links = self._take_memories(places, progress)
-        self.done.same_projects = tuple(sorted(known & self.done.scopes.keys()))
+        self.report.same_projects = tuple(sorted(known & self.report.scopes.keys()))
         self._merge_projects(places)
         self._link(links)
 
@@ -139,7 +139,7 @@ class _Importing(BesideMemories):
         self, places: dict[str, ExportedScope], progress: Callable[[int, int | None], None]
     ) -> list[ExportedMemory]:
         """Keep those that are not there; gives those that are replaced or forgotten, without their texts."""
-        total = self._source.count("memories.jsonl")
+        total = self._source.line_count("memories.jsonl")
         links: list[ExportedMemory] = []
         batch: list[AddMemory] = []
         at = 0
@@ -149,43 +149,43 @@ class _Importing(BesideMemories):
                 links.append(msgspec.structs.replace(line, text="", text_base64=""))
             if memory is not None:
                 if batch and (line.recorded_at != at or len(batch) == _BATCH):
-                    self._keep(batch, at)
+                    self._write_batch(batch, at)
                     batch = []
                 batch.append(memory)
                 at = line.recorded_at
             if number % _BATCH == 0 or number == total:
                 progress(number, total)
         if batch:
-            self._keep(batch, at)
+            self._write_batch(batch, at)
         return links
 
     def _memory(self, line: ExportedMemory, places: dict[str, ExportedScope]) -> AddMemory | None:
         """What keeps a memory; nothing where it is there, or was erased."""
-        id, text, scope = uuid.UUID(line.id).bytes, words_of(line), places.get(line.scope)
+        id, text, scope = uuid.UUID(line.id).bytes, text_bytes(line), places.get(line.scope)
         if scope is None:
-            raise self._source.wrong(*self.where, "it names a scope that the export does not hold")
+            raise self._source.line_error(*self.position, "it names a scope that the export does not hold")
         match = self._matching.match(line, id, text)
-        if not self.done.same_key:
+        if not self.report.same_key:
             self._identities[line.identity] = match.identity
         if match.erased:
             self._ids[line.id] = None
-            self._leave_out(text)
+            self._add_erased_text(text)
             if line.superseded_by is not None:
-                self._followers[line.id] = line.superseded_by
-            self.done.erased += 1
+                self._successors_of_erased[line.id] = line.superseded_by
+            self.report.erased += 1
             return None
-        if match.known is not None:
-            self._ids[line.id] = match.known
-            self.done.known += 1
+        if match.existing_id is not None:
+            self._ids[line.id] = match.existing_id
+            self.report.known += 1
             return None
         self._ids[line.id] = id
-        self.done.new += 1
+        self.report.new += 1
         return AddMemory(
             id=id,
             identity=match.identity,
             assistant=line.assistant,
             session=line.session,
-            place=Place(path=scope.path, project=scope.project, found=scope.found),
+            place=ScopeRef(path=scope.path, project=scope.project, found=scope.found),
             kind=line.kind,
             role=line.role,
             text=text,
@@ -199,16 +199,16 @@ class _Importing(BesideMemories):
             scrubbed=line.scrubbed,
         )
 
-    def _keep(self, batch: list[AddMemory], at: int) -> None:
+    def _write_batch(self, batch: list[AddMemory], at: int) -> None:
         applied = self._apply(at, *batch)
         for memory, kept in zip(batch, applied.kept, strict=True):
             if kept.scope != memory.place.path:
-                self.done.scopes[memory.place.path] = kept.scope
+                self.report.scopes[memory.place.path] = kept.scope
 
     def _merge_projects(self, places: dict[str, ExportedScope]) -> None:
         """Have projects that were merged into a scope there come into the same scope here."""
         for scope in places.values():
-            into = self.done.scopes.get(scope.path, scope.path)
+            into = self.report.scopes.get(scope.path, scope.path)
             for project in scope.also:
                 if project_scope(self._db, project) is not None or not self._is_scope(into):
                     continue
@@ -225,32 +225,32 @@ class _Importing(BesideMemories):
             memory = self._ids[line.id]
             if memory is None:
                 continue
-            newer = self._newer(line)
+            newer = self._local_successor(line)
             if newer is not None and line.superseded_at is not None and newer != memory:
                 said.append((line.superseded_at, Supersede(old=memory, new=newer)))
             if line.retired_at is not None:
                 said.append((line.retired_at, Retire(memory=memory, reason=line.retired_reason)))
         for at, change in sorted(said, key=lambda one: one[0]):
-            key = _once(at, change)
+            key = _idempotency_key(at, change)
             if self._db.execute("SELECT 1 FROM applies WHERE key = ?", (key,)).get is not None:
                 continue  # an owner who took it back since is not contradicted by what was imported before
             if isinstance(change, Supersede):
                 self._replace(change, at, key, apart)
             elif self._apply(at, change, key=key).changed == (True,):
-                self.done.forgotten += 1
-        self.done.apart = tuple((stands_for(self._db, one), one) for one in dict.fromkeys(apart))
+                self.report.forgotten += 1
+        self.report.apart = tuple((last_in_chain(self._db, one), one) for one in dict.fromkeys(apart))
 
     def _replace(self, change: Supersede, at: int, key: bytes, apart: list[bytes]) -> None:
         """Have a memory replaced as the export says, unless what was said here is later, or the contrary."""
-        said = replacing(self._db, change.old, change.new, at)
-        if said.contrary:
-            self.done.contrary += ((change.old, change.new),)
-        if said.apart is not None:
-            apart.append(said.apart)
+        said = decide_supersession(self._db, change.old, change.new, at)
+        if said.is_contradiction:
+            self.report.contrary += ((change.old, change.new),)
+        if said.loser is not None:
+            apart.append(said.loser)
         if said.change is not None and self._apply(said.at, said.change, key=key).changed == (True,):
-            self.done.superseded += 1
+            self.report.superseded += 1
 
-    def _newer(self, line: ExportedMemory) -> bytes | None:
+    def _local_successor(self, line: ExportedMemory) -> bytes | None:
         """What replaces a memory here: what did there, or what replaced that where it is erased."""
         newer, seen = line.superseded_by, {line.id}
         while newer is not None and newer not in seen:
@@ -260,13 +260,13 @@ class _Importing(BesideMemories):
             if self._ids[newer] is not None:
                 return self._ids[newer]
             seen.add(newer)
-            newer = self._followers.get(newer)
+            newer = self._successors_of_erased.get(newer)
         return None
 
     def _is_scope(self, path: str) -> bool:
         return self._db.execute("SELECT 1 FROM scopes WHERE path = ?", (path,)).get is not None
 
 
-def _once(at: int, change: Change) -> bytes:
+def _idempotency_key(at: int, change: Change) -> bytes:
     """The idempotency key of something that an export says."""
     return f"{AUTHOR}/".encode() + hashlib.sha256(msgspec.msgpack.encode((at, change))).digest()

@@ -1,4 +1,4 @@
-"""The log without what is erased: rows about it alone become stubs, rows about several lose it, and the rest stays.
+"""Redacting the log: entries about erased memories become tombstones, so that the log still replays.
 
 Below `mnemic.runtime.transfer.erase`. A log that was rewritten gives, replayed, the state that erasing left: that is
 the law by which `rebuild` and `fork` go on working. Numbers stay, so that whoever follows the log finds its place.
@@ -16,30 +16,39 @@ from mnemic.actors.protocol.changes import (
     AddCodes,
     AddMemory,
     AddVectors,
-    Blank,
     DropCodes,
     DropVectors,
-    Erased,
     Inverse,
     KeepOriginal,
     Logged,
     MergeScopes,
     MoveProject,
-    Place,
-    RecordGiven,
+    QuarantineRecord,
+    RecordBriefing,
     RecordRecall,
+    RedactedChange,
     RenameScope,
-    Restore,
     Retire,
-    SetAside,
+    ScopeRef,
     SplitScope,
     Supersede,
+    Tombstone,
     Unlink,
+    Unretire,
     Unsupersede,
 )
 from mnemic.actors.protocol.messages import Applied
 
-__all__ = ["Gone", "Healed", "Relogged", "forget_answers", "reasons", "recorded", "relog", "scoped"]
+__all__ = [
+    "ErasedData",
+    "RedactionResult",
+    "Relinked",
+    "history_changes",
+    "redact_answers",
+    "redact_log",
+    "retirement_reasons",
+    "scope_reference_test",
+]
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Logged).decode
@@ -49,11 +58,11 @@ _SCOPING = (RenameScope, MergeScopes, SplitScope, MoveProject)
 _SCOPING_TAGS = ("rename_scope", "merge_scopes", "split_scope", "move_project")
 _PAGE = 2000
 
-Row = tuple[Any, Any, int | None]
+LogRow = tuple[Any, Any, int | None]
 """A change, its inverse, and the row of its text."""
 
 
-class Gone(NamedTuple):
+class ErasedData(NamedTuple):
     """What is erased."""
 
     memories: Mapping[bytes, tuple[int, bytes]]
@@ -68,12 +77,12 @@ class Gone(NamedTuple):
     """Rows of other texts that quote it: of what was given, and of what was set aside."""
 
 
-class Healed(NamedTuple):
+class Relinked(NamedTuple):
     """What replaces a memory from now on, where one that stood between is erased."""
 
     memory: bytes
     """Which."""
-    by: bytes | None
+    successor: bytes | None
     """What replaces it; ``None`` where nothing does."""
     at: int
     """System time at which that was so, microseconds."""
@@ -85,21 +94,23 @@ class _Edge(NamedTuple):
     at: int
 
 
-class Relogged(NamedTuple):
+class RedactionResult(NamedTuple):
     """What else follows from a log that was rewritten."""
 
-    healed: list[Healed]
+    relinked: list[Relinked]
     """What replaces memories that are left."""
-    given: bool
+    history_changed: bool
     """Whether anything was changed in what assistants were given."""
 
 
-def relog(connection: apsw.Connection, gone: Gone, progress: Callable[[int, int | None], None]) -> Relogged:
+def redact_log(
+    connection: apsw.Connection, gone: ErasedData, progress: Callable[[int, int | None], None]
+) -> RedactionResult:
     """Rewrite the log, within a transaction of the caller's."""
-    return _Relogging(connection, gone).run(progress)
+    return _LogRedactor(connection, gone).run(progress)
 
 
-def forget_answers(connection: apsw.Connection, gone: Gone) -> None:
+def redact_answers(connection: apsw.Connection, gone: ErasedData) -> None:
     """Take ids of what is erased out of the answers that are kept for requests that come again."""
     for row, answer in _pages(connection, "SELECT id, answer FROM applies WHERE id > ? ORDER BY id LIMIT ?"):
         applied = _decode_answer(answer) if answer else None
@@ -113,8 +124,8 @@ def forget_answers(connection: apsw.Connection, gone: Gone) -> None:
         connection.execute("UPDATE applies SET answer = ? WHERE id = ?", (replaced, row))
 
 
-class _Relogging:
-    def __init__(self, connection: apsw.Connection, gone: Gone) -> None:
+class _LogRedactor:
+    def __init__(self, connection: apsw.Connection, gone: ErasedData) -> None:
         self._db = connection
         self._gone = gone
         self._named = _scoped_paths(connection)
@@ -123,7 +134,7 @@ class _Relogging:
         self._settled = False  # whether what is logged from here on says which path a scope got
         self._links: list[tuple[int, int, list[tuple[bytes, bytes]], bool]] = []
 
-    def run(self, progress: Callable[[int, int | None], None]) -> Relogged:
+    def run(self, progress: Callable[[int, int | None], None]) -> RedactionResult:
         given = False
         total = int(self._db.execute("SELECT count(*) FROM log").get)
         rows = _pages(
@@ -133,53 +144,53 @@ class _Relogging:
         )
         for done, (seq, encoded, inverse, text, at) in enumerate(rows, start=1):
             before = (_decode(encoded), inverse, text)
-            after = self._rewritten(seq, before, at)
+            after = self._redact_row(seq, before, at)
             if after is not before:
                 self._write(seq, after)
-                given = given or isinstance(before[0], RecordRecall | RecordGiven)
+                given = given or isinstance(before[0], RecordRecall | RecordBriefing)
             if done % _PAGE == 0:
                 progress(done, total)
-        return Relogged(self._heal(), given)
+        return RedactionResult(self._relink(), given)
 
     # --- row by row --------------------------------------------------------------------------------------------------
 
-    def _rewritten(self, seq: int, row: Row, at: int) -> Row:
+    def _redact_row(self, seq: int, row: LogRow, at: int) -> LogRow:
         """A row without what is erased; itself where it holds nothing of it."""
         change = row[0]
         memories = self._gone.memories
         match change:
             case AddMemory():
-                return self._memory(row)
-            case KeepOriginal() | Retire() | Restore():
-                return (Blank(), None, None) if change.memory in memories else self._reasoned(row)
-            case Supersede() | Blank():
-                self._note(seq, row, at)
+                return self._redact_memory(row)
+            case KeepOriginal() | Retire() | Unretire():
+                return (RedactedChange(), None, None) if change.memory in memories else self._redact_reason(row)
+            case Supersede() | RedactedChange():
+                self._collect_links(seq, row, at)
             case AddVectors():
-                return self._vectors(row)
+                return self._redact_vectors(row)
             case AddCodes():
-                return self._codes(row)
+                return self._redact_codes(row)
             case RecordRecall():
-                return self._recall(row)
-            case RecordGiven():
-                return self._given(row)
-            case SetAside():
+                return self._redact_recall(row)
+            case RecordBriefing():
+                return self._redact_delivery(row)
+            case QuarantineRecord():
                 return (change, row[1], None) if row[2] in self._gone.texts else row
             case MergeScopes() | SplitScope() | RenameScope() | MoveProject():
                 self._settled = True
                 self._scopes.clear()  # whatever is added next may be the first of its scope again
-                return self._merged(row)
+                return self._redact_scope_change(row)
         return row
 
-    def _memory(self, row: Row) -> Row:
+    def _redact_memory(self, row: LogRow) -> LogRow:
         change: AddMemory = row[0]
-        place, is_first = self._place(change.place)
+        place, is_first = self._resolve_scope(change.place)
         erased = self._gone.memories.get(change.id)
         if erased is not None:
             kept = place if is_first and _touches(self._named, place.path) else None
-            return Erased(identity=erased[1], row=erased[0], place=kept), None, None
+            return Tombstone(identity=erased[1], row=erased[0], place=kept), None, None
         return row if place is change.place else (msgspec.structs.replace(change, place=place), row[1], row[2])
 
-    def _reasoned(self, row: Row) -> Row:
+    def _redact_reason(self, row: LogRow) -> LogRow:
         """A row without the reason for which a memory was forgotten, where that quotes what is erased."""
         change, inverse = row[0], None if row[1] is None else _decode_inverse(row[1])
         after = [
@@ -192,7 +203,7 @@ class _Relogging:
             return row
         return after[0], None if after[1] is None else _encode(after[1]), row[2]
 
-    def _place(self, place: Place) -> tuple[Place, bool]:
+    def _resolve_scope(self, place: ScopeRef) -> tuple[ScopeRef, bool]:
         """A place with the path that its scope got, and whether it was the first of its scope.
 
         Two projects of one name got two paths in the order in which they came: without the first, the second would get
@@ -212,48 +223,48 @@ class _Relogging:
             return place, is_first
         return msgspec.structs.replace(place, path=path), is_first
 
-    def _vectors(self, row: Row) -> Row:
+    def _redact_vectors(self, row: LogRow) -> LogRow:
         change: AddVectors = row[0]
         left = tuple(one for one in change.meanings if one.memory not in self._gone.memories)
         if len(left) == len(change.meanings):
             return row
         inverse = None if row[1] is None else _decode_inverse(row[1])
-        added = self._left(inverse.memories) if isinstance(inverse, DropVectors) else ()
+        added = self._without_erased(inverse.memories) if isinstance(inverse, DropVectors) else ()
         if not left or not added:
-            return Blank(), None, None
+            return RedactedChange(), None, None
         return (
             msgspec.structs.replace(change, meanings=left),
             _encode(DropVectors(encoder=change.encoder, memories=added)),
             row[2],
         )
 
-    def _codes(self, row: Row) -> Row:
+    def _redact_codes(self, row: LogRow) -> LogRow:
         change: AddCodes = row[0]
-        left = self._left(change.memories)
+        left = self._without_erased(change.memories)
         if len(left) == len(change.memories):
             return row
         inverse = None if row[1] is None else _decode_inverse(row[1])
-        kept = self._left(inverse.memories) if isinstance(inverse, DropCodes) else ()
+        kept = self._without_erased(inverse.memories) if isinstance(inverse, DropCodes) else ()
         if not left or not kept:
-            return Blank(), None, None
-        after = msgspec.structs.replace(change, memories=left, unread=self._left(change.unread))
+            return RedactedChange(), None, None
+        after = msgspec.structs.replace(change, memories=left, unread=self._without_erased(change.unread))
         return after, _encode(DropCodes(memories=kept)), row[2]
 
-    def _recall(self, row: Row) -> Row:
+    def _redact_recall(self, row: LogRow) -> LogRow:
         change: RecordRecall = row[0]
         if change.session in self._gone.sessions:
-            return Blank(), None, None
-        returned = self._left(change.returned)
+            return RedactedChange(), None, None
+        returned = self._without_erased(change.returned)
         parts = tuple(part for part in change.parts if part.memory not in self._gone.memories)
         same = len(returned) == len(change.returned) and len(parts) == len(change.parts)
         if same and change.query not in self._gone.queries:
             return row
         return msgspec.structs.replace(change, query="", returned=returned, parts=parts), row[1], row[2]
 
-    def _given(self, row: Row) -> Row:
-        change: RecordGiven = row[0]
+    def _redact_delivery(self, row: LogRow) -> LogRow:
+        change: RecordBriefing = row[0]
         if change.session in self._gone.sessions:
-            return Blank(), None, None
+            return RedactedChange(), None, None
         kept = [place for place, one in enumerate(change.memories) if one not in self._gone.memories]
         if len(kept) == len(change.memories) and row[2] not in self._gone.texts:
             return row
@@ -261,20 +272,22 @@ class _Relogging:
         why = tuple(change.why[place] for place in kept if place < len(change.why))
         return msgspec.structs.replace(change, memories=left, why=why), row[1], None
 
-    def _merged(self, row: Row) -> Row:
+    def _redact_scope_change(self, row: LogRow) -> LogRow:
         change, inverse = row[0], None if row[1] is None else _decode_inverse(row[1])
         after = [
-            msgspec.structs.replace(one, memories=self._left(one.memories)) if isinstance(one, SplitScope) else one
+            msgspec.structs.replace(one, memories=self._without_erased(one.memories))
+            if isinstance(one, SplitScope)
+            else one
             for one in (change, inverse)
         ]
         if after == [change, inverse]:
             return row
         return after[0], None if after[1] is None else _encode(after[1]), row[2]
 
-    def _left(self, memories: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    def _without_erased(self, memories: tuple[bytes, ...]) -> tuple[bytes, ...]:
         return tuple(one for one in memories if one not in self._gone.memories)
 
-    def _write(self, seq: int, row: Row) -> None:
+    def _write(self, seq: int, row: LogRow) -> None:
         change, inverse, text = row
         self._db.execute(
             "UPDATE log SET change = ?, inverse = ?, text = ? WHERE seq = ?", (_encode(change), inverse, text, seq)
@@ -282,19 +295,19 @@ class _Relogging:
 
     # --- what replaces what ------------------------------------------------------------------------------------------
 
-    def _note(self, seq: int, row: Row, at: int) -> None:
+    def _collect_links(self, seq: int, row: LogRow, at: int) -> None:
         """Note which links a row made: the store says so in its inverse, since a chain is followed to its end."""
         change, inverse = row[0], None if row[1] is None else _decode_inverse(row[1])
-        if isinstance(change, Blank):
+        if isinstance(change, RedactedChange):
             self._links.append((seq, at, list(change.links), False))
         elif isinstance(inverse, Unsupersede):
             names_gone = change.old in self._gone.memories or change.new in self._gone.memories
             self._links.append((seq, at, [(inverse.old, inverse.new)], names_gone))
 
-    def _heal(self) -> list[Healed]:
+    def _relink(self) -> list[Relinked]:
         """Link what an erased memory stood between, from the moment at which both links were there."""
         edges = {old: _Edge(new, seq, at) for seq, at, links, _ in self._links for old, new in links}
-        healed: list[Healed] = []
+        healed: list[Relinked] = []
         made: dict[int, list[tuple[bytes, bytes]]] = {}
         for old, edge in edges.items():
             if old in self._gone.memories:
@@ -307,16 +320,16 @@ class _Relogging:
             if end is not None:
                 made.setdefault(last.seq, []).append((old, end.new))
             if end is not edge:
-                healed.append(Healed(old, None if end is None else end.new, last.at))
+                healed.append(Relinked(old, None if end is None else end.new, last.at))
         for seq, _, links, names_gone in self._links:
             now = made.get(seq, [])
             if names_gone or set(now) != set(links):
                 inverse = _encode(Unlink(memories=tuple(old for old, _ in now))) if now else None
-                self._write(seq, (Blank(links=tuple(now)), inverse, None))
+                self._write(seq, (RedactedChange(links=tuple(now)), inverse, None))
         return healed
 
 
-def recorded(connection: apsw.Connection) -> Iterator[tuple[RecordRecall | RecordGiven, int | None, int]]:
+def history_changes(connection: apsw.Connection) -> Iterator[tuple[RecordRecall | RecordBriefing, int | None, int]]:
     """What the log says that assistants were given, in order: the change, the row of its text, and its time."""
     condition = " OR ".join(f"instr(l.change, CAST('{tag}' AS BLOB))" for tag in ("record_recall", "record_given"))
     rows = _pages(
@@ -326,11 +339,11 @@ def recorded(connection: apsw.Connection) -> Iterator[tuple[RecordRecall | Recor
     )
     for _, encoded, text, at in rows:
         change = _decode(encoded)
-        if isinstance(change, RecordRecall | RecordGiven):  # another's text may say one of the words
+        if isinstance(change, RecordRecall | RecordBriefing):  # another's text may say one of the words
             yield change, text, at
 
 
-def reasons(connection: apsw.Connection) -> set[str]:
+def retirement_reasons(connection: apsw.Connection) -> set[str]:
     """Reasons for which memories were forgotten, ever."""
     rows = _pages(
         connection,
@@ -359,7 +372,7 @@ def _touches(paths: frozenset[str], path: str) -> bool:
     return any(one == path or path.startswith(f"{one}/") or one.startswith(f"{path}/") for one in paths)
 
 
-def scoped(connection: apsw.Connection) -> Callable[[str], bool]:
+def scope_reference_test(connection: apsw.Connection) -> Callable[[str], bool]:
     """Says of the path of a scope whether changes in the log are about it: it must be there when they are replayed."""
     paths = _scoped_paths(connection)
     return lambda path: _touches(paths, path)

@@ -1,4 +1,4 @@
-"""Wiping what the spool still holds of what was taken in: its files wait there until nothing has come for a while.
+"""Overwriting the consumed parts of spool files with zeros when memories are erased.
 
 Beside `mnemic.runtime.spool.spool`, whose files these are, and below `mnemic.runtime.transfer.erase`. A hook only ever
 appends, and what is taken in is not read again, so zeros take its place whoever is writing at the moment.
@@ -11,14 +11,14 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from mnemic.runtime.spool.files import ASIDE, SpoolFile, held, opened, spool_files
+from mnemic.runtime.spool.files import QUARANTINE, SpoolFile, open_spool_file, spool_files, try_lock
 
-__all__ = ["aside_files", "wipe"]
+__all__ = ["quarantined_files", "wipe_consumed"]
 
 _ZEROS = bytes(1 << 20)
 
 
-def wipe(folder: Path, offsets: Mapping[bytes, int], keys: frozenset[bytes]) -> int:
+def wipe_consumed(folder: Path, offsets: Mapping[bytes, int], keys: frozenset[bytes]) -> int:
     """Overwrite what is taken in, and remove files that have nothing else; returns how many files that were.
 
     Args:
@@ -30,8 +30,8 @@ def wipe(folder: Path, offsets: Mapping[bytes, int], keys: frozenset[bytes]) -> 
     """
     wiped = 0
     for name in spool_files(folder):
-        with opened(folder / name, offsets) as file:
-            if file is None or not file.readable(keys):
+        with open_spool_file(folder / name, offsets) as file:
+            if file is None or not file.is_readable(keys):
                 continue
             stop = min(offsets.get(file.id, 0), file.size())
             if stop > file.start:
@@ -41,9 +41,9 @@ def wipe(folder: Path, offsets: Mapping[bytes, int], keys: frozenset[bytes]) -> 
     return wiped
 
 
-def aside_files(folder: Path) -> list[str]:
+def quarantined_files(folder: Path) -> list[str]:
     """Names, below the spool's folder, of files that are kept though they are read."""
-    return [f"{ASIDE}/{name}" for name in spool_files(folder / ASIDE)]
+    return [f"{QUARANTINE}/{name}" for name in spool_files(folder / QUARANTINE)]
 
 
 def _overwrite(path: Path, file: SpoolFile, stop: int) -> None:
@@ -61,6 +61,6 @@ def _overwrite(path: Path, file: SpoolFile, stop: int) -> None:
 
 def _remove(path: Path, file: SpoolFile, stop: int) -> None:
     """Remove a file that has nothing else, if nobody is writing to it: a hook sees that its name is gone."""
-    with held(file.descriptor, fcntl.LOCK_EX) as is_held:
+    with try_lock(file.descriptor, fcntl.LOCK_EX) as is_held:
         if is_held and file.size() == stop and os.path.samestat(path.lstat(), os.fstat(file.descriptor)):
             path.unlink()

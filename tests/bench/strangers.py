@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.capture.capture import new_id
-from mnemic.actors.protocol.changes import AddMemory, Place, RecordRecall
+from mnemic.actors.protocol.changes import AddMemory, RecordRecall, ScopeRef
 from mnemic.actors.protocol.contract import Setting
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.messages import Applied, Apply, NightReport, Preempt, Sleep
@@ -56,7 +56,7 @@ class Steady(ConsolidatorActor):
                 identity=identity,
                 assistant="steady",
                 session="nights",
-                place=Place(path="", project=None, found="none"),
+                place=ScopeRef(path="", project=None, found="none"),
                 kind="summary",
                 role="system",
                 text=text,

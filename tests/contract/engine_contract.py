@@ -29,7 +29,7 @@ from mnemic.actors.protocol.errors import (
 )
 from mnemic.actors.protocol.messages import Envelope
 from mnemic.runtime.clock import ManualClock
-from mnemic.runtime.engine.engine import kind_of
+from mnemic.runtime.engine.engine import error_kind
 
 BOUND_S = 30.0
 SECRET = "the tea is in the blue tin"
@@ -175,7 +175,7 @@ class Watch:
         self.progressed: list[tuple[int, int | None]] = []
         self.stopping = threading.Event()
 
-    def context(self, actor: str, envelope: Envelope) -> Context:
+    def make_context(self, actor: str, envelope: Envelope) -> Context:
         def ask(message: Any, timeout_s: float) -> Any:
             self.spoken.append(("asked", message.number))
             return self._on_ask(message)
@@ -192,14 +192,14 @@ class Watch:
         )
 
     def failed(self, actor: str, envelope: Envelope, error: BaseException) -> None:
-        self.failures.append((actor, kind_of(error)))
+        self.failures.append((actor, error_kind(error)))
         self._on_failure(actor)
 
     def handled(self, actor: str, envelope: Envelope, took_s: float, error: MnemicError | None) -> None:
         self.handled_ones.append((type(envelope.message).__name__, error.code if error else None))
 
-    def unclosed(self, actor: str, error: Exception) -> None:
-        self.unclosed_ones.append((actor, kind_of(error)))
+    def close_failed(self, actor: str, error: Exception) -> None:
+        self.unclosed_ones.append((actor, error_kind(error)))
 
     def undelivered(self, actor: str, envelope: Envelope, error: MnemicError) -> None:
         self.lost.append((type(envelope.message).__name__, error.code))
@@ -481,7 +481,7 @@ class EngineContract:
         self.start(engine, watch)
         one = Envelope(id="m", trace="t7", now=8, deadline=1e9, message=Draw())
         answer = engine.send("probe", one, timeout_s=BOUND_S).get()
-        assert answer == ("t7", 8, watch.context("probe", one).random(b"salt").random())
+        assert answer == ("t7", 8, watch.make_context("probe", one).random(b"salt").random())
 
     def test_progress_is_told_to_its_end_and_so_is_what_was_logged(
         self, engine: Any, caplog: pytest.LogCaptureFixture

@@ -34,12 +34,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.events import Record
+from mnemic.actors.protocol.events import HookRecord
 from mnemic.runtime.capture.pauses import pause, resume
 from mnemic.runtime.clock import ManualClock, SystemClock
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.minds.homes import MindFolder, make_mind, open_mind
-from mnemic.runtime.spool.pending import Losses, losses
+from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
+from mnemic.runtime.spool.pending import Losses, read_losses
 from mnemic.runtime.spool.spool import Spool
 from tests.faces import until
 from tests.runtime.spooling import drain
@@ -73,19 +73,19 @@ class Place(NamedTuple):
         arguments = [*self.command, assistant, event, "--home", str(self.home), *options]
         return finished([*before, *arguments], payload, cwd or self.home, environment)
 
-    def taken(self) -> list[Record]:
+    def taken(self) -> list[HookRecord]:
         """All that lies in the spool; nothing of it is torn."""
         records, torn = self.taken_and_torn()
         assert torn == 0
         return records
 
-    def taken_and_torn(self) -> tuple[list[Record], int]:
+    def taken_and_torn(self) -> tuple[list[HookRecord], int]:
         """All that lies in the spool, and how many places of it are torn."""
-        records, torn = drain(Spool(self.mind.spool, self.keys.spool, CLOCK))
-        assert all(isinstance(one, Record) for one in records)
-        return [one for one in records if isinstance(one, Record)], torn
+        records, torn = drain(Spool(self.mind.spool, self.keys.spool_private, CLOCK))
+        assert all(isinstance(one, HookRecord) for one in records)
+        return [one for one in records if isinstance(one, HookRecord)], torn
 
-    def one(self) -> Record:
+    def one(self) -> HookRecord:
         """The only record that lies in the spool."""
         (record,) = self.taken()
         return record
@@ -96,7 +96,7 @@ class Place(NamedTuple):
 
     def losses(self) -> Losses:
         """What was lost."""
-        return losses(self.mind.spool)
+        return read_losses(self.mind.spool)
 
     def empty(self) -> None:
         """Remove what lies in the spool."""
@@ -225,7 +225,7 @@ class HookContract:
 
     @pytest.fixture
     def place(self, tmp_path: Path) -> Place:
-        mind = make_mind(tmp_path / "home", "default", CLOCK)
+        mind = create_mind(tmp_path / "home", "default", CLOCK)
         return Place(self.command, tmp_path / "home", mind, open_mind(tmp_path / "home", "default")[1])
 
     # --- what is kept ------------------------------------------------------------------------------------------------
@@ -301,7 +301,7 @@ class HookContract:
         for (assistant, _), given_ in payloads.items():
             for payload in given_:
                 place.run(payload, assistant=assistant)
-        names = json.loads(place.mind.spool_card.read_bytes())["names"]
+        names = json.loads(place.mind.spool_config.read_bytes())["names"]
         expected = {
             hmac.digest(bytes.fromhex(names), assistant.encode() + b"\0" + session, "sha256")[:16].hex() + ".spool"
             for assistant, session in payloads
@@ -419,9 +419,11 @@ class HookContract:
         assert {one.payload for one in place.taken()} == {b"one", b"two", b"three"}
 
     def test_nothing_is_lost_when_files_are_removed_while_hooks_write(self, place: Place) -> None:
-        spool = Spool(place.mind.spool, place.keys.spool, ManualClock(CLOCK.now_us() + 600_000_000))  # all is silent
+        spool = Spool(
+            place.mind.spool, place.keys.spool_private, ManualClock(CLOCK.now_us() + 600_000_000)
+        )  # all is silent
         offsets: dict[bytes, int] = {}
-        taken: list[Record] = []
+        taken: list[HookRecord] = []
         running: list[Future[bytes]] = []
         removed = 0
         with ThreadPoolExecutor(2) as pool:
@@ -436,12 +438,12 @@ class HookContract:
         assert place.losses().lost == 0
         assert Counter(one.payload for one in taken) == Counter(b"%d" % number for number in range(len(running)))
 
-    def take(self, spool: Spool, offsets: dict[bytes, int], taken: list[Record]) -> int:
+    def take(self, spool: Spool, offsets: dict[bytes, int], taken: list[HookRecord]) -> int:
         """Take in what is there, none of it torn, and remove what is taken in; returns how many files."""
         records, torn = drain(spool, offsets)
         assert torn == 0
-        taken += [one for one in records if isinstance(one, Record)]
-        return len(spool.clear(offsets))
+        taken += [one for one in records if isinstance(one, HookRecord)]
+        return len(spool.remove_consumed(offsets))
 
     @pytest.mark.parametrize("room", [100_000, 1_500_000, 10_000_000])
     def test_a_hook_that_is_killed_half_way_takes_nobody_with_it(self, place: Place, room: int) -> None:
@@ -454,7 +456,7 @@ class HookContract:
             process.stdin.write(bytes(24 << 20))
             process.stdin.close()
             until(lambda: path.stat().st_size >= full)
-            assert Spool(place.mind.spool, place.keys.spool, CLOCK).read({}, 1, 1) is not None
+            assert Spool(place.mind.spool, place.keys.spool_private, CLOCK).read({}, 1, 1) is not None
             process.kill()
         place.run(b"after")
         records, torn = place.taken_and_torn()
@@ -504,7 +506,7 @@ class HookContract:
         if mounted.returncode:
             pytest.skip(f"no small disk can be made here: {mounted.stderr.decode().strip()}")
         try:
-            mind = make_mind(disk / "home", "default", CLOCK)
+            mind = create_mind(disk / "home", "default", CLOCK)
             place = Place(self.command, disk / "home", mind, open_mind(disk / "home", "default")[1])
             place.run(b"before")
             fill(disk / "filler")
@@ -522,9 +524,9 @@ class HookContract:
 
     @pytest.mark.parametrize("content", [None, b"", b"{}", b"\xff", b'{"version": 2, "public": "00", "names": "00"}'])
     def test_without_what_to_seal_to_the_event_is_counted_as_lost(self, place: Place, content: bytes | None) -> None:
-        place.mind.spool_card.unlink()
+        place.mind.spool_config.unlink()
         if content is not None:
-            place.mind.spool_card.write_bytes(content)
+            place.mind.spool_config.write_bytes(content)
         place.run(b"one")
         assert place.files() == []
         assert (place.losses().lost, place.losses().lost_bytes) == (1, 3)

@@ -1,4 +1,6 @@
-"""A whole society is the same on either engine: same answers, each write once, one writer, nothing lost with a kill."""
+"""A whole actor system is the same on either engine: same answers, each write once, one writer, nothing lost with a
+kill.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.ambient_messages import Drained, DrainSpool, Waiting
-from mnemic.actors.protocol.changes import MergeScopes, Place
+from mnemic.actors.protocol.ambient_messages import Drained, DrainSpool, GetCaptureProgress
+from mnemic.actors.protocol.changes import MergeScopes, ScopeRef
 from mnemic.actors.protocol.errors import Fenced, NoSuchMemory, RuntimeFault
 from mnemic.actors.protocol.messages import (
     CaptureText,
+    CaptureTranscript,
     Count,
     FindScope,
     FindSimilar,
@@ -32,15 +35,14 @@ from mnemic.actors.protocol.messages import (
     GetMemories,
     Recall,
     Sleep,
-    Take,
 )
-from mnemic.actors.protocol.scope_messages import ListScopes, Rescope
+from mnemic.actors.protocol.scope_messages import ChangeScopes, ListScopes
 from mnemic.actors.protocol.shape_messages import BindPending, ListRoles, Shape
-from mnemic.compose import ray_engine
+from mnemic.compose import ray_engine_factory
 from mnemic.hooks.read.formats import open_transcript
 from mnemic.hooks.read.records import read_record
 from mnemic.runtime.clock import ManualClock
-from mnemic.runtime.engine.actor_system import start_society
+from mnemic.runtime.engine.actor_system import start_actor_system
 from mnemic.runtime.engine.embedded import EmbeddedEngine
 from mnemic.runtime.engine.engine import Engine
 from mnemic.runtime.engine.plugins import SLOTS
@@ -48,10 +50,10 @@ from mnemic.runtime.engine.ray.local import LocalRay
 from mnemic.runtime.engine.settings import load_settings
 from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.minds.homes import MindFolder, make_mind, open_mind
+from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from tests.faces import BOUND_S, EXAMPLE, lines, turn, until
+from tests.harness import START_US
 from tests.runtime import spooling
-from tests.society import START_US
 
 SEED = b"s" * 32
 ENGINES = ["embedded", "ray"]
@@ -65,15 +67,15 @@ def make_engine(request: pytest.FixtureRequest) -> MakeEngine:
     if request.param == "embedded":
         return lambda folder, keys: EmbeddedEngine(clock)
     local: LocalRay = request.getfixturevalue("local_ray")
-    return ray_engine(local.cluster, clock)
+    return ray_engine_factory(local.cluster, clock)
 
 
 def start(home: Path, make_engine: MakeEngine, **options: Any) -> Supervisor:
-    """Start the society of a home's mind, made where there is none, at the start of the tests' time."""
+    """Start the actor system of a home's mind, made where there is none, at the start of the tests' time."""
     if not (home / "minds").exists():
-        make_mind(home, "default", ManualClock(START_US))
+        create_mind(home, "default", ManualClock(START_US))
     folder, keys = open_mind(home, "default")
-    return start_society(
+    return start_actor_system(
         folder,
         keys,
         load_settings(home / "mnemic.toml"),
@@ -87,19 +89,19 @@ def start(home: Path, make_engine: MakeEngine, **options: Any) -> Supervisor:
 
 
 @pytest.fixture
-def society(home: Path, make_engine: MakeEngine) -> Iterator[Supervisor]:
-    """A society on an empty mind."""
-    society = start(home, make_engine)
-    yield society
-    society.stop()
+def actor_system(home: Path, make_engine: MakeEngine) -> Iterator[Supervisor]:
+    """An actor system on an empty mind."""
+    actor_system = start(home, make_engine)
+    yield actor_system
+    actor_system.stop()
 
 
-def take(society: Supervisor, path: Path) -> tuple[int, int]:
+def take(actor_system: Supervisor, path: Path) -> tuple[int, int]:
     """Take in a transcript; returns how many were new and known."""
     new = known = skip = 0
     done = False
     while not done:
-        taken = society.ask(Take(path=str(path), format="auto", scope=None, skip=skip))
+        taken = actor_system.ask(CaptureTranscript(path=str(path), format="auto", scope=None, skip=skip))
         new, known, skip, done = new + taken.new, known + taken.known, taken.taken, taken.done
     return new, known
 
@@ -109,37 +111,37 @@ def text(words: str) -> CaptureText:
         text=words.encode(),
         role="user",
         session="s",
-        place=Place(path="", project=None, found="none"),
+        place=ScopeRef(path="", project=None, found="none"),
         said_at=START_US,
     )
 
 
-def rescoped(society: Supervisor) -> list[Any]:
+def rescoped(actor_system: Supervisor) -> list[Any]:
     """What is answered while two scopes are merged, and after that is taken back."""
     answers: list[Any] = []
     words = "The kettle in the boathouse is to be emptied before the first frost."
-    place = Place(path="boathouse", project="/p/boathouse", found="folder")
-    society.ask(msgspec.structs.replace(text(words), place=place))
-    (path,) = {one.path for one in society.ask(ListScopes()).scopes} - {"boathouse"}
-    society.ask(Rescope(changes=(MergeScopes(path="boathouse", into=path),)))
+    place = ScopeRef(path="boathouse", project="/p/boathouse", found="folder")
+    actor_system.ask(msgspec.structs.replace(text(words), place=place))
+    (path,) = {one.path for one in actor_system.ask(ListScopes()).scopes} - {"boathouse"}
+    actor_system.ask(ChangeScopes(changes=(MergeScopes(path="boathouse", into=path),)))
     for scope in (path, "boathouse"):
         answers += [
-            society.ask(FindSimilar(text=words.replace("first", "second"), scope=path)),
-            society.ask(FindScope(place=place)),
-            society.ask(Recall(query="kettle", scope=scope, observe=False)),
-            society.ask(ListScopes()),
+            actor_system.ask(FindSimilar(text=words.replace("first", "second"), scope=path)),
+            actor_system.ask(FindScope(place=place)),
+            actor_system.ask(Recall(query="kettle", scope=scope, observe=False)),
+            actor_system.ask(ListScopes()),
         ]
         if scope == path:
-            society.ask(Rescope(changes=answers[-1].undo, undoes=True))
+            actor_system.ask(ChangeScopes(changes=answers[-1].undo, is_undo=True))
     assert [[hit.text.decode() for hit in answers[at].hits[:1]] for at in (2, 6)] == [[words]] * 2
     assert [len(answers[at].similar) for at in (0, 4)] == [1, 0]
     assert [answers[at].path for at in (1, 5)] == [path, "boathouse"]
     return answers
 
 
-def shaped(society: Supervisor) -> list[Any]:
+def shaped(actor_system: Supervisor) -> list[Any]:
     """What is answered to questions of structure, once all is bound."""
-    while society.ask(BindPending()).pending:
+    while actor_system.ask(BindPending()).pending:
         pass
     asked = [
         Shape(pattern={"kind": "tool_call", "branch": "?", "file": "?"}, observe=False),
@@ -147,10 +149,10 @@ def shaped(society: Supervisor) -> list[Any]:
         Shape(pattern={"kind": "?"}, session="168706d3-4975-4148-b2cb-ec5c946c9be5", observe=False),
         Shape(pattern={"after": "edit", "then": "?"}, observe=False),
     ]
-    answers = [society.ask(one) for one in asked]
+    answers = [actor_system.ask(one) for one in asked]
     assert [bool(one.answers) for one in answers] == [True] * 4
     assert [one.degraded for one in answers] == [()] * 4
-    return [*answers, society.ask(ListRoles())]
+    return [*answers, actor_system.ask(ListRoles())]
 
 
 def both(*names: str) -> Any:
@@ -158,51 +160,54 @@ def both(*names: str) -> Any:
 
 
 def test_both_engines_give_the_same_answers(tmp_path: Path, home: Path, request: pytest.FixtureRequest) -> None:
-    make_mind(home, "default", ManualClock(START_US))
+    create_mind(home, "default", ManualClock(START_US))
     answers: dict[str, list[Any]] = {}
     local: LocalRay = request.getfixturevalue("local_ray")
     engines: dict[str, MakeEngine] = {
         "embedded": lambda folder, keys: EmbeddedEngine(ManualClock(START_US)),
-        "ray": ray_engine(local.cluster, ManualClock(START_US)),
+        "ray": ray_engine_factory(local.cluster, ManualClock(START_US)),
     }
     for name, make_engine in engines.items():
         own = Path(shutil.copytree(home, tmp_path / name))  # one key: ids follow from it
-        society = start(own, make_engine)
+        actor_system = start(own, make_engine)
         try:
             for path in sorted((EXAMPLE / "claude").rglob("*.jsonl"))[:4]:
-                take(society, path)
+                take(actor_system, path)
             asked = [
-                society.ask(Recall(query=query, k=20, trace=True, observe=False))
+                actor_system.ask(Recall(query=query, k=20, trace=True, observe=False))
                 for query in ("commit messages", "tide table", "who is Bea", "session token")
             ]
-            (gone,) = society.ask(Forget(ids=(asked[0].hits[0].id,), reason="it was wrong")).memories
-            asked += [msgspec.structs.replace(gone, retired_at=0), society.ask(Recall(query="tide", observe=False))]
-            asked += rescoped(society)
-            asked += shaped(society)
+            (gone,) = actor_system.ask(Forget(ids=(asked[0].hits[0].id,), reason="it was wrong")).memories
+            asked += [
+                msgspec.structs.replace(gone, retired_at=0),
+                actor_system.ask(Recall(query="tide", observe=False)),
+            ]
+            asked += rescoped(actor_system)
+            asked += shaped(actor_system)
             with pytest.raises(NoSuchMemory) as caught:
-                society.ask(GetMemories(ids=(bytes(16),)))
-            counts = society.ask(Count())
+                actor_system.ask(GetMemories(ids=(bytes(16),)))
+            counts = actor_system.ask(Count())
             counts = msgspec.structs.replace(counts, kept_bytes=0, seq=0)  # in how many steps all was bound differs
             answers[name] = [*asked, counts, str(caught.value)]
         finally:
-            society.stop()
+            actor_system.stop()
     assert answers["ray"] == answers["embedded"]
     assert all(answer.hits for answer in answers["ray"][:2])
     assert answers["ray"][-2].retired == 1
 
 
 @both()
-def test_the_same_request_given_again_writes_nothing_more(society: Supervisor) -> None:
-    first = society.ask(text("an otter"), trace="request-1")
-    again = society.ask(text("an otter"), trace="request-1")
+def test_the_same_request_given_again_writes_nothing_more(actor_system: Supervisor) -> None:
+    first = actor_system.ask(text("an otter"), trace="request-1")
+    again = actor_system.ask(text("an otter"), trace="request-1")
     assert again == first
     assert first.created
-    assert not society.ask(text("an otter"), trace="request-2").created
-    assert society.ask(Count()).memories == 1
+    assert not actor_system.ask(text("an otter"), trace="request-2").created
+    assert actor_system.ask(Count()).memories == 1
 
 
 @both()
-def test_of_two_societies_of_one_slot_only_the_later_writes(home: Path, make_engine: MakeEngine) -> None:
+def test_of_two_actor_systems_of_one_slot_only_the_later_writes(home: Path, make_engine: MakeEngine) -> None:
     clock = ManualClock(START_US)
     earlier = start(home, lambda folder, keys: EmbeddedEngine(clock), fence="home")
     later = start(home, make_engine, fence="home")
@@ -217,14 +222,14 @@ def test_of_two_societies_of_one_slot_only_the_later_writes(home: Path, make_eng
 
 
 @both()
-def test_a_night_is_answered_by_the_consolidator(society: Supervisor) -> None:
-    report = society.ask(Sleep(run="night-1", seed=SEED, budget_s=1.0))
+def test_a_night_is_answered_by_the_consolidator(actor_system: Supervisor) -> None:
+    report = actor_system.ask(Sleep(run="night-1", seed=SEED, budget_s=1.0))
     assert (report.run, report.finished) == ("night-1", True)
 
 
 @both("ray")
 def test_whatever_process_is_killed_under_load_nothing_acknowledged_is_lost_and_nothing_doubled(
-    society: Supervisor, tmp_path: Path
+    actor_system: Supervisor, tmp_path: Path
 ) -> None:
     source = lines(tmp_path / "a.jsonl", *(turn(f"otter number {number}", id=str(number)) for number in range(600)))
     acknowledged: list[str] = []
@@ -233,7 +238,7 @@ def test_whatever_process_is_killed_under_load_nothing_acknowledged_is_lost_and_
         words = f"badger number {number}"
         while True:
             try:
-                society.ask(text(words), trace=f"keep-{number}")
+                actor_system.ask(text(words), trace=f"keep-{number}")
             except RuntimeFault:
                 continue  # its process was killed twice, or it rests: whoever asked asks again
             acknowledged.append(words)
@@ -242,7 +247,7 @@ def test_whatever_process_is_killed_under_load_nothing_acknowledged_is_lost_and_
     running = processes()
     victims = [running[slot] for slot in ("capture", "store", "retriever", "binder")]
     with ThreadPoolExecutor(4) as pool:
-        taking = pool.submit(take, society, source)
+        taking = pool.submit(take, actor_system, source)
         keeping = [pool.submit(keep, number) for number in range(120)]
         for count, victim in enumerate(victims, start=1):
             until(lambda count=count: len(acknowledged) >= 25 * count)  # type: ignore[misc]
@@ -251,12 +256,12 @@ def test_whatever_process_is_killed_under_load_nothing_acknowledged_is_lost_and_
         for one in keeping:
             one.result()
     assert (new + known, len(acknowledged)) == (600, 120)
-    assert society.ask(Count()).memories == 720
-    assert take(society, source) == (0, 600)
-    while (bound := society.ask(BindPending())).pending:
+    assert actor_system.ask(Count()).memories == 720
+    assert take(actor_system, source) == (0, 600)
+    while (bound := actor_system.ask(BindPending())).pending:
         pass
     assert bound.done == 720
-    failed = {actor.actor: actor.failures for actor in society.report().actors}
+    failed = {actor.actor: actor.failures for actor in actor_system.report().actors}
     assert sum(failed.values()) >= len(victims)
 
 
@@ -266,7 +271,7 @@ def test_what_hooks_kept_is_taken_in_once_whatever_process_is_killed_meanwhile(
 ) -> None:
     settings = home / "mnemic.toml"
     settings.write_text(f"{settings.read_text('utf-8')}[capture]\nbatch_events = 7\n", "utf-8")
-    society = start(home, make_engine, reader=read_record)
+    actor_system = start(home, make_engine, reader=read_record)
     try:
         folder, keys = open_mind(home, "default")
         public, count = keys.spool_public(), 400
@@ -284,24 +289,24 @@ def test_what_hooks_kept_is_taken_in_once_whatever_process_is_killed_meanwhile(
         def drain() -> None:
             while not parts or parts[-1].more:
                 try:
-                    parts.append(society.ask(DrainSpool()))
+                    parts.append(actor_system.ask(DrainSpool()))
                 except RuntimeFault:
                     continue  # its process was killed, or rests: who drains tries again
 
         with ThreadPoolExecutor(1) as pool:
             draining = pool.submit(drain)
-            if society.report().engine == "ray":
+            if actor_system.report().engine == "ray":
                 running = processes()
                 for number, slot in enumerate(("capture", "store"), start=1):
                     until(lambda number=number: len(parts) >= 8 * number)  # type: ignore[misc]
                     os.kill(running[slot], signal.SIGKILL)
             draining.result()
-        told = society.ask(Waiting())
+        told = actor_system.ask(GetCaptureProgress())
         assert (told.records, told.set_aside_count, told.torn) == (count, 0, 0)
-        assert society.ask(Count()).memories == count
-        assert society.ask(DrainSpool()).records == 0
+        assert actor_system.ask(Count()).memories == count
+        assert actor_system.ask(DrainSpool()).records == 0
     finally:
-        society.stop()
+        actor_system.stop()
 
 
 def processes() -> dict[str, int]:
@@ -331,43 +336,45 @@ def test_what_is_asked_for_under_one_trace_is_kept_as_if_each_had_its_own(steps:
         with tempfile.TemporaryDirectory() as folder:
             home = Path(folder)
             (home / "mnemic.toml").write_text('[embedder]\nmodel = "/nowhere"\n', "utf-8")
-            society = start(home, lambda folder, keys: EmbeddedEngine(ManualClock(START_US)))
+            actor_system = start(home, lambda folder, keys: EmbeddedEngine(ManualClock(START_US)))
             try:
-                kept.append(_life(society, home, steps, traces))
+                kept.append(_life(actor_system, home, steps, traces))
             finally:
-                society.stop()
+                actor_system.stop()
     assert kept[0] == kept[1]
 
 
-def _life(society: Supervisor, home: Path, steps: list[tuple[str, list[str]]], traces: Callable[[int], str]) -> Any:
+def _life(
+    actor_system: Supervisor, home: Path, steps: list[tuple[str, list[str]]], traces: Callable[[int], str]
+) -> Any:
     ids: dict[str, bytes] = {}
     for number, (verb, words) in enumerate(steps):
         trace = traces(number)
         if verb == "keep":
             for word in words:
-                ids[word] = society.ask(text(word), trace=trace).id
+                ids[word] = actor_system.ask(text(word), trace=trace).id
         elif verb == "take":  # the same file each time, and each time with other lines
             path = lines(home / "a.jsonl", *(turn(word, session="t") for word in words))
-            society.ask(Take(path=str(path), format="jsonl", scope=None, skip=0), trace=trace)
+            actor_system.ask(CaptureTranscript(path=str(path), format="jsonl", scope=None, skip=0), trace=trace)
         elif known := tuple(ids[word] for word in dict.fromkeys(words) if word in ids):
-            society.ask(Forget(ids=known, reason="it flew away"), trace=trace)
-    found = society.ask(GetMemories(ids=tuple(ids.values()))).memories
-    counts = society.ask(Count())
+            actor_system.ask(Forget(ids=known, reason="it flew away"), trace=trace)
+    found = actor_system.ask(GetMemories(ids=tuple(ids.values()))).memories
+    counts = actor_system.ask(Count())
     return sorted((one.text, one.retired_at is None) for one in found), counts.memories, counts.text_bytes
 
 
 def test_a_transcript_that_grew_while_the_answer_was_lost_is_taken_in_as_it_is_now(home: Path) -> None:
-    society = start(home, lambda folder, keys: EmbeddedEngine(ManualClock(START_US)))
+    actor_system = start(home, lambda folder, keys: EmbeddedEngine(ManualClock(START_US)))
     try:
         path = lines(home / "a.jsonl", turn("an otter", id="1"))
-        message = Take(path=str(path), format="auto", scope=None, skip=0)
-        assert society.ask(message, trace="sent-twice").new == 1
+        message = CaptureTranscript(path=str(path), format="auto", scope=None, skip=0)
+        assert actor_system.ask(message, trace="sent-twice").new == 1
         lines(home / "a.jsonl", turn("an otter", id="1"), turn("a badger", id="2"))
-        again = society.ask(message, trace="sent-twice")
+        again = actor_system.ask(message, trace="sent-twice")
         assert (again.new, again.known) == (1, 1)
-        assert [actor.failures for actor in society.report().actors if actor.actor == "capture"] == [0]
+        assert [actor.failures for actor in actor_system.report().actors if actor.actor == "capture"] == [0]
     finally:
-        society.stop()
+        actor_system.stop()
 
 
 def test_one_program_opens_a_mind_on_ray_again_and_again(home: Path) -> None:
@@ -376,7 +383,7 @@ import mnemic
 for number in range(2):
     with mnemic.open({str(home)!r}, engine="ray") as mind:
         mind.remember(f"otter {{number}}")
-        print(mind.counts().memories, mind.status().society.engine)
+        print(mind.counts().memories, mind.status().actor_system.engine)
 """
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, timeout=BOUND_S)
     assert ended.stdout.decode().splitlines() == ["1 ray", "2 ray"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.hd.encoders import Encoders
+from mnemic.hd.encoders import RecordEncoder
 from mnemic.hd.space import Space
 
 SEED = bytes(range(32))
@@ -20,7 +20,7 @@ def space(embedding: int = 0, dimensions: int = 10_240, **more: object) -> Space
     return Space(
         seed=SEED,
         dimensions=dimensions,
-        embedding=embedding,
+        embedding_dimensions=embedding,
         model="f00d" if embedding else "",
         **more,  # type: ignore[arg-type]
     )
@@ -31,7 +31,7 @@ def similarity(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> float:
     return 1 - 2 * int(np.bitwise_count(one ^ other).sum()) / (64 * len(one))
 
 
-def similarities(encoders: Encoders, role: str, fillers: Sequence[str]) -> list[float]:
+def similarities(encoders: RecordEncoder, role: str, fillers: Sequence[str]) -> list[float]:
     """How alike each filler of a role is to the first."""
-    codes = encoders.fillers(role, fillers)
+    codes = encoders.encode_fillers(role, fillers)
     return [similarity(code, codes[0]) for code in codes]

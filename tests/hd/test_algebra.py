@@ -10,7 +10,7 @@ import pytest
 
 from mnemic.hd import algebra as module
 from mnemic.hd import batches, bits
-from mnemic.hd.algebra import BACKENDS, Algebra, PackedAlgebra, algebra_named, best
+from mnemic.hd.algebra import BACKENDS, Algebra, PackedAlgebra, algebra_named, default_algebra
 from tests.contract.algebra_contract import AlgebraContract
 from tests.hd.drawing import random
 
@@ -64,9 +64,9 @@ class TestTorchOnAGpu(AlgebraContract):
 
 
 def test_by_itself_it_is_rusts_where_that_was_built_and_else_numpys(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert best().name == algebra_named().name == ("native" if bits.BUILT else "numpy")
+    assert default_algebra().name == algebra_named().name == ("native" if bits.BUILT else "numpy")
     monkeypatch.setattr(bits, "NATIVE", False)
-    assert best().name == "numpy"
+    assert default_algebra().name == "numpy"
 
 
 def test_a_name_that_is_none_is_refused_with_those_that_are() -> None:
@@ -95,18 +95,20 @@ def test_torch_is_there_by_its_name_where_it_is_installed_and_is_not_loaded_befo
 
 def test_queries_that_are_cleaned_up_some_at_a_time_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     items, queries = random(1, 60, 2), random(2, 25, 2)
-    expected = best().cleanup(items, queries, 7)
+    expected = default_algebra().cleanup(items, queries, 7)
     for pairs in (1, 60, 250):
-        monkeypatch.setattr(batches, "_KEYS", pairs)
-        assert all(np.array_equal(a, b) for a, b in zip(expected, best().cleanup(items, queries, 7), strict=True))
+        monkeypatch.setattr(batches, "_MAX_PAIRS", pairs)
+        assert all(
+            np.array_equal(a, b) for a, b in zip(expected, default_algebra().cleanup(items, queries, 7), strict=True)
+        )
 
 
 def test_of_many_items_the_nearest_are_the_first_of_all_sorted() -> None:
     items, queries = random(3, 3000, 1), random(4, 3, 1)
-    measured = best().distances(items, queries)
+    measured = default_algebra().distances(items, queries)
     order = np.argsort(measured, axis=0, kind="stable").T
     for k in (1, 2, 40, 2999, 3000):
-        indices, distances = best().cleanup(items, queries, k)
+        indices, distances = default_algebra().cleanup(items, queries, k)
         assert np.array_equal(indices, order[:, :k])
         assert np.array_equal(distances, np.take_along_axis(measured.T, order[:, :k], axis=1))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mnemic.hd import batches, bits
-from mnemic.hd.batches import LONGEST, Hyperplanes
+from mnemic.hd.batches import MAX_EMBEDDING_LENGTH, Hyperplanes
 from tests.hd.drawing import random
 
 BACKENDS = [
@@ -19,17 +19,19 @@ BACKENDS = [
 
 @pytest.mark.parametrize("native", BACKENDS)
 def test_the_longest_embeddings_are_projected_exactly(native: bool) -> None:
-    normals = np.ones((64, LONGEST), np.int8)
+    normals = np.ones((64, MAX_EMBEDDING_LENGTH), np.int8)
     normals[1:32, 1::2] = -1  # as many of either sign
     normals[32:] = -1
-    embeddings = np.full((3, LONGEST), 127, np.int8)
+    embeddings = np.full((3, MAX_EMBEDDING_LENGTH), 127, np.int8)
     embeddings[1, 0] = 126
     embeddings[2, 1] = 126
     tie = np.array([0b1010], np.uint64)
     sides = Hyperplanes(normals, native=native).project(embeddings, tie)
     assert sides.tolist() == [[0b1011], [1], [2**32 - 1]]
-    with pytest.raises(ValueError, match=f"must not be longer than {LONGEST}, and are {LONGEST + 1} long"):
-        Hyperplanes(np.ones((64, LONGEST + 1), np.int8), native=native)
+    with pytest.raises(
+        ValueError, match=f"must not be longer than {MAX_EMBEDDING_LENGTH}, and are {MAX_EMBEDDING_LENGTH + 1} long"
+    ):
+        Hyperplanes(np.ones((64, MAX_EMBEDDING_LENGTH + 1), np.int8), native=native)
 
 
 @pytest.mark.parametrize("native", BACKENDS)

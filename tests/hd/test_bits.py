@@ -71,15 +71,15 @@ def test_a_bundle_that_grows_is_the_one_that_was_made_at_once(
 ) -> None:
     vectors, tie = problem
     counters = np.zeros(64 * len(tie), np.int32)
-    bits.count(vectors[:split], counters)
+    bits.add_counts(vectors[:split], counters)
     for vector in vectors[split:][:5]:
-        bits.count(vector, counters)
-    bits.count(vectors[split:][5:], counters)
+        bits.add_counts(vector, counters)
+    bits.add_counts(vectors[split:][5:], counters)
     assert np.array_equal(counters, oracle.bits_of(vectors).sum(axis=0))
     assert np.array_equal(bits.majority(counters, len(vectors), tie), bits.bundle(vectors, tie))
-    bits.count(vectors, counters, weight)
-    bits.count(vectors, counters, -weight)
-    bits.count(vectors[split:], counters, -1)
+    bits.add_counts(vectors, counters, weight)
+    bits.add_counts(vectors, counters, -weight)
+    bits.add_counts(vectors[split:], counters, -1)
     assert np.array_equal(bits.majority(counters, len(vectors[:split]), tie), bits.bundle(vectors[:split], tie))
 
 
@@ -170,7 +170,7 @@ def test_other_types_and_shapes_are_refused() -> None:
             lambda wrong=wrong: bits.bind(wrong, one),
             lambda wrong=wrong: bits.bind(vectors, wrong),
             lambda wrong=wrong: bits.rotate(wrong),
-            lambda wrong=wrong: bits.count(wrong, counters),
+            lambda wrong=wrong: bits.add_counts(wrong, counters),
         ):
             with pytest.raises(ValueError, match=r"must be uint64 \(.*\), not .* \("):
                 call()
@@ -195,21 +195,21 @@ def test_counters_that_cannot_be_counted_in_are_refused_and_left_alone() -> None
     frozen.setflags(write=False)
     for wrong in (np.zeros(192, np.int64), np.zeros(191, np.int32), np.zeros((3, 64), np.int32)):
         with pytest.raises(ValueError, match=r"counters must be int32 \(192,\), not"):
-            bits.count(vectors, wrong)
+            bits.add_counts(vectors, wrong)
         with pytest.raises(ValueError, match=r"counters must be int32 \(192,\), not"):
             bits.majority(wrong, 5, tie)
     for wrong in (frozen, np.zeros(384, np.int32)[::2]):
         with pytest.raises(ValueError, match="counters must be C-contiguous and writeable"):
-            bits.count(vectors, wrong)
+            bits.add_counts(vectors, wrong)
     full = np.full(192, 2**31 - 6, np.int32)
     for weight in (2, -2, 2**31, -(2**31), 2**80):
         with pytest.raises(ValueError, match="a counter would leave the range of 32 bits"):
-            bits.count(vectors, full, weight)
+            bits.add_counts(vectors, full, weight)
     assert np.all(full == 2**31 - 6)
-    bits.count(vectors, full)
+    bits.add_counts(vectors, full)
     assert np.array_equal(full, 2**31 - 6 + oracle.bits_of(vectors).sum(axis=0))
     with pytest.raises(ValueError, match="a counter would leave the range of 32 bits"):
-        bits.count(vectors[:1], np.full(192, -(2**31), np.int32))
+        bits.add_counts(vectors[:1], np.full(192, -(2**31), np.int32))
     for total in (-1, 2**31, 2**80):
         with pytest.raises(ValueError, match="the total must be from 0 to 2147483647, not"):
             bits.majority(np.zeros(192, np.int32), total, tie)
@@ -230,7 +230,7 @@ def test_no_count_is_lost_or_halved_natively_where_threads_share_the_counters(mo
 
     def add(_: int) -> int:
         try:
-            bits.count(vectors, counters)
+            bits.add_counts(vectors, counters)
         except TypeError:
             return 0
         return 4_000

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemic.hd.codebook import LONGEST
-from mnemic.hd.encoders import Encoders, canonical
+from mnemic.hd.codebook import MAX_NAME_CHARS
+from mnemic.hd.encoders import RecordEncoder, canonical
 from tests.hd.spaces import NOISE, similarities, similarity, space
 
-ENCODERS = Encoders(space())
+ENCODERS = RecordEncoder(space())
 TEXTS = st.text(st.characters() | st.sampled_from("/\\. a"), max_size=300).filter(str.strip)
 
 
@@ -27,9 +27,9 @@ TEXTS = st.text(st.characters() | st.sampled_from("/\\. a"), max_size=300).filte
 @example(text="\u0130" * 200)
 def test_the_form_of_a_name_is_its_own_form_and_not_too_long(role: str, text: str) -> None:
     kept = canonical(role, text)
-    assert 0 < len(kept) <= LONGEST
+    assert 0 < len(kept) <= MAX_NAME_CHARS
     assert canonical(role, kept) == kept
-    assert ENCODERS.fillers(role, [kept]).shape == (1, 160)
+    assert ENCODERS.encode_fillers(role, [kept]).shape == (1, 160)
 
 
 @pytest.mark.parametrize("role", ["who", "file"])
@@ -65,8 +65,8 @@ def test_of_a_long_path_the_last_parts_are_taken_and_of_a_long_name_the_end() ->
     kept = canonical("file", "/home/" + "deep/" * 40 + "test_auth.py")
     assert kept.startswith("deep/deep/")
     assert kept.endswith("/deep/test_auth.py")
-    assert canonical("file", "x" * 500 + ".py") == "x" * (LONGEST - 3) + ".py"
-    assert canonical("who", "a" + "b" * 500) == "b" * LONGEST
+    assert canonical("file", "x" * 500 + ".py") == "x" * (MAX_NAME_CHARS - 3) + ".py"
+    assert canonical("who", "a" + "b" * 500) == "b" * MAX_NAME_CHARS
 
 
 def test_a_path_of_a_million_parts_is_cut_off_at_once() -> None:
@@ -79,7 +79,7 @@ def test_a_letter_and_its_accent_are_the_letter_that_has_it(role: str) -> None:
 
 
 def test_paths_that_differ_in_case_alone_have_the_same_bits() -> None:
-    one, other = ENCODERS.fillers("file", ["docs/README.md", "docs/readme.MD"])
+    one, other = ENCODERS.encode_fillers("file", ["docs/README.md", "docs/readme.MD"])
     assert np.array_equal(one, other)
 
 
@@ -89,4 +89,6 @@ def test_two_names_have_nothing_in_common(names: list[str]) -> None:
 
 
 def test_a_name_in_one_role_has_nothing_to_do_with_it_in_another() -> None:
-    assert abs(similarity(ENCODERS.fillers("who", ["ada"])[0], ENCODERS.fillers("to", ["ada"])[0])) < NOISE
+    assert (
+        abs(similarity(ENCODERS.encode_fillers("who", ["ada"])[0], ENCODERS.encode_fillers("to", ["ada"])[0])) < NOISE
+    )

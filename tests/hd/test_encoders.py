@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from mnemic.hd import bits, encoders
 from mnemic.hd.algebra import algebra_named
-from mnemic.hd.codebook import draw
-from mnemic.hd.encoders import ENCODERS, Encoders, canonical, match_of, register_encoder
+from mnemic.hd.codebook import draw_hypervector
+from mnemic.hd.encoders import ENCODERS, RecordEncoder, canonical, match_kind, register_encoder
 from mnemic.hd.records import Pair, Record
 from mnemic.hd.roles import ROLES, Role, register_role
 from mnemic.hd.space import Space
@@ -52,48 +52,52 @@ RECORDS = st.lists(pairs(), max_size=8, unique_by=key).map(tuple)
 
 
 @pytest.fixture(params=["native", "numpy"], scope="module")
-def bound(request: pytest.FixtureRequest) -> Encoders:
+def bound(request: pytest.FixtureRequest) -> RecordEncoder:
     if request.param == "native" and not bits.NATIVE:
         pytest.skip("the native extension is not built")
-    return Encoders(SPACE, algebra_named(request.param))
+    return RecordEncoder(SPACE, algebra_named(request.param))
 
 
 def by_hand(space: Space, record: Record) -> NDArray[np.uint64]:
     """A record's hypervector bit by bit, by the definition."""
-    fresh = Encoders(space, algebra_named("numpy"))
+    fresh = RecordEncoder(space, algebra_named("numpy"))
     votes = np.zeros(space.dimensions, int)
     all_bound = np.zeros(space.dimensions, bool)
     for role, filler, shift in record:
-        code = fresh.fillers(role, [filler]) if isinstance(filler, str) else fresh.meanings(filler[None])
-        pair = np.roll(bits.unpack(code[0] ^ draw(space, "role", role)), shift)
+        code = (
+            fresh.encode_fillers(role, [filler]) if isinstance(filler, str) else fresh.project_embeddings(filler[None])
+        )
+        pair = np.roll(bits.unpack(code[0] ^ draw_hypervector(space, "role", role)), shift)
         votes += np.where(pair, 1, -1)
         all_bound ^= pair
-    tie = np.roll(all_bound, 1) ^ bits.unpack(draw(space, "tie", ""))
+    tie = np.roll(all_bound, 1) ^ bits.unpack(draw_hypervector(space, "tie", ""))
     return bits.pack(np.where(votes == 0, tie, votes > 0))
 
 
 @given(records=st.lists(RECORDS, max_size=4))
-def test_a_record_is_the_majority_of_its_bound_pairs(bound: Encoders, records: list[Record]) -> None:
-    codes = bound.records(records)
+def test_a_record_is_the_majority_of_its_bound_pairs(bound: RecordEncoder, records: list[Record]) -> None:
+    codes = bound.encode_records(records)
     assert codes.shape == (len(records), 160)
     for record, code in zip(records, codes, strict=True):
         assert np.array_equal(code, by_hand(SPACE, record))
 
 
 @given(record=RECORDS, chance=st.randoms(use_true_random=False))
-def test_the_order_of_its_pairs_makes_no_difference(bound: Encoders, record: Record, chance: Random) -> None:
+def test_the_order_of_its_pairs_makes_no_difference(bound: RecordEncoder, record: Record, chance: Random) -> None:
     mixed = list(record)
     chance.shuffle(mixed)
-    assert np.array_equal(bound.records([record]), bound.records([tuple(mixed)]))
+    assert np.array_equal(bound.encode_records([record]), bound.encode_records([tuple(mixed)]))
 
 
 @given(record=RECORDS)
-def test_pairs_are_roles_bound_with_fillers_and_permuted(bound: Encoders, record: Record) -> None:
-    found = bound.pairs(record)
+def test_pairs_are_roles_bound_with_fillers_and_permuted(bound: RecordEncoder, record: Record) -> None:
+    found = bound.encode_pairs(record)
     assert found.shape == (len(record), 160)
     for (role, filler, shift), code in zip(record, found, strict=True):
-        unbound = bits.rotate(code, -shift) ^ bound.role(role)
-        filled = bound.fillers(role, [filler]) if isinstance(filler, str) else bound.meanings(filler[None])
+        unbound = bits.rotate(code, -shift) ^ bound.role_vector(role)
+        filled = (
+            bound.encode_fillers(role, [filler]) if isinstance(filler, str) else bound.project_embeddings(filler[None])
+        )
         assert np.array_equal(unbound, filled[0])
 
 
@@ -102,113 +106,113 @@ def topics(count: int, name: str = "") -> Record:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 7, 12, 20, 41])
-def test_each_pair_of_a_bundle_agrees_with_it_in_as_many_bits_as_the_law_says(bound: Encoders, count: int) -> None:
+def test_each_pair_of_a_bundle_agrees_with_it_in_as_many_bits_as_the_law_says(bound: RecordEncoder, count: int) -> None:
     record = topics(count)
-    (code,) = bound.records([record])
+    (code,) = bound.encode_records([record])
     law = comb(count - 1, (count - 1) // 2) / 2 ** (count - 1)
-    for pair in bound.pairs(record):
+    for pair in bound.encode_pairs(record):
         assert similarity(pair, code) == pytest.approx(law, abs=NOISE)
-    assert abs(similarity(bound.pairs(topics(1, "other"))[0], code)) < NOISE
+    assert abs(similarity(bound.encode_pairs(topics(1, "other"))[0], code)) < NOISE
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 12])
-def test_records_with_nothing_in_common_are_unlike_also_where_their_pairs_tie(bound: Encoders, count: int) -> None:
-    one, other = bound.records([topics(count, "a"), topics(count, "b")])
+def test_records_with_nothing_in_common_are_unlike_also_where_their_pairs_tie(bound: RecordEncoder, count: int) -> None:
+    one, other = bound.encode_records([topics(count, "a"), topics(count, "b")])
     if count:
         assert abs(similarity(one, other)) < NOISE
     else:
         assert np.array_equal(one, other)
 
 
-def test_a_filler_is_found_again_by_unbinding_its_role_and_cleanup(bound: Encoders) -> None:
+def test_a_filler_is_found_again_by_unbinding_its_role_and_cleanup(bound: RecordEncoder) -> None:
     record = (*topics(10), Pair("who", "ada"), Pair("size", "300"), Pair("about", VECTORS[0]), Pair("tool", "edit", 2))
-    (code,) = bound.records([record])
+    (code,) = bound.encode_records([record])
     for role, filler, shift, others in (
         ("who", "ada", 0, [f"somebody {number}" for number in range(500)]),
         ("size", "300", 0, ["150", "600", "10", "1000"]),
         ("tool", "edit", 2, ["read", "search", "run"]),
     ):
-        items = bound.fillers(role, [*others, filler])
-        asked = bits.rotate(code, -shift) ^ bound.role(role)
+        items = bound.encode_fillers(role, [*others, filler])
+        asked = bits.rotate(code, -shift) ^ bound.role_vector(role)
         indices, _ = bound.algebra.cleanup(items, asked[None], 1)
         assert indices[0, 0] == len(others)
 
 
-def test_what_was_a_step_before_is_not_taken_for_the_step_itself(bound: Encoders) -> None:
-    now, before = bound.pairs([Pair("tool", "edit"), Pair("tool", "edit", 1)])
+def test_what_was_a_step_before_is_not_taken_for_the_step_itself(bound: RecordEncoder) -> None:
+    now, before = bound.encode_pairs([Pair("tool", "edit"), Pair("tool", "edit", 1)])
     assert abs(similarity(now, before)) < NOISE
     assert np.array_equal(bits.rotate(now), before)
 
 
-def test_many_records_at_once_are_the_same_as_one_by_one(bound: Encoders) -> None:
+def test_many_records_at_once_are_the_same_as_one_by_one(bound: RecordEncoder) -> None:
     records = [
         (Pair("topic", str(number)), Pair("who", "ada"), Pair("about", VECTORS[number % 6])) for number in range(2100)
     ]
-    codes = bound.records(records)
+    codes = bound.encode_records(records)
     for number in (0, 1, 1023, 1024, 1025, 2048, 2099):
-        assert np.array_equal(bound.records([records[number]])[0], codes[number])
+        assert np.array_equal(bound.encode_records([records[number]])[0], codes[number])
 
 
 def test_no_more_pairs_are_kept_than_allowed_and_what_went_is_bound_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    fresh = Encoders(SPACE)
-    first = fresh.pairs(topics(5))
-    monkeypatch.setattr(encoders, "_MOST_PAIRS", 3)
-    assert np.array_equal(fresh.pairs([*topics(9), *topics(9)])[9:14], first)
-    assert np.array_equal(fresh.pairs(topics(5)), first)
+    fresh = RecordEncoder(SPACE)
+    first = fresh.encode_pairs(topics(5))
+    monkeypatch.setattr(encoders, "_MAX_CACHED_PAIRS", 3)
+    assert np.array_equal(fresh.encode_pairs([*topics(9), *topics(9)])[9:14], first)
+    assert np.array_equal(fresh.encode_pairs(topics(5)), first)
     assert len(fresh._pairs) == 3
 
 
 def test_the_pairs_that_are_kept_are_those_used_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoders, "_MOST_PAIRS", 3)
-    fresh = Encoders(SPACE)
+    monkeypatch.setattr(encoders, "_MAX_CACHED_PAIRS", 3)
+    fresh = RecordEncoder(SPACE)
     for number in (0, 1, 2, 0, 3):
-        fresh.pairs([Pair("topic", str(number))])
+        fresh.encode_pairs([Pair("topic", str(number))])
     assert [name for _, name, _ in fresh._pairs] == ["2", "0", "3"]
 
 
 def test_what_a_caller_does_to_the_pairs_it_was_given_changes_no_later_one() -> None:
-    fresh = Encoders(SPACE)
-    first = fresh.pairs(topics(2))
+    fresh = RecordEncoder(SPACE)
+    first = fresh.encode_pairs(topics(2))
     kept = first.copy()
     first[:] = 0
-    assert np.array_equal(fresh.pairs(topics(2)), kept)
+    assert np.array_equal(fresh.encode_pairs(topics(2)), kept)
 
 
 @pytest.mark.parametrize("dimensions", [64, 1024])
 def test_records_are_bound_in_any_dimensions(dimensions: int) -> None:
     small = space(8, dimensions=dimensions)
     record = (Pair("who", "ada"), Pair("date", "2026-05-01"), Pair("size", "3"), Pair("about", VECTORS[0]))
-    assert np.array_equal(Encoders(small).records([record])[0], by_hand(small, record))
+    assert np.array_equal(RecordEncoder(small).encode_records([record])[0], by_hand(small, record))
 
 
-def test_an_unknown_role_is_told_with_all_that_there_are(bound: Encoders) -> None:
+def test_an_unknown_role_is_told_with_all_that_there_are(bound: RecordEncoder) -> None:
     said = "there is no role named 'whom'; there are who, to, date, .*worked"
     for ask in (
         lambda: canonical("whom", "ada"),
-        lambda: match_of("whom"),
+        lambda: match_kind("whom"),
         lambda: bound.canonical("whom", "ada"),
-        lambda: bound.role("whom"),
-        lambda: bound.fillers("whom", ["ada"]),
-        lambda: bound.pairs([Pair("whom", "ada")]),
-        lambda: bound.records([(Pair("whom", "ada"),)]),
+        lambda: bound.role_vector("whom"),
+        lambda: bound.encode_fillers("whom", ["ada"]),
+        lambda: bound.encode_pairs([Pair("whom", "ada")]),
+        lambda: bound.encode_records([(Pair("whom", "ada"),)]),
     ):
         with pytest.raises(ValueError, match=said):
             ask()
 
 
 def test_a_role_that_this_space_leaves_out_is_told_with_those_it_has() -> None:
-    few = Encoders(space(roles=("who", "date")))
+    few = RecordEncoder(space(roles=("who", "date")))
     with pytest.raises(ValueError, match=r"no role named 'tool'; there are who, date$"):
-        few.records([(Pair("tool", "edit"),)])
+        few.encode_records([(Pair("tool", "edit"),)])
 
 
-def test_a_filler_of_the_wrong_kind_is_told(bound: Encoders) -> None:
+def test_a_filler_of_the_wrong_kind_is_told(bound: RecordEncoder) -> None:
     with pytest.raises(ValueError, match="about is filled with an embedding, and a name was given"):
-        bound.pairs([Pair("about", "token rotation")])
+        bound.encode_pairs([Pair("about", "token rotation")])
     with pytest.raises(ValueError, match="who is filled with a name, and an embedding was given"):
-        bound.pairs([Pair("who", VECTORS[0])])
+        bound.encode_pairs([Pair("who", VECTORS[0])])
     with pytest.raises(ValueError, match="a day is expected"):
-        bound.pairs([Pair("date", "soon")])
+        bound.encode_pairs([Pair("date", "soon")])
 
 
 class Vowels:
@@ -224,9 +228,9 @@ class Vowels:
         return "".join(letter for letter in filler if letter in "aeiou")
 
     def encode(self, fillers: Sequence[str]) -> NDArray[np.uint64]:
-        return np.stack([draw(self.space, self.namespace, str(len(filler))) for filler in fillers])
+        return np.stack([draw_hypervector(self.space, self.namespace, str(len(filler))) for filler in fillers])
 
-    def alike(self, fillers: Sequence[str], filler: str) -> NDArray[np.float64]:
+    def similarities(self, fillers: Sequence[str], filler: str) -> NDArray[np.float64]:
         return np.array([float(len(one) == len(filler)) for one in fillers])
 
 
@@ -241,12 +245,14 @@ def researcher() -> Iterator[None]:
 
 @pytest.mark.usefixtures("researcher")
 def test_a_registered_role_of_a_registered_encoder_is_bound_and_read() -> None:
-    made = Encoders(space())
-    (code,) = made.records([(Pair("who", "ada"), Pair("rhyme", canonical("rhyme", "banana")), Pair("kind", "turn"))])
-    items = made.fillers("rhyme", ["o", "aaa", "eiei"])
-    indices, _ = made.algebra.cleanup(items, (code ^ made.role("rhyme"))[None], 1)
+    made = RecordEncoder(space())
+    (code,) = made.encode_records(
+        [(Pair("who", "ada"), Pair("rhyme", canonical("rhyme", "banana")), Pair("kind", "turn"))]
+    )
+    items = made.encode_fillers("rhyme", ["o", "aaa", "eiei"])
+    indices, _ = made.algebra.cleanup(items, (code ^ made.role_vector("rhyme"))[None], 1)
     assert indices[0, 0] == 1
-    assert match_of("rhyme") == "near"
+    assert match_kind("rhyme") == "near"
 
 
 def test_an_encoder_is_not_replaced_by_another_of_its_name() -> None:
@@ -256,9 +262,9 @@ def test_an_encoder_is_not_replaced_by_another_of_its_name() -> None:
 
 def test_an_encoder_that_compares_by_nearness_has_to_say_how_near() -> None:
     class Dumb(Vowels):
-        alike: Any = None
+        similarities: Any = None
 
-    with pytest.raises(ValueError, match="'dumb' compares by nearness: give it a method `alike`"):
+    with pytest.raises(ValueError, match="'dumb' compares by nearness: give it a method `similarities`"):
         register_encoder("dumb", Dumb)
     assert "dumb" not in ENCODERS
 
@@ -273,10 +279,10 @@ def test_an_encoder_that_compares_by_nearness_has_to_say_how_near() -> None:
     ],
 )
 def test_how_alike_fillers_are_is_how_alike_their_codes_are_but_for_chance(
-    bound: Encoders, role: str, fillers: list[str]
+    bound: RecordEncoder, role: str, fillers: list[str]
 ) -> None:
-    told = bound.alike(role, fillers, fillers[0])
-    codes = bound.fillers(role, fillers)
+    told = bound.similarities(role, fillers, fillers[0])
+    codes = bound.encode_fillers(role, fillers)
     assert told[0] == 1.0
     assert told == pytest.approx(bound.algebra.similarity(codes, codes[0]), abs=NOISE)
 
@@ -287,8 +293,8 @@ def test_a_role_whose_encoder_is_not_there_is_told(monkeypatch: pytest.MonkeyPat
         canonical("mood", "glad")
 
 
-def test_numbers_in_records_are_read_by_nearness(bound: Encoders) -> None:
-    (code,) = bound.records([(Pair("size", "300"), Pair("who", "ada"), Pair("kind", "turn"))])
-    candidates = bound.fillers("size", ["300", "330", "450", "900", "9000"])
-    likeness = [similarity(one, code ^ bound.role("size")) for one in candidates]
+def test_numbers_in_records_are_read_by_nearness(bound: RecordEncoder) -> None:
+    (code,) = bound.encode_records([(Pair("size", "300"), Pair("who", "ada"), Pair("kind", "turn"))])
+    candidates = bound.encode_fillers("size", ["300", "330", "450", "900", "9000"])
+    likeness = [similarity(one, code ^ bound.role_vector("size")) for one in candidates]
     assert all(former > latter for former, latter in pairwise(likeness))

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.hd.evidence import (
-    agreement,
-    agreements,
-    counting_weights,
-    likeness,
-    log_ratios,
-    one_of,
-    presence,
+    bit_agreement,
+    bit_agreements,
+    estimate_similarity,
+    exclusive_posterior,
+    expected_weights,
+    log_likelihood_ratios,
+    membership_posterior,
 )
 
 PROBABILITIES = st.floats(0.0, 1.0, allow_nan=False)
@@ -34,39 +34,39 @@ def agreeing(pairs: int) -> float:
 
 @pytest.mark.parametrize("pairs", range(1, 12))
 def test_a_bit_of_a_bundle_is_a_members_as_often_as_counting_all_cases_says(pairs: int) -> None:
-    assert agreement(pairs) == pytest.approx(agreeing(pairs), abs=1e-15)
+    assert bit_agreement(pairs) == pytest.approx(agreeing(pairs), abs=1e-15)
 
 
 def test_nothing_agrees_with_an_empty_bundle_more_than_by_chance_and_fewer_than_none_are_refused() -> None:
-    assert agreement(0) == 0.5
-    assert agreements(np.array([0, 1, 3, 3])).tolist() == [0.5, 1.0, 0.75, 0.75]
-    assert agreements(np.array([], np.int64)).shape == (0,)
+    assert bit_agreement(0) == 0.5
+    assert bit_agreements(np.array([0, 1, 3, 3])).tolist() == [0.5, 1.0, 0.75, 0.75]
+    assert bit_agreements(np.array([], np.int64)).shape == (0,)
     with pytest.raises(ValueError, match="-1 members"):
-        agreement(-1)
+        bit_agreement(-1)
 
 
 @given(pairs=st.integers(1, 2000))
 def test_the_more_pairs_a_record_has_the_less_each_shows_and_all_show_a_little(pairs: int) -> None:
-    assert 0.5 < agreement(pairs + 1) <= agreement(pairs) <= 1.0
-    assert agreement(pairs) == pytest.approx(0.5 + 0.4 / math.sqrt(pairs), abs=0.12 / pairs)
+    assert 0.5 < bit_agreement(pairs + 1) <= bit_agreement(pairs) <= 1.0
+    assert bit_agreement(pairs) == pytest.approx(0.5 + 0.4 / math.sqrt(pairs), abs=0.12 / pairs)
 
 
 def test_of_records_of_very_many_pairs_too_the_law_is_known_at_once() -> None:
-    assert agreement(1_000_000) == pytest.approx(0.5 + 1 / math.sqrt(2 * math.pi * 1_000_000), rel=1e-9)
-    assert agreement(999) == pytest.approx(0.5 + math.comb(998, 499) / 2**999, abs=1e-13)
+    assert bit_agreement(1_000_000) == pytest.approx(0.5 + 1 / math.sqrt(2 * math.pi * 1_000_000), rel=1e-9)
+    assert bit_agreement(999) == pytest.approx(0.5 + math.comb(998, 499) / 2**999, abs=1e-13)
 
 
 @given(distance=st.integers(0, 1024), pairs=st.integers(1, 60))
 def test_the_ratio_is_that_of_the_two_binomial_laws(distance: int, pairs: int) -> None:
-    found = log_ratios(np.array([[distance]], np.int32), np.array([pairs]), 1024)[0, 0]
-    present = min(agreement(pairs), 1 - 1e-9)
+    found = log_likelihood_ratios(np.array([[distance]], np.int32), np.array([pairs]), 1024)[0, 0]
+    present = min(bit_agreement(pairs), 1 - 1e-9)
     expected = (1024 - distance) * math.log(present / 0.5) + distance * math.log((1 - present) / 0.5)
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-6)
 
 
 @given(ratio=st.floats(-1e6, 1e6), prior=PROBABILITIES)
 def test_a_pair_is_as_probable_as_bayes_rule_says_and_what_was_certain_stays_so(ratio: float, prior: float) -> None:
-    found = float(presence(np.array([[ratio]]), np.array([prior]))[0, 0])
+    found = float(membership_posterior(np.array([[ratio]]), np.array([prior]))[0, 0])
     assert 0.0 <= found <= 1.0
     if prior in (0.0, 1.0):
         assert found == prior
@@ -81,7 +81,7 @@ def test_a_pair_is_as_probable_as_bayes_rule_says_and_what_was_certain_stays_so(
 )
 def test_of_fillers_that_exclude_each_other_one_is_there_or_none(ratios: list[float], weights: list[float]) -> None:
     priors = np.array(weights[: len(ratios)])
-    found = one_of(np.array([ratios]), priors)
+    found = exclusive_posterior(np.array([ratios]), priors)
     assert found.shape == (1, len(ratios))
     assert np.isfinite(found).all()
     assert (found >= 0).all()
@@ -91,27 +91,29 @@ def test_of_fillers_that_exclude_each_other_one_is_there_or_none(ratios: list[fl
 
 def test_what_the_shares_of_fillers_lack_of_1_is_that_the_record_has_none_and_beyond_1_they_are_shares() -> None:
     says_nothing = np.zeros((1, 2))
-    assert one_of(says_nothing, np.array([0.3, 0.1])).tolist() == [pytest.approx([0.3, 0.1])]
-    assert one_of(np.array([[math.log(2), 0.0]]), np.array([0.3, 0.1])).tolist() == [pytest.approx([6 / 13, 1 / 13])]
-    assert one_of(says_nothing, np.array([1.5, 0.5])).tolist() == [pytest.approx([0.75, 0.25])]
-    assert one_of(says_nothing, np.zeros(2)).tolist() == [[0.0, 0.0]]
+    assert exclusive_posterior(says_nothing, np.array([0.3, 0.1])).tolist() == [pytest.approx([0.3, 0.1])]
+    assert exclusive_posterior(np.array([[math.log(2), 0.0]]), np.array([0.3, 0.1])).tolist() == [
+        pytest.approx([6 / 13, 1 / 13])
+    ]
+    assert exclusive_posterior(says_nothing, np.array([1.5, 0.5])).tolist() == [pytest.approx([0.75, 0.25])]
+    assert exclusive_posterior(says_nothing, np.zeros(2)).tolist() == [[0.0, 0.0]]
 
 
 def test_two_fillers_that_look_alike_share_what_both_cannot_have() -> None:
-    assert one_of(np.array([[50.0, 50.0]]), np.array([0.3, 0.3])).tolist() == [pytest.approx([0.5, 0.5])]
-    assert presence(np.array([[50.0, 50.0]]), np.array([0.3, 0.3])).min() > 0.99
+    assert exclusive_posterior(np.array([[50.0, 50.0]]), np.array([0.3, 0.3])).tolist() == [pytest.approx([0.5, 0.5])]
+    assert membership_posterior(np.array([[50.0, 50.0]]), np.array([0.3, 0.3])).min() > 0.99
 
 
 def test_likeness_is_one_for_the_same_and_nothing_for_what_is_unrelated_whatever_the_number_of_pairs() -> None:
     dimensions, pairs = 10_240, np.array([1, 5, 12, 31])
-    same = np.round(dimensions * (1 - agreements(pairs)))[:, None].astype(np.int32)
+    same = np.round(dimensions * (1 - bit_agreements(pairs)))[:, None].astype(np.int32)
     unrelated = np.full((4, 1), dimensions // 2, np.int32)
-    found, error = likeness(np.concatenate([same, unrelated], axis=1), pairs, dimensions)
+    found, error = estimate_similarity(np.concatenate([same, unrelated], axis=1), pairs, dimensions)
     assert found[:, 0] == pytest.approx(1.0, abs=1e-3)
     assert found[:, 1] == pytest.approx(0.0)
     assert (np.diff(error) > 0).all()  # the more is bundled, the less is sure
     drawn = np.random.default_rng(1).binomial(dimensions, 0.5, (4000, 1)).astype(np.int32)
-    measured, (error_of_12, *_) = likeness(drawn, np.full(4000, 12), dimensions)
+    measured, (error_of_12, *_) = estimate_similarity(drawn, np.full(4000, 12), dimensions)
     assert measured.std() == pytest.approx(error_of_12, rel=0.05)
 
 
@@ -122,11 +124,11 @@ def test_a_record_counts_as_one_of_those_that_are_meant_averaged_over_which_are(
         chance = math.prod(one if meant else 1 - one for one, meant in zip(matched, which, strict=True))
         if any(which):
             expected += chance * np.array(which) / sum(which)
-    found = counting_weights(np.array(matched, np.float64))
+    found = expected_weights(np.array(matched, np.float64))
     assert found == pytest.approx(expected, abs=1e-5)
     assert found.sum() == pytest.approx(1 - math.prod(1 - one for one in matched), abs=1e-5)
 
 
 def test_of_many_records_that_are_surely_meant_each_counts_the_same() -> None:
-    assert counting_weights(np.ones(50)) == pytest.approx(np.full(50, 1 / 50))
-    assert counting_weights(np.ones(5000)) == pytest.approx(np.full(5000, 1 / 5000))
+    assert expected_weights(np.ones(50)) == pytest.approx(np.full(50, 1 / 50))
+    assert expected_weights(np.ones(5000)) == pytest.approx(np.full(5000, 1 / 5000))

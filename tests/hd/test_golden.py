@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mnemic.hd import bits
 from mnemic.hd.algebra import BACKENDS, algebra_named
-from mnemic.hd.encoders import Encoders
+from mnemic.hd.encoders import RecordEncoder
 from mnemic.hd.records import Pair
 from mnemic.hd.space import VERSION
 from tests.hd.spaces import space
@@ -38,7 +38,7 @@ FILLERS = {
 
 def made(algebra: str) -> dict[str, object]:
     """Digests of hypervectors of each kind, and the first words of some."""
-    encoders = Encoders(space(12), algebra_named(algebra))
+    encoders = RecordEncoder(space(12), algebra_named(algebra))
     # Whole numbers, from no generator: they are what they are everywhere.
     embeddings = np.array([[(7 * row + 5 * column) % 23 - 11 for column in range(12)] for row in range(4)], np.float32)
     pairs = [Pair(role, filler, shift) for shift, (role, some) in enumerate(FILLERS.items()) for filler in some]
@@ -47,12 +47,12 @@ def made(algebra: str) -> dict[str, object]:
     return {
         "version": VERSION,
         "stamp": space(12, roles=("who", "size", "about")).stamp,
-        "roles": _digest(np.stack([encoders.role(role) for role in FILLERS])),
-        **{f"filler {role}": _digest(encoders.fillers(role, some)) for role, some in FILLERS.items()},
-        "meanings": _digest(encoders.meanings(embeddings)),
-        "pairs": _digest(encoders.pairs(pairs)),
-        "records": _digest(encoders.records(records)),
-        "ada": [f"{word:016x}" for word in encoders.fillers("who", ["ada lovelace"])[0, :4].tolist()],
+        "roles": _digest(np.stack([encoders.role_vector(role) for role in FILLERS])),
+        **{f"filler {role}": _digest(encoders.encode_fillers(role, some)) for role, some in FILLERS.items()},
+        "meanings": _digest(encoders.project_embeddings(embeddings)),
+        "pairs": _digest(encoders.encode_pairs(pairs)),
+        "records": _digest(encoders.encode_records(records)),
+        "ada": [f"{word:016x}" for word in encoders.encode_fillers("who", ["ada lovelace"])[0, :4].tolist()],
     }
 
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemic.hd.encoders import Encoders, canonical
-from mnemic.hd.levels import Levels
+from mnemic.hd.encoders import RecordEncoder, canonical
+from mnemic.hd.levels import LevelCodebook
 from tests.hd.spaces import NOISE, similarities, similarity, space
 
-LEVELS = Levels(space(), "test", (3, 20))
-CIRCLE = Levels(space(), "test", (4, 12), period=24)
-ENCODERS = Encoders(space())
+LEVELS = LevelCodebook(space(), "test", (3, 20))
+CIRCLE = LevelCodebook(space(), "test", (4, 12), period=24)
+ENCODERS = RecordEncoder(space())
 
 
 def triangle(distance: float, *scales: float) -> float:
@@ -45,7 +45,7 @@ def test_once_round_a_circle_is_the_same_place(place: int) -> None:
 
 @pytest.mark.parametrize("dimensions", [64, 128, 10_240])
 def test_every_bit_is_of_an_anchor_whatever_the_dimensions(dimensions: int) -> None:
-    levels = Levels(space(dimensions=dimensions), "test", (1, 2, 5))
+    levels = LevelCodebook(space(dimensions=dimensions), "test", (1, 2, 5))
     assert levels.encode([]).shape == (0, dimensions // 64)
     codes = levels.encode(range(0, 5000, 5))
     set_share = np.unpackbits(codes.view(np.uint8), axis=1).mean(axis=0)
@@ -63,7 +63,7 @@ def test_a_place_is_the_same_after_more_anchors_than_are_kept() -> None:
 @pytest.mark.parametrize(("scales", "period"), [((), 0), ((0,), 0), ((-3,), 0), ((5,), 12), ((12,), 12)])
 def test_scales_that_do_not_fit_are_refused(scales: tuple[int, ...], period: int) -> None:
     with pytest.raises(ValueError, match="scales must be positive"):
-        Levels(space(), "test", scales, period)
+        LevelCodebook(space(), "test", scales, period)
 
 
 @pytest.mark.parametrize("start", [1, 10, 300, 10**6])
@@ -81,7 +81,7 @@ def test_numbers_of_the_same_ratio_are_as_alike_wherever_they_are() -> None:
 
 
 def test_whole_numbers_below_370_have_bits_of_their_own() -> None:
-    assert len(np.unique(ENCODERS.fillers("size", [str(number) for number in range(370)]), axis=0)) == 370
+    assert len(np.unique(ENCODERS.encode_fillers("size", [str(number) for number in range(370)]), axis=0)) == 370
 
 
 def test_negative_numbers_are_unlike_their_opposites_and_next_to_zero_where_they_are_small() -> None:
@@ -130,4 +130,4 @@ def test_what_is_no_number_is_told_what_is_expected(given: str) -> None:
     with pytest.raises(ValueError, match=r"number .*expected"):
         canonical("size", given)
     with pytest.raises(ValueError, match=r"number .*expected"):
-        ENCODERS.fillers("size", [given])
+        ENCODERS.encode_fillers("size", [given])

@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import pytest
 
-from mnemic.hd.encoders import Encoders, canonical
+from mnemic.hd.encoders import RecordEncoder, canonical
 from mnemic.hd.levels import WEEKDAYS
 from tests.hd.spaces import NOISE, similarities, space
 
-ENCODERS = Encoders(space())
+ENCODERS = RecordEncoder(space())
 
 
 @pytest.mark.parametrize("hour", range(24))

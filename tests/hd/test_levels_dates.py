@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemic.hd.encoders import Encoders, canonical
+from mnemic.hd.encoders import RecordEncoder, canonical
 from tests.hd.spaces import NOISE, similarities, space
 
-ENCODERS = Encoders(space())
+ENCODERS = RecordEncoder(space())
 STEPS = (0, 1, 3, 7, 30, 90, 365, 730)
 
 
@@ -35,7 +35,7 @@ def test_the_day_before_is_as_alike_as_the_day_after() -> None:
 
 
 def test_the_first_and_the_last_day_have_hypervectors() -> None:
-    assert ENCODERS.fillers("date", ["0001-01-01", "9999-12-31"]).shape == (2, 160)
+    assert ENCODERS.encode_fillers("date", ["0001-01-01", "9999-12-31"]).shape == (2, 160)
 
 
 @pytest.mark.parametrize(
@@ -74,4 +74,4 @@ def test_what_is_no_day_is_told_what_is_expected(given: str) -> None:
         canonical("date", given)
     assert len(str(refused.value)) < 250
     with pytest.raises(ValueError, match=said):
-        ENCODERS.fillers("date", [given])
+        ENCODERS.encode_fillers("date", [given])

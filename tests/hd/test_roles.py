@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mnemic.hd.encoders import ENCODERS, match_of
+from mnemic.hd.encoders import ENCODERS, match_kind
 from mnemic.hd.roles import ROLES, TIERS, Role, register_role, role_named
 from tests.hd.spaces import space
 
@@ -20,7 +20,7 @@ def test_a_role_is_found_by_its_name_and_no_other() -> None:
 def test_every_role_has_an_encoder_and_decodes_unless_it_is_of_meaning() -> None:
     for role in ROLES.values():
         assert role.encoder in ENCODERS
-        assert role.decodes == (match_of(role.name) != "meaning")
+        assert role.decodes == (match_kind(role.name) != "meaning")
         assert role.tiers
         assert set(role.tiers) <= set(TIERS)
         assert role.help
@@ -30,7 +30,7 @@ def test_every_role_has_an_encoder_and_decodes_unless_it_is_of_meaning() -> None
     ("role", "match"), [("who", "exact"), ("file", "exact"), ("date", "near"), ("size", "near"), ("about", "meaning")]
 )
 def test_fillers_match_as_their_encoder_says(role: str, match: str) -> None:
-    assert match_of(role) == match
+    assert match_kind(role) == match
 
 
 def test_a_registered_role_is_in_new_spaces_and_makes_them_others() -> None:

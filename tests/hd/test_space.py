@@ -26,7 +26,7 @@ def test_the_same_space_has_the_same_stamp_wherever_it_is_made() -> None:
         {"roles": ("who", "date")},
         {"roles": tuple(reversed(ROLES))},
         {"model": "beef"},
-        {"embedding": 12},
+        {"embedding_dimensions": 12},
     ],
     ids=lambda change: next(iter(change)),
 )
@@ -54,7 +54,7 @@ def test_the_stamp_does_not_hold_the_seed() -> None:
         ({"dimensions": 100}, "multiple of 64 bits, not 100"),
         ({"dimensions": -64}, "multiple of 64 bits, not -64"),
         ({"dimensions": 64 * 10**10}, "at most 1048576 bits, not 640000000000"),
-        ({"embedding": -1}, "not shorter than 0"),
+        ({"embedding_dimensions": -1}, "not shorter than 0"),
         ({"roles": ("who", "whom")}, "no role named 'whom'; there are who, to, date"),
         ({"roles": ("who", "date", "who")}, "named twice"),
     ],

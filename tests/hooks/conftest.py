@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.events import Event, Malformed, to_text
+from mnemic.actors.protocol.events import Event, MalformedLine, to_text
 from mnemic.hooks import open_transcript
 from tests.paths import FIXTURES
 
@@ -36,10 +36,10 @@ def transcripts() -> Path:
 
 
 @pytest.fixture
-def read() -> Callable[..., list[Event | Malformed]]:
+def read() -> Callable[..., list[Event | MalformedLine]]:
     """Everything a transcript yields."""
 
-    def everything(path: object, format: str = "auto") -> list[Event | Malformed]:
+    def everything(path: object, format: str = "auto") -> list[Event | MalformedLine]:
         source = open_transcript(str(path), format)
         try:
             return list(source)
@@ -50,13 +50,13 @@ def read() -> Callable[..., list[Event | Malformed]]:
 
 
 @pytest.fixture
-def table(read: Callable[..., list[Event | Malformed]]) -> Callable[..., list[str]]:
+def table(read: Callable[..., list[Event | MalformedLine]]) -> Callable[..., list[str]]:
     """A transcript as rows: ``kind role [tool] [outcome] | beginning of the text``, newlines as ``⏎``."""
 
     def rows(path: object, format: str = "auto") -> list[str]:
         found = []
         for event in read(path, format):
-            if isinstance(event, Malformed):
+            if isinstance(event, MalformedLine):
                 found.append(f"malformed {event.line} | {event.why}")
             else:
                 head = " ".join(part for part in (event.kind, event.role, event.tool, event.outcome) if part)

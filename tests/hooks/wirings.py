@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from mnemic.hooks.wire.commands import Wiring, wiring_for
+from mnemic.hooks.wire.commands import Wiring, make_wiring
 from mnemic.hooks.wire.host import Host
 from mnemic.hooks.wire.hosts import HOSTS
-from mnemic.hooks.wire.record import Record
-from mnemic.hooks.wire.wiring import Change, apply, plan_install, plan_uninstall
+from mnemic.hooks.wire.record import InstallRecord
+from mnemic.hooks.wire.wiring import FileChange, apply, plan_install, plan_uninstall
 from mnemic.runtime.clock import ManualClock
 from tests.paths import FIXTURES
 
@@ -35,11 +35,11 @@ class User(NamedTuple):
 
     host: Host
     wiring: Wiring
-    record: Record
+    record: InstallRecord
 
     @property
     def folder(self) -> Path:
-        return self.wiring.user
+        return self.wiring.user_home
 
     def files(self) -> dict[str, bytes]:
         """Everything in the user's folder but the home, by path."""
@@ -52,22 +52,22 @@ class User(NamedTuple):
     def again(self, **options: object) -> User:
         """The same, read anew, perhaps with other options."""
         given = {"mind": self.wiring.mind, "recall_prompts": self.wiring.recall_prompts} | options
-        wiring = wiring_for(self.wiring.home, self.wiring.environment, **given)  # type: ignore[arg-type]
-        return User(self.host, wiring, Record(self.wiring.home, ManualClock(START_US)))
+        wiring = make_wiring(self.wiring.home, self.wiring.environment, **given)  # type: ignore[arg-type]
+        return User(self.host, wiring, InstallRecord(self.wiring.home, ManualClock(START_US)))
 
-    def planned(self) -> list[Change]:
-        return plan_install(self.host.name, self.host.files(self.wiring), self.wiring, self.record)
+    def planned(self) -> list[FileChange]:
+        return plan_install(self.host.name, self.host.file_edits(self.wiring), self.wiring, self.record)
 
     def install(self) -> list[str]:
         """Wire it; returns what became of each file."""
         changes = self.planned()
         apply(self.host.name, changes, self.wiring, self.record, install=True)
-        return [change.what for change in changes]
+        return [change.action for change in changes]
 
     def uninstall(self) -> list[str]:
-        changes = plan_uninstall(self.host.name, self.host.files(self.wiring), self.wiring, self.record)
+        changes = plan_uninstall(self.host.name, self.host.file_edits(self.wiring), self.wiring, self.record)
         apply(self.host.name, changes, self.wiring, self.record, install=False)
-        return [change.what for change in changes]
+        return [change.action for change in changes]
 
 
 def user(folder: Path, host: str, case: str = "nothing", ending: str = "as it is", home: str = "memory") -> User:
@@ -82,5 +82,5 @@ def user(folder: Path, host: str, case: str = "nothing", ending: str = "as it is
             path.write_bytes(ENDINGS[ending](path.read_bytes()))
     place = folder / home
     place.mkdir(parents=True)
-    wiring = wiring_for(place, {"HOME": str(folder), "PATH": "/usr/bin:/bin"})
-    return User(HOSTS[host], wiring, Record(place, ManualClock(START_US)))
+    wiring = make_wiring(place, {"HOME": str(folder), "PATH": "/usr/bin:/bin"})
+    return User(HOSTS[host], wiring, InstallRecord(place, ManualClock(START_US)))

@@ -19,7 +19,7 @@ import pytest
 import mnemic
 from mnemic.actors.protocol.errors import DiskFull
 from mnemic.actors.protocol.events import to_text
-from mnemic.runtime.minds.run_dir import Meeting
+from mnemic.runtime.minds.run_dir import RunDir
 from tests.faces import Outcome, git_project, lines, run, turn, until
 from tests.paths import PYTHON_HOOK
 from tests.serving import end, gone, ready, serving
@@ -101,9 +101,9 @@ def test_what_is_not_understood_is_shown_by_status_and_doctor_and_the_rest_is_fo
 
 def test_a_command_waits_for_nobody_who_drains_at_this_moment(made: Path, project: Path) -> None:
     prompt(made, "the otter is well", project)
-    meeting = Meeting(made)
+    meeting = RunDir(made)
     meeting.prepare()
-    held = meeting.hold("drain.lock")
+    held = meeting.acquire_lock("drain.lock")
     assert held is not None
     try:
         assert found(made, "otter") == []
@@ -120,7 +120,7 @@ def test_status_says_how_long_the_oldest_event_waits_and_not_for_how_long_its_fi
     prompt(made, "the otter sleeps", project)
     (file,) = (made / "minds" / "default" / "spool").glob("*.spool")
     os.utime(file, (0, 0))
-    held = Meeting(made).hold("drain.lock")  # nobody takes it in while it is looked at
+    held = RunDir(made).acquire_lock("drain.lock")  # nobody takes it in while it is looked at
     assert held is not None
     try:
         told = run("status", "--home", made, "--json").json
@@ -133,17 +133,17 @@ def test_status_says_how_long_the_oldest_event_waits_and_not_for_how_long_its_fi
 def test_transcripts_that_lay_there_are_queued_counted_and_taken_once(made: Path, tmp_path: Path) -> None:
     paths = [lines(tmp_path / f"{name}.jsonl", turn(f"otter number {name}", session=name)) for name in "ab"]
     with mnemic.open(made) as mind:
-        answer = mind.queue([(path, "jsonl") for path in [*paths, tmp_path / "gone.jsonl"]])
+        answer = mind.queue_transcripts([(path, "jsonl") for path in [*paths, tmp_path / "gone.jsonl"]])
         assert (answer.queued, answer.known) == (2, 0)
-        assert mind.waiting().transcripts == 2
+        assert mind.capture_progress().transcripts == 2
         told = "\n".join(mind.status().capture.lines())
         assert f"transcripts to take in: 2 now ({sum(path.stat().st_size for path in paths)} bytes)" in told
-        assert mind.drain(transcripts=False).new == 0
+        assert mind.drain_spool(transcripts=False).new == 0
         asked: list[int] = []
-        stopped = mind.drain(lambda: not asked.append(1) and len(asked) < 2)  # type: ignore[func-returns-value]
+        stopped = mind.drain_spool(lambda: not asked.append(1) and len(asked) < 2)  # type: ignore[func-returns-value]
         assert (stopped.new, stopped.more) == (1, True)
-        assert mind.drain().new == 1
-        again = mind.queue([(os.path.relpath(path), "jsonl") for path in paths])
+        assert mind.drain_spool().new == 1
+        again = mind.queue_transcripts([(os.path.relpath(path), "jsonl") for path in paths])
         assert (again.queued, again.known) == (0, 2)
 
 
@@ -158,7 +158,7 @@ def test_a_spool_that_cannot_be_taken_in_keeps_no_question_from_being_answered_a
     with mnemic.open(made) as mind:
         mind.remember("the otter is known")
         monkeypatch.setattr(mind, "drain", full)
-        mind.catch_up(lambda: True)
+        mind.drain_before_question(lambda: True)
         recalled = mind.recall("otter")
         assert [to_text(hit.text) for hit in recalled.hits] == ["the otter is known"]
         assert any("could not be taken in" in why and "full" in why for why in recalled.degraded)
@@ -206,7 +206,7 @@ def test_whoever_is_killed_when_every_event_is_kept_once(made: Path, project: Pa
         for one in writing:
             one.result()
     with mnemic.open(made) as mind:
-        mind.drain()
+        mind.drain_spool()
         capture = mind.status().capture
     assert (capture.records, capture.set_aside, capture.torn, capture.losses.lost) == (40, 0, 0, 0)
     expected = Counter(f"event number {number % 7}" for number in range(40))

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from mnemic.open_mind import mind_over
-from mnemic.runtime.client.client import RemoteSociety
+from mnemic.runtime.client.client import RemoteActorSystem
 from mnemic.runtime.clock import SystemClock
 from tests.faces import BOUND_S, until
 from tests.runtime.keys.test_hardening import allow_cores
@@ -108,6 +108,6 @@ def test_served_there_on_ray_nothing_of_it_is_run_and_no_process_works_there_or_
 
 def remembered(home: Path) -> bool:
     """Whether all that a memory passes works."""
-    society = RemoteSociety(home, "default", True, SystemClock())
-    mind = mind_over(society, home, "default", society.process)
+    actor_system = RemoteActorSystem(home, "default", True, SystemClock())
+    mind = mind_over(actor_system, home, "default", actor_system.server_info)
     return mind.remember("the tea is in the blue tin").created and bool(mind.recall("blue tin").hits)

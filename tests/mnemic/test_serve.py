@@ -17,29 +17,29 @@ import psutil
 import pytest
 
 import mnemic
-from mnemic.actors.protocol.changes import Place
+from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.messages import CaptureText, Take
+from mnemic.actors.protocol.messages import CaptureText, CaptureTranscript
 from mnemic.open_mind import mind_over
 from mnemic.runtime.api.mind import Mind
-from mnemic.runtime.client.client import RemoteSociety
-from mnemic.runtime.client.launcher import reach
+from mnemic.runtime.client.client import RemoteActorSystem
+from mnemic.runtime.client.launcher import ensure_running
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.minds.run_dir import PROTOCOL, Card, Meeting
-from mnemic.runtime.serve.http.tcp import bind_tcp, check, new_token
+from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo
+from mnemic.runtime.serve.http.tcp import bind_tcp, new_token, verify_token
 from mnemic.runtime.serve.metrics import CONTENT_TYPE
 from tests.faces import finish, git_project, lines, run, start, turn, until
 from tests.hosted import HELLO, UnixConnection, message, tool_call
 from tests.serving import Assistant, card_of, end, gone, ready, serving
 
 CLOCK = SystemClock()
-PLACE = Place(path="kitchen", project=None, found="named")
+PLACE = ScopeRef(path="kitchen", project=None, found="named")
 STOP_S = 10.0  # DESIGN.md: told to leave, it has left by then
 
 
 def served(home: Path, mind: str = "default") -> Mind:
-    society = RemoteSociety(home, mind, True, CLOCK)
-    return mind_over(society, home, mind, society.process)
+    actor_system = RemoteActorSystem(home, mind, True, CLOCK)
+    return mind_over(actor_system, home, mind, actor_system.server_info)
 
 
 def setting(home: Path, lines: str) -> None:
@@ -90,7 +90,7 @@ def test_it_leaves_when_nobody_has_wanted_anything_and_comes_back_when_somebody_
 
 
 def test_a_process_whose_home_is_gone_goes_as_well(home: Path) -> None:
-    card = reach(home, CLOCK, ready=True)
+    card = ensure_running(home, CLOCK, ready=True)
     shutil.rmtree(home)
     until(lambda: gone(card.pid))
 
@@ -215,12 +215,12 @@ def test_a_token_is_made_only_once_the_address_has_been_taken(home: Path) -> Non
             ended = run("serve", "--engine", "embedded", "--http", address, "--token", "--new-token", "--home", home)
             assert (ended.code, ended.err.count("\n")) == (2, 1)
             assert why in ended.err
-    assert check(home / "http-token", kept)
+    assert verify_token(home / "http-token", kept)
     with serving(home, "--engine", "embedded", "--http", "127.0.0.1:0", "--token", "--new-token") as process:
         process.terminate()
         told = process.communicate(timeout=STOP_S)[1].decode().partition("told this once: ")[2].split()[0]
-    assert check(home / "http-token", told)
-    assert not check(home / "http-token", kept)
+    assert verify_token(home / "http-token", told)
+    assert not verify_token(home / "http-token", kept)
 
 
 def test_a_home_that_is_not_there_is_made(tmp_path: Path) -> None:
@@ -266,9 +266,9 @@ def test_told_to_leave_it_answers_what_is_under_way(home: Path, tmp_path: Path, 
     pipe = tmp_path / "pipe.jsonl"
     os.mkfifo(pipe)
     with serving(home, "--engine", "embedded") as process:
-        society, kept = RemoteSociety(home, "default", True, CLOCK), []
-        request = Take(path=str(pipe), format="jsonl", scope="pier", skip=0)
-        writing = threading.Thread(target=lambda: kept.append(society.ask(request)))
+        actor_system, kept = RemoteActorSystem(home, "default", True, CLOCK), []
+        request = CaptureTranscript(path=str(pipe), format="jsonl", scope="pier", skip=0)
+        writing = threading.Thread(target=lambda: kept.append(actor_system.ask(request)))
         writing.start()
         with pipe.open("wb") as source:  # open once the process reads it: the request is under way
             process.send_signal(sent)
@@ -290,7 +290,7 @@ def test_what_hangs_does_not_keep_it(home: Path, tmp_path: Path) -> None:
             process.wait(STOP_S)
         asked.kill()
         asked.communicate()
-    assert reach(home, CLOCK, ready=True).pid != process.pid
+    assert ensure_running(home, CLOCK, ready=True).pid != process.pid
 
 
 HANGING = """
@@ -332,7 +332,7 @@ def test_of_two_minds_one_hangs_and_the_process_is_gone_in_time(
 
 def metrics_of(home: Path) -> str:
     """What `/metrics` says."""
-    connection = UnixConnection(Path(ready(home).http))
+    connection = UnixConnection(Path(ready(home).http_socket))
     try:
         connection.request("GET", "/metrics")
         response = connection.getresponse()
@@ -497,7 +497,7 @@ def leads_to_the_store(home: Path, trace: str) -> None:
 
 def test_a_trace_leads_from_the_face_to_the_store_and_no_text_is_logged(home: Path) -> None:
     tea = CaptureText(text=b"the tea is in the blue tin", role="user", session="secret session", place=PLACE)
-    RemoteSociety(home, "default", True, CLOCK).ask(tea, trace="a-trace")
+    RemoteActorSystem(home, "default", True, CLOCK).ask(tea, trace="a-trace")
     served(home).recall("blue tin")
     leads_to_the_store(home, "a-trace")
     logged = (home / "serve.log").read_text("utf-8")
@@ -544,8 +544,8 @@ def files(pid: int) -> list[str]:
     return found
 
 
-def brought_back(home: Path, restarts: int) -> Card:
-    found: list[Card] = []
+def brought_back(home: Path, restarts: int) -> ServerInfo:
+    found: list[ServerInfo] = []
 
     def there() -> bool:
         card = card_of(home)
@@ -563,7 +563,7 @@ def test_on_ray_everything_comes_back_that_is_killed_and_the_card_says_why(
     mind = served(home)
     mind.remember("an otter")
     status = mind.status()
-    assert status.society.engine == "ray"
+    assert status.actor_system.engine == "ray"
     assert status.process is not None
     assert (status.process["engine"], status.process["mode"]) == ("ray", "foreground")
     assert status.process["pid"] == process.pid
@@ -575,7 +575,7 @@ def test_on_ray_everything_comes_back_that_is_killed_and_the_card_says_why(
 
     assert f"by process {process.pid} (mnemic serve --engine ray)" in refused(home, "--engine", "embedded")
     tea = CaptureText(text=b"the tea is in the blue tin", role="user", session="s", place=PLACE)
-    RemoteSociety(home, "default", True, CLOCK).ask(tea, trace="through-ray")
+    RemoteActorSystem(home, "default", True, CLOCK).ask(tea, trace="through-ray")
     leads_to_the_store(home, "through-ray")
     assert "blue tin" not in (home / "serve.log").read_text("utf-8")
 
@@ -635,4 +635,4 @@ def test_a_cluster_that_is_not_there_is_one_sentence(home: Path) -> None:
     ended = run("serve", "--engine", "ray", "--address", "127.0.0.1:1", "--home", home)
     assert (ended.code, ended.err.count("\n")) == (2, 1)
     assert "--address cannot be '127.0.0.1:1': connection refused" in ended.err
-    assert Meeting(home).card() is None
+    assert RunDir(home).read_info() is None

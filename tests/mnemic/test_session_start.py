@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import mnemic
-from mnemic.compose import open_society, ray_engine
+from mnemic.compose import open_actor_system, ray_engine_factory
 from mnemic.open_mind import mind_over
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.ray.local import LocalRay
@@ -62,7 +62,7 @@ def test_it_is_the_same_with_a_process_and_without_and_however_often(example: Pa
     assert alone(example) == told
     with mnemic.open(example) as mind:
         for _ in range(2):
-            assert mind.hook_answer("claude-code", "session-start", SLIPWAY, PAYLOAD).decode() == told.out
+            assert mind.hook_reply("claude-code", "session-start", SLIPWAY, PAYLOAD).decode() == told.out
         brief = mind.brief(scope="slipway")
         assert brief.text == told.json["hookSpecificOutput"]["additionalContext"]
         assert alone(example) == told  # while it is open elsewhere
@@ -71,9 +71,11 @@ def test_it_is_the_same_with_a_process_and_without_and_however_often(example: Pa
 
 def test_it_is_the_same_on_ray(example: Path, local_ray: LocalRay) -> None:
     clock = SystemClock()
-    society = open_society(example, "default", ray_engine(local_ray.cluster, clock), clock=clock, create=False)
-    with mind_over(society, example, "default") as mind:
-        assert mind.hook_answer("claude-code", "session-start", SLIPWAY, PAYLOAD).decode() == alone(example).out
+    actor_system = open_actor_system(
+        example, "default", ray_engine_factory(local_ray.cluster, clock), clock=clock, create=False
+    )
+    with mind_over(actor_system, example, "default") as mind:
+        assert mind.hook_reply("claude-code", "session-start", SLIPWAY, PAYLOAD).decode() == alone(example).out
 
 
 def test_it_writes_nothing_but_a_sealed_note_of_what_it_told(example: Path) -> None:
@@ -84,11 +86,11 @@ def test_it_writes_nothing_but_a_sealed_note_of_what_it_told(example: Path) -> N
     assert b"left off" not in note.read_bytes()
     assert {path: digest for path, digest in files(example).items() if path != str(note)} == before
     with mnemic.open(example) as mind:
-        assert mind.log_given().givings == ()
-        mind.catch_up(lambda: True)
-        (giving,) = mind.log_given(scope="slipway", session="new").givings
+        assert mind.log_given().deliveries == ()
+        mind.drain_before_question(lambda: True)
+        (giving,) = mind.log_given(scope="slipway", session="new").deliveries
         again = mind.brief(scope="slipway", assistant="claude-code", session="another")
-        first, second = mind.log_given().givings
+        first, second = mind.log_given().deliveries
     assert giving.text == told.encode()
     assert (giving.occasion, giving.assistant, giving.tokens) == ("session-start", "claude-code", again.tokens)
     assert [(part.id, part.why) for part in giving.parts] == [(part.id, part.why) for part in first.parts]
@@ -146,7 +148,7 @@ def test_the_settings_say_how_long_it_may_be(example: Path, section: str, most: 
     assert bool(tokens) == bool(most)
     if most == 200:
         with mnemic.open(example) as mind:
-            assert mind.hook_answer("claude-code", "session-start", SLIPWAY, PAYLOAD).decode() == told
+            assert mind.hook_reply("claude-code", "session-start", SLIPWAY, PAYLOAD).decode() == told
 
 
 def test_a_scope_that_a_clone_names_is_told_of_only_if_the_settings_say_so(example: Path, tmp_path: Path) -> None:
@@ -155,7 +157,7 @@ def test_a_scope_that_a_clone_names_is_told_of_only_if_the_settings_say_so(examp
 
     def told() -> list[str]:
         with mnemic.open(example) as mind:
-            inside = mind.hook_answer("claude-code", "session-start", str(folder / "src"), PAYLOAD).decode()
+            inside = mind.hook_reply("claude-code", "session-start", str(folder / "src"), PAYLOAD).decode()
         return [inside, alone(example, cwd=str(folder / "src")).out]
 
     assert "Where we left off" in told()[0]

@@ -151,7 +151,7 @@ def test_every_instruction_set_gives_the_same_bits() -> None:
             vectors, tie = (random.integers(0, 2**64, shape, np.uint64) for shape in ((rows, words), words))
             vectors[rows // 2 :] &= vectors[: rows - rows // 2]
             counters = np.zeros(64 * words, np.int32)
-            bits.count(vectors, counters, 3)
+            bits.add_counts(vectors, counters, 3)
             parts = [bits.bind(vectors, tie), bits.rotate(vectors, 77), bits.majority(counters, 3 * rows, tie)]
             parts += [counters, bits.bundle(vectors, tie), bits.bundle(vectors[:100], tie)]
             parts += [bits.distances(vectors, tie), *bits.nearest(vectors, tie, 50)]

@@ -21,10 +21,10 @@ from mnemic.actors.protocol.changes import (
     AddSpace,
     AddVectors,
     Change,
-    Code,
+    CodeInfo,
+    EmbeddedWindows,
     EncoderName,
-    Meaning,
-    Place,
+    ScopeRef,
 )
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.messages import Applied
@@ -35,7 +35,7 @@ from mnemic.runtime.store.store import Store
 from tests.paths import ROOT
 
 KEYS = Keys(bytes(range(32)))
-NAMED = Place(path="work/shelf", project=None, found="named")
+NAMED = ScopeRef(path="work/shelf", project=None, found="named")
 ENCODER = EncoderName(implementation="test-float32", model="0" * 64)
 DIMENSIONS = 4
 
@@ -84,7 +84,7 @@ def vectors(*numbers: int, windows: int = 1, encoder: EncoderName = ENCODER, tot
     """Vectors of some memories, each with so many windows; every number in them is another one."""
     values = np.arange(len(numbers) * windows * DIMENSIONS, dtype="<f4") + 1000 * sum(numbers)
     spans = tuple((5 * n, 5 * n + 5) for n in range(windows))
-    meanings = tuple(Meaning(memory=id_of(n), spans=spans, covered=5 * windows, total=total) for n in numbers)
+    meanings = tuple(EmbeddedWindows(memory=id_of(n), spans=spans, covered=5 * windows, total=total) for n in numbers)
     return AddVectors(encoder=encoder, meanings=meanings, vectors=values.tobytes())
 
 
@@ -101,8 +101,8 @@ def add_space(stamp: str = "first", **fields: Any) -> AddSpace:
 
 def codes(*numbers: int, stamp: str = "first", seq: int = 1 << 40, topic: str = "shelf") -> AddCodes:
     """For each of some memories an episode and a fact; every hypervector is another one."""
-    fact = Code(tier="fact", pairs=2, fillers=(("topic", topic),))
-    named = [[Code(tier="episode", pairs=3, fillers=(("who", f"w{n}"), ("topic", topic))), fact] for n in numbers]
+    fact = CodeInfo(tier="fact", pairs=2, fillers=(("topic", topic),))
+    named = [[CodeInfo(tier="episode", pairs=3, fillers=(("who", f"w{n}"), ("topic", topic))), fact] for n in numbers]
     values = np.arange(2 * len(numbers), dtype="<u8") + 1000 * sum(numbers)
     items = msgspec.msgpack.encode(named)
     memories = tuple(id_of(n) for n in numbers)
@@ -143,27 +143,27 @@ def held(path: Path, keys: Keys = KEYS) -> dict[str, list[Any]]:
 def answers(reader: Reader, words: Sequence[str] = ("shelf", "book", "nine", "absent")) -> dict[str, Any]:
     """Every answer a snapshot gives, in a form that can be compared; the generation is left out."""
     with reader.snapshot() as now:
-        columns = now.memories(0)
+        columns = now.memory_columns(0)
         rows = columns.row.tolist()
-        records = now.records(rows)
+        records = now.load_memories(rows)
         return {
             "seq": now.seq,
             "memories": plain(columns),
             "superseded": plain(now.superseded()),
             "retired": plain(now.retired()),
             "scopes": now.scopes(),
-            "projects": [now.scope_of(project) for project in ("/a/shelf", "/b/shelf", "/nowhere")],
-            "sessions": {record.session: now.session_numbers(record.session) for record in records},
+            "projects": [now.project_scope_path(project) for project in ("/a/shelf", "/b/shelf", "/nowhere")],
+            "sessions": {record.session: now.session_rows(record.session) for record in records},
             "encoders": now.encoders(),
             "vectors": [plain(now.vectors(encoder, 0)) for encoder in now.encoders()],
             "postings": {word: plain(now.postings(word)) for word in words},
             "records": records,
             "rows": now.rows_of([record.id for record in records]) == rows,
-            "pending": [[now.pending(e, 0, bulk, 1000) for bulk in (False, True)] for e in now.encoders()],
+            "pending": [[now.pending_embeddings(e, 0, bulk, 1000) for bulk in (False, True)] for e in now.encoders()],
             "counts": now.counts(None),
             "capture": now.capture_counts(1 << 60),
-            "spool": [now.spool_offsets(), now.spool_tears()],
-            "aside": now.aside(0, 1000),
+            "spool": [now.spool_offsets(), now.torn_counts()],
+            "aside": now.quarantined_records(0, 1000),
         }
 
 

@@ -101,7 +101,7 @@ def leak(folder: Path) -> None:
     import ray as in_clear  # what the search must find, to be believed
 
     kept = in_clear.put(CONTROL * 50_000)
-    say(head=ray.cluster.head(), worker=engine.send("probe", letter(Pid()), timeout_s=BOUND_S).get())
+    say(head=ray.cluster.head_pids(), worker=engine.send("probe", letter(Pid()), timeout_s=BOUND_S).get())
     engine.send("probe", letter(Echo(large)), timeout_s=BOUND_S)
     sys.stdin.readline()
     del kept
@@ -113,9 +113,9 @@ def lost(folder: Path) -> None:
     engine = RayEngine(ray.cluster, ManualClock(0), OpenSeal(), namespace="mind", stop_timeout_s=5.0)
     engine.start("probe", MortalActor, 10, Watch(engine, on_failure=lambda actor: None))
     pid = engine.send("probe", letter(Pid()), timeout_s=BOUND_S).get()
-    say(head=ray.cluster.head(), worker=pid, lost=ray.lost())
+    say(head=ray.cluster.head_pids(), worker=pid, lost=ray.lost_reason())
     sys.stdin.readline()
-    say(lost=ray.lost())
+    say(lost=ray.lost_reason())
     os.kill(pid, signal.SIGKILL)  # it would live on for a while
     try:
         engine.send("probe", letter(Say(1)), timeout_s=BOUND_S).get()
@@ -170,10 +170,10 @@ class SealAt(msgspec.Struct, frozen=True):
 
     node: str
 
-    def open(self) -> Seal:
+    def make_seal(self) -> Seal:
         if node() != self.node:
             raise KeyMissing(path="/home/key")
-        return OpenSeal().open()
+        return OpenSeal().make_seal()
 
 
 def elsewhere(folder: Path) -> None:

@@ -17,12 +17,12 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
-from mnemic.actors.protocol.events import Record
-from mnemic.actors.protocol.ports import SpoolPart, Unreadable
+from mnemic.actors.protocol.events import HookRecord
+from mnemic.actors.protocol.ports import SpoolBatch, UndecodedRecord
 from mnemic.runtime.spool.spool import Spool
 from tests.runtime.building import KEYS
 
-PRIVATE = KEYS.spool
+PRIVATE = KEYS.spool_private
 PUBLIC = KEYS.spool_public()
 CREATED_US = 1_795_000_000_000_000
 
@@ -48,13 +48,13 @@ def with_sum(data: bytes) -> bytes:
     return data + zlib.crc32(data).to_bytes(4, "little")
 
 
-def record(number: int, payload: bytes = b"", **fields: object) -> Record:
+def record(number: int, payload: bytes = b"", **fields: object) -> HookRecord:
     """The record of that number."""
     given: dict[str, object] = {"assistant": "codex", "event": "tool", "at": CREATED_US + number, "cwd": "/a"}
-    return Record(**{"id": digest("record", number)[:16], "branch": None, "payload": payload} | given | fields)  # type: ignore[arg-type]
+    return HookRecord(**{"id": digest("record", number)[:16], "branch": None, "payload": payload} | given | fields)  # type: ignore[arg-type]
 
 
-def plain(one: Record) -> bytes:
+def plain(one: HookRecord) -> bytes:
     """A record before it is sealed."""
     about = msgspec.structs.asdict(one)
     meta = {"v": 1, "assistant": one.assistant, "event": one.event, "at_us": one.at}
@@ -83,7 +83,7 @@ def frame(
     return header + aead.encrypt(index.to_bytes(4, "little") + bytes(8), content, header)
 
 
-def frames(one: Record, cuts: Sequence[int] = (), public: bytes = PUBLIC) -> list[bytes]:
+def frames(one: HookRecord, cuts: Sequence[int] = (), public: bytes = PUBLIC) -> list[bytes]:
     """The frames of a record, cut at such offsets, and wherever a frame would be too long."""
     return frames_of(one.id, plain(one), cuts, public)
 
@@ -96,7 +96,7 @@ def frames_of(id: bytes, body: bytes, cuts: Sequence[int] = (), public: bytes = 
     return [frame(id, index, one, index == len(contents) - 1, public) for index, one in enumerate(contents)]
 
 
-def sealed(one: Record, cuts: Sequence[int] = ()) -> bytes:
+def sealed(one: HookRecord, cuts: Sequence[int] = ()) -> bytes:
     """A record as it lies in a file."""
     return b"".join(frames(one, cuts))
 
@@ -111,13 +111,13 @@ def write(folder: Path, name: str, *parts: bytes, number: int = 0) -> Path:
 
 def drain(
     spool: Spool, offsets: dict[bytes, int] | None = None, limit_records: int = 100, limit_bytes: int = 1 << 20
-) -> tuple[list[Record | Unreadable], int]:
+) -> tuple[list[HookRecord | UndecodedRecord], int]:
     """Take in what waits, as long as something does; returns the records and how many places were torn."""
     known = {} if offsets is None else offsets
-    taken: list[Record | Unreadable] = []
+    taken: list[HookRecord | UndecodedRecord] = []
     torn = 0
     while (part := spool.read(known, limit_records, limit_bytes)) is not None:
-        assert isinstance(part, SpoolPart)
+        assert isinstance(part, SpoolBatch)
         assert part.records or part.torn
         taken += part.records
         torn += part.torn

@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import MnemicError, StoreBusy
 from mnemic.runtime.clock import ManualClock
-from mnemic.runtime.engine.actor_health import Policy
+from mnemic.runtime.engine.actor_health import RestartPolicy
 from mnemic.runtime.engine.embedded import EmbeddedEngine
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
 from mnemic.runtime.logs import FIELDS, JsonLines, log_to
+from tests.harness import ActorHarness
 from tests.runtime.building import child, finish
-from tests.society import Society
 
 LOG = logging.getLogger("mnemic.test")
 SECRET = "the tea is in the blue tin"
@@ -170,7 +170,8 @@ def test_lines_of_several_processes_stay_whole_and_none_is_lost_when_one_turns_t
             assert [one for one in said if one.startswith(f"{name} ")] == [f"{name} {n}" for n in numbers]
 
 
-# --- what a society logs ---------------------------------------------------------------------------------------------
+# --- what an actor system logs
+# ---------------------------------------------------------------------------------------------
 
 
 class Do(msgspec.Struct, frozen=True):
@@ -246,7 +247,7 @@ def test_no_text_ever_reaches_the_log_whatever_is_asked_told_answered_or_raised(
             clock=clock,
             seed=b"seed",
             run="run",
-            policy=Policy(first_delay_s=0.0),
+            policy=RestartPolicy(first_delay_s=0.0),
         )
         for work in works:
             supervisor.tell(Do(secret, work))
@@ -254,8 +255,8 @@ def test_no_text_ever_reaches_the_log_whatever_is_asked_told_answered_or_raised(
                 supervisor.ask(Do(secret, work), progress=display)
             except MnemicError as error:
                 answers.append(error)
-        supervisor.replay()
-        supervisor.release()
+        supervisor.replay_dead_letters()
+        supervisor.release_quarantined()
         supervisor.tick()
         supervisor.stop()
         shown = repr(supervisor.report())
@@ -269,10 +270,10 @@ def test_no_text_ever_reaches_the_log_whatever_is_asked_told_answered_or_raised(
 
 def test_one_trace_leads_through_the_file_from_capture_to_store_and_no_line_quotes_the_memory(tmp_path: Path) -> None:
     path = tmp_path / "log"
-    with log_to(path), Society(tmp_path) as society:
-        society.keep(SECRET)
-        society.embed()
-        society.recall("blue tin")
+    with log_to(path), ActorHarness(tmp_path) as actor_system:
+        actor_system.keep(SECRET)
+        actor_system.embed()
+        actor_system.recall("blue tin")
     first = lines(path)[0]["trace"]
     about = [
         (line["actor"], line["message_type"], line["code"])

@@ -70,7 +70,7 @@ def kept(world: World) -> list[Memory]:
     reader = open_reader(folder.store, keys)
     try:
         with reader.snapshot() as snapshot:
-            return snapshot.records([int(row) for row in snapshot.memories(0).row])
+            return snapshot.load_memories([int(row) for row in snapshot.memory_columns(0).row])
     finally:
         reader.close()
 

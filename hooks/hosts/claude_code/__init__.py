@@ -1,1 +1,1 @@
-"""hooks/hosts/claude_code"""
+"""Claude Code."""

@@ -1,4 +1,4 @@
-"""Claude Code's hooks: what each payload tells, as the same events that its transcript gives.
+"""Turns payloads of Claude Code's hooks into the same events that its transcript gives.
 
 Written against Claude Code 2.1.197 (payloads of real sessions in the tests; the fields are described at
 https://code.claude.com/docs/en/hooks). What no hook tells comes from the transcript: an answer's earlier blocks and the
@@ -19,22 +19,22 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from mnemic.actors.protocol.events import Event, Happening, Outcome, Record, TranscriptAt
-from mnemic.hooks.hosts.claude_code.transcript import blocks_text, files_in, typed_or_injected
-from mnemic.hooks.read.lines import Bad, Json, is_own_tool, render_call, text_of
-from mnemic.hooks.read.own_text import is_cursors
-from mnemic.hooks.read.records import RecordEvents, required
+from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, Outcome, TranscriptRef
+from mnemic.hooks.hosts.claude_code.transcript import argument_files, blocks_text, user_message_events
+from mnemic.hooks.read.lines import InvalidInput, Json, is_own_tool, nonblank_text, render_call
+from mnemic.hooks.read.own_text import is_cursor_payload
+from mnemic.hooks.read.records import RecordEventFactory, required_text
 
-__all__ = ["happenings"]
+__all__ = ["hook_events"]
 
-CURRENT = " (file state is current in your context — no need to Read it back)"
+FILE_STATE_NOTE = " (file state is current in your context — no need to Read it back)"
 
 
 def result_text(tool: str, answer: object) -> str:
     """An answer as text; nothing of one that no rule knows is left out."""
     if not isinstance(answer, dict):
         return blocks_text(answer)
-    known = TOOLS[tool](answer) if tool in TOOLS else None
+    known = RESULT_RENDERERS[tool](answer) if tool in RESULT_RENDERERS else None
     return render_call("", answer).strip() if known is None else known
 
 
@@ -57,7 +57,7 @@ def _read(answer: Json) -> str | None:
     if not isinstance(file, dict):
         return None
     if "base64" in file:
-        return f"[{': '.join(filter(None, (text_of(answer.get('type')), text_of(file.get('type')))))}]"
+        return f"[{': '.join(filter(None, (nonblank_text(answer.get('type')), nonblank_text(file.get('type')))))}]"
     content, first = file.get("content"), file.get("startLine")
     if not isinstance(content, str) or not content or not isinstance(first, int):
         return None
@@ -69,13 +69,13 @@ def _edit(answer: Json) -> str | None:
     if not isinstance(path, str) or answer.get("userModified"):
         return None
     if answer.get("replaceAll"):
-        return f"The file {path} has been updated. All occurrences were successfully replaced.{CURRENT}"
-    return f"The file {path} has been updated successfully.{CURRENT}"
+        return f"The file {path} has been updated. All occurrences were successfully replaced.{FILE_STATE_NOTE}"
+    return f"The file {path} has been updated successfully.{FILE_STATE_NOTE}"
 
 
 def _write(answer: Json) -> str | None:
     if answer.get("type") == "create" and isinstance(path := answer.get("filePath"), str):
-        return f"File created successfully at: {path}{CURRENT}"
+        return f"File created successfully at: {path}{FILE_STATE_NOTE}"
     return _edit(answer)
 
 
@@ -101,7 +101,7 @@ def _names(answer: Json) -> list[str] | None:
     return names if isinstance(names, list) and all(isinstance(name, str) for name in names) else None
 
 
-TOOLS: dict[str, Callable[[Json], str | None]] = {
+RESULT_RENDERERS: dict[str, Callable[[Json], str | None]] = {
     "Agent": _agent,
     "Bash": _bash,
     "Edit": _edit,
@@ -114,7 +114,7 @@ TOOLS: dict[str, Callable[[Json], str | None]] = {
 """How each tool's data becomes the text that the model read; ``None`` where it says too little."""
 
 
-UNWANTED = {
+IGNORED_EVENTS = {
     "ConfigChange",
     "CwdChanged",
     "Elicitation",
@@ -140,77 +140,77 @@ UNWANTED = {
 """Events of this version that tell nothing said or done, or nothing that another does not tell."""
 
 # An editor puts what it shows before the prompt, as a text of its own in the transcript; the hook joins the two.
-SHOWN = re.compile(r"<(ide_diagnostics|ide_opened_file|ide_selection|new-diagnostics)>.*?</\1>(?=\n)", re.DOTALL)
+IDE_CONTEXT = re.compile(r"<(ide_diagnostics|ide_opened_file|ide_selection|new-diagnostics)>.*?</\1>(?=\n)", re.DOTALL)
 # A command is told as it was typed; in the transcript one space stands before its arguments and none behind them.
-COMMAND = re.compile(r"(/[^\s/]+) +(.*)", re.DOTALL)
+TYPED_COMMAND = re.compile(r"(/[^\s/]+) +(.*)", re.DOTALL)
 
 
-def happenings(record: Record, payload: Json) -> Iterator[Happening]:
-    """What one payload tells, in order. Raises `Bad` where it lacks what it must have."""
-    if is_cursors(payload):
+def hook_events(record: HookRecord, payload: Json) -> Iterator[HookEvent]:
+    """What one payload tells, in order. Raises `InvalidInput` where it lacks what it must have."""
+    if is_cursor_payload(payload):
         return
-    name = required(payload, "hook_event_name")
-    if name in UNWANTED:
+    name = required_text(payload, "hook_event_name")
+    if name in IGNORED_EVENTS:
         return
-    make = RecordEvents(record, payload)
+    make = RecordEventFactory(record, payload)
     if name in ("SessionStart", "PreCompact", "PostCompact"):
-        yield from make.transcript(ended=False)
+        yield from make.transcript_events(ended=False)
     elif name == "UserPromptSubmit":
         yield from _prompt(make, payload)
     elif name in ("PostToolUse", "PostToolUseFailure"):
         yield from _tool(make, payload, "ok" if name == "PostToolUse" else "failed")
-        yield from _agents_transcript(payload)
+        yield from _subagent_transcript(payload)
     elif name == "Stop":
-        yield from make.reply()
-        yield from make.transcript(ended=False)
+        yield from make.reply_events()
+        yield from make.transcript_events(ended=False)
     elif name == "SubagentStop":
-        yield from _agents_end(make, payload)
+        yield from _subagent_stop(make, payload)
     elif name == "SessionEnd":
-        yield from make.transcript(ended=True)
+        yield from make.transcript_events(ended=True)
     else:
-        raise Bad("its event is none that is known")
+        raise InvalidInput("its event is none that is known")
 
 
-def _prompt(make: RecordEvents, payload: Json) -> Iterator[Event]:
+def _prompt(make: RecordEventFactory, payload: Json) -> Iterator[Event]:
     prompt = payload.get("prompt")
     if not isinstance(prompt, str):
-        raise Bad("prompt is missing")
+        raise InvalidInput("prompt is missing")
     texts = []
-    while shown := SHOWN.match(prompt):
+    while shown := IDE_CONTEXT.match(prompt):
         texts.append(shown[0])
         prompt = prompt[shown.end() + 1 :]
-    if command := COMMAND.fullmatch(prompt):
+    if command := TYPED_COMMAND.fullmatch(prompt):
         prompt = f"{command[1]} {command[2].rstrip()}"
-    texts += [prompt] if text_of(prompt) else []
-    yield from typed_or_injected(make, texts)
+    texts += [prompt] if nonblank_text(prompt) else []
+    yield from user_message_events(make, texts)
 
 
-def _tool(make: RecordEvents, payload: Json, outcome: Outcome) -> Iterator[Event]:
-    tool, call = required(payload, "tool_name"), required(payload, "tool_use_id")
+def _tool(make: RecordEventFactory, payload: Json, outcome: Outcome) -> Iterator[Event]:
+    tool, call = required_text(payload, "tool_name"), required_text(payload, "tool_use_id")
     if is_own_tool(tool):
         return
     arguments = payload.get("tool_input")
     if tool == "Edit" and isinstance(arguments, dict) and "replace_all" in arguments:
         arguments = {"replace_all": arguments["replace_all"]} | arguments  # the transcript has it first
     answer = payload.get("tool_response") if outcome == "ok" else payload.get("error")
-    common: dict[str, Any] = {"host_id": call, "tool": tool, "files": files_in(arguments)}
+    common: dict[str, Any] = {"host_id": call, "tool": tool, "files": argument_files(arguments)}
     yield make("tool_call", "assistant", render_call(tool, arguments), **common)
     yield make("tool_result", "tool", result_text(tool, answer), outcome=outcome, **common)
 
 
-def _agents_transcript(payload: Json) -> Iterator[TranscriptAt]:
+def _subagent_transcript(payload: Json) -> Iterator[TranscriptRef]:
     """Where the transcript of a subagent lies: only its end names it, and one that is killed has no end."""
-    path, agent = text_of(payload.get("transcript_path")), text_of(payload.get("agent_id"))
+    path, agent = nonblank_text(payload.get("transcript_path")), nonblank_text(payload.get("agent_id"))
     if path and agent and path.endswith(".jsonl"):
         path = f"{path.removesuffix('.jsonl')}/subagents/agent-{agent}.jsonl"
-        yield TranscriptAt(path=path, format="claude-code", ended=False)
+        yield TranscriptRef(path=path, format="claude-code", ended=False)
 
 
-def _agents_end(make: RecordEvents, payload: Json) -> Iterator[Happening]:
+def _subagent_stop(make: RecordEventFactory, payload: Json) -> Iterator[HookEvent]:
     if payload.get("agent_type") == "":  # the agent that writes a compaction's summary: nobody, and nowhere kept
         return
-    if text_of(payload.get("agent_id")) and text_of(
+    if nonblank_text(payload.get("agent_id")) and nonblank_text(
         payload.get("agent_type")
     ):  # else it isn't known whose answer it is
-        yield from make.reply()
-    yield from make.transcript(ended=True, name="agent_transcript_path")
+        yield from make.reply_events()
+    yield from make.transcript_events(ended=True, name="agent_transcript_path")

@@ -1,4 +1,4 @@
-"""Wires Claude Code: hooks in ``settings.json``, the MCP server in ``.claude.json``, a block in ``CLAUDE.md``.
+"""Installs Mnemic in Claude Code: hooks in settings.json, MCP server in .claude.json, text in CLAUDE.md.
 
 * Hooks, their events, ``timeout`` in seconds, exit codes: https://code.claude.com/docs/en/hooks
 * Where settings are, ``disableAllHooks``, ``CLAUDE_CONFIG_DIR``: https://code.claude.com/docs/en/settings
@@ -19,53 +19,61 @@ from pathlib import Path
 from typing import Any
 
 from mnemic.hooks.wire.commands import Wiring
-from mnemic.hooks.wire.edits import Block, FileEdits, Listed, Member, folder_of, json_in, transcripts_below
-from mnemic.hooks.wire.host import INSTRUCTIONS, READING, HookEvent, Host, hooks_of
+from mnemic.hooks.wire.edits import (
+    FileEdits,
+    JsonArrayItem,
+    JsonMember,
+    MarkedBlock,
+    glob_transcripts,
+    host_folder,
+    read_json,
+)
+from mnemic.hooks.wire.host import INSTRUCTIONS, READ_ONLY_TOOLS, HookRegistration, Host, hook_entries
 
 __all__ = ["CLAUDE_CODE"]
 
-_SUBSTITUTED = "$"  # in the MCP entry; hooks only know names of their own
+_SUBSTITUTION_CHARS = "$"  # in the MCP entry; hooks only know names of their own
 _EVENTS = (
-    HookEvent("SessionStart", "session-start", 5, "always"),
-    HookEvent("UserPromptSubmit", "prompt", 5, "opted"),
-    HookEvent("PostToolUse", "tool", 10),
-    HookEvent("PostToolUseFailure", "tool-failed", 10),
-    HookEvent("SubagentStop", "subagent", 10),
-    HookEvent("PreCompact", "compaction", 10),
-    HookEvent("PostCompact", "compacted", 10),
-    HookEvent("Stop", "reply", 10),
-    HookEvent("SessionEnd", "session-end", 5),
+    HookRegistration("SessionStart", "session-start", 5, "always"),
+    HookRegistration("UserPromptSubmit", "prompt", 5, "opted"),
+    HookRegistration("PostToolUse", "tool", 10),
+    HookRegistration("PostToolUseFailure", "tool-failed", 10),
+    HookRegistration("SubagentStop", "subagent", 10),
+    HookRegistration("PreCompact", "compaction", 10),
+    HookRegistration("PostCompact", "compacted", 10),
+    HookRegistration("Stop", "reply", 10),
+    HookRegistration("SessionEnd", "session-end", 5),
 )
 
 
 def _folder(environment: Mapping[str, str]) -> Path:
-    return folder_of(environment, "CLAUDE_CONFIG_DIR", ".claude")
+    return host_folder(environment, "CLAUDE_CONFIG_DIR", ".claude")
 
 
 def _files(wiring: Wiring) -> list[FileEdits]:
     folder = _folder(wiring.environment)
-    beside = folder if wiring.environment.get("CLAUDE_CONFIG_DIR") else wiring.user
-    command, *arguments = wiring.mcp_words(_SUBSTITUTED)
+    beside = folder if wiring.environment.get("CLAUDE_CONFIG_DIR") else wiring.user_home
+    command, *arguments = wiring.mcp_argv(_SUBSTITUTION_CHARS)
     server = {"type": "stdio", "command": command, "args": arguments}
-    hooks = hooks_of("claude-code", _EVENTS, wiring, grouped=True, type="command")
-    allowed = [Listed(("permissions", "allow"), f"mcp__mnemic__{tool}") for tool in READING]
+    hooks = hook_entries("claude-code", _EVENTS, wiring, grouped=True, type="command")
+    allowed = [JsonArrayItem(("permissions", "allow"), f"mcp__mnemic__{tool}") for tool in READ_ONLY_TOOLS]
     return [
         FileEdits(path=folder / "settings.json", format="json", edits=(*hooks, *allowed)),
         FileEdits(
             path=beside / ".claude.json",
             format="json",
-            edits=(Member(("mcpServers", "mnemic"), server),),
-            substituted=_SUBSTITUTED,
+            edits=(JsonMember(("mcpServers", "mnemic"), server),),
+            substitution_chars=_SUBSTITUTION_CHARS,
         ),
-        FileEdits(path=folder / "CLAUDE.md", format="text", edits=(Block(INSTRUCTIONS),)),
+        FileEdits(path=folder / "CLAUDE.md", format="text", edits=(MarkedBlock(INSTRUCTIONS),)),
     ]
 
 
 def _transcripts(environment: Mapping[str, str]) -> list[tuple[str, str]]:
-    return transcripts_below(_folder(environment) / "projects", "**/*.jsonl", "claude-code")
+    return glob_transcripts(_folder(environment) / "projects", "**/*.jsonl", "claude-code")
 
 
-def _trial(session: str, folder: str) -> dict[str, Any]:
+def _trial_payload(session: str, folder: str) -> dict[str, Any]:
     return {
         "session_id": session,
         "transcript_path": "",
@@ -76,9 +84,9 @@ def _trial(session: str, folder: str) -> dict[str, Any]:
     }
 
 
-def _blocked(environment: Mapping[str, str]) -> str:
+def _blocked_reason(environment: Mapping[str, str]) -> str:
     path = _folder(environment) / "settings.json"
-    return f"{path} says disableAllHooks" if json_in(path, "json").get("disableAllHooks") is True else ""
+    return f"{path} says disableAllHooks" if read_json(path, "json").get("disableAllHooks") is True else ""
 
 
 CLAUDE_CODE = Host(
@@ -86,10 +94,10 @@ CLAUDE_CODE = Host(
     title="Claude Code",
     program="claude",
     folder=_folder,
-    files=_files,
+    file_edits=_files,
     events=_EVENTS,
     transcripts=_transcripts,
-    trial=_trial,
-    blocked=_blocked,
+    trial_payload=_trial_payload,
+    blocked_reason=_blocked_reason,
 )
 """How Claude Code is wired."""

@@ -1,1 +1,1 @@
-"""hooks/hosts/codex"""
+"""Codex."""

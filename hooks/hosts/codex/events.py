@@ -1,4 +1,4 @@
-"""Codex's hooks: what each payload tells, as the same events that its rollout gives.
+"""Turns payloads of Codex's hooks into the same events that its session file gives.
 
 Written against Codex 0.169.0 (payloads of real sessions in the tests; the fields are described at
 https://developers.openai.com/codex/hooks). Its hooks tell little of tools: none of a call that failed, of a patch or of
@@ -13,61 +13,61 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from mnemic.actors.protocol.events import Event, Happening, Outcome, Record
-from mnemic.hooks.hosts.codex.shapes import call_of, output_of
-from mnemic.hooks.read.lines import Bad, Json, is_own_tool, text_of
-from mnemic.hooks.read.records import RecordEvents, required
+from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, Outcome
+from mnemic.hooks.hosts.codex.shapes import parse_output, render_codex_call
+from mnemic.hooks.read.lines import InvalidInput, Json, is_own_tool, nonblank_text
+from mnemic.hooks.read.records import RecordEventFactory, required_text
 
-__all__ = ["happenings"]
+__all__ = ["hook_events"]
 
-UNWANTED = {"Interrupt", "PermissionRequest", "PreToolUse", "SubagentStart"}
+IGNORED_EVENTS = {"Interrupt", "PermissionRequest", "PreToolUse", "SubagentStart"}
 """Events of this version that tell nothing said or done, or nothing that another does not tell."""
 
 # The hooks have names of their own for some tools. For a command that is the rollout's name since 2025; before, and
 # for some models, it is another one there.
 AGENT_TOOLS = ("close_agent", "resume_agent", "send_input", "spawn_agent", "wait_agent")
-NAMES = {"Bash": "exec_command"} | {tool: f"multi_agent_v1__{tool}" for tool in AGENT_TOOLS}
+ROLLOUT_TOOL_NAMES = {"Bash": "exec_command"} | {tool: f"multi_agent_v1__{tool}" for tool in AGENT_TOOLS}
 
 
-def happenings(record: Record, payload: Json) -> Iterator[Happening]:
-    """What one payload tells, in order. Raises `Bad` where it lacks what it must have."""
-    name = required(payload, "hook_event_name")
-    if name in UNWANTED:
+def hook_events(record: HookRecord, payload: Json) -> Iterator[HookEvent]:
+    """What one payload tells, in order. Raises `InvalidInput` where it lacks what it must have."""
+    name = required_text(payload, "hook_event_name")
+    if name in IGNORED_EVENTS:
         return
-    make = RecordEvents(record, payload)
+    make = RecordEventFactory(record, payload)
     if name in ("SessionStart", "PreCompact", "PostCompact"):
-        yield from make.transcript(ended=False)
+        yield from make.transcript_events(ended=False)
     elif name == "UserPromptSubmit":
         if not isinstance(payload.get("prompt"), str):
-            raise Bad("prompt is missing")
-        if prompt := text_of(payload["prompt"]):
+            raise InvalidInput("prompt is missing")
+        if prompt := nonblank_text(payload["prompt"]):
             yield make("turn", "user", prompt)
     elif name == "PostToolUse":
         yield from _tool(make, payload)
-        if text_of(payload.get("agent_id")):  # one that is killed has no end that would name its rollout
-            yield from make.transcript(ended=False)
+        if nonblank_text(payload.get("agent_id")):  # one that is killed has no end that would name its rollout
+            yield from make.transcript_events(ended=False)
     elif name == "Stop":
-        yield from make.reply()
-        yield from make.transcript(ended=False)
+        yield from make.reply_events()
+        yield from make.transcript_events(ended=False)
     elif name == "SubagentStop":
-        if text_of(payload.get("agent_id")):  # without it, its answer would be the thread's
-            yield from make.reply()
-        yield from make.transcript(ended=True, name="agent_transcript_path")
+        if nonblank_text(payload.get("agent_id")):  # without it, its answer would be the thread's
+            yield from make.reply_events()
+        yield from make.transcript_events(ended=True, name="agent_transcript_path")
     elif name == "SessionEnd":
-        yield from make.transcript(ended=True)
+        yield from make.transcript_events(ended=True)
     else:
-        raise Bad("its event is none that is known")
+        raise InvalidInput("its event is none that is known")
 
 
-def _tool(make: RecordEvents, payload: Json) -> Iterator[Event]:
-    told, call = required(payload, "tool_name"), required(payload, "tool_use_id")
+def _tool(make: RecordEventFactory, payload: Json) -> Iterator[Event]:
+    told, call = required_text(payload, "tool_name"), required_text(payload, "tool_use_id")
     if is_own_tool(told):
         return
-    tool = NAMES.get(told, told)
-    text, files = call_of(tool, _arguments(told, payload.get("tool_input")))
+    tool = ROLLOUT_TOOL_NAMES.get(told, told)
+    text, files = render_codex_call(tool, _arguments(told, payload.get("tool_input")))
     common: dict[str, Any] = {"host_id": call, "tool": tool, "files": files}
     yield make("tool_call", "assistant", text, **common)
-    if answered := _answer(payload.get("tool_response")):
+    if answered := _mcp_result(payload.get("tool_response")):
         yield make("tool_result", "tool", answered[0], outcome=answered[1], **common)
 
 
@@ -80,13 +80,13 @@ def _arguments(tool: str, arguments: object) -> object:
     return command if tool == "apply_patch" and len(arguments) == 1 else arguments
 
 
-def _answer(response: object) -> tuple[str, Outcome] | None:
+def _mcp_result(response: object) -> tuple[str, Outcome] | None:
     """A server's answer as text, with its outcome; ``None`` for what doesn't tell that, as a command's output."""
     if not isinstance(response, dict) or not isinstance(failed := response.get("isError"), bool):
         return None
     data = response.get("structuredContent")  # the model reads the data where there is any
     text = (
-        output_of(response.get("content"))[0]
+        parse_output(response.get("content"))[0]
         if data is None
         else json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     )

@@ -1,6 +1,4 @@
-"""How Codex writes texts, outputs and endings, in the shapes of its versions. Below
-`mnemic.hooks.hosts.codex.transcript`.
-"""
+"""Parses texts, tool outputs and outcomes in the forms that different versions of Codex write."""
 
 from __future__ import annotations
 
@@ -9,9 +7,17 @@ import re
 from collections.abc import Iterator
 
 from mnemic.actors.protocol.events import Outcome
-from mnemic.hooks.read.lines import Json, render_call, text_of
+from mnemic.hooks.read.lines import Json, nonblank_text, render_call
 
-__all__ = ["IMAGE_MARK", "call_of", "is_host_text", "is_listing", "outcome_of", "output_of", "texts"]
+__all__ = [
+    "IMAGE_MARK",
+    "is_capability_listing",
+    "is_host_text",
+    "parse_outcome",
+    "parse_output",
+    "render_codex_call",
+    "texts",
+]
 
 # What Codex writes into the user's place. New rollouts say so (`content_item_kinds`), older ones show it.
 HOST_TEXT = re.compile(
@@ -20,7 +26,7 @@ HOST_TEXT = re.compile(
 )
 IMAGE_MARK = re.compile(r"<image(?: name=[^>]*)?>|</image>")
 """What stands around an image in a message: nobody's words."""
-LISTING = re.compile(r"\s*<(skills_instructions|apps_instructions|plugins_instructions)>")
+CAPABILITY_LISTING = re.compile(r"\s*<(skills_instructions|apps_instructions|plugins_instructions)>")
 PATCHED_FILE = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)\s*$", re.MULTILINE)
 EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)$", re.MULTILINE)
 FAILED_PATCH = "apply_patch verification failed"
@@ -41,12 +47,12 @@ def is_host_text(kind: object, text: str) -> bool:
     return HOST_TEXT.match(text) is not None
 
 
-def is_listing(text: str) -> bool:
+def is_capability_listing(text: str) -> bool:
     """Whether a text lists what Codex offers the model: the same in every session, and nobody's memory."""
-    return LISTING.match(text) is not None
+    return CAPABILITY_LISTING.match(text) is not None
 
 
-def call_of(tool: str, arguments: object) -> tuple[str, tuple[str, ...]]:
+def render_codex_call(tool: str, arguments: object) -> tuple[str, tuple[str, ...]]:
     """A call as text, and the files it names."""
     if isinstance(arguments, str):
         try:
@@ -56,12 +62,12 @@ def call_of(tool: str, arguments: object) -> tuple[str, tuple[str, ...]]:
         arguments = parsed if isinstance(parsed, dict) else arguments
     text = render_call(tool, arguments)
     files = _patched_files(text)
-    if isinstance(arguments, dict) and (path := text_of(arguments.get("path"))):
+    if isinstance(arguments, dict) and (path := nonblank_text(arguments.get("path"))):
         files = (*files, path)
     return text, files
 
 
-def outcome_of(end: Json) -> Outcome | None:
+def parse_outcome(end: Json) -> Outcome | None:
     """How a call ended, from the item or event that tells of its end."""
     result = end.get("result")
     if isinstance(result, dict):
@@ -75,11 +81,11 @@ def outcome_of(end: Json) -> Outcome | None:
     return "ok" if isinstance(result, dict) else None
 
 
-def output_of(output: object) -> tuple[str, Outcome | None]:
+def parse_output(output: object) -> tuple[str, Outcome | None]:
     """A call's output as text, and its outcome where the text or its wrapper says it."""
     if isinstance(output, dict) and "content" in output:
         success = output.get("success")
-        text, _ = output_of(output["content"])
+        text, _ = parse_output(output["content"])
         return text, None if success is None else "ok" if success else "failed"
     if isinstance(output, list):
         return "\n".join(_block(block) for block in output), None
@@ -108,7 +114,7 @@ def _outcome_in(output: str) -> Outcome | None:
             metadata = json.loads(output).get("metadata")
         except (ValueError, RecursionError):
             return None
-        return outcome_of(metadata) if isinstance(metadata, dict) else None
+        return parse_outcome(metadata) if isinstance(metadata, dict) else None
     head, output_follows, _ = output.partition("Output:\n")
     code = EXIT_CODE.search(head) if output_follows else None
-    return outcome_of({"exit_code": int(code[1])}) if code else None
+    return parse_outcome({"exit_code": int(code[1])}) if code else None

@@ -1,4 +1,4 @@
-"""Codex's rollouts: ``CODEX_HOME/sessions/Y/M/D/rollout-*.jsonl``, one thread a file.
+"""Reads Codex's session files (rollouts), ``CODEX_HOME/sessions/Y/M/D/rollout-*.jsonl``, as events.
 
 A rollout tells most things twice: as what the model reads (``response_item``) and as what the program shows
 (``event_msg``). Calls, results, reasoning and the host's own texts are taken from the first, turns from the second,
@@ -19,55 +19,63 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from mnemic.actors.protocol.events import Event, Kind, Outcome, Role, to_bytes
-from mnemic.hooks.hosts.codex.shapes import IMAGE_MARK, call_of, is_host_text, is_listing, outcome_of, output_of, texts
-from mnemic.hooks.read.lines import Bad, Json, is_own_tool, microseconds, text_of
-from mnemic.hooks.read.own_text import without_own
-from mnemic.hooks.read.records import codex_by_program
+from mnemic.hooks.hosts.codex.shapes import (
+    IMAGE_MARK,
+    is_capability_listing,
+    is_host_text,
+    parse_outcome,
+    parse_output,
+    render_codex_call,
+    texts,
+)
+from mnemic.hooks.read.lines import InvalidInput, Json, is_own_tool, nonblank_text, parse_time_us
+from mnemic.hooks.read.own_text import strip_own_output
+from mnemic.hooks.read.records import is_headless_codex
 
-__all__ = ["ASSISTANT", "HELD_EVENTS", "CodexReader", "Telling", "Turns", "is_codex"]
+__all__ = ["ASSISTANT", "MAX_HELD_EVENTS", "CodexReader", "TurnDeduplicator", "TurnSource", "is_codex"]
 
-Telling = Literal["completed", "shown", "read", "copied"]
+TurnSource = Literal["completed", "shown", "read", "copied"]
 """``copied``: read by the model, in history copied from another thread, where nothing is shown."""
 
-HELD_EVENTS = 256
+MAX_HELD_EVENTS = 256
 """A prompt is shown within a line or two of being read; a rollout silent for this long never shows one."""
 
 
-class Turns:
+class TurnDeduplicator:
     """Lets each turn through once and everything else as it comes, in order."""
 
     def __init__(self) -> None:
-        self._taken: Telling | None = None
+        self._chosen_source: TurnSource | None = None
         self._held: list[tuple[Event, bool]] = []
 
-    def other(self, events: list[Event]) -> Iterable[Event]:
+    def add_other(self, events: list[Event]) -> Iterable[Event]:
         """Pass what is no turn, behind turns that are held back."""
         if not self._held:
             return events
         self._held += [(event, False) for event in events]
-        return self._release(self._taken) if len(self._held) > HELD_EVENTS else ()
+        return self._release(self._chosen_source) if len(self._held) > MAX_HELD_EVENTS else ()
 
-    def told(self, telling: Telling, event: Event) -> Iterable[Event]:
+    def add_turn(self, telling: TurnSource, event: Event) -> Iterable[Event]:
         """Pass a turn, hold it until it is known which telling is taken, or drop it."""
         if telling == "copied":
-            return self.other([event])
+            return self.add_other([event])
         if telling == "read":
-            if self._taken is None:
+            if self._chosen_source is None:
                 self._held.append((event, True))
                 return ()
-            return [event] if self._taken == "read" else ()
-        if self._taken == "read" or (telling == "shown" and self._taken == "completed"):
+            return [event] if self._chosen_source == "read" else ()
+        if self._chosen_source == "read" or (telling == "shown" and self._chosen_source == "completed"):
             return ()
         return [*self._release(telling), event]
 
     def finish(self) -> Iterable[Event]:
         """What is still held at the end: nothing was shown, so what was read is taken."""
-        return self._release(self._taken)
+        return self._release(self._chosen_source)
 
-    def _release(self, taken: Telling | None) -> Iterable[Event]:
-        self._taken = taken or "read"
+    def _release(self, taken: TurnSource | None) -> Iterable[Event]:
+        self._chosen_source = taken or "read"
         held, self._held = self._held, []
-        return [event for event, is_turn in held if not is_turn or self._taken == "read"]
+        return [event for event, is_turn in held if not is_turn or self._chosen_source == "read"]
 
 
 ASSISTANT = "codex"
@@ -88,63 +96,63 @@ class CodexReader:
         self._thread: str | None = None
         self._session: str | None = None
         self._own_session: str | None = None
-        self._own_from: int | None = None
+        self._own_history_start: int | None = None
         self._cwd: str | None = None
         self._branch: str | None = None
-        self._held: dict[str, tuple[bool, bool]] = {}  # sessions: whether headless, whether a subagent's
+        self._session_flags: dict[str, tuple[bool, bool]] = {}  # sessions: whether headless, whether a subagent's
         self._calls: dict[str, tuple[str, tuple[str, ...]]] = {}
-        self._ends: dict[str, Outcome] = {}
-        self._turns = Turns()
+        self._outcomes: dict[str, Outcome] = {}
+        self._deduplicator = TurnDeduplicator()
 
     def read(self, line: Json) -> Iterable[Event]:
-        """Events of one line, and of earlier ones that were held back. Raises `Bad`."""
+        """Events of one line, and of earlier ones that were held back. Raises `InvalidInput`."""
         kind, payload = line.get("type"), line.get("payload")
         if payload is None and "record_type" not in line:  # before there was an envelope
             kind, payload = ("session_meta", line) if kind is None and "id" in line else ("response_item", line)
         if kind not in LINE_TYPES:
             return ()
         if not isinstance(payload, dict):
-            raise Bad("a line without its payload")
-        self._at_own_history(line, payload)
-        said_at = microseconds(line.get("timestamp"))
+            raise InvalidInput("a line without its payload")
+        self._skip_copied_history(line, payload)
+        said_at = parse_time_us(line.get("timestamp"))
         if kind == "session_meta":
             self._meta(payload)
         elif kind == "turn_context":
-            self._cwd = text_of(payload.get("cwd")) or self._cwd
+            self._cwd = nonblank_text(payload.get("cwd")) or self._cwd
         elif kind == "compacted":
-            text = text_of(payload.get("message"))
-            return self._turns.other([self._event(said_at, "summary", "system", text)] if text else [])
+            text = nonblank_text(payload.get("message"))
+            return self._deduplicator.add_other([self._event(said_at, "summary", "system", text)] if text else [])
         elif kind == "event_msg":
-            return self._shown(payload, said_at)
+            return self._event_message(payload, said_at)
         elif kind == "response_item":
-            return self._item(payload, said_at)
+            return self._response_item(payload, said_at)
         return ()
 
     def finish(self) -> Iterable[Event]:
         """Turns of a rollout that tells them only once."""
-        return self._turns.finish()
+        return self._deduplicator.finish()
 
     def _meta(self, payload: Json) -> None:
         thread, root, source = payload.get("id"), payload.get("session_id"), payload.get("source")
         if not isinstance(thread, str) or not thread:
-            raise Bad("a session without its id")
+            raise InvalidInput("a session without its id")
         session = thread
         if isinstance(source, dict) and "subagent" in source:
-            root = text_of(root) or text_of(payload.get("parent_thread_id"))
+            root = nonblank_text(root) or nonblank_text(payload.get("parent_thread_id"))
             session = f"{root}/{thread}" if root and root != thread else thread
         if self._thread is None:
             self._thread = thread
             self._session = self._own_session = session
             start = payload.get("subagent_history_start_ordinal")
-            self._own_from = start if isinstance(start, int) else None
+            self._own_history_start = start if isinstance(start, int) else None
         elif thread != self._thread:  # history copied from the thread this one was forked from
             self._session = session
-        self._held.setdefault(session, (codex_by_program(payload), session != thread))
-        self._cwd = text_of(payload.get("cwd")) or self._cwd
+        self._session_flags.setdefault(session, (is_headless_codex(payload), session != thread))
+        self._cwd = nonblank_text(payload.get("cwd")) or self._cwd
         git = payload.get("git")
-        self._branch = (text_of(git.get("branch")) if isinstance(git, dict) else None) or self._branch
+        self._branch = (nonblank_text(git.get("branch")) if isinstance(git, dict) else None) or self._branch
 
-    def _at_own_history(self, line: Json, payload: Json) -> None:
+    def _skip_copied_history(self, line: Json, payload: Json) -> None:
         """Notice where copied history ends: where the rollout says so, else at the first turn younger than the thread.
 
         Ids are UUIDv7, which sort by time; a turn without an id is taken for the thread's own.
@@ -152,8 +160,8 @@ class CodexReader:
         if self._session == self._own_session or self._thread is None:
             return
         ordinal, turn = line.get("ordinal"), payload.get("turn_id")
-        if self._own_from is not None and isinstance(ordinal, int):
-            own = ordinal >= self._own_from
+        if self._own_history_start is not None and isinstance(ordinal, int):
+            own = ordinal >= self._own_history_start
         else:
             own = (line.get("type") == "turn_context" or payload.get("type") == "task_started") and (
                 not isinstance(turn, str) or turn > self._thread
@@ -161,74 +169,78 @@ class CodexReader:
         if own:
             self._session = self._own_session
 
-    def _shown(self, payload: Json, said_at: int | None) -> Iterable[Event]:
+    def _event_message(self, payload: Json, said_at: int | None) -> Iterable[Event]:
         kind = payload.get("type")
         if kind == "item_completed" and isinstance(item := payload.get("item"), dict):
             role = {"UserMessage": "user", "AgentMessage": "assistant"}.get(str(item.get("type")))
             if role:
                 text = "".join(texts(item.get("content")))
                 return self._turn("completed", role, text, said_at, item.get("id"))
-            self._ended(item.get("id"), item)
+            self._record_outcome(item.get("id"), item)
         elif kind in ("user_message", "agent_message"):
             role = "user" if kind == "user_message" else "assistant"
             return self._turn("shown", role, payload.get("message"), said_at, None)
         else:  # exec_command_end, patch_apply_end, mcp_tool_call_end
-            self._ended(payload.get("call_id"), payload)
+            self._record_outcome(payload.get("call_id"), payload)
         return ()
 
-    def _ended(self, call: object, end: Json) -> None:
-        if isinstance(call, str) and (outcome := outcome_of(end)):
-            self._ends[call] = outcome
+    def _record_outcome(self, call: object, end: Json) -> None:
+        if isinstance(call, str) and (outcome := parse_outcome(end)):
+            self._outcomes[call] = outcome
 
-    def _item(self, payload: Json, said_at: int | None) -> Iterable[Event]:
+    def _response_item(self, payload: Json, said_at: int | None) -> Iterable[Event]:
         kind = str(payload.get("type"))
         if kind == "message":
             return self._message(payload, said_at)
         if kind == "reasoning":
             parts = [*texts(payload.get("summary")), *texts(payload.get("content"))]
-            text = text_of("\n\n".join(parts))
+            text = nonblank_text("\n\n".join(parts))
             if text is None:
                 return ()
-            return self._turns.other([self._event(said_at, "thinking", "assistant", text, payload.get("id"))])
+            return self._deduplicator.add_other(
+                [self._event(said_at, "thinking", "assistant", text, payload.get("id"))]
+            )
         if kind.endswith("_call_output"):
-            return self._turns.other(list(self._result(payload, said_at)))
+            return self._deduplicator.add_other(list(self._result(payload, said_at)))
         if kind.endswith("_call") and kind != "image_generation_call":
-            return self._turns.other(list(self._call(kind, payload, said_at)))
+            return self._deduplicator.add_other(list(self._call(kind, payload, said_at)))
         return ()
 
     def _message(self, payload: Json, said_at: int | None) -> Iterator[Event]:
         role, content = payload.get("role"), payload.get("content")
         if role not in ("user", "assistant", "developer", "system") or not isinstance(content, list):
-            raise Bad("a message without role or content")
+            raise InvalidInput("a message without role or content")
         passed = payload.get("internal_chat_message_metadata_passthrough")
         kinds = passed.get("content_item_kinds") if isinstance(passed, dict) else None
         said = []
         for number, block in enumerate(content):
             for text in texts([block]):
-                if not text.strip() or is_listing(text):
+                if not text.strip() or is_capability_listing(text):
                     continue
                 known = kinds[number] if isinstance(kinds, list) and number < len(kinds) else None
                 if role in ("developer", "system") or (role == "user" and is_host_text(known, text)):
-                    if rest := text_of(without_own(text)):
+                    if rest := nonblank_text(strip_own_output(text)):
                         event = self._event(said_at, "injected", "system", rest, payload.get("id"))
-                        yield from self._turns.other([event])
+                        yield from self._deduplicator.add_other([event])
                 elif not IMAGE_MARK.fullmatch(text):
                     said.append(text)
         if role in ("user", "assistant"):
-            telling: Telling = "read" if self._session == self._own_session else "copied"
+            telling: TurnSource = "read" if self._session == self._own_session else "copied"
             yield from self._turn(telling, role, "".join(said), said_at, payload.get("id"))
 
-    def _turn(self, telling: Telling, role: Any, text: object, said_at: int | None, own_id: object) -> Iterable[Event]:
-        if not text_of(text):
+    def _turn(
+        self, telling: TurnSource, role: Any, text: object, said_at: int | None, own_id: object
+    ) -> Iterable[Event]:
+        if not nonblank_text(text):
             return ()
-        return self._turns.told(telling, self._event(said_at, "turn", role, str(text), own_id))
+        return self._deduplicator.add_turn(telling, self._event(said_at, "turn", role, str(text), own_id))
 
     def _call(self, kind: str, payload: Json, said_at: int | None) -> Iterator[Event]:
-        tool = text_of(payload.get("name")) or kind.removesuffix("_call")
-        if space := text_of(payload.get("namespace")):
+        tool = nonblank_text(payload.get("name")) or kind.removesuffix("_call")
+        if space := nonblank_text(payload.get("namespace")):
             tool = f"{space.removesuffix('__')}__{tool}"
-        text, files = call_of(tool, payload.get("arguments", payload.get("input", payload.get("action"))))
-        call = text_of(payload.get("call_id"))
+        text, files = render_codex_call(tool, payload.get("arguments", payload.get("input", payload.get("action"))))
+        call = nonblank_text(payload.get("call_id"))
         if call:
             self._calls[call] = tool, files
         if not is_own_tool(tool):
@@ -236,12 +248,12 @@ class CodexReader:
             yield self._event(said_at, "tool_call", "assistant", text, own_id, host_id=call, tool=tool, files=files)
 
     def _result(self, payload: Json, said_at: int | None) -> Iterator[Event]:
-        call = text_of(payload.get("call_id"))
+        call = nonblank_text(payload.get("call_id"))
         if call is None:
-            raise Bad("a tool's result without its call's id")
+            raise InvalidInput("a tool's result without its call's id")
         tool, files = self._calls.get(call, (None, ()))
-        text, outcome = output_of(payload.get("output"))
-        ended = self._ends.pop(call, outcome)
+        text, outcome = parse_output(payload.get("output"))
+        ended = self._outcomes.pop(call, outcome)
         if tool is None or not is_own_tool(tool):
             yield self._event(
                 said_at,
@@ -259,15 +271,15 @@ class CodexReader:
         self, said_at: int | None, kind: Kind, role: Role, text: str, own_id: object = None, **more: Any
     ) -> Event:
         if self._session is None:
-            raise Bad("no session was named before it")
-        headless, subagent = self._held[self._session]
+            raise InvalidInput("no session was named before it")
+        headless, subagent = self._session_flags[self._session]
         return Event(
             assistant=ASSISTANT,
             session=self._session,
             kind=kind,
             role=role,
             text=to_bytes(text),
-            source_id=text_of(own_id),
+            source_id=nonblank_text(own_id),
             said_at=said_at,
             cwd=self._cwd,
             branch=self._branch,

@@ -1,4 +1,4 @@
-"""Wires Codex: hooks in ``hooks.json``, the MCP server in ``config.toml``, a block in ``AGENTS.md``.
+"""Installs Mnemic in Codex: hooks in hooks.json, MCP server in config.toml, text in AGENTS.md.
 
 * Hooks, their events, ``timeout`` in seconds, trust: https://developers.openai.com/codex/hooks
 * ``CODEX_HOME``, ``[features] hooks``, ``[mcp_servers]``: https://developers.openai.com/codex/config-reference
@@ -21,44 +21,44 @@ from pathlib import Path
 from typing import Any
 
 from mnemic.hooks.wire.commands import Wiring
-from mnemic.hooks.wire.edits import Block, FileEdits, Table, folder_of, toml_in, transcripts_below
-from mnemic.hooks.wire.host import INSTRUCTIONS, HookEvent, Host, hooks_of
+from mnemic.hooks.wire.edits import FileEdits, MarkedBlock, TomlTable, glob_transcripts, host_folder, read_toml
+from mnemic.hooks.wire.host import INSTRUCTIONS, HookRegistration, Host, hook_entries
 
-__all__ = ["CODEX", "trusting"]
+__all__ = ["CODEX", "with_trusted_hooks"]
 
 _EVENTS = (
-    HookEvent("SessionStart", "session-start", 5, "always"),
-    HookEvent("UserPromptSubmit", "prompt", 5, "opted"),
-    HookEvent("PostToolUse", "tool", 10),
-    HookEvent("SubagentStop", "subagent", 10),
-    HookEvent("PreCompact", "compaction", 10),
-    HookEvent("PostCompact", "compacted", 10),
-    HookEvent("Stop", "reply", 10),
-    HookEvent("SessionEnd", "session-end", 3),
+    HookRegistration("SessionStart", "session-start", 5, "always"),
+    HookRegistration("UserPromptSubmit", "prompt", 5, "opted"),
+    HookRegistration("PostToolUse", "tool", 10),
+    HookRegistration("SubagentStop", "subagent", 10),
+    HookRegistration("PreCompact", "compaction", 10),
+    HookRegistration("PostCompact", "compacted", 10),
+    HookRegistration("Stop", "reply", 10),
+    HookRegistration("SessionEnd", "session-end", 3),
 )
 
 
 def _folder(environment: Mapping[str, str]) -> Path:
-    return folder_of(environment, "CODEX_HOME", ".codex")
+    return host_folder(environment, "CODEX_HOME", ".codex")
 
 
 def _files(wiring: Wiring) -> list[FileEdits]:
     folder = _folder(wiring.environment)
-    command, *arguments = wiring.mcp_words()
-    server = Table(("mcp_servers", "mnemic"), {"command": command, "args": arguments})
-    hooks = hooks_of("codex", _EVENTS, wiring, grouped=True, type="command")
+    command, *arguments = wiring.mcp_argv()
+    server = TomlTable(("mcp_servers", "mnemic"), {"command": command, "args": arguments})
+    hooks = hook_entries("codex", _EVENTS, wiring, grouped=True, type="command")
     instead = folder / "AGENTS.override.md"
     told = instead if instead.is_file() and instead.stat().st_size else folder / "AGENTS.md"
     return [
         FileEdits(path=folder / "hooks.json", format="json", edits=tuple(hooks)),
         FileEdits(path=folder / "config.toml", format="toml", edits=(server,)),
-        FileEdits(path=told, format="text", edits=(Block(INSTRUCTIONS),)),
+        FileEdits(path=told, format="text", edits=(MarkedBlock(INSTRUCTIONS),)),
     ]
 
 
-def trusting(files: list[FileEdits], trusted: Mapping[str, str]) -> list[FileEdits]:
+def with_trusted_hooks(files: list[FileEdits], trusted: Mapping[str, str]) -> list[FileEdits]:
     """The same files with hooks marked as trusted: by the key that Codex gives each, and the hash of what it runs."""
-    marks = tuple(Table(("hooks", "state", key), {"trusted_hash": found}) for key, found in trusted.items())
+    marks = tuple(TomlTable(("hooks", "state", key), {"trusted_hash": found}) for key, found in trusted.items())
     return [
         FileEdits(path=file.path, format="toml", edits=(*file.edits, *marks)) if file.format == "toml" else file
         for file in files
@@ -67,11 +67,11 @@ def trusting(files: list[FileEdits], trusted: Mapping[str, str]) -> list[FileEdi
 
 def _transcripts(environment: Mapping[str, str]) -> list[tuple[str, str]]:
     folder = _folder(environment)
-    found = [transcripts_below(folder / name, "**/*.jsonl", "codex") for name in ("sessions", "archived_sessions")]
+    found = [glob_transcripts(folder / name, "**/*.jsonl", "codex") for name in ("sessions", "archived_sessions")]
     return found[0] + found[1]
 
 
-def _trial(session: str, folder: str) -> dict[str, Any]:
+def _trial_payload(session: str, folder: str) -> dict[str, Any]:
     return {
         "session_id": session,
         "turn_id": "check",
@@ -84,9 +84,9 @@ def _trial(session: str, folder: str) -> dict[str, Any]:
     }
 
 
-def _blocked(environment: Mapping[str, str]) -> str:
+def _blocked_reason(environment: Mapping[str, str]) -> str:
     path = _folder(environment) / "config.toml"
-    features = toml_in(path).get("features")
+    features = read_toml(path).get("features")
     off = isinstance(features, dict) and False in (features.get("hooks"), features.get("codex_hooks"))
     return f"{path} switches them off ([features] hooks)" if off else ""
 
@@ -96,10 +96,10 @@ CODEX = Host(
     title="Codex",
     program="codex",
     folder=_folder,
-    files=_files,
+    file_edits=_files,
     events=_EVENTS,
     transcripts=_transcripts,
-    trial=_trial,
-    blocked=_blocked,
+    trial_payload=_trial_payload,
+    blocked_reason=_blocked_reason,
 )
 """How Codex is wired."""

@@ -1,1 +1,1 @@
-"""hooks/hosts/cursor"""
+"""Cursor."""

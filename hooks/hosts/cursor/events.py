@@ -1,4 +1,4 @@
-"""Cursor's hooks: what each payload tells. Above: `mnemic.hooks.read.records`.
+"""Turns payloads of Cursor's hooks into events.
 
 Its documentation was read (https://cursor.com/docs/agent/hooks); the program does not run without its window, so
 nothing of this is measured. Every payload has ``conversation_id``; only ``sessionStart`` and ``sessionEnd`` call the
@@ -12,13 +12,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from mnemic.actors.protocol.events import Event, Happening, Outcome, Record
-from mnemic.hooks.read.lines import Bad, Json, render_call, text_of
-from mnemic.hooks.read.records import RecordEvents, required
+from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, Outcome
+from mnemic.hooks.read.lines import InvalidInput, Json, nonblank_text, render_call
+from mnemic.hooks.read.records import RecordEventFactory, required_text
 
-__all__ = ["happenings"]
+__all__ = ["hook_events"]
 
-UNWANTED = {
+IGNORED_EVENTS = {
     "afterAgentThought",
     "afterFileEdit",
     "afterMCPExecution",
@@ -43,67 +43,67 @@ FILE_ARGUMENTS = ("file_path", "path", "target_file")
 OWN_TOOLS = ("memory_capture", "memory_forget", "memory_get", "memory_recall", "memory_shape", "memory_status")
 
 
-def happenings(record: Record, payload: Json) -> Iterator[Happening]:
-    """What one payload tells, in order. Raises `Bad` where it lacks what it must have."""
-    event = required(payload, "hook_event_name")
-    if event in UNWANTED:
+def hook_events(record: HookRecord, payload: Json) -> Iterator[HookEvent]:
+    """What one payload tells, in order. Raises `InvalidInput` where it lacks what it must have."""
+    event = required_text(payload, "hook_event_name")
+    if event in IGNORED_EVENTS:
         return
-    make = RecordEvents(record, {"cwd": _folder(payload), "session_id": _session(payload)})
+    make = RecordEventFactory(record, {"cwd": _folder(payload), "session_id": _session(payload)})
     if event == "beforeSubmitPrompt":
         prompt = payload.get("prompt")
         if not isinstance(prompt, str):
-            raise Bad("prompt is missing")
-        if text_of(prompt):
+            raise InvalidInput("prompt is missing")
+        if nonblank_text(prompt):
             yield make("turn", "user", prompt)
     elif event == "afterAgentResponse":
-        if text := text_of(payload.get("text")):
+        if text := nonblank_text(payload.get("text")):
             yield make("turn", "assistant", text)
     elif event == "postToolUse":
-        answer = _parsed(payload.get("tool_output"))
+        answer = _parse_if_json(payload.get("tool_output"))
         yield from _tool(make, payload, _answer_text(answer), "failed" if _failed(answer) else "ok")
     elif event == "postToolUseFailure":
-        yield from _tool(make, payload, text_of(payload.get("error_message")) or "", "failed")
+        yield from _tool(make, payload, nonblank_text(payload.get("error_message")) or "", "failed")
     elif event == "subagentStop":
         yield from _subagent(record, payload)
     else:
-        raise Bad("no event of that name is known")
+        raise InvalidInput("no event of that name is known")
 
 
 def _session(payload: Json) -> str:
-    return text_of(payload.get("conversation_id")) or required(payload, "session_id")
+    return nonblank_text(payload.get("conversation_id")) or required_text(payload, "session_id")
 
 
 def _folder(payload: Json) -> str | None:
     roots = payload.get("workspace_roots")
-    return text_of(roots[0]) if isinstance(roots, list) and roots else None
+    return nonblank_text(roots[0]) if isinstance(roots, list) and roots else None
 
 
-def _tool(make: RecordEvents, payload: Json, answer: str, outcome: Outcome) -> Iterator[Event]:
-    tool, call = required(payload, "tool_name"), required(payload, "tool_use_id")
+def _tool(make: RecordEventFactory, payload: Json, answer: str, outcome: Outcome) -> Iterator[Event]:
+    tool, call = required_text(payload, "tool_name"), required_text(payload, "tool_use_id")
     server, named, name = tool.rpartition(":")
     if named and (name in OWN_TOOLS or server == "MCP:mnemic"):
         return
-    arguments = _parsed(payload.get("tool_input"))
+    arguments = _parse_if_json(payload.get("tool_input"))
     files = tuple(
         value
         for name in FILE_ARGUMENTS
-        if (value := text_of(arguments.get(name) if isinstance(arguments, dict) else None))
+        if (value := nonblank_text(arguments.get(name) if isinstance(arguments, dict) else None))
     )
     common: dict[str, Any] = {"host_id": call, "tool": tool, "files": files}
     yield make("tool_call", "assistant", render_call(tool, arguments), **common)
     yield make("tool_result", "tool", answer, outcome=outcome, **common)
 
 
-def _subagent(record: Record, payload: Json) -> Iterator[Event]:
+def _subagent(record: HookRecord, payload: Json) -> Iterator[Event]:
     """What a subagent reports in the end, in a session of its own where the payload has a name for it."""
-    text = text_of(payload.get("summary"))
-    agent = text_of(payload.get("subagent_id")) or text_of(payload.get("tool_call_id"))
+    text = nonblank_text(payload.get("summary"))
+    agent = nonblank_text(payload.get("subagent_id")) or nonblank_text(payload.get("tool_call_id"))
     if text and agent:
         fields = {"cwd": _folder(payload), "session_id": _session(payload), "agent_id": agent}
-        yield RecordEvents(record, fields)("turn", "assistant", text)
+        yield RecordEventFactory(record, fields)("turn", "assistant", text)
 
 
-def _parsed(value: object) -> object:
+def _parse_if_json(value: object) -> object:
     """What is JSON in a string is that; other strings are themselves."""
     if not isinstance(value, str):
         return value

@@ -1,4 +1,4 @@
-"""Wires Cursor: hooks in ``hooks.json``, the MCP server in ``mcp.json``. Its user-wide rules are in no file.
+"""Installs Mnemic in Cursor: hooks in hooks.json, MCP server in mcp.json.
 
 * Hooks, their events, ``version``, ``timeout`` in seconds: https://cursor.com/docs/agent/hooks
 * MCP servers, ``${env:NAME}`` and the like: https://cursor.com/docs/context/mcp
@@ -15,21 +15,21 @@ from pathlib import Path
 from typing import Any
 
 from mnemic.hooks.wire.commands import Wiring
-from mnemic.hooks.wire.edits import Default, FileEdits, Member
-from mnemic.hooks.wire.host import INSTRUCTIONS, HookEvent, Host, hooks_of, nothing_blocks
+from mnemic.hooks.wire.edits import FileEdits, JsonDefault, JsonMember
+from mnemic.hooks.wire.host import INSTRUCTIONS, HookRegistration, Host, hook_entries, never_blocked
 
 __all__ = ["CURSOR"]
 
-_SUBSTITUTED = "$"
+_SUBSTITUTION_CHARS = "$"
 _EVENTS = (
-    HookEvent("sessionStart", "session-start", 5, "always"),
-    HookEvent("beforeSubmitPrompt", "prompt", 5, "opted"),
-    HookEvent("postToolUse", "tool", 10),
-    HookEvent("postToolUseFailure", "tool-failed", 10),
-    HookEvent("subagentStop", "subagent", 10),
-    HookEvent("preCompact", "compaction", 10),
-    HookEvent("afterAgentResponse", "reply", 10),
-    HookEvent("sessionEnd", "session-end", 5),
+    HookRegistration("sessionStart", "session-start", 5, "always"),
+    HookRegistration("beforeSubmitPrompt", "prompt", 5, "opted"),
+    HookRegistration("postToolUse", "tool", 10),
+    HookRegistration("postToolUseFailure", "tool-failed", 10),
+    HookRegistration("subagentStop", "subagent", 10),
+    HookRegistration("preCompact", "compaction", 10),
+    HookRegistration("afterAgentResponse", "reply", 10),
+    HookRegistration("sessionEnd", "session-end", 5),
 )
 
 
@@ -39,17 +39,17 @@ def _folder(environment: Mapping[str, str]) -> Path:
 
 def _files(wiring: Wiring) -> list[FileEdits]:
     folder = _folder(wiring.environment)
-    command, *arguments = wiring.mcp_words(_SUBSTITUTED)
-    server = Member(("mcpServers", "mnemic"), {"command": command, "args": arguments})
-    hooks = hooks_of("cursor", _EVENTS, wiring, grouped=False)
-    version = Default(("version",), 1, beside=("hooks",))
+    command, *arguments = wiring.mcp_argv(_SUBSTITUTION_CHARS)
+    server = JsonMember(("mcpServers", "mnemic"), {"command": command, "args": arguments})
+    hooks = hook_entries("cursor", _EVENTS, wiring, grouped=False)
+    version = JsonDefault(("version",), 1, needed_by=("hooks",))
     return [
         FileEdits(path=folder / "hooks.json", format="json", edits=(version, *hooks)),
-        FileEdits(path=folder / "mcp.json", format="json", edits=(server,), substituted=_SUBSTITUTED),
+        FileEdits(path=folder / "mcp.json", format="json", edits=(server,), substitution_chars=_SUBSTITUTION_CHARS),
     ]
 
 
-def _trial(session: str, folder: str) -> dict[str, Any]:
+def _trial_payload(session: str, folder: str) -> dict[str, Any]:
     return {
         "conversation_id": session,
         "generation_id": "check",
@@ -70,11 +70,11 @@ CURSOR = Host(
     title="Cursor",
     program="cursor",
     folder=_folder,
-    files=_files,
+    file_edits=_files,
     events=_EVENTS,
     transcripts=lambda environment: [],
-    trial=_trial,
-    blocked=nothing_blocks,
+    trial_payload=_trial_payload,
+    blocked_reason=never_blocked,
     notes=_notes,
 )
 """How Cursor is wired."""

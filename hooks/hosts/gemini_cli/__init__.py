@@ -1,1 +1,1 @@
-"""hooks/hosts/gemini_cli"""
+"""Gemini CLI."""

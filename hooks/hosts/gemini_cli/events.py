@@ -1,4 +1,4 @@
-"""Gemini CLI's hooks: what each of them stands for. Above: `mnemic.hooks.read.records`.
+"""Turns payloads of Gemini CLI's hooks into events.
 
 https://geminicli.com/docs/hooks/reference describes the events. What was seen with 0.61.0, and what follows from it:
 
@@ -13,53 +13,53 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mnemic.actors.protocol.events import Happening, Record
-from mnemic.hooks.hosts.gemini_cli.shapes import call_and_result, result_text, said_by_user
-from mnemic.hooks.read.lines import Bad, Json, text_of
-from mnemic.hooks.read.records import RecordEvents, required
+from mnemic.actors.protocol.events import HookEvent, HookRecord
+from mnemic.hooks.hosts.gemini_cli.shapes import result_text, tool_events, user_message_events
+from mnemic.hooks.read.lines import InvalidInput, Json, nonblank_text
+from mnemic.hooks.read.records import RecordEventFactory, required_text
 
-__all__ = ["happenings"]
+__all__ = ["hook_events"]
 
-UNWANTED = {"AfterModel", "BeforeModel", "BeforeTool", "BeforeToolSelection", "Notification"}
+IGNORED_EVENTS = {"AfterModel", "BeforeModel", "BeforeTool", "BeforeToolSelection", "Notification"}
 """Events of this version that tell nothing said or done, or nothing that another does not tell."""
 
 
-def happenings(record: Record, payload: Json) -> Iterator[Happening]:
-    """What one payload tells, in order. Raises `Bad` where it lacks what it must have."""
-    event = required(payload, "hook_event_name")
-    if event in UNWANTED:
+def hook_events(record: HookRecord, payload: Json) -> Iterator[HookEvent]:
+    """What one payload tells, in order. Raises `InvalidInput` where it lacks what it must have."""
+    event = required_text(payload, "hook_event_name")
+    if event in IGNORED_EVENTS:
         return
-    make = RecordEvents(record, payload)
+    make = RecordEventFactory(record, payload)
     if event == "SessionStart":
-        yield from make.transcript(ended=False)
+        yield from make.transcript_events(ended=False)
     elif event == "PreCompress":
         if payload.get("trigger") == "manual":
-            yield from make.transcript(ended=False)
+            yield from make.transcript_events(ended=False)
     elif event == "BeforeAgent":
         prompt = payload.get("prompt")
         if not isinstance(prompt, str):
-            raise Bad("prompt is missing")
+            raise InvalidInput("prompt is missing")
         # What stands around the typed words is the host's; the transcript has it.
-        yield from (told for told in said_by_user(make, prompt) if told.kind == "turn")
+        yield from (told for told in user_message_events(make, prompt) if told.kind == "turn")
     elif event == "AfterTool":
         yield from _tool(make, payload)
     elif event == "AfterAgent":
-        if text_of(payload.get("transcript_path")):
-            yield from make.transcript(ended=True)
-        elif text := text_of(payload.get("prompt_response")):  # damaged, but nothing else tells it
+        if nonblank_text(payload.get("transcript_path")):
+            yield from make.transcript_events(ended=True)
+        elif text := nonblank_text(payload.get("prompt_response")):  # damaged, but nothing else tells it
             yield make("turn", "assistant", text)
     elif event == "SessionEnd":
-        yield from make.transcript(ended=True)
+        yield from make.transcript_events(ended=True)
     else:
-        raise Bad("no event of that name is known")
+        raise InvalidInput("no event of that name is known")
 
 
-def _tool(make: RecordEvents, payload: Json) -> Iterator[Happening]:
+def _tool(make: RecordEventFactory, payload: Json) -> Iterator[HookEvent]:
     response = payload.get("tool_response")
     response = response if isinstance(response, dict) else {}
     error = response.get("error")
-    failed = isinstance(error, dict) or text_of(error) is not None
+    failed = isinstance(error, dict) or nonblank_text(error) is not None
     # The model reads the error's message in the place of what the tool says of it, and so does the transcript.
     said = error.get("message") if isinstance(error, dict) else None
     text = said if isinstance(said, str) and said else result_text(response.get("llmContent"))
-    yield from call_and_result(make, required(payload, "tool_name"), payload.get("tool_input"), text, failed)
+    yield from tool_events(make, required_text(payload, "tool_name"), payload.get("tool_input"), text, failed)

@@ -1,4 +1,4 @@
-"""How Gemini CLI writes prompts, calls and results, in its hooks and in its transcripts. Below the readers of both.
+"""Parses prompts, tool calls and results as Gemini CLI writes them in hooks and in transcripts.
 
 Its hooks name no call: what tells calls and results apart is their bytes, so both channels must give the same. Seen
 with 0.61.0; the events are described at https://geminicli.com/docs/hooks/reference.
@@ -10,16 +10,23 @@ import re
 from collections.abc import Iterable, Iterator
 
 from mnemic.actors.protocol.events import Event, Outcome
-from mnemic.hooks.read.lines import Json, MakeEvent, render_call, text_of
-from mnemic.hooks.read.own_text import without_own
+from mnemic.hooks.read.lines import EventFactory, Json, nonblank_text, render_call
+from mnemic.hooks.read.own_text import strip_own_output
 
-__all__ = ["call_and_result", "context_told", "is_own_call", "result_text", "said_by_user", "without_contexts"]
+__all__ = [
+    "hook_context_events",
+    "is_own_call",
+    "result_text",
+    "split_hook_contexts",
+    "tool_events",
+    "user_message_events",
+]
 
 # What hooks told the model: the host escapes < and > inside, so the first end is the end.
 CONTEXT = r"<hook_context>(.*?)</hook_context>"
-LEADING = re.compile(rf"\s*{CONTEXT}[ \t]*(?:\n\n|\Z)", re.DOTALL)
-TRAILING = re.compile(r"\s*<hook_context>[^<>]*</hook_context>\s*\Z")
-WHOLE = re.compile(rf"\s*{CONTEXT}\s*", re.DOTALL)
+LEADING_CONTEXT = re.compile(rf"\s*{CONTEXT}[ \t]*(?:\n\n|\Z)", re.DOTALL)
+TRAILING_CONTEXT = re.compile(r"\s*<hook_context>[^<>]*</hook_context>\s*\Z")
+ONLY_CONTEXT = re.compile(rf"\s*{CONTEXT}\s*", re.DOTALL)
 # A prompt that names files (`@loans.py`) goes on with what is in them.
 REFERENCED = re.compile(r"\n--- Content from referenced files ---\n")
 SNAPSHOT = "<state_snapshot>"
@@ -32,13 +39,13 @@ OWN_CALL = re.compile(r"mcp_(?:\w+_)?mnemic_")
 FILE_ARGUMENTS = ("file_path", "absolute_path", "path")
 
 
-def said_by_user(make: MakeEvent, text: str) -> Iterator[Event]:
+def user_message_events(make: EventFactory, text: str) -> Iterator[Event]:
     """The events of a text in the user's place: what was typed, and what the host put before and behind it.
 
     Whose words they are is decided by the bytes alone, so that a hook and a transcript decide alike.
     """
-    while found := LEADING.match(text):
-        yield from context_told(make, found[1])
+    while found := LEADING_CONTEXT.match(text):
+        yield from hook_context_events(make, found[1])
         text = text[found.end() :]
     if text.lstrip().startswith(SESSION_CONTEXT):  # the folder's listing: nobody's memory
         return
@@ -50,24 +57,24 @@ def said_by_user(make: MakeEvent, text: str) -> Iterator[Event]:
         return
     referenced = REFERENCED.search(text)
     typed = text[: referenced.start()] if referenced else text
-    if text_of(typed):
+    if nonblank_text(typed):
         yield make("turn", "user", typed)
     if referenced:
         yield make("injected", "system", text[referenced.start() :])
 
 
-def context_told(make: MakeEvent, text: str) -> Iterator[Event]:
+def hook_context_events(make: EventFactory, text: str) -> Iterator[Event]:
     """What a hook told the model, without what this memory told it."""
     plain = text.replace("&lt;", "<").replace("&gt;", ">")
-    if text_of(rest := without_own(plain)):
+    if nonblank_text(rest := strip_own_output(plain)):
         yield make("injected", "system", rest)
 
 
-def without_contexts(parts: Iterable[str]) -> tuple[str, list[str]]:
+def split_hook_contexts(parts: Iterable[str]) -> tuple[str, list[str]]:
     """The parts of a message as one text, and what hooks told in parts of their own."""
     said, told = [], []
     for part in parts:
-        whole = WHOLE.fullmatch(part)
+        whole = ONLY_CONTEXT.fullmatch(part)
         if whole and part.count("<hook_context>") == 1:
             told.append(whole[1])
         else:
@@ -80,8 +87,8 @@ def is_own_call(tool: str) -> bool:
     return OWN_CALL.match(tool) is not None
 
 
-def call_and_result(
-    make: MakeEvent, tool: str, arguments: object, text: str | None, failed: bool, source_id: str | None = None
+def tool_events(
+    make: EventFactory, tool: str, arguments: object, text: str | None, failed: bool, source_id: str | None = None
 ) -> Iterator[Event]:
     """A call and, where it is there, its result; nothing where the tool is this memory's own."""
     if is_own_call(tool):
@@ -96,7 +103,7 @@ def call_and_result(
 def result_text(parts: object) -> str:
     """What a tool answered, as the host puts it before the model: a text, parts, or nothing but pictures."""
     if isinstance(parts, str):
-        return _told_apart(parts)
+        return _strip_hook_context(parts)
     texts, others = [], 0
     for part in parts if isinstance(parts, list) else [parts]:
         if isinstance(part, str):
@@ -110,7 +117,7 @@ def result_text(parts: object) -> str:
                 others += "inlineData" in part or "fileData" in part
     if not texts and others:
         return f"Binary content provided ({others} item(s))."
-    return _told_apart("\n".join(texts))
+    return _strip_hook_context("\n".join(texts))
 
 
 def _response_text(response: object) -> str:
@@ -118,13 +125,13 @@ def _response_text(response: object) -> str:
         return ""
     for name in ("output", "error"):
         if isinstance(text := response.get(name), str):
-            return _told_apart(text)
+            return _strip_hook_context(text)
     return render_call("", response).strip()
 
 
-def _told_apart(text: str) -> str:
+def _strip_hook_context(text: str) -> str:
     """A result without what hooks told behind it."""
-    while found := TRAILING.search(text):
+    while found := TRAILING_CONTEXT.search(text):
         text = text[: found.start()]
     return text
 
@@ -137,10 +144,10 @@ def _exit_code(tool: str, text: str) -> int:
 def _files(arguments: object) -> tuple[str, ...]:
     if not isinstance(arguments, dict):
         return ()
-    return tuple(value for name in FILE_ARGUMENTS if (value := text_of(arguments.get(name))))
+    return tuple(value for name in FILE_ARGUMENTS if (value := nonblank_text(arguments.get(name))))
 
 
-def texts_of(content: object) -> Iterator[str]:
+def message_texts(content: object) -> Iterator[str]:
     """The texts of a message's content: a string, or the parts that have one and are no thought."""
     for part in content if isinstance(content, list) else [content]:
         if isinstance(part, str):
@@ -149,6 +156,8 @@ def texts_of(content: object) -> Iterator[str]:
             yield part["text"]
 
 
-def is_snapshot(message: Json) -> bool:
+def is_compression_summary(message: Json) -> bool:
     """Whether a message is what a compression left of those before it."""
-    return message.get("type") == "user" and "".join(texts_of(message.get("content"))).lstrip().startswith(SNAPSHOT)
+    return message.get("type") == "user" and "".join(message_texts(message.get("content"))).lstrip().startswith(
+        SNAPSHOT
+    )

@@ -1,4 +1,4 @@
-"""Gemini CLI's transcripts: ``~/.gemini/tmp/<project>/chats/session-*.jsonl``, a subagent's in a folder beside it.
+"""Reads Gemini CLI's transcripts, ``~/.gemini/tmp/<project>/chats/session-*.jsonl``, as events.
 
 A line is the session's header, a message, or a change (``$set``, ``$rewindTo``). The last message is written anew as
 it grows (its calls come later), so of lines with one id the last counts. ``$set`` repeats what is kept of the history
@@ -20,26 +20,26 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import Event, Kind, Malformed, Role, to_bytes
+from mnemic.actors.protocol.events import Event, Kind, MalformedLine, Role, to_bytes
 from mnemic.hooks.hosts.gemini_cli.shapes import (
-    call_and_result,
-    context_told,
-    is_snapshot,
+    hook_context_events,
+    is_compression_summary,
+    message_texts,
     result_text,
-    said_by_user,
-    texts_of,
-    without_contexts,
+    split_hook_contexts,
+    tool_events,
+    user_message_events,
 )
-from mnemic.hooks.read.lines import Bad, Json, LineSource, Raw, microseconds, text_of
+from mnemic.hooks.read.lines import InvalidInput, Json, LineSource, RawLines, nonblank_text, parse_time_us
 
 __all__ = ["ASSISTANT", "GeminiReader", "GeminiSource", "is_gemini"]
 
 ASSISTANT = "gemini-cli"
 MESSAGE_TYPES = ("user", "gemini", "info", "error", "warning")
-FOLDER = re.compile(r"\*\*Workspace Directories:\*\*\s*\n\s*- (.+)")
-CUT_SHORT = re.compile(r"Output too large\. Showing first .*? For full output see: ([^\n]+)\n")
+WORKSPACE_FOLDER = re.compile(r"\*\*Workspace Directories:\*\*\s*\n\s*- (.+)")
+TRUNCATED_OUTPUT = re.compile(r"Output too large\. Showing first .*? For full output see: ([^\n]+)\n")
 
-Whole = Callable[[str], str | None]
+ReadFullOutput = Callable[[str], str | None]
 """Gives the text of the file in which a result that was cut short is kept whole, if it is still there."""
 
 
@@ -53,43 +53,43 @@ def is_gemini(line: Json) -> bool:
 class GeminiReader:
     """Reads a transcript's lines; holds the last message back until it is known to be whole."""
 
-    def __init__(self, path: str = "", whole: Whole = lambda path: None) -> None:
+    def __init__(self, path: str = "", whole: ReadFullOutput = lambda path: None) -> None:
         """Read what is at a path: a subagent's file says whose it is by its folder."""
         self._path = path
-        self._whole = whole
+        self._read_full_output = whole
         self._session: str | None = None
-        self._tools_session: str | None = None
+        self._tool_session: str | None = None
         self._cwd: str | None = None
-        self._held: Json | None = None
-        self._seen: set[str] = set()
+        self._pending_message: Json | None = None
+        self._emitted_ids: set[str] = set()
         self._summaries: set[str] = set()
 
     def read(self, line: Json) -> Iterable[Event]:
-        """Events of earlier lines that were held back, and of this one. Raises `Bad`."""
+        """Events of earlier lines that were held back, and of this one. Raises `InvalidInput`."""
         if isinstance(line.get("sessionId"), str) and "projectHash" in line:
             return self._header(line)
         if isinstance(change := line.get("$set"), dict):
             return self._snapshots(change.get("messages"))
         if "$rewindTo" in line or line.get("type") not in MESSAGE_TYPES:
             return ()
-        own_id = text_of(line.get("id"))
+        own_id = nonblank_text(line.get("id"))
         if own_id is None:
-            raise Bad("a message without its id")
+            raise InvalidInput("a message without its id")
         if self._session is None:
-            raise Bad("no session was named before it")
-        if any(text_of(call.get("name")) is None for call in _listed(line, "toolCalls")):
-            raise Bad("a tool call without its name")
-        earlier = () if self._held is not None and self._held["id"] == own_id else self.finish()
-        if own_id not in self._seen:
-            self._held = line
+            raise InvalidInput("no session was named before it")
+        if any(nonblank_text(call.get("name")) is None for call in _dicts_in(line, "toolCalls")):
+            raise InvalidInput("a tool call without its name")
+        earlier = () if self._pending_message is not None and self._pending_message["id"] == own_id else self.finish()
+        if own_id not in self._emitted_ids:
+            self._pending_message = line
         return earlier
 
     def finish(self) -> Iterable[Event]:
         """The last message."""
-        held, self._held = self._held, None
+        held, self._pending_message = self._pending_message, None
         if held is None:
             return ()
-        self._seen.add(held["id"])
+        self._emitted_ids.add(held["id"])
         return list(self._message(held))
 
     def _header(self, line: Json) -> Iterable[Event]:
@@ -97,72 +97,72 @@ class GeminiReader:
         session = line["sessionId"]
         folders = line.get("directories")
         if isinstance(folders, list) and folders:
-            self._cwd = text_of(folders[0]) or self._cwd
-        self._session = self._tools_session = session
+            self._cwd = nonblank_text(folders[0]) or self._cwd
+        self._session = self._tool_session = session
         if line.get("kind") == "subagent" and (parent := os.path.basename(os.path.dirname(self._path))):
             # Its hooks say nothing of the subagent, so what they tell of (calls and results) is the parent's.
-            self._session, self._tools_session = f"{parent}/{session}", parent
+            self._session, self._tool_session = f"{parent}/{session}", parent
         return [*earlier, *self._snapshots(line.get("messages"))]
 
     def _snapshots(self, messages: object) -> Iterable[Event]:
         if self._session is None:
-            raise Bad("no session was named before it")
+            raise InvalidInput("no session was named before it")
         events: list[Event] = []
         for message in messages if isinstance(messages, list) else []:
             if not isinstance(message, dict):
                 continue
-            text = "".join(texts_of(message.get("content")))
-            if self._cwd is None and (found := FOLDER.search(text)):
+            text = "".join(message_texts(message.get("content")))
+            if self._cwd is None and (found := WORKSPACE_FOLDER.search(text)):
                 self._cwd = found[1].strip()
-            if is_snapshot(message) and text not in self._summaries:
+            if is_compression_summary(message) and text not in self._summaries:
                 self._summaries.add(text)
-                events += [*self.finish(), *said_by_user(self._maker(message), text)]
+                events += [*self.finish(), *user_message_events(self._event_factory(message), text)]
         return events
 
     def _message(self, message: Json) -> Iterator[Event]:
-        make = self._maker(message)
+        make = self._event_factory(message)
         if message["type"] == "user":
-            text, told = without_contexts(texts_of(message.get("content")))
-            if self._cwd is None and (found := FOLDER.search(text)):
+            text, told = split_hook_contexts(message_texts(message.get("content")))
+            if self._cwd is None and (found := WORKSPACE_FOLDER.search(text)):
                 self._cwd = found[1].strip()
             if text.strip():
-                yield from said_by_user(make, text)
+                yield from user_message_events(make, text)
             for context in told:
-                yield from context_told(make, context)
+                yield from hook_context_events(make, context)
         elif message["type"] == "gemini":
-            for thought in _listed(message, "thoughts"):
+            for thought in _dicts_in(message, "thoughts"):
                 if text := _thought(thought):
                     yield make("thinking", "assistant", text)
-            if text_of(text := "".join(texts_of(message.get("content")))):
+            if nonblank_text(text := "".join(message_texts(message.get("content")))):
                 yield make("turn", "assistant", text)
-            for call in _listed(message, "toolCalls"):
+            for call in _dicts_in(message, "toolCalls"):
                 yield from self._call(message, call)
 
     def _call(self, message: Json, call: Json) -> Iterator[Event]:
         result = call.get("result")
-        text = None if result is None else self._uncut(result_text(result))
-        make = self._maker(message, self._tools_session, call.get("timestamp"))
+        text = None if result is None else self._full_result(result_text(result))
+        make = self._event_factory(message, self._tool_session, call.get("timestamp"))
         failed = call.get("status") not in (None, "success")
-        yield from call_and_result(make, call["name"], call.get("args"), text, failed, text_of(call.get("id")))
+        yield from tool_events(make, call["name"], call.get("args"), text, failed, nonblank_text(call.get("id")))
 
-    def _uncut(self, text: str) -> str:
-        found = CUT_SHORT.match(text)
-        whole = self._whole(found[1]) if found else None
+    def _full_result(self, text: str) -> str:
+        found = TRUNCATED_OUTPUT.match(text)
+        whole = self._read_full_output(found[1]) if found else None
         return result_text(whole) if whole else text
 
-    def _maker(self, message: Json, session: str | None = None, said_at: object = None) -> _Maker:
-        return _Maker(message, session or self._session or "", self._cwd, said_at)
+    def _event_factory(self, message: Json, session: str | None = None, said_at: object = None) -> _EventFactory:
+        return _EventFactory(message, session or self._session or "", self._cwd, said_at)
 
 
-class _Maker:
+class _EventFactory:
     """Makes the events of one message: what they share is taken from it once."""
 
     def __init__(self, message: Json, session: str, cwd: str | None, said_at: object) -> None:
         self._common: dict[str, Any] = {
             "assistant": ASSISTANT,
             "session": session,
-            "source_id": text_of(message.get("id")),
-            "said_at": microseconds(said_at) or microseconds(message.get("timestamp")),
+            "source_id": nonblank_text(message.get("id")),
+            "said_at": parse_time_us(said_at) or parse_time_us(message.get("timestamp")),
             "cwd": cwd,
             "subagent": "/" in session,
         }
@@ -171,18 +171,18 @@ class _Maker:
         return Event(kind=kind, role=role, text=to_bytes(text), **(self._common | more))
 
 
-def _listed(message: Json, name: str) -> Iterator[Json]:
+def _dicts_in(message: Json, name: str) -> Iterator[Json]:
     values = message.get(name)
     yield from (value for value in (values if isinstance(values, list) else []) if isinstance(value, dict))
 
 
 def _thought(thought: Json) -> str:
-    parts = (text_of(thought.get("subject")), text_of(thought.get("description")))
+    parts = (nonblank_text(thought.get("subject")), nonblank_text(thought.get("description")))
     return "\n".join(part for part in parts if part)
 
 
 SESSION_FILE = re.compile(r"session-.*-(?P<begin>[^-]{8})\.jsonl")
-OUTPUTS = "tool-outputs"
+OUTPUTS_FOLDER = "tool-outputs"
 
 
 class GeminiSource:
@@ -193,12 +193,12 @@ class GeminiSource:
 
     format = ASSISTANT
 
-    def __init__(self, raw: Raw) -> None:
+    def __init__(self, raw: RawLines) -> None:
         self._parts = [_source(raw)]
         self.size_bytes = raw.size_bytes
         self.position_bytes = 0
         try:
-            for path in _beside(raw.path):
+            for path in _subagent_files(raw.path):
                 self._add(path)
         except SourceUnreadable:
             self.close()
@@ -211,9 +211,9 @@ class GeminiSource:
             return
         except OSError as error:
             raise SourceUnreadable(path=path, why=error.strerror or type(error).__name__) from error
-        self._parts.append(_source(Raw(path, stream, os.fstat(stream.fileno()).st_size)))
+        self._parts.append(_source(RawLines(path, stream, os.fstat(stream.fileno()).st_size)))
 
-    def __iter__(self) -> Iterator[Event | Malformed]:
+    def __iter__(self) -> Iterator[Event | MalformedLine]:
         whole = sum(part.size_bytes or 0 for part in self._parts)
         for part in self._parts:
             for found in part:
@@ -229,12 +229,12 @@ class GeminiSource:
             part.close()
 
 
-def _source(raw: Raw) -> LineSource:
+def _source(raw: RawLines) -> LineSource:
     path = "" if raw.path == "-" else os.path.abspath(raw.path)
-    return LineSource(ASSISTANT, raw, GeminiReader(path, lambda named: _whole(path, named)))
+    return LineSource(ASSISTANT, raw, GeminiReader(path, lambda named: _read_full_output(path, named)))
 
 
-def _beside(path: str) -> list[str]:
+def _subagent_files(path: str) -> list[str]:
     """The files of a session's subagents: in folders named like the session, whose file has the beginning of its id."""
     found = SESSION_FILE.fullmatch(os.path.basename(path))
     if found is None:
@@ -254,7 +254,7 @@ def _listed_gemini_cli_files(folder: str) -> list[str]:
         raise SourceUnreadable(path=folder, why=error.strerror or type(error).__name__) from error
 
 
-def _whole(path: str, named: str) -> str | None:
+def _read_full_output(path: str, named: str) -> str | None:
     """A result that was cut short, from the file that the transcript names for it.
 
     Only a file where the host puts them is read, below the transcript's own project: a transcript holds what tools
@@ -265,7 +265,7 @@ def _whole(path: str, named: str) -> str | None:
     below = os.path.dirname(path)
     while os.path.basename(below) not in ("chats", ""):
         below = os.path.dirname(below)
-    outputs = os.path.realpath(os.path.join(os.path.dirname(below), OUTPUTS))
+    outputs = os.path.realpath(os.path.join(os.path.dirname(below), OUTPUTS_FOLDER))
     if not os.path.realpath(named).startswith(outputs + os.sep):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Wires Gemini CLI: hooks and the MCP server in ``settings.json``, a policy, a block in ``GEMINI.md``.
+"""Installs Mnemic in Gemini CLI: hooks and MCP server in settings.json, a policy, text in GEMINI.md.
 
 * Hooks, their events, ``timeout`` in milliseconds, ``name``: https://geminicli.com/docs/hooks/reference
 * ``settings.json``, ``hooksConfig``, ``context.fileName``, ``GEMINI_CLI_HOME``, ``$VAR`` in any string:
@@ -21,27 +21,27 @@ from pathlib import Path
 from typing import Any
 
 from mnemic.hooks.wire.commands import Wiring
-from mnemic.hooks.wire.edits import Block, FileEdits, Member, Whole, json_in, transcripts_below
-from mnemic.hooks.wire.host import INSTRUCTIONS, READING, HookEvent, Host, hooks_of
+from mnemic.hooks.wire.edits import FileEdits, JsonMember, MarkedBlock, WholeFile, glob_transcripts, read_json
+from mnemic.hooks.wire.host import INSTRUCTIONS, READ_ONLY_TOOLS, HookRegistration, Host, hook_entries
 
 __all__ = ["GEMINI_CLI"]
 
-_SUBSTITUTED = "$"
+_SUBSTITUTION_CHARS = "$"
 _NAME = "mnemic"
 _POLICY = f"""\
 # Mnemic's tools that only read are called without asking each time. Written by `mnemic hooks install`.
 [[rule]]
 mcpName = "mnemic"
-toolName = [{", ".join(f'"{tool}"' for tool in READING)}]
+toolName = [{", ".join(f'"{tool}"' for tool in READ_ONLY_TOOLS)}]
 decision = "allow"
 priority = 100
 """
 _EVENTS = (
-    HookEvent("SessionStart", "session-start", 5_000, "always"),
-    HookEvent("BeforeAgent", "prompt", 5_000, "opted"),
-    HookEvent("AfterTool", "tool", 10_000),
-    HookEvent("AfterAgent", "reply", 10_000),
-    HookEvent("SessionEnd", "session-end", 5_000),
+    HookRegistration("SessionStart", "session-start", 5_000, "always"),
+    HookRegistration("BeforeAgent", "prompt", 5_000, "opted"),
+    HookRegistration("AfterTool", "tool", 10_000),
+    HookRegistration("AfterAgent", "reply", 10_000),
+    HookRegistration("SessionEnd", "session-end", 5_000),
 )
 
 
@@ -51,20 +51,24 @@ def _folder(environment: Mapping[str, str]) -> Path:
 
 def _files(wiring: Wiring) -> list[FileEdits]:
     folder = _folder(wiring.environment)
-    command, *arguments = wiring.mcp_words(_SUBSTITUTED)
-    server = Member(("mcpServers", "mnemic"), {"command": command, "args": arguments})
-    hooks = hooks_of("gemini-cli", _EVENTS, wiring, grouped=True, substituted=_SUBSTITUTED, name=_NAME, type="command")
-    settings = FileEdits(
-        path=folder / "settings.json", format="jsonc", edits=(*hooks, server), substituted=_SUBSTITUTED
+    command, *arguments = wiring.mcp_argv(_SUBSTITUTION_CHARS)
+    server = JsonMember(("mcpServers", "mnemic"), {"command": command, "args": arguments})
+    hooks = hook_entries(
+        "gemini-cli", _EVENTS, wiring, grouped=True, substituted=_SUBSTITUTION_CHARS, name=_NAME, type="command"
     )
-    told = FileEdits(path=folder / _context_file(settings.path), format="text", edits=(Block(INSTRUCTIONS),))
-    policy = FileEdits(path=folder / "policies" / "mnemic.toml", format="whole", edits=(Whole(_POLICY, shared=True),))
+    settings = FileEdits(
+        path=folder / "settings.json", format="jsonc", edits=(*hooks, server), substitution_chars=_SUBSTITUTION_CHARS
+    )
+    told = FileEdits(path=folder / _context_file(settings.path), format="text", edits=(MarkedBlock(INSTRUCTIONS),))
+    policy = FileEdits(
+        path=folder / "policies" / "mnemic.toml", format="whole", edits=(WholeFile(_POLICY, same_for_all_homes=True),)
+    )
     return [settings, policy, told]
 
 
 def _context_file(settings: Path) -> str:
     """The name of the instructions file, which the user may have changed."""
-    context = json_in(settings, "jsonc").get("context")
+    context = read_json(settings, "jsonc").get("context")
     named = context.get("fileName") if isinstance(context, dict) else None
     first = named[0] if isinstance(named, list) and named else named
     plain = isinstance(first, str) and first not in ("", ".", "..") and "/" not in first and "$" not in first
@@ -72,10 +76,10 @@ def _context_file(settings: Path) -> str:
 
 
 def _transcripts(environment: Mapping[str, str]) -> list[tuple[str, str]]:
-    return transcripts_below(_folder(environment) / "tmp", "*/chats/**/*.jsonl", "gemini-cli")
+    return glob_transcripts(_folder(environment) / "tmp", "*/chats/**/*.jsonl", "gemini-cli")
 
 
-def _trial(session: str, folder: str) -> dict[str, Any]:
+def _trial_payload(session: str, folder: str) -> dict[str, Any]:
     return {
         "session_id": session,
         "transcript_path": "",
@@ -86,9 +90,9 @@ def _trial(session: str, folder: str) -> dict[str, Any]:
     }
 
 
-def _blocked(environment: Mapping[str, str]) -> str:
+def _blocked_reason(environment: Mapping[str, str]) -> str:
     path = _folder(environment) / "settings.json"
-    switches = json_in(path, "jsonc").get("hooksConfig")
+    switches = read_json(path, "jsonc").get("hooksConfig")
     if not isinstance(switches, dict):
         return ""
     if switches.get("enabled") is False:
@@ -103,10 +107,10 @@ GEMINI_CLI = Host(
     title="Gemini CLI",
     program="gemini",
     folder=_folder,
-    files=_files,
+    file_edits=_files,
     events=_EVENTS,
     transcripts=_transcripts,
-    trial=_trial,
-    blocked=_blocked,
+    trial_payload=_trial_payload,
+    blocked_reason=_blocked_reason,
 )
 """How Gemini CLI is wired."""

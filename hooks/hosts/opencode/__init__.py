@@ -1,1 +1,1 @@
-"""hooks/hosts/opencode"""
+"""OpenCode."""

@@ -1,4 +1,4 @@
-"""OpenCode's sessions: messages of parts, the same in its database, in ``opencode export`` and in what its plugins get.
+"""Turns OpenCode's messages and parts into events, whether from its database, an export or its plugin.
 
 So every event has an id that all three give: a prompt its message's, everything else its part's. Written against
 1.18.33 (a real session in the tests); https://opencode.ai/docs/sdk#types names the fields.
@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import Event, Kind, Malformed, Role, to_bytes
-from mnemic.hooks.read.lines import Bad, Json, MakeEvent, parse, render_call, text_of
-from mnemic.hooks.read.own_text import without_own
-from mnemic.runtime.files.file_stat import measure
+from mnemic.actors.protocol.events import Event, Kind, MalformedLine, Role, to_bytes
+from mnemic.hooks.read.lines import EventFactory, InvalidInput, Json, nonblank_text, parse, render_call
+from mnemic.hooks.read.own_text import strip_own_output
+from mnemic.runtime.files.file_stat import stat_transcript
 
 if TYPE_CHECKING:
     import apsw
@@ -29,19 +29,19 @@ __all__ = [
     "ASSISTANT",
     "DATABASE",
     "DatabaseSource",
-    "database_at",
     "export_events",
     "is_export",
     "message_events",
+    "parse_database_path",
     "part_events",
     "prompt_events",
     "session_name",
 ]
 
 ASSISTANT = "opencode"
-ENDED = ("completed", "error")
+FINAL_STATES = ("completed", "error")
 FILE_ARGUMENTS = ("filePath", "path")
-OWN_PREFIX = "mnemic_"
+OWN_TOOL_PREFIX = "mnemic_"
 """Tools of an MCP server are called after it."""
 
 
@@ -51,26 +51,28 @@ def is_export(document: Json) -> bool:
     return isinstance(info, dict) and isinstance(info.get("id"), str) and isinstance(document.get("messages"), list)
 
 
-def export_events(document: Json) -> Iterator[Event | Bad]:
-    """The events of an exported session; a `Bad` stands for a message that cannot be used."""
+def export_events(document: Json) -> Iterator[Event | InvalidInput]:
+    """The events of an exported session; a `InvalidInput` stands for a message that cannot be used."""
     info = document["info"]
     session = session_name(info["id"], info.get("parentID"))
     for message in document["messages"]:
         told, parts = (message.get("info"), message.get("parts")) if isinstance(message, dict) else (None, None)
         if not isinstance(told, dict) or not isinstance(parts, list):
-            yield Bad("a message without its info and parts")
+            yield InvalidInput("a message without its info and parts")
             continue
-        yield from message_events(session, text_of(info.get("directory")), told, parts)
+        yield from message_events(session, nonblank_text(info.get("directory")), told, parts)
 
 
 def session_name(own_id: str, parent: object) -> str:
     """The session of a conversation: a subagent's stands below that of who sent it."""
-    return f"{parent}/{own_id}" if text_of(parent) else own_id
+    return f"{parent}/{own_id}" if nonblank_text(parent) else own_id
 
 
-def message_events(session: str, cwd: str | None, info: Json, parts: Iterable[object]) -> Iterator[Event | Bad]:
+def message_events(
+    session: str, cwd: str | None, info: Json, parts: Iterable[object]
+) -> Iterator[Event | InvalidInput]:
     """The events of one message, in order."""
-    make = _Maker(session, cwd, info)
+    make = _EventFactory(session, cwd, info)
     usable = [part for part in parts if isinstance(part, dict)]
     try:
         if info.get("role") == "user":
@@ -79,33 +81,33 @@ def message_events(session: str, cwd: str | None, info: Json, parts: Iterable[ob
             for part in usable:
                 yield from part_events(make, info, part)
         else:
-            yield Bad("a message without its role")
-    except Bad as bad:
+            yield InvalidInput("a message without its role")
+    except InvalidInput as bad:
         yield bad
 
 
-def prompt_events(make: MakeEvent, info: Json, parts: Iterable[Json]) -> Iterator[Event]:
+def prompt_events(make: EventFactory, info: Json, parts: Iterable[Json]) -> Iterator[Event]:
     """What stands in the user's place: what the host or a plugin put there, and what was typed, as one turn."""
     typed = []
     for part in parts:
-        text = text_of(part.get("text")) if part.get("type") == "text" else None
+        text = nonblank_text(part.get("text")) if part.get("type") == "text" else None
         if text is None or part.get("ignored"):
             continue
         if not part.get("synthetic"):
             typed.append(text)
-        elif text_of(rest := without_own(text)):
-            yield make("injected", "system", rest, **_ids(part))
+        elif nonblank_text(rest := strip_own_output(text)):
+            yield make("injected", "system", rest, **_message_ids(part))
     if typed:
-        yield make("turn", "user", "\n".join(typed), **_ids(info))
+        yield make("turn", "user", "\n".join(typed), **_message_ids(info))
 
 
-def part_events(make: MakeEvent, info: Json, part: Json) -> Iterator[Event]:
+def part_events(make: EventFactory, info: Json, part: Json) -> Iterator[Event]:
     """The events of one part of an assistant's message."""
     kind = part.get("type")
     if kind in ("text", "reasoning"):
-        text = text_of(part.get("text"))
+        text = nonblank_text(part.get("text"))
         if text and not part.get("synthetic") and not part.get("ignored"):
-            ids = _ids(part)
+            ids = _message_ids(part)
             if kind == "reasoning":
                 yield make("thinking", "assistant", text, **ids)
             elif info.get("summary") is True:
@@ -116,23 +118,23 @@ def part_events(make: MakeEvent, info: Json, part: Json) -> Iterator[Event]:
         yield from _tool(make, part)
 
 
-def _tool(make: MakeEvent, part: Json) -> Iterator[Event]:
-    tool, state = text_of(part.get("tool")), part.get("state")
+def _tool(make: EventFactory, part: Json) -> Iterator[Event]:
+    tool, state = nonblank_text(part.get("tool")), part.get("state")
     if tool is None or not isinstance(state, dict):
-        raise Bad("a tool call without its name or state")
-    if tool.startswith(OWN_PREFIX) or (state.get("status") == "pending" and not state.get("input")):
+        raise InvalidInput("a tool call without its name or state")
+    if tool.startswith(OWN_TOOL_PREFIX) or (state.get("status") == "pending" and not state.get("input")):
         return
     arguments = state.get("input")
-    common: dict[str, Any] = {"tool": tool, "files": _files(arguments), **_ids(part)}
+    common: dict[str, Any] = {"tool": tool, "files": _files(arguments), **_message_ids(part)}
     yield make("tool_call", "assistant", render_call(tool, arguments), **common)
-    if state.get("status") in ENDED:
+    if state.get("status") in FINAL_STATES:
         failed = state["status"] == "error" or _exit_code(state) not in (None, 0)
         said = state.get("error") if state["status"] == "error" else state.get("output")
         text = said if isinstance(said, str) else ""
         yield make("tool_result", "tool", text, outcome="failed" if failed else "ok", **common)
 
 
-class _Maker:
+class _EventFactory:
     """Makes the events of one message: what they share is taken from it once."""
 
     def __init__(self, session: str, cwd: str | None, info: Json) -> None:
@@ -142,7 +144,7 @@ class _Maker:
             "assistant": ASSISTANT,
             "session": session,
             "said_at": int(created) * 1000 if isinstance(created, int | float) and 0 < created < 1e15 else None,
-            "cwd": (text_of(path.get("cwd")) if isinstance(path, dict) else None) or cwd,
+            "cwd": (nonblank_text(path.get("cwd")) if isinstance(path, dict) else None) or cwd,
             "subagent": "/" in session,
         }
 
@@ -150,10 +152,10 @@ class _Maker:
         return Event(kind=kind, role=role, text=to_bytes(text), **self._common, **more)
 
 
-def _ids(named: Json) -> dict[str, Any]:
-    own_id = text_of(named.get("id"))
+def _message_ids(named: Json) -> dict[str, Any]:
+    own_id = nonblank_text(named.get("id"))
     if own_id is None:
-        raise Bad("a message or part without its id")
+        raise InvalidInput("a message or part without its id")
     return {"host_id": own_id, "source_id": own_id}
 
 
@@ -165,16 +167,16 @@ def _exit_code(state: Json) -> object:
 def _files(arguments: object) -> tuple[str, ...]:
     if not isinstance(arguments, dict):
         return ()
-    return tuple(value for name in FILE_ARGUMENTS if (value := text_of(arguments.get(name))))
+    return tuple(value for name in FILE_ARGUMENTS if (value := nonblank_text(arguments.get(name))))
 
 
 DATABASE = "opencode.db"
 MAGIC = b"SQLite format 3\x00"
 BUSY_MS = 2_000
-CHOSEN = "(?1 IS NULL OR id = ?1)"
+SESSION_FILTER = "(?1 IS NULL OR id = ?1)"
 
 
-def database_at(path: str) -> tuple[str, str | None] | None:
+def parse_database_path(path: str) -> tuple[str, str | None] | None:
     """The database a path stands for, and the one session of it that is meant; ``None`` where it is none."""
     if path == "-":
         return None
@@ -214,20 +216,22 @@ class DatabaseSource:
         except SourceUnreadable:
             self.close()
             raise
-        extent = measure(file)
+        extent = stat_transcript(file)
         self.size_bytes: int | None = extent.size_bytes if extent else None  # by which it is known, session or not
 
-    def __iter__(self) -> Iterator[Event | Malformed]:
+    def __iter__(self) -> Iterator[Event | MalformedLine]:
         number = 0
-        sessions = f"SELECT id, parent_id, directory FROM session WHERE {CHOSEN} ORDER BY time_created DESC, id DESC"
+        sessions = (
+            f"SELECT id, parent_id, directory FROM session WHERE {SESSION_FILTER} ORDER BY time_created DESC, id DESC"
+        )
         for own_id, parent, folder in self._rows(sessions, self._session):
             for info, parts in self._messages(own_id):
                 number += 1
                 if info is None:
-                    yield Malformed(line=number, why="a message that is no JSON object")
+                    yield MalformedLine(line=number, why="a message that is no JSON object")
                     continue
                 for found in message_events(session_name(own_id, parent), folder, info, parts):
-                    yield Malformed(line=number, why=str(found)) if isinstance(found, Bad) else found
+                    yield MalformedLine(line=number, why=str(found)) if isinstance(found, InvalidInput) else found
         self.position_bytes = self.size_bytes or 0
 
     def _messages(self, session: str) -> Iterator[tuple[Json | None, list[object]]]:
@@ -270,6 +274,6 @@ def _connect(file: str) -> apsw.Connection:
 def _object(own_id: str, data: bytes) -> Json | None:
     try:
         value = parse(data + b"\n")
-    except Bad:
+    except InvalidInput:
         return None
     return None if value is None else {**value, "id": own_id}

@@ -1,4 +1,4 @@
-"""Wires OpenCode: a plugin of its own in ``plugins/``, the MCP server in ``opencode.json``, a block in ``AGENTS.md``.
+"""Installs Mnemic in OpenCode: a plugin, the MCP server in opencode.json, text in AGENTS.md.
 
 * Plugins, and the folder they are found in: https://opencode.ai/docs/plugins
 * ``opencode.json`` or ``opencode.jsonc``, comments, ``{env:NAME}`` and ``{file:path}``: https://opencode.ai/docs/config
@@ -16,19 +16,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mnemic.hooks.read.own_text import take_block
+from mnemic.hooks.read.own_text import remove_block
 from mnemic.hooks.wire.commands import Wiring
-from mnemic.hooks.wire.edits import Block, Default, FileEdits, Member, Whole
-from mnemic.hooks.wire.host import INSTRUCTIONS, HookEvent, Host, nothing_blocks
+from mnemic.hooks.wire.edits import FileEdits, JsonDefault, JsonMember, MarkedBlock, WholeFile
+from mnemic.hooks.wire.host import INSTRUCTIONS, HookRegistration, Host, never_blocked
 
-__all__ = ["OPENCODE", "called_by_plugin"]
+__all__ = ["OPENCODE", "plugin_command"]
 
-_SUBSTITUTED = "{"
+_SUBSTITUTION_CHARS = "{"
 _SCHEMA = "https://opencode.ai/config.json"  # where it is missing, OpenCode writes it into the file itself
 _PLUGIN = Path(__file__).with_name("plugin.js")
-_CALLED = re.compile(r"^const (?:HOOK|GIVEN) = (.+)$", re.MULTILINE)
+_PLUGIN_CONSTANT = re.compile(r"^const (?:HOOK|GIVEN) = (.+)$", re.MULTILINE)
 _EVENTS = tuple(
-    HookEvent(event, event, 0)
+    HookRegistration(event, event, 0)
     for event in (
         *("session-start", "prompt", "tool", "tool-failed", "subagent"),
         *("compaction", "compacted", "reply", "session-end"),
@@ -42,33 +42,33 @@ def _folder(environment: Mapping[str, str]) -> Path:
 
 def _files(wiring: Wiring) -> list[FileEdits]:
     folder = _folder(wiring.environment)
-    server = {"type": "local", "command": wiring.mcp_words(_SUBSTITUTED), "enabled": True}
+    server = {"type": "local", "command": wiring.mcp_argv(_SUBSTITUTION_CHARS), "enabled": True}
     names = ("opencode.jsonc", "opencode.json", "config.json")
     settings = next((folder / name for name in names if (folder / name).exists()), folder / "opencode.json")
     files = [
-        FileEdits(path=folder / "plugins" / "mnemic.js", format="whole", edits=(Whole(_plugin(wiring)),)),
+        FileEdits(path=folder / "plugins" / "mnemic.js", format="whole", edits=(WholeFile(_plugin(wiring)),)),
         FileEdits(
             path=settings,
             format="json5-commas",
-            edits=(Default(("$schema",), _SCHEMA), Member(("mcp", "mnemic"), server)),
-            substituted=_SUBSTITUTED,
+            edits=(JsonDefault(("$schema",), _SCHEMA), JsonMember(("mcp", "mnemic"), server)),
+            substitution_chars=_SUBSTITUTION_CHARS,
         ),
     ]
-    if not _reads_claudes(wiring):
-        files.append(FileEdits(path=folder / "AGENTS.md", format="text", edits=(Block(INSTRUCTIONS),)))
+    if not _uses_claude_md(wiring):
+        files.append(FileEdits(path=folder / "AGENTS.md", format="text", edits=(MarkedBlock(INSTRUCTIONS),)))
     return files
 
 
 def _plugin(wiring: Wiring) -> str:
-    executable, _, _, *given = wiring.hook_words("opencode", "prompt", ask=False)
+    executable, _, _, *given = wiring.hook_argv("opencode", "prompt", ask=False)
     given += ["--ask"] if wiring.recall_prompts else []
     source = _PLUGIN.read_text("utf-8")
     return source.replace("@HOOK@", json.dumps(executable)).replace("@ARGS@", json.dumps(given))
 
 
-def called_by_plugin(text: str, event: str = "prompt") -> list[str] | None:
+def plugin_command(text: str, event: str = "prompt") -> list[str] | None:
     """What the installed plugin runs at an event, word by word; ``None`` where it is no plugin of Mnemic's."""
-    found = _CALLED.findall(text)
+    found = _PLUGIN_CONSTANT.findall(text)
     if len(found) != 2:
         return None
     try:
@@ -81,13 +81,13 @@ def called_by_plugin(text: str, event: str = "prompt") -> list[str] | None:
     return [executable, "opencode", event, *asks, *(str(one) for one in given if one != "--ask")]
 
 
-def _reads_claudes(wiring: Wiring) -> bool:
+def _uses_claude_md(wiring: Wiring) -> bool:
     """Whether OpenCode goes by the user's ``CLAUDE.md``, which an ``AGENTS.md`` would hide from it."""
     if (_folder(wiring.environment) / "AGENTS.md").exists():
         return False
-    claudes = wiring.user / ".claude" / "CLAUDE.md"
+    claudes = wiring.user_home / ".claude" / "CLAUDE.md"
     try:
-        return bool(take_block(claudes.read_text("utf-8", "replace")).strip())
+        return bool(remove_block(claudes.read_text("utf-8", "replace")).strip())
     except OSError:
         return False
 
@@ -98,14 +98,14 @@ def _transcripts(environment: Mapping[str, str]) -> list[tuple[str, str]]:
     return [(str(database), "opencode")] if database.is_file() else []
 
 
-def _trial(session: str, folder: str) -> dict[str, Any]:
+def _trial_payload(session: str, folder: str) -> dict[str, Any]:
     return {"session_id": session, "cwd": folder, "hook_event_name": "prompt", "message": {"id": ""}, "parts": []}
 
 
 def _notes(wiring: Wiring) -> list[str]:
-    if not _reads_claudes(wiring):
+    if not _uses_claude_md(wiring):
         return []
-    claudes = wiring.user / ".claude" / "CLAUDE.md"
+    claudes = wiring.user_home / ".claude" / "CLAUDE.md"
     return [f"OpenCode has no AGENTS.md and reads {claudes}, which one would hide; so no instructions are added for it"]
 
 
@@ -114,11 +114,11 @@ OPENCODE = Host(
     title="OpenCode",
     program="opencode",
     folder=_folder,
-    files=_files,
+    file_edits=_files,
     events=_EVENTS,
     transcripts=_transcripts,
-    trial=_trial,
-    blocked=nothing_blocks,
+    trial_payload=_trial_payload,
+    blocked_reason=never_blocked,
     notes=_notes,
 )
 """How OpenCode is wired."""

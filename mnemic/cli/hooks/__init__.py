@@ -1,1 +1,1 @@
-"""The commands that wire assistants, prove it, and take it back."""
+"""The commands that wire assistants, prove the wiring, and take it back."""

@@ -1,4 +1,4 @@
-"""The commands that wire assistants: `mnemic hooks install|uninstall|status` and `mnemic uninstall`.
+"""The commands `mnemic hooks install|uninstall|status` and `mnemic uninstall`.
 
 They read arguments, ask the person in front of the terminal, and print; `mnemic.cli.hooks.wiring` and
 `mnemic.cli.hooks.uninstall` do it. `mnemic.cli.main` above adds them to the others.
@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mnemic.actors.protocol.errors import MnemicError
-from mnemic.cli.output import Options, counted, sized
+from mnemic.cli.output import CommonOptions, format_size, pluralize
 
 if TYPE_CHECKING:
     from mnemic.actors.protocol.contract import Clock
-    from mnemic.cli.context import Chosen
-    from mnemic.cli.hooks.wiring import Wired
-    from mnemic.hooks.wire.host import Kept
+    from mnemic.cli.context import CommandContext
+    from mnemic.cli.hooks.wiring import WiringResult
+    from mnemic.hooks.wire.host import HostTranscripts
 
 __all__ = ["add_hook_commands"]
 
 _KNOWN = "claude-code, codex, gemini-cli, cursor, opencode or all"
 
 
-def add_hook_commands(cli: click.Group, options: Options, clock: Clock) -> None:
+def add_hook_commands(cli: click.Group, options: CommonOptions, clock: Clock) -> None:
     """Add the commands to the command line.
 
     Args:
@@ -57,10 +57,10 @@ def add_hook_commands(cli: click.Group, options: Options, clock: Clock) -> None:
     )
     @options
     def install(
-        chosen: Chosen, assistants: tuple[str, ...], write: bool, recall_prompts: bool, backfill: bool | None
+        chosen: CommandContext, assistants: tuple[str, ...], write: bool, recall_prompts: bool, backfill: bool | None
     ) -> None:
         """Wire assistants. Shows what changes; --apply writes it, and keeps what was there."""
-        from mnemic.cli.hooks.lines import wired_lines, wired_view
+        from mnemic.cli.hooks.lines import wiring_lines, wiring_view
         from mnemic.cli.hooks.wiring import install
 
         wired = install(
@@ -73,16 +73,16 @@ def add_hook_commands(cli: click.Group, options: Options, clock: Clock) -> None:
             write=write,
         )
         if chosen.as_json:
-            taken = _backfilled(chosen, wired.kept, clock, write and backfill is True)
-            chosen.say(wired_view(wired, write) | {"backfill": taken}, lambda: iter(()))
+            taken = _run_backfill(chosen, wired.transcripts, clock, write and backfill is True)
+            chosen.print_answer(wiring_view(wired, write) | {"backfill": taken}, lambda: iter(()))
         else:
-            chosen.say({}, lambda: wired_lines(wired, write, chosen.home, "install"))
-            if write and wired.kept:
+            chosen.print_answer({}, lambda: wiring_lines(wired, write, chosen.home, "install"))
+            if write and wired.transcripts:
                 if backfill is None and sys.stdin.isatty():
                     backfill = _confirmed("Take them in now, in the background, the newest first?", default=True)
-                taken = _backfilled(chosen, wired.kept, clock, backfill is True)
-                again = _again(chosen, [one.assistant for one in wired.kept], recall_prompts)
-                chosen.say({}, lambda: _backfill_lines(taken, again))
+                taken = _run_backfill(chosen, wired.transcripts, clock, backfill is True)
+                again = _install_command(chosen, [one.assistant for one in wired.transcripts], recall_prompts)
+                chosen.print_answer({}, lambda: _backfill_lines(taken, again))
         if any(one.failed for one in wired.hosts):
             sys.exit(2)
 
@@ -90,13 +90,13 @@ def add_hook_commands(cli: click.Group, options: Options, clock: Clock) -> None:
     @_assistant("Which to unwire; may be given again.", default=("all",))
     @click.option("--apply", "write", is_flag=True, help="Write it; without, it is only shown.")
     @options
-    def uninstall(chosen: Chosen, assistants: tuple[str, ...], write: bool) -> None:
+    def uninstall(chosen: CommandContext, assistants: tuple[str, ...], write: bool) -> None:
         """Unwire assistants: their files as they were, or without what is Mnemic's where others wrote to them since."""
-        from mnemic.cli.hooks.lines import wired_lines, wired_view
+        from mnemic.cli.hooks.lines import wiring_lines, wiring_view
         from mnemic.cli.hooks.wiring import uninstall
 
         wired = uninstall(chosen.home, assistants, os.environ, clock, write=write)
-        chosen.say(wired_view(wired, write), lambda: wired_lines(wired, write, chosen.home, "uninstall"))
+        chosen.print_answer(wiring_view(wired, write), lambda: wiring_lines(wired, write, chosen.home, "uninstall"))
         if any(one.failed for one in wired.hosts):
             sys.exit(2)
 
@@ -104,16 +104,16 @@ def add_hook_commands(cli: click.Group, options: Options, clock: Clock) -> None:
     @_assistant("Which to look at; may be given again.", default=("all",))
     @click.option("--no-trial", is_flag=True, help="Only look; fire no trial event.")
     @options
-    def status(chosen: Chosen, assistants: tuple[str, ...], no_trial: bool) -> None:
+    def status(chosen: CommandContext, assistants: tuple[str, ...], no_trial: bool) -> None:
         """How assistants are wired; trials through each one's own commands prove that it works."""
         from mnemic.cli.hooks.lines import status_lines, status_view
-        from mnemic.cli.hooks.self_test import statuses
+        from mnemic.cli.hooks.self_test import check_hosts
         from mnemic.hooks.wire.status import executable_state
 
         def opened(mind: str) -> Any:
             return type(chosen)(str(chosen.home), mind, chosen.as_json).open(create=False)
 
-        found = statuses(chosen.home, assistants, os.environ, clock, opened, trial=not no_trial)
+        found = check_hosts(chosen.home, assistants, os.environ, clock, opened, trial=not no_trial)
         executable = executable_state(chosen.home)
         view = {
             "executable": {"state": executable.state, "detail": executable.detail},
@@ -126,8 +126,8 @@ def add_hook_commands(cli: click.Group, options: Options, clock: Clock) -> None:
             if any(one.wired for one in found):
                 yield f"executable: {executable.detail}{f' -> {executable.remedy}' if executable.remedy else ''}"
 
-        chosen.say(view, lines)
-        if not all(one.works for one in found):
+        chosen.print_answer(view, lines)
+        if not all(one.is_healthy for one in found):
             sys.exit(1)
 
     @cli.command("uninstall")
@@ -138,9 +138,9 @@ def add_hook_commands(cli: click.Group, options: Options, clock: Clock) -> None:
         help="Do it without asking, --erase-data too; without, and without a terminal, it is only shown.",
     )
     @options
-    def leave(chosen: Chosen, erase_data: bool, yes: bool) -> None:
+    def leave(chosen: CommandContext, erase_data: bool, yes: bool) -> None:
         """Undo every assistant's wiring, stop the process, remove the executables, and list what remains."""
-        _leave(chosen, clock, erase_data, yes)
+        _uninstall_all(chosen, clock, erase_data, yes)
 
 
 def _assistant(help_: str, default: Sequence[str] | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -158,47 +158,56 @@ def _assistant(help_: str, default: Sequence[str] | None = None) -> Callable[[Ca
 # --- leaving ---------------------------------------------------------------------------------------------------------
 
 
-def _leave(chosen: Chosen, clock: Clock, erase: bool, yes: bool) -> None:
-    from mnemic.cli.hooks.uninstall import check_home, erase_data, leave, left_view, remains, stays
+def _uninstall_all(chosen: CommandContext, clock: Clock, erase: bool, yes: bool) -> None:
+    from mnemic.cli.hooks.uninstall import (
+        erase_data,
+        foreign_files,
+        remaining_files,
+        require_home,
+        uninstall_home,
+        uninstall_view,
+    )
 
     asks = not yes and sys.stdin.isatty() and not chosen.as_json
     home = chosen.home.absolute()
 
     def erased() -> Iterator[str]:
-        for path, size in remains(home):
-            yield f"  {path} ({sized(size)})"
+        for path, size in remaining_files(home):
+            yield f"  {path} ({format_size(size)})"
 
     if erase:
-        check_home(home)
-    planned = leave(home, os.environ, clock, write=False)
+        require_home(home)
+    planned = uninstall_home(home, os.environ, clock, write=False)
     if not yes:
         if chosen.as_json:
-            chosen.say({"applied": False, "erased": [], "stays": []} | left_view(planned, home), lambda: iter(()))
+            chosen.print_answer(
+                {"applied": False, "erased": [], "stays": []} | uninstall_view(planned, home), lambda: iter(())
+            )
             return
-        chosen.say({}, lambda: _left_lines(planned.wired, planned.process, home, write=False))
+        chosen.print_answer({}, lambda: _uninstall_lines(planned.wiring, planned.process, home, write=False))
         if erase:
-            chosen.say({}, lambda: iter(["--erase-data would remove, for good:", *erased()]))
+            chosen.print_answer({}, lambda: iter(["--erase-data would remove, for good:", *erased()]))
         if not asks:
-            chosen.say({}, lambda: iter(["nothing was done; --yes does it"]))
+            chosen.print_answer({}, lambda: iter(["nothing was done; --yes does it"]))
             return
         wanted = _confirmed("Do it?", default=False)
         if not wanted:
-            chosen.say(
+            chosen.print_answer(
                 {}, lambda: iter(["nothing was done" if wanted is False else "nobody answered: nothing was done"])
             )
             return
-        if erase and _typed("There is no way back. Type ERASE to remove the data too") != "ERASE":
+        if erase and _prompted("There is no way back. Type ERASE to remove the data too") != "ERASE":
             erase = False
-            chosen.say({}, lambda: iter(["the data stays"]))
-    left = leave(home, os.environ, clock, write=True)
-    erases = erase and not any(one.failed for one in left.wired.hosts)
+            chosen.print_answer({}, lambda: iter(["the data stays"]))
+    left = uninstall_home(home, os.environ, clock, write=True)
+    erases = erase and not any(one.failed for one in left.wiring.hosts)
     gone = erase_data(home) if erases else []
-    still = stays(home) if erases else []
+    still = foreign_files(home) if erases else []
     told = {"erased": [str(path) for path in gone], "stays": [str(path) for path in still]}
-    view = {"applied": True, **told} | left_view(left, home)
+    view = {"applied": True, **told} | uninstall_view(left, home)
 
     def lines() -> Iterator[str]:
-        yield from _left_lines(left.wired, left.process, home, write=True)
+        yield from _uninstall_lines(left.wiring, left.process, home, write=True)
         yield from (f"removed {path}" for path in (*left.removed, *gone))
         if still:
             yield "what stays is not Mnemic's:"
@@ -210,17 +219,17 @@ def _leave(chosen: Chosen, clock: Clock, erase: bool, yes: bool) -> None:
         if erase and not erases:
             yield "the data was not erased: see to the assistants above first"
 
-    chosen.say(view, lines)
-    if any(one.failed for one in left.wired.hosts):
+    chosen.print_answer(view, lines)
+    if any(one.failed for one in left.wiring.hosts):
         sys.exit(2)
 
 
-def _left_lines(wired: Wired, process: str, home: Path, *, write: bool) -> Iterator[str]:
+def _uninstall_lines(wired: WiringResult, process: str, home: Path, *, write: bool) -> Iterator[str]:
     yield f"Uninstalling from the home {home}"
     for host in wired.hosts:
         for change in host.changes:
-            if change.what != "unchanged":
-                yield f"{host.name}: {change.path}: {change.what if write else f'would be {change.what}'}"
+            if change.action != "unchanged":
+                yield f"{host.name}: {change.path}: {change.action if write else f'would be {change.action}'}"
         if host.failed:
             yield f"{host.name}: not undone: {host.failed}"
     if not wired.hosts:
@@ -233,19 +242,19 @@ def _left_lines(wired: Wired, process: str, home: Path, *, write: bool) -> Itera
 
 def _confirmed(question: str, *, default: bool) -> bool | None:
     """The answer to a question; ``None`` where the input ended instead."""
-    with _ended() as answer:
+    with _answer_or_end() as answer:
         answer.append(click.confirm(question, default=default))
     return answer[0] if answer else None
 
 
-def _typed(question: str) -> str:
-    with _ended() as answer:
+def _prompted(question: str) -> str:
+    with _answer_or_end() as answer:
         answer.append(click.prompt(question, default=""))
     return answer[0] if answer else ""
 
 
 @contextmanager
-def _ended() -> Iterator[list[Any]]:
+def _answer_or_end() -> Iterator[list[Any]]:
     """Holds an answer; none where the input ended. Ctrl-C ends the command."""
     try:
         yield []
@@ -258,7 +267,9 @@ def _ended() -> Iterator[list[Any]]:
 # --- transcripts from before -----------------------------------------------------------------------------------------
 
 
-def _backfilled(chosen: Chosen, kept: Sequence[Kept], clock: Clock, wanted: bool) -> dict[str, Any] | None:
+def _run_backfill(
+    chosen: CommandContext, kept: Sequence[HostTranscripts], clock: Clock, wanted: bool
+) -> dict[str, Any] | None:
     if not wanted or not kept:
         return None
     from mnemic.cli.hooks.wiring import backfill
@@ -270,7 +281,7 @@ def _backfilled(chosen: Chosen, kept: Sequence[Kept], clock: Clock, wanted: bool
     return {"queued": queued.queued, "known": queued.known, "error": None}
 
 
-def _again(chosen: Chosen, names: Sequence[str], recall_prompts: bool) -> str:
+def _install_command(chosen: CommandContext, names: Sequence[str], recall_prompts: bool) -> str:
     """The command that installs the same once more, and takes transcripts in."""
     from mnemic.runtime.files.paths import default_home
 
@@ -287,5 +298,5 @@ def _backfill_lines(taken: dict[str, Any] | None, again: str) -> Iterator[str]:
         yield f"they could not be queued: {taken['error']}"
     else:
         known = f", {taken['known']} were taken before" if taken["known"] else ""
-        queued = counted(taken["queued"], "transcript")
+        queued = pluralize(taken["queued"], "transcript")
         yield f"{queued} will be taken in, the newest first{known}; `mnemic status` tells"

@@ -1,4 +1,4 @@
-"""`mnemic uninstall`: every assistant as it was, the process stopped, the executables gone, and what remains listed.
+"""`mnemic uninstall`: unwires every assistant, stops the server, removes executables and, if asked, data.
 
 What in a home is Mnemic's, told by the names that it gives: nothing else is ever removed.
 
@@ -19,41 +19,51 @@ import msgspec
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.cli.hooks.wiring import Wired, uninstall
+from mnemic.cli.hooks.wiring import WiringResult, uninstall
 from mnemic.hooks.wire.record import BACKUP
-from mnemic.runtime.capture.hook_files import placed_hook_files, remove_hook_files
-from mnemic.runtime.client.launcher import drain, wait_gone
-from mnemic.runtime.minds.run_dir import Meeting
-from mnemic.runtime.store.schema import cannot_write
+from mnemic.runtime.capture.hook_files import installed_hook_files, remove_hook_files
+from mnemic.runtime.client.launcher import request_drain, wait_unpublished
+from mnemic.runtime.minds.run_dir import RunDir
+from mnemic.runtime.store.schema import write_error
 
-__all__ = ["Left", "check_home", "erase_data", "leave", "left_view", "own_files", "own_folders", "remains", "stays"]
+__all__ = [
+    "UninstallResult",
+    "erase_data",
+    "foreign_files",
+    "mnemic_files",
+    "mnemic_folders",
+    "remaining_files",
+    "require_home",
+    "uninstall_home",
+    "uninstall_view",
+]
 
-_HOME = {  # not hooks.json: leaving removes the one that it can read, and others' assistants have one too
+_HOME_FILES = {  # not hooks.json: leaving removes the one that it can read, and others' assistants have one too
     ".": re.compile(r"(mnemic|serve)\.log(\.[0-9])?|mnemic\.toml|http-token(\.new)?"),
     "backups": BACKUP,
     "run": re.compile(r"serve\.(lock|json|new|err)|start\.lock|hook-start|queued-[\w.-]+|(http|mcp)\.sock"),
 }
-_WHOLE = (
+_STATE_FILES = (
     r"key|lock|pauses|\.?mind\.json|mind\.json\.copy|\.?store(\.schema-\d+)?\.db(-wal|-shm|-journal)?|spool\.json"
     r"|\.(pauses|mind\.json|mind\.json\.copy|spool\.json)-\w+"
 )
-_MIND = {
-    ".": re.compile(_WHOLE),
+_MIND_FILES = {
+    ".": re.compile(_STATE_FILES),
     "spool": re.compile(r"[0-9a-f]{32}(\.\d+)?\.spool|losses|\.losses-\w+|\.new-\w+"),
     "spool/aside": re.compile(r"[0-9a-f]{32}\.spool"),
-    ".next": re.compile(_WHOLE),  # what was to take their place, and what is about to
-    ".swap": re.compile(rf"{_WHOLE}|swap\.json"),
+    ".next": re.compile(_STATE_FILES),  # what was to take their place, and what is about to
+    ".swap": re.compile(rf"{_STATE_FILES}|swap\.json"),
 }
-_CARD = "mind.json"
+_KEY_HEADER = "mind.json"
 
 
-def check_home(home: Path) -> None:
+def require_home(home: Path) -> None:
     """Refuse a folder that holds nothing by which a home is known.
 
     Raises:
         InvalidValue: there is no mind in it, and nothing that an install has left.
     """
-    if not (home / "hooks.json").is_file() and not any((mind / _CARD).is_file() for mind in _minds(home)):
+    if not (home / "hooks.json").is_file() and not any((mind / _KEY_HEADER).is_file() for mind in _mind_folders(home)):
         raise InvalidValue(
             name="--home",
             value=str(home),
@@ -62,27 +72,29 @@ def check_home(home: Path) -> None:
         )
 
 
-def own_files(home: Path) -> list[Path]:
+def mnemic_files(home: Path) -> list[Path]:
     """Mnemic's files, in an order to remove them: keys first, and the cards by which minds are known last."""
-    found = [path for mind in _minds(home) for path in _named(mind, _MIND)]
-    found += [*placed_hook_files(home), *_named(home, _HOME)]
-    return sorted(found, key=lambda path: (path.name != "key", path.name == _CARD))
+    found = [path for mind in _mind_folders(home) for path in _matching_files(mind, _MIND_FILES)]
+    found += [*installed_hook_files(home), *_matching_files(home, _HOME_FILES)]
+    return sorted(found, key=lambda path: (path.name != "key", path.name == _KEY_HEADER))
 
 
-def own_folders(home: Path) -> list[Path]:
+def mnemic_folders(home: Path) -> list[Path]:
     """The folders that Mnemic makes, the innermost first and the home last; others may have put something in them."""
-    minds = [mind / inside for mind in _minds(home) for inside in reversed(_MIND)]
+    minds = [mind / inside for mind in _mind_folders(home) for inside in reversed(_MIND_FILES)]
     own = [*minds, home / "run" / "ray", *(home / name for name in ("minds", "backups", "bin", "run")), home]
     return [folder for folder in own if folder.is_dir() and not folder.is_symlink()]
 
 
-def _minds(home: Path) -> list[Path]:
+def _mind_folders(home: Path) -> list[Path]:
     """The folders of minds, and those of minds that were never finished."""
     folders = sorted((home / "minds").iterdir()) if (home / "minds").is_dir() else []
-    return [path for path in folders if (path / _CARD).is_file() or (path.is_dir() and path.name.startswith(".new-"))]
+    return [
+        path for path in folders if (path / _KEY_HEADER).is_file() or (path.is_dir() and path.name.startswith(".new-"))
+    ]
 
 
-def _named(folder: Path, names: Mapping[str, re.Pattern[str]]) -> Iterator[Path]:
+def _matching_files(folder: Path, names: Mapping[str, re.Pattern[str]]) -> Iterator[Path]:
     for inside, name in names.items():
         place = folder / inside
         for path in sorted(place.iterdir()) if place.is_dir() else ():
@@ -90,13 +102,13 @@ def _named(folder: Path, names: Mapping[str, re.Pattern[str]]) -> Iterator[Path]
                 yield path
 
 
-_LEAVES_S, _STARTS_S, _POLL_S = 20.0, 5.0, 0.05
+_STOP_TIMEOUT_S, _STARTUP_S, _POLL_S = 20.0, 5.0, 0.05
 
 
-class Left(msgspec.Struct, kw_only=True):
+class UninstallResult(msgspec.Struct, kw_only=True):
     """What leaving does, or did."""
 
-    wired: Wired
+    wiring: WiringResult
     """Of each host."""
     process: str
     """What became, or becomes, of the process that serves the home."""
@@ -104,7 +116,7 @@ class Left(msgspec.Struct, kw_only=True):
     """What was taken out of the home's ``bin``."""
 
 
-def leave(home: Path, environment: Mapping[str, str], clock: Clock, *, write: bool) -> Left:
+def uninstall_home(home: Path, environment: Mapping[str, str], clock: Clock, *, write: bool) -> UninstallResult:
     """Unwire every host, stop the home's process, and remove what hosts were started from.
 
     Raises:
@@ -114,56 +126,56 @@ def leave(home: Path, environment: Mapping[str, str], clock: Clock, *, write: bo
     home = home.absolute()
     wired = uninstall(home, ["all"], environment, clock, write=write)
     if not write:
-        card = Meeting(home).card()
-        serving = card is not None and card.alive()
+        card = RunDir(home).read_info()
+        serving = card is not None and card.is_alive()
         process = f"process {card.pid} would be asked to leave" if serving and card else "no process serves"
-        return Left(wired=wired, process=process, removed=[])
+        return UninstallResult(wiring=wired, process=process, removed=[])
     removed = remove_hook_files(home)  # first: from now on no hook starts a process
-    return Left(wired=wired, process=_stop(home, clock), removed=removed)
+    return UninstallResult(wiring=wired, process=_stop_server(home, clock), removed=removed)
 
 
-def _stop(home: Path, clock: Clock) -> str:
+def _stop_server(home: Path, clock: Clock) -> str:
     """Have the process that serves leave, one too that is just starting; says what became of it."""
-    meeting, pause, told = Meeting(home), threading.Event(), "no process serves"
-    until = clock.monotonic_s() + _LEAVES_S
+    meeting, pause, told = RunDir(home), threading.Event(), "no process serves"
+    until = clock.monotonic_s() + _STOP_TIMEOUT_S
     while clock.monotonic_s() < until:
-        card = meeting.card()
-        if card is not None and card.alive():
-            drain(card, "mnemic uninstall")
-            gone = wait_gone(home, card, clock)
+        card = meeting.read_info()
+        if card is not None and card.is_alive():
+            request_drain(card, "mnemic uninstall")
+            gone = wait_unpublished(home, card, clock)
             (meeting.folder / "hook-start").unlink(missing_ok=True)  # it is this one that was started
             told = f"process {card.pid} has left" if gone else f"process {card.pid} has not left: kill {card.pid}"
             if not gone:
                 return told
-        if not _held(meeting) and not _starting(meeting, clock):
+        if not _is_locked(meeting) and not _is_starting(meeting, clock):
             return told
         pause.wait(_POLL_S)
     return "a process holds this home's lock and does not say which it is"
 
 
-def _starting(meeting: Meeting, clock: Clock) -> bool:
+def _is_starting(meeting: RunDir, clock: Clock) -> bool:
     """Whether a hook started a process so lately that it may not have the home's lock yet."""
     try:
         stamp = (meeting.folder / "hook-start").stat().st_mtime
     except OSError:
         return False
-    return 0 <= clock.now_us() / 1e6 - stamp < _STARTS_S
+    return 0 <= clock.now_us() / 1e6 - stamp < _STARTUP_S
 
 
-def _held(meeting: Meeting) -> bool:
+def _is_locked(meeting: RunDir) -> bool:
     """Whether a process has the home's lock."""
     if not (meeting.folder / "serve.lock").exists():
         return False
-    descriptor = meeting.hold("serve.lock")
+    descriptor = meeting.acquire_lock("serve.lock")
     if descriptor is not None:
         os.close(descriptor)
     return descriptor is None
 
 
-def remains(home: Path) -> Iterator[tuple[Path, int]]:
+def remaining_files(home: Path) -> Iterator[tuple[Path, int]]:
     """What of Mnemic's is still in a home, folder by folder, and how many bytes of it."""
     sizes: dict[Path, int] = {}
-    for path in own_files(home):
+    for path in mnemic_files(home):
         place = home / path.relative_to(home).parts[0]
         sizes[place] = sizes.get(place, 0) + path.lstat().st_size
     yield from sorted(sizes.items())
@@ -177,35 +189,35 @@ def erase_data(home: Path) -> list[Path]:
     Raises:
         StoreReadOnly: not all of it could be removed.
     """
-    before, files, folders = _entries(home), own_files(home), own_folders(home)
+    before, files, folders = _entries(home), mnemic_files(home), mnemic_folders(home)
     try:
-        if any((home / "run").glob("ray*")) and not _held(Meeting(home)):
-            from mnemic.runtime.engine.ray.local import sweep_home  # here: only where there was a Ray
+        if any((home / "run").glob("ray*")) and not _is_locked(RunDir(home)):
+            from mnemic.runtime.engine.ray.local import clean_up_home  # here: only where there was a Ray
 
-            sweep_home(home)
+            clean_up_home(home)
         for path in files:
             path.unlink(missing_ok=True)
         for folder in folders:
             if not any(folder.iterdir()):
                 folder.rmdir()
     except OSError as error:
-        raise cannot_write(home, error) from error
+        raise write_error(home, error) from error
     left = _entries(home)
     return [path for path in before if path not in left]
 
 
-def stays(home: Path) -> list[Path]:
+def foreign_files(home: Path) -> list[Path]:
     """What is in a home that was erased: none of it is Mnemic's, or it was put there since."""
     return _entries(home)
 
 
-def left_view(left: Left, home: Path) -> dict[str, Any]:
+def uninstall_view(left: UninstallResult, home: Path) -> dict[str, Any]:
     """As JSON."""
     return {
-        "hosts": {one.name: one.view() for one in left.wired.hosts},
+        "hosts": {one.name: one.view() for one in left.wiring.hosts},
         "process": left.process,
         "removed": [str(path) for path in left.removed],
-        "remains": [{"path": str(path), "size_bytes": size} for path, size in remains(home)],
+        "remains": [{"path": str(path), "size_bytes": size} for path, size in remaining_files(home)],
     }
 
 

@@ -1,1 +1,1 @@
-"""runtime/engine/ray"""
+"""Actors as processes under Ray, on this machine or on a cluster."""

@@ -1,4 +1,4 @@
-"""The one module that imports Ray: a process's connection to it, and the few things asked of it.
+"""The connection to Ray; the only module that imports it.
 
 What Ray is to do unasked is set in the environment, and Ray reads it when it is imported:
 `mnemic.runtime.engine.ray.local` does the one before the other. Nothing that goes through here is in clear.
@@ -26,7 +26,7 @@ __all__ = ["Cluster"]
 
 _ray: Any = ray  # what its own annotations know is not all that it takes
 _RENAME_S = 0.05
-_SAID = 300  # characters of what Ray has to say; it goes on to print the last lines of its own log
+_MAX_LOG_CHARS = 300  # characters of what Ray has to say; it goes on to print the last lines of its own log
 
 _log = logging.getLogger("mnemic.ray")
 
@@ -40,7 +40,7 @@ class Cluster:
         Raises:
             ConnectionError, RuntimeError, ValueError: Ray's own, where it does not come to that.
         """
-        _ray._private.worker.print_to_stdstream = _log_trouble  # it prints to stdout, which is not its own
+        _ray._private.worker.print_to_stdstream = _log_ray_report  # it prints to stdout, which is not its own
         on_term = signal.getsignal(signal.SIGTERM)
         _ray.init(log_to_driver=False, logging_level="ERROR", **options)
         if threading.current_thread() is threading.main_thread():  # Ray took it only there
@@ -84,7 +84,7 @@ class Cluster:
 
     def send(self, actor: Any, sealed: bytes) -> Any:
         """Call ``Worker.cross``; returns what `receive` takes."""
-        return actor.cross.remote(sealed)
+        return actor.exchange.remote(sealed)
 
     def receive(self, call: Any, timeout_s: float) -> bytes | MnemicError | str | None:
         """What a call came back with, ``None`` if that takes longer.
@@ -111,7 +111,7 @@ class Cluster:
         except RayError:  # it has no way left to be told so, and Ray's own processes end it
             return
 
-    def pickled(self, thing: Any) -> bytes:
+    def pickle(self, thing: Any) -> bytes:
         """Pickle what may hold functions and classes that no module has."""
         data: bytes = _ray.cloudpickle.dumps(thing)
         return data
@@ -123,7 +123,7 @@ class Cluster:
         nodes = [node for node in self._nodes() if not (pinned and node["NodeID"] != self.node)]
         return max((float(node["Resources"].get("GPU", 0.0)) for node in nodes), default=0.0)
 
-    def alone(self) -> bool:
+    def is_single_node(self) -> bool:
         """Whether an actor can run on the node of this process only."""
         return all(node["NodeID"] == self.node for node in self._nodes())
 
@@ -136,13 +136,13 @@ class Cluster:
             one["name"] for one in _ray.util.list_named_actors(all_namespaces=True) if one["namespace"] == namespace
         ]
 
-    def head(self) -> list[int]:
+    def head_pids(self) -> list[int]:
         """Process ids of what every call depends on, where this process started it."""
         node = _ray._private.worker._global_node
         started = node.all_processes if node is not None and node.head else {}
         return [one.process.pid for kind in ("gcs_server", "raylet") for one in started.get(kind, [])]
 
-    def lost(self) -> str | None:
+    def lost_reason(self) -> str | None:
         """Why no call gets through, if none does: the node of this process is gone. Without a head, Ray ends us all."""
         alive = any(node["NodeID"] == self.node for node in self._nodes())
         return None if alive else "the cluster has lost this machine"
@@ -152,7 +152,7 @@ class Cluster:
         _ray.shutdown()
 
 
-def _log_trouble(said: Mapping[str, Any], ignore_prefix: bool = False) -> None:
+def _log_ray_report(said: Mapping[str, Any], ignore_prefix: bool = False) -> None:
     """Log what Ray reports of its processes and nodes."""
     for line in said["lines"][:1]:
-        _log.warning("%s", str(line).partition("\n")[0][:_SAID])
+        _log.warning("%s", str(line).partition("\n")[0][:_MAX_LOG_CHARS])

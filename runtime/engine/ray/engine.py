@@ -1,4 +1,4 @@
-"""The engine of processes: every actor on Ray, here or on other nodes, with its mailbox in this process.
+"""The Ray actor engine: each actor in its own Ray process, with its mailbox in this one.
 
 A place's instance is a proxy. Its `handle` is a conversation with the actor's process
 (`mnemic.runtime.engine.ray.worker`), call after call, in which whatever the actor asks comes back here and is routed by
@@ -20,8 +20,8 @@ import msgspec
 
 from mnemic.actors.protocol.contract import Actor, Clock
 from mnemic.actors.protocol.errors import ActorStopped, EngineLost, StoreError
-from mnemic.runtime.engine.engine import ANYWHERE, InstanceDied, Overseer, Placement, RemoteFailure
-from mnemic.runtime.engine.mailbox import Places
+from mnemic.runtime.engine.engine import ANYWHERE, InstanceDied, Placement, RemoteFailure, SupervisorPort
+from mnemic.runtime.engine.mailbox import MailboxEngine
 from mnemic.runtime.engine.ray.instance import RayInstance
 from mnemic.runtime.engine.ray.sealing import SealRecipe
 
@@ -33,7 +33,7 @@ __all__ = ["RayEngine"]
 _log = logging.getLogger("mnemic.engine")
 
 
-class RayEngine(Places):
+class RayEngine(MailboxEngine):
     """Places actors in processes of their own."""
 
     name = "ray"
@@ -61,20 +61,20 @@ class RayEngine(Places):
         super().__init__(clock, stop_timeout_s)
         self._cluster = cluster
         self._recipe = seal
-        self._seal = seal.open()
+        self._seal = seal.make_seal()
         self._namespace = namespace
         self._make_timeout_s = make_timeout_s
         self._on_close = on_close
         self._instances: dict[str, RayInstance] = {}
-        self._given_up: set[str] = set()
-        self._kept_here: set[str] = set()
+        self._abandoned: set[str] = set()
+        self._forced_local: set[str] = set()
 
     def start(
         self,
         name: str,
         factory: Callable[[], Actor],
         capacity: int,
-        overseer: Overseer,
+        overseer: SupervisorPort,
         placement: Placement = ANYWHERE,
     ) -> None:
         """Start the actor's process and make the actor in it, by a factory that can be pickled.
@@ -83,10 +83,10 @@ class RayEngine(Places):
             EngineLost: there was no process to be had in time, or it died.
             Exception: what the factory raised, as `RemoteFailure` unless it is Mnemic's or Python's own.
         """
-        self._given_up.discard(name)
-        factory_pickled = self._cluster.pickled(factory)
+        self._abandoned.discard(name)
+        factory_pickled = self._cluster.pickle(factory)
         try:
-            self._place(name, partial(self._make, name, factory_pickled, placement), capacity, overseer)
+            self._add_mailbox(name, partial(self._start_anywhere, name, factory_pickled, placement), capacity, overseer)
         except RemoteFailure as failure:
             raised = failure.error or failure
         except InstanceDied as error:
@@ -100,40 +100,40 @@ class RayEngine(Places):
         killed.
         """
         super().stop(name)
-        self._given_up.add(name)
+        self._abandoned.add(name)
         instance = self._instances.pop(name, None)
         if instance is not None:
-            instance.give_up()
+            instance.kill()
 
     def close(self) -> None:
         """Kill what is left of the actors; the connection is whose who made it."""
         while self._instances:
             name, instance = self._instances.popitem()
-            self._given_up.add(name)
-            instance.give_up()
+            self._abandoned.add(name)
+            instance.kill()
         self._on_close()
 
-    def _make(self, name: str, factory: bytes, placement: Placement) -> RayInstance:
+    def _start_anywhere(self, name: str, factory: bytes, placement: Placement) -> RayInstance:
         """Make an instance; in the thread of its place, but for the first one."""
-        if name in self._kept_here:
+        if name in self._forced_local:
             placement = msgspec.structs.replace(placement, pinned=True)
         try:
-            return self._made(name, factory, placement)
+            return self._start_instance(name, factory, placement)
         except StoreError as error:
-            if placement.pinned or self._cluster.alone():
+            if placement.pinned or self._cluster.is_single_node():
                 raise
             _log.warning("%s runs on the home's machine: where it was put first, %s", name, error.code)
-        self._kept_here.add(name)
-        return self._made(name, factory, msgspec.structs.replace(placement, pinned=True))
+        self._forced_local.add(name)
+        return self._start_instance(name, factory, msgspec.structs.replace(placement, pinned=True))
 
-    def _made(self, name: str, factory: bytes, placement: Placement) -> RayInstance:
-        if name in self._given_up:  # the place is still at a message that nobody waits for any more
+    def _start_instance(self, name: str, factory: bytes, placement: Placement) -> RayInstance:
+        if name in self._abandoned:  # the place is still at a message that nobody waits for any more
             raise ActorStopped(actor=name, message="-")
         instance = RayInstance(name, self._cluster, self._recipe, self._seal, self._stop_timeout_s)
         self._instances[name] = instance
         try:
             instance.make(self._namespace, factory, placement, self._make_timeout_s)
         except BaseException:
-            instance.give_up()
+            instance.kill()
             raise
         return instance

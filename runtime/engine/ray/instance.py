@@ -1,4 +1,4 @@
-"""An actor's instance on Ray, as its place knows it: a proxy that holds the conversation with the actor's process.
+"""Driver-side proxy of an actor that runs in a Ray process.
 
 Whatever happens there, a place is never left waiting: Ray says when a process is gone, and every wait here ends now and
 then to see whether the instance was given up.
@@ -20,12 +20,12 @@ from mnemic.runtime.engine.ray.protocol import (
     Call,
     Close,
     Failure,
-    Logged,
+    LogLine,
     Make,
-    Progress,
+    ProgressReport,
     Resume,
     Step,
-    Told,
+    ToldMessage,
 )
 from mnemic.runtime.engine.ray.sealing import Seal, SealRecipe
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:  # importing it imports Ray, which only `mnemic.runtime.engine
 
 __all__ = ["RayInstance"]
 
-_LOOK_S = 0.25
+_POLL_S = 0.25
 """A long call is looked after so often: whether it was given up here, and whether the actor is to be told to finish."""
-_FORESEEN_TIMEOUT_S = 10.0
+_PREFETCH_TIMEOUT_S = 10.0
 """What is fetched beforehand may not take all the time that an actor has to do without it."""
 _GPU_TIMEOUT_S = 10.0
 """So long an actor waits for its GPU, which others may hold or a lost node may have had, before it does without."""
@@ -57,7 +57,7 @@ class RayInstance:
         self._process: Any = None
         self._gone = False
         self._given_up = False
-        self._told_to_finish = False
+        self._cancel_sent = False
         self._foresees: Callable[[Any], tuple[Any, ...]] | None = None
 
     def make(self, namespace: str, factory: bytes, placement: Placement, timeout_s: float) -> None:
@@ -81,11 +81,11 @@ class RayInstance:
             self._name, namespace, self._recipe, pinned=placement.pinned, gpus=gpus, timeout_s=timeout_s
         )
         level = logging.getLogger().getEffectiveLevel()
-        step = self._cross(Make(factory, level, placement.background), timeout_s)
+        step = self._exchange_once(Make(factory, level, placement.background), timeout_s)
         if step is None:
             self._cluster.kill(self._process)
             raise InstanceDied(f"it was not made within {timeout_s:g} s")
-        self._post(step, None)
+        self._apply_outputs(step, None)
         self._foresees = self._result(step)
 
     def handle(self, message: Any, context: Context) -> Any:
@@ -98,20 +98,20 @@ class RayInstance:
             RemoteFailure: the actor raised anything else.
         """
         try:
-            step = self._converse(
+            step = self._exchange(
                 Call(
                     message,
                     context.trace,
                     context.now,
                     context.seed,
                     context.cancelled(),
-                    self._foreseen(message, context),
+                    self._prefetch(message, context),
                 ),
                 context,
             )
             while step.kind in ("ask", "post"):
                 outcome = _ask(context, *step.value) if step.kind == "ask" else Resume(None, None, context.cancelled())
-                step = self._converse(outcome, context)
+                step = self._exchange(outcome, context)
         except BaseException:  # the conversation broke off, and the actor may wait for a word that does not come
             self._end()
             if self._given_up:
@@ -128,15 +128,15 @@ class RayInstance:
         if self._gone:
             return
         try:
-            step = self._cross(Close(), self._stop_timeout_s)
+            step = self._exchange_once(Close(), self._stop_timeout_s)
             if step is None:
                 raise InstanceDied(f"it was not closed within {self._stop_timeout_s:g} s")
-            self._post(step, None)
+            self._apply_outputs(step, None)
             self._result(step)
         finally:
             self._end()
 
-    def give_up(self) -> None:
+    def kill(self) -> None:
         """End the process at once, whatever it is at; whoever is in `handle` comes out of it with `ActorStopped`."""
         self._given_up = True
         self._end()
@@ -148,22 +148,22 @@ class RayInstance:
 
     # --- the conversation --------------------------------------------------------------------------------------------
 
-    def _converse(self, word: Call | Resume, context: Context) -> Step:
+    def _exchange(self, word: Call | Resume, context: Context) -> Step:
         if self._gone:
             raise InstanceDied("it is gone")
         call = self._send(word)
         step = None
         while step is None:
-            step = self._receive(call, _LOOK_S)
+            step = self._receive(call, _POLL_S)
             if self._given_up:
                 raise InstanceDied("it was given up")
-            if step is None and context.cancelled() and not self._told_to_finish:
-                self._told_to_finish = True
+            if step is None and context.cancelled() and not self._cancel_sent:
+                self._cancel_sent = True
                 self._cluster.cancel(self._process)
-        self._post(step, context)
+        self._apply_outputs(step, context)
         return step
 
-    def _cross(self, word: Make | Close, timeout_s: float) -> Step | None:
+    def _exchange_once(self, word: Make | Close, timeout_s: float) -> Step | None:
         return self._receive(self._send(word), timeout_s)
 
     def _send(self, word: Make | Call | Resume | Close) -> Any:
@@ -182,15 +182,15 @@ class RayInstance:
         assert isinstance(step, Step)
         return step
 
-    def _post(self, step: Step, context: Context | None) -> None:
+    def _apply_outputs(self, step: Step, context: Context | None) -> None:
         """Pass on what came before a step; in making and closing there is nobody to tell anything to."""
-        for item in step.post:
+        for item in step.outputs:
             match item:
-                case Logged():
+                case LogLine():
                     logging.getLogger(item.logger).log(item.level, "%s", item.text, extra=item.fields)
-                case Told() if context is not None:
+                case ToldMessage() if context is not None:
                     context.tell(pickle.loads(item.message))
-                case Progress() if context is not None:
+                case ProgressReport() if context is not None:
                     context.progress(item.done, item.total)
 
     def _result(self, step: Step) -> Any:
@@ -199,13 +199,13 @@ class RayInstance:
             raise step.value
         if step.kind == "failure":
             assert isinstance(step.value, Failure)
-            raise RemoteFailure(step.value.kind, step.value.place, step.value.error)
+            raise RemoteFailure(step.value.kind, step.value.location, step.value.error)
         return step.value
 
-    def _foreseen(self, message: Any, context: Context) -> tuple[tuple[Any, Resume], ...]:
+    def _prefetch(self, message: Any, context: Context) -> tuple[tuple[Any, Resume], ...]:
         if self._foresees is None:
             return ()
-        return tuple((one, _ask(context, one, _FORESEEN_TIMEOUT_S)) for one in self._foresees(message))
+        return tuple((one, _ask(context, one, _PREFETCH_TIMEOUT_S)) for one in self._foresees(message))
 
 
 def _ask(context: Context, message: Any, timeout_s: float) -> Resume:

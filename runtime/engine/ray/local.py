@@ -1,4 +1,4 @@
-"""A Ray of one's own on this machine, or a connection to one that is there, with what Ray does unasked switched off.
+"""Starts a private local Ray or connects to an existing one, and cleans up after dead ones.
 
 What a local one writes lies in a folder of mode 0700 with its token (0600): ``HOME/run/ray`` of the process that holds
 the home's lock, ``HOME/run/ray-PID-START-*`` of any other. Its ports bind every interface whatever they are told, and
@@ -19,29 +19,38 @@ from typing import TYPE_CHECKING
 import psutil
 
 from mnemic.actors.protocol.errors import EngineLost, EngineMissing, InvalidValue
-from mnemic.runtime.keys.keys import make_key, write_private
-from mnemic.runtime.minds.run_dir import Meeting, process_start
+from mnemic.runtime.keys.keys import generate_key, write_private
+from mnemic.runtime.minds.run_dir import RunDir, process_start_time
 
 if TYPE_CHECKING:  # importing it imports Ray, which reads the environment first and takes a second
     from mnemic.runtime.engine.ray.cluster import Cluster
 
-__all__ = ["LocalRay", "connect", "left_behind", "need_token", "own_folder", "sweep", "sweep_dead", "sweep_home"]
+__all__ = [
+    "LocalRay",
+    "clean_up",
+    "clean_up_dead",
+    "clean_up_home",
+    "connect",
+    "leftover_folders",
+    "make_process_folder",
+    "require_token",
+]
 
-_DEEPEST = 36
+_MAX_PATH_CHARS = 36
 """Characters of a folder in which Ray's sockets still fit: they add up to 71 to it, and a path may have 107."""
 _GONE_S = 5.0
 _SHORT = "mnemic-ray-"
 _INSIDE = "ray"
-_PLACE = "ray-place"
-_TOKEN = "ray-token"
+_PATH_FILE = "ray-place"
+_TOKEN_FILE = "ray-token"
 
-_QUIET = {
+_PRIVACY_ENV = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ENABLE_AUTO_CONNECT": "0",  # a call after the end would start another Ray
     "RAY_gcs_rpc_server_reconnect_timeout_s": "5",  # a minute where nobody says
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
 }
-_FOR_ACTORS = {"OPENBLAS_NUM_THREADS": "1"}
+_ACTOR_ENV = {"OPENBLAS_NUM_THREADS": "1"}
 """Actors share the machine; a pool of threads in each would fight over it. Read when NumPy is loaded."""
 
 
@@ -53,7 +62,7 @@ class LocalRay:
         """The connection."""
         self._folder = folder
         self._before = before
-        self._head = [psutil.Process(pid) for pid in cluster.head()]
+        self._head = [psutil.Process(pid) for pid in cluster.head_pids()]
 
     @classmethod
     def start(cls, folder: Path, *, num_cpus: int = 1, object_store_bytes: int = 100 << 20) -> LocalRay:
@@ -70,14 +79,16 @@ class LocalRay:
         """
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
-        sweep(folder)
+        clean_up(folder)
         place = folder / _INSIDE
-        if len(os.fsencode(place)) > _DEEPEST:
+        if len(os.fsencode(place)) > _MAX_PATH_CHARS:
             place = Path(tempfile.mkdtemp(prefix=_SHORT, dir="/tmp"))
         place.mkdir(mode=0o700, exist_ok=True)
-        write_private(folder / _PLACE, os.fsencode(place))
-        write_private(folder / _TOKEN, _own_token().encode())
-        before = _set({**_QUIET, **_FOR_ACTORS, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(folder / _TOKEN)})
+        write_private(folder / _PATH_FILE, os.fsencode(place))
+        write_private(folder / _TOKEN_FILE, _process_token().encode())
+        before = _set_environment(
+            {**_PRIVACY_ENV, **_ACTOR_ENV, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(folder / _TOKEN_FILE)}
+        )
         try:
             cluster = _cluster(
                 address="local",
@@ -87,12 +98,12 @@ class LocalRay:
                 _temp_dir=str(place / "r"),  # of mode 0777, as Ray will have it
             )
         except BaseException:
-            _set(before)
-            sweep(folder)
+            _set_environment(before)
+            clean_up(folder)
             raise
         return cls(cluster, folder, before)
 
-    def lost(self) -> str | None:
+    def lost_reason(self) -> str | None:
         """What of this Ray is gone without which no call gets through, if anything is; cheap."""
         for process in self._head:
             try:
@@ -108,16 +119,16 @@ class LocalRay:
 
         Where it was lost, Ray cannot be told to let go, and ends this process a few seconds later: be first.
         """
-        if self.lost() is None:
+        if self.lost_reason() is None:
             self.cluster.close()
-        sweep(self._folder)
-        _set(self._before)
+        clean_up(self._folder)
+        _set_environment(self._before)
 
 
 @cache
-def _own_token() -> str:
+def _process_token() -> str:
     """The token of every Ray that this process starts: what it has read once, Ray goes by for good."""
-    return make_key().hex()
+    return generate_key().hex()
 
 
 def connect(address: str) -> Cluster:
@@ -128,12 +139,12 @@ def connect(address: str) -> Cluster:
         EngineMissing: Ray is not installed.
         EngineLost: there is none that lets us in.
     """
-    need_token(address)
-    _set({name: os.environ.get(name, value) for name, value in _QUIET.items()})
-    return _cluster(address=address, runtime_env={"env_vars": _FOR_ACTORS})
+    require_token(address)
+    _set_environment({name: os.environ.get(name, value) for name, value in _PRIVACY_ENV.items()})
+    return _cluster(address=address, runtime_env={"env_vars": _ACTOR_ENV})
 
 
-def need_token(address: str) -> None:
+def require_token(address: str) -> None:
     """Refuse a Ray of somebody else's unless the environment says that it demands a token.
 
     Whoever reaches a port of one that does not can run what he likes, in our actors' processes too; and Ray tells
@@ -154,7 +165,7 @@ def need_token(address: str) -> None:
 # --- the folders of a home -------------------------------------------------------------------------------------------
 
 
-def own_folder(home: Path) -> Path:
+def make_process_folder(home: Path) -> Path:
     """Make a folder for a Ray of this process, which does not hold the home's lock; those of dead ones are swept.
 
     Its name says whose it is, so that it can be told when this process is gone, however it went.
@@ -162,45 +173,45 @@ def own_folder(home: Path) -> Path:
     Raises:
         StoreReadOnly: the home cannot be written.
     """
-    meeting = Meeting(home)
+    meeting = RunDir(home)
     meeting.prepare()
-    sweep_dead(home)
-    own = f"{_INSIDE}-{os.getpid()}-{process_start(os.getpid())}-"
+    clean_up_dead(home)
+    own = f"{_INSIDE}-{os.getpid()}-{process_start_time(os.getpid())}-"
     return Path(tempfile.mkdtemp(prefix=own, dir=meeting.folder))
 
 
-def left_behind(home: Path) -> list[Path]:
+def leftover_folders(home: Path) -> list[Path]:
     """Folders of Rays whose processes were killed; ``run/ray`` among them is in use while the home's lock is held."""
-    held = Meeting(home).folder / _INSIDE
-    return [*([held] if (held / _PLACE).exists() else []), *_dead(home)]
+    held = RunDir(home).folder / _INSIDE
+    return [*([held] if (held / _PATH_FILE).exists() else []), *_dead_folders(home)]
 
 
-def sweep_home(home: Path) -> None:
+def clean_up_home(home: Path) -> None:
     """End every Ray that a killed process has left in a home, for whoever holds the home's lock."""
-    sweep(Meeting(home).folder / _INSIDE)
-    sweep_dead(home)
+    clean_up(RunDir(home).folder / _INSIDE)
+    clean_up_dead(home)
 
 
-def sweep_dead(home: Path) -> None:
+def clean_up_dead(home: Path) -> None:
     """End the Rays of killed processes that did not hold the home's lock; anybody may, at any time."""
-    for folder in _dead(home):
-        sweep(folder)
+    for folder in _dead_folders(home):
+        clean_up(folder)
         shutil.rmtree(folder, onerror=_unless_gone)
 
 
-def _dead(home: Path) -> list[Path]:
-    """The folders that `own_folder` has made for processes that are gone."""
+def _dead_folders(home: Path) -> list[Path]:
+    """The folders that `make_process_folder` has made for processes that are gone."""
     found = []
-    for folder in sorted(Meeting(home).folder.glob(f"{_INSIDE}-*-*-*")):
+    for folder in sorted(RunDir(home).folder.glob(f"{_INSIDE}-*-*-*")):
         _, pid, start, _ = folder.name.split("-", 3)
-        if pid.isdecimal() and process_start(int(pid)) != start and _is_own_folder(folder):
+        if pid.isdecimal() and process_start_time(int(pid)) != start and _is_own_folder(folder):
             found.append(folder)
     return found
 
 
-def sweep(folder: Path) -> None:
+def clean_up(folder: Path) -> None:
     """End what is left of the Ray of a folder whose process was killed, and remove what it wrote; nothing else."""
-    record, token = folder / _PLACE, folder / _TOKEN
+    record, token = folder / _PATH_FILE, folder / _TOKEN_FILE
     try:
         place = Path(os.fsdecode(record.read_bytes()))
     except FileNotFoundError:
@@ -266,7 +277,7 @@ def _cluster(**options: object) -> Cluster:
         raise EngineLost(why=f"it did not start: {type(error).__name__}") from error
 
 
-def _set(values: Mapping[str, str | None]) -> dict[str, str | None]:
+def _set_environment(values: Mapping[str, str | None]) -> dict[str, str | None]:
     """Set these variables of the environment, or remove them; returns what they were."""
     before = {name: os.environ.get(name) for name in values}
     for name, value in values.items():

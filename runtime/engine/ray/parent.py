@@ -1,4 +1,4 @@
-"""The small parent of a home's process on Ray: it holds the lock, the card and the sockets, and no Ray connection.
+"""Parent process for the Ray engine: holds lock and sockets, and restarts the child that drives Ray.
 
 Ray ends the process that drives it when its head dies, without a word. So the driver is a child in a session of its
 own; when it goes, the parent kills what is left of that session and starts another one, after a rest. Who connects
@@ -21,26 +21,28 @@ import msgspec
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import NotServed
-from mnemic.runtime.engine.actor_health import Health, Policy, Quarantine, on_failure
-from mnemic.runtime.minds.run_dir import Card, Meeting
+from mnemic.runtime.engine.actor_health import FailureHistory, Quarantine, RestartPolicy, on_failure
+from mnemic.runtime.minds.run_dir import RunDir, ServerInfo
 
-__all__ = ["ENGINE_LOST", "Parent", "kill_session"]
+__all__ = ["ENGINE_LOST", "DriverParent", "kill_session"]
 
 _log = logging.getLogger("mnemic.parent")
 
 ENGINE_LOST = 70
 """What the child exits with when its engine is gone; the card holds why."""
-_SAID = range(2, 6)  # what a command exits with that has said what is wrong; see `mnemic.errors.exit_code`
-_POLICY = Policy(failures=10, window_s=300.0, first_delay_s=0.1, longest_delay_s=10.0)
+_EXPLAINED_EXIT_CODES = range(
+    2, 6
+)  # what a command exits with that has said what is wrong; see `mnemic.errors.exit_code`
+_POLICY = RestartPolicy(failures=10, window_s=300.0, first_delay_s=0.1, longest_delay_s=10.0)
 _STOP_S = 10.0
 _POLL_S = 0.05
 
 
-class Parent:
+class DriverParent:
     """Keeps a child alive that does the work."""
 
     def __init__(
-        self, meeting: Meeting, card: Card, clock: Clock, seed: int, ready: Callable[[], None] = lambda: None
+        self, meeting: RunDir, card: ServerInfo, clock: Clock, seed: int, ready: Callable[[], None] = lambda: None
     ) -> None:
         """Take charge of a home whose lock is held.
 
@@ -54,7 +56,7 @@ class Parent:
         self._clock = clock
         self._generator = random.Random(seed)
         self._ready: Callable[[], None] | None = ready  # gone once it was called
-        self._health = Health()
+        self._health = FailureHistory()
         self._ended = threading.Event()  # set by a signal
         self._child: subprocess.Popen[bytes] | None = None
         self._told: subprocess.Popen[bytes] | None = None  # the child that was told to end, once
@@ -72,30 +74,30 @@ class Parent:
             NotServed: it ended too often, or at once without a word.
         """
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._stop)
-        signal.signal(signal.SIGHUP, self._pass_on)
+            signal.signal(number, self._on_stop_signal)
+        signal.signal(signal.SIGHUP, self._forward_signal)
         while True:
-            code = self._live(command, sockets)
-            said = self._meeting.card()
+            code = self._run_child(command, sockets)
+            said = self._meeting.read_info()
             if self._ended.is_set() and said is not None and said.state in ("starting", "restarting"):
                 return 0  # told to leave before it could: what Ray does with a signal then is no failure
             if self._ended.is_set() or code == 0 or said is None:  # without a card, it was leaving
                 return code if code >= 0 else 1
-            cause = self._cause(code)
+            cause = self._exit_cause(code)
             if code > 0 and said.state == "starting":
-                if code in _SAID:
+                if code in _EXPLAINED_EXIT_CODES:
                     return code
-                raise self._given_up(f"what drives Ray ended before it was ready: {cause}")
+                raise self._not_served(f"what drives Ray ended before it was ready: {cause}")
             self._health, instruction = on_failure(
                 self._health, self._clock.monotonic_s(), cause, _POLICY, self._generator.random()
             )
             _log.error("the process that drives Ray ended (%s) -> %s", cause, instruction)
             if isinstance(instruction, Quarantine):
-                raise self._given_up(f"what drives Ray ended {self._health.failures} times, at last because: {cause}")
-            self._say("restarting", cause)
+                raise self._not_served(f"what drives Ray ended {self._health.failures} times, at last because: {cause}")
+            self._publish_state("restarting", cause)
             self._ended.wait(instruction.delay_s)
 
-    def _live(self, command: Callable[[Sequence[int]], Sequence[str]], sockets: Sequence[socket.socket]) -> int:
+    def _run_child(self, command: Callable[[Sequence[int]], Sequence[str]], sockets: Sequence[socket.socket]) -> int:
         """Start one child, wait for its end, and leave nothing of it."""
         ours, theirs = os.pipe()
         numbers = [*(one.fileno() for one in sockets), ours]
@@ -106,17 +108,17 @@ class Parent:
                 list(command(numbers)), stdin=subprocess.DEVNULL, pass_fds=numbers, start_new_session=True, cwd="/"
             )
             while child.poll() is None:
-                self._watch(child)
+                self._poll_child(child)
         finally:
             os.close(ours)
             os.close(theirs)
         kill_session(child.pid)
         return child.returncode
 
-    def _watch(self, child: subprocess.Popen[bytes]) -> None:
+    def _poll_child(self, child: subprocess.Popen[bytes]) -> None:
         """Wait a moment; a child that was told to end is given the time for it."""
         if self._ready is not None:
-            said = self._meeting.card()
+            said = self._meeting.read_info()
             if said is not None and said.state == "ready":
                 self._ready()
                 self._ready = None
@@ -130,30 +132,30 @@ class Parent:
             _log.error("the process that drives Ray did not end within %g s: it is killed", _STOP_S)
             child.kill()
 
-    def _stop(self, number: int, frame: FrameType | None) -> None:
+    def _on_stop_signal(self, number: int, frame: FrameType | None) -> None:
         self._ended.set()
         if self._told is None:  # a second one would kill a Python that is ending: it has no handler any more
-            self._pass_on(signal.SIGTERM, frame)
+            self._forward_signal(signal.SIGTERM, frame)
             self._told = self._child
 
-    def _pass_on(self, number: int, frame: FrameType | None) -> None:
+    def _forward_signal(self, number: int, frame: FrameType | None) -> None:
         if self._child is not None and self._child.poll() is None:
             self._child.send_signal(number)
 
-    def _given_up(self, why: str) -> NotServed:
+    def _not_served(self, why: str) -> NotServed:
         home = self._meeting.home
         return NotServed(home=str(home), why=why, log=str(home / "serve.log"))
 
-    def _cause(self, code: int) -> str:
-        said = self._meeting.card()
+    def _exit_cause(self, code: int) -> str:
+        said = self._meeting.read_info()
         if code == ENGINE_LOST and said is not None and said.cause:
             return said.cause
         return f"killed by signal {-code}" if code < 0 else f"exit code {code}"
 
-    def _say(self, state: str, cause: str) -> None:
+    def _publish_state(self, state: str, cause: str) -> None:
         restarts = self._health.failures
         self._card = msgspec.structs.replace(self._card, state=state, cause=cause, restarts=restarts)
-        self._meeting.write(self._card)
+        self._meeting.publish(self._card)
 
 
 def kill_session(session: int) -> None:

@@ -1,5 +1,4 @@
-"""What the driver (`mnemic.runtime.engine.ray.engine`) and the process of an actor (`mnemic.runtime.engine.ray.worker`)
-say.
+"""Message types exchanged between the driver and an actor's Ray process, pickled and encrypted.
 
 All of it is pickled and sealed for its direction, so that nothing that was sent one way is taken for an answer.
 """
@@ -19,12 +18,12 @@ __all__ = [
     "Close",
     "Failure",
     "Kind",
-    "Logged",
+    "LogLine",
     "Make",
-    "Progress",
+    "ProgressReport",
     "Resume",
     "Step",
-    "Told",
+    "ToldMessage",
 ]
 
 TO_WORKER = b"to worker"
@@ -61,7 +60,7 @@ class Call(msgspec.Struct, frozen=True):
     now: int
     seed: bytes
     cancelled: bool
-    foreseen: tuple[tuple[Any, Resume], ...]
+    prefetched: tuple[tuple[Any, Resume], ...]
     """What the actor will ask, and how that ended."""
 
 
@@ -69,14 +68,14 @@ class Close(msgspec.Struct, frozen=True):
     """Close the actor."""
 
 
-class Told(msgspec.Struct, frozen=True):
+class ToldMessage(msgspec.Struct, frozen=True):
     """The actor told a message."""
 
     message: bytes
     """Pickled when it was told: what cannot be is the teller's failure."""
 
 
-class Logged(msgspec.Struct, frozen=True):
+class LogLine(msgspec.Struct, frozen=True):
     """Something in the process logged a line."""
 
     logger: str
@@ -86,7 +85,7 @@ class Logged(msgspec.Struct, frozen=True):
     """What it says by name; see `mnemic.runtime.logs.FIELDS`."""
 
 
-class Progress(msgspec.Struct, frozen=True):
+class ProgressReport(msgspec.Struct, frozen=True):
     """The actor reported how far it is."""
 
     done: int
@@ -98,7 +97,7 @@ class Failure(msgspec.Struct, frozen=True):
 
     kind: str
     """Name of the class."""
-    place: str
+    location: str
     """Where in the code."""
     error: BaseException | None = None
     """The thing itself, where the actor could not be made for it and it is one of Python's own."""
@@ -111,5 +110,5 @@ class Step(msgspec.Struct, frozen=True):
     """What it is."""
     value: Any
     """What goes with its kind."""
-    post: tuple[Told | Logged | Progress, ...]
+    outputs: tuple[ToldMessage | LogLine | ProgressReport, ...]
     """What comes before it."""

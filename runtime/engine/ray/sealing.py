@@ -1,4 +1,4 @@
-"""Sealing: what crosses from process to process, or lies in shared memory, is authenticated and unreadable.
+"""Authenticated encryption (AES-256-GCM) of what is exchanged with Ray processes.
 
 AES-256-GCM (NIST SP 800-38D). A nonce is 8 random bytes of the process and a counter of 4: by the birthday bound two
 of a million processes share a prefix with a chance of 3e-8, and one that comes to 2**32 messages takes a new prefix.
@@ -14,10 +14,10 @@ from typing import NoReturn, Protocol
 import msgspec
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from mnemic.runtime.keys.key_slots import keys_by_file
+from mnemic.runtime.keys.key_slots import read_keys_by_file
 from mnemic.runtime.keys.keys import nonce_prefix
 
-__all__ = ["MindSeal", "Seal", "SealRecipe"]
+__all__ = ["MindSealRecipe", "Seal", "SealRecipe"]
 
 _NONCE_BYTES = 12
 _COUNTER_BYTES = 4
@@ -67,12 +67,12 @@ class Seal:
 class SealRecipe(Protocol):
     """How to make a seal in any process. Pickles, and holds no secret."""
 
-    def open(self) -> Seal:
+    def make_seal(self) -> Seal:
         """Make the seal, in this process."""
         ...
 
 
-class MindSeal(msgspec.Struct, frozen=True):
+class MindSealRecipe(msgspec.Struct, frozen=True):
     """The seal of one run of an engine over a mind, by the mind's own key file."""
 
     key: Path
@@ -82,12 +82,12 @@ class MindSeal(msgspec.Struct, frozen=True):
     check: str
     """Its check value, which tells whether the mind still has the key of before."""
     run: str
-    """Name of the run; see `mnemic.runtime.keys.keys.run_name`."""
+    """Name of the run; see `mnemic.runtime.keys.keys.random_id`."""
 
-    def open(self) -> Seal:
+    def make_seal(self) -> Seal:
         """Read the key file and derive the run's key.
 
         Raises:
             KeyMissing, KeyMismatch: the key file is not there, or is not this mind's.
         """
-        return Seal(keys_by_file(self.key, self.card, self.check).engine(self.run))
+        return Seal(read_keys_by_file(self.key, self.card, self.check).engine_key(self.run))

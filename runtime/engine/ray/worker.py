@@ -1,8 +1,8 @@
-"""The process of one actor on Ray: a thread that runs the actor, and a Ray actor that hands it what comes.
+"""Inside an actor's Ray process: runs the actor in a thread and exchanges messages with the driver.
 
 An actor waits for the answers to what it asks, and Ray delivers nothing to an actor that waits. So each message is a
-conversation: every call of `Worker.cross` gives the thread the next word and comes back with its next `Step`, which is
-the answer, or a question that the driver (`mnemic.runtime.engine.ray.engine`) has routed and goes on with. What an
+conversation: every call of `Worker.exchange` gives the thread the next word and comes back with its next `Step`, which
+is the answer, or a question that the driver (`mnemic.runtime.engine.ray.engine`) has routed and goes on with. What an
 actor tells, logs and reports travels with the steps, in order.
 
 Ray writes exceptions and prints into its own logs, in clear. Hence all that crosses is sealed, nothing is raised out of
@@ -21,7 +21,7 @@ from typing import Any
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import ActorStopped, MnemicError
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.engine.engine import discreetly, kind_of, place_of
+from mnemic.runtime.engine.engine import error_kind, error_location, redacted_line
 from mnemic.runtime.engine.ray.protocol import (
     FROM_WORKER,
     TO_WORKER,
@@ -29,25 +29,25 @@ from mnemic.runtime.engine.ray.protocol import (
     Close,
     Failure,
     Kind,
-    Logged,
+    LogLine,
     Make,
-    Progress,
+    ProgressReport,
     Resume,
     Step,
-    Told,
+    ToldMessage,
 )
 from mnemic.runtime.engine.ray.sealing import Seal, SealRecipe
-from mnemic.runtime.keys.hardening import leave_no_core
+from mnemic.runtime.keys.hardening import disable_core_dumps
 from mnemic.runtime.logs import FIELDS
 
-__all__ = ["Conversation", "Worker"]
+__all__ = ["ActorThread", "Worker"]
 
-_POST_EVERY_S = 0.05
+_FLUSH_EVERY_S = 0.05
 """So long may pass before what was told, logged and reported is on its way: a crossing takes about a millisecond."""
 
-_STRANGERS = "mnemic.engine"
+_FOREIGN_LOGGER = "mnemic.engine"
 """Under this name the lines of other loggers are logged: that is where somebody looks."""
-_YIELDING = 15
+_BACKGROUND_NICENESS = 15
 """Added to the niceness of a process that nobody waits for: a recall beside a heavy night took half as long with it."""
 
 
@@ -56,27 +56,27 @@ class Worker:
 
     def __init__(self, name: str, recipe: SealRecipe) -> None:
         os.umask(0o077)
-        leave_no_core()
+        disable_core_dumps()
         silence = os.open(os.devnull, os.O_WRONLY)
         for standard in (1, 2):
             os.dup2(silence, standard)
         os.close(silence)
-        self._conversation = Conversation(name, recipe)
+        self._conversation = ActorThread(name, recipe)
 
-    def cross(self, sealed: bytes) -> bytes | MnemicError | str:
+    def exchange(self, sealed: bytes) -> bytes | MnemicError | str:
         """Give the actor's thread the next word and wait for its next step.
 
         Returns the step, sealed; where there is no seal to be had, in clear, the error that says so, or only its kind
         where it is not Mnemic's.
         """
-        return self._conversation.cross(sealed)
+        return self._conversation.exchange(sealed)
 
     def cancel(self) -> None:
         """Say that the process of the supervisor is stopping."""
         self._conversation.cancelled.set()
 
 
-class Conversation:
+class ActorThread:
     """One actor, the thread that it lives in, and what it has to say."""
 
     def __init__(self, name: str, recipe: SealRecipe) -> None:
@@ -85,58 +85,58 @@ class Conversation:
         self._clock = SystemClock()
         self._seal: Seal
         self._actor: Any = None
-        self._words: SimpleQueue[bytes] = SimpleQueue()
+        self._requests: SimpleQueue[bytes] = SimpleQueue()
         self._steps: SimpleQueue[bytes | MnemicError | str] = SimpleQueue()
-        self._speaking = threading.RLock()  # an actor may have threads of its own, and there is one conversation
+        self._exchange_lock = threading.RLock()  # an actor may have threads of its own, and there is one conversation
         self._handling = False
-        self._post: list[Told | Logged | Progress] = []
-        self._late: Progress | None = None
+        self._outputs: list[ToldMessage | LogLine | ProgressReport] = []
+        self._last_progress: ProgressReport | None = None
         self._crossed_s = 0.0
         self.cancelled = threading.Event()
-        threading.Thread(target=self._live, name=name, daemon=True).start()
+        threading.Thread(target=self._run, name=name, daemon=True).start()
 
-    def cross(self, sealed: bytes) -> bytes | MnemicError | str:
-        """See `Worker.cross`."""
-        self._words.put(sealed)
+    def exchange(self, sealed: bytes) -> bytes | MnemicError | str:
+        """See `Worker.exchange`."""
+        self._requests.put(sealed)
         return self._steps.get()
 
     # --- in the actor's thread ---------------------------------------------------------------------------------------
 
-    def _live(self) -> None:
+    def _run(self) -> None:
         try:
-            self._seal = self._recipe.open()
+            self._seal = self._recipe.make_seal()
         except Exception as error:  # said in clear: ours name a file at most, which the recipe did before
-            self._words.get()
-            self._steps.put(error if isinstance(error, MnemicError) else kind_of(error))
+            self._requests.get()
+            self._steps.put(error if isinstance(error, MnemicError) else error_kind(error))
             return
         while True:
-            self._steps.put(self._answer(self._words.get()))
+            self._steps.put(self._answer(self._requests.get()))
 
     def _answer(self, sealed: bytes) -> bytes:
         kind: Kind = "answer"
         try:
-            value = self._obey(self._opened(sealed))
+            value = self._dispatch(self._opened(sealed))
         except MnemicError as error:
             kind, value = "error", error
         except BaseException as error:  # whatever an actor raises is the supervisor's to judge
             kind, value = "failure", _failure(error, making=self._actor is None)
-        with self._speaking:  # a thread of the actor's that still speaks is heard first
+        with self._exchange_lock:  # a thread of the actor's that still speaks is heard first
             self._handling = False
             try:
                 return self._sealed(kind, value)
             except Exception as error:  # whatever a stranger's class does when it is pickled
                 return self._sealed("failure", _failure(error, making=False))
 
-    def _obey(self, word: Make | Call | Close) -> Any:
+    def _dispatch(self, word: Make | Call | Close) -> Any:
         match word:
             case Make():
                 root = logging.getLogger()
-                root.handlers = [_Lines(self._post)]
+                root.handlers = [_LogForwarder(self._outputs)]
                 root.setLevel(word.log_level)
                 if word.background:
-                    os.nice(_YIELDING)
+                    os.nice(_BACKGROUND_NICENESS)
                 self._actor = pickle.loads(word.factory)()
-                return _crossing(getattr(type(self._actor), "foresees", None))
+                return _picklable_or_none(getattr(type(self._actor), "foresees", None))
             case Call():
                 self._handling = True
                 self._crossed_s = self._clock.monotonic_s()
@@ -145,15 +145,15 @@ class Conversation:
                 return getattr(self._actor, "close", lambda: None)()
 
     def _context(self, call: Call) -> Context:
-        foreseen = list(call.foreseen)
+        foreseen = list(call.prefetched)
         if call.cancelled:
             self.cancelled.set()
 
         def ask(message: Any, timeout_s: float) -> Any:
             for place, (known, _) in enumerate(foreseen):
                 if known == message:
-                    return _outcome(foreseen.pop(place)[1])
-            return _outcome(self._exchange("ask", (message, timeout_s)))
+                    return _unwrap(foreseen.pop(place)[1])
+            return _unwrap(self._ask_driver("ask", (message, timeout_s)))
 
         return Context(
             trace=call.trace,
@@ -167,34 +167,34 @@ class Conversation:
         )
 
     def _tell(self, message: Any) -> None:
-        told = Told(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
-        with self._speaking:
-            self._need_hearing(type(message).__name__)  # first: what is refused is not sent
-            self._post.append(told)
-            self._post_in_time()
+        told = ToldMessage(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+        with self._exchange_lock:
+            self._require_handling(type(message).__name__)  # first: what is refused is not sent
+            self._outputs.append(told)
+            self._flush_if_due()
 
     def _progress(self, done: int, total: int | None) -> None:
-        with self._speaking:
+        with self._exchange_lock:
             if self._handling:  # else it is of a message that is done, and nobody watches that any more
-                self._late = Progress(done, total)
-                self._post_in_time()
+                self._last_progress = ProgressReport(done, total)
+                self._flush_if_due()
 
-    def _post_in_time(self) -> None:
-        if self._clock.monotonic_s() - self._crossed_s >= _POST_EVERY_S:
-            self._exchange("post", None)
+    def _flush_if_due(self) -> None:
+        if self._clock.monotonic_s() - self._crossed_s >= _FLUSH_EVERY_S:
+            self._ask_driver("post", None)
 
-    def _exchange(self, kind: Kind, value: Any) -> Resume:
+    def _ask_driver(self, kind: Kind, value: Any) -> Resume:
         """Let the driver know, and wait until it says to go on."""
-        with self._speaking:
-            self._need_hearing(kind)
+        with self._exchange_lock:
+            self._require_handling(kind)
             self._steps.put(self._sealed(kind, value))
-            resume = self._opened(self._words.get())
+            resume = self._opened(self._requests.get())
             assert isinstance(resume, Resume)
             if resume.cancelled:
                 self.cancelled.set()
             return resume
 
-    def _need_hearing(self, message: str) -> None:
+    def _require_handling(self, message: str) -> None:
         """Refuse what a thread of the actor's says after its message was answered: nobody is there to route it."""
         if not self._handling:
             raise ActorStopped(actor=self._name, message=message)
@@ -203,22 +203,22 @@ class Conversation:
         return pickle.loads(self._seal.open(sealed, TO_WORKER))
 
     def _sealed(self, kind: Kind, value: Any) -> bytes:
-        post = tuple(self._post)
-        late = () if self._late is None else (self._late,)
+        post = tuple(self._outputs)
+        late = () if self._last_progress is None else (self._last_progress,)
         data = pickle.dumps(Step(kind, value, (*post, *late)), pickle.HIGHEST_PROTOCOL)  # raises: nothing is lost
-        del self._post[: len(post)]
-        self._late = None
+        del self._outputs[: len(post)]
+        self._last_progress = None
         self._crossed_s = self._clock.monotonic_s()
         return self._seal.seal(data, FROM_WORKER)
 
 
-class _Lines(logging.Handler):
+class _LogForwarder(logging.Handler):
     """Puts lines into the post: Mnemic's own, and of anybody else's where they come from and no word.
 
     What a line says of an exception stays here, since that may quote a memory.
     """
 
-    def __init__(self, post: list[Told | Logged | Progress]) -> None:
+    def __init__(self, post: list[ToldMessage | LogLine | ProgressReport]) -> None:
         super().__init__()
         self._lines = post
 
@@ -226,13 +226,13 @@ class _Lines(logging.Handler):
         try:
             own = record.name.partition(".")[0] == "mnemic"
             self._lines.append(
-                Logged(record.name, record.levelno, record.getMessage(), _fields(record))
+                LogLine(record.name, record.levelno, record.getMessage(), _fields(record))
                 if own
-                else Logged(_STRANGERS, record.levelno, discreetly(record), {})
+                else LogLine(_FOREIGN_LOGGER, record.levelno, redacted_line(record), {})
             )
         except Exception as error:  # a line that cannot be written fails nobody, but is missed: stderr goes nowhere
-            lost = f"a line of {record.name} at {record.funcName} could not be written: {kind_of(error)}"
-            self._lines.append(Logged(_STRANGERS, logging.ERROR, lost, {}))
+            lost = f"a line of {record.name} at {record.funcName} could not be written: {error_kind(error)}"
+            self._lines.append(LogLine(_FOREIGN_LOGGER, logging.ERROR, lost, {}))
 
 
 def _fields(record: logging.LogRecord) -> dict[str, Any]:
@@ -242,7 +242,7 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
     return {name: value if isinstance(value, plain) else type(value).__name__ for name, value in said.items()}
 
 
-def _outcome(resume: Resume) -> Any:
+def _unwrap(resume: Resume) -> Any:
     if resume.error is not None:
         raise resume.error
     return resume.answer
@@ -250,11 +250,11 @@ def _outcome(resume: Resume) -> Any:
 
 def _failure(error: BaseException, *, making: bool) -> Failure:
     """What may be known of a failure: kind and place; in making an actor, the error too, if Python's own."""
-    itself = _crossing(error) if making and type(error).__module__ == "builtins" else None
-    return Failure(kind_of(error), place_of(error), itself)
+    itself = _picklable_or_none(error) if making and type(error).__module__ == "builtins" else None
+    return Failure(error_kind(error), error_location(error), itself)
 
 
-def _crossing(value: Any) -> Any:
+def _picklable_or_none(value: Any) -> Any:
     """The value, or ``None`` if it cannot be pickled and read by whoever knows the same modules."""
     try:
         pickle.loads(pickle.dumps(value))

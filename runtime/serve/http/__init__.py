@@ -1,1 +1,1 @@
-"""runtime/serve/http"""
+"""HTTP: the routes, the server on its sockets, and who may connect over TCP."""

@@ -1,4 +1,4 @@
-"""The faces of a home's process, all on one event loop: HTTP on a Unix socket, MCP on another one, HTTP over TCP.
+"""Runs the server's HTTP (Unix socket, TCP) and MCP listeners on one asyncio event loop.
 
 The sockets come bound and listening, so that whoever starts the process decides who may open them, and whoever comes
 early waits. Signals are the process's own affair.
@@ -18,26 +18,31 @@ import anyio.to_thread
 import uvicorn
 from starlette.types import ASGIApp
 
-from mnemic.runtime.engine.engine import discreetly
-from mnemic.runtime.serve.http.tcp import Guard, Tcp
-from mnemic.runtime.serve.mcp.stream import McpStream
-from mnemic.runtime.serve.server_control import VERBS_AT_ONCE
+from mnemic.runtime.engine.engine import redacted_line
+from mnemic.runtime.serve.http.tcp import TcpGuard, TcpListener
+from mnemic.runtime.serve.mcp.stream import McpSocketServer
+from mnemic.runtime.serve.server_control import MAX_CONCURRENT_VERBS
 
-__all__ = ["Faces"]
+__all__ = ["FaceServer"]
 
 _log = logging.getLogger("mnemic.faces")
 
 _BACKLOG = 512
 _KEEP_ALIVE_S = 60
-_LIBRARIES = ("mcp", "uvicorn", "asyncio")
+_REDACTED_LOGGERS = ("mcp", "uvicorn", "asyncio")
 _TICK_S = 0.02
 
 
-class Faces:
+class FaceServer:
     """Serves until it is stopped; in the main thread or in any other one."""
 
     def __init__(
-        self, app: ASGIApp, stream: McpStream, http: socket.socket, mcp: socket.socket, tcp: Tcp | None = None
+        self,
+        app: ASGIApp,
+        stream: McpSocketServer,
+        http: socket.socket,
+        mcp: socket.socket,
+        tcp: TcpListener | None = None,
     ) -> None:
         """Serve nothing yet; `run` does.
 
@@ -49,7 +54,7 @@ class Faces:
         self._mcp = mcp
         self._servers = [(_server(app, lifespan="on"), http)]
         if tcp is not None:
-            guarded = Guard(app, tcp.hosts, tcp.token)
+            guarded = TcpGuard(app, tcp.hosts, tcp.token_file)
             tls: dict[str, Any] = {}
             if tcp.certificate is not None:
                 tls = {"ssl_certfile": tcp.certificate, "ssl_keyfile": tcp.key}
@@ -73,12 +78,12 @@ class Faces:
                 self._loop.call_soon_threadsafe(self._wake.set)
 
     async def _run(self) -> None:
-        anyio.to_thread.current_default_thread_limiter().total_tokens = VERBS_AT_ONCE
+        anyio.to_thread.current_default_thread_limiter().total_tokens = MAX_CONCURRENT_VERBS
         with self._state:
             self._loop = asyncio.get_running_loop()
             if self._timeout_s is not None:
                 self._wake.set()
-        with _discreet():
+        with _redacted_library_logs():
             await self._stream.start(self._mcp)
             async with asyncio.TaskGroup() as group:
                 for server, listening in self._servers:
@@ -122,18 +127,18 @@ def _server(app: ASGIApp, **options: Any) -> _Server:
     )
 
 
-class _Discreet(logging.Handler):
+class _RedactingHandler(logging.Handler):
     """Says where a library had something to say, and not what: its words may quote a memory."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        _log.log(record.levelno, "%s", discreetly(record))
+        _log.log(record.levelno, "%s", redacted_line(record))
 
 
 @contextlib.contextmanager
-def _discreet() -> Iterator[None]:
-    """Have the libraries' logs pass through `_Discreet` alone."""
-    handler, before = _Discreet(logging.WARNING), {}
-    for name in _LIBRARIES:
+def _redacted_library_logs() -> Iterator[None]:
+    """Have the libraries' logs pass through `_RedactingHandler` alone."""
+    handler, before = _RedactingHandler(logging.WARNING), {}
+    for name in _REDACTED_LOGGERS:
         logger = logging.getLogger(name)
         before[name] = (logger.propagate, logger.level)
         logger.propagate = False

@@ -1,4 +1,4 @@
-"""Letting go of a mind: an answer that lasts for as long as its caller works on the mind's files alone.
+"""HTTP response that keeps a mind closed in the server for as long as the caller's connection stays open.
 
 Beside `mnemic.runtime.serve.http.routes`; the caller is `mnemic.runtime.api.verbs`. The connection is the right: once
 it is closed, however the caller ended, the process opens the mind again for whoever wants it.
@@ -19,10 +19,10 @@ from starlette.types import Receive, Scope, Send
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.runtime.client.wire import encode_error
 
-__all__ = ["LetGo"]
+__all__ = ["ReleaseMindResponse"]
 
 
-class LetGo(Response):
+class ReleaseMindResponse(Response):
     """Says that the mind is free once it is, and ends when its caller is gone."""
 
     media_type = "application/x-ndjson"

@@ -1,4 +1,4 @@
-"""The HTTP face of a home's process: the messages as JSON, how the process is, and a place for MCP.
+"""The HTTP API of the server process: routes, error responses, and the hook endpoint.
 
 It only translates (see `mnemic.runtime.client.wire`). A caller that goes away stops nothing: what it asked for runs to
 its end. Nothing of a request is logged but its verb, its trace and the code of what went wrong.
@@ -39,23 +39,23 @@ from mnemic.actors.protocol.errors import (
     RuntimeFault,
     StoreBusy,
 )
-from mnemic.actors.protocol.messages import Take
-from mnemic.runtime.client.wire import ASKED, TOLD, decode_message, encode, encode_error
-from mnemic.runtime.engine.engine import cause_of
-from mnemic.runtime.engine.reports import Progress, SocietyPort
+from mnemic.actors.protocol.messages import CaptureTranscript
+from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES, decode_message, encode, encode_error
+from mnemic.runtime.engine.engine import safe_cause
+from mnemic.runtime.engine.reports import ActorSystemPort, Progress
 from mnemic.runtime.minds.run_dir import PROTOCOL
-from mnemic.runtime.minds.unlocking import Unlocked
-from mnemic.runtime.serve.http.release_mind import LetGo
-from mnemic.runtime.serve.server_control import Door, Minds, work
+from mnemic.runtime.minds.unlocking import UnlockedKeys
+from mnemic.runtime.serve.http.release_mind import ReleaseMindResponse
+from mnemic.runtime.serve.server_control import OpenMindsPort, ServerControl, run_in_thread
 
 __all__ = [
     "BODY_BYTES",
     "McpApp",
     "check_protocol",
-    "draining",
+    "draining_error",
+    "http_status",
     "make_app",
     "read_body",
-    "status_of",
 ]
 
 _log = logging.getLogger("mnemic.http")
@@ -63,14 +63,14 @@ _log = logging.getLogger("mnemic.http")
 BODY_BYTES = 64 << 20
 """The longest request that is read."""
 _TRACE = re.compile(r"[A-Za-z0-9._:-]{1,128}")
-_LONGEST_S = 7 * 24 * 3600.0
-_LET_GO_S = 30.0  # those who use a mind may take so long
-_LATER = (DeadlineExceeded, EngineLost, InboxFull, NotServed, StoreBusy)
-_NO = ("", "0", "false")
-_REASONS = ("an older process", "mnemic serve")
+_MAX_TIMEOUT_S = 7 * 24 * 3600.0
+_RELEASE_TIMEOUT_S = 30.0  # those who use a mind may take so long
+_RETRYABLE_ERRORS = (DeadlineExceeded, EngineLost, InboxFull, NotServed, StoreBusy)
+_FALSE_VALUES = ("", "0", "false")
+_DRAIN_REASONS = ("an older process", "mnemic serve")
 """Why one drains; reasons are logged, and any other one would be a text of the caller's own choice."""
 _JSON = "application/json"
-_LINES = "application/x-ndjson"
+_NDJSON = "application/x-ndjson"
 
 
 class McpApp(Protocol):
@@ -85,7 +85,7 @@ class McpApp(Protocol):
         ...
 
 
-class _Asked(msgspec.Struct, frozen=True):
+class _RequestHeaders(msgspec.Struct, frozen=True):
     """What the headers of a request say."""
 
     mind: str
@@ -95,7 +95,7 @@ class _Asked(msgspec.Struct, frozen=True):
     idle: bool
 
     @classmethod
-    def of(cls, headers: Headers) -> _Asked:
+    def parse(cls, headers: Headers) -> _RequestHeaders:
         trace, timeout_s = headers.get("mnemic-trace"), headers.get("mnemic-timeout")
         if trace is not None and not _TRACE.fullmatch(trace):
             raise InvalidValue(
@@ -103,26 +103,26 @@ class _Asked(msgspec.Struct, frozen=True):
             )
         return cls(
             mind=headers.get("mnemic-mind", "default"),
-            create=headers.get("mnemic-create", "0") not in _NO,
+            create=headers.get("mnemic-create", "0") not in _FALSE_VALUES,
             trace=trace,
-            timeout_s=None if timeout_s is None else _seconds(timeout_s),
-            idle=headers.get("mnemic-idle", "0") not in _NO,
+            timeout_s=None if timeout_s is None else _parse_timeout_s(timeout_s),
+            idle=headers.get("mnemic-idle", "0") not in _FALSE_VALUES,
         )
 
 
-LockedAnswer = Callable[[str, str, str, str | None, bytes, bool], bytes]
+LockedHookReply = Callable[[str, str, str, str | None, bytes, bool], bytes]
 """What a hook of a locked mind prints: given the mind, the assistant, the event, its folder, what the host said, and
 whether its shell has switched the capture off."""
 
 
 def make_app(
-    minds: Minds,
-    door: Door,
+    minds: OpenMindsPort,
+    door: ServerControl,
     *,
     metrics: Callable[[], tuple[str, bytes]],
     mcp: McpApp,
-    unlocked: Unlocked | None = None,
-    locked_answer: LockedAnswer = lambda mind, assistant, event, cwd, payload, unkept: b"",
+    unlocked: UnlockedKeys | None = None,
+    locked_answer: LockedHookReply = lambda mind, assistant, event, cwd, payload, unkept: b"",
 ) -> ASGIApp:
     """The application: ``/api/…``, ``/mcp``, ``/healthz`` and ``/metrics``.
 
@@ -132,113 +132,121 @@ def make_app(
     """
 
     async def ask(request: Request) -> Response:
-        path, asked = request.path_params["message"], _Asked.of(request.headers)
-        kind = ASKED.get(path)
+        path, asked = request.path_params["message"], _RequestHeaders.parse(request.headers)
+        kind = ASK_MESSAGES.get(path)
         if kind is None:
-            return _unknown(path, ASKED)
+            return _not_found(path, ASK_MESSAGES)
         body = await read_body(request)
 
         def verb(progress: Progress | None) -> bytes:
-            with door.serving(path, asked.trace, idle=asked.idle):
+            with door.track_request(path, asked.trace, idle=asked.idle):
                 message = decode_message(kind, body)
-                _check(message)
+                _check_message(message)
                 with minds.use(asked.mind, asked.create) as mind:
-                    answer = mind.society.ask(message, asked.timeout_s, progress, asked.trace, idle=asked.idle)
+                    answer = mind.actor_system.ask(message, asked.timeout_s, progress, asked.trace, idle=asked.idle)
                 return encode(answer)
 
-        if _LINES in request.headers.get("accept", ""):
-            return _Lines(verb, path, asked.trace)
-        return Response(await work(verb), media_type=_JSON)
+        if _NDJSON in request.headers.get("accept", ""):
+            return _ProgressStream(verb, path, asked.trace)
+        return Response(await run_in_thread(verb), media_type=_JSON)
 
     async def tell(request: Request) -> Response:
-        path, asked = request.path_params["message"], _Asked.of(request.headers)
-        kind = TOLD.get(path)
+        path, asked = request.path_params["message"], _RequestHeaders.parse(request.headers)
+        kind = TELL_MESSAGES.get(path)
         if kind is None:
-            return _unknown(path, TOLD)
+            return _not_found(path, TELL_MESSAGES)
         body = await read_body(request)
 
         def verb(_: Progress | None) -> None:
-            with door.serving(path, asked.trace), minds.use(asked.mind, asked.create) as mind:
-                mind.society.tell(decode_message(kind, body), trace=asked.trace)
+            with door.track_request(path, asked.trace), minds.use(asked.mind, asked.create) as mind:
+                mind.actor_system.tell(decode_message(kind, body), trace=asked.trace)
 
-        await work(verb)
-        return _json(None)
+        await run_in_thread(verb)
+        return _json_response(None)
 
-    def about(name: str, of: Callable[[SocietyPort], Any]) -> Callable[[Request], Any]:
+    def about(name: str, of: Callable[[ActorSystemPort], Any]) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> Response:
-            asked = _Asked.of(request.headers)
+            asked = _RequestHeaders.parse(request.headers)
 
             def verb(_: Progress | None) -> Any:
-                with door.serving(name, asked.trace, idle=True), minds.use(asked.mind, asked.create) as mind:
-                    return msgspec.to_builtins(of(mind.society))
+                with door.track_request(name, asked.trace, idle=True), minds.use(asked.mind, asked.create) as mind:
+                    return msgspec.to_builtins(of(mind.actor_system))
 
-            return _json(await work(verb))
+            return _json_response(await run_in_thread(verb))
 
         return endpoint
 
     async def hook(request: Request) -> Response:
-        return Response(await _hook_answer(request, minds, door, locked_answer), media_type=_JSON)
+        return Response(await _hook_reply(request, minds, door, locked_answer), media_type=_JSON)
 
     async def unlock(request: Request) -> Response:
         if _over_tcp(request) or unlocked is None:  # a key is for those who may read the home's files
-            return _unknown("unlock", ASKED)
-        asked, secrets = _Asked.of(request.headers), await read_body(request)
+            return _not_found("unlock", ASK_MESSAGES)
+        asked, secrets = _RequestHeaders.parse(request.headers), await read_body(request)
 
         def verb(_: Progress | None) -> None:
-            with door.serving("unlock", asked.trace):
-                unlocked.put(asked.mind, secrets)
+            with door.track_request("unlock", asked.trace):
+                unlocked.add(asked.mind, secrets)
 
-        await work(verb)
-        return _json(door.card())
+        await run_in_thread(verb)
+        return _json_response(door.server_info())
 
     async def lock(request: Request) -> Response:
         if _over_tcp(request) or unlocked is None:
-            return _unknown("lock", ASKED)
-        asked = _Asked.of(request.headers)
+            return _not_found("lock", ASK_MESSAGES)
+        asked = _RequestHeaders.parse(request.headers)
 
         def verb(_: Progress | None) -> bool:
-            with door.serving("lock", asked.trace):
-                taken = unlocked.take_back(asked.mind)
+            with door.track_request("lock", asked.trace):
+                taken = unlocked.remove(asked.mind)
                 if taken:  # first, so that nobody opens it again; then whoever has it open is done
-                    with minds.let_go(asked.mind, _LET_GO_S):
+                    with minds.release_mind(asked.mind, _RELEASE_TIMEOUT_S):
                         _log.info("locked a mind")
                 return taken
 
-        return _json({"unlocked": await work(verb)})
+        return _json_response({"unlocked": await run_in_thread(verb)})
 
     async def let_go(request: Request) -> Response:
         if _over_tcp(request):  # who has not the home's files has no use for it
-            return _unknown("let-go", ASKED)
-        asked = _Asked.of(request.headers)
+            return _not_found("let-go", ASK_MESSAGES)
+        asked = _RequestHeaders.parse(request.headers)
 
         @contextmanager
         def held() -> Iterator[None]:
-            with door.serving("let-go", asked.trace), minds.let_go(asked.mind, _LET_GO_S):
+            with door.track_request("let-go", asked.trace), minds.release_mind(asked.mind, _RELEASE_TIMEOUT_S):
                 yield
 
-        return LetGo(held)
+        return ReleaseMindResponse(held)
 
     async def drain(request: Request) -> Response:
-        given = _drain_request(await read_body(request))
-        await work(lambda _: door.drain(*given))
-        return _json(door.card())
+        given = _parse_drain_request(await read_body(request))
+        await run_in_thread(lambda _: door.drain(*given))
+        return _json_response(door.server_info())
 
     async def healthz(request: Request) -> Response:
-        refusal, card = draining(door), door.card()
+        refusal, card = draining_error(door), door.server_info()
         if _over_tcp(request):  # there anybody may ask, without a token
             card = {name: card[name] for name in ("protocol", "version", "state")}
-        return _json(card) if refusal is None else _json(refusal | card, 503, {"Retry-After": "1"})
+        return _json_response(card) if refusal is None else _json_response(refusal | card, 503, {"Retry-After": "1"})
 
     async def show_metrics(_: Request) -> Response:
-        kind, text = await work(lambda _: metrics())
+        kind, text = await run_in_thread(lambda _: metrics())
         return Response(text, headers={"Content-Type": kind})
 
     app = Router(  # and no `Starlette`: that one has an answer of its own to an error
         routes=[
             Route("/api/tell/{message}", tell, methods=["POST"]),
-            Route("/api/report", about("report", lambda society: society.report()), methods=["GET"]),
-            Route("/api/replay", about("replay", lambda society: {"replayed": society.replay()}), methods=["POST"]),
-            Route("/api/release", about("release", lambda society: {"released": society.release()}), methods=["POST"]),
+            Route("/api/report", about("report", lambda actor_system: actor_system.report()), methods=["GET"]),
+            Route(
+                "/api/replay",
+                about("replay", lambda actor_system: {"replayed": actor_system.replay_dead_letters()}),
+                methods=["POST"],
+            ),
+            Route(
+                "/api/release",
+                about("release", lambda actor_system: {"released": actor_system.release_quarantined()}),
+                methods=["POST"],
+            ),
             Route("/api/drain", drain, methods=["POST"]),
             Route("/api/let-go", let_go, methods=["POST"]),
             Route("/api/unlock", unlock, methods=["POST"]),
@@ -251,13 +259,13 @@ def make_app(
         ],
         lifespan=lambda _: mcp.lifespan(),
     )
-    return _Gate(app, door)
+    return _Middleware(app, door)
 
 
-class _Gate:
+class _Middleware:
     """What holds for every request: versions fit, the process is not leaving, and every failure has an answer."""
 
-    def __init__(self, app: ASGIApp, door: Door) -> None:
+    def __init__(self, app: ASGIApp, door: ServerControl) -> None:
         self._app = app
         self._door = door
 
@@ -278,29 +286,29 @@ class _Gate:
         except ClientDisconnect:
             _log.info("a caller left before it had said what it wants")  # its path is a text of its own choice
         except MnemicError as error:
-            await _failed(error)(scope, receive, send)
+            await _error_response(error)(scope, receive, send)
         except Exception as error:  # the face's own loop: logged, counted by its caller as an error, never swallowed
-            _log.error("a request failed: %s", cause_of(error))
+            _log.error("a request failed: %s", safe_cause(error))
             if not begun:
-                await _json(encode_error(MnemicError()), 500)(scope, receive, send)
+                await _json_response(encode_error(MnemicError()), 500)(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> Response | None:
         path = scope["path"]
         if path in ("/healthz", "/metrics", "/api/drain"):
             return None
-        refusal = draining(self._door)
+        refusal = draining_error(self._door)
         if refusal is not None:
-            return _json(refusal, 503, {"Retry-After": "1"})
+            return _json_response(refusal, 503, {"Retry-After": "1"})
         theirs = Headers(scope=scope).get("mnemic-protocol")
         if theirs is not None:
             check_protocol(theirs, self._door)
         return None
 
 
-class _Lines(Response):
+class _ProgressStream(Response):
     """An answer that comes after lines of progress."""
 
-    media_type = _LINES
+    media_type = _NDJSON
 
     def __init__(self, verb: Callable[[Progress | None], bytes], path: str, trace: str | None) -> None:
         super().__init__()
@@ -317,11 +325,11 @@ class _Lines(Response):
             await send({"type": "http.response.body", "body": line, "more_body": True})
 
         try:
-            line = b'{"answer":' + await work(self._verb, report) + b"}\n"
+            line = b'{"answer":' + await run_in_thread(self._verb, report) + b"}\n"
         except MnemicError as error:
             line = json.dumps({"error": encode_error(error)}).encode() + b"\n"
-        except Exception as error:  # as in `_Gate`, which can no longer answer
-            _log.error("%s failed: %s (trace %s)", self._path, cause_of(error), self._trace)
+        except Exception as error:  # as in `_Middleware`, which can no longer answer
+            _log.error("%s failed: %s (trace %s)", self._path, safe_cause(error), self._trace)
             line = json.dumps({"error": encode_error(MnemicError())}).encode() + b"\n"
         await send({"type": "http.response.body", "body": line, "more_body": False})
 
@@ -333,7 +341,7 @@ def _over_tcp(request: Request) -> bool:
     return (request.scope.get("server") or ("", None))[1] is not None
 
 
-def check_protocol(theirs: object, door: Door) -> None:
+def check_protocol(theirs: object, door: ServerControl) -> None:
     """Refuse a caller of another protocol.
 
     Raises:
@@ -345,16 +353,16 @@ def check_protocol(theirs: object, door: Door) -> None:
         version = int(str(theirs))
     except ValueError:
         raise InvalidValue(name="the protocol", value=theirs, why="it is no number", expected=str(PROTOCOL)) from None
-    card = door.card()
+    card = door.server_info()
     if version > PROTOCOL:
         raise OlderProcess(home=card.get("home", "this home"), theirs=PROTOCOL, ours=version)
     if version < PROTOCOL:
         raise NewerProcess(home=card.get("home", "this home"), theirs=PROTOCOL, ours=version, pid=card.get("pid"))
 
 
-def draining(door: Door) -> dict[str, Any] | None:
+def draining_error(door: ServerControl) -> dict[str, Any] | None:
     """What a process that is leaving answers, so that the caller asks the next one; ``None`` while it stays."""
-    card = door.card()
+    card = door.server_info()
     if card.get("state") != "draining":
         return None
     home = card.get("home", "this home")
@@ -362,7 +370,7 @@ def draining(door: Door) -> dict[str, Any] | None:
     return encode_error(leaving) | {"code": "draining"}
 
 
-def status_of(error: MnemicError) -> int:
+def http_status(error: MnemicError) -> int:
     """The status that stands for an error."""
     if isinstance(error, OlderProcess | NewerProcess):
         return 426
@@ -372,44 +380,46 @@ def status_of(error: MnemicError) -> int:
         return 423
     if isinstance(error, BadInput):
         return 400
-    return 503 if isinstance(error, _LATER) else 500
+    return 503 if isinstance(error, _RETRYABLE_ERRORS) else 500
 
 
-def _failed(error: MnemicError) -> Response:
-    status = status_of(error)
+def _error_response(error: MnemicError) -> Response:
+    status = http_status(error)
     if isinstance(error, RuntimeFault):
         _log.warning("a request was not answered: %s", error.code)
-    return _json(encode_error(error), status, {"Retry-After": "1"} if status == 503 else None)
+    return _json_response(encode_error(error), status, {"Retry-After": "1"} if status == 503 else None)
 
 
-def _unknown(path: str, known: Mapping[str, Any]) -> Response:
+def _not_found(path: str, known: Mapping[str, Any]) -> Response:
     error = InvalidValue(name="the message", value=path, why="nobody takes it here", expected=", ".join(sorted(known)))
-    return _json(encode_error(error), 404)
+    return _json_response(encode_error(error), 404)
 
 
-def _json(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def _json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     return Response(json.dumps(value, separators=(",", ":")), status, headers, _JSON)
 
 
 # --- hooks -----------------------------------------------------------------------------------------------------------
 
 
-async def _hook_answer(request: Request, minds: Minds, door: Door, locked_answer: LockedAnswer) -> bytes:
+async def _hook_reply(
+    request: Request, minds: OpenMindsPort, door: ServerControl, locked_answer: LockedHookReply
+) -> bytes:
     """What a hook prints. Whatever is wrong is logged, and the hook told nothing: an assistant must never see it."""
     said = {name: request.headers.get(f"mnemic-{name}") for name in ("assistant", "event", "cwd")}
     assistant, event, cwd = (None if value is None else os.fsdecode(unquote_to_bytes(value)) for value in said.values())
     try:
-        asked, payload = _Asked.of(request.headers), await read_body(request)
+        asked, payload = _RequestHeaders.parse(request.headers), await read_body(request)
 
         def verb(_: Progress | None) -> bytes:
             given = (assistant or "", event or "", cwd, payload, request.headers.get("mnemic-off") == "capture")
             try:
-                with door.serving("hook", asked.trace), minds.use(asked.mind, create=False) as mind:
-                    return mind.hook_answer(*given)
+                with door.track_request("hook", asked.trace), minds.use(asked.mind, create=False) as mind:
+                    return mind.hook_reply(*given)
             except MindLocked:
                 return locked_answer(asked.mind, *given)
 
-        return await work(verb)
+        return await run_in_thread(verb)
     except MnemicError as error:
         _log.warning("a hook was told nothing: %s", error.code, extra={"code": error.code})
         return b""
@@ -432,28 +442,28 @@ async def read_body(request: Request) -> bytes:
     return bytes(body)
 
 
-def _seconds(text: str) -> float:
+def _parse_timeout_s(text: str) -> float:
     try:
         seconds = float(text)
     except ValueError:
         seconds = math.nan
-    if not 0 < seconds <= _LONGEST_S:  # nan is not
+    if not 0 < seconds <= _MAX_TIMEOUT_S:  # nan is not
         raise InvalidValue(
-            name="Mnemic-Timeout", value=text, why="it is no time to wait", expected=f"seconds up to {_LONGEST_S:g}"
+            name="Mnemic-Timeout", value=text, why="it is no time to wait", expected=f"seconds up to {_MAX_TIMEOUT_S:g}"
         )
     return seconds
 
 
-def _check(message: Any) -> None:
+def _check_message(message: Any) -> None:
     """A transcript is named by where it is: this process has neither its caller's folder nor its standard input."""
-    if isinstance(message, Take) and not os.path.isabs(message.path):
+    if isinstance(message, CaptureTranscript) and not os.path.isabs(message.path):
         raise InvalidValue(name="path", value=message.path, why="it is relative", expected="an absolute path")
 
 
-def _drain_request(body: bytes) -> tuple[str, int]:
+def _parse_drain_request(body: bytes) -> tuple[str, int]:
     try:
         value = json.loads(body or b"{}")
         reason = value.get("reason")
-        return reason if reason in _REASONS else "no reason that is known", int(value.get("protocol", PROTOCOL))
+        return reason if reason in _DRAIN_REASONS else "no reason that is known", int(value.get("protocol", PROTOCOL))
     except (ValueError, TypeError, AttributeError, RecursionError):
         raise BadBody(why="it is no request to drain", expected="reason and protocol") from None

@@ -1,4 +1,4 @@
-"""HTTP over TCP: who may connect. The Unix socket needs none of this: the file system says who may open it.
+"""Access control for HTTP over TCP: host and origin checks, bearer token, TLS, allowed paths.
 
 A page in a browser can have a name of its own resolve to this machine and then talk to it (DNS rebinding), so Host and
 Origin must be ours. Beyond loopback a caller shows a token, and nothing crosses the network but through TLS. And
@@ -30,9 +30,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.runtime.client.wire import encode_error
-from mnemic.runtime.keys.keys import make_key, write_private
+from mnemic.runtime.keys.keys import generate_key, write_private
 
-__all__ = ["ALLOWED", "Guard", "Tcp", "bind_tcp", "check", "new_token"]
+__all__ = ["ALLOWED_PATHS", "TcpGuard", "TcpListener", "bind_tcp", "new_token", "verify_token"]
 
 
 def new_token(path: Path) -> str:
@@ -40,28 +40,28 @@ def new_token(path: Path) -> str:
 
     Returns the token, 43 characters: it is told this once.
     """
-    token = base64.urlsafe_b64encode(make_key()).rstrip(b"=").decode()
+    token = base64.urlsafe_b64encode(generate_key()).rstrip(b"=").decode()
     draft = path.with_name(f"{path.name}.new")
     draft.unlink(missing_ok=True)
-    write_private(draft, f"{_hash(token)}\n".encode())
+    write_private(draft, f"{_token_hash(token)}\n".encode())
     os.replace(draft, path)
     return token
 
 
-def check(path: Path, given: str) -> bool:
+def verify_token(path: Path, given: str) -> bool:
     """Whether this is the token; without a file that can be read, none is. Takes as long for a wrong one."""
     try:
         kept = path.read_text("ascii").strip()
     except (OSError, ValueError):
         return False
-    return hmac.compare_digest(_hash(given), kept)
+    return hmac.compare_digest(_token_hash(given), kept)
 
 
-def _hash(token: str) -> str:
+def _token_hash(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-ALLOWED = frozenset(
+ALLOWED_PATHS = frozenset(
     {
         *("/healthz", "/metrics", "/mcp", "/api/report"),
         *(
@@ -72,22 +72,22 @@ ALLOWED = frozenset(
             "/api/find-scope",
             "/api/find-similar",
             "/api/count",
-            "/api/name-encoder",
+            "/api/describe-encoder",
         ),
         *("/api/capture-text", "/api/forget", "/api/recover"),
     }
 )
-"""All that is answered over TCP: what an assistant needs. ``take`` reads any file of the home's user."""
+"""All that is answered over TCP: what an assistant needs. ``capture-transcript`` reads any file of the home's user."""
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _BACKLOG = 512
 
 
-class Tcp(msgspec.Struct, frozen=True, kw_only=True):
+class TcpListener(msgspec.Struct, frozen=True, kw_only=True):
     """A TCP face."""
 
     listening: socket.socket
     """Bound; see `bind_tcp`."""
-    token: Path | None = None
+    token_file: Path | None = None
     """File of the token that is demanded; ``None`` demands none, and where the file is not there nobody has it."""
     hosts: tuple[str, ...] = ()
     """Names by which callers may know this machine, beside those of loopback."""
@@ -99,7 +99,7 @@ class Tcp(msgspec.Struct, frozen=True, kw_only=True):
 
 def bind_tcp(
     address: str, *, token: Path | None, hosts: Sequence[str] = (), certificate: Path | None, key: Path | None
-) -> Tcp:
+) -> TcpListener:
     """Bind an address such as ``127.0.0.1:8765``; port 0 takes one that is free.
 
     Args:
@@ -109,21 +109,25 @@ def bind_tcp(
         InvalidValue: it is no address, cannot be bound, has half of what TLS needs, or reaches beyond loopback without
             a token or without TLS.
     """
-    host, port = _split(address)
+    host, port = _split_address(address)
     try:
         found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
         why = f"it cannot be resolved ({type(error).__name__})"
-        raise _refused(address, why, "an address of this machine") from error
+        raise _address_error(address, why, "an address of this machine") from error
     family, _, _, _, target = found[0]
     if (certificate is None) != (key is None):
-        raise _refused(address, "a certificate and its key go together", "both --tls-cert and --tls-key, or neither")
+        raise _address_error(
+            address, "a certificate and its key go together", "both --tls-cert and --tls-key, or neither"
+        )
     if not ipaddress.ip_address(str(target[0]).partition("%")[0]).is_loopback:
         if certificate is None:
             why = "memories do not cross the network in clear"
-            raise _refused(address, why, "127.0.0.1:PORT, or --tls-cert and --tls-key beside it")
+            raise _address_error(address, why, "127.0.0.1:PORT, or --tls-cert and --tls-key beside it")
         if token is None:
-            raise _refused(address, "beyond this machine a token is demanded", "127.0.0.1:PORT, or a token's file")
+            raise _address_error(
+                address, "beyond this machine a token is demanded", "127.0.0.1:PORT, or a token's file"
+            )
     if certificate is not None and key is not None:
         _check_certificate(address, certificate, key)
     listening = socket.socket(family, socket.SOCK_STREAM)
@@ -133,12 +137,12 @@ def bind_tcp(
         listening.listen(_BACKLOG)
     except OSError as error:
         listening.close()
-        raise _refused(address, str(error.strerror).lower(), "a free address of this machine") from error
+        raise _address_error(address, str(error.strerror).lower(), "a free address of this machine") from error
     named = () if host in ("", "0.0.0.0", "::") else (host,)
-    return Tcp(listening=listening, token=token, hosts=(*named, *hosts), certificate=certificate, key=key)
+    return TcpListener(listening=listening, token_file=token, hosts=(*named, *hosts), certificate=certificate, key=key)
 
 
-class Guard:
+class TcpGuard:
     """Lets pass what may come over TCP."""
 
     def __init__(self, app: ASGIApp, hosts: Sequence[str], token: Path | None) -> None:
@@ -153,20 +157,20 @@ class Guard:
 
     def _refusal(self, headers: Headers, path: str) -> Response | None:
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
-        if len(hosts) != 1 or not self._ours(f"//{hosts[0]}"):
-            return _no(421, "Host", "this is not its name", "a name of this machine")
-        if origins and not all(map(self._ours, origins)):
-            return _no(403, "Origin", "a page of somebody else's asks", "no page, or one of this machine")
+        if len(hosts) != 1 or not self._is_own_host(f"//{hosts[0]}"):
+            return _refusal_response(421, "Host", "this is not its name", "a name of this machine")
+        if origins and not all(map(self._is_own_host, origins)):
+            return _refusal_response(403, "Origin", "a page of somebody else's asks", "no page, or one of this machine")
         if self._token is not None and path != "/healthz":
             scheme, _, given = headers.get("authorization", "").partition(" ")
-            if scheme.lower() != "bearer" or not check(self._token, given.strip()):
-                return _no(401, "Authorization", "it is not the token", "Bearer and the token")
-        if path not in ALLOWED:  # whatever else there is, or will be
-            answered = f"one of {', '.join(sorted(ALLOWED))}; the rest is answered on the home's own socket"
-            return _no(404, "the path", "over TCP nobody answers there", answered)
+            if scheme.lower() != "bearer" or not verify_token(self._token, given.strip()):
+                return _refusal_response(401, "Authorization", "it is not the token", "Bearer and the token")
+        if path not in ALLOWED_PATHS:  # whatever else there is, or will be
+            answered = f"one of {', '.join(sorted(ALLOWED_PATHS))}; the rest is answered on the home's own socket"
+            return _refusal_response(404, "the path", "over TCP nobody answers there", answered)
         return None
 
-    def _ours(self, url: str) -> bool:
+    def _is_own_host(self, url: str) -> bool:
         try:
             parts = urlsplit(url)
             _ = parts.port
@@ -175,16 +179,16 @@ class Guard:
         return parts.hostname in self._hosts and parts.username is None
 
 
-def _no(status: int, name: str, why: str, expected: str) -> Response:
+def _refusal_response(status: int, name: str, why: str, expected: str) -> Response:
     error = InvalidValue(name=name, value="what was given", why=why, expected=expected)
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
     return Response(json.dumps(encode_error(error)), status, headers, "application/json")
 
 
-def _split(address: str) -> tuple[str, int]:
+def _split_address(address: str) -> tuple[str, int]:
     host, colon, port = address.rpartition(":")
     if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
-        raise _refused(address, "it is no address", "HOST:PORT, such as 127.0.0.1:8765")
+        raise _address_error(address, "it is no address", "HOST:PORT, such as 127.0.0.1:8765")
     return host.strip("[]"), int(port)
 
 
@@ -194,13 +198,13 @@ def _check_certificate(address: str, certificate: Path, key: Path) -> None:
             path.read_bytes()
         except OSError as error:
             why = f"{path} cannot be read ({str(error.strerror).lower()})"
-            raise _refused(address, why, "a certificate and its key, as PEM") from error
+            raise _address_error(address, why, "a certificate and its key, as PEM") from error
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
     except (OSError, ssl.SSLError) as error:
         why = f"{certificate} and {key} cannot be used ({getattr(error, 'reason', None) or type(error).__name__})"
-        raise _refused(address, why, "a certificate and its key, as PEM") from error
+        raise _address_error(address, why, "a certificate and its key, as PEM") from error
 
 
-def _refused(address: str, why: str, expected: str) -> InvalidValue:
+def _address_error(address: str, why: str, expected: str) -> InvalidValue:
     return InvalidValue(name="--http", value=address, why=why, expected=expected)

@@ -1,1 +1,1 @@
-"""runtime/serve/mcp"""
+"""MCP: the tools, and the transports that carry them."""

@@ -1,4 +1,4 @@
-"""MCP over HTTP: the SDK's streamable transport, stateless, one request at a time.
+"""MCP over HTTP: the SDK's stateless streamable transport, mounted as an ASGI app at /mcp.
 
 A call that asks for progress is answered as a stream of events, any other one as JSON: the SDK's own client refuses an
 event of more than 1 MiB, and JSON is quicker besides.
@@ -27,12 +27,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from mnemic.actors.protocol.events import printable
+from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.runtime.minds.run_dir import LINE_BYTES
 from mnemic.runtime.serve.http.routes import BODY_BYTES, read_body
-from mnemic.runtime.serve.mcp.tools import CALLER, Caller
+from mnemic.runtime.serve.mcp.tools import CURRENT_CALLER, Caller
 
-__all__ = ["LINE_BYTES", "LineTooLong", "Lines", "McpHttp", "mend"]
+__all__ = ["LINE_BYTES", "LineReader", "LineTooLong", "McpHttp", "escape_line_surrogates"]
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _PART_BYTES = 1 << 16
@@ -42,7 +42,7 @@ class LineTooLong(Exception):
     """A line was longer than is read; it was skipped, and the next one can be."""
 
 
-class Lines:
+class LineReader:
     """Reads lines of any length, up to a longest one, from a stream whose own buffer stays small."""
 
     def __init__(self, reader: StreamReader, longest_bytes: int = LINE_BYTES) -> None:
@@ -50,7 +50,7 @@ class Lines:
         self._longest_bytes = longest_bytes
         self._buffer = bytearray()
 
-    async def next(self, longest_bytes: int | None = None) -> bytes | None:
+    async def read_line(self, longest_bytes: int | None = None) -> bytes | None:
         """The next line, with its end; ``None`` at the end of the stream, where half a line is none.
 
         Raises:
@@ -77,22 +77,22 @@ class Lines:
             self._buffer += part
 
 
-def mend(line: bytes) -> bytes:
+def escape_line_surrogates(line: bytes) -> bytes:
     """A line of JSON without lone surrogates; one that has none, or is no JSON, as it is."""
     if not _SURROGATE.search(line):
         return line
     try:
-        return json.dumps(_printable(json.loads(line))).encode() + b"\n"
+        return json.dumps(_escape_value(json.loads(line))).encode() + b"\n"
     except (ValueError, RecursionError):  # the SDK's to refuse
         return line
 
 
-def _printable(value: Any) -> Any:
+def _escape_value(value: Any) -> Any:
     if isinstance(value, dict):
-        return {printable(name): _printable(item) for name, item in value.items()}
+        return {escape_surrogates(name): _escape_value(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_printable(item) for item in value]
-    return printable(value)
+        return [_escape_value(item) for item in value]
+    return escape_surrogates(value)
 
 
 class McpHttp:
@@ -125,7 +125,7 @@ class McpHttp:
         if scope["method"] != "POST":  # nothing is ever said unasked, and there is no session to end
             await Response(status_code=405, headers={"Allow": "POST"})(scope, receive, send)
             return
-        body = mend(await read_body(Request(scope, receive)))
+        body = escape_line_surrogates(await read_body(Request(scope, receive)))
         heard = False
 
         async def hear() -> Message:
@@ -135,14 +135,14 @@ class McpHttp:
             heard = True
             return {"type": "http.request", "body": body, "more_body": False}
 
-        token = CALLER.set(_caller(Headers(scope=scope)))
+        token = CURRENT_CALLER.set(_caller(Headers(scope=scope)))
         try:
             manager = self._events if b'"progressToken"' in body else self._json
             # What a lone surrogate was mended into may be longer: the length that was declared says nothing any more.
             headers = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
             await manager.asgi_app({**scope, "headers": headers}, hear, send)
         finally:
-            CALLER.reset(token)
+            CURRENT_CALLER.reset(token)
 
 
 def _caller(headers: Headers) -> Caller:

@@ -1,4 +1,4 @@
-"""MCP over a raw Unix socket: what `mnemic mcp` pipes an assistant's standard streams to.
+"""MCP as JSON Lines over a Unix socket: the server's end of `mnemic mcp`.
 
 A connection begins with one line that says who calls (``{"protocol", "mind", "folder", "session"}``) and one that
 answers it; from then on both sides write JSON-RPC messages, one a line. The framing is our own, and not the SDK's: it
@@ -33,30 +33,30 @@ from pydantic import ValidationError
 
 from mnemic.actors.protocol.errors import ActorStopped, EngineLost, InvalidValue, MnemicError
 from mnemic.runtime.client.wire import encode_error
-from mnemic.runtime.engine.engine import cause_of
-from mnemic.runtime.keys.keys import run_name
+from mnemic.runtime.engine.engine import safe_cause
+from mnemic.runtime.keys.keys import random_id
 from mnemic.runtime.minds.run_dir import PROTOCOL
-from mnemic.runtime.serve.http.routes import check_protocol, draining
-from mnemic.runtime.serve.mcp.http import LINE_BYTES, Lines, LineTooLong, mend
-from mnemic.runtime.serve.mcp.tools import CALLER, Caller
-from mnemic.runtime.serve.server_control import Door
+from mnemic.runtime.serve.http.routes import check_protocol, draining_error
+from mnemic.runtime.serve.mcp.http import LINE_BYTES, LineReader, LineTooLong, escape_line_surrogates
+from mnemic.runtime.serve.mcp.tools import CURRENT_CALLER, Caller
+from mnemic.runtime.serve.server_control import ServerControl
 
-__all__ = ["McpStream"]
+__all__ = ["McpSocketServer"]
 
 _log = logging.getLogger("mnemic.mcp")
 
-_PREFACE_BYTES = 64 << 10
-_PREFACE_S = 10.0
-_AT_ONCE = 256  # requests of one connection that may be on their way; more are not read until some are answered
-_LEAVING = (f"{ActorStopped.code}:", f"{EngineLost.code}:")
-_LEAVES_S = 10.0  # a process or an engine that goes has gone by then
-_LAST_WORDS_S = 0.5  # for what the SDK still says to a client whose requests it gives up
+_HANDSHAKE_BYTES = 64 << 10
+_HANDSHAKE_TIMEOUT_S = 10.0
+_MAX_IN_FLIGHT = 256  # requests of one connection that may be on their way; more are not read until some are answered
+_SHUTDOWN_CODES = (f"{ActorStopped.code}:", f"{EngineLost.code}:")
+_SHUTDOWN_TIMEOUT_S = 10.0  # a process or an engine that goes has gone by then
+_FLUSH_TIMEOUT_S = 0.5  # for what the SDK still says to a client whose requests it gives up
 
 
-class McpStream:
+class McpSocketServer:
     """Serves MCP on a socket, to many connections at once."""
 
-    def __init__(self, server: MCPServer[Any], door: Door, version: str) -> None:
+    def __init__(self, server: MCPServer[Any], door: ServerControl, version: str) -> None:
         self._server = server
         self._door = door
         self._version = version
@@ -65,7 +65,7 @@ class McpStream:
 
     async def start(self, listening: socket.socket) -> None:
         """Take connections, from now on, on a socket that is bound."""
-        self._listening = await asyncio.start_server(self._meet, sock=listening)
+        self._listening = await asyncio.start_server(self._handle_connection, sock=listening)
 
     async def stop(self, timeout_s: float) -> None:
         """Take no more connections and no more requests, answer those that are begun, and close.
@@ -76,46 +76,46 @@ class McpStream:
         if self._listening is not None:
             self._listening.close()
         for connection in self._connections:
-            connection.finish()
+            connection.stop_reading()
         if self._connections:
             await asyncio.wait(self._connections.values(), timeout=timeout_s)
         left = list(self._connections.values())
         for connection, task in self._connections.items():
-            connection.fall_silent()
+            connection.stop_writing()
             task.cancel()
         if left:
-            await asyncio.wait(left, timeout=_LAST_WORDS_S)
+            await asyncio.wait(left, timeout=_FLUSH_TIMEOUT_S)
 
-    async def _meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _handle_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = _Connection(reader, writer)
         task = asyncio.current_task()
         assert task is not None
         self._connections[connection] = task
         try:
-            caller = await self._greet(connection)
+            caller = await self._handshake(connection)
             if caller is not None:
-                CALLER.set(caller)
+                CURRENT_CALLER.set(caller)
                 await connection.serve(self._server)
         except ConnectionError as error:
             _log.info("a connection broke (%s)", type(error).__name__)
         except Exception as error:  # one connection's trouble is not the others': said, and only it ends
-            _log.error("a connection failed: %s", cause_of(error))
+            _log.error("a connection failed: %s", safe_cause(error))
         finally:
             del self._connections[connection]
             writer.close()
 
-    async def _greet(self, connection: _Connection) -> Caller | None:
+    async def _handshake(self, connection: _Connection) -> Caller | None:
         """Hear who calls and answer; ``None`` where the caller is refused."""
         try:
-            async with asyncio.timeout(_PREFACE_S):
-                line = await connection.lines.next(_PREFACE_BYTES)
+            async with asyncio.timeout(_HANDSHAKE_TIMEOUT_S):
+                line = await connection.lines.read_line(_HANDSHAKE_BYTES)
         except (TimeoutError, LineTooLong):
             line = b""
         if line is None:  # somebody looked whether anybody is here
             return None
         try:
-            refusal = draining(self._door)
-            caller = _caller(line, self._door)
+            refusal = draining_error(self._door)
+            caller = _parse_caller(line, self._door)
         except MnemicError as error:
             refusal = encode_error(error)
         if refusal is not None:
@@ -129,18 +129,18 @@ class _Connection:
     """One client, from its first line to its last."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.lines = Lines(reader)
+        self.lines = LineReader(reader)
         self._writer = writer
         self._reading = anyio.CancelScope()
         self._begun: Counter[str | int] = Counter()  # requests by id that have no answer yet
         self._silent = False
         self._settled = asyncio.Event()  # set whenever one of them gets its answer
 
-    def fall_silent(self) -> None:
+    def stop_writing(self) -> None:
         """Write no more: what is given up now is not refused, and the next process answers it."""
         self._silent = True
 
-    def finish(self) -> None:
+    def stop_reading(self) -> None:
         """Read no more: the connection ends when all that is begun is answered."""
         self._reading.cancel()
 
@@ -151,8 +151,8 @@ class _Connection:
         low = server._lowlevel_server
         async with anyio.create_task_group() as held:
             async with anyio.create_task_group() as group:
-                group.start_soon(self._listen, said)
-                group.start_soon(self._answer, answers, held)
+                group.start_soon(self._read_messages, said)
+                group.start_soon(self._write_answers, answers, held)
                 await low.run(incoming, outgoing, low.create_initialization_options())
             held.cancel_scope.cancel()
 
@@ -166,18 +166,18 @@ class _Connection:
         except ConnectionError:
             _log.debug("a client left before it had its answer")
 
-    async def _listen(self, said: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+    async def _read_messages(self, said: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
         async with said:  # once it is closed, the SDK gives up what is still on its way
             with self._reading:
-                while await self._next(said):
-                    await self._until(lambda: self._begun.total() < _AT_ONCE)
+                while await self._read_message(said):
+                    await self._wait_until(lambda: self._begun.total() < _MAX_IN_FLIGHT)
             if self._reading.cancelled_caught:
-                await self._until(lambda: not self._begun)
+                await self._wait_until(lambda: not self._begun)
 
-    async def _next(self, said: MemoryObjectSendStream[SessionMessage | Exception]) -> bool:
+    async def _read_message(self, said: MemoryObjectSendStream[SessionMessage | Exception]) -> bool:
         """Take one line; returns whether there may be another."""
         try:
-            line = await self.lines.next()
+            line = await self.lines.read_line()
         except LineTooLong:
             await self._refuse(None, INVALID_REQUEST, f"a message is at most {LINE_BYTES >> 20} MiB long")
             return True
@@ -188,52 +188,52 @@ class _Connection:
         if not line.strip():
             return True
         try:
-            message = jsonrpc_message_adapter.validate_json(mend(line), by_name=False)
+            message = jsonrpc_message_adapter.validate_json(escape_line_surrogates(line), by_name=False)
         except ValidationError as error:
             if error.errors(include_url=False, include_input=False)[0]["type"] == "json_invalid":
                 await self._refuse(None, PARSE_ERROR, "this is no JSON")
             else:
-                await self._refuse(_id_in(line), INVALID_REQUEST, "this is no single JSON-RPC message")
+                await self._refuse(_find_id(line), INVALID_REQUEST, "this is no single JSON-RPC message")
             return True
         if isinstance(message, JSONRPCNotification) and b'"id"' in line and "id" in json.loads(line):
             await self._refuse(None, INVALID_REQUEST, "a request's id is text or a whole number")
             return True
         with anyio.CancelScope(shield=True):  # what is read is either passed on, or was never read
-            self._note(message)
+            self._track(message)
             await said.send(SessionMessage(message))
         return True
 
-    def _note(self, message: Any) -> None:
+    def _track(self, message: Any) -> None:
         if isinstance(message, JSONRPCRequest):
             self._begun[message.id] += 1
         elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
-            self._settle((message.params or {}).get("requestId"))  # by the protocol, it gets no answer
+            self._mark_answered((message.params or {}).get("requestId"))  # by the protocol, it gets no answer
 
-    async def _answer(self, answers: MemoryObjectReceiveStream[SessionMessage], held: TaskGroup) -> None:
+    async def _write_answers(self, answers: MemoryObjectReceiveStream[SessionMessage], held: TaskGroup) -> None:
         async with answers:
             async for one in answers:
                 message = one.message
                 # Not the model's own JSON writer: it refuses what the standard library's escapes.
                 value = message.model_dump(mode="json", by_alias=True, exclude_unset=True)
-                if _of_one_that_leaves(value):
-                    held.start_soon(self._hold, value)
+                if _is_shutdown_error(value):
+                    held.start_soon(self._write_later, value)
                 else:
                     await self.write(value)
                 if isinstance(message, JSONRPCResponse | JSONRPCError):
-                    self._settle(message.id)
+                    self._mark_answered(message.id)
 
-    async def _hold(self, value: Any) -> None:
+    async def _write_later(self, value: Any) -> None:
         """Keep back that the process leaves: as soon as it has, whoever asked is answered by the next one."""
-        await anyio.sleep(_LEAVES_S)
+        await anyio.sleep(_SHUTDOWN_TIMEOUT_S)
         await self.write(value)
 
-    def _settle(self, request: Any) -> None:
+    def _mark_answered(self, request: Any) -> None:
         if isinstance(request, str | int) and request in self._begun:
             self._begun[request] -= 1
             self._begun += Counter()  # drops what is down to zero
             self._settled.set()
 
-    async def _until(self, condition: Any) -> None:
+    async def _wait_until(self, condition: Any) -> None:
         while not condition():
             self._settled.clear()
             await self._settled.wait()
@@ -243,15 +243,15 @@ class _Connection:
         await self.write(error.model_dump(mode="json", by_alias=True, exclude_unset=True))
 
 
-def _of_one_that_leaves(answer: dict[str, Any]) -> bool:
+def _is_shutdown_error(answer: dict[str, Any]) -> bool:
     """Whether a call failed because the process, or its engine, is going."""
     result = answer.get("result")
     if not isinstance(result, dict) or not result.get("isError"):
         return False
-    return any(str(part.get("text", "")).startswith(_LEAVING) for part in result.get("content", ()))
+    return any(str(part.get("text", "")).startswith(_SHUTDOWN_CODES) for part in result.get("content", ()))
 
 
-def _caller(line: bytes, door: Door) -> Caller:
+def _parse_caller(line: bytes, door: ServerControl) -> Caller:
     """Who calls.
 
     Raises:
@@ -264,11 +264,11 @@ def _caller(line: bytes, door: Door) -> Caller:
         preface = None
     if isinstance(preface, dict):
         check_protocol(preface.get("protocol", PROTOCOL), door)
-        mind, off = preface.get("mind", Caller().mind), preface.get("off", Caller().off)
+        mind, off = preface.get("mind", Caller().mind), preface.get("off", Caller().switched_off)
         folder, session = preface.get("folder"), preface.get("session")
         named = isinstance(mind, str) and isinstance(off, str)
         if named and isinstance(folder, str | None) and isinstance(session, str | None):
-            return Caller(mind=mind, folder=folder, session=session or f"mcp-{run_name()}", off=off)
+            return Caller(mind=mind, folder=folder, session=session or f"mcp-{random_id()}", switched_off=off)
     raise InvalidValue(
         name="the first line",
         value="this",
@@ -277,7 +277,7 @@ def _caller(line: bytes, door: Door) -> Caller:
     )
 
 
-def _id_in(line: bytes) -> str | int | None:
+def _find_id(line: bytes) -> str | int | None:
     """The id of what is no message, where it has one."""
     try:
         value = json.loads(line)

@@ -1,4 +1,4 @@
-"""What makes a function a tool of the MCP face: slim schemas, and errors that say the same as in every other face."""
+"""Builds MCP tools with compact JSON schemas and uniform error results."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ from pydantic import ValidationError
 
 from mnemic.actors.protocol.errors import BadInput, InvalidValue, MissingArgument, MnemicError, UnknownArgument
 
-__all__ = ["ADDS", "HIDES", "READS", "sentences", "tool"]
+__all__ = ["IDEMPOTENT_ADD", "IDEMPOTENT_HIDE", "READ_ONLY", "error_text", "tool"]
 
-READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 """A tool that changes nothing."""
-ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+IDEMPOTENT_ADD = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
 """A tool that adds, and adds the same thing once."""
-HIDES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+IDEMPOTENT_HIDE = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
 """A tool that hides, once, what a command shows again: nothing is destroyed."""
 
 
@@ -33,38 +37,42 @@ class _Tool(Tool):
         if stray is not None:  # the SDK drops it, and an answer without the filter that was meant looks like one with
             near = difflib.get_close_matches(stray, known, n=1)
             hint = f"Did you mean {near[0]!r}? " if near else ""
-            return _failed(UnknownArgument(tool=self.name, name=stray, near=hint, known=", ".join(known) or "nothing"))
+            return _error_result(
+                UnknownArgument(tool=self.name, name=stray, near=hint, known=", ".join(known) or "nothing")
+            )
         try:
             return await super().run(arguments, context, convert_result)
         except ToolError as error:
             cause = error.__cause__
             if isinstance(cause, ValidationError):
-                cause = _misfit(cause, self.name, known)
+                cause = _argument_error(cause, self.name, known)
             if not isinstance(cause, MnemicError):
                 raise
-            return _failed(cause)
+            return _error_result(cause)
 
 
 def tool(verb: Callable[..., Awaitable[Any]], annotations: ToolAnnotations) -> Tool:
     """A tool of the function's name; its docstring is the description."""
     made = _Tool.from_function(verb, description=" ".join((verb.__doc__ or "").split()), annotations=annotations)
-    made.parameters = _slim(made.parameters)  # that nothing else is taken is told to who tries, and not in each session
-    made.fn_metadata.output_schema = _named(made.fn_metadata.output_schema or {})
+    made.parameters = _slim_schema(
+        made.parameters
+    )  # that nothing else is taken is told to who tries, and not in each session
+    made.fn_metadata.output_schema = _output_schema(made.fn_metadata.output_schema or {})
     return made
 
 
-def sentences(error: MnemicError) -> str:
+def error_text(error: MnemicError) -> str:
     """An error as one line: its code, its sentence, its remedy."""
     return f"{error.code}: {error} {error.remedy_text}"
 
 
-def _slim(schema: Any) -> Any:
+def _slim_schema(schema: Any) -> Any:
     """A schema without generated titles and without saying that what may be left out may be null, or is empty."""
     if isinstance(schema, list):
-        return [_slim(one) for one in schema]
+        return [_slim_schema(one) for one in schema]
     if not isinstance(schema, dict):
         return schema
-    slim = {name: _slim(part) for name, part in schema.items()}
+    slim = {name: _slim_schema(part) for name, part in schema.items()}
     if isinstance(slim.get("title"), str):
         del slim["title"]
     if "default" in slim and not slim["default"]:
@@ -75,18 +83,18 @@ def _slim(schema: Any) -> Any:
     return slim | kinds[0] if len(kinds) == 1 else slim | ({"anyOf": kinds} if kinds else {})
 
 
-def _named(schema: dict[str, Any]) -> dict[str, Any]:
+def _output_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """An answer's schema: what is always in it, by name; a value tells the rest itself."""
     return {"type": "object"} | ({"required": schema["required"]} if "required" in schema else {})
 
 
-def _failed(error: MnemicError) -> CallToolResult:
+def _error_result(error: MnemicError) -> CallToolResult:
     # As text alone: the TypeScript SDK (Gemini CLI, OpenCode) holds even an error's structured content against the
     # tool's output schema, and tells its model of that instead.
-    return CallToolResult(content=[TextContent(type="text", text=sentences(error))], is_error=True)
+    return CallToolResult(content=[TextContent(type="text", text=error_text(error))], is_error=True)
 
 
-def _misfit(error: ValidationError, tool: str, known: list[str]) -> BadInput:
+def _argument_error(error: ValidationError, tool: str, known: list[str]) -> BadInput:
     """What is wrong with the first argument that is none the tool takes."""
     first = error.errors(include_url=False)[0]
     name = ".".join(map(str, first["loc"]))

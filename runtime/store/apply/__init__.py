@@ -1,1 +1,1 @@
-"""runtime/store/apply"""
+"""Carrying out changes: what each change of the closed list does to the tables."""

@@ -1,4 +1,4 @@
-"""Carrying out the changes of what is captured by itself: what was set aside, transcripts, and what is beside memories.
+"""Applying changes about capture: quarantined records, transcripts, unredacted originals, trial events.
 
 Beside `mnemic.runtime.store.apply.memories`, which carries out the changes of memories and their meaning, and hands the
 others on to here; those of the spool are carried out by `mnemic.runtime.store.apply.spool`.
@@ -22,87 +22,87 @@ import msgspec
 
 from mnemic.actors.protocol.changes import (
     Change,
-    DropAside,
     DropBackup,
     DropOriginal,
     FinishTranscript,
+    IgnoreSession,
     KeepOriginal,
-    MarkSession,
-    PutBackCheck,
-    PutBackTranscript,
+    QuarantineRecord,
     QueueTranscript,
-    Readmit,
     RecordBackup,
-    RecordCheck,
-    SetAside,
-    SilenceSession,
+    RecordSelfTest,
+    ReleaseRecord,
+    RestoreSelfTest,
+    RestoreTranscriptState,
+    SetSessionMode,
     TranscriptState,
-    Unreadmit,
-    UnsilenceSession,
+    UnignoreSession,
+    UnquarantineRecord,
+    UnreleaseRecord,
 )
-from mnemic.runtime.store.apply.history import GivenCarrier
-from mnemic.runtime.store.apply.spool import Carried, SpoolCarrier
-from mnemic.runtime.store.read.capture import transcript_state
-from mnemic.runtime.store.texts import drop_text_if_unused, keep_text
+from mnemic.runtime.store.apply.history import HistoryApplier
+from mnemic.runtime.store.apply.spool import ChangeResult, SpoolApplier
+from mnemic.runtime.store.read.capture import read_transcript_state
+from mnemic.runtime.store.texts import drop_text_if_unused, store_text
 
-__all__ = ["CAPTURE_TABLES", "COPY_TABLES", "CaptureCarrier", "CopyCarrier", "SessionCarrier"]
+__all__ = ["BACKUP_TABLES", "CAPTURE_TABLES", "BackupRecordApplier", "CaptureApplier", "SessionApplier"]
 
-_UNCHANGED: Carried = (None, None, False, None)
+_UNCHANGED: ChangeResult = (None, None, False, None)
 
 
-class SessionCarrier:
+class SessionApplier:
     """Carries out changes on a connection, within a transaction that the caller holds."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._db = connection
-        self.hands: dict[type, Callable[[Any, int], Carried]] = {
-            SilenceSession: self._silence,
-            UnsilenceSession: self._unsilence,
-            MarkSession: self._mark,
+        self.handlers: dict[type, Callable[[Any, int], ChangeResult]] = {
+            IgnoreSession: self._silence,
+            UnignoreSession: self._unsilence,
+            SetSessionMode: self._mark,
         }
 
-    def _silence(self, change: SilenceSession, at: int) -> Carried:
+    def _silence(self, change: IgnoreSession, at: int) -> ChangeResult:
         name = (change.assistant, change.session)
         if self._db.execute("SELECT 1 FROM silenced WHERE assistant = ? AND session = ?", name).get is not None:
             return _UNCHANGED
         self._db.execute("INSERT INTO silenced(assistant, session) VALUES(?, ?)", name)
-        return None, UnsilenceSession(assistant=change.assistant, session=change.session), True, None
+        return None, UnignoreSession(assistant=change.assistant, session=change.session), True, None
 
-    def _unsilence(self, change: UnsilenceSession, at: int) -> Carried:
+    def _unsilence(self, change: UnignoreSession, at: int) -> ChangeResult:
         self._db.execute("DELETE FROM silenced WHERE assistant = ? AND session = ?", (change.assistant, change.session))
         return None, None, True, None
 
-    def _mark(self, change: MarkSession, at: int) -> Carried:
+    def _mark(self, change: SetSessionMode, at: int) -> ChangeResult:
         name = (change.assistant, change.session)
         before = self._db.execute("SELECT mode FROM sessions WHERE assistant = ? AND name = ?", name).get
         if before is None or before == change.mode:
             return _UNCHANGED
         self._db.execute("UPDATE sessions SET mode = ? WHERE assistant = ? AND name = ?", (change.mode, *name))
-        return None, MarkSession(assistant=change.assistant, session=change.session, mode=str(before)), True, None
+        return None, SetSessionMode(assistant=change.assistant, session=change.session, mode=str(before)), True, None
 
 
-COPY_TABLES = ("backups",)
+BACKUP_TABLES = ("backups",)
 """What is written here alone; it can be made again from the log."""
 
 
-class CopyCarrier:
+class BackupRecordApplier:
     """Carries out changes on a connection, within a transaction that the caller holds."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._db = connection
-        self.hands: dict[type, Callable[[Any, int], Carried]] = {
+        self.handlers: dict[type, Callable[[Any, int], ChangeResult]] = {
             RecordBackup: self._record_backup,
             DropBackup: self._drop_backup,
         }
 
-    def _record_backup(self, change: RecordBackup, at: int) -> Carried:
+    def _record_backup(self, change: RecordBackup, at: int) -> ChangeResult:
         self._db.execute(
             "INSERT INTO backups(path, what, size, at) VALUES(?, ?, ?, ?)",
             (change.path, change.what, change.size_bytes, at),
         )
         return None, DropBackup(), True, None
 
-    def _drop_backup(self, change: DropBackup, at: int) -> Carried:
+    def _drop_backup(self, change: DropBackup, at: int) -> ChangeResult:
         self._db.execute("DELETE FROM backups WHERE id = (SELECT max(id) FROM backups)")
         return None, None, True, None
 
@@ -111,12 +111,12 @@ _decode = msgspec.msgpack.Decoder(Change).decode
 
 CAPTURE_TABLES = (
     *("spool", "occurrences", "aside", "transcripts", "originals", "checks", "silenced", "given_parts", "givings"),
-    *COPY_TABLES,
+    *BACKUP_TABLES,
 )
 """What is written here and there alone; all of it can be made again from the log."""
 
 
-class CaptureCarrier:
+class CaptureApplier:
     """Carries out changes on a connection, within a transaction that the caller holds."""
 
     def __init__(
@@ -131,30 +131,30 @@ class CaptureCarrier:
         self._db = connection
         self._identity = identity
         self._row_of = row_of
-        self.hands: dict[type, Callable[[Any, int], Carried]] = {
-            **SpoolCarrier(connection).hands,
-            SetAside: self._set_aside,
-            DropAside: self._drop_aside,
-            Readmit: self._readmit,
-            Unreadmit: self._unreadmit,
+        self.handlers: dict[type, Callable[[Any, int], ChangeResult]] = {
+            **SpoolApplier(connection).handlers,
+            QuarantineRecord: self._quarantine,
+            UnquarantineRecord: self._drop_quarantined,
+            ReleaseRecord: self._readmit,
+            UnreleaseRecord: self._unreadmit,
             QueueTranscript: self._queue_transcript,
             FinishTranscript: self._finish_transcript,
-            PutBackTranscript: self._put_back_transcript,
+            RestoreTranscriptState: self._put_back_transcript,
             KeepOriginal: self._keep_original,
             DropOriginal: self._drop_original,
-            RecordCheck: self._record_check,
-            PutBackCheck: self._put_back_check,
-            **GivenCarrier(connection, identity, row_of).hands,
-            **SessionCarrier(connection).hands,
-            **CopyCarrier(connection).hands,
+            RecordSelfTest: self._record_check,
+            RestoreSelfTest: self._put_back_check,
+            **HistoryApplier(connection, identity, row_of).handlers,
+            **SessionApplier(connection).handlers,
+            **BackupRecordApplier(connection).handlers,
         }
 
     # --- set aside ---------------------------------------------------------------------------------------------------
 
-    def _set_aside(self, change: SetAside, at: int) -> Carried:
+    def _quarantine(self, change: QuarantineRecord, at: int) -> ChangeResult:
         if self._db.execute("SELECT 1 FROM aside WHERE record = ?", (change.record,)).get is not None:
             return _UNCHANGED
-        text = keep_text(self._db, change.text, self._identity) if change.text else None
+        text = store_text(self._db, change.text, self._identity) if change.text else None
         self._db.execute(
             "INSERT INTO aside(record, assistant, event, why, text, at, cwd, branch, recorded_at)"
             " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -170,16 +170,16 @@ class CaptureCarrier:
                 at,
             ),
         )
-        return None, DropAside(record=change.record), True, text
+        return None, UnquarantineRecord(record=change.record), True, text
 
-    def _drop_aside(self, change: DropAside, at: int) -> Carried:
+    def _drop_quarantined(self, change: UnquarantineRecord, at: int) -> ChangeResult:
         text = self._db.execute("SELECT text FROM aside WHERE record = ?", (change.record,)).get
         self._db.execute("DELETE FROM aside WHERE record = ?", (change.record,))
         if text is not None:
             drop_text_if_unused(self._db, text)
         return None, None, True, None
 
-    def _readmit(self, change: Readmit, at: int) -> Carried:
+    def _readmit(self, change: ReleaseRecord, at: int) -> ChangeResult:
         waits: Any = self._db.execute(
             "SELECT text FROM aside WHERE record = ? AND readmitted_at IS NULL", (change.record,)
         ).fetchone()
@@ -187,26 +187,26 @@ class CaptureCarrier:
             return _UNCHANGED
         self._db.execute("UPDATE aside SET readmitted_at = ?, text = NULL WHERE record = ?", (at, change.record))
         if waits[0] is not None:
-            self._let_go(change.record, waits[0])
-        return None, Unreadmit(record=change.record), True, None
+            self._delete_payload(change.record, waits[0])
+        return None, UnreleaseRecord(record=change.record), True, None
 
-    def _let_go(self, record: bytes, text: int) -> None:
+    def _delete_payload(self, record: bytes, text: int) -> None:
         """Drop the payload of a record from the log too, where nothing else needs it: its memories are kept."""
         rows: list[Any] = self._db.execute("SELECT seq, change FROM log WHERE text = ?", (text,)).fetchall()
         for seq, encoded in rows:
             change = _decode(encoded)
-            if isinstance(change, SetAside) and change.record == record:
+            if isinstance(change, QuarantineRecord) and change.record == record:
                 self._db.execute("UPDATE log SET text = NULL WHERE seq = ?", (seq,))
         drop_text_if_unused(self._db, text)
 
-    def _unreadmit(self, change: Unreadmit, at: int) -> Carried:
+    def _unreadmit(self, change: UnreleaseRecord, at: int) -> ChangeResult:
         self._db.execute("UPDATE aside SET readmitted_at = NULL WHERE record = ?", (change.record,))
         return None, None, True, None
 
     # --- transcripts -------------------------------------------------------------------------------------------------
 
-    def _queue_transcript(self, change: QueueTranscript, at: int) -> Carried:
-        known = transcript_state(self._db, change.path)
+    def _queue_transcript(self, change: QueueTranscript, at: int) -> ChangeResult:
+        known = read_transcript_state(self._db, change.path)
         state = TranscriptState(
             format=change.format,
             due_at=change.due_at,
@@ -217,8 +217,8 @@ class CaptureCarrier:
         )
         return self._put_transcript(change.path, known, state)
 
-    def _finish_transcript(self, change: FinishTranscript, at: int) -> Carried:
-        known = transcript_state(self._db, change.path)
+    def _finish_transcript(self, change: FinishTranscript, at: int) -> ChangeResult:
+        known = read_transcript_state(self._db, change.path)
         if known is None:
             return _UNCHANGED
         # One that was put off meanwhile, because its session went on, comes again then.
@@ -233,7 +233,7 @@ class CaptureCarrier:
         )
         return self._put_transcript(change.path, known, state)
 
-    def _put_transcript(self, path: str, known: TranscriptState | None, state: TranscriptState) -> Carried:
+    def _put_transcript(self, path: str, known: TranscriptState | None, state: TranscriptState) -> ChangeResult:
         if state == known:
             return _UNCHANGED
         self._db.execute(
@@ -241,9 +241,9 @@ class CaptureCarrier:
             " VALUES(?, ?, ?, ?, ?, ?, ?)",
             (path, state.format, state.due_at, state.changed_at, state.size_bytes, state.taken_at, state.why),
         )
-        return None, PutBackTranscript(path=path, state=known), True, None
+        return None, RestoreTranscriptState(path=path, state=known), True, None
 
-    def _put_back_transcript(self, change: PutBackTranscript, at: int) -> Carried:
+    def _put_back_transcript(self, change: RestoreTranscriptState, at: int) -> ChangeResult:
         if change.state is None:
             self._db.execute("DELETE FROM transcripts WHERE path = ?", (change.path,))
         else:
@@ -252,30 +252,30 @@ class CaptureCarrier:
 
     # --- beside memories ---------------------------------------------------------------------------------------------
 
-    def _keep_original(self, change: KeepOriginal, at: int) -> Carried:
+    def _keep_original(self, change: KeepOriginal, at: int) -> ChangeResult:
         row = self._row_of(change.memory)
         if self._db.execute("SELECT 1 FROM originals WHERE memory = ?", (row,)).get is not None:
             return _UNCHANGED
-        text = keep_text(self._db, change.text, self._identity)
+        text = store_text(self._db, change.text, self._identity)
         self._db.execute("INSERT INTO originals(memory, text) VALUES(?, ?)", (row, text))
         return None, DropOriginal(memory=change.memory), True, text
 
-    def _drop_original(self, change: DropOriginal, at: int) -> Carried:
+    def _drop_original(self, change: DropOriginal, at: int) -> ChangeResult:
         row = self._row_of(change.memory)
         text = self._db.execute("SELECT text FROM originals WHERE memory = ?", (row,)).get
         self._db.execute("DELETE FROM originals WHERE memory = ?", (row,))
         drop_text_if_unused(self._db, text)
         return None, None, True, None
 
-    def _record_check(self, change: RecordCheck, at: int) -> Carried:
+    def _record_check(self, change: RecordSelfTest, at: int) -> ChangeResult:
         found = self._db.execute(
             "SELECT nonce, recorded_at FROM checks WHERE assistant = ?", (change.assistant,)
         ).fetchone()
         nonce, recorded_at = found or (None, 0)
         self._db.execute("INSERT OR REPLACE INTO checks VALUES(?, ?, ?)", (change.assistant, change.nonce, at))
-        return None, PutBackCheck(assistant=change.assistant, nonce=nonce, at=recorded_at), True, None
+        return None, RestoreSelfTest(assistant=change.assistant, nonce=nonce, at=recorded_at), True, None
 
-    def _put_back_check(self, change: PutBackCheck, at: int) -> Carried:
+    def _put_back_check(self, change: RestoreSelfTest, at: int) -> ChangeResult:
         if change.nonce is None:
             self._db.execute("DELETE FROM checks WHERE assistant = ?", (change.assistant,))
         else:

@@ -1,4 +1,4 @@
-"""Carrying out the changes of hypervectors: the space they are made in, what is bound, and which fillers memories have.
+"""Applying changes of hypervectors ("codes"): their space, those of each memory, and the values bound in them.
 
 Beside `mnemic.runtime.store.apply.memories`; `mnemic.runtime.store.rebind_queue` says what waits, and
 `mnemic.runtime.store.read.codes` reads what is kept.
@@ -13,34 +13,34 @@ from typing import Any
 import apsw
 import msgspec
 
-from mnemic.actors.protocol.changes import AddCodes, AddSpace, Code, DropCodes, DropSpace
-from mnemic.runtime.store.apply.spool import Carried
-from mnemic.runtime.store.rebind_queue import UNREAD, ItemMemory, Marker
+from mnemic.actors.protocol.changes import AddCodes, AddSpace, CodeInfo, DropCodes, DropSpace
+from mnemic.runtime.store.apply.spool import ChangeResult
+from mnemic.runtime.store.rebind_queue import BINDING_FAILED, ItemMemory, RebindQueue
 
-__all__ = ["CODE_TABLES", "CodeCarrier", "newest_space"]
+__all__ = ["CODE_TABLES", "CodeApplier", "newest_space_id"]
 
 CODE_TABLES = ("bound", "fillers", "codes", "spaces", "unbound")
 """What is written here alone; the Binder makes it again. They go before ``memories`` does."""
-_UNCHANGED: Carried = (None, None, False, None)
-_decode = msgspec.msgpack.Decoder(tuple[tuple[Code, ...], ...]).decode
+_UNCHANGED: ChangeResult = (None, None, False, None)
+_decode = msgspec.msgpack.Decoder(tuple[tuple[CodeInfo, ...], ...]).decode
 
 
-class CodeCarrier:
+class CodeApplier:
     """Carries out changes on a connection, within a transaction that the caller holds."""
 
-    def __init__(self, connection: apsw.Connection, marker: Marker) -> None:
+    def __init__(self, connection: apsw.Connection, marker: RebindQueue) -> None:
         self._db = connection
-        self._marker = marker
+        self._rebind_queue = marker
         self._items = ItemMemory(connection)
-        self.hands: dict[type, Callable[[Any, int], Carried]] = {
+        self.handlers: dict[type, Callable[[Any, int], ChangeResult]] = {
             AddSpace: self._add_space,
             DropSpace: self._drop_space,
             AddCodes: self._add_codes,
             DropCodes: self._drop_codes,
         }
 
-    def _add_space(self, change: AddSpace, at: int) -> Carried:
-        newest = newest_space(self._db)
+    def _add_space(self, change: AddSpace, at: int) -> ChangeResult:
+        newest = newest_space_id(self._db)
         known = self._db.execute("SELECT id, reading FROM spaces WHERE stamp = ?", (change.stamp,)).fetchone()
         if known is not None and known[0] == newest:
             if known[1] == change.reading:
@@ -64,20 +64,20 @@ class CodeCarrier:
                     change.reading,
                 ),
             )
-        self._marker.all()
+        self._rebind_queue.enqueue_all()
         return None, DropSpace(stamp=change.stamp), True, None
 
-    def _drop_space(self, change: DropSpace, at: int) -> Carried:
+    def _drop_space(self, change: DropSpace, at: int) -> ChangeResult:
         found = self._db.execute("SELECT id FROM spaces WHERE stamp = ?", (change.stamp,)).get
         if found is None:
             return _UNCHANGED
         self._db.execute("DELETE FROM codes WHERE space = ?", (found,))
         self._db.execute("DELETE FROM spaces WHERE id = ?", (found,))
-        self._marker.all()
+        self._rebind_queue.enqueue_all()
         return None, None, True, None
 
-    def _add_codes(self, change: AddCodes, at: int) -> Carried:
-        newest = newest_space(self._db)
+    def _add_codes(self, change: AddCodes, at: int) -> ChangeResult:
+        newest = newest_space_id(self._db)
         if newest is None or self._db.execute("SELECT stamp FROM spaces WHERE id = ?", (newest,)).get != change.stamp:
             return _UNCHANGED
         items = _decode(change.items)
@@ -91,15 +91,17 @@ class CodeCarrier:
         stop = 0
         for memory, records in zip(change.memories, items, strict=True):
             start, stop = stop, stop + size * len(records)
-            row = self._waiting(memory)
+            row = self._queued_row(memory)
             if row is None:  # erased or forgotten meanwhile, or bound by another process
                 continue
             done = (row, change.seq)
             if memory in unread:
-                self._db.execute(f"UPDATE unbound SET encoder = {UNREAD} WHERE memory = ? AND marked <= ?", done)
+                self._db.execute(
+                    f"UPDATE unbound SET encoder = {BINDING_FAILED} WHERE memory = ? AND marked <= ?", done
+                )
             else:
                 self._db.execute("DELETE FROM unbound WHERE memory = ? AND marked <= ?", done)
-            if self._same(newest, row, records, change.codes[start:stop]):
+            if self._is_unchanged(newest, row, records, change.codes[start:stop]):
                 continue
             kept.append(memory)
             self._db.execute("DELETE FROM codes WHERE memory = ?", (row,))
@@ -109,12 +111,12 @@ class CodeCarrier:
                     "INSERT INTO codes(space, memory, tier, pairs, code) VALUES(?, ?, ?, ?, ?)",
                     (newest, row, record.tier, record.pairs, code),
                 )
-            self._items.keep(row, {filler for record in records for filler in record.fillers})
+            self._items.set_fillers(row, {filler for record in records for filler in record.fillers})
         if not kept:
             return _UNCHANGED
         return None, DropCodes(memories=tuple(kept)), True, None
 
-    def _same(self, space: int, row: int, records: tuple[Code, ...], codes: bytes) -> bool:
+    def _is_unchanged(self, space: int, row: int, records: tuple[CodeInfo, ...], codes: bytes) -> bool:
         """Whether a memory has these records already: it was to be bound again, and nothing came of it."""
         had: list[Any] = self._db.execute(
             "SELECT space, tier, pairs, code FROM codes WHERE memory = ? ORDER BY id", (row,)
@@ -122,22 +124,22 @@ class CodeCarrier:
         kept = b"".join(code for _, _, _, code in had)
         return kept == codes and [(space, one.tier, one.pairs) for one in records] == [one[:3] for one in had]
 
-    def _drop_codes(self, change: DropCodes, at: int) -> Carried:
+    def _drop_codes(self, change: DropCodes, at: int) -> ChangeResult:
         for memory in change.memories:
             row = self._db.execute("SELECT id FROM memories WHERE uuid = ?", (memory,)).get
             if row is not None:
-                self._marker.drop_codes(int(row))
-                self._marker.again(int(row))
+                self._rebind_queue.drop_codes(int(row))
+                self._rebind_queue.enqueue(int(row))
         return None, None, True, None
 
-    def _waiting(self, memory: bytes) -> int | None:
+    def _queued_row(self, memory: bytes) -> int | None:
         row = self._db.execute(
             "SELECT u.memory FROM memories m JOIN unbound u ON u.memory = m.id WHERE m.uuid = ?", (memory,)
         ).get
         return None if row is None else int(row)
 
 
-def newest_space(connection: apsw.Connection) -> int | None:
+def newest_space_id(connection: apsw.Connection) -> int | None:
     """The number of the space in which hypervectors are made."""
     found = connection.execute("SELECT max(id) FROM spaces").get
     return None if found is None else int(found)

@@ -1,4 +1,4 @@
-"""Carrying out the changes that say what was given: what assistants asked for, and what they were told unasked.
+"""Applying the changes that record which memories were returned to assistants, on request or unasked.
 
 Below `mnemic.runtime.store.apply.capture`; `mnemic.runtime.store.read.log` reads what is written here.
 """
@@ -10,14 +10,14 @@ from typing import Any
 
 import apsw
 
-from mnemic.actors.protocol.changes import DropGiven, DropRecall, RecordGiven, RecordRecall
-from mnemic.runtime.store.apply.spool import Carried
-from mnemic.runtime.store.texts import drop_text_if_unused, keep_text
+from mnemic.actors.protocol.changes import DropBriefing, DropRecall, RecordBriefing, RecordRecall
+from mnemic.runtime.store.apply.spool import ChangeResult
+from mnemic.runtime.store.texts import drop_text_if_unused, store_text
 
-__all__ = ["GivenCarrier"]
+__all__ = ["HistoryApplier"]
 
 
-class GivenCarrier:
+class HistoryApplier:
     """Carries out changes on a connection, within a transaction that the caller holds."""
 
     def __init__(
@@ -32,27 +32,27 @@ class GivenCarrier:
         self._db = connection
         self._identity = identity
         self._row_of = row_of
-        self.hands: dict[type, Callable[[Any, int], Carried]] = {
+        self.handlers: dict[type, Callable[[Any, int], ChangeResult]] = {
             RecordRecall: self._record_recall,
             DropRecall: lambda change, at: self._drop_last(asked=True),
-            RecordGiven: self._record_given,
-            DropGiven: lambda change, at: self._drop_last(asked=False),
+            RecordBriefing: self._record_given,
+            DropBriefing: lambda change, at: self._drop_last(asked=False),
         }
 
-    def _record_recall(self, change: RecordRecall, at: int) -> Carried:
+    def _record_recall(self, change: RecordRecall, at: int) -> ChangeResult:
         self._db.execute(
             "INSERT INTO givings(at, asked, occasion, assistant, session, scope, query, tokens)"
             " VALUES(?, 1, ?, ?, ?, ?, ?, ?)",
             (at, change.occasion, change.assistant, change.session, change.scope, change.query, change.tokens),
         )
         if change.parts:
-            self._keep_parts((part.memory, part.start, part.stop, part.why) for part in change.parts)
+            self._insert_parts((part.memory, part.start, part.stop, part.why) for part in change.parts)
         else:
-            self._keep_parts((memory, None, None, "") for memory in change.returned)
+            self._insert_parts((memory, None, None, "") for memory in change.returned)
         return None, DropRecall(), True, None
 
-    def _record_given(self, change: RecordGiven, at: int) -> Carried:
-        text = keep_text(self._db, change.text, self._identity) if change.text else None
+    def _record_given(self, change: RecordBriefing, at: int) -> ChangeResult:
+        text = store_text(self._db, change.text, self._identity) if change.text else None
         self._db.execute(
             "INSERT INTO givings(at, asked, occasion, assistant, session, scope, query, tokens, text)"
             " VALUES(?, 0, ?, ?, ?, ?, '', ?, ?)",
@@ -67,10 +67,10 @@ class GivenCarrier:
             ),
         )
         whys = (*change.why, *[""] * (len(change.memories) - len(change.why)))
-        self._keep_parts((memory, None, None, why) for memory, why in zip(change.memories, whys, strict=False))
-        return None, DropGiven(count=len(change.memories)), True, text
+        self._insert_parts((memory, None, None, why) for memory, why in zip(change.memories, whys, strict=False))
+        return None, DropBriefing(count=len(change.memories)), True, text
 
-    def _keep_parts(self, parts: Iterable[tuple[bytes, int | None, int | None, str]]) -> None:
+    def _insert_parts(self, parts: Iterable[tuple[bytes, int | None, int | None, str]]) -> None:
         """Keep what was given of each memory, in that order, beside the giving that was written last."""
         giving = self._db.last_insert_rowid()
         for place, (memory, start, stop, why) in enumerate(parts):
@@ -79,7 +79,7 @@ class GivenCarrier:
                 (giving, place, self._row_of(memory), start, stop, why),
             )
 
-    def _drop_last(self, *, asked: bool) -> Carried:
+    def _drop_last(self, *, asked: bool) -> ChangeResult:
         found = self._db.execute(
             "SELECT id, text FROM givings WHERE asked = ? ORDER BY id DESC LIMIT 1", (asked,)
         ).fetchone()

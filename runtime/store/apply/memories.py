@@ -1,4 +1,4 @@
-"""Carrying out changes: what each change of the closed list does to the tables, and what would take it back.
+"""Applying changes to the database: memories, their replacement, and their embeddings; each with its inverse.
 
 Below `mnemic.runtime.store.store`, which gives the transaction and keeps the log.
 """
@@ -23,72 +23,72 @@ from mnemic.actors.protocol.changes import (
     DropVectors,
     EncoderName,
     Inverse,
-    Place,
-    Restore,
     Retire,
+    ScopeRef,
     Supersede,
+    Unretire,
     Unsupersede,
 )
 from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory
-from mnemic.actors.protocol.messages import Kept
-from mnemic.runtime.store.apply.capture import CaptureCarrier
-from mnemic.runtime.store.apply.codes import CodeCarrier
-from mnemic.runtime.store.apply.scopes import ScopeCarrier
-from mnemic.runtime.store.apply.spool import Carried
+from mnemic.actors.protocol.messages import AddOutcome
+from mnemic.runtime.store.apply.capture import CaptureApplier
+from mnemic.runtime.store.apply.codes import CodeApplier
+from mnemic.runtime.store.apply.scopes import ScopeApplier
+from mnemic.runtime.store.apply.spool import ChangeResult
 from mnemic.runtime.store.read.scopes import project_scope
-from mnemic.runtime.store.rebind_queue import Marker
-from mnemic.runtime.store.supersession import replacement
-from mnemic.runtime.store.texts import drop_text_if_unused, keep_text, searchable
-from mnemic.runtime.store.tombstones import ErasedCarrier, next_row
+from mnemic.runtime.store.rebind_queue import RebindQueue
+from mnemic.runtime.store.supersession import current_successor
+from mnemic.runtime.store.texts import drop_text_if_unused, store_text, to_index_text
+from mnemic.runtime.store.tombstones import TombstoneApplier, next_memory_row
 
-__all__ = ["Carrier", "encoder_row", "varints"]
+__all__ = ["ChangeApplier", "decode_varints", "encoder_row"]
 
-_UNCHANGED: Carried = (None, None, False, None)
+_UNCHANGED: ChangeResult = (None, None, False, None)
 
 
-class Carrier:
+class ChangeApplier:
     """Carries out changes on a connection, within a transaction that the caller holds."""
 
     def __init__(self, connection: apsw.Connection, identity: Callable[..., bytes]) -> None:
         self._db = connection
         self._identity = identity
-        self._marker = Marker(connection)
-        self._erased = ErasedCarrier(connection, identity, self._row, self._scope)
-        self.replays = False
+        self._rebind_queue = RebindQueue(connection)
+        self._tombstones = TombstoneApplier(connection, identity, self._memory_row, self._scope_row)
+        self.is_replaying = False
         """Whether the log is carried out again: what it says was kept is kept."""
-        self._hands: dict[type, Callable[[Any, int], Carried]] = {
+        self._handlers: dict[type, Callable[[Any, int], ChangeResult]] = {
             AddMemory: self._add_memory,
             DropMemory: self._drop_memory,
             Supersede: self._supersede,
             Unsupersede: self._unsupersede,
             Retire: self._retire,
-            Restore: self._restore,
+            Unretire: self._restore,
             AddEncoder: self._add_encoder,
             DropEncoder: self._drop_encoder,
             AddVectors: self._add_vectors,
             DropVectors: self._drop_vectors,
-            **CaptureCarrier(connection, identity, self._row).hands,
-            **self._erased.hands,
-            **ScopeCarrier(connection, self._marker.moved).hands,
-            **CodeCarrier(connection, self._marker).hands,
+            **CaptureApplier(connection, identity, self._memory_row).handlers,
+            **self._tombstones.handlers,
+            **ScopeApplier(connection, self._rebind_queue.scopes_changed).handlers,
+            **CodeApplier(connection, self._rebind_queue).handlers,
         }
 
-    def begins(self) -> None:
+    def begin_transaction(self) -> None:
         """A transaction begins."""
-        self._marker.begins()
+        self._rebind_queue.begin_transaction()
 
-    def carry_out(self, change: Change | Inverse, at: int) -> Carried:
+    def apply(self, change: Change | Inverse, at: int) -> ChangeResult:
         """Do one change as of `at` (system time, microseconds); what only takes one back gives no inverse.
 
         Raises:
             NoSuchMemory: it names a memory that is not there.
             InvalidValue: a memory would replace itself.
         """
-        return self._hands[type(change)](change, at)
+        return self._handlers[type(change)](change, at)
 
     # --- memories ----------------------------------------------------------------------------------------------------
 
-    def _add_memory(self, change: AddMemory, at: int) -> Carried:
+    def _add_memory(self, change: AddMemory, at: int) -> ChangeResult:
         known = self._db.execute(
             "SELECT m.id, m.uuid, t.digest, s.path, m.retired_at FROM memories m JOIN texts t ON t.id = m.text"
             " JOIN scopes s ON s.id = m.scope WHERE m.identity = ?",
@@ -96,8 +96,8 @@ class Carrier:
         ).fetchone()
         if known is not None:
             row, uuid, digest, path, retired_at = known
-            newer = replacement(self._db, row)
-            kept = Kept(
+            newer = current_successor(self._db, row)
+            kept = AddOutcome(
                 id=uuid,
                 created=False,
                 same_text=digest == self._identity(b"text", change.text),
@@ -106,22 +106,22 @@ class Carrier:
                 retired_at=retired_at,
             )
             return kept, None, False, None
-        if not self.replays and self._erased.knows(change):
-            gone = Kept(id=change.id, created=False, same_text=True, scope=change.place.path, erased=True)
+        if not self.is_replaying and self._tombstones.is_erased(change):
+            gone = AddOutcome(id=change.id, created=False, same_text=True, scope=change.place.path, erased=True)
             return gone, None, False, None
-        scope, path = self._scope(change.place)
-        text = keep_text(self._db, change.text, self._identity)
-        body, speaker = searchable(change.text), change.speaker or ""
+        scope, path = self._scope_row(change.place)
+        text = store_text(self._db, change.text, self._identity)
+        body, speaker = to_index_text(change.text), change.speaker or ""
         self._db.execute(
             "INSERT INTO memories(id, uuid, identity, source_id, session, scope, kind, role, text, words, speaker,"
             " branch, tool, outcome, files, said_at, valid_from, recorded_at)"
             " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
             (
-                next_row(self._db),
+                next_memory_row(self._db),
                 change.id,
                 change.identity,
                 change.source_id,
-                self._session(change.assistant, change.session),
+                self._session_row(change.assistant, change.session),
                 scope,
                 change.kind,
                 change.role,
@@ -140,15 +140,15 @@ class Carrier:
         row = self._db.last_insert_rowid()
         self._db.execute("INSERT INTO words(rowid, text, speaker) VALUES(?, ?, ?)", (row, body, speaker))
         sizes = self._db.execute("SELECT sz FROM words_docsize WHERE id = ?", (row,)).get
-        self._db.execute("UPDATE memories SET words = ? WHERE id = ?", (sum(varints(sizes)), row))
+        self._db.execute("UPDATE memories SET words = ? WHERE id = ?", (sum(decode_varints(sizes)), row))
         for type, count in change.scrubbed:
             self._db.execute("INSERT INTO scrubbed(memory, type, count) VALUES(?, ?, ?)", (row, type, count))
-        self._marker.came(row)
-        return Kept(id=change.id, created=True, same_text=True, scope=path), DropMemory(id=change.id), True, text
+        self._rebind_queue.memory_added(row)
+        return AddOutcome(id=change.id, created=True, same_text=True, scope=path), DropMemory(id=change.id), True, text
 
-    def _drop_memory(self, change: DropMemory, at: int) -> Carried:
-        row = self._row(change.id)
-        self._marker.goes(row)
+    def _drop_memory(self, change: DropMemory, at: int) -> ChangeResult:
+        row = self._memory_row(change.id)
+        self._rebind_queue.memory_leaving(row)
         encoders: list[Any] = self._db.execute("SELECT encoder FROM meanings WHERE memory = ?", (row,)).fetchall()
         for (encoder,) in encoders:
             self._drop_windows(encoder, row)
@@ -165,8 +165,11 @@ class Carrier:
         )
         return None, None, True, None
 
-    def _supersede(self, change: Supersede, at: int) -> Carried:
-        older, newer = self._chain(self._row(change.old)), self._chain(self._row(change.new))
+    def _supersede(self, change: Supersede, at: int) -> ChangeResult:
+        older, newer = (
+            self._supersession_chain(self._memory_row(change.old)),
+            self._supersession_chain(self._memory_row(change.new)),
+        )
         if newer[0] in older[1:]:  # it is so already
             return _UNCHANGED
         if older[-1] == newer[-1]:
@@ -185,34 +188,34 @@ class Carrier:
         replaced = bytes(self._db.execute("SELECT uuid FROM memories WHERE id = ?", (older[-1],)).get)
         return None, Unsupersede(old=replaced, new=change.new), True, None
 
-    def _unsupersede(self, change: Unsupersede, at: int) -> Carried:
+    def _unsupersede(self, change: Unsupersede, at: int) -> ChangeResult:
         self._db.execute(
             "UPDATE memories SET superseded_by = NULL, superseded_at = NULL, valid_to = NULL WHERE id = ?",
-            (self._row(change.old),),
+            (self._memory_row(change.old),),
         )
         return None, None, True, None
 
-    def _retire(self, change: Retire, at: int) -> Carried:
-        row = self._row(change.memory)
+    def _retire(self, change: Retire, at: int) -> ChangeResult:
+        row = self._memory_row(change.memory)
         if self._db.execute("SELECT retired_at FROM memories WHERE id = ?", (row,)).get is not None:
             return _UNCHANGED
-        self._marker.goes(row)
+        self._rebind_queue.memory_leaving(row)
         self._db.execute(
             "UPDATE memories SET retired_at = ?, retired_reason = ? WHERE id = ?",
             (at if change.at is None else change.at, change.reason, row),
         )
-        return None, Restore(memory=change.memory), True, None
+        return None, Unretire(memory=change.memory), True, None
 
-    def _restore(self, change: Restore, at: int) -> Carried:
-        row = self._row(change.memory)
+    def _restore(self, change: Unretire, at: int) -> ChangeResult:
+        row = self._memory_row(change.memory)
         then, reason = next(self._db.execute("SELECT retired_at, retired_reason FROM memories WHERE id = ?", (row,)))
         if then is None:
             return _UNCHANGED
         self._db.execute("UPDATE memories SET retired_at = NULL, retired_reason = NULL WHERE id = ?", (row,))
-        self._marker.came(row)
+        self._rebind_queue.memory_added(row)
         return None, Retire(memory=change.memory, reason=reason, at=then), True, None
 
-    def _chain(self, row: int) -> list[int]:
+    def _supersession_chain(self, row: int) -> list[int]:
         """The memory, what replaces it, what replaces that, to the one that holds."""
         found: list[Any] = self._db.execute(
             "WITH RECURSIVE chain(id, place) AS (SELECT ?, 0 UNION ALL SELECT m.superseded_by, place + 1"
@@ -222,20 +225,20 @@ class Carrier:
         ).fetchall()
         return [int(memory) for (memory,) in found]
 
-    def _row(self, memory: bytes) -> int:
+    def _memory_row(self, memory: bytes) -> int:
         row = self._db.execute("SELECT id FROM memories WHERE uuid = ?", (memory,)).get
         if row is None:
             raise NoSuchMemory.of(memory)
         return int(row)
 
-    def _session(self, assistant: str, name: str) -> int:
+    def _session_row(self, assistant: str, name: str) -> int:
         row = self._db.execute("SELECT id FROM sessions WHERE assistant = ? AND name = ?", (assistant, name)).get
         if row is None:
             self._db.execute("INSERT INTO sessions(assistant, name) VALUES(?, ?)", (assistant, name))
             row = self._db.last_insert_rowid()
         return int(row)
 
-    def _scope(self, place: Place) -> tuple[int, str]:
+    def _scope_row(self, place: ScopeRef) -> tuple[int, str]:
         if place.project is None:
             found = self._db.execute("SELECT id, path FROM scopes WHERE path = ?", (place.path,)).fetchone()
         else:
@@ -251,7 +254,7 @@ class Carrier:
 
     # --- meaning -----------------------------------------------------------------------------------------------------
 
-    def _add_encoder(self, change: AddEncoder, at: int) -> Carried:
+    def _add_encoder(self, change: AddEncoder, at: int) -> ChangeResult:
         if encoder_row(self._db, change.encoder) is not None:
             return _UNCHANGED
         self._db.execute(
@@ -262,7 +265,7 @@ class Carrier:
         self._db.execute(f"CREATE VIRTUAL TABLE vectors_{row} USING vec0(embedding float[{int(change.dimensions)}])")
         return None, DropEncoder(encoder=change.encoder), True, None
 
-    def _drop_encoder(self, change: DropEncoder, at: int) -> Carried:
+    def _drop_encoder(self, change: DropEncoder, at: int) -> ChangeResult:
         row = encoder_row(self._db, change.encoder)
         if row is None:
             return _UNCHANGED
@@ -271,10 +274,10 @@ class Carrier:
         self._db.execute("DELETE FROM meanings WHERE encoder = ?", (row,))
         self._db.execute(f"DROP TABLE vectors_{row}")
         self._db.execute("DELETE FROM encoders WHERE id = ?", (row,))
-        self._marker.unmeant(row)
+        self._rebind_queue.encoder_dropped(row)
         return None, AddEncoder(encoder=change.encoder, dimensions=dimensions, number=row), True, None
 
-    def _add_vectors(self, change: AddVectors, at: int) -> Carried:
+    def _add_vectors(self, change: AddVectors, at: int) -> ChangeResult:
         encoder = self._encoder(change.encoder)
         dimensions = int(self._db.execute("SELECT dimensions FROM encoders WHERE id = ?", (encoder,)).get)
         count = sum(len(meaning.spans) for meaning in change.meanings)
@@ -287,7 +290,7 @@ class Carrier:
         stop_row = 0
         for meaning in change.meanings:
             start_row, stop_row = stop_row, stop_row + len(meaning.spans)
-            memory = self._row(meaning.memory)
+            memory = self._memory_row(meaning.memory)
             known = self._db.execute("SELECT 1 FROM meanings WHERE encoder = ? AND memory = ?", (encoder, memory)).get
             if known is not None:
                 continue
@@ -308,17 +311,17 @@ class Carrier:
                 )
         if not added:
             return _UNCHANGED
-        self._marker.meant(rows_added)
+        self._rebind_queue.vectors_changed(rows_added)
         return None, DropVectors(encoder=change.encoder, memories=tuple(added)), True, None
 
-    def _drop_vectors(self, change: DropVectors, at: int) -> Carried:
+    def _drop_vectors(self, change: DropVectors, at: int) -> ChangeResult:
         encoder = encoder_row(self._db, change.encoder)
         if encoder is None:  # retired since, or its vectors are being made anew
             return _UNCHANGED
-        rows = [self._row(memory) for memory in change.memories]
+        rows = [self._memory_row(memory) for memory in change.memories]
         for row in rows:
             self._drop_windows(encoder, row)
-        self._marker.meant(rows)
+        self._rebind_queue.vectors_changed(rows)
         return None, None, True, None
 
     def _encoder(self, name: EncoderName) -> int:
@@ -337,7 +340,7 @@ class Carrier:
         self._db.execute("DELETE FROM meanings WHERE encoder = ? AND memory = ?", (encoder, memory))
 
 
-def varints(sizes: bytes) -> Iterator[int]:
+def decode_varints(sizes: bytes) -> Iterator[int]:
     """How many words FTS5 counted in each column of a row; the format of ``%_docsize`` is part of its documentation."""
     value = 0
     for byte in sizes:

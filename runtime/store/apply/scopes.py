@@ -1,4 +1,4 @@
-"""Carrying out the changes of scopes: another path, one put into another, a project that has another folder.
+"""Applying changes of scopes (a project's path): rename, merge, split, and a project whose folder moved.
 
 Beside `mnemic.runtime.store.apply.memories`. A memory keeps its row and its words; what moves is the scope it belongs
 to. Whoever holds in memory which that is loads it again, since the generation grows.
@@ -13,19 +13,19 @@ import apsw
 
 from mnemic.actors.protocol.changes import MergeScopes, MoveProject, RenameScope, SplitScope
 from mnemic.actors.protocol.errors import InvalidValue, UnknownScope
-from mnemic.actors.protocol.scopes import clean_scope
-from mnemic.runtime.store.apply.spool import Carried
-from mnemic.runtime.store.read.scopes import project_scope, scopes_at
+from mnemic.actors.protocol.scopes import normalize_scope_path
+from mnemic.runtime.store.apply.spool import ChangeResult
+from mnemic.runtime.store.read.scopes import project_scope, scopes_below
 
-__all__ = ["SCOPE_TABLES", "ScopeCarrier"]
+__all__ = ["SCOPE_TABLES", "ScopeApplier"]
 
-_UNCHANGED: Carried = (None, None, False, None)
+_UNCHANGED: ChangeResult = (None, None, False, None)
 
 SCOPE_TABLES = ("projects",)
 """What is written here alone; it can be made again from the log, and goes before ``scopes`` does."""
 
 
-class ScopeCarrier:
+class ScopeApplier:
     """Carries out changes on a connection, within a transaction that the caller holds."""
 
     def __init__(self, connection: apsw.Connection, moved: Callable[[Iterable[int]], None]) -> None:
@@ -35,26 +35,26 @@ class ScopeCarrier:
             moved: told the numbers of scopes that have another path, or memories that they did not have.
         """
         self._db = connection
-        self._moved = moved
-        self.hands: dict[type, Callable[[Any, int], Carried]] = {
+        self._on_moved = moved
+        self.handlers: dict[type, Callable[[Any, int], ChangeResult]] = {
             RenameScope: self._rename,
             MergeScopes: self._merge,
             SplitScope: self._split,
             MoveProject: self._move,
         }
 
-    def _rename(self, change: RenameScope, at: int) -> Carried:
+    def _rename(self, change: RenameScope, at: int) -> ChangeResult:
         if change.path == change.to:
             return _UNCHANGED
-        if not change.to or clean_scope(change.to) != change.to:
+        if not change.to or normalize_scope_path(change.to) != change.to:
             raise InvalidValue(
                 name="the new path", value=change.to, why="it is none", expected="a path, such as work/shelf"
             )
-        moved = scopes_at(self._db, change.path) if change.path and change.below else [self._named(change.path)]
+        moved = scopes_below(self._db, change.path) if change.path and change.below else [self._find_scope(change.path)]
         if not moved:
             raise UnknownScope(scope=change.path, near="")
         numbers = {number for number, _ in moved}
-        others = [path for number, path in scopes_at(self._db, change.to) if number not in numbers]
+        others = [path for number, path in scopes_below(self._db, change.to) if number not in numbers]
         taken = next((path for path in others if change.below or path == change.to), None)
         if taken is not None:
             raise InvalidValue(
@@ -69,11 +69,11 @@ class ScopeCarrier:
             self._db.execute(
                 "UPDATE scopes SET path = ? WHERE id = ?", (change.to + path.removeprefix(change.path), number)
             )
-        self._moved(numbers)
+        self._on_moved(numbers)
         return None, RenameScope(path=change.to, to=change.path, below=change.below), True, None
 
-    def _merge(self, change: MergeScopes, at: int) -> Carried:
-        (number, path), (into, _) = self._named(change.path), self._named(change.into)
+    def _merge(self, change: MergeScopes, at: int) -> ChangeResult:
+        (number, path), (into, _) = self._find_scope(change.path), self._find_scope(change.into)
         if number == into:
             return _UNCHANGED
         found, project = next(self._db.execute("SELECT found, project FROM scopes WHERE id = ?", (number,)))
@@ -83,13 +83,13 @@ class ScopeCarrier:
         memories: list[Any] = self._db.execute(
             "SELECT uuid FROM memories WHERE scope = ? ORDER BY id", (number,)
         ).fetchall()
-        self._moved([number])  # as long as it tells which memories they are
+        self._on_moved([number])  # as long as it tells which memories they are
         self._db.execute("UPDATE memories SET scope = ? WHERE scope = ?", (into, number))
         self._db.execute("UPDATE projects SET scope = ? WHERE scope = ?", (into, number))
         self._db.execute("DELETE FROM scopes WHERE id = ?", (number,))
         if project is not None:
             self._db.execute("INSERT INTO projects(project, scope) VALUES(?, ?)", (project, into))
-        self._renew()
+        self._bump_generation()
         inverse = SplitScope(
             path=path,
             found=found,
@@ -101,8 +101,8 @@ class ScopeCarrier:
         )
         return None, inverse, True, None
 
-    def _split(self, change: SplitScope, at: int) -> Carried:
-        into, _ = self._named(change.into)
+    def _split(self, change: SplitScope, at: int) -> ChangeResult:
+        into, _ = self._find_scope(change.into)
         if self._db.execute("SELECT 1 FROM scopes WHERE path = ?", (change.path,)).get is not None:
             raise InvalidValue(
                 name="the scope that comes back",
@@ -130,12 +130,12 @@ class ScopeCarrier:
             self._db.execute("INSERT INTO projects(project, scope) VALUES(?, ?)", (project, number))
         for memory in change.memories:
             self._db.execute("UPDATE memories SET scope = ? WHERE uuid = ? AND scope = ?", (number, memory, into))
-        self._moved([number])
-        self._renew()
+        self._on_moved([number])
+        self._bump_generation()
         return None, MergeScopes(path=change.path, into=change.into), True, None
 
-    def _move(self, change: MoveProject, at: int) -> Carried:
-        number, path = self._named(change.path)
+    def _move(self, change: MoveProject, at: int) -> ChangeResult:
+        number, path = self._find_scope(change.path)
         own = self._db.execute("SELECT project FROM scopes WHERE id = ?", (number,)).get
         merged = change.was is not None and change.project is not None  # what was merged into it always has a folder
         if change.was != own and not (merged and project_scope(self._db, str(change.was)) == (number, path)):
@@ -161,7 +161,7 @@ class ScopeCarrier:
             self._db.execute("UPDATE projects SET project = ? WHERE project = ?", (change.project, change.was))
         return None, MoveProject(path=change.path, project=change.was, was=change.project), True, None
 
-    def _named(self, path: str) -> tuple[int, str]:
+    def _find_scope(self, path: str) -> tuple[int, str]:
         if not path:
             raise InvalidValue(
                 name="a scope", value=path, why="what belongs to no project stays there", expected="the path of a scope"
@@ -171,6 +171,6 @@ class ScopeCarrier:
             raise UnknownScope(scope=path, near="")
         return int(found), path
 
-    def _renew(self) -> None:
+    def _bump_generation(self) -> None:
         """Have what is held in memory loaded again: memories belong to another scope than they did."""
         self._db.execute("UPDATE generation SET number = number + 1")

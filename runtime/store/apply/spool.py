@@ -1,4 +1,4 @@
-"""Carrying out the changes of draining: how far the spool is taken in, and how often texts have occurred.
+"""Applying changes of the spool's state: how far each file was read, and how often each text occurred.
 
 Below `mnemic.runtime.store.apply.capture`, which carries out what else is captured by itself.
 """
@@ -13,39 +13,39 @@ import msgspec
 
 from mnemic.actors.protocol.changes import (
     AdvanceSpool,
-    Counted,
     CountOccurrences,
-    ForgetSpoolFile,
+    DiscardSpoolFile,
     Inverse,
-    Recount,
-    RememberSpoolFile,
+    OccurrenceCount,
+    RestoreOccurrences,
+    RestoreSpoolFile,
     RewindSpool,
 )
-from mnemic.actors.protocol.messages import Kept
-from mnemic.runtime.store.read.capture import SUMS, counted
+from mnemic.actors.protocol.messages import AddOutcome
+from mnemic.runtime.store.read.capture import TOTALS_ROW, read_occurrences
 
-__all__ = ["Carried", "SpoolCarrier"]
+__all__ = ["ChangeResult", "SpoolApplier"]
 
-Carried = tuple[Kept | None, Inverse | None, bool, int | None]
+ChangeResult = tuple[AddOutcome | None, Inverse | None, bool, int | None]
 """What an `AddMemory` became; the inverse; whether anything was changed; the row of the text it brought."""
-_UNCHANGED: Carried = (None, None, False, None)
+_UNCHANGED: ChangeResult = (None, None, False, None)
 
 
-class SpoolCarrier:
+class SpoolApplier:
     """Carries out changes on a connection, within a transaction that the caller holds."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._db = connection
-        self.hands: dict[type, Callable[[Any, int], Carried]] = {
+        self.handlers: dict[type, Callable[[Any, int], ChangeResult]] = {
             AdvanceSpool: self._advance_spool,
             RewindSpool: self._rewind_spool,
-            ForgetSpoolFile: self._forget_spool_file,
-            RememberSpoolFile: self._remember_spool_file,
+            DiscardSpoolFile: self._forget_spool_file,
+            RestoreSpoolFile: self._remember_spool_file,
             CountOccurrences: self._count_occurrences,
-            Recount: self._recount,
+            RestoreOccurrences: self._recount,
         }
 
-    def _advance_spool(self, change: AdvanceSpool, at: int) -> Carried:
+    def _advance_spool(self, change: AdvanceSpool, at: int) -> ChangeResult:
         found = self._db.execute("SELECT offset, records, torn FROM spool WHERE file = ?", (change.file,)).fetchone()
         offset, records, torn = found or (0, 0, 0)
         if change.offset == offset and not change.records and not change.torn:
@@ -56,7 +56,7 @@ class SpoolCarrier:
         )
         return None, RewindSpool(file=change.file, offset=offset, records=records, torn=torn), True, None
 
-    def _rewind_spool(self, change: RewindSpool, at: int) -> Carried:
+    def _rewind_spool(self, change: RewindSpool, at: int) -> ChangeResult:
         if change.offset or change.records or change.torn:
             self._db.execute(
                 "UPDATE spool SET offset = ?, records = ?, torn = ? WHERE file = ?",
@@ -66,50 +66,50 @@ class SpoolCarrier:
             self._db.execute("DELETE FROM spool WHERE file = ?", (change.file,))
         return None, None, True, None
 
-    def _forget_spool_file(self, change: ForgetSpoolFile, at: int) -> Carried:
+    def _forget_spool_file(self, change: DiscardSpoolFile, at: int) -> ChangeResult:
         found = self._db.execute(
-            "DELETE FROM spool WHERE file = ? AND file != ? RETURNING offset, records, torn", (change.file, SUMS)
+            "DELETE FROM spool WHERE file = ? AND file != ? RETURNING offset, records, torn", (change.file, TOTALS_ROW)
         ).fetchone()
         if found is None:
             return _UNCHANGED
         offset, records, torn = found
-        self._add_to_sums(records, torn)
-        return None, RememberSpoolFile(file=change.file, offset=offset, records=records, torn=torn), True, None
+        self._add_to_totals(records, torn)
+        return None, RestoreSpoolFile(file=change.file, offset=offset, records=records, torn=torn), True, None
 
-    def _remember_spool_file(self, change: RememberSpoolFile, at: int) -> Carried:
+    def _remember_spool_file(self, change: RestoreSpoolFile, at: int) -> ChangeResult:
         self._db.execute(
             "INSERT INTO spool(file, offset, records, torn) VALUES(?, ?, ?, ?)",
             (change.file, change.offset, change.records, change.torn),
         )
-        self._add_to_sums(-change.records, -change.torn)
+        self._add_to_totals(-change.records, -change.torn)
         return None, None, True, None
 
-    def _add_to_sums(self, records: int, torn: int) -> None:
+    def _add_to_totals(self, records: int, torn: int) -> None:
         self._db.execute(
             "INSERT INTO spool(file, offset, records, torn) VALUES(?, 0, ?, ?)"
             " ON CONFLICT(file) DO UPDATE SET records = records + excluded.records, torn = torn + excluded.torn",
-            (SUMS, records, torn),
+            (TOTALS_ROW, records, torn),
         )
-        self._db.execute("DELETE FROM spool WHERE file = ? AND records = 0 AND torn = 0", (SUMS,))
+        self._db.execute("DELETE FROM spool WHERE file = ? AND records = 0 AND torn = 0", (TOTALS_ROW,))
 
-    def _count_occurrences(self, change: CountOccurrences, at: int) -> Carried:
-        before: list[Counted] = []
+    def _count_occurrences(self, change: CountOccurrences, at: int) -> ChangeResult:
+        before: list[OccurrenceCount] = []
         for count in change.counts:
-            known = counted(self._db, count.identity) or Counted(identity=count.identity)
+            known = read_occurrences(self._db, count.identity) or OccurrenceCount(identity=count.identity)
             if count != known and count.hooks >= known.hooks:
                 before.append(known)
                 self._put_count(count)
         if not before:
             return _UNCHANGED
-        return None, Recount(counts=tuple(reversed(before))), True, None
+        return None, RestoreOccurrences(counts=tuple(reversed(before))), True, None
 
-    def _recount(self, change: Recount, at: int) -> Carried:
+    def _recount(self, change: RestoreOccurrences, at: int) -> ChangeResult:
         for count in change.counts:
-            if count == Counted(identity=count.identity):
+            if count == OccurrenceCount(identity=count.identity):
                 self._db.execute("DELETE FROM occurrences WHERE identity = ?", (count.identity,))
             else:
                 self._put_count(count)
         return None, None, True, None
 
-    def _put_count(self, count: Counted) -> None:
+    def _put_count(self, count: OccurrenceCount) -> None:
         self._db.execute("INSERT OR REPLACE INTO occurrences VALUES(?, ?, ?, ?)", msgspec.structs.astuple(count))

@@ -1,1 +1,1 @@
-"""runtime/store/read"""
+"""Queries: what actors and commands read of a store, each within one read transaction."""

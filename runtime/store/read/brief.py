@@ -1,4 +1,4 @@
-"""Reading what an assistant is told at the start of a session: the last session of its project, and what holds there.
+"""Queries for the briefing at the start of a session: how the last one ended, and what was decided since.
 
 Part of `mnemic.runtime.store.read.reader.StoreSnapshot`; `mnemic.session_start` reads the same by a connection of its
 own, where no process runs. So nothing is imported here that is slow to load. The order is of the world's time, then of
@@ -14,19 +14,19 @@ from typing import Any
 import apsw
 import msgspec
 
-from mnemic.actors.brief.statement_cues import LONGEST, WORDS, standing
+from mnemic.actors.brief.statement_cues import CUE_WORDS, MAX_STATEMENT_CHARS, directive_start
 from mnemic.actors.protocol.ambient_messages import Brief
-from mnemic.actors.protocol.briefing_sources import NOTHING, Failure, LeftOff, Material, Quote
-from mnemic.actors.protocol.changes import Place
-from mnemic.actors.protocol.events import printable
-from mnemic.runtime.store.read.scopes import project_scope, scopes_at
-from mnemic.runtime.store.supersession import replacement
+from mnemic.actors.protocol.briefing_sources import NO_SOURCES, BriefingSources, LastSession, Quote, UnresolvedFailure
+from mnemic.actors.protocol.changes import ScopeRef
+from mnemic.actors.protocol.events import escape_surrogates
+from mnemic.runtime.store.read.scopes import project_scope, scopes_below
+from mnemic.runtime.store.supersession import current_successor
 
-__all__ = ["BriefReading", "given_ids", "scope_at", "start_material"]
+__all__ = ["BriefQueries", "read_briefing_sources", "read_delivered_ids", "scope_path_of"]
 
-_HELD = 40
+_MAX_STATEMENTS = 40
 """So many things that hold, at most, are told of: more than any budget has room for."""
-_LOOKED_AT = 400
+_MAX_SCANNED = 400
 """So many of the newest texts that hold a telling word are read for them."""
 _REPLIES = 3
 """So many of a session's last replies may say what is left to do."""
@@ -41,78 +41,80 @@ _WHEN = "coalesce(m.said_at, m.recorded_at)"
 _QUOTED = f"m.id, m.uuid, m.text, {_WHEN}, m.role, m.kind"
 
 
-class BriefReading:
+class BriefQueries:
     """What a snapshot tells of what an assistant should know; see `mnemic.actors.protocol.snapshot.Snapshot`."""
 
     _db: apsw.Connection
 
-    def start_material(self, asked: Brief) -> Material:
-        return start_material(self._db, asked)
+    def briefing_sources(self, asked: Brief) -> BriefingSources:
+        return read_briefing_sources(self._db, asked)
 
-    def given(self, assistant: str, session: str) -> frozenset[bytes]:
-        return given_ids(self._db, assistant, session)
+    def delivered_ids(self, assistant: str, session: str) -> frozenset[bytes]:
+        return read_delivered_ids(self._db, assistant, session)
 
 
-def start_material(connection: apsw.Connection, asked: Brief) -> Material:
+def read_briefing_sources(connection: apsw.Connection, asked: Brief) -> BriefingSources:
     """What there is to tell at the start of a session; nothing of a project that is not known."""
     scopes = _scopes(connection, asked)
     if not scopes:
-        return NOTHING
-    return _Gathering(connection, asked, scopes).material()
+        return NO_SOURCES
+    return _BriefingQuery(connection, asked, scopes).collect()
 
 
-def given_ids(connection: apsw.Connection, assistant: str, session: str) -> frozenset[bytes]:
+def read_delivered_ids(connection: apsw.Connection, assistant: str, session: str) -> frozenset[bytes]:
     """Ids of the memories that a session was given, asked or unasked."""
     found: list[Any] = connection.execute(
         "SELECT DISTINCT m.uuid FROM givings g JOIN given_parts p ON p.giving = g.id JOIN memories m ON m.id = p.memory"
         " WHERE g.session = ?1 AND g.assistant = ?2 AND (?1 != '' OR NOT g.asked)"
         " AND (p.stop IS NULL OR p.stop > p.start)",  # of one that an answer was read from, no word was given
-        (printable(session), printable(assistant)),
+        (escape_surrogates(session), escape_surrogates(assistant)),
     ).fetchall()
     return frozenset(uuid for (uuid,) in found)
 
 
-class _Gathering:
+class _BriefingQuery:
     """Gathers the material of one brief, within one read transaction of the caller's."""
 
     def __init__(self, connection: apsw.Connection, asked: Brief, scopes: list[int]) -> None:
         self._db = connection
-        self._again = asked.again
-        self._own = (printable(asked.assistant), printable(asked.session))
+        self._again = asked.repeat
+        self._own = (escape_surrogates(asked.assistant), escape_surrogates(asked.session))
         self._within = f"m.scope IN ({','.join(map(str, scopes))}) AND m.retired_at IS NULL"
         self._kinds: dict[int, str] = {}  # of sessions seen: "own", "subagent" or ""
 
-    def material(self) -> Material:
+    def collect(self) -> BriefingSources:
         """All of it."""
-        held = {quote.id: quote for quotes in (self._kept_on_purpose(), self._said()) for quote in quotes}
-        return Material(left_off=self._left_off(), holds=tuple(held.values())[:_HELD])
+        held = {
+            quote.id: quote for quotes in (self._decisions_and_notes(), self._user_statements()) for quote in quotes
+        }
+        return BriefingSources(last_session=self._last_session(), in_force=tuple(held.values())[:_MAX_STATEMENTS])
 
     # --- where we left off -------------------------------------------------------------------------------------------
 
-    def _left_off(self) -> LeftOff | None:
+    def _last_session(self) -> LastSession | None:
         found: list[Any] = self._db.execute(
             f"WITH ends(id, at) AS MATERIALIZED (SELECT s.id, (SELECT max({_WHEN}) FROM memories m"
             f" WHERE m.session = s.id AND m.kind = 'turn' AND {self._within}) FROM sessions s)"
             f" SELECT id, at FROM ends WHERE at IS NOT NULL ORDER BY at DESC, id DESC LIMIT {_SESSIONS}"
         ).fetchall()
         for session, at in found:
-            if not self._kind_of(session):
-                return self._end_of(session, at)
+            if not self._session_kind(session):
+                return self._session_end(session, at)
         return None
 
-    def _end_of(self, session: int, at: int) -> LeftOff:
+    def _session_end(self, session: int, at: int) -> LastSession:
         prompts, replies = (
             self._last_said(session, role, count) for role, count in (("user", 1), ("assistant", _REPLIES))
         )
-        answered = not prompts or (bool(replies) and _order(replies[0]) > _order(prompts[0]))
+        answered = not prompts or (bool(replies) and _sort_key(replies[0]) > _sort_key(prompts[0]))
         assistant = self._db.execute("SELECT assistant FROM sessions WHERE id = ?", (session,)).get
-        return LeftOff(
+        return LastSession(
             assistant=str(assistant),
             at=at,
-            prompt=self._ended(prompts[0]) if prompts else None,
-            replies=tuple(map(self._ended, replies)),
+            prompt=self._last_quote(prompts[0]) if prompts else None,
+            replies=tuple(map(self._last_quote, replies)),
             answered=answered,
-            failure=self._failure(session),
+            failure=self._unresolved_failure(session),
         )
 
     def _last_said(self, session: int, role: str, count: int) -> list[Any]:
@@ -123,12 +125,12 @@ class _Gathering:
         ).fetchall()
         return found
 
-    def _ended(self, row: Any) -> Quote:
+    def _last_quote(self, row: Any) -> Quote:
         """What was said last, and whether it was replaced since."""
-        corrected = replacement(self._db, row[0]) is not None
-        return msgspec.structs.replace(self._quote(row), corrected=corrected)
+        corrected = current_successor(self._db, row[0]) is not None
+        return msgspec.structs.replace(self._quote(row), is_superseded=corrected)
 
-    def _failure(self, session: int) -> Failure | None:
+    def _unresolved_failure(self, session: int) -> UnresolvedFailure | None:
         """The last call that failed and that none of the same kind followed which succeeded.
 
         Of the same kind are calls of one tool whose first argument starts with the same word: the same program, the
@@ -150,11 +152,11 @@ class _Gathering:
                 ended.append((step, waiting.pop(0) if waiting else None))
         succeeded: set[tuple[str, str]] = set()
         for result, call in reversed(ended):
-            kind_of_call = (result[6] or "", "" if call is None else _aim(self._text(call[2])[0]))
+            kind_of_call = (result[6] or "", "" if call is None else _call_target(self._text(call[2])[0]))
             if result[7] != "failed":
                 succeeded.add(kind_of_call)
             elif kind_of_call not in succeeded:
-                return Failure(
+                return UnresolvedFailure(
                     tool=result[6] or "a tool",
                     call=None if call is None else self._quote(call),
                     result=self._quote(result),
@@ -163,7 +165,7 @@ class _Gathering:
 
     # --- what holds --------------------------------------------------------------------------------------------------
 
-    def _kept_on_purpose(self) -> Iterator[Quote]:
+    def _decisions_and_notes(self) -> Iterator[Quote]:
         """Decisions, notes and corrections that stand; decisions and corrections first."""
         rows: list[Any] = self._db.execute(
             "WITH kept(id, corrects) AS (SELECT id, max(corrects) FROM ("
@@ -171,40 +173,40 @@ class _Gathering:
             " UNION ALL SELECT superseded_by, 1 FROM memories WHERE superseded_by IS NOT NULL) GROUP BY id)"
             f" SELECT {_QUOTED}, m.session, kept.corrects, m.superseded_by"
             f" FROM kept JOIN memories m ON m.id = kept.id WHERE {self._within}"
-            f" ORDER BY m.kind != 'decision' AND NOT kept.corrects, {_WHEN} DESC, m.id DESC LIMIT {_LOOKED_AT}"
+            f" ORDER BY m.kind != 'decision' AND NOT kept.corrects, {_WHEN} DESC, m.id DESC LIMIT {_MAX_SCANNED}"
         ).fetchall()
         for row in rows:
-            if self._stands(row[0], row[8]) and self._told(row[6]):
+            if self._is_current(row[0], row[8]) and self._is_briefable_session(row[6]):
                 yield self._quote(row, corrects=bool(row[7]))
 
-    def _said(self) -> Iterator[Quote]:
+    def _user_statements(self) -> Iterator[Quote]:
         """Turns of the user's that state something standing, and stand, newest first."""
-        words = " OR ".join(f'"{word}"' for word in WORDS)
+        words = " OR ".join(f'"{word}"' for word in CUE_WORDS)
         rows: list[Any] = self._db.execute(
             f"SELECT {_QUOTED}, m.session, m.superseded_by FROM words(?) w JOIN memories m ON m.id = w.rowid"
             f" WHERE m.kind = 'turn' AND m.role = 'user' AND {self._within}"
-            f" ORDER BY {_WHEN} DESC, m.id DESC LIMIT {_LOOKED_AT}",
+            f" ORDER BY {_WHEN} DESC, m.id DESC LIMIT {_MAX_SCANNED}",
             (f"text : ({words})",),
         ).fetchall()
         for row in rows:
-            if self._stands(row[0], row[7]) and self._told(row[6]):
+            if self._is_current(row[0], row[7]) and self._is_briefable_session(row[6]):
                 quote = self._quote(row)
-                if quote.size_bytes <= min(4 * LONGEST, len(quote.text)):
-                    start = standing(quote.text.decode("utf-8", "surrogatepass"))
+                if quote.size_bytes <= min(4 * MAX_STATEMENT_CHARS, len(quote.text)):
+                    start = directive_start(quote.text.decode("utf-8", "surrogatepass"))
                     if start is not None:
                         yield msgspec.structs.replace(quote, start=start)
 
-    def _stands(self, row: int, superseded_by: int | None) -> bool:
-        return superseded_by is None or replacement(self._db, row) is None
+    def _is_current(self, row: int, superseded_by: int | None) -> bool:
+        return superseded_by is None or current_successor(self._db, row) is None
 
-    def _told(self, session: int) -> bool:
+    def _is_briefable_session(self, session: int) -> bool:
         """Whether what was said in a session is told: not a subagent's, and its own only where it has lost it."""
-        kind = self._kind_of(session)
+        kind = self._session_kind(session)
         return not kind or (kind == "own" and self._again)
 
     # --- both --------------------------------------------------------------------------------------------------------
 
-    def _kind_of(self, session: int) -> str:
+    def _session_kind(self, session: int) -> str:
         if session not in self._kinds:
             assistant, name = next(self._db.execute("SELECT assistant, name FROM sessions WHERE id = ?", (session,)))
             parent = name.rpartition("/")[0]
@@ -221,7 +223,7 @@ class _Gathering:
 
     def _quote(self, row: Any, corrects: bool = False) -> Quote:
         text, size = self._text(row[2])
-        return Quote(id=row[1], text=text, size_bytes=size, at=row[3], role=row[4], kind=row[5], corrects=corrects)
+        return Quote(id=row[1], text=text, size_bytes=size, at=row[3], role=row[4], kind=row[5], is_correction=corrects)
 
     def _text(self, row: int) -> tuple[bytes, int]:
         """The start of a text, cut between two characters, and how long the whole is."""
@@ -237,12 +239,12 @@ class _Gathering:
         return text[: max(0, end - 1)], size
 
 
-def _order(row: Any) -> tuple[int, int]:
+def _sort_key(row: Any) -> tuple[int, int]:
     """What comes later is greater."""
     return row[3], row[0]
 
 
-def _aim(call: bytes) -> str:
+def _call_target(call: bytes) -> str:
     """What a call is about: the first word of its first argument, as `mnemic.hooks.read.lines.render_call` writes
     it.
     """
@@ -255,14 +257,14 @@ def _aim(call: bytes) -> str:
 
 def _scopes(connection: apsw.Connection, asked: Brief) -> list[int]:
     """Numbers of the scope where the assistant works and of those below it."""
-    path = scope_at(connection, asked.place)
-    return [number for number, _ in scopes_at(connection, path)] if path else []
+    path = scope_path_of(connection, asked.place)
+    return [number for number, _ in scopes_below(connection, path)] if path else []
 
 
-def scope_at(connection: apsw.Connection, place: Place) -> str | None:
+def scope_path_of(connection: apsw.Connection, place: ScopeRef) -> str | None:
     """The path of a place's scope, or ``None`` where no memory is in it."""
     if place.project is not None:
-        found = project_scope(connection, str(printable(place.project)))
+        found = project_scope(connection, str(escape_surrogates(place.project)))
         return None if found is None else found[1]
-    path = str(printable(place.path))
+    path = str(escape_surrogates(place.path))
     return path if connection.execute("SELECT 1 FROM scopes WHERE path = ?", (path,)).get is not None else None

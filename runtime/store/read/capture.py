@@ -1,4 +1,4 @@
-"""Reading what is known of the capture: how far the spool is taken in, what was set aside, which transcripts wait.
+"""Queries about capture: how far the spool was read, quarantined records, transcripts that wait.
 
 Part of `mnemic.runtime.store.read.reader.StoreSnapshot`; the doctor reads the same by a connection of its own.
 """
@@ -10,18 +10,25 @@ from typing import Any
 
 import apsw
 
-from mnemic.actors.protocol.changes import Counted, TranscriptState
-from mnemic.actors.protocol.snapshot import Aside, CaptureCounts
+from mnemic.actors.protocol.changes import OccurrenceCount, TranscriptState
+from mnemic.actors.protocol.snapshot import CaptureCounts, QuarantinedRecord
 from mnemic.runtime.store.texts import load_text
 
-__all__ = ["SUMS", "CaptureReading", "capture_counts", "counted", "spool_offsets", "transcript_state"]
+__all__ = [
+    "TOTALS_ROW",
+    "CaptureQueries",
+    "capture_counts",
+    "read_occurrences",
+    "read_transcript_state",
+    "spool_offsets",
+]
 
 _SHOWN = 20
-SUMS = b""
+TOTALS_ROW = b""
 """In place of a file's id: the row of the spool files that are gone."""
 
 
-class CaptureReading:
+class CaptureQueries:
     """What a snapshot tells of the capture; see `mnemic.actors.protocol.snapshot.Snapshot`."""
 
     _db: apsw.Connection
@@ -29,15 +36,15 @@ class CaptureReading:
     def spool_offsets(self) -> dict[bytes, int]:
         return spool_offsets(self._db)
 
-    def spool_tears(self) -> dict[bytes, int]:
-        return _pairs(self._db, "SELECT file, torn FROM spool WHERE torn > 0 AND file != ?", SUMS)
+    def torn_counts(self) -> dict[bytes, int]:
+        return _pairs(self._db, "SELECT file, torn FROM spool WHERE torn > 0 AND file != ?", TOTALS_ROW)
 
-    def occurrences(self, identities: Sequence[bytes]) -> dict[bytes, Counted]:
-        found = (counted(self._db, identity) for identity in identities)
+    def occurrences(self, identities: Sequence[bytes]) -> dict[bytes, OccurrenceCount]:
+        found = (read_occurrences(self._db, identity) for identity in identities)
         return {one.identity: one for one in found if one is not None}
 
     def transcript(self, path: str) -> TranscriptState | None:
-        return transcript_state(self._db, path)
+        return read_transcript_state(self._db, path)
 
     def due_transcript(self, now: int) -> tuple[str, str] | None:
         found: Any = self._db.execute(
@@ -57,18 +64,20 @@ class CaptureReading:
         found = self._db.execute("SELECT path, format FROM transcripts WHERE why != '' ORDER BY path").fetchall()
         return [(str(path), str(format)) for path, format in found]
 
-    def is_silenced(self, assistant: str, session: str) -> bool:
+    def is_session_ignored(self, assistant: str, session: str) -> bool:
         found = self._db.execute("SELECT 1 FROM silenced WHERE assistant = ? AND session = ?", (assistant, session)).get
         return found is not None
 
-    def aside(self, after_row: int, limit: int) -> list[Aside]:
+    def quarantined_records(self, after_row: int, limit: int) -> list[QuarantinedRecord]:
         found: list[Any] = self._db.execute(
             "SELECT id, record, assistant, event, at, cwd, branch, text FROM aside"
             " WHERE id > ? AND readmitted_at IS NULL ORDER BY id LIMIT ?",
             (after_row, limit),
         ).fetchall()
         return [
-            Aside(row, record, assistant, event, at, cwd, branch, b"" if text is None else load_text(self._db, text))
+            QuarantinedRecord(
+                row, record, assistant, event, at, cwd, branch, b"" if text is None else load_text(self._db, text)
+            )
             for row, record, assistant, event, at, cwd, branch, text in found
         ]
 
@@ -78,18 +87,20 @@ class CaptureReading:
 
 def spool_offsets(connection: apsw.Connection) -> dict[bytes, int]:
     """How far each spool file is taken in, by its id."""
-    return _pairs(connection, "SELECT file, offset FROM spool WHERE file != ?", SUMS)
+    return _pairs(connection, "SELECT file, offset FROM spool WHERE file != ?", TOTALS_ROW)
 
 
-def counted(connection: apsw.Connection, identity: bytes) -> Counted | None:
+def read_occurrences(connection: apsw.Connection, identity: bytes) -> OccurrenceCount | None:
     """How often a text has occurred, if that is known."""
     found: Any = connection.execute(
         "SELECT hooks, missed, read_at FROM occurrences WHERE identity = ?", (identity,)
     ).fetchone()
-    return None if found is None else Counted(identity=identity, hooks=found[0], missed=found[1], read_at=found[2])
+    return (
+        None if found is None else OccurrenceCount(identity=identity, hooks=found[0], missed=found[1], read_at=found[2])
+    )
 
 
-def transcript_state(connection: apsw.Connection, path: str) -> TranscriptState | None:
+def read_transcript_state(connection: apsw.Connection, path: str) -> TranscriptState | None:
     """What is known of a transcript, if anything is."""
     found: Any = connection.execute(
         "SELECT format, due_at, changed_at, size, taken_at, why FROM transcripts WHERE path = ?", (path,)
@@ -113,8 +124,8 @@ def capture_counts(connection: apsw.Connection, now: int) -> CaptureCounts:
     return CaptureCounts(
         records=int(records),
         torn=int(torn),
-        set_aside=tuple((assistant, event, why) for assistant, event, why in aside),
-        set_aside_count=int(connection.execute("SELECT count(*) FROM aside WHERE readmitted_at IS NULL").get),
+        quarantined=tuple((assistant, event, why) for assistant, event, why in aside),
+        quarantined_count=int(connection.execute("SELECT count(*) FROM aside WHERE readmitted_at IS NULL").get),
         scrubbed=_pairs(connection, "SELECT type, sum(count) FROM scrubbed GROUP BY type ORDER BY type"),
         transcripts=int(connection.execute("SELECT count(*) FROM transcripts WHERE due_at <= ?", (now,)).get),
         transcripts_later=int(connection.execute("SELECT count(*) FROM transcripts WHERE due_at > ?", (now,)).get),

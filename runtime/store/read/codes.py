@@ -1,4 +1,4 @@
-"""Reading hypervectors, what they are made of, and which memories wait for theirs.
+"""Queries for hypervectors, what they are bound from, and which memories still wait for theirs.
 
 Part of `mnemic.runtime.store.read.reader.StoreSnapshot`. `mnemic.runtime.store.apply.codes` writes what is read here,
 and says by the same neighbourhoods which memories are to be bound again.
@@ -16,32 +16,32 @@ from numpy.typing import NDArray
 
 from mnemic.actors.protocol.changes import EncoderName
 from mnemic.actors.protocol.messages import Memory
-from mnemic.actors.protocol.snapshot import NEAR_CALLS, CodeBlock, Neighbour, SpaceRow, Unbound
-from mnemic.runtime.store.apply.codes import newest_space
-from mnemic.runtime.store.apply.memories import encoder_row, varints
-from mnemic.runtime.store.read.log import text_start
-from mnemic.runtime.store.rebind_queue import UNREAD, speakers
+from mnemic.actors.protocol.snapshot import NEAR_CALLS, CodeBlock, NearbyCall, SpaceRow, Unbound
+from mnemic.runtime.store.apply.codes import newest_space_id
+from mnemic.runtime.store.apply.memories import decode_varints, encoder_row
+from mnemic.runtime.store.read.log import text_prefix
+from mnemic.runtime.store.rebind_queue import BINDING_FAILED, first_speakers
 
-__all__ = ["CodeReading"]
+__all__ = ["CodeQueries"]
 
 _PAGE = 4096
-_NAMED = 3
+_MAX_OTHER_SPEAKERS = 3
 """So many speakers other than its own are told of a memory."""
 _CALL_BYTES = 2048
 """So much of the text of a call or a result nearby is told."""
 _WHEN = "coalesce(m.said_at, m.recorded_at)"
 
 
-class CodeReading:
+class CodeQueries:
     """What a snapshot tells of hypervectors; see `mnemic.actors.protocol.snapshot.Snapshot`."""
 
     _db: apsw.Connection
 
     @abstractmethod
-    def _record(self, row: int, text_bytes: int | None = None) -> Memory: ...
+    def _load_memory(self, row: int, text_bytes: int | None = None) -> Memory: ...
 
     def space(self) -> SpaceRow | None:
-        newest = newest_space(self._db)
+        newest = newest_space_id(self._db)
         if newest is None:
             return None
         stamp, dimensions, version, roles, model, embedding, reading = next(
@@ -61,7 +61,7 @@ class CodeReading:
         )
 
     def codes(self, tier: str, after: int) -> CodeBlock:
-        newest = newest_space(self._db)
+        newest = newest_space_id(self._db)
         words = 0 if newest is None else self._db.execute("SELECT dimensions FROM spaces WHERE id = ?", (newest,)).get
         where = "FROM codes WHERE space = ? AND tier = ? AND id > ?"
         count = int(self._db.execute(f"SELECT count(*) {where}", (newest, tier, after)).get)
@@ -90,29 +90,33 @@ class CodeReading:
 
     def bound_counts(self, encoder: EncoderName | None, waiting: bool) -> tuple[int, int]:
         bound = self._db.execute(
-            "SELECT count(*) FROM codes WHERE space = ? AND tier = 'episode'", (newest_space(self._db),)
+            "SELECT count(*) FROM codes WHERE space = ? AND tier = 'episode'", (newest_space_id(self._db),)
         ).get
-        condition, values = self._waits(encoder, waiting)
+        condition, values = self._pending_condition(encoder, waiting)
         pending = self._db.execute(f"SELECT count(*) FROM unbound u WHERE {condition}", values).get
         return int(bound), int(pending)
 
-    def waiting(self) -> int:
-        return int(self._db.execute("SELECT count(*) FROM unbound WHERE encoder != ?", (UNREAD,)).get)
+    def pending_binding_count(self) -> int:
+        return int(self._db.execute("SELECT count(*) FROM unbound WHERE encoder != ?", (BINDING_FAILED,)).get)
 
-    def unread(self, encoder: EncoderName | None, after_row: int, limit: int, text_bytes: int) -> list[Unbound]:
-        return self._among("u.encoder = ?", (UNREAD,), encoder, after_row, limit, text_bytes)
+    def failed_bindings(
+        self, encoder: EncoderName | None, after_row: int, limit: int, text_bytes: int
+    ) -> list[Unbound]:
+        return self._load_pending("u.encoder = ?", (BINDING_FAILED,), encoder, after_row, limit, text_bytes)
 
-    def unread_rows(self) -> NDArray[np.int64]:
-        found = self._db.execute("SELECT memory FROM unbound WHERE encoder = ? ORDER BY memory", (UNREAD,)).fetchall()
+    def failed_binding_rows(self) -> NDArray[np.int64]:
+        found = self._db.execute(
+            "SELECT memory FROM unbound WHERE encoder = ? ORDER BY memory", (BINDING_FAILED,)
+        ).fetchall()
         return np.array([row for (row,) in found], np.int64)
 
-    def unbound(
+    def pending_bindings(
         self, encoder: EncoderName | None, waiting: bool, after_row: int, limit: int, text_bytes: int
     ) -> list[Unbound]:
-        condition, values = self._waits(encoder, waiting)
-        return self._among(condition, values, encoder, after_row, limit, text_bytes)
+        condition, values = self._pending_condition(encoder, waiting)
+        return self._load_pending(condition, values, encoder, after_row, limit, text_bytes)
 
-    def _among(
+    def _load_pending(
         self,
         condition: str,
         values: tuple[int, ...],
@@ -125,25 +129,25 @@ class CodeReading:
             f"SELECT u.memory FROM unbound u WHERE {condition} AND u.memory > ? ORDER BY u.memory LIMIT ?",
             (*values, after_row, limit),
         ).fetchall()
-        batch = _Batch(self._db, 0 if encoder is None else encoder_row(self._db, encoder) or 0)
-        return [batch.unbound(row, self._record(row, text_bytes)) for (row,) in rows]
+        batch = _BindingBatch(self._db, 0 if encoder is None else encoder_row(self._db, encoder) or 0)
+        return [batch.unbound(row, self._load_memory(row, text_bytes)) for (row,) in rows]
 
-    def _waits(self, encoder: EncoderName | None, waiting: bool) -> tuple[str, tuple[int, ...]]:
+    def _pending_condition(self, encoder: EncoderName | None, waiting: bool) -> tuple[str, tuple[int, ...]]:
         """Which of those that are to be bound can be; only what is not forgotten is to be."""
         if not waiting:
-            return "u.encoder != ?", (UNREAD,)
+            return "u.encoder != ?", (BINDING_FAILED,)
         number = None if encoder is None else encoder_row(self._db, encoder)
         return ("0", ()) if number is None else ("u.encoder = ?", (number,))
 
 
-class _Batch:
+class _BindingBatch:
     """Reads what records are read from, and no vector twice: what follows each other has its neighbours in common."""
 
     def __init__(self, connection: apsw.Connection, encoder: int) -> None:
         self._db = connection
         self._encoder = encoder
         self._means: dict[int | None, bytes] = {None: b""}
-        self._calls: dict[int, Neighbour] = {}
+        self._calls: dict[int, NearbyCall] = {}
         self._speakers: dict[int, list[str]] = {}
 
     def unbound(self, row: int, memory: Memory) -> Unbound:
@@ -152,16 +156,16 @@ class _Batch:
         return Unbound(
             row=row,
             memory=memory,
-            words=self._words(row),
-            meaning=self._mean(row),
-            previous=self._mean(self._turn(session, at, row, "before")),
-            next=self._mean(self._turn(session, at, row, "after")) if memory.kind == "turn" else b"",
-            speakers=self._others(session, memory.speaker),
-            before=self._near(session, at, row, "before") if is_call else (),
-            after=self._near(session, at, row, "after") if is_call else (),
+            words=self._word_count(row),
+            meaning=self._mean_vector(row),
+            previous=self._mean_vector(self._adjacent_turn(session, at, row, "before")),
+            next=self._mean_vector(self._adjacent_turn(session, at, row, "after")) if memory.kind == "turn" else b"",
+            speakers=self._other_speakers(session, memory.speaker),
+            before=self._nearby_calls(session, at, row, "before") if is_call else (),
+            after=self._nearby_calls(session, at, row, "after") if is_call else (),
         )
 
-    def _words(self, row: int) -> int:
+    def _word_count(self, row: int) -> int:
         """Words of the text alone: what is kept beside a memory counts its speaker's name too.
 
         FTS5 keeps how many there are in each column. Where the index has lost a memory, which the doctor tells, it is
@@ -170,22 +174,22 @@ class _Batch:
         sizes = self._db.execute("SELECT sz FROM words_docsize WHERE id = ?", (row,)).get
         if sizes is None:
             return int(self._db.execute("SELECT words FROM memories WHERE id = ?", (row,)).get)
-        return next(varints(sizes))
+        return next(decode_varints(sizes))
 
-    def _others(self, session: int, speaker: str | None) -> tuple[str, ...]:
+    def _other_speakers(self, session: int, speaker: str | None) -> tuple[str, ...]:
         if session not in self._speakers:
-            self._speakers[session] = speakers(self._db, session)
-        return tuple(name for name in self._speakers[session] if name != speaker)[:_NAMED]
+            self._speakers[session] = first_speakers(self._db, session)
+        return tuple(name for name in self._speakers[session] if name != speaker)[:_MAX_OTHER_SPEAKERS]
 
-    def _turn(self, session: int, at: int, row: int, step: str) -> int | None:
-        found = self._beside(session, at, row, step, "= 'turn'", 1)
+    def _adjacent_turn(self, session: int, at: int, row: int, step: str) -> int | None:
+        found = self._adjacent_rows(session, at, row, step, "= 'turn'", 1)
         return found[0] if found else None
 
-    def _near(self, session: int, at: int, row: int, step: str) -> tuple[Neighbour, ...]:
-        found = self._beside(session, at, row, step, "IN ('tool_call', 'tool_result')", NEAR_CALLS)
+    def _nearby_calls(self, session: int, at: int, row: int, step: str) -> tuple[NearbyCall, ...]:
+        found = self._adjacent_rows(session, at, row, step, "IN ('tool_call', 'tool_result')", NEAR_CALLS)
         return tuple(self._call(one) for one in found)
 
-    def _beside(self, session: int, at: int, row: int, step: str, kinds: str, limit: int) -> list[int]:
+    def _adjacent_rows(self, session: int, at: int, row: int, step: str, kinds: str, limit: int) -> list[int]:
         """Rows of memories of some kinds, not forgotten, before or after a place in a session, the nearest first."""
         compared, order = ("<", "DESC") if step == "before" else (">", "ASC")
         found = self._db.execute(
@@ -196,21 +200,21 @@ class _Batch:
         )
         return [int(one) for (one,) in found]
 
-    def _call(self, row: int) -> Neighbour:
+    def _call(self, row: int) -> NearbyCall:
         if row not in self._calls:
             kind, tool, outcome, files, text = next(
                 self._db.execute("SELECT kind, tool, outcome, files, text FROM memories WHERE id = ?", (row,))
             )
-            self._calls[row] = Neighbour(
+            self._calls[row] = NearbyCall(
                 kind=kind,
                 tool=tool,
                 outcome=outcome,
                 files=tuple(json.loads(files)),
-                text=text_start(self._db, text, _CALL_BYTES)[0],
+                text=text_prefix(self._db, text, _CALL_BYTES)[0],
             )
         return self._calls[row]
 
-    def _mean(self, row: int | None) -> bytes:
+    def _mean_vector(self, row: int | None) -> bytes:
         """The mean of a memory's vectors; ``b""`` where it has none."""
         if row not in self._means:
             assert row is not None

@@ -1,4 +1,4 @@
-"""Reading what was captured and what was given, page by page.
+"""Pages of captured memories and of the history of what assistants were given, newest first.
 
 Part of `mnemic.runtime.store.read.reader.StoreSnapshot`. Pages are found by indexes that hold all that is filtered by,
 so that a page costs no more than its entries and those that are passed over.
@@ -21,30 +21,30 @@ import apsw
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.log_messages import (
     CountUse,
-    GivenListed,
-    GivenPart,
-    Giving,
-    Listed,
-    ListGiven,
+    DeliveredMemory,
+    DeliveriesListed,
+    Delivery,
+    ListDeliveries,
     ListMemories,
     MemoriesListed,
+    MemoryEntry,
     ProjectUse,
     Use,
     UseCounted,
 )
-from mnemic.runtime.store.supersession import replacement
+from mnemic.runtime.store.supersession import current_successor
 from mnemic.runtime.store.texts import load_text
 
-__all__ = ["WHEN", "SeenReading", "count_use", "text_start"]
+__all__ = ["SAID_OR_RECORDED_AT", "LogQueries", "read_usage", "text_prefix"]
 
-WHEN = "coalesce(said_at, recorded_at)"
+SAID_OR_RECORDED_AT = "coalesce(said_at, recorded_at)"
 """World time a memory was said, else kept; the index ``memories_when`` has it."""
 _WEEK_US = 7 * 24 * 3600 * 1_000_000
 _MONDAY_US = 4 * 24 * 3600 * 1_000_000
 """The first Monday of world time."""
 
 
-def count_use(connection: apsw.Connection, weeks: int, now: int) -> UseCounted:
+def read_usage(connection: apsw.Connection, weeks: int, now: int) -> UseCounted:
     """Memories, bytes and tokens given, in all and by project.
 
     Args:
@@ -54,12 +54,13 @@ def count_use(connection: apsw.Connection, weeks: int, now: int) -> UseCounted:
     this = (now - _MONDAY_US) // _WEEK_US
     found: dict[str, dict[int, list[int]]] = {}
     kept: list[Any] = connection.execute(
-        f"SELECT c.path, k.week, k.count, k.size FROM (SELECT m.scope AS scope, {_week(WHEN)} AS week,"
+        "SELECT c.path, k.week, k.count, k.size FROM"
+        f" (SELECT m.scope AS scope, {_week_sql(SAID_OR_RECORDED_AT)} AS week,"
         " count(*) AS count, sum(t.size) AS size FROM memories m JOIN texts t ON t.id = m.text GROUP BY 1, 2) k"
         " JOIN scopes c ON c.id = k.scope"
     ).fetchall()
     given: list[Any] = connection.execute(
-        f"SELECT scope, {_week('at')}, count(*), sum(tokens) FROM givings WHERE assistant != '' GROUP BY 1, 2"
+        f"SELECT scope, {_week_sql('at')}, count(*), sum(tokens) FROM givings WHERE assistant != '' GROUP BY 1, 2"
     ).fetchall()
     for first, rows in ((0, kept), (2, given)):
         for path, week, *numbers in rows:
@@ -78,7 +79,7 @@ def count_use(connection: apsw.Connection, weeks: int, now: int) -> UseCounted:
     )
 
 
-def _week(time: str) -> str:
+def _week_sql(time: str) -> str:
     """The number of the week that a time is in; SQLite rounds towards zero."""
     since = f"({time} - {_MONDAY_US})"
     return f"(({since} - ((({since} % {_WEEK_US}) + {_WEEK_US}) % {_WEEK_US})) / {_WEEK_US})"
@@ -95,23 +96,23 @@ _PAGE_BYTES = 4 << 20
 _PACKED_MORE_BYTES = 512  # deflate's tables come before what they pack
 
 
-class SeenReading:
+class LogQueries:
     """What a snapshot tells of what there is to see; see `mnemic.actors.protocol.snapshot.Snapshot`."""
 
     _db: apsw.Connection
 
-    def listed(
+    def list_memories(
         self, asked: ListMemories, scopes: Sequence[int] | None, sessions: Sequence[int] | None
     ) -> MemoriesListed:
-        return _listed(self._db, asked, scopes, sessions)
+        return _list_memories(self._db, asked, scopes, sessions)
 
-    def givings(self, asked: ListGiven) -> GivenListed:
-        return _givings(self._db, asked)
+    def list_deliveries(self, asked: ListDeliveries) -> DeliveriesListed:
+        return _list_deliveries(self._db, asked)
 
-    def use(self, asked: CountUse, now: int) -> UseCounted:
-        return count_use(self._db, asked.weeks, now)
+    def count_usage(self, asked: CountUse, now: int) -> UseCounted:
+        return read_usage(self._db, asked.weeks, now)
 
-    def times_given(self, rows: Sequence[int]) -> dict[int, int]:
+    def delivery_counts(self, rows: Sequence[int]) -> dict[int, int]:
         found: list[Any] = self._db.execute(
             "SELECT memory, count(DISTINCT giving) FROM given_parts WHERE memory IN (SELECT value FROM json_each(?))"
             " GROUP BY memory",
@@ -123,7 +124,7 @@ class SeenReading:
 # --- what was captured -----------------------------------------------------------------------------------------------
 
 
-def _listed(
+def _list_memories(
     connection: apsw.Connection, asked: ListMemories, scopes: Sequence[int] | None, sessions: Sequence[int] | None
 ) -> MemoriesListed:
     where = [f"retired_at IS {'NOT ' if asked.forgotten else ''}NULL"]
@@ -134,30 +135,30 @@ def _listed(
     if asked.kinds:
         where.append(f"kind IN ({','.join('?' * len(asked.kinds))})")
         values += asked.kinds
-    where, values = _within(where, values, WHEN, asked)
+    where, values = _page_conditions(where, values, SAID_OR_RECORDED_AT, asked)
     rows: list[Any] = connection.execute(
-        f"SELECT id, {WHEN} FROM memories INDEXED BY memories_when WHERE {' AND '.join(where)}"
-        f" ORDER BY {WHEN} DESC, id DESC LIMIT ?",
+        f"SELECT id, {SAID_OR_RECORDED_AT} FROM memories INDEXED BY memories_when WHERE {' AND '.join(where)}"
+        f" ORDER BY {SAID_OR_RECORDED_AT} DESC, id DESC LIMIT ?",
         (*values, asked.limit + 1),
     ).fetchall()
-    found = [_one_listed(connection, row, at, asked.text_bytes) for row, at in rows[: asked.limit]]
+    found = [_load_listed(connection, row, at, asked.text_bytes) for row, at in rows[: asked.limit]]
     return MemoriesListed(memories=tuple(found), more=len(rows) > asked.limit)
 
 
-def _within(
-    where: list[str], values: list[Any], when: str, asked: ListMemories | ListGiven
+def _page_conditions(
+    where: list[str], values: list[Any], when: str, asked: ListMemories | ListDeliveries
 ) -> tuple[list[str], list[Any]]:
     """With the conditions on time, and on what was seen already."""
     for condition, value in ((f"{when} >= ?", asked.since), (f"{when} < ?", asked.until)):
         if value is not None:
             where, values = [*where, condition], [*values, value]
     if asked.after is not None:
-        at, row = _place(asked.after)
+        at, row = _parse_cursor(asked.after)
         where, values = [*where, f"({when}, id) < (?, ?)"], [*values, at, row]
     return where, values
 
 
-def _place(cursor: str) -> tuple[int, int]:
+def _parse_cursor(cursor: str) -> tuple[int, int]:
     found = _CURSOR.fullmatch(cursor)
     if found is None or max(map(abs, place := (int(found[1]), int(found[2])))) >= 1 << 63:
         raise InvalidValue(
@@ -169,7 +170,7 @@ def _place(cursor: str) -> tuple[int, int]:
     return place
 
 
-def _one_listed(connection: apsw.Connection, row: int, at: int, text_bytes: int) -> Listed:
+def _load_listed(connection: apsw.Connection, row: int, at: int, text_bytes: int) -> MemoryEntry:
     found: Any = next(
         connection.execute(
             "SELECT m.uuid, m.kind, m.role, m.speaker, s.assistant, s.name, s.mode, c.path, m.tool, m.outcome, m.text,"
@@ -178,8 +179,8 @@ def _one_listed(connection: apsw.Connection, row: int, at: int, text_bytes: int)
             (row,),
         )
     )
-    text, size = text_start(connection, found[10], text_bytes)
-    return Listed(
+    text, size = text_prefix(connection, found[10], text_bytes)
+    return MemoryEntry(
         cursor=f"{at}-{row}",
         id=found[0],
         at=at,
@@ -194,13 +195,13 @@ def _one_listed(connection: apsw.Connection, row: int, at: int, text_bytes: int)
         outcome=found[9],
         text=text,
         size_bytes=size,
-        replaced=found[11] is not None and replacement(connection, row) is not None,
+        replaced=found[11] is not None and current_successor(connection, row) is not None,
         retired_at=found[12],
         retired_reason=found[13],
     )
 
 
-def text_start(connection: apsw.Connection, row: int, limit: int) -> tuple[bytes, int]:
+def text_prefix(connection: apsw.Connection, row: int, limit: int) -> tuple[bytes, int]:
     """The start of a text, cut between two characters, and how long the whole is; no more of it is read."""
     size, packed = next(connection.execute("SELECT size, packed FROM texts WHERE id = ?", (row,)))
     if not limit:  # to zlib that is no limit
@@ -213,11 +214,11 @@ def text_start(connection: apsw.Connection, row: int, limit: int) -> tuple[bytes
     end = len(text)
     while end and text[end - 1] & 0xC0 == 0x80:  # a byte that continues a character
         end -= 1
-    whole = end and _length(text[end - 1]) == len(text) - end + 1
+    whole = end and _utf8_length(text[end - 1]) == len(text) - end + 1
     return text if whole else text[: max(0, end - 1)], size
 
 
-def _stretch(connection: apsw.Connection, row: int, start: int, stop: int) -> bytes:
+def _text_slice(connection: apsw.Connection, row: int, start: int, stop: int) -> bytes:
     """A stretch of a text; what comes after it is not read."""
     packed = connection.execute("SELECT packed FROM texts WHERE id = ?", (row,)).get
     with connection.blob_open("main", "texts", "body", row, False) as blob:
@@ -227,7 +228,7 @@ def _stretch(connection: apsw.Connection, row: int, start: int, stop: int) -> by
     return zlib.decompressobj().decompress(body, max(1, stop))[start:stop] if packed else body
 
 
-def _length(first: int) -> int:
+def _utf8_length(first: int) -> int:
     """How many bytes a character has, by its first one."""
     return 1 if first < 0x80 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
 
@@ -235,7 +236,7 @@ def _length(first: int) -> int:
 # --- what was given --------------------------------------------------------------------------------------------------
 
 
-def _givings(connection: apsw.Connection, asked: ListGiven) -> GivenListed:
+def _list_deliveries(connection: apsw.Connection, asked: ListDeliveries) -> DeliveriesListed:
     where: list[str] = [f"assistant {'=' if asked.own else '!='} ''"]
     values: list[Any] = []
     if asked.scope != "*":
@@ -244,22 +245,22 @@ def _givings(connection: apsw.Connection, asked: ListGiven) -> GivenListed:
     if asked.session is not None:
         where.append("session = ?")
         values.append(asked.session)
-    where, values = _within(where, values, "at", asked)
+    where, values = _page_conditions(where, values, "at", asked)
     rows: list[Any] = connection.execute(
         f"SELECT id FROM givings INDEXED BY givings_when WHERE {' AND '.join(where)} ORDER BY at DESC, id DESC LIMIT ?",
         (*values, asked.limit + 1),
     ).fetchall()
-    found: list[Giving] = []
+    found: list[Delivery] = []
     size = 0
     for (row,) in rows[: asked.limit]:
-        found.append(_giving(connection, row))
+        found.append(_load_delivery(connection, row))
         size += len(found[-1].text or b"") + sum(len(part.text or b"") for part in found[-1].parts)
         if size > _PAGE_BYTES:
             break
-    return GivenListed(givings=tuple(found), more=len(rows) > len(found))
+    return DeliveriesListed(deliveries=tuple(found), more=len(rows) > len(found))
 
 
-def _giving(connection: apsw.Connection, row: int) -> Giving:
+def _load_delivery(connection: apsw.Connection, row: int) -> Delivery:
     at, occasion, assistant, session, scope, query, tokens, text = next(
         connection.execute(
             "SELECT at, occasion, assistant, session, scope, query, tokens, text FROM givings WHERE id = ?", (row,)
@@ -270,7 +271,7 @@ def _giving(connection: apsw.Connection, row: int) -> Giving:
         " JOIN texts t ON t.id = m.text WHERE p.giving = ? ORDER BY p.place",
         (row,),
     ).fetchall()
-    return Giving(
+    return Delivery(
         cursor=f"{at}-{row}",
         at=at,
         occasion=occasion,
@@ -281,11 +282,11 @@ def _giving(connection: apsw.Connection, row: int) -> Giving:
         tokens=tokens,
         text=None if text is None else load_text(connection, text),
         parts=tuple(
-            GivenPart(
+            DeliveredMemory(
                 id=uuid,
                 why=why,
                 start_byte=start,
-                text=None if start is None else _stretch(connection, of, start, stop),
+                text=None if start is None else _text_slice(connection, of, start, stop),
                 size_bytes=size,
             )
             for uuid, why, start, stop, of, size in parts

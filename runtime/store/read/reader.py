@@ -1,4 +1,4 @@
-"""Reading the store: snapshots for actors, each within one read transaction."""
+"""Read snapshots of the store for actors: each is one SQLite read transaction."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from numpy.typing import NDArray
 from mnemic.actors.protocol.changes import EncoderName
 from mnemic.actors.protocol.errors import NoSuchMemory
 from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS
-from mnemic.actors.protocol.log_messages import Shown
+from mnemic.actors.protocol.log_messages import MemoryDetail
 from mnemic.actors.protocol.messages import Counts, Memory, ScopeCount
 from mnemic.actors.protocol.snapshot import Columns, Pending, Postings, Retired, Superseded, VectorBlock
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store.apply.memories import encoder_row
-from mnemic.runtime.store.read.brief import BriefReading
-from mnemic.runtime.store.read.capture import CaptureReading
-from mnemic.runtime.store.read.codes import CodeReading
-from mnemic.runtime.store.read.log import SeenReading, text_start
-from mnemic.runtime.store.read.memory import shown
-from mnemic.runtime.store.read.scopes import ScopeReading
-from mnemic.runtime.store.rebind_queue import UNREAD
-from mnemic.runtime.store.schema import STEMMER, WORDS, check_schema, connect, translated
-from mnemic.runtime.store.select import SelectionReading
-from mnemic.runtime.store.supersession import replaced, replacement
-from mnemic.runtime.store.texts import load_text, searchable
+from mnemic.runtime.store.read.brief import BriefQueries
+from mnemic.runtime.store.read.capture import CaptureQueries
+from mnemic.runtime.store.read.codes import CodeQueries
+from mnemic.runtime.store.read.log import LogQueries, text_prefix
+from mnemic.runtime.store.read.memory import read_memory_details
+from mnemic.runtime.store.read.scopes import ScopeQueries
+from mnemic.runtime.store.rebind_queue import BINDING_FAILED
+from mnemic.runtime.store.schema import STEM_TOKENIZER, WORD_TOKENIZER, check_schema, connect, translate_errors
+from mnemic.runtime.store.select import SelectionQueries
+from mnemic.runtime.store.supersession import current_successor, superseded_ids
+from mnemic.runtime.store.texts import load_text, to_index_text
 
 __all__ = ["Reader", "StoreSnapshot", "open_reader"]
 
@@ -44,8 +44,8 @@ class Reader:
     def __init__(self, path: Path, connection: apsw.Connection) -> None:
         self._path = path
         self._db = connection
-        self._stem = connection.fts5_tokenizer(STEMMER[0], list(STEMMER[1:]))
-        self._split = connection.fts5_tokenizer(WORDS[0], list(WORDS[1:]))
+        self._stem = connection.fts5_tokenizer(STEM_TOKENIZER[0], list(STEM_TOKENIZER[1:]))
+        self._split = connection.fts5_tokenizer(WORD_TOKENIZER[0], list(WORD_TOKENIZER[1:]))
 
     @contextmanager
     def snapshot(self) -> Iterator[StoreSnapshot]:
@@ -55,7 +55,7 @@ class Reader:
             DamagedStore: a page that is read does not hold what was written.
             NewerSchema: a newer Mnemic has changed the store since it was opened.
         """
-        with translated(self._path):
+        with translate_errors(self._path):
             self._db.execute("BEGIN")
             try:
                 check_schema(self._db, self._path)
@@ -78,7 +78,7 @@ def open_reader(path: Path, keys: Keys) -> Reader:
     return Reader(path, connect(path, keys))
 
 
-class StoreSnapshot(CaptureReading, BriefReading, CodeReading, ScopeReading, SeenReading, SelectionReading):
+class StoreSnapshot(CaptureQueries, BriefQueries, CodeQueries, ScopeQueries, LogQueries, SelectionQueries):
     """One state of the store; see `mnemic.actors.protocol.snapshot.Snapshot` for what its methods give."""
 
     def __init__(self, connection: apsw.Connection, stem: apsw.FTS5Tokenizer, split: apsw.FTS5Tokenizer) -> None:
@@ -88,7 +88,7 @@ class StoreSnapshot(CaptureReading, BriefReading, CodeReading, ScopeReading, See
         self.seq = int(connection.execute("SELECT coalesce(max(seq), 0) FROM log").get)
         self.generation = int(connection.execute("SELECT number FROM generation").get)
 
-    def memories(self, after_row: int) -> Columns:
+    def memory_columns(self, after_row: int) -> Columns:
         found = self._db.execute(
             f"SELECT id, session, scope, {_KIND_NUMBER}, words, coalesce(said_at, recorded_at), recorded_at"
             " FROM memories WHERE id > ? ORDER BY id",
@@ -113,7 +113,7 @@ class StoreSnapshot(CaptureReading, BriefReading, CodeReading, ScopeReading, See
     def scopes(self) -> dict[int, str]:
         return dict(self._db.execute("SELECT id, path FROM scopes"))
 
-    def session_numbers(self, name: str) -> list[int]:
+    def session_rows(self, name: str) -> list[int]:
         return [row for (row,) in self._db.execute("SELECT id FROM sessions WHERE name = ? ORDER BY id", (name,))]
 
     def encoders(self) -> list[EncoderName]:
@@ -144,8 +144,8 @@ class StoreSnapshot(CaptureReading, BriefReading, CodeReading, ScopeReading, See
     def stems(self, words: Sequence[str]) -> list[str]:
         return [stem for word in words for stem in _tokens(self._stem, word)]
 
-    def words(self, text: str) -> list[str]:
-        return _tokens(self._split, searchable(text.encode("utf-8", "surrogatepass")))
+    def split_words(self, text: str) -> list[str]:
+        return _tokens(self._split, to_index_text(text.encode("utf-8", "surrogatepass")))
 
     def postings(self, stem: str) -> Postings:
         found = self._db.execute(
@@ -154,17 +154,17 @@ class StoreSnapshot(CaptureReading, BriefReading, CodeReading, ScopeReading, See
         row, count = _columns(found, 2)
         return Postings(row, count.astype(np.float32))
 
-    def times_written(self, stem: str, most: int) -> int:
+    def stem_count_up_to(self, stem: str, most: int) -> int:
         found = self._db.execute(
             "SELECT count(*) FROM (SELECT 1 FROM word_instances WHERE term = ? LIMIT ?)", (stem, most)
         )
         return int(found.get)
 
-    def records(self, rows: Sequence[int]) -> list[Memory]:
-        return [self._record(row) for row in rows]
+    def load_memories(self, rows: Sequence[int]) -> list[Memory]:
+        return [self._load_memory(row) for row in rows]
 
-    def shown(self, row: int) -> Shown:
-        return shown(self._db, row, self._record(row))
+    def memory_details(self, row: int) -> MemoryDetail:
+        return read_memory_details(self._db, row, self._load_memory(row))
 
     def ids_of(self, rows: Sequence[int]) -> list[bytes]:
         return [bytes(self._db.execute("SELECT uuid FROM memories WHERE id = ?", (row,)).get) for row in rows]
@@ -178,7 +178,7 @@ class StoreSnapshot(CaptureReading, BriefReading, CodeReading, ScopeReading, See
             rows.append(int(row))
         return rows
 
-    def pending(self, encoder: EncoderName, after_row: int, bulk: bool, limit: int) -> list[Pending]:
+    def pending_embeddings(self, encoder: EncoderName, after_row: int, bulk: bool, limit: int) -> list[Pending]:
         found: list[Any] = self._db.execute(
             "SELECT m.id, m.uuid, m.kind, m.speaker, m.text FROM memories m WHERE m.id > ? AND m.kind"
             f" {'' if bulk else 'NOT'} IN {_BULK} AND m.retired_at IS NULL AND NOT EXISTS"
@@ -193,7 +193,7 @@ class StoreSnapshot(CaptureReading, BriefReading, CodeReading, ScopeReading, See
         number = encoder_row(self._db, encoder) if encoder else self._db.execute("SELECT max(id) FROM encoders").get
         memories = int(self._db.execute("SELECT count(*) FROM memories").get)
         retired = int(self._db.execute("SELECT count(*) FROM memories WHERE retired_at IS NOT NULL").get)
-        embedded, partly = self._embedded(number or 0)
+        embedded, partly = self._embedded_counts(number or 0)
         bound, unbound = self.bound_counts(None, waiting=False)
         scopes: list[Any] = self._db.execute(
             "SELECT s.path, s.found, count(m.id) FROM scopes s LEFT JOIN memories m ON m.scope = s.id"
@@ -214,12 +214,12 @@ class StoreSnapshot(CaptureReading, BriefReading, CodeReading, ScopeReading, See
             partly=partly,
             bound=bound,
             unbound=unbound,
-            unread=int(self._db.execute("SELECT count(*) FROM unbound WHERE encoder = ?", (UNREAD,)).get),
+            unread=int(self._db.execute("SELECT count(*) FROM unbound WHERE encoder = ?", (BINDING_FAILED,)).get),
             scopes=tuple(ScopeCount(path=path, found=found, memories=count) for path, found, count in scopes),
             kinds=dict(self._db.execute("SELECT kind, count(*) FROM memories GROUP BY kind ORDER BY kind")),
         )
 
-    def _embedded(self, encoder: int) -> tuple[int, int]:
+    def _embedded_counts(self, encoder: int) -> tuple[int, int]:
         """How many memories have their meaning, and how many of them a part of it, without those that are retired."""
         all_of_them = "SELECT count(*), coalesce(sum(covered < total), 0) FROM meanings WHERE encoder = ?"
         hidden = (  # few, and found by their own index: to join all would take longer the more there are
@@ -231,7 +231,7 @@ class StoreSnapshot(CaptureReading, BriefReading, CodeReading, ScopeReading, See
         )
         return int(whole - less), int(partly - less_partly)
 
-    def _record(self, row: int, text_bytes: int | None = None) -> Memory:
+    def _load_memory(self, row: int, text_bytes: int | None = None) -> Memory:
         """A memory; with `text_bytes` no more of a longer text than so much of its start."""
         found: Any = next(
             self._db.execute(
@@ -242,8 +242,8 @@ class StoreSnapshot(CaptureReading, BriefReading, CodeReading, ScopeReading, See
                 (row,),
             )
         )
-        newer = replacement(self._db, row)
-        text = load_text(self._db, found[2]) if text_bytes is None else text_start(self._db, found[2], text_bytes)[0]
+        newer = current_successor(self._db, row)
+        text = load_text(self._db, found[2]) if text_bytes is None else text_prefix(self._db, found[2], text_bytes)[0]
         return Memory(
             id=found[0],
             source_id=found[1],
@@ -267,7 +267,7 @@ class StoreSnapshot(CaptureReading, BriefReading, CodeReading, ScopeReading, See
             retired_at=found[17],
             retired_reason=found[18],
             superseded_by=None if newer is None else newer.id,
-            supersedes=replaced(self._db, row),
+            supersedes=superseded_ids(self._db, row),
         )
 
 

@@ -1,4 +1,4 @@
-"""Reading scopes: which one a project belongs to, which there are, and what was last said of them.
+"""Queries for scopes: which one a project belongs to, which there are, and how to undo their last change.
 
 Part of `mnemic.runtime.store.read.reader.StoreSnapshot`. `mnemic.runtime.store.apply.scopes` writes what is read here.
 What an assistant is told at its start is read with this too, so that nothing is imported here that is slow to load.
@@ -11,25 +11,25 @@ from typing import Any
 import apsw
 import msgspec
 
-from mnemic.actors.protocol.scope_messages import RESCOPED, UNSCOPED, Known, Rescoping
+from mnemic.actors.protocol.scope_messages import SCOPES_AUTHOR, SCOPES_UNDO_AUTHOR, ScopeChange, ScopeInfo
 
-__all__ = ["ScopeReading", "project_scope", "scopes_at"]
+__all__ = ["ScopeQueries", "project_scope", "scopes_below"]
 
-_MERGED_SINCE = 4
+_MERGE_SCHEMA = 4
 """The schema with which projects could be merged; what is told alone at a session's start migrates no older store."""
-_decode = msgspec.msgpack.Decoder(Rescoping).decode
+_decode = msgspec.msgpack.Decoder(ScopeChange).decode
 
 
-class ScopeReading:
+class ScopeQueries:
     """What a snapshot tells of scopes; see `mnemic.actors.protocol.snapshot.Snapshot`."""
 
     _db: apsw.Connection
 
-    def scope_of(self, project: str) -> str | None:
+    def project_scope_path(self, project: str) -> str | None:
         found = project_scope(self._db, project)
         return None if found is None else found[1]
 
-    def known_scopes(self) -> list[Known]:
+    def list_scopes(self) -> list[ScopeInfo]:
         others: dict[int, list[str]] = {}
         for project, scope in self._db.execute("SELECT project, scope FROM projects ORDER BY project"):
             others.setdefault(scope, []).append(project)
@@ -38,7 +38,7 @@ class ScopeReading:
             " FROM scopes s LEFT JOIN memories m ON m.scope = s.id GROUP BY s.id ORDER BY s.path"
         ).fetchall()
         return [
-            Known(
+            ScopeInfo(
                 path=path,
                 found=how,
                 project=project,
@@ -49,12 +49,13 @@ class ScopeReading:
             for row, path, how, project, count, last_at in found
         ]
 
-    def unscoping(self) -> tuple[Rescoping, ...]:
+    def scope_undo(self) -> tuple[ScopeChange, ...]:
         undone = 0
         for apply, author in self._db.execute(
-            "SELECT id, author FROM applies WHERE author IN (?, ?) ORDER BY id DESC", (RESCOPED, UNSCOPED)
+            "SELECT id, author FROM applies WHERE author IN (?, ?) ORDER BY id DESC",
+            (SCOPES_AUTHOR, SCOPES_UNDO_AUTHOR),
         ):
-            if author == UNSCOPED:
+            if author == SCOPES_UNDO_AUTHOR:
                 undone += 1
             elif undone:
                 undone -= 1
@@ -67,14 +68,14 @@ class ScopeReading:
 def project_scope(connection: apsw.Connection, project: str) -> tuple[int, str] | None:
     """Number and path of the scope that a project belongs to: it is its own, or was merged into it."""
     found = connection.execute("SELECT id, path FROM scopes WHERE project = ?", (project,)).fetchone()
-    if found is None and connection.execute("PRAGMA user_version").get >= _MERGED_SINCE:
+    if found is None and connection.execute("PRAGMA user_version").get >= _MERGE_SCHEMA:
         found = connection.execute(
             "SELECT s.id, s.path FROM projects p JOIN scopes s ON s.id = p.scope WHERE p.project = ?", (project,)
         ).fetchone()
     return None if found is None else (int(found[0]), str(found[1]))
 
 
-def scopes_at(connection: apsw.Connection, path: str) -> list[tuple[int, str]]:
+def scopes_below(connection: apsw.Connection, path: str) -> list[tuple[int, str]]:
     """Numbers and paths of a scope and of those below it, by number; the path need be no scope itself."""
     found: list[Any] = connection.execute(
         "SELECT id, path FROM scopes WHERE path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/' ORDER BY id",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from mnemic.actors.brief.compose import compose_start, why_at_start, why_beside_prompt
-from mnemic.actors.protocol.briefing_sources import Failure, LeftOff, Material, Quote
+from mnemic.actors.brief.compose import compose_session_start, prompt_reason, session_start_reasons
+from mnemic.actors.protocol.briefing_sources import BriefingSources, LastSession, Quote, UnresolvedFailure
 from tests.actors.brief.test_compose import MATERIALS
 
 AT = 1_760_000_000_000_000
@@ -21,16 +21,16 @@ def ids(*numbers: int) -> tuple[bytes, ...]:
 
 
 def test_each_place_of_a_session_start_has_its_reason() -> None:
-    left = LeftOff(
+    left = LastSession(
         assistant="codex",
         at=AT,
         prompt=quote(1),
         replies=(quote(2), quote(3)),
         answered=True,
-        failure=Failure(tool="Bash", call=quote(4), result=quote(5)),
+        failure=UnresolvedFailure(tool="Bash", call=quote(4), result=quote(5)),
     )
-    holds = (quote(6, kind="decision"), quote(7, kind="note", corrects=True), quote(8), quote(1))
-    why = why_at_start(Material(left_off=left, holds=holds), ids(1, 2, 3, 4, 5, 6, 7, 8))
+    holds = (quote(6, kind="decision"), quote(7, kind="note", is_correction=True), quote(8), quote(1))
+    why = session_start_reasons(BriefingSources(last_session=left, in_force=holds), ids(1, 2, 3, 4, 5, 6, 7, 8))
     session = "the last session of this project (2025-10-09, codex)"
     assert why == (
         f"what the user said last in {session}; the user stated it in this project as something that goes on",
@@ -45,19 +45,19 @@ def test_each_place_of_a_session_start_has_its_reason() -> None:
 
 
 @given(material=MATERIALS)
-def test_whatever_is_told_at_a_start_has_a_reason(material: Material) -> None:
-    _, memories = compose_start(material, 4000)
-    why = why_at_start(material, memories)
+def test_whatever_is_told_at_a_start_has_a_reason(material: BriefingSources) -> None:
+    _, memories = compose_session_start(material, 4000)
+    why = session_start_reasons(material, memories)
     assert len(why) == len(memories)
     assert all(why)
 
 
 def test_beside_a_prompt_the_words_that_both_have_are_named_the_rarest_first() -> None:
     rarities = {"lantern": 5.0, "copper": 6.0, "the": 0.1, "pilot": 7.0}
-    assert why_beside_prompt(0.714, rarities, {"lantern", "copper", "the", "more"}) == (
+    assert prompt_reason(0.714, rarities, {"lantern", "copper", "the", "more"}) == (
         "surely about the prompt: both say copper, lantern, the, meaning 0.71"
     )
     many = {f"w{number}": float(number) for number in range(12)}
-    assert why_beside_prompt(None, many, set(many)) == (
+    assert prompt_reason(None, many, set(many)) == (
         "surely about the prompt: both say w11, w10, w9, w8, w7, w6, w5, w4, …"
     )

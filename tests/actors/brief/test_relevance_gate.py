@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.brief.relevance_gate import LEAST_COSINE, LEAST_COVERAGE, LEAST_RARITY, rarity, sure
+from mnemic.actors.brief.relevance_gate import LEAST_COSINE, LEAST_COVERAGE, LEAST_RARITY, is_relevant, rarity
 
 RARITIES = {"pier": 8.0, "otter": 8.0, "tide": 4.0}
 
@@ -27,13 +27,13 @@ RARITIES = {"pier": 8.0, "otter": 8.0, "tide": 4.0}
     ],
 )
 def test_it_takes_cosine_and_rare_words_together(cosine: float | None, held: set[str], expected: bool) -> None:
-    assert sure(cosine, RARITIES, held) is expected
+    assert is_relevant(cosine, RARITIES, held) is expected
 
 
 def test_few_of_many_rare_words_are_too_few() -> None:
     many = {f"word{number}": 8.0 for number in range(10)}
-    assert not sure(0.9, many, {"word0", "word1", "word2"})
-    assert sure(0.9, many, set(list(many)[:6]))
+    assert not is_relevant(0.9, many, {"word0", "word1", "word2"})
+    assert is_relevant(0.9, many, set(list(many)[:6]))
 
 
 @given(memories=st.integers(0, 10**6), share=st.floats(0, 1))
@@ -53,8 +53,8 @@ def test_what_is_sure_is_above_all_three_thresholds_and_stays_so_with_more_words
     cosine: float, rarities: dict[str, float], held: set[str]
 ) -> None:
     shared = math.fsum(weight for term, weight in rarities.items() if term in held)
-    if sure(cosine, rarities, held):
+    if is_relevant(cosine, rarities, held):
         assert cosine >= LEAST_COSINE
         assert shared >= LEAST_RARITY - 1e-9
         assert shared >= LEAST_COVERAGE * math.fsum(rarities.values()) - 1e-9
-        assert sure(cosine, rarities, held | set(rarities))
+        assert is_relevant(cosine, rarities, held | set(rarities))

@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.brief.statement_cues import LONGEST, WORDS, asks, left_open, standing
+from mnemic.actors.brief.statement_cues import (
+    CUE_WORDS,
+    MAX_STATEMENT_CHARS,
+    directive_start,
+    final_question,
+    open_items,
+)
 from mnemic.actors.protocol.events import Event, to_text
 from mnemic.hooks.read.formats import find_transcripts, open_transcript
 from tests.faces import EXAMPLE
@@ -48,7 +54,7 @@ def said_by_users() -> list[str]:
 
 def test_on_the_example_all_that_is_taken_is_right_and_two_fifths_of_what_is_there_is_taken() -> None:
     turns = said_by_users()
-    taken = [turn for turn in turns if standing(turn) is not None]
+    taken = [turn for turn in turns if directive_start(turn) is not None]
     labels = {label: [turn for turn in turns if label in turn] for label in LABELLED}
     assert {label: len(found) for label, found in labels.items() if len(found) != 1} == {}
     assert sorted(taken) == sorted(labels[label][0] for label, is_taken in LABELLED.items() if is_taken)
@@ -81,7 +87,7 @@ def test_on_the_example_all_that_is_taken_is_right_and_two_fifths_of_what_is_the
     ],
 )
 def test_what_states_something_standing_is_taken_from_the_sentence_that_does(text: str, from_there: str) -> None:
-    assert standing(text) == text.index(from_there)
+    assert directive_start(text) == text.index(from_there)
 
 
 @pytest.mark.parametrize(
@@ -107,11 +113,11 @@ def test_what_states_something_standing_is_taken_from_the_sentence_that_does(tex
         "I'd prefer that for now, but do as you like, is that fine?",
         "run the tests",
         "",
-        "x" * LONGEST + " from now on use tabs.",
+        "x" * MAX_STATEMENT_CHARS + " from now on use tabs.",
     ],
 )
 def test_what_only_sounds_like_it_is_not_taken(text: str) -> None:
-    assert standing(text) is None
+    assert directive_start(text) is None
 
 
 @given(
@@ -120,8 +126,8 @@ def test_what_only_sounds_like_it_is_not_taken(text: str) -> None:
     ).map(" ".join)
 )
 def test_whatever_is_taken_holds_one_of_the_words_by_which_it_is_looked_up(text: str) -> None:
-    if standing(text) is not None:
-        assert any(word in text.lower() for word in WORDS)
+    if directive_start(text) is not None:
+        assert any(word in text.lower() for word in CUE_WORDS)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +141,7 @@ def test_whatever_is_taken_holds_one_of_the_words_by_which_it_is_looked_up(text:
     ],
 )
 def test_a_question_counts_where_a_text_ends_with_it(text: str, question: str | None) -> None:
-    found = asks(text)
+    found = final_question(text)
     assert (found or "").removeprefix("**") == (question or "")
 
 
@@ -156,9 +162,9 @@ def test_a_question_counts_where_a_text_ends_with_it(text: str, question: str | 
     ],
 )
 def test_what_is_left_to_do_is_found_by_what_says_so(text: str, left: list[str]) -> None:
-    assert left_open(text, 2) == left
+    assert open_items(text, 2) == left
 
 
 def test_of_much_that_is_left_the_last_is_told() -> None:
-    assert left_open("TODO a. TODO b. TODO c.", 2) == ["TODO b.", "TODO c."]
-    assert left_open("TODO a.", 0) == []
+    assert open_items("TODO a. TODO b. TODO c.", 2) == ["TODO b.", "TODO c."]
+    assert open_items("TODO a.", 0) == []

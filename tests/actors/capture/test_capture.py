@@ -16,24 +16,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.actors.capture.capture import identity_of, new_id
-from mnemic.actors.capture.capture_filter import LeavingOut
-from mnemic.actors.capture.prepare import Keeping
-from mnemic.actors.capture.transcripts import Transcribing
-from mnemic.actors.protocol.changes import AddMemory, CountOccurrences, Place
+from mnemic.actors.capture.capture_filter import CaptureFilter
+from mnemic.actors.capture.prepare import ChangeBuilder
+from mnemic.actors.capture.transcripts import TranscriptCapture
+from mnemic.actors.protocol.changes import AddMemory, CountOccurrences, ScopeRef
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import ActorFailed, InvalidValue, NoSuchMemory, SourceUnreadable
-from mnemic.actors.protocol.events import Event, Malformed, to_bytes
-from mnemic.actors.protocol.messages import Applied, Apply, Forget, Kept, Take, Taken
+from mnemic.actors.protocol.events import Event, MalformedLine, to_bytes
+from mnemic.actors.protocol.messages import AddOutcome, Applied, Apply, CaptureTranscript, Forget, TranscriptCaptured
 from mnemic.actors.protocol.ports import Scrubbed
 from mnemic.actors.protocol.snapshot import Snapshots
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.minds.projects import locate, silenced
-from tests.society import START_US, ListSource, Society, turns
+from mnemic.runtime.minds.projects import is_ignored, resolve_scope
+from tests.harness import START_US, ActorHarness, ListSource, turns
 
-HASH = Keys(bytes(32)).identity()
-KEEPING = Keeping(locate, HASH, lambda text: Scrubbed(text, ()), originals=False)
+HASH = Keys(bytes(32)).identity_hash()
+KEEPING = ChangeBuilder(resolve_scope, HASH, lambda text: Scrubbed(text, ()), originals=False)
 
 
 class EmptyStore:
@@ -49,10 +49,10 @@ class EmptyStore:
         pass
 
 
-def transcribing(source: Callable[[], ListSource]) -> Transcribing:
+def transcribing(source: Callable[[], ListSource]) -> TranscriptCapture:
     snapshots = Snapshots(EmptyStore)
-    leaving_out = LeavingOut(snapshots, lambda: (), silenced, lambda scopes, folders: True, Settings().values())
-    return Transcribing(lambda path, format: source(), KEEPING, leaving_out, snapshots, 256, 1 << 20)
+    leaving_out = CaptureFilter(snapshots, lambda: (), is_ignored, lambda scopes, folders: True, Settings().values())
+    return TranscriptCapture(lambda path, format: source(), KEEPING, leaving_out, snapshots, 256, 1 << 20)
 
 
 def event(**fields: Any) -> Event:
@@ -61,7 +61,7 @@ def event(**fields: Any) -> Event:
     )
 
 
-def counts(parts: list[Taken]) -> tuple[int, int, int]:
+def counts(parts: list[TranscriptCaptured]) -> tuple[int, int, int]:
     return sum(p.new for p in parts), sum(p.known for p in parts), sum(p.differing for p in parts)
 
 
@@ -121,7 +121,7 @@ def test_no_two_names_run_into_each_other_lone_surrogates_included(names: list[t
 
 
 def test_another_mind_gives_another_identity() -> None:
-    assert identity_of(event(), 1, HASH) != identity_of(event(), 1, Keys(bytes(31) + b"1").identity())
+    assert identity_of(event(), 1, HASH) != identity_of(event(), 1, Keys(bytes(31) + b"1").identity_hash())
 
 
 # --- ids -------------------------------------------------------------------------------------------------------------
@@ -164,40 +164,40 @@ def test_ids_sort_by_time_and_differ_where_time_or_identity_does(made: list[tupl
 
 
 def test_yes_said_twice_is_two_memories_and_the_same_transcript_again_adds_nothing(tmp_path: Path) -> None:
-    with Society(tmp_path, sources={"a": turns(["yes", "no", "yes"])}) as society:
-        assert counts(society.take("a")) == (3, 0, 0)
-        assert counts(society.take("a")) == (0, 3, 0)
-        assert society.texts() == [b"yes", b"no", b"yes"]
+    with ActorHarness(tmp_path, sources={"a": turns(["yes", "no", "yes"])}) as actor_system:
+        assert counts(actor_system.take("a")) == (3, 0, 0)
+        assert counts(actor_system.take("a")) == (0, 3, 0)
+        assert actor_system.texts() == [b"yes", b"no", b"yes"]
 
 
 def test_a_transcript_that_grew_adds_only_what_is_new(tmp_path: Path) -> None:
-    with Society(tmp_path, sources={"a": turns(["yes", "no"])}) as society:
-        society.take("a")
-        society.sources["a"] = turns(["yes", "no", "yes", "maybe"])
-        assert counts(society.take("a")) == (2, 2, 0)
-        assert society.texts() == [b"yes", b"no", b"yes", b"maybe"]
+    with ActorHarness(tmp_path, sources={"a": turns(["yes", "no"])}) as actor_system:
+        actor_system.take("a")
+        actor_system.sources["a"] = turns(["yes", "no", "yes", "maybe"])
+        assert counts(actor_system.take("a")) == (2, 2, 0)
+        assert actor_system.texts() == [b"yes", b"no", b"yes", b"maybe"]
 
 
 def test_the_same_words_of_user_and_assistant_are_two_memories(tmp_path: Path) -> None:
     sources = {"a": turns(["yes"]) + turns(["yes"], role="assistant")}
-    with Society(tmp_path, sources=sources) as society:
-        assert counts(society.take("a")) == (2, 0, 0)
+    with ActorHarness(tmp_path, sources=sources) as actor_system:
+        assert counts(actor_system.take("a")) == (2, 0, 0)
 
 
 def test_a_known_id_with_another_text_is_counted_as_differing_and_the_first_text_stands(tmp_path: Path) -> None:
-    with Society(
+    with ActorHarness(
         tmp_path, sources={"a": turns(["first"], host_id="1"), "b": turns(["second"], host_id="1")}
-    ) as society:
-        society.take("a")
-        assert counts(society.take("b")) == (0, 1, 1)
-        assert society.texts() == [b"first"]
+    ) as actor_system:
+        actor_system.take("a")
+        assert counts(actor_system.take("b")) == (0, 1, 1)
+        assert actor_system.texts() == [b"first"]
 
 
 def test_a_text_that_differs_only_in_the_white_space_around_it_is_known_and_not_differing(tmp_path: Path) -> None:
-    with Society(tmp_path, sources={"a": turns(["yes\n"]), "b": turns(["yes"])}) as society:
-        society.take("a")
-        assert counts(society.take("b")) == (0, 1, 0)
-        assert society.texts() == [b"yes\n"]
+    with ActorHarness(tmp_path, sources={"a": turns(["yes\n"]), "b": turns(["yes"])}) as actor_system:
+        actor_system.take("a")
+        assert counts(actor_system.take("b")) == (0, 1, 0)
+        assert actor_system.texts() == [b"yes\n"]
 
 
 @settings(max_examples=25)
@@ -209,35 +209,37 @@ def test_a_text_that_differs_only_in_the_white_space_around_it_is_known_and_not_
 def test_how_a_transcript_is_cut_into_parts_never_changes_what_is_kept(
     said: list[tuple[str, str]], batch: int, again: int
 ) -> None:
-    items: list[Event | Malformed] = []
+    items: list[Event | MalformedLine] = []
     for number, (text, session) in enumerate(said):
         items += turns([text], session)
         if number % 5 == 4:
-            items.append(Malformed(line=number, why="torn"))
+            items.append(MalformedLine(line=number, why="torn"))
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
         kept = []
         for home, size in ((one, batch), (other, 256)):
-            with Society(Path(home), sources={"a": items}, batch_events=size) as society:
-                parts = society.take("a")
+            with ActorHarness(Path(home), sources={"a": items}, batch_events=size) as actor_system:
+                parts = actor_system.take("a")
                 assert counts(parts) == (len(said), 0, 0)
                 assert sum(len(part.malformed) for part in parts) == len(items) - len(said)
-                kept.append(society.texts())
+                kept.append(actor_system.texts())
         assert kept[0] == kept[1] == [to_bytes(text) for text, _ in said]
-        with Society(Path(one), sources={"a": items}, batch_events=again) as society:
-            assert counts(society.take("a")) == (0, len(said), 0)
+        with ActorHarness(Path(one), sources={"a": items}, batch_events=again) as actor_system:
+            assert counts(actor_system.take("a")) == (0, len(said), 0)
 
 
 def test_two_minds_of_one_key_seed_and_clock_give_the_same_ids_for_the_same_log(tmp_path: Path) -> None:
     homes = [tmp_path / "one", tmp_path / "two"]
-    with Society(homes[0]):
+    with ActorHarness(homes[0]):
         pass
     shutil.copytree(homes[0] / "minds", homes[1] / "minds")
     ids = []
     for home in homes:
-        with Society(home, clock=ManualClock(START_US), sources={"a": turns(["yes", "no", "yes"])}) as society:
-            society.take("a")
-            society.keep("a note")
-            ids.append(society.look(lambda snapshot: [one.id for one in snapshot.records([1, 2, 3, 4])]))
+        with ActorHarness(
+            home, clock=ManualClock(START_US), sources={"a": turns(["yes", "no", "yes"])}
+        ) as actor_system:
+            actor_system.take("a")
+            actor_system.keep("a note")
+            ids.append(actor_system.look(lambda snapshot: [one.id for one in snapshot.load_memories([1, 2, 3, 4])]))
     assert ids[0] == ids[1]
     assert len(set(ids[0])) == 4
 
@@ -255,80 +257,84 @@ def test_names_with_lone_surrogates_are_kept_written_out_and_the_text_as_it_was(
         cwd=f"/nowhere/{lone}",
         text=to_bytes(f"{lone} said"),
     )
-    with Society(tmp_path, sources={"a": [odd]}) as society:
-        assert counts(society.take("a")) == (1, 0, 0)
-        assert counts(society.take("a")) == (0, 1, 0)
-        (memory,) = society.look(lambda snapshot: snapshot.records([1]))
+    with ActorHarness(tmp_path, sources={"a": [odd]}) as actor_system:
+        assert counts(actor_system.take("a")) == (1, 0, 0)
+        assert counts(actor_system.take("a")) == (0, 1, 0)
+        (memory,) = actor_system.look(lambda snapshot: snapshot.load_memories([1]))
         assert memory.text == to_bytes(f"{lone} said")
         names = (memory.session, memory.assistant, memory.speaker, memory.source_id, memory.branch, memory.tool)
         assert set(names) == {"\\udc80x"}
-        assert [hit.id for hit in society.recall("said", session=lone).hits] == [memory.id]
+        assert [hit.id for hit in actor_system.recall("said", session=lone).hits] == [memory.id]
 
 
 def test_a_line_whose_own_scope_is_no_path_is_malformed_and_the_rest_is_kept(tmp_path: Path) -> None:
     items = [*turns(["one"], scope="a/b"), *turns(["two"], scope="a//b"), *turns(["three"], scope="*")]
-    with Society(tmp_path, sources={"a": items}) as society:
-        (part,) = society.take("a")
+    with ActorHarness(tmp_path, sources={"a": items}) as actor_system:
+        (part,) = actor_system.take("a")
         assert [line for line, _ in part.malformed] == [2, 3]
         assert all(why.startswith("item not kept: a scope cannot be ") for _, why in part.malformed)
         assert part.scopes == ("a/b",)
         with pytest.raises(InvalidValue):
-            society.take("a", scope="a//b")
+            actor_system.take("a", scope="a//b")
 
 
 def test_the_scope_that_is_named_wins_over_that_of_the_lines(tmp_path: Path) -> None:
-    with Society(tmp_path, sources={"a": turns(["one"], scope="a/b")}) as society:
-        assert society.take("a", scope="c/d")[0].scopes == ("c/d",)
+    with ActorHarness(tmp_path, sources={"a": turns(["one"], scope="a/b")}) as actor_system:
+        assert actor_system.take("a", scope="c/d")[0].scopes == ("c/d",)
 
 
 def test_an_empty_transcript_is_done_at_once(tmp_path: Path) -> None:
-    with Society(tmp_path, sources={"a": []}) as society:
-        (part,) = society.take("a")
+    with ActorHarness(tmp_path, sources={"a": []}) as actor_system:
+        (part,) = actor_system.take("a")
         assert (part.taken, part.new, part.done) == (0, 0, True)
 
 
 def test_a_part_that_ends_with_the_source_is_followed_by_an_empty_one(tmp_path: Path) -> None:
-    with Society(tmp_path, sources={"a": turns(["yes"] * 4)}, batch_events=2) as society:
-        parts = society.take("a")
+    with ActorHarness(tmp_path, sources={"a": turns(["yes"] * 4)}, batch_events=2) as actor_system:
+        parts = actor_system.take("a")
         assert [part.new for part in parts] == [2, 2, 0]
         assert [part.done for part in parts] == [False, False, True]
-        assert society.opened[0].closed
+        assert actor_system.opened[0].closed
 
 
 def test_what_a_text_cannot_be_is_refused_and_no_actor_fails(tmp_path: Path) -> None:
-    with Society(tmp_path) as society:
+    with ActorHarness(tmp_path) as actor_system:
         for wrong in ({"kind": "bogus"}, {"role": "bogus"}, {"said_at": 10**30}, {"speaker": 5}):
             with pytest.raises(InvalidValue):
-                society.keep("a word", **wrong)  # type: ignore[arg-type]
-        assert all(actor.failures == 0 for actor in society.supervisor.report().actors)
+                actor_system.keep("a word", **wrong)  # type: ignore[arg-type]
+        assert all(actor.failures == 0 for actor in actor_system.supervisor.report().actors)
 
 
 def test_equal_texts_that_say_when_they_were_said_are_told_apart_across_files(tmp_path: Path) -> None:
-    noon, later = turns(["yes"], occasion="2026-10-01T12:00"), turns(["yes"], occasion="2026-10-02T12:00")
-    with Society(tmp_path, sources={"a": noon, "b": later}) as society:
-        assert [society.take("a")[0].new, society.take("b")[0].new, society.take("b")[0].new] == [1, 1, 0]
+    noon, later = turns(["yes"], disambiguator="2026-10-01T12:00"), turns(["yes"], disambiguator="2026-10-02T12:00")
+    with ActorHarness(tmp_path, sources={"a": noon, "b": later}) as actor_system:
+        assert [actor_system.take("a")[0].new, actor_system.take("b")[0].new, actor_system.take("b")[0].new] == [
+            1,
+            1,
+            0,
+        ]
 
 
 def test_who_says_again_what_was_replaced_is_told_by_what(tmp_path: Path) -> None:
-    with Society(tmp_path) as society:
-        first = society.keep("the port is 8080")
-        second = society.keep("the port is 9090", supersedes=first.id)
-        again = society.keep("the port is 8080")
+    with ActorHarness(tmp_path) as actor_system:
+        first = actor_system.keep("the port is 8080")
+        second = actor_system.keep("the port is 9090", supersedes=first.id)
+        again = actor_system.keep("the port is 8080")
         assert (again.id, again.created, again.superseded_by) == (first.id, False, second.id)
 
 
 def test_what_was_forgotten_is_not_brought_back_by_capturing_it_again_and_is_said_to_be_so(tmp_path: Path) -> None:
-    with Society(tmp_path, sources={"a": turns(["yes", "no", "maybe"])}) as society:
-        assert society.take("a")[0].retired == 0
-        told = society.keep("the port is 8080")
-        (no,) = society.look(lambda snapshot: snapshot.records([2]))
-        society.ask(Forget(ids=(no.id, told.id)))
-        at = society.clock.now_us()
-        (again,) = society.take("a")
+    with ActorHarness(tmp_path, sources={"a": turns(["yes", "no", "maybe"])}) as actor_system:
+        assert actor_system.take("a")[0].retired == 0
+        told = actor_system.keep("the port is 8080")
+        (no,) = actor_system.look(lambda snapshot: snapshot.load_memories([2]))
+        actor_system.ask(Forget(ids=(no.id, told.id)))
+        at = actor_system.clock.now_us()
+        (again,) = actor_system.take("a")
         assert (again.new, again.known, again.retired) == (0, 3, 1)
-        kept = society.keep("the port is 8080")
+        kept = actor_system.keep("the port is 8080")
         assert (kept.id, kept.created, kept.retired_at) == (told.id, False, at)
-        assert society.recall("port", signals=("lexical",)).hits == ()
+        assert actor_system.recall("port", signals=("lexical",)).hits == ()
 
 
 # --- interruptions ---------------------------------------------------------------------------------------------------
@@ -337,51 +343,51 @@ def test_what_was_forgotten_is_not_brought_back_by_capturing_it_again_and_is_sai
 @pytest.mark.parametrize("fails_at", [0, 1, 3])
 def test_a_capture_that_dies_in_the_middle_loses_and_doubles_nothing(tmp_path: Path, fails_at: int) -> None:
     items = turns(["yes", "no"] * 5)
-    with Society(tmp_path, sources={"a": items}, batch_events=3) as society:
+    with ActorHarness(tmp_path, sources={"a": items}, batch_events=3) as actor_system:
         skip = 0
         for _ in range(fails_at):
-            skip = society.take_part("a", skip).taken
-        honest = society.open_source
+            skip = actor_system.take_part("a", skip).taken
+        honest = actor_system.open_source
 
         def broken(path: str, format: str) -> Any:
             raise RuntimeError("no")
 
-        society.open_source = broken
+        actor_system.open_source = broken
         with pytest.raises(ActorFailed):
-            society.take_part("another")  # the instance goes, and with it what it had half read
-        society.open_source = honest
-        while not (part := society.take_part("a", skip)).done:
+            actor_system.take_part("another")  # the instance goes, and with it what it had half read
+        actor_system.open_source = honest
+        while not (part := actor_system.take_part("a", skip)).done:
             skip = part.taken
-        assert society.texts() == [one.text for one in items]
-        assert counts(society.take("a")) == (0, 10, 0)
-        assert all(source.closed for source in society.opened)
+        assert actor_system.texts() == [one.text for one in items]
+        assert counts(actor_system.take("a")) == (0, 10, 0)
+        assert all(source.closed for source in actor_system.opened)
 
 
 def test_a_part_that_is_sent_again_because_its_answer_was_lost_adds_nothing(tmp_path: Path) -> None:
-    with Society(tmp_path, sources={"a": turns(["yes"] * 6)}, batch_events=2) as society:
-        first = society.take_part("a")
-        assert counts([society.take_part("a")]) == (0, 2, 0)
-        assert society.take_part("a", first.taken).new == 2
-        assert society.texts() == [b"yes"] * 4
+    with ActorHarness(tmp_path, sources={"a": turns(["yes"] * 6)}, batch_events=2) as actor_system:
+        first = actor_system.take_part("a")
+        assert counts([actor_system.take_part("a")]) == (0, 2, 0)
+        assert actor_system.take_part("a", first.taken).new == 2
+        assert actor_system.texts() == [b"yes"] * 4
 
 
 def test_two_who_take_the_same_transcript_by_turns_keep_it_once(tmp_path: Path) -> None:
-    with Society(tmp_path, sources={"a": turns(["yes"] * 5)}, batch_events=2) as society:
+    with ActorHarness(tmp_path, sources={"a": turns(["yes"] * 5)}, batch_events=2) as actor_system:
         mine = theirs = 0
         for _ in range(3):
-            mine = society.take_part("a", mine).taken
-            theirs = society.take_part("a", theirs).taken
+            mine = actor_system.take_part("a", mine).taken
+            theirs = actor_system.take_part("a", theirs).taken
         assert (mine, theirs) == (5, 5)
-        assert society.texts() == [b"yes"] * 5
+        assert actor_system.texts() == [b"yes"] * 5
 
 
 def test_a_pipe_that_broke_off_is_not_read_on_from_the_wrong_place(tmp_path: Path) -> None:
-    with Society(tmp_path, sources={"-": turns(["yes"] * 5)}, batch_events=2) as society:
-        society.open_source = lambda path, format: ListSource(society.sources[path], size_bytes=None)
-        first = society.take_part("-")
+    with ActorHarness(tmp_path, sources={"-": turns(["yes"] * 5)}, batch_events=2) as actor_system:
+        actor_system.open_source = lambda path, format: ListSource(actor_system.sources[path], size_bytes=None)
+        first = actor_system.take_part("-")
         with pytest.raises(SourceUnreadable, match="cannot be read again"):
-            society.take_part("-", first.taken + 1)
-        assert len(society.take("-")) == 3
+            actor_system.take_part("-", first.taken + 1)
+        assert len(actor_system.take("-")) == 3
 
 
 def test_a_source_that_cannot_be_read_to_its_end_is_closed_and_what_was_kept_stays(tmp_path: Path) -> None:
@@ -391,14 +397,14 @@ def test_a_source_that_cannot_be_read_to_its_end_is_closed_and_what_was_kept_sta
             raise SourceUnreadable(path="a", why="it went")
 
     torn = Torn([])
-    with Society(tmp_path, batch_events=2) as society:
-        society.open_source = lambda path, format: torn
-        first = society.take_part("a")
+    with ActorHarness(tmp_path, batch_events=2) as actor_system:
+        actor_system.open_source = lambda path, format: torn
+        first = actor_system.take_part("a")
         with pytest.raises(SourceUnreadable):
-            society.take_part("a", first.taken)
+            actor_system.take_part("a", first.taken)
         assert torn.closed
-        assert society.texts() == [b"one", b"two"]
-        assert not any(actor.failures for actor in society.supervisor.report().actors)
+        assert actor_system.texts() == [b"one", b"two"]
+        assert not any(actor.failures for actor in actor_system.supervisor.report().actors)
 
 
 def test_where_the_store_refuses_the_part_is_not_counted_as_taken() -> None:
@@ -409,7 +415,7 @@ def test_where_the_store_refuses_the_part_is_not_counted_as_taken() -> None:
         raise NoSuchMemory(id="x")
 
     with pytest.raises(NoSuchMemory):
-        actor.take(Take(path="a", format="auto", scope=None, skip=0), context(0, ask=refuse))
+        actor.capture_part(CaptureTranscript(path="a", format="auto", scope=None, skip=0), context(0, ask=refuse))
     assert source.closed
 
 
@@ -419,12 +425,12 @@ def test_what_is_asked_of_the_store_is_the_same_however_often_it_is_asked() -> N
     def keep(message: Any, timeout_s: float) -> Applied:
         asked.append(message)
         added = (one for one in message.changes if isinstance(one, AddMemory))
-        kept = [Kept(id=one.id, created=True, same_text=True, scope="") for one in added]
+        kept = [AddOutcome(id=one.id, created=True, same_text=True, scope="") for one in added]
         return Applied(seq=1, kept=tuple(kept))
 
     for _ in range(2):
         actor = transcribing(lambda: ListSource(turns(["a", "b"])))
-        actor.take(Take(path="a", format="auto", scope=None, skip=0), context(START_US, ask=keep))
+        actor.capture_part(CaptureTranscript(path="a", format="auto", scope=None, skip=0), context(START_US, ask=keep))
     assert asked[0] == asked[1]
     assert [type(change) for change in asked[0].changes] == [AddMemory, AddMemory, CountOccurrences]
 
@@ -433,43 +439,43 @@ def test_what_is_asked_of_the_store_is_the_same_however_often_it_is_asked() -> N
 
 
 def test_a_text_is_kept_with_the_time_of_the_message_and_again_it_is_known(tmp_path: Path) -> None:
-    with Society(tmp_path) as society:
-        first = society.keep("the tide table is in the drawer", place=Place("home", None, "named"))
+    with ActorHarness(tmp_path) as actor_system:
+        first = actor_system.keep("the tide table is in the drawer", place=ScopeRef("home", None, "named"))
         assert (first.created, first.scope) == (True, "home")
-        again = society.keep("the tide table is in the drawer", place=Place("home", None, "named"))
+        again = actor_system.keep("the tide table is in the drawer", place=ScopeRef("home", None, "named"))
         assert (again.created, again.id) == (False, first.id)
-        (memory,) = society.look(lambda snapshot: snapshot.records([1]))
+        (memory,) = actor_system.look(lambda snapshot: snapshot.load_memories([1]))
         assert memory.said_at == memory.recorded_at == START_US + 1_000_000
 
 
 @pytest.mark.parametrize("text", ["", " \n\t"])
 def test_a_text_without_words_is_refused(tmp_path: Path, text: str) -> None:
-    with Society(tmp_path) as society, pytest.raises(InvalidValue):
-        society.keep(text)
+    with ActorHarness(tmp_path) as actor_system, pytest.raises(InvalidValue):
+        actor_system.keep(text)
 
 
 def test_what_would_replace_a_memory_that_is_not_there_is_refused_and_not_kept(tmp_path: Path) -> None:
-    with Society(tmp_path) as society:
+    with ActorHarness(tmp_path) as actor_system:
         with pytest.raises(NoSuchMemory) as caught:
-            society.keep("ten minutes", supersedes=bytes(16))
+            actor_system.keep("ten minutes", supersedes=bytes(16))
         assert caught.value.operands == {"id": str(uuid.UUID(int=0))}
-        assert society.texts() == []
+        assert actor_system.texts() == []
 
 
 def test_a_correction_said_twice_is_kept_once(tmp_path: Path) -> None:
-    with Society(tmp_path) as society:
-        old = society.keep("twenty minutes")
-        new = society.keep("ten minutes", supersedes=old.id)
-        again = society.keep("ten minutes", supersedes=old.id)
+    with ActorHarness(tmp_path) as actor_system:
+        old = actor_system.keep("twenty minutes")
+        new = actor_system.keep("ten minutes", supersedes=old.id)
+        again = actor_system.keep("ten minutes", supersedes=old.id)
         assert (new.created, again.created, again.id) == (True, False, new.id)
-        assert society.texts() == [b"twenty minutes", b"ten minutes"]
+        assert actor_system.texts() == [b"twenty minutes", b"ten minutes"]
 
 
 def test_whoever_goes_back_to_an_earlier_word_says_something_new(tmp_path: Path) -> None:
-    with Society(tmp_path) as society:
-        first = society.keep("ten minutes")
-        second = society.keep("twenty minutes", supersedes=first.id)
-        third = society.keep("ten minutes", supersedes=second.id)
+    with ActorHarness(tmp_path) as actor_system:
+        first = actor_system.keep("ten minutes")
+        second = actor_system.keep("twenty minutes", supersedes=first.id)
+        third = actor_system.keep("ten minutes", supersedes=second.id)
         assert third.created
-        memories = society.look(lambda snapshot: snapshot.records([1, 2, 3]))
+        memories = actor_system.look(lambda snapshot: snapshot.load_memories([1, 2, 3]))
         assert [one.superseded_by for one in memories] == [second.id, third.id, None]

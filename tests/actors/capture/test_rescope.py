@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from mnemic.actors.capture.rescope import Moved, merging, scopes_under, told
+from mnemic.actors.capture.rescope import ScopeOutcome, plan_merge, scopes_under, summarize_changes
 from mnemic.actors.protocol.changes import MergeScopes, MoveProject, RenameScope, SplitScope
 from mnemic.actors.protocol.errors import InvalidValue, UnknownScope
-from mnemic.actors.protocol.scope_messages import Known, Rescoping
+from mnemic.actors.protocol.scope_messages import ScopeChange, ScopeInfo
 
 
-def known(*paths: str) -> list[Known]:
+def known(*paths: str) -> list[ScopeInfo]:
     """Scopes of those paths; each holds as many memories as its path has letters."""
-    return [Known(path=path, found="named", project=None, memories=len(path), last_at=None) for path in paths]
+    return [ScopeInfo(path=path, found="named", project=None, memories=len(path), last_at=None) for path in paths]
 
 
 def test_those_above_come_first_and_no_other_path_that_starts_alike() -> None:
@@ -31,16 +31,16 @@ def test_a_scope_that_is_not_there_is_told_with_the_nearest() -> None:
 
 def test_a_merge_puts_like_into_like_and_moves_the_rest() -> None:
     there = known("a", "a/x", "a/y", "b", "b/x")
-    assert merging(there, "a", "b") == (
+    assert plan_merge(there, "a", "b") == (
         MergeScopes(path="a", into="b"),
         MergeScopes(path="a/x", into="b/x"),
         RenameScope(path="a/y", to="b/y", below=False),
     )
-    assert merging(there, "b", "b") == ()
+    assert plan_merge(there, "b", "b") == ()
 
 
 def test_a_scope_merges_into_the_one_above_it_though_a_path_is_left_and_taken_again() -> None:
-    assert merging(known("a", "a/a", "a/a/a"), "a/a", "a") == (
+    assert plan_merge(known("a", "a/a", "a/a/a"), "a/a", "a") == (
         MergeScopes(path="a/a", into="a"),
         RenameScope(path="a/a/a", to="a/a", below=False),
     )
@@ -48,28 +48,28 @@ def test_a_scope_merges_into_the_one_above_it_though_a_path_is_left_and_taken_ag
 
 def test_a_scope_does_not_merge_into_what_would_go_with_it() -> None:
     with pytest.raises(InvalidValue, match="lies below 'a'"):
-        merging(known("a", "a/b"), "a", "a/b")
+        plan_merge(known("a", "a/b"), "a", "a/b")
 
 
 @pytest.mark.parametrize(("path", "into"), [("a", "z"), ("z", "a")])
 def test_both_must_be_there(path: str, into: str) -> None:
     with pytest.raises(UnknownScope):
-        merging(known("a"), path, into)
+        plan_merge(known("a"), path, into)
 
 
 def test_what_was_done_is_told_scope_by_scope() -> None:
-    done: list[Rescoping] = [
+    done: list[ScopeChange] = [
         RenameScope(path="aa", to="c"),
         MergeScopes(path="c", into="bbb"),
         SplitScope(path="d", found="git", project=None, projects=(), into="bbb", memories=(b"1", b"2")),
         MoveProject(path="d", project="/q", was="/p"),
         RenameScope(path="bbb", to="e", below=False),
     ]
-    assert told(known("aa", "aa/x", "bbb"), done) == (
-        Moved("renamed", "aa", "c", memories=2),
-        Moved("renamed", "aa/x", "c/x", memories=4),
-        Moved("merged", "c", "bbb", memories=2),
-        Moved("split", "bbb", "d", memories=2),
-        Moved("moved", "d", "d", was="/p", project="/q"),
-        Moved("renamed", "bbb", "e", memories=3),
+    assert summarize_changes(known("aa", "aa/x", "bbb"), done) == (
+        ScopeOutcome("renamed", "aa", "c", memories=2),
+        ScopeOutcome("renamed", "aa/x", "c/x", memories=4),
+        ScopeOutcome("merged", "c", "bbb", memories=2),
+        ScopeOutcome("split", "bbb", "d", memories=2),
+        ScopeOutcome("moved", "d", "d", old_project="/p", project="/q"),
+        ScopeOutcome("renamed", "bbb", "e", memories=3),
     )

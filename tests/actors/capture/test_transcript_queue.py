@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.ambient_messages import DrainSpool, Queued, QueueTranscripts, ReadAgain
+from mnemic.actors.protocol.ambient_messages import DrainSpool, Queued, QueueTranscripts, RetryQuarantined
 from mnemic.actors.protocol.errors import AmbiguousFormat, InvalidValue, SourceUnreadable
-from mnemic.actors.protocol.ports import Extent
-from mnemic.runtime.minds.projects import IGNORE
+from mnemic.actors.protocol.ports import FileStat
+from mnemic.runtime.minds.projects import IGNORE_FILE
 from tests.actors.capture.test_drain import drained, opened, record, waiting
-from tests.society import START_US, ListSource, Society, turns
+from tests.harness import START_US, ActorHarness, ListSource, turns
 
 
-def queue(society: Society, *paths: str) -> Queued:
-    answer = society.ask(QueueTranscripts(paths=tuple((path, "list") for path in paths)))
+def queue(actor_system: ActorHarness, *paths: str) -> Queued:
+    answer = actor_system.ask(QueueTranscripts(paths=tuple((path, "list") for path in paths)))
     assert isinstance(answer, Queued)
     return answer
 
@@ -29,25 +29,25 @@ def sources() -> dict[str, Any]:
 def test_those_that_lie_there_are_taken_newest_first_and_not_again_until_they_change(
     tmp_path: Path, sources: dict[str, Any]
 ) -> None:
-    with opened(tmp_path, sources=sources, batch_events=3) as society:
-        society.extents = {"/a": Extent(1000, 10), "/b": Extent(1000, 30), "/c": Extent(1000, 20)}
-        assert queue(society, "/a", "/b", "/c", "/gone") == Queued(queued=3, known=0)
-        assert waiting(society).transcripts == 3
-        drained(society)
-        assert [text.split()[0] for text in society.texts()] == [b"b"] * 4 + [b"c"] * 4 + [b"a"] * 4
-        assert queue(society, "/a", "/b", "/c") == Queued(queued=0, known=3)
-        society.extents["/a"] = Extent(1000, 40)
-        society.sources["/a"] = [*society.sources["/a"], *turns(["new"], session="a")]
-        assert queue(society, "/a", "/b") == Queued(queued=1, known=1)
-        assert drained(society).new == 1
+    with opened(tmp_path, sources=sources, batch_events=3) as actor_system:
+        actor_system.extents = {"/a": FileStat(1000, 10), "/b": FileStat(1000, 30), "/c": FileStat(1000, 20)}
+        assert queue(actor_system, "/a", "/b", "/c", "/gone") == Queued(queued=3, known=0)
+        assert waiting(actor_system).transcripts == 3
+        drained(actor_system)
+        assert [text.split()[0] for text in actor_system.texts()] == [b"b"] * 4 + [b"c"] * 4 + [b"a"] * 4
+        assert queue(actor_system, "/a", "/b", "/c") == Queued(queued=0, known=3)
+        actor_system.extents["/a"] = FileStat(1000, 40)
+        actor_system.sources["/a"] = [*actor_system.sources["/a"], *turns(["new"], session="a")]
+        assert queue(actor_system, "/a", "/b") == Queued(queued=1, known=1)
+        assert drained(actor_system).new == 1
 
 
 def test_one_that_cannot_be_read_is_shown_with_the_reason_and_the_others_go_on(
     tmp_path: Path, sources: dict[str, Any]
 ) -> None:
-    with opened(tmp_path, sources=sources) as society:
-        society.extents = {path: Extent(1000, n) for n, path in enumerate(sources)}
-        honest = society.open_source
+    with opened(tmp_path, sources=sources) as actor_system:
+        actor_system.extents = {path: FileStat(1000, n) for n, path in enumerate(sources)}
+        honest = actor_system.open_source
 
         def odd(path: str, format: str) -> Any:
             if path == "/a":
@@ -56,144 +56,144 @@ def test_one_that_cannot_be_read_is_shown_with_the_reason_and_the_others_go_on(
                 raise ValueError("a defect of the reader")
             return honest(path, format)
 
-        society.open_source = odd
-        queue(society, "/a", "/b", "/c")
-        assert drained(society).new == 4
-        failed = dict(waiting(society).transcripts_failed)
+        actor_system.open_source = odd
+        queue(actor_system, "/a", "/b", "/c")
+        assert drained(actor_system).new == 4
+        failed = dict(waiting(actor_system).transcripts_failed)
         assert failed["/a"] == str(SourceUnreadable(path="/a", why="it went"))
         assert failed["/b"] == "reading it failed (ValueError)"
-        assert not any(actor.failures for actor in society.supervisor.report().actors)
-        society.open_source = honest
-        assert society.ask(ReadAgain()).queued == 2
-        assert drained(society).new == 8
-        assert waiting(society).transcripts_failed == ()
+        assert not any(actor.failures for actor in actor_system.supervisor.report().actors)
+        actor_system.open_source = honest
+        assert actor_system.ask(RetryQuarantined()).queued == 2
+        assert drained(actor_system).new == 8
+        assert waiting(actor_system).transcripts_failed == ()
 
 
 def test_one_of_an_unknown_format_is_finished_with_the_reason(tmp_path: Path) -> None:
-    with opened(tmp_path, sources={"/a": []}) as society:
-        society.extents = {"/a": Extent(1, 1)}
+    with opened(tmp_path, sources={"/a": []}) as actor_system:
+        actor_system.extents = {"/a": FileStat(1, 1)}
 
         def unknown(path: str, format: str) -> Any:
             raise AmbiguousFormat(path=path, why="nothing fits", known="x")
 
-        society.open_source = unknown
-        queue(society, "/a")
-        drained(society)
-        assert "nothing fits" in waiting(society).transcripts_failed[0][1]
+        actor_system.open_source = unknown
+        queue(actor_system, "/a")
+        drained(actor_system)
+        assert "nothing fits" in waiting(actor_system).transcripts_failed[0][1]
 
 
 def test_one_with_lines_that_belong_nowhere_is_shown_and_the_others_of_its_lines_are_kept(tmp_path: Path) -> None:
-    with opened(tmp_path, sources={"/a": [*turns(["one"], scope="a//b"), *turns(["two"])]}) as society:
-        society.extents = {"/a": Extent(1000, 1)}
-        queue(society, "/a")
-        drained(society)
-        assert society.texts() == [b"two"]
-        assert waiting(society).transcripts_failed[0][1].startswith("item not kept: ")
+    with opened(tmp_path, sources={"/a": [*turns(["one"], scope="a//b"), *turns(["two"])]}) as actor_system:
+        actor_system.extents = {"/a": FileStat(1000, 1)}
+        queue(actor_system, "/a")
+        drained(actor_system)
+        assert actor_system.texts() == [b"two"]
+        assert waiting(actor_system).transcripts_failed[0][1].startswith("item not kept: ")
 
 
 def test_a_capture_that_dies_in_a_transcript_takes_it_from_the_start_and_keeps_it_once(tmp_path: Path) -> None:
-    with opened(tmp_path, sources={"/a": turns(["yes"] * 7)}, batch_events=2) as society:
-        society.extents = {"/a": Extent(1000, 1)}
-        queue(society, "/a")
+    with opened(tmp_path, sources={"/a": turns(["yes"] * 7)}, batch_events=2) as actor_system:
+        actor_system.extents = {"/a": FileStat(1000, 1)}
+        queue(actor_system, "/a")
         for _ in range(2):
-            assert society.ask(DrainSpool()).new == 2
-        honest = society.spool.read
+            assert actor_system.ask(DrainSpool()).new == 2
+        honest = actor_system.spool.read
 
         def die(*_: Any) -> Any:
             raise RuntimeError("killed")
 
-        society.spool.read = die  # type: ignore[method-assign]
+        actor_system.spool.read = die  # type: ignore[method-assign]
         with pytest.raises(Exception, match="failed"):
-            society.ask(DrainSpool())
-        society.spool.read = honest  # type: ignore[method-assign]
-        answer = drained(society)
+            actor_system.ask(DrainSpool())
+        actor_system.spool.read = honest  # type: ignore[method-assign]
+        answer = drained(actor_system)
         assert (answer.new, answer.known) == (3, 4)
-        assert len(society.texts()) == 7
+        assert len(actor_system.texts()) == 7
 
 
 def test_what_hooks_keep_goes_before_transcripts(tmp_path: Path) -> None:
-    with opened(tmp_path, sources={"/a": turns(["yes"] * 4)}, batch_events=2) as society:
-        society.extents = {"/a": Extent(1000, 1)}
-        queue(society, "/a")
-        society.ask(DrainSpool())
-        society.spool.write(record(["between"]))
-        assert society.ask(DrainSpool()).records == 1
+    with opened(tmp_path, sources={"/a": turns(["yes"] * 4)}, batch_events=2) as actor_system:
+        actor_system.extents = {"/a": FileStat(1000, 1)}
+        queue(actor_system, "/a")
+        actor_system.ask(DrainSpool())
+        actor_system.spool.write(record(["between"]))
+        assert actor_system.ask(DrainSpool()).records == 1
 
 
 def test_a_session_that_goes_on_puts_its_transcript_off_now_and_then_and_not_at_every_word(tmp_path: Path) -> None:
-    with opened(tmp_path, sources={"/a": turns(["one"])}) as society:
-        society.extents = {"/a": Extent(1000, 1)}
+    with opened(tmp_path, sources={"/a": turns(["one"])}) as actor_system:
+        actor_system.extents = {"/a": FileStat(1000, 1)}
 
         def seq() -> int:
-            return int(society.look(lambda snapshot: snapshot.seq))
+            return int(actor_system.look(lambda snapshot: snapshot.seq))
 
-        society.spool.write(record([{"transcript": "/a", "ended": False}]))
-        due = drained(society).next_due_at
+        actor_system.spool.write(record([{"transcript": "/a", "ended": False}]))
+        due = drained(actor_system).next_due_at
         before = seq()
-        society.clock.advance(10)
-        later = society.clock.now_us()
-        society.spool.write(record([{"transcript": "/a", "ended": False}], at=later), file=b"2")
-        assert drained(society).next_due_at == due
+        actor_system.clock.advance(10)
+        later = actor_system.clock.now_us()
+        actor_system.spool.write(record([{"transcript": "/a", "ended": False}], at=later), file=b"2")
+        assert drained(actor_system).next_due_at == due
         assert seq() == before + 2, "only how far the spool is taken in, and that its file is gone"
-        society.clock.advance(600)
-        later = society.clock.now_us()
-        society.spool.write(record([{"transcript": "/a", "ended": False}], at=later), file=b"3")
-        assert drained(society).next_due_at == later + 600_000_000
-        society.spool.write(record([{"transcript": "/a", "ended": True}], at=later), file=b"4")
-        assert drained(society).new == 1
+        actor_system.clock.advance(600)
+        later = actor_system.clock.now_us()
+        actor_system.spool.write(record([{"transcript": "/a", "ended": False}], at=later), file=b"3")
+        assert drained(actor_system).next_due_at == later + 600_000_000
+        actor_system.spool.write(record([{"transcript": "/a", "ended": True}], at=later), file=b"4")
+        assert drained(actor_system).new == 1
 
 
 def test_one_that_was_taken_as_it_is_now_is_not_queued_by_a_hook_either(tmp_path: Path) -> None:
-    with opened(tmp_path, sources={"/a": turns(["one"])}) as society:
-        society.extents = {"/a": Extent(1000, 1)}
-        queue(society, "/a")
-        drained(society)
-        society.spool.write(record([{"transcript": "/a", "ended": True}]))
-        drained(society)
-        assert len(society.opened) == 1
+    with opened(tmp_path, sources={"/a": turns(["one"])}) as actor_system:
+        actor_system.extents = {"/a": FileStat(1000, 1)}
+        queue(actor_system, "/a")
+        drained(actor_system)
+        actor_system.spool.write(record([{"transcript": "/a", "ended": True}]))
+        drained(actor_system)
+        assert len(actor_system.opened) == 1
 
 
 def test_one_that_went_is_finished_with_the_reason(tmp_path: Path) -> None:
-    with opened(tmp_path) as society:
+    with opened(tmp_path) as actor_system:
 
         def gone(path: str, format: str) -> ListSource:
             raise SourceUnreadable(path=path, why="No such file or directory")
 
-        society.open_source = gone
-        society.spool.write(record([{"transcript": "/a", "ended": True}]))
-        drained(society)
-        assert "No such file" in waiting(society).transcripts_failed[0][1]
+        actor_system.open_source = gone
+        actor_system.spool.write(record([{"transcript": "/a", "ended": True}]))
+        drained(actor_system)
+        assert "No such file" in waiting(actor_system).transcripts_failed[0][1]
 
 
 def test_a_relative_path_is_refused_and_nothing_is_queued(tmp_path: Path) -> None:
-    with opened(tmp_path) as society:
-        society.extents = {"/a": Extent(1, START_US), "a": Extent(1, START_US)}
+    with opened(tmp_path) as actor_system:
+        actor_system.extents = {"/a": FileStat(1, START_US), "a": FileStat(1, START_US)}
         with pytest.raises(InvalidValue):
-            queue(society, "/a", "a")
-        assert waiting(society).transcripts == 0
+            queue(actor_system, "/a", "a")
+        assert waiting(actor_system).transcripts == 0
 
 
 def test_what_is_silenced_between_two_takings_is_passed_over_from_then_on(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     inside, outside = turns(["one", "two"], cwd=str(project)), turns(["three"], cwd=str(tmp_path))
-    with opened(tmp_path / "home", sources={"/a": [*inside[:1], *outside]}) as society:
-        society.extents = {"/a": Extent(1000, 1)}
-        queue(society, "/a")
-        assert drained(society).new == 2
-        (project / IGNORE).touch()
-        society.sources["/a"] = [*inside, *outside, *turns(["four"], cwd=str(tmp_path))]
-        society.extents["/a"] = Extent(2000, 2)
-        queue(society, "/a")
-        assert drained(society).new == 1
-        assert society.texts() == [b"one", b"three", b"four"]
+    with opened(tmp_path / "home", sources={"/a": [*inside[:1], *outside]}) as actor_system:
+        actor_system.extents = {"/a": FileStat(1000, 1)}
+        queue(actor_system, "/a")
+        assert drained(actor_system).new == 2
+        (project / IGNORE_FILE).touch()
+        actor_system.sources["/a"] = [*inside, *outside, *turns(["four"], cwd=str(tmp_path))]
+        actor_system.extents["/a"] = FileStat(2000, 2)
+        queue(actor_system, "/a")
+        assert drained(actor_system).new == 1
+        assert actor_system.texts() == [b"one", b"three", b"four"]
 
 
 def test_a_transcript_of_a_silent_project_is_passed_over_and_nothing_of_it_is_known(tmp_path: Path) -> None:
-    (tmp_path / IGNORE).touch()
-    with opened(tmp_path / "home", sources={"/a": turns(["one", "two"], cwd=str(tmp_path / "src"))}) as society:
-        society.extents = {"/a": Extent(1000, 1)}
-        queue(society, "/a")
-        drained(society)
-        assert (society.texts(), waiting(society).transcripts_failed) == ([], ())
-        assert society.look(lambda snapshot: snapshot._db.execute("SELECT count(*) FROM occurrences").get) == 0
+    (tmp_path / IGNORE_FILE).touch()
+    with opened(tmp_path / "home", sources={"/a": turns(["one", "two"], cwd=str(tmp_path / "src"))}) as actor_system:
+        actor_system.extents = {"/a": FileStat(1000, 1)}
+        queue(actor_system, "/a")
+        drained(actor_system)
+        assert (actor_system.texts(), waiting(actor_system).transcripts_failed) == ([], ())
+        assert actor_system.look(lambda snapshot: snapshot._db.execute("SELECT count(*) FROM occurrences").get) == 0

@@ -10,9 +10,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.events import Record
+from mnemic.actors.protocol.events import HookRecord
 from tests.actors.capture.test_drain import drained, opened, record
-from tests.society import Society, turns
+from tests.harness import ActorHarness, turns
 
 SAY = st.tuples(
     st.sampled_from(["yes", "no"]),
@@ -25,23 +25,23 @@ STEP = st.one_of(SAY, st.sampled_from(["drain", "read", "find"]))
 class Session:
     """A session that is told by two channels, and what each has told so far."""
 
-    def __init__(self, society: Society) -> None:
-        self.society = society
+    def __init__(self, actor_system: ActorHarness) -> None:
+        self.actor_system = actor_system
         self.said: list[str] = []
         self.told: set[int] = set()
         """Which of those have come to the store by now, whichever way."""
         self._spooled: list[int] = []
-        self._held_up: list[tuple[int, Record]] = []
+        self._held_up: list[tuple[int, HookRecord]] = []
         self._drained = 0
 
     def say(self, text: str, fate: str, delay_us: int) -> None:
-        self.society.clock.advance(10)
+        self.actor_system.clock.advance(10)
         number = len(self.said)
         self.said.append(text)
-        one = record([text], at=self.society.clock.now_us() + delay_us)
+        one = record([text], at=self.actor_system.clock.now_us() + delay_us)
         if fate == "kept":
             self._spooled.append(number)
-            self.society.spool.write(one, file=b"%d" % self._drained)
+            self.actor_system.spool.write(one, file=b"%d" % self._drained)
         elif fate == "late":  # aside, or in a file beside the session's
             self._held_up.append((number, one))
 
@@ -50,19 +50,19 @@ class Session:
         self.drain()
         for number, one in self._held_up:
             self._spooled.append(number)
-            self.society.spool.write(one, file=b"%d" % self._drained)
+            self.actor_system.spool.write(one, file=b"%d" % self._drained)
         self._held_up.clear()
 
     def drain(self) -> None:
-        drained(self.society)
+        drained(self.actor_system)
         self.told.update(self._spooled)
         self._spooled.clear()
         self._drained += 1
 
     def read(self) -> None:
-        self.society.clock.advance(1)
-        self.society.sources["/a"] = turns(self.said)
-        self.society.take("/a")
+        self.actor_system.clock.advance(1)
+        self.actor_system.sources["/a"] = turns(self.said)
+        self.actor_system.take("/a")
         self.told.update(range(len(self.said)))
 
     def do(self, step: Any) -> None:
@@ -72,51 +72,53 @@ class Session:
             {"drain": self.drain, "read": self.read, "find": self.find}[step]()
 
     def check(self) -> None:
-        kept = Counter(text.decode() for text in self.society.texts())
+        kept = Counter(text.decode() for text in self.actor_system.texts())
         assert kept == Counter(self.said[number] for number in self.told)
 
 
 @settings(max_examples=60)
 @given(steps=st.lists(STEP, max_size=14), batch=st.sampled_from([1, 2, 256]))
 def test_what_hooks_and_transcripts_told_is_there_as_often_as_it_was_said(steps: list[Any], batch: int) -> None:
-    with tempfile.TemporaryDirectory() as home, opened(Path(home), batch_events=batch) as society:
-        session = Session(society)
+    with tempfile.TemporaryDirectory() as home, opened(Path(home), batch_events=batch) as actor_system:
+        session = Session(actor_system)
         for step in steps:
             session.do(step)
             session.check()
         session.drain()
         session.read()
         session.check()
-        assert len(society.texts()) == len(session.said)
+        assert len(actor_system.texts()) == len(session.said)
 
 
 def test_a_hook_that_was_wired_in_the_middle_of_a_session_is_believed(tmp_path: Path) -> None:
-    with opened(tmp_path) as society:
-        session = Session(society)
+    with opened(tmp_path) as actor_system:
+        session = Session(actor_system)
         for step in [("yes", "missed", 0), "read", ("yes", "kept", 0), "drain"]:
             session.do(step)
-        assert society.texts() == [b"yes", b"yes"]
+        assert actor_system.texts() == [b"yes", b"yes"]
         session.read()
-        assert society.texts() == [b"yes", b"yes"]
+        assert actor_system.texts() == [b"yes", b"yes"]
 
 
 def test_a_hook_that_runs_just_after_its_transcript_was_read_tells_nothing_new(tmp_path: Path) -> None:
-    with opened(tmp_path, sources={"/a": turns(["yes"])}) as society:
-        society.take("/a")
-        society.spool.write(record(["yes"], at=society.clock.now_us() + 1_900_000))
-        assert drained(society).known == 1
+    with opened(tmp_path, sources={"/a": turns(["yes"])}) as actor_system:
+        actor_system.take("/a")
+        actor_system.spool.write(record(["yes"], at=actor_system.clock.now_us() + 1_900_000))
+        assert drained(actor_system).known == 1
 
 
 def test_what_a_source_dates_itself_is_counted_by_nobody_else(tmp_path: Path) -> None:
-    with opened(tmp_path, sources={"/a": [*turns(["one"], occasion="noon"), *turns(["two"], host_id="2")]}) as society:
-        society.take("/a")
-        assert society.look(lambda snapshot: snapshot._db.execute("SELECT count(*) FROM occurrences").get) == 0
+    with opened(
+        tmp_path, sources={"/a": [*turns(["one"], disambiguator="noon"), *turns(["two"], host_id="2")]}
+    ) as actor_system:
+        actor_system.take("/a")
+        assert actor_system.look(lambda snapshot: snapshot._db.execute("SELECT count(*) FROM occurrences").get) == 0
 
 
 def test_a_transcript_that_tells_nothing_more_is_counted_once(tmp_path: Path) -> None:
     counted = "SELECT count(*) FROM log WHERE instr(change, CAST('count_occurrences' AS BLOB))"
-    with opened(tmp_path, sources={"/a": turns(["one", "two", "one"])}) as society:
+    with opened(tmp_path, sources={"/a": turns(["one", "two", "one"])}) as actor_system:
         for _ in range(2):
-            society.take("/a")
-            assert society.look(lambda snapshot: snapshot._db.execute(counted).get) == 1
-            society.clock.advance(100)
+            actor_system.take("/a")
+            assert actor_system.look(lambda snapshot: snapshot._db.execute(counted).get) == 1
+            actor_system.clock.advance(100)

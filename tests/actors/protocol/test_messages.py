@@ -23,7 +23,7 @@ from mnemic.actors.protocol import (
     shape_messages,
     snapshot,
 )
-from mnemic.actors.protocol.changes import AddMemory, AddVectors, Place, without_bulk
+from mnemic.actors.protocol.changes import AddMemory, AddVectors, ScopeRef, without_bulk
 from mnemic.actors.recall.retriever import RetrieverActor
 from mnemic.actors.shape.binder import BinderActor
 from mnemic.actors.sleep.consolidator import ConsolidatorActor
@@ -105,11 +105,27 @@ def test_every_message_is_sent_by_somebody_and_taken_by_an_actor_or_it_is_an_ans
         if isinstance(node, ast.FunctionDef) and node.name == "handle" and node.returns
     )
     answers = {struct for struct in both if struct.__name__ in source}
-    parts = {messages.Envelope, messages.Kept, messages.Hit, messages.Trace, messages.Memory, messages.ScopeCount}
-    parts |= {messages.Retirement, messages.Similar, scope_messages.Known}
-    parts |= {scope_messages.Selection, scope_messages.Copy, shape_messages.Answer, shape_messages.RoleView}
+    parts = {
+        messages.Envelope,
+        messages.AddOutcome,
+        messages.Hit,
+        messages.Candidate,
+        messages.Memory,
+        messages.ScopeCount,
+    }
+    parts |= {messages.Retirement, messages.Similar, scope_messages.ScopeInfo}
+    parts |= {scope_messages.Selection, scope_messages.BackupCopy, shape_messages.Answer, shape_messages.RoleView}
     log = log_messages
-    parts |= {log.Listed, log.Giving, log.GivenPart, log.Link, log.Shown, log.Use, log.UseOf, log.ProjectUse}
+    parts |= {
+        log.MemoryEntry,
+        log.Delivery,
+        log.DeliveredMemory,
+        log.RelatedMemory,
+        log.MemoryDetail,
+        log.Use,
+        log.DeliveryCount,
+        log.ProjectUse,
+    }
     dead = set(both) - taken - answers - parts
     assert {struct.__name__ for struct in dead} <= {"_Message"}
 
@@ -120,10 +136,10 @@ def test_what_is_asked_for_has_one_taker_and_only_events_may_have_more() -> None
         for message in actor.takes:
             takers[message] = takers.get(message, 0) + 1
     several = {message.__name__ for message, number in takers.items() if number > 1}
-    assert several <= {"Committed", "MeaningKept"}
+    assert several <= {"Committed", "VectorsChanged"}
 
 
-PLACE = Place(path="a/b", project=None, found="named")
+PLACE = ScopeRef(path="a/b", project=None, found="named")
 
 
 @pytest.mark.parametrize("kind", [one for module in MESSAGES for one in structs(module) if one.__name__[0] != "_"])
@@ -160,6 +176,6 @@ def test_a_change_survives_the_log_and_leaves_its_bulk_out() -> None:
 def test_lone_surrogates_pass_through_text_and_are_written_out_in_names() -> None:
     text = "a\ud800b\udc80"
     assert events.to_text(events.to_bytes(text)) == text
-    assert events.printable(text) == "a\\ud800b\\udc80"
-    assert events.printable("é😀") == "é😀"
-    assert events.printable(None) is None
+    assert events.escape_surrogates(text) == "a\\ud800b\\udc80"
+    assert events.escape_surrogates("é😀") == "é😀"
+    assert events.escape_surrogates(None) is None

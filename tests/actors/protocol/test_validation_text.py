@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 import pytest
 
-from mnemic.actors.protocol.validation_text import misfit
+from mnemic.actors.protocol.validation_text import invalid_value_from
 
 
 class Part(msgspec.Struct):
@@ -36,7 +36,7 @@ def told(given: dict[str, Any]) -> str:
     """What is said of fields that do not fit."""
     with pytest.raises(msgspec.ValidationError) as error:
         msgspec.convert(given, Whole)
-    found = misfit(error.value, given)
+    found = invalid_value_from(error.value, given)
     return f"{found} {found.remedy_text}"
 
 

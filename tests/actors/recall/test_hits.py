@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.events import to_bytes, to_text
-from mnemic.actors.recall.hits import densest, excerpt, tokens_of
+from mnemic.actors.recall.hits import densest_excerpt, excerpt, token_count
 
 TEXT = st.text(st.sampled_from("ab é€😀\ud800\n"), max_size=300)
 
@@ -69,14 +69,14 @@ def test_words_are_sought_as_they_are_written_not_as_patterns() -> None:
 
 @given(st.binary(max_size=50))
 def test_four_bytes_count_as_a_token_and_a_begun_one_counts_whole(text: bytes) -> None:
-    assert 4 * tokens_of(text) - 3 <= max(1, len(text)) and tokens_of(text) * 4 >= len(text)  # noqa: PT018 - one law
-    assert (tokens_of(b""), tokens_of(b"abcd"), tokens_of(b"abcde")) == (0, 1, 2)
+    assert 4 * token_count(text) - 3 <= max(1, len(text)) and token_count(text) * 4 >= len(text)  # noqa: PT018 - one law
+    assert (token_count(b""), token_count(b"abcd"), token_count(b"abcde")) == (0, 1, 2)
 
 
 @given(text=TEXT, limit=st.integers(8, 200))
 def test_the_densest_stretch_is_one_of_whole_characters_inside_the_limit(text: str, limit: int) -> None:
     whole = to_bytes(text)
-    part = densest(whole, limit, {"a": 2.0, "é": 1.0, "b": 0.5})
+    part = densest_excerpt(whole, limit, {"a": 2.0, "é": 1.0, "b": 0.5})
     assert len(part) <= limit
     assert part in whole
     assert to_bytes(to_text(part)) == part
@@ -87,8 +87,10 @@ def test_the_densest_stretch_is_one_of_whole_characters_inside_the_limit(text: s
 def test_the_densest_stretch_holds_the_terms_that_weigh_most_together() -> None:
     text = b"otter " + b"x" * 50 + b" pier and tide " + b"x" * 50 + b" PIER, otter, tide " + b"x" * 50
     weights = {"otter": 2.0, "pier": 2.0, "tide": 1.0}
-    assert b"PIER, otter, tide" in densest(text, 40, weights)
-    assert densest(text, 40, {}) == text[:40]
-    assert densest(b"o" * 50 + b" the pier, and so on " + b"x" * 50, 20, {"pier": 1.0}) == b"the pier, and so on "
-    assert densest(b"short", 40, weights) == b"short"
-    assert b"pier and tide" in densest(text, 20, {"pier": 1.0, "tide": 1.0})
+    assert b"PIER, otter, tide" in densest_excerpt(text, 40, weights)
+    assert densest_excerpt(text, 40, {}) == text[:40]
+    assert (
+        densest_excerpt(b"o" * 50 + b" the pier, and so on " + b"x" * 50, 20, {"pier": 1.0}) == b"the pier, and so on "
+    )
+    assert densest_excerpt(b"short", 40, weights) == b"short"
+    assert b"pier and tide" in densest_excerpt(text, 20, {"pier": 1.0, "tide": 1.0})

@@ -14,20 +14,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.changes import Place
+from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.messages import Recalled
-from mnemic.actors.protocol.shape_messages import BindPending, Bound
+from mnemic.actors.protocol.shape_messages import BindPending, BindProgress
 from mnemic.actors.protocol.snapshot import Columns
-from mnemic.actors.recall.query import WEIGHT, days_asked, nearness
-from mnemic.actors.shape.shape_index import ShapeMemory
-from mnemic.algorithms.text.days import Span
-from mnemic.hd.algebra import best
-from mnemic.hd.encoders import Encoders
-from mnemic.hd.query import Codes
+from mnemic.actors.recall.query import WEIGHT, day_nearness, days_in_question
+from mnemic.actors.shape.shape_index import ShapeIndex
+from mnemic.algorithms.text.days import DateRange
+from mnemic.hd.algebra import default_algebra
+from mnemic.hd.encoders import RecordEncoder
+from mnemic.hd.query import RecordVectors
 from mnemic.hd.records import Pair
 from mnemic.hd.space import Space
 from mnemic.runtime.clock import ManualClock
-from tests.society import Society
+from tests.harness import ActorHarness
 
 NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
 WORDS = ("dense", "lexical", "session")
@@ -38,11 +38,11 @@ def us(day: str) -> int:
     return int(datetime.fromisoformat(f"{day}T10:00:00+00:00").timestamp() * 1e6)
 
 
-def bind(society: Society) -> None:
-    bound = society.ask(BindPending())
-    while isinstance(bound, Bound) and bound.pending:
-        bound = society.ask(BindPending())
-    assert isinstance(bound, Bound)
+def bind(actor_system: ActorHarness) -> None:
+    bound = actor_system.ask(BindPending())
+    while isinstance(bound, BindProgress) and bound.pending:
+        bound = actor_system.ask(BindPending())
+    assert isinstance(bound, BindProgress)
 
 
 def days_of(recalled: Recalled) -> list[str]:
@@ -50,52 +50,54 @@ def days_of(recalled: Recalled) -> list[str]:
 
 
 class Index:
-    """Episodes of a fixed space, said on some days, as `ShapeMemory` holds them."""
+    """Episodes of a fixed space, said on some days, as `ShapeIndex` holds them."""
 
     def __init__(self, days: Sequence[str], more: int = 8) -> None:
         space = Space(seed=bytes(range(32)))
-        self.encoders = Encoders(space)
-        self.algebra = best()
+        self.encoders = RecordEncoder(space)
+        self.algebra = default_algebra()
         extra = [(Pair("topic", f"thing {number}"), Pair("file", f"{number}.py")) for number in range(more // 2)]
         records = [(Pair("date", day), *(pair for pairs in extra for pair in pairs)) for day in days]
-        vectors = self.encoders.records(records).reshape(len(days), space.words)
-        self._codes = Codes.of(vectors, np.array([len(record) for record in records], np.int64))
+        vectors = self.encoders.encode_records(records).reshape(len(days), space.words)
+        self._codes = RecordVectors.from_vectors(vectors, np.array([len(record) for record in records], np.int64))
 
     def visible(self, tier: str, memories: NDArray[np.bool_]) -> NDArray[np.int64]:
         return np.flatnonzero(memories)
 
-    def codes(self, tier: str) -> Codes:
+    def codes(self, tier: str) -> RecordVectors:
         return self._codes
 
     def rows(self, tier: str) -> NDArray[np.int64]:
         return np.arange(len(self._codes.pairs)) + 1
 
 
-def looked(spans: Sequence[Span], visible: Sequence[bool] | None = None, days: Sequence[str] = SAID) -> list[float]:
+def looked(
+    spans: Sequence[DateRange], visible: Sequence[bool] | None = None, days: Sequence[str] = SAID
+) -> list[float]:
     """The nearness of memories that were said on some days."""
     columns = Columns(*(np.arange(len(days)) + 1 for _ in Columns._fields))
     shown = np.ones(len(days), np.bool_) if visible is None else np.array(visible)
-    return nearness(spans, cast(ShapeMemory, Index(days)), columns, shown).tolist()
+    return day_nearness(spans, cast(ShapeIndex, Index(days)), columns, shown).tolist()
 
 
-def span(first: str, last: str = "") -> Span:
-    return Span(date.fromisoformat(first), date.fromisoformat(last or first))
+def span(first: str, last: str = "") -> DateRange:
+    return DateRange(date.fromisoformat(first), date.fromisoformat(last or first))
 
 
-def keep(society: Society, days: Sequence[str] = SAID) -> None:
+def keep(actor_system: ActorHarness, days: Sequence[str] = SAID) -> None:
     for day in days:
-        society.keep("the crane was mended", said_at=us(day), session=f"of {day}")
-    society.embed()
+        actor_system.keep("the crane was mended", said_at=us(day), session=f"of {day}")
+    actor_system.embed()
 
 
 @pytest.fixture(scope="module")
-def harbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Society]:
+def harbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ActorHarness]:
     """The same said on five days, bound."""
     clock = ManualClock(int(NOW.timestamp() * 1e6))
-    with Society(tmp_path_factory.mktemp("harbour"), clock=clock) as society:
-        keep(society)
-        bind(society)
-        yield society
+    with ActorHarness(tmp_path_factory.mktemp("harbour"), clock=clock) as actor_system:
+        keep(actor_system)
+        bind(actor_system)
+        yield actor_system
 
 
 @pytest.mark.parametrize(
@@ -111,7 +113,7 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Society]:
     ],
 )
 def test_what_was_said_near_the_day_named_comes_first_and_the_hit_says_why(
-    harbour: Society, question: str, first: str
+    harbour: ActorHarness, question: str, first: str
 ) -> None:
     recalled = harbour.recall(question)
     assert days_of(recalled)[0] == first
@@ -119,7 +121,7 @@ def test_what_was_said_near_the_day_named_comes_first_and_the_hit_says_why(
     assert recalled.degraded == ()
 
 
-def test_a_question_that_names_no_day_is_answered_as_without_the_signal(harbour: Society) -> None:
+def test_a_question_that_names_no_day_is_answered_as_without_the_signal(harbour: ActorHarness) -> None:
     for question in ("What was mended?", "Is the crane mended since March 2025?", "You may 10 times"):
         recalled = harbour.recall(question)
         assert recalled == harbour.recall(question, signals=WORDS)
@@ -135,7 +137,7 @@ def test_the_nearer_the_day_the_more_it_counts_and_from_a_month_on_not_at_all() 
     assert near[4:] == [0.0, 0.0, 0.0]
 
 
-def test_days_that_nothing_was_said_near_lift_nothing(harbour: Society) -> None:
+def test_days_that_nothing_was_said_near_lift_nothing(harbour: ActorHarness) -> None:
     assert looked([span("2019-07-01")]) == [0.0] * 5
     assert looked([span("0001-01-01"), span("9999-12-31")]) == [0.0] * 5
     plain = harbour.recall("What was mended on 1 July 2019?", signals=WORDS)
@@ -162,24 +164,24 @@ def test_what_is_not_looked_through_has_no_nearness() -> None:
     assert np.isnan(looked([span("2026-03-18")], [False] * 5)).all()
 
 
-def test_a_scope_and_a_time_stay_exact(harbour: Society) -> None:
+def test_a_scope_and_a_time_stay_exact(harbour: ActorHarness) -> None:
     recalled = harbour.recall("What was mended yesterday?", until=us("2026-03-01"))
     assert set(days_of(recalled)) == {"2026-02-18", "2025-03-18"}
     assert harbour.recall("What was mended yesterday?", session="nobody's").hits == ()
 
 
-def test_yesterday_is_told_from_the_time_that_is_asked_as_of(harbour: Society) -> None:
+def test_yesterday_is_told_from_the_time_that_is_asked_as_of(harbour: ActorHarness) -> None:
     at = int(harbour.clock.now_us())
     assert days_of(harbour.recall("What was mended yesterday?", as_of=at))[0] == "2026-03-19"
-    assert days_asked("yesterday", us("2026-03-11"), np.array([us("2026-03-01")])) == [span("2026-03-10")]
+    assert days_in_question("yesterday", us("2026-03-11"), np.array([us("2026-03-01")])) == [span("2026-03-10")]
 
 
 def test_memories_that_wait_to_be_bound_are_found_by_their_words_and_that_is_said(tmp_path: Path) -> None:
-    with Society(tmp_path, clock=ManualClock(int(NOW.timestamp() * 1e6))) as society:
-        society.encoder.gate = threading.Semaphore(0)  # nothing gets its meaning, and is bound only then
+    with ActorHarness(tmp_path, clock=ManualClock(int(NOW.timestamp() * 1e6))) as actor_system:
+        actor_system.encoder.gate = threading.Semaphore(0)  # nothing gets its meaning, and is bound only then
         for day in SAID[:2]:
-            society.keep("the crane was mended", said_at=us(day), session=day)
-        recalled = society.recall("Which crane on 18 March 2026?", signals=("lexical", "structural"))
+            actor_system.keep("the crane was mended", said_at=us(day), session=day)
+        recalled = actor_system.recall("Which crane on 18 March 2026?", signals=("lexical", "structural"))
         assert len(recalled.hits) == 2
         assert recalled.degraded == (
             "structure: 2 of the memories looked through are not bound yet; the day named does not count for them",
@@ -189,22 +191,24 @@ def test_memories_that_wait_to_be_bound_are_found_by_their_words_and_that_is_sai
 def test_records_too_full_to_be_read_say_nothing() -> None:
     full = Index(["2026-03-18"] * 3, more=2000)
     columns = Columns(*(np.arange(3) + 1 for _ in Columns._fields))
-    assert nearness([span("2026-03-18")], cast(ShapeMemory, full), columns, np.ones(3, np.bool_)).tolist() == [0.0] * 3
+    assert (
+        day_nearness([span("2026-03-18")], cast(ShapeIndex, full), columns, np.ones(3, np.bool_)).tolist() == [0.0] * 3
+    )
 
 
 def test_with_the_role_left_out_the_words_answer_and_that_is_said(tmp_path: Path) -> None:
     clock = ManualClock(int(NOW.timestamp() * 1e6))
-    with Society(tmp_path, clock=clock, **{"binder.leave_out": ("date",)}) as society:
-        keep(society)
-        bind(society)
+    with ActorHarness(tmp_path, clock=clock, **{"binder.leave_out": ("date",)}) as actor_system:
+        keep(actor_system)
+        bind(actor_system)
         question = "What was mended on 18 March 2026?"
-        recalled = society.recall(question)
-        assert days_of(recalled) == days_of(society.recall(question, signals=WORDS))
+        recalled = actor_system.recall(question)
+        assert days_of(recalled) == days_of(actor_system.recall(question, signals=WORDS))
         assert len(recalled.hits) == 5
         assert any(one.startswith("structure: 5 of the memories") for one in recalled.degraded)
 
 
-def test_asked_alone_it_finds_what_is_near_and_nothing_where_no_day_is_named(harbour: Society) -> None:
+def test_asked_alone_it_finds_what_is_near_and_nothing_where_no_day_is_named(harbour: ActorHarness) -> None:
     alone = harbour.recall("on 10 March 2026", signals=("structural",))
     assert days_of(alone)[0] == "2026-03-10"
     assert "2025-03-18" not in days_of(alone)
@@ -212,26 +216,26 @@ def test_asked_alone_it_finds_what_is_near_and_nothing_where_no_day_is_named(har
 
 
 def test_a_scope_that_holds_nothing_names_no_day() -> None:
-    assert days_asked("yesterday", us("2026-03-11"), np.zeros(0, np.int64)) == []
+    assert days_in_question("yesterday", us("2026-03-11"), np.zeros(0, np.int64)) == []
 
 
 def test_a_span_of_more_than_a_season_counts_for_nothing() -> None:
     said = np.array([us("2026-03-01")])
-    assert days_asked("what changed in 2025 or last year?", us("2026-03-11"), said) == []
-    assert days_asked("what changed in May 2025?", us("2026-03-11"), said) == [span("2025-05-01", "2025-05-31")]
+    assert days_in_question("what changed in 2025 or last year?", us("2026-03-11"), said) == []
+    assert days_in_question("what changed in May 2025?", us("2026-03-11"), said) == [span("2025-05-01", "2025-05-31")]
 
 
 @given(st.integers(-(2**63), 2**63 - 1), st.integers(-(2**63), 2**63 - 1))
 def test_times_that_no_calendar_holds_are_no_trouble(now: int, said: int) -> None:
-    for one in days_asked("yesterday, on 5 May and last month", now, np.array([said])):
+    for one in days_in_question("yesterday, on 5 May and last month", now, np.array([said])):
         assert one.first <= one.last
 
 
 def test_scopes_are_looked_through_alone(tmp_path: Path) -> None:
-    with Society(tmp_path, clock=ManualClock(int(NOW.timestamp() * 1e6))) as society:
+    with ActorHarness(tmp_path, clock=ManualClock(int(NOW.timestamp() * 1e6))) as actor_system:
         for path, day in (("a", "2026-03-19"), ("b", "2026-03-18")):
-            place = Place(path=path, project=None, found="named")
-            society.keep("the crane was mended", said_at=us(day), session=path, place=place)
-        society.embed()
-        bind(society)
-        assert days_of(society.recall("yesterday", scope="b")) == ["2026-03-18"]
+            place = ScopeRef(path=path, project=None, found="named")
+            actor_system.keep("the crane was mended", said_at=us(day), session=path, place=place)
+        actor_system.embed()
+        bind(actor_system)
+        assert days_of(actor_system.recall("yesterday", scope="b")) == ["2026-03-18"]

@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 
 from mnemic.actors.protocol.changes import EncoderName
 from mnemic.actors.protocol.messages import Forget, Rebuild, Recover
-from mnemic.actors.recall.recall_index import Recollection
-from tests.society import BagEncoder, Society, turns
+from mnemic.actors.recall.recall_index import RecallIndex
+from tests.harness import ActorHarness, BagEncoder, turns
 
 BAG = EncoderName(BagEncoder().implementation, BagEncoder().model)
 
 
-def follow(society: Society, memory: Recollection, encoder: EncoderName | None = BAG) -> None:
-    society.look(lambda snapshot: memory.follow(snapshot, encoder))
+def follow(actor_system: ActorHarness, memory: RecallIndex, encoder: EncoderName | None = BAG) -> None:
+    actor_system.look(lambda snapshot: memory.sync(snapshot, encoder))
 
 
-def held(memory: Recollection) -> dict[str, Any]:
+def held(memory: RecallIndex) -> dict[str, Any]:
     coded, of, start = memory.windows()
     parts = zip(of.tolist(), start.tolist(), *(map(bytes, part) for part in coded), strict=True)
     windows = sorted(parts)
@@ -29,18 +29,18 @@ def held(memory: Recollection) -> dict[str, Any]:
         "columns": [column.tolist() for column in memory.columns],
         "windows": windows,
         "superseded": list(memory.superseded()),
-        "retired": memory.retired(None).tolist(),
+        "retired": memory.retired_mask(None).tolist(),
     }
 
 
-def assert_as_new(society: Society, memory: Recollection, encoder: EncoderName | None = BAG) -> None:
-    new = Recollection()
+def assert_as_new(actor_system: ActorHarness, memory: RecallIndex, encoder: EncoderName | None = BAG) -> None:
+    new = RecallIndex()
 
     def both(snapshot: Any) -> None:  # at the same moment, whatever is embedded in the background
-        memory.follow(snapshot, encoder)
-        new.follow(snapshot, encoder)
+        memory.sync(snapshot, encoder)
+        new.sync(snapshot, encoder)
 
-    society.look(both)
+    actor_system.look(both)
     assert held(memory) == held(new)
 
 
@@ -52,114 +52,114 @@ def assert_as_new(society: Society, memory: Recollection, encoder: EncoderName |
     )
 )
 def test_following_step_by_step_ends_where_one_look_at_everything_does(steps: list[str], tmp_path_factory: Any) -> None:
-    memory = Recollection()
-    with Society(tmp_path_factory.mktemp("home")) as society:
+    memory = RecallIndex()
+    with ActorHarness(tmp_path_factory.mktemp("home")) as actor_system:
         kept: list[bytes] = []
         gone: set[bytes] = set()
         for number, step in enumerate(steps):
             if step == "keep" or (step == "correct" and not kept):
-                kept.append(society.keep(f"text {number}").id)
+                kept.append(actor_system.keep(f"text {number}").id)
             elif step == "correct":
-                kept.append(society.keep(f"text {number}", supersedes=kept[number % len(kept)]).id)
+                kept.append(actor_system.keep(f"text {number}", supersedes=kept[number % len(kept)]).id)
             elif step in ("forget", "recover") and kept:
                 chosen = kept[number // 2 % len(kept)]
-                society.ask(Forget(ids=(chosen,)) if step == "forget" else Recover(ids=(chosen,)))
+                actor_system.ask(Forget(ids=(chosen,)) if step == "forget" else Recover(ids=(chosen,)))
                 gone = gone | {chosen} if step == "forget" else gone - {chosen}
             elif step == "embed":
-                society.embed()
+                actor_system.embed()
             elif step == "look":
-                assert_as_new(society, memory)
+                assert_as_new(actor_system, memory)
             elif step.startswith("rebuild"):
-                society.ask(Rebuild(meaning=step == "rebuild all"))
-        society.embed()
-        assert_as_new(society, memory)
+                actor_system.ask(Rebuild(meaning=step == "rebuild all"))
+        actor_system.embed()
+        assert_as_new(actor_system, memory)
         assert len(memory.columns.row) == len(kept)
-        assert [id for id, hidden in zip(kept, memory.retired(None), strict=True) if hidden] == [
+        assert [id for id, hidden in zip(kept, memory.retired_mask(None), strict=True) if hidden] == [
             id for id in kept if id in gone
         ]
         embedded = set(memory.windows()[1].tolist())
-        assert embedded >= set(np.flatnonzero(~memory.retired(None)).tolist()), "what is forgotten need not be"
+        assert embedded >= set(np.flatnonzero(~memory.retired_mask(None)).tolist()), "what is forgotten need not be"
 
 
 def test_an_empty_mind_is_followed(tmp_path: Path) -> None:
-    memory = Recollection()
-    with Society(tmp_path) as society:
-        follow(society, memory)
+    memory = RecallIndex()
+    with ActorHarness(tmp_path) as actor_system:
+        follow(actor_system, memory)
         assert [len(column) for column in memory.columns] == [0] * 7
         coded, *rest = memory.windows()
         assert [len(part) for part in (*coded, *rest)] == [0] * 5
 
 
 def test_without_an_encoder_vectors_stay_and_they_catch_up_when_there_is_one(tmp_path: Path) -> None:
-    memory = Recollection()
-    with Society(tmp_path, sources={"a": turns(["one"]), "b": turns(["two"], "b")}) as society:
-        society.take("a")
-        society.embed()
-        follow(society, memory, None)
+    memory = RecallIndex()
+    with ActorHarness(tmp_path, sources={"a": turns(["one"]), "b": turns(["two"], "b")}) as actor_system:
+        actor_system.take("a")
+        actor_system.embed()
+        follow(actor_system, memory, None)
         assert len(memory.windows()[1]) == 0
-        follow(society, memory)
+        follow(actor_system, memory)
         assert len(memory.windows()[1]) == 1
-        society.take("b")
-        society.embed()
-        follow(society, memory, None)
+        actor_system.take("b")
+        actor_system.embed()
+        follow(actor_system, memory, None)
         assert len(memory.columns.row) == 2
-        assert_as_new(society, memory)
+        assert_as_new(actor_system, memory)
         assert len(memory.windows()[1]) == 2
 
 
 def test_another_encoders_vectors_take_the_place_of_the_old_ones(tmp_path: Path) -> None:
-    memory = Recollection()
+    memory = RecallIndex()
     other = BagEncoder("other")
     name = EncoderName(other.implementation, other.model)
-    with Society(tmp_path, sources={"a": turns(["one", "two"])}) as society:
-        society.take("a")
-        society.embed()
-        follow(society, memory)
-        follow(society, memory, name)
+    with ActorHarness(tmp_path, sources={"a": turns(["one", "two"])}) as actor_system:
+        actor_system.take("a")
+        actor_system.embed()
+        follow(actor_system, memory)
+        follow(actor_system, memory, name)
         assert len(memory.windows()[1]) == 0
-    with Society(tmp_path, encoder=other) as society:
-        society.embed()
-        assert_as_new(society, memory, name)
+    with ActorHarness(tmp_path, encoder=other) as actor_system:
+        actor_system.embed()
+        assert_as_new(actor_system, memory, name)
         assert len(memory.windows()[1]) == 2
-    with Society(tmp_path) as society:  # and back: numbers of windows that were seen before may come again
-        society.embed()
-        assert_as_new(society, memory)
+    with ActorHarness(tmp_path) as actor_system:  # and back: numbers of windows that were seen before may come again
+        actor_system.embed()
+        assert_as_new(actor_system, memory)
         assert len(memory.windows()[1]) == 2
 
 
 def test_a_look_at_nothing_new_reads_nothing(tmp_path: Path) -> None:
-    memory = Recollection()
-    with Society(tmp_path, sources={"a": turns(["one"])}) as society:
-        society.take("a")
-        society.embed()
-        society.bind()
-        follow(society, memory)
+    memory = RecallIndex()
+    with ActorHarness(tmp_path, sources={"a": turns(["one"])}) as actor_system:
+        actor_system.take("a")
+        actor_system.embed()
+        actor_system.bind()
+        follow(actor_system, memory)
 
         def again(snapshot: Any) -> None:
             class Unread:
                 seq, generation = snapshot.seq, snapshot.generation
 
-            memory.follow(Unread(), BAG)  # type: ignore[arg-type]
+            memory.sync(Unread(), BAG)  # type: ignore[arg-type]
 
-        society.look(again)
+        actor_system.look(again)
 
 
 def test_postings_are_placed_in_the_columns(tmp_path: Path) -> None:
-    memory = Recollection()
-    with Society(tmp_path, sources={"a": turns(["tea", "milk", "tea tea"])}) as society:
-        society.take("a")
-        follow(society, memory)
-        where, often = society.look(lambda snapshot: memory.located(snapshot.postings("tea")))
+    memory = RecallIndex()
+    with ActorHarness(tmp_path, sources={"a": turns(["tea", "milk", "tea tea"])}) as actor_system:
+        actor_system.take("a")
+        follow(actor_system, memory)
+        where, often = actor_system.look(lambda snapshot: memory.to_positions(snapshot.postings("tea")))
         assert (where.tolist(), often.tolist()) == ([0, 2], [1.0, 2.0])
 
 
 def test_what_replaces_what_is_given_by_place_and_known_from_its_time_on(tmp_path: Path) -> None:
-    memory = Recollection()
-    with Society(tmp_path) as society:
-        first = society.keep("one")
-        society.keep("two", supersedes=first.id)
-        at = society.clock.now_us()
-        follow(society, memory)
+    memory = RecallIndex()
+    with ActorHarness(tmp_path) as actor_system:
+        first = actor_system.keep("one")
+        actor_system.keep("two", supersedes=first.id)
+        at = actor_system.clock.now_us()
+        follow(actor_system, memory)
         assert list(memory.superseded()) == [(0, 1, at)]
         assert [memory.replacement(1, as_of) for as_of in (None, at, at - 1)] == [2, 2, None]
         assert memory.replacement(2, None) is None
@@ -167,23 +167,23 @@ def test_what_replaces_what_is_given_by_place_and_known_from_its_time_on(tmp_pat
 
 
 def test_what_is_retired_is_so_from_its_time_on_and_replaces_nothing_then(tmp_path: Path) -> None:
-    memory = Recollection()
-    with Society(tmp_path) as society:
-        one = society.keep("one")
-        two = society.keep("two", supersedes=one.id)
-        society.keep("three", supersedes=two.id)
-        follow(society, memory)
+    memory = RecallIndex()
+    with ActorHarness(tmp_path) as actor_system:
+        one = actor_system.keep("one")
+        two = actor_system.keep("two", supersedes=one.id)
+        actor_system.keep("three", supersedes=two.id)
+        follow(actor_system, memory)
         loaded = memory.columns.row
-        society.clock.advance(1)
-        society.ask(Forget(ids=(two.id,)))
-        at = society.clock.now_us()
-        follow(society, memory)
+        actor_system.clock.advance(1)
+        actor_system.ask(Forget(ids=(two.id,)))
+        at = actor_system.clock.now_us()
+        follow(actor_system, memory)
         assert np.shares_memory(memory.columns.row, loaded), "what was loaded is not loaded again"
-        assert memory.retired(None).tolist() == memory.retired(at).tolist() == [False, True, False]
-        assert memory.retired(at - 1).tolist() == [False, False, False]
+        assert memory.retired_mask(None).tolist() == memory.retired_mask(at).tolist() == [False, True, False]
+        assert memory.retired_mask(at - 1).tolist() == [False, False, False]
         assert [memory.replacement(1, as_of) for as_of in (None, at, at - 1)] == [3, 3, 2]
         assert memory.replacement(2, None) == 3
-        society.ask(Recover(ids=(two.id,)))
-        follow(society, memory)
-        assert not memory.retired(None).any()
+        actor_system.ask(Recover(ids=(two.id,)))
+        follow(actor_system, memory)
+        assert not memory.retired_mask(None).any()
         assert memory.replacement(1, None) == 2

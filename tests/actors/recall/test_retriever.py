@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.changes import Part, Place, RecordRecall
+from mnemic.actors.protocol.changes import DeliveredSpan, RecordRecall, ScopeRef
 from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory, UnknownScope
 from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS, to_bytes, to_text
 from mnemic.actors.protocol.messages import (
@@ -29,15 +29,15 @@ from mnemic.actors.protocol.messages import (
     Recalled,
     Recover,
 )
-from mnemic.actors.recall import recall_index as recollection
+from mnemic.actors.recall import recall_index
 from mnemic.actors.recall.retriever import RetrieverActor
 from mnemic.algorithms.retrieval import scan
+from tests.harness import START_US, ActorHarness, BagEncoder, turns
 from tests.shaped import bind
-from tests.society import START_US, BagEncoder, Society, turns
 
 
-def named(path: str) -> Place:
-    return Place(path=path, project=None, found="named")
+def named(path: str) -> ScopeRef:
+    return ScopeRef(path=path, project=None, found="named")
 
 
 def said(recalled: Recalled) -> list[str]:
@@ -45,15 +45,15 @@ def said(recalled: Recalled) -> list[str]:
 
 
 @pytest.fixture
-def society(tmp_path: Path) -> Iterator[Society]:
-    with Society(tmp_path) as society:
-        yield society
+def actor_system(tmp_path: Path) -> Iterator[ActorHarness]:
+    with ActorHarness(tmp_path) as actor_system:
+        yield actor_system
 
 
 @pytest.fixture(scope="module")
-def harbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Society]:
+def harbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ActorHarness]:
     """A mind that no test changes: five memories, a minute apart, embedded."""
-    with Society(tmp_path_factory.mktemp("harbour")) as society:
+    with ActorHarness(tmp_path_factory.mktemp("harbour")) as actor_system:
         for number, (text, place, session, kind) in enumerate(
             [
                 ("the harbour office opens at nine", "work/harbour", "one", "turn"),
@@ -63,10 +63,10 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Society]:
                 ("harboured a grudge against the crane", "workshop", "three", "turn"),
             ]
         ):
-            society.clock.advance(59)
-            society.keep(text, place=named(place), session=session, kind=kind, said_at=START_US + number * 10)
-        society.embed()
-        yield society
+            actor_system.clock.advance(59)
+            actor_system.keep(text, place=named(place), session=session, kind=kind, said_at=START_US + number * 10)
+        actor_system.embed()
+        yield actor_system
 
 
 # --- what is looked through ------------------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Society]:
     ("scope", "searched"), [("*", 4), ("work", 2), ("work/harbour", 2), ("work/harbour/crane", 1), ("workshop", 1)]
 )
 def test_a_scope_is_itself_and_what_is_below_it_and_not_what_only_begins_alike(
-    harbour: Society, scope: str, searched: int
+    harbour: ActorHarness, scope: str, searched: int
 ) -> None:
     recalled = harbour.recall("crane harbour", scope=scope)
     assert recalled.searched == searched
@@ -88,25 +88,25 @@ def test_a_scope_is_itself_and_what_is_below_it_and_not_what_only_begins_alike(
 
 
 @pytest.mark.parametrize("scope", ["harbour", "work/harb", "", "work/", "\ud800"])
-def test_an_unknown_scope_is_said_and_at_most_a_near_miss_is_named(harbour: Society, scope: str) -> None:
+def test_an_unknown_scope_is_said_and_at_most_a_near_miss_is_named(harbour: ActorHarness, scope: str) -> None:
     with pytest.raises(UnknownScope) as caught:
         harbour.recall("crane", scope=scope)
     near = caught.value.operands["near"]
     assert near == ("Did you mean 'work/harbour'? " if scope == "work/harb" else "")
 
 
-def test_a_mind_without_scopes_says_that_there_is_none_yet(society: Society) -> None:
+def test_a_mind_without_scopes_says_that_there_is_none_yet(actor_system: ActorHarness) -> None:
     with pytest.raises(UnknownScope, match="the scope 'a'"):
-        society.recall("crane", scope="a")
+        actor_system.recall("crane", scope="a")
 
 
-def test_bulk_stays_out_unless_it_is_asked_for(harbour: Society) -> None:
+def test_bulk_stays_out_unless_it_is_asked_for(harbour: ActorHarness) -> None:
     assert all(hit.kind in DEFAULT_KINDS for hit in harbour.recall("telemetry crane").hits)
     assert said(harbour.recall("telemetry", kinds=("tool_result",))) == ["harbour log: 200 lines of crane telemetry"]
     assert harbour.recall("telemetry", kinds=KINDS).searched == 5
 
 
-def test_a_session_is_looked_through_alone_and_an_unknown_one_is_empty(harbour: Society) -> None:
+def test_a_session_is_looked_through_alone_and_an_unknown_one_is_empty(harbour: ActorHarness) -> None:
     assert {hit.session for hit in harbour.recall("the crane", session="one").hits} == {"one"}
     recalled = harbour.recall("the crane", session="nobody's")
     assert (recalled.hits, recalled.searched) == ((), 0)
@@ -116,7 +116,9 @@ def test_a_session_is_looked_through_alone_and_an_unknown_one_is_empty(harbour: 
     ("since", "until", "searched"),
     [(0, 20, 2), (20, 21, 1), (20, 20, 0), (10, 40, 2), (None, 0, 0), (0, None, 4), (41, None, 0), (30, 20, 0)],
 )
-def test_since_and_until_are_half_open(harbour: Society, since: int | None, until: int | None, searched: int) -> None:
+def test_since_and_until_are_half_open(
+    harbour: ActorHarness, since: int | None, until: int | None, searched: int
+) -> None:
     window = [None if at is None else START_US + at for at in (since, until)]
     assert harbour.recall("harbour", since=window[0], until=window[1]).searched == searched
 
@@ -125,7 +127,7 @@ def test_since_and_until_are_half_open(harbour: Society, since: int | None, unti
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 100, 10**9])
-def test_there_are_at_most_k_hits_best_first_and_a_smaller_k_gives_the_beginning(harbour: Society, k: int) -> None:
+def test_there_are_at_most_k_hits_best_first_and_a_smaller_k_gives_the_beginning(harbour: ActorHarness, k: int) -> None:
     everything = harbour.recall("harbour crane", k=100)
     recalled = harbour.recall("harbour crane", k=k)
     assert recalled.hits == everything.hits[:k]
@@ -134,7 +136,7 @@ def test_there_are_at_most_k_hits_best_first_and_a_smaller_k_gives_the_beginning
 
 @given(budget=st.integers(1, 60), k=st.integers(1, 6))
 def test_the_texts_never_exceed_the_budget_and_what_is_left_out_is_counted(
-    harbour: Society, budget: int, k: int
+    harbour: ActorHarness, budget: int, k: int
 ) -> None:
     recalled = harbour.recall("harbour crane", k=k, budget_tokens=budget)
     assert recalled.used_tokens == sum(-(-len(hit.text) // 4) for hit in recalled.hits) <= budget
@@ -144,20 +146,22 @@ def test_the_texts_never_exceed_the_budget_and_what_is_left_out_is_counted(
         assert recalled.left_out > 0
 
 
-def test_a_long_memory_is_cut_to_the_budget_and_not_hidden_by_it(society: Society) -> None:
-    long = society.keep("the kettle boils. " + "and so on and on. " * 200)
-    society.keep("a kettle")
-    recalled = society.recall("when does the kettle boil", budget_tokens=100, signals=("lexical",))
+def test_a_long_memory_is_cut_to_the_budget_and_not_hidden_by_it(actor_system: ActorHarness) -> None:
+    long = actor_system.keep("the kettle boils. " + "and so on and on. " * 200)
+    actor_system.keep("a kettle")
+    recalled = actor_system.recall("when does the kettle boil", budget_tokens=100, signals=("lexical",))
     cut = next(hit for hit in recalled.hits if hit.id == long.id)
     assert 256 <= len(cut.text) < cut.size_bytes
     assert recalled.used_tokens <= 100
 
 
-def test_a_word_whose_stem_a_stop_word_shares_does_not_find_that_stop_word(society: Society) -> None:
-    society.keep("Let us paint the fence")
-    database = society.keep("Postgres is our database")
-    assert society.recall("which database do we use?").hits[0].id == database.id
-    assert society.recall("us", signals=("lexical",)).hits  # where nothing else is asked, it is looked up after all
+def test_a_word_whose_stem_a_stop_word_shares_does_not_find_that_stop_word(actor_system: ActorHarness) -> None:
+    actor_system.keep("Let us paint the fence")
+    database = actor_system.keep("Postgres is our database")
+    assert actor_system.recall("which database do we use?").hits[0].id == database.id
+    assert actor_system.recall(
+        "us", signals=("lexical",)
+    ).hits  # where nothing else is asked, it is looked up after all
 
 
 @pytest.mark.parametrize(
@@ -174,13 +178,13 @@ def test_a_word_whose_stem_a_stop_word_shares_does_not_find_that_stop_word(socie
         {"signals": ("telepathy",)},
     ],
 )
-def test_what_cannot_be_asked_is_said(harbour: Society, wrong: dict[str, Any]) -> None:
+def test_what_cannot_be_asked_is_said(harbour: ActorHarness, wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidValue):
         harbour.recall("crane", **wrong)
 
 
 @pytest.mark.parametrize("query", ["", " ", "\n\t\u2003"])
-def test_a_question_without_anything_in_it_is_refused(harbour: Society, query: str) -> None:
+def test_a_question_without_anything_in_it_is_refused(harbour: ActorHarness, query: str) -> None:
     with pytest.raises(InvalidValue, match="it is empty"):
         harbour.recall(query)
 
@@ -188,14 +192,14 @@ def test_a_question_without_anything_in_it_is_refused(harbour: Society, query: s
 @pytest.mark.parametrize(
     "query", ["🦀🦀🦀", "\0", "\ud800", "??!", "who are you", "the", "\udcff crane", "crane\0crane"]
 )
-def test_odd_questions_are_answered(harbour: Society, query: str) -> None:
+def test_odd_questions_are_answered(harbour: ActorHarness, query: str) -> None:
     recalled = harbour.recall(query, observe=True)
     assert len(recalled.hits) == 4  # meaning has something to say about each
     words = harbour.recall(query, signals=("lexical", "session"))
     assert bool(words.hits) == ("crane" in query or query == "the")
 
 
-def test_a_question_of_a_megabyte_is_answered_by_its_first_words_and_says_so(harbour: Society) -> None:
+def test_a_question_of_a_megabyte_is_answered_by_its_first_words_and_says_so(harbour: ActorHarness) -> None:
     query = "crane " + " ".join(f"word{number}" for number in range(110_000))
     assert len(query) > 10**6
     recalled = harbour.recall(query, signals=("lexical",))
@@ -203,38 +207,38 @@ def test_a_question_of_a_megabyte_is_answered_by_its_first_words_and_says_so(har
     assert recalled.degraded == ("words: of the question's 110001 different words the first 512 were looked up",)
 
 
-def test_an_empty_mind_answers_with_nothing(society: Society) -> None:
-    recalled = society.recall("crane", trace=True)
+def test_an_empty_mind_answers_with_nothing(actor_system: ActorHarness) -> None:
+    recalled = actor_system.recall("crane", trace=True)
     assert (recalled.hits, recalled.candidates, recalled.searched, recalled.used_tokens) == ((), (), 0, 0)
 
 
-def test_the_only_memory_of_a_mind_is_found_by_its_meaning(society: Society) -> None:
-    society.keep("we chose the blue boat")
-    society.embed()
-    assert said(society.recall("which vessel?")) == ["we chose the blue boat"]
+def test_the_only_memory_of_a_mind_is_found_by_its_meaning(actor_system: ActorHarness) -> None:
+    actor_system.keep("we chose the blue boat")
+    actor_system.embed()
+    assert said(actor_system.recall("which vessel?")) == ["we chose the blue boat"]
 
 
-def test_a_word_that_nothing_holds_finds_nothing_by_words(harbour: Society) -> None:
+def test_a_word_that_nothing_holds_finds_nothing_by_words(harbour: ActorHarness) -> None:
     assert harbour.recall("zebra", signals=("lexical", "session")).hits == ()
 
 
-def test_words_are_found_stemmed_without_accents_and_by_who_spoke(society: Society) -> None:
-    society.keep("The cafés were closing", speaker="Maud")
+def test_words_are_found_stemmed_without_accents_and_by_who_spoke(actor_system: ActorHarness) -> None:
+    actor_system.keep("The cafés were closing", speaker="Maud")
     for query in ("cafe", "CLOSED", "closes", "Maud", "what did maud say"):
-        assert said(society.recall(query, signals=("lexical",))) == ["The cafés were closing"], query
+        assert said(actor_system.recall(query, signals=("lexical",))) == ["The cafés were closing"], query
 
 
 # --- what a hit says -------------------------------------------------------------------------------------------------
 
 
-def test_a_hit_explains_its_score_by_the_signals_that_were_asked(harbour: Society) -> None:
+def test_a_hit_explains_its_score_by_the_signals_that_were_asked(harbour: ActorHarness) -> None:
     for signals in (("dense",), ("lexical",), ("session",), ("dense", "session"), ("dense", "lexical", "session")):
         for hit in harbour.recall("harbour crane", signals=signals).hits:
             assert set(hit.why) == set(signals)
             assert hit.score == pytest.approx(sum(hit.why.values()))
 
 
-def test_the_trace_gives_each_signals_own_score_and_only_when_asked(harbour: Society) -> None:
+def test_the_trace_gives_each_signals_own_score_and_only_when_asked(harbour: ActorHarness) -> None:
     recalled = harbour.recall("harbour crane", trace=True)
     assert [one.id for one in recalled.candidates] == [hit.id for hit in recalled.hits]
     assert all(set(one.raw) == {"dense", "lexical", "session"} for one in recalled.candidates)
@@ -251,11 +255,11 @@ def test_a_long_memory_is_shown_by_a_verbatim_stretch_with_its_place(
     before: str, after: str, embedded: bool, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     text = to_bytes(f"{before} kettle {after}")
-    with Society(tmp_path_factory.mktemp("long"), hit_bytes=64) as society:
-        kept = society.keep(to_text(text), speaker="Maud")
+    with ActorHarness(tmp_path_factory.mktemp("long"), hit_bytes=64) as actor_system:
+        kept = actor_system.keep(to_text(text), speaker="Maud")
         if embedded:
-            society.embed()
-        (hit,) = society.recall("kettle", signals=("dense", "lexical") if embedded else ("lexical",)).hits
+            actor_system.embed()
+        (hit,) = actor_system.recall("kettle", signals=("dense", "lexical") if embedded else ("lexical",)).hits
         assert hit.id == kept.id
         assert hit.size_bytes == len(text)
         assert text[hit.start_byte : hit.start_byte + len(hit.text)] == hit.text
@@ -265,10 +269,10 @@ def test_a_long_memory_is_shown_by_a_verbatim_stretch_with_its_place(
 
 
 def test_the_window_that_fits_best_is_the_one_that_is_shown(tmp_path: Path) -> None:
-    with Society(tmp_path, hit_bytes=64) as society:
-        society.keep("a" * 190 + " " * 10 + "b" * 190 + " " * 10 + "the kettle boils" + " " * 300)
-        society.embed()
-        (hit,) = society.recall("the kettle boils", signals=("dense",)).hits
+    with ActorHarness(tmp_path, hit_bytes=64) as actor_system:
+        actor_system.keep("a" * 190 + " " * 10 + "b" * 190 + " " * 10 + "the kettle boils" + " " * 300)
+        actor_system.embed()
+        (hit,) = actor_system.recall("the kettle boils", signals=("dense",)).hits
         assert hit.start_byte == 400
         assert hit.text.startswith(b"the kettle boils")
 
@@ -278,15 +282,15 @@ def test_the_window_that_fits_best_is_the_one_that_is_shown(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("embedded", [False, True])
 def test_a_correction_outranks_what_it_replaces_at_once_whatever_its_words_are(
-    society: Society, embedded: bool
+    actor_system: ActorHarness, embedded: bool
 ) -> None:
-    old = society.keep("the session token lasts ten minutes")
+    old = actor_system.keep("the session token lasts ten minutes")
     for number in range(5):
-        society.keep(f"something else about number {number}")
+        actor_system.keep(f"something else about number {number}")
     if embedded:
-        society.embed()
-    new = society.keep("a quarter of an hour from now on", supersedes=old.id)
-    hits = society.recall("how long does the session token last").hits
+        actor_system.embed()
+    new = actor_system.keep("a quarter of an hour from now on", supersedes=old.id)
+    hits = actor_system.recall("how long does the session token last").hits
     assert [hit.id for hit in hits[:2]] == [new.id, old.id]
     assert [hit.superseded_by for hit in hits[:2]] == [None, new.id]
     assert hits[0].score > hits[1].score
@@ -295,32 +299,32 @@ def test_a_correction_outranks_what_it_replaces_at_once_whatever_its_words_are(
 
 
 def test_the_last_of_a_chain_stands_above_all_it_replaces_even_where_a_link_is_not_looked_through(
-    society: Society,
+    actor_system: ActorHarness,
 ) -> None:
-    first = society.keep("the gate code is four four one")
-    second = society.keep("no, another", supersedes=first.id, kind="summary")
-    third = society.keep("changed again", supersedes=first.id)
-    recalled = society.recall("gate code", kinds=KINDS)
+    first = actor_system.keep("the gate code is four four one")
+    second = actor_system.keep("no, another", supersedes=first.id, kind="summary")
+    third = actor_system.keep("changed again", supersedes=first.id)
+    recalled = actor_system.recall("gate code", kinds=KINDS)
     assert [hit.id for hit in recalled.hits] == [third.id, second.id, first.id]
     assert [hit.superseded_by for hit in recalled.hits] == [None, third.id, second.id]
-    assert [hit.id for hit in society.recall("gate code").hits] == [third.id, first.id]
+    assert [hit.id for hit in actor_system.recall("gate code").hits] == [third.id, first.id]
 
 
-def test_a_correction_of_what_nobody_asked_about_is_not_brought_up(society: Society) -> None:
-    old = society.keep("the gate code is four four one")
-    society.keep("changed again", supersedes=old.id)
-    society.keep("the kettle is on")
-    assert said(society.recall("kettle", signals=("lexical", "session"), session="s"))[0] == "the kettle is on"
-    assert said(society.recall("kettle", signals=("lexical",))) == ["the kettle is on"]
+def test_a_correction_of_what_nobody_asked_about_is_not_brought_up(actor_system: ActorHarness) -> None:
+    old = actor_system.keep("the gate code is four four one")
+    actor_system.keep("changed again", supersedes=old.id)
+    actor_system.keep("the kettle is on")
+    assert said(actor_system.recall("kettle", signals=("lexical", "session"), session="s"))[0] == "the kettle is on"
+    assert said(actor_system.recall("kettle", signals=("lexical",))) == ["the kettle is on"]
 
 
-def test_before_it_was_made_a_correction_is_unknown(society: Society) -> None:
-    old = society.keep("the token lasts ten minutes")
-    before = society.clock.now_us()
-    new = society.keep("the token lasts an hour", supersedes=old.id)
-    hits = society.recall("token", as_of=before).hits
+def test_before_it_was_made_a_correction_is_unknown(actor_system: ActorHarness) -> None:
+    old = actor_system.keep("the token lasts ten minutes")
+    before = actor_system.clock.now_us()
+    new = actor_system.keep("the token lasts an hour", supersedes=old.id)
+    hits = actor_system.recall("token", as_of=before).hits
     assert [(hit.id, hit.superseded_by) for hit in hits] == [(old.id, None)]
-    hits = society.recall("token", as_of=society.clock.now_us()).hits
+    hits = actor_system.recall("token", as_of=actor_system.clock.now_us()).hits
     assert [(hit.id, hit.superseded_by) for hit in hits] == [(new.id, None), (old.id, new.id)]
 
 
@@ -328,39 +332,41 @@ def test_before_it_was_made_a_correction_is_unknown(society: Society) -> None:
 
 
 @pytest.mark.parametrize("embedded", [False, True])
-def test_what_is_forgotten_is_not_found_from_then_on_by_who_had_loaded_it(society: Society, embedded: bool) -> None:
-    gone = society.keep("the gate code is four four one")
-    society.keep("the gate is green")
+def test_what_is_forgotten_is_not_found_from_then_on_by_who_had_loaded_it(
+    actor_system: ActorHarness, embedded: bool
+) -> None:
+    gone = actor_system.keep("the gate code is four four one")
+    actor_system.keep("the gate is green")
     if embedded:
-        society.embed()
-    assert society.recall("gate code").searched == 2
-    society.clock.advance(1)
-    society.ask(Forget(ids=(gone.id,), reason="it was another gate"))
-    recalled = society.recall("gate code", kinds=KINDS)
+        actor_system.embed()
+    assert actor_system.recall("gate code").searched == 2
+    actor_system.clock.advance(1)
+    actor_system.ask(Forget(ids=(gone.id,), reason="it was another gate"))
+    recalled = actor_system.recall("gate code", kinds=KINDS)
     assert (said(recalled), recalled.searched) == (["the gate is green"], 1)
-    then = society.clock.now_us()
-    assert said(society.recall("gate code", as_of=then)) == ["the gate is green"]
-    before = society.recall("gate code", as_of=then - 1)
+    then = actor_system.clock.now_us()
+    assert said(actor_system.recall("gate code", as_of=then)) == ["the gate is green"]
+    before = actor_system.recall("gate code", as_of=then - 1)
     assert (said(before)[0], before.searched) == ("the gate code is four four one", 2)
-    (memory,) = society.ask(GetMemories(ids=(gone.id,))).memories
+    (memory,) = actor_system.ask(GetMemories(ids=(gone.id,))).memories
     assert (memory.retired_at, memory.retired_reason) == (then, "it was another gate")
     assert memory.text == b"the gate code is four four one"
-    society.ask(Recover(ids=(gone.id,)))
-    assert said(society.recall("gate code"))[0] == "the gate code is four four one"
+    actor_system.ask(Recover(ids=(gone.id,)))
+    assert said(actor_system.recall("gate code"))[0] == "the gate code is four four one"
 
 
-def test_what_a_forgotten_correction_replaced_stands_again(society: Society) -> None:
-    old = society.keep("the token lasts ten minutes")
-    wrong = society.keep("the token lasts a year", supersedes=old.id)
-    society.clock.advance(1)
-    society.ask(Forget(ids=(wrong.id,)))
-    at = society.clock.now_us()
-    (hit,) = society.recall("token").hits
+def test_what_a_forgotten_correction_replaced_stands_again(actor_system: ActorHarness) -> None:
+    old = actor_system.keep("the token lasts ten minutes")
+    wrong = actor_system.keep("the token lasts a year", supersedes=old.id)
+    actor_system.clock.advance(1)
+    actor_system.ask(Forget(ids=(wrong.id,)))
+    at = actor_system.clock.now_us()
+    (hit,) = actor_system.recall("token").hits
     assert (hit.id, hit.superseded_by, "prior" in hit.why) == (old.id, None, False)
-    first, second = society.recall("token", as_of=at - 1).hits
+    first, second = actor_system.recall("token", as_of=at - 1).hits
     assert (first.id, second.id, second.superseded_by) == (wrong.id, old.id, wrong.id)
-    right = society.keep("the token lasts an hour", supersedes=old.id)
-    assert [(hit.id, hit.superseded_by) for hit in society.recall("token").hits] == [
+    right = actor_system.keep("the token lasts an hour", supersedes=old.id)
+    assert [(hit.id, hit.superseded_by) for hit in actor_system.recall("token").hits] == [
         (right.id, None),
         (old.id, right.id),
     ]
@@ -383,29 +389,29 @@ WORDS = st.lists(st.sampled_from(["tide", "kettle", "boat", "crane", "noon"]), m
 def test_an_answer_as_of_then_is_the_answer_that_was_given_then(
     life: list[tuple[str, str, int | None, int | None]], question: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    def answer(society: Society, as_of: int | None) -> list[dict[str, Any]]:
-        recalled = society.recall(question, as_of=as_of, kinds=KINDS)
+    def answer(actor_system: ActorHarness, as_of: int | None) -> list[dict[str, Any]]:
+        recalled = actor_system.recall(question, as_of=as_of, kinds=KINDS)
         hits = [msgspec.structs.asdict(hit) for hit in recalled.hits]
         for hit in hits:
             hit["score"] = round(hit["score"], 9)
             hit["why"] = {name: round(share, 9) for name, share in hit["why"].items()}
         return [{"searched": recalled.searched}, *hits]
 
-    with Society(tmp_path_factory.mktemp("life")) as society:
+    with ActorHarness(tmp_path_factory.mktemp("life")) as actor_system:
         given_then: list[tuple[int, list[dict[str, Any]]]] = []
         kept: list[bytes] = []
         for text, session, corrects, forgets in life:
             old = kept[corrects % len(kept)] if kept and corrects is not None else None
-            kept.append(society.keep(text, session=session, supersedes=old).id)
+            kept.append(actor_system.keep(text, session=session, supersedes=old).id)
             if forgets is not None:
-                society.ask(Forget(ids=(kept[forgets % len(kept)],)))
-            society.embed()
-            given_then.append((society.clock.now_us(), answer(society, None)))
-            society.clock.advance(1)
+                actor_system.ask(Forget(ids=(kept[forgets % len(kept)],)))
+            actor_system.embed()
+            given_then.append((actor_system.clock.now_us(), answer(actor_system, None)))
+            actor_system.clock.advance(1)
         for at, then in given_then:
-            assert answer(society, at) == then
-            assert answer(society, at + 1_000_000 - 1) == then
-        assert answer(society, given_then[0][0] - 1) == [{"searched": 0}]
+            assert answer(actor_system, at) == then
+            assert answer(actor_system, at + 1_000_000 - 1) == then
+        assert answer(actor_system, given_then[0][0] - 1) == [{"searched": 0}]
 
 
 @pytest.mark.parametrize("signals", [("dense",), ("dense", "lexical", "session")])
@@ -413,10 +419,10 @@ def test_of_very_many_memories_of_one_text_the_newest_are_given(tmp_path: Path, 
     texts = ["yes, do that" if number % 8 else f"the tide at {number}" for number in range(800)]
     said_at = [START_US + number * 1_000_000 for number in range(len(texts))]
     items = [turns([text], said_at=at)[0] for text, at in zip(texts, said_at, strict=True)]
-    with Society(tmp_path, sources={"a": items}) as society:
-        society.take("a")
-        society.embed()
-        hits = society.recall("yes do it", signals=signals, k=5).hits
+    with ActorHarness(tmp_path, sources={"a": items}) as actor_system:
+        actor_system.take("a")
+        actor_system.embed()
+        hits = actor_system.recall("yes do it", signals=signals, k=5).hits
         assert [hit.said_at for hit in hits] == [START_US + number * 1_000_000 for number in (799, 798, 797, 796, 795)]
         assert len({hit.score for hit in hits}) == 1
 
@@ -426,49 +432,51 @@ def test_meaning_is_looked_for_by_codes_in_what_is_visible_alone(
 ) -> None:
     asked: list[tuple[int, int, int]] = []
 
-    def spy(coded: scan.Coded, query: Any, *, allowed: Any, exact: int) -> Any:
+    def spy(coded: scan.QuantisedVectors, query: Any, *, allowed: Any, exact: int) -> Any:
         assert coded.codes.dtype == np.int8
         asked.append((len(coded.codes), int(np.bitwise_count(allowed).sum()), exact))
-        return scan.scores(coded, query, allowed=allowed, exact=exact)
+        return scan.inner_products(coded, query, allowed=allowed, exact=exact)
 
-    monkeypatch.setattr(recollection, "scores", spy)
+    monkeypatch.setattr(recall_index, "inner_products", spy)
     items = {"a": turns(["the tide", "the kettle"], session="s1"), "b": turns(["the kettle again"], session="s2")}
-    with Society(tmp_path, sources=items) as society:
-        society.take("a")
-        society.take("b")
-        society.embed()
-        society.recall("kettle", signals=("dense",))
-        society.recall("kettle", signals=("dense",), session="s2", k=200)
+    with ActorHarness(tmp_path, sources=items) as actor_system:
+        actor_system.take("a")
+        actor_system.take("b")
+        actor_system.embed()
+        actor_system.recall("kettle", signals=("dense",))
+        actor_system.recall("kettle", signals=("dense",), session="s2", k=200)
     assert asked == [(3, 3, 512), (3, 1, 800)]
 
 
 # --- traces it leaves ------------------------------------------------------------------------------------------------
 
 
-def test_measuring_leaves_no_trace(society: Society) -> None:
-    society.keep("the kettle is on")
-    society.embed()
-    bind(society)
-    before = society.ask(Count()).seq
-    society.recall("kettle", observe=False, trace=True)
-    assert society.ask(Count()).seq == before
+def test_measuring_leaves_no_trace(actor_system: ActorHarness) -> None:
+    actor_system.keep("the kettle is on")
+    actor_system.embed()
+    bind(actor_system)
+    before = actor_system.ask(Count()).seq
+    actor_system.recall("kettle", observe=False, trace=True)
+    assert actor_system.ask(Count()).seq == before
 
 
-def test_a_recall_that_is_observed_is_kept_with_exactly_what_was_asked_and_given(society: Society) -> None:
-    society.keep("the kettle is on", place=named("home"))
-    society.embed()
-    bind(society)
+def test_a_recall_that_is_observed_is_kept_with_exactly_what_was_asked_and_given(actor_system: ActorHarness) -> None:
+    actor_system.keep("the kettle is on", place=named("home"))
+    actor_system.embed()
+    bind(actor_system)
     sent: list[Apply] = []
-    send = society.supervisor._post.tell
+    send = actor_system.supervisor._post.tell
 
     def spy(message: Any, **options: Any) -> None:
         if isinstance(message, Apply) and message.author == "retriever":
             sent.append(message)
         send(message, **options)
 
-    society.supervisor._post.tell = spy  # type: ignore[method-assign]
-    before = society.ask(Count()).seq
-    recalled = society.recall("kettle \udc80", observe=True, scope="home", k=1, assistant="a \udc80", asking="mcp-1")
+    actor_system.supervisor._post.tell = spy  # type: ignore[method-assign]
+    before = actor_system.ask(Count()).seq
+    recalled = actor_system.recall(
+        "kettle \udc80", observe=True, scope="home", k=1, assistant="a \udc80", asking_session="mcp-1"
+    )
     (apply,) = sent
     (hit,) = recalled.hits
     why = ", ".join(f"{name} {share:.2f}" for name, share in hit.why.items())
@@ -479,26 +487,26 @@ def test_a_recall_that_is_observed_is_kept_with_exactly_what_was_asked_and_given
             returned=(hit.id,),
             assistant="a \\udc80",
             session="mcp-1",
-            parts=(Part(memory=hit.id, start=0, stop=16, why=why),),
+            parts=(DeliveredSpan(memory=hit.id, start=0, stop=16, why=why),),
             tokens=4,
         ),
     )
     asked = Apply(changes=(), key=b"later", author="test", run="test")
-    assert society.ask(asked).seq == before + 1  # the store has handled what it was told before
-    assert society.supervisor.report().dead_letters == 0
+    assert actor_system.ask(asked).seq == before + 1  # the store has handled what it was told before
+    assert actor_system.supervisor.report().dead_letters == 0
 
 
 # --- following the log -----------------------------------------------------------------------------------------------
 
 
-def test_what_was_just_kept_is_found_by_its_words_at_once(society: Society) -> None:
+def test_what_was_just_kept_is_found_by_its_words_at_once(actor_system: ActorHarness) -> None:
     for number in range(10):
-        kept = society.keep(f"note number{number}")
-        assert [hit.id for hit in society.recall(f"number{number}", signals=("lexical",)).hits] == [kept.id]
+        kept = actor_system.keep(f"note number{number}")
+        assert [hit.id for hit in actor_system.recall(f"number{number}", signals=("lexical",)).hits] == [kept.id]
 
 
 def test_another_process_on_the_same_mind_sees_what_the_first_has_committed(tmp_path: Path) -> None:
-    with Society(tmp_path) as one, Society(tmp_path) as other:
+    with ActorHarness(tmp_path) as one, ActorHarness(tmp_path) as other:
         kept = one.keep("the kettle is on")
         assert [hit.id for hit in other.recall("kettle", signals=("lexical",)).hits] == [kept.id]
         other.embed()
@@ -510,79 +518,83 @@ def test_another_process_on_the_same_mind_sees_what_the_first_has_committed(tmp_
 
 def test_recalls_and_captures_at_the_same_time_disturb_each_other_in_nothing(tmp_path: Path) -> None:
     items = turns([f"note number{n}" for n in range(300)])
-    with Society(tmp_path, sources={"a": items}, batch_events=10) as society, ThreadPoolExecutor(4) as pool:
+    with ActorHarness(tmp_path, sources={"a": items}, batch_events=10) as actor_system, ThreadPoolExecutor(4) as pool:
         done = threading.Event()
 
         def ask() -> int:
             asked = 0
             while not done.is_set() or not asked:
-                for hit in society.recall("number5 number7 note", k=20).hits:
+                for hit in actor_system.recall("number5 number7 note", k=20).hits:
                     assert hit.text.startswith(b"note number")
                 asked += 1
             return asked
 
         asking = [pool.submit(ask) for _ in range(3)]
-        society.take("a")
-        society.embed()
+        actor_system.take("a")
+        actor_system.embed()
         done.set()
         assert all(one.result() for one in asking)
-        assert len(society.recall("note", k=500).hits) == 300
-        assert all(one.failures == 0 for one in society.supervisor.report().actors)
+        assert len(actor_system.recall("note", k=500).hits) == 300
+        assert all(one.failures == 0 for one in actor_system.supervisor.report().actors)
 
 
 @pytest.mark.parametrize("meaning", [False, True])
 def test_what_was_made_anew_from_the_log_answers_as_what_was_kept(tmp_path: Path, meaning: bool) -> None:
-    with Society(
+    with ActorHarness(
         tmp_path, sources={"a": turns([f"the tide at {n} and the kettle {n % 3}" for n in range(20)])}
-    ) as society:
-        society.take("a")
-        old = society.keep("the boat is blue")
-        society.keep("the boat is red", supersedes=old.id)
-        society.embed()
+    ) as actor_system:
+        actor_system.take("a")
+        old = actor_system.keep("the boat is blue")
+        actor_system.keep("the boat is red", supersedes=old.id)
+        actor_system.embed()
         questions = ("tide kettle", "boat", "2", "the")
-        before = [society.recall(question, trace=True) for question in questions]
-        vectors = society.look(lambda snapshot: snapshot.vectors(snapshot.encoders()[0], 0).vectors.tobytes())
-        society.ask(Rebuild(meaning=meaning))
-        society.embed()
-        assert [society.recall(question, trace=True) for question in questions] == before
-        assert society.look(lambda snapshot: snapshot.vectors(snapshot.encoders()[0], 0).vectors.tobytes()) == vectors
+        before = [actor_system.recall(question, trace=True) for question in questions]
+        vectors = actor_system.look(lambda snapshot: snapshot.vectors(snapshot.encoders()[0], 0).vectors.tobytes())
+        actor_system.ask(Rebuild(meaning=meaning))
+        actor_system.embed()
+        assert [actor_system.recall(question, trace=True) for question in questions] == before
+        assert (
+            actor_system.look(lambda snapshot: snapshot.vectors(snapshot.encoders()[0], 0).vectors.tobytes()) == vectors
+        )
 
 
 # --- the rest --------------------------------------------------------------------------------------------------------
 
 
-def test_memories_are_given_whole_and_in_the_order_asked_for(society: Society) -> None:
+def test_memories_are_given_whole_and_in_the_order_asked_for(actor_system: ActorHarness) -> None:
     long = "a \ud800 text\0" * 10_000
-    ids = [society.keep(text).id for text in ("one", long, "three")]
-    got = society.ask(GetMemories(ids=(ids[2], ids[1], ids[2]))).memories
+    ids = [actor_system.keep(text).id for text in ("one", long, "three")]
+    got = actor_system.ask(GetMemories(ids=(ids[2], ids[1], ids[2]))).memories
     assert [memory.text for memory in got] == [b"three", to_bytes(long), b"three"]
-    assert society.ask(GetMemories(ids=())).memories == ()
+    assert actor_system.ask(GetMemories(ids=())).memories == ()
     with pytest.raises(NoSuchMemory):
-        society.ask(GetMemories(ids=(ids[0], bytes(16))))
+        actor_system.ask(GetMemories(ids=(ids[0], bytes(16))))
 
 
-def test_a_place_is_found_where_something_was_captured_there(society: Society) -> None:
-    project = Place(path="shelf", project="/src/shelf/.git", found="git")
-    for place in (project, Place(path="shelf", project="/elsewhere/shelf", found="git"), named("notes")):
-        assert society.ask(FindScope(place=place)).path is None
-    society.keep("one", place=project)
-    society.keep("two", place=named("notes"))
-    assert society.ask(FindScope(place=project)).path == "shelf"
-    assert society.ask(FindScope(place=Place(path="shelf", project="/elsewhere/shelf", found="git"))).path is None
-    assert society.ask(FindScope(place=named("notes"))).path == "notes"
-    assert society.ask(FindScope(place=Place(path="x", project="/odd/\udc80", found="folder"))).path is None
+def test_a_place_is_found_where_something_was_captured_there(actor_system: ActorHarness) -> None:
+    project = ScopeRef(path="shelf", project="/src/shelf/.git", found="git")
+    for place in (project, ScopeRef(path="shelf", project="/elsewhere/shelf", found="git"), named("notes")):
+        assert actor_system.ask(FindScope(place=place)).path is None
+    actor_system.keep("one", place=project)
+    actor_system.keep("two", place=named("notes"))
+    assert actor_system.ask(FindScope(place=project)).path == "shelf"
+    assert (
+        actor_system.ask(FindScope(place=ScopeRef(path="shelf", project="/elsewhere/shelf", found="git"))).path is None
+    )
+    assert actor_system.ask(FindScope(place=named("notes"))).path == "notes"
+    assert actor_system.ask(FindScope(place=ScopeRef(path="x", project="/odd/\udc80", found="folder"))).path is None
 
 
 def test_a_hanging_embedder_does_not_keep_the_words_from_answering(
-    society: Society, monkeypatch: pytest.MonkeyPatch
+    actor_system: ActorHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mnemic.actors.recall.query._TIMEOUT_S", 0.05)
-    society.keep("the kettle is on")
-    society.embed()
-    society.encoder = BagEncoder()
+    actor_system.keep("the kettle is on")
+    actor_system.embed()
+    actor_system.encoder = BagEncoder()
     hang = threading.Event()
     monkeypatch.setattr(BagEncoder, "encode", lambda *_: hang.wait(30) or (_ for _ in ()).throw(ValueError()))
-    recalled = society.recall("kettle")
+    recalled = actor_system.recall("kettle")
     hang.set()
     assert said(recalled) == ["the kettle is on"]
     assert recalled.degraded == ("meaning: embedder did not answer EmbedQuery within 0.05 s. Words alone answered.",)
@@ -594,10 +606,12 @@ def test_only_a_recall_by_meaning_foresees_that_its_question_is_embedded() -> No
     assert RetrieverActor.foresees(Count()) == ()
 
 
-def test_the_first_recall_tells_how_far_its_loading_is_and_later_ones_have_nothing_to_tell(society: Society) -> None:
-    society.keep("an otter on the pier")
+def test_the_first_recall_tells_how_far_its_loading_is_and_later_ones_have_nothing_to_tell(
+    actor_system: ActorHarness,
+) -> None:
+    actor_system.keep("an otter on the pier")
     told: list[tuple[int, int | None]] = []
     for expected in ([(0, 2), (1, 2), (2, 2)], []):
         told.clear()
-        society.ask(Recall(query="otter", observe=False), progress=lambda done, total: told.append((done, total)))
+        actor_system.ask(Recall(query="otter", observe=False), progress=lambda done, total: told.append((done, total)))
         assert told == expected

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from mnemic.actors.protocol.errors import ModelMissing
 from mnemic.actors.protocol.shape_messages import Shaped
 from mnemic.actors.shape import about as shape_about
-from mnemic.actors.shape.about import Words, nearness
+from mnemic.actors.shape.about import WordScores, nearness
 from tests.actors.shape.test_shape_recall import said
+from tests.harness import ActorHarness, BagEncoder
 from tests.shaped import answers, event, shape, shaped
-from tests.society import BagEncoder, Society
 
 TEA, GARDEN = "the tea is in the tin on the shelf", "the garden needs water"
 TALK = [
@@ -28,8 +28,8 @@ TALK = [
 signals = st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 30), st.floats(0, 30)), max_size=8)
 
 
-def words(memory: Any, session: Any, whole: float, known: float) -> Words:
-    return Words(np.array(memory, np.float64), np.array(session, np.float64), whole, known)
+def words(memory: Any, session: Any, whole: float, known: float) -> WordScores:
+    return WordScores(np.array(memory, np.float64), np.array(session, np.float64), whole, known)
 
 
 # --- what the signals come to ----------------------------------------------------------------------------------------
@@ -76,17 +76,17 @@ def test_where_meaning_tells_nothing_apart_words_do_and_the_other_way_round() ->
 
 
 def test_the_exact_cosine_and_the_words_say_how_near_a_memory_is(tmp_path: Path) -> None:
-    with shaped(tmp_path, TALK) as society:
-        (hit, *_) = shape(society, {"who": "zoe", "about": TEA}).hits
-        assert said(shape(society, {"who": "zoe", "about": TEA}, k=1)) == [TEA]
+    with shaped(tmp_path, TALK) as actor_system:
+        (hit, *_) = shape(actor_system, {"who": "zoe", "about": TEA}).hits
+        assert said(shape(actor_system, {"who": "zoe", "about": TEA}, k=1)) == [TEA]
         assert hit.why["about"] > 0.8  # the cosine is 1, and BM25 of so short a text a little less than full marks
-        assert said(shape(society, {"about": "water for the garden", "kind": "turn"}, k=1)) == [GARDEN]
-        assert next(iter(answers(shape(society, {"about": "water for the garden", "who": "?"}), "who"))) == "max"
+        assert said(shape(actor_system, {"about": "water for the garden", "kind": "turn"}, k=1)) == [GARDEN]
+        assert next(iter(answers(shape(actor_system, {"about": "water for the garden", "who": "?"}), "who"))) == "max"
 
 
 def test_facts_are_judged_by_the_memory_that_says_them(tmp_path: Path) -> None:
-    with shaped(tmp_path, TALK) as society:
-        found = shape(society, {"subject": "bob", "relation": "?", "about": "what he works at"})
+    with shaped(tmp_path, TALK) as actor_system:
+        found = shape(actor_system, {"subject": "bob", "relation": "?", "about": "what he works at"})
         assert said(found)[0] == "Bob works at Acme"
         assert next(iter(answers(found, "relation"))) == "works at"
 
@@ -94,22 +94,22 @@ def test_facts_are_judged_by_the_memory_that_says_them(tmp_path: Path) -> None:
 def test_patterns_without_about_are_answered_without_reading_a_word(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with shaped(tmp_path, TALK) as society:
+    with shaped(tmp_path, TALK) as actor_system:
         asked = {"who": "zoe", "date": "2025-10-09", "next": "tea", "kind": "?"}
-        before = shape(society, asked)
+        before = shape(actor_system, asked)
 
         def never(*arguments: Any) -> Any:
             raise AssertionError("words were read")
 
-        monkeypatch.setattr(Words, "of", never)
-        assert shape(society, asked) == before
+        monkeypatch.setattr(WordScores, "score", never)
+        assert shape(actor_system, asked) == before
 
 
 def test_where_no_memory_has_any_of_its_words_that_is_said(tmp_path: Path) -> None:
     told = "about: no memory has a word of it that tells anything, so its meaning alone told how near they are"
-    with shaped(tmp_path, TALK) as society:
-        assert told in shape(society, {"about": "quantum chromodynamics", "who": "?"}).degraded
-        assert shape(society, {"about": "chromodynamics of Paris", "who": "?"}).degraded == ()
+    with shaped(tmp_path, TALK) as actor_system:
+        assert told in shape(actor_system, {"about": "quantum chromodynamics", "who": "?"}).degraded
+        assert shape(actor_system, {"about": "chromodynamics of Paris", "who": "?"}).degraded == ()
 
 
 def asked_without_a_model(home: Path, pattern: dict[str, str]) -> Shaped:
@@ -118,15 +118,15 @@ def asked_without_a_model(home: Path, pattern: dict[str, str]) -> Shaped:
 
     with shaped(home, TALK):
         pass
-    with Society(home) as society:
-        society.load = missing
-        return shape(society, pattern)
+    with ActorHarness(home) as actor_system:
+        actor_system.load = missing
+        return shape(actor_system, pattern)
 
 
 def test_words_that_occur_too_often_are_left_out_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shape_about, "_COMMON", 1)
-    with shaped(tmp_path, TALK) as society:
-        found = shape(society, {"about": "bob and paris", "who": "?"})
+    monkeypatch.setattr(shape_about, "_COMMON_OCCURRENCES", 1)
+    with shaped(tmp_path, TALK) as actor_system:
+        found = shape(actor_system, {"about": "bob and paris", "who": "?"})
         assert found.degraded == ("about: words that occur more than 1 times took no part: bob",)
         assert said(found)[0] == "Bob lives in Paris"
 
@@ -134,7 +134,7 @@ def test_words_that_occur_too_often_are_left_out_and_named(tmp_path: Path, monke
 def test_where_all_its_words_occur_too_often_and_there_is_no_model_that_alone_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shape_about, "_COMMON", 1)
+    monkeypatch.setattr(shape_about, "_COMMON_OCCURRENCES", 1)
 
     found = asked_without_a_model(tmp_path, {"about": "bob", "who": "?"})
     assert found.hits == ()
@@ -159,14 +159,14 @@ class Held(BagEncoder):
 
 
 def asked_of_a_held_model(home: Path, model: str, about: str) -> Shaped:
-    with Society(home, encoder=Held(model)) as society:
-        return shape(society, {"kind": "turn", "about": about})
+    with ActorHarness(home, encoder=Held(model)) as actor_system:
+        return shape(actor_system, {"kind": "turn", "about": about})
 
 
 def test_where_there_is_no_vector_yet_the_hypervector_says_what_a_memory_is_about(tmp_path: Path) -> None:
     asked = "watering gardens: the water it needs"
-    with shaped(tmp_path, TALK) as society:
-        whole = shape(society, {"kind": "turn", "about": asked})
+    with shaped(tmp_path, TALK) as actor_system:
+        whole = shape(actor_system, {"kind": "turn", "about": asked})
     held = asked_of_a_held_model(tmp_path, BagEncoder().model, asked)
     assert said(held)[0] == said(whole)[0] == GARDEN
     assert held.hits[0].why["about"] == pytest.approx(whole.hits[0].why["about"], abs=0.05)
@@ -185,9 +185,9 @@ def test_where_the_hypervectors_are_of_another_model_words_alone_say_it(tmp_path
 
 
 def test_where_nothing_has_what_is_exact_nothing_is_near(tmp_path: Path) -> None:
-    with shaped(tmp_path, TALK) as society:
+    with shaped(tmp_path, TALK) as actor_system:
         for more in ({"subject": "alice"}, {"who": "nobody"}):
-            found = shape(society, {"about": "tea", "project": "?"} | more)
+            found = shape(actor_system, {"about": "tea", "project": "?"} | more)
             assert (found.hits, found.answers) == ((), ())
-        nowhere = shape(society, {"about": "tea", "who": "?"}, until=1)
+        nowhere = shape(actor_system, {"about": "tea", "who": "?"}, until=1)
         assert (nowhere.hits, nowhere.answers, nowhere.searched) == ((), (), 0)

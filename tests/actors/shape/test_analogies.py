@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from mnemic.actors.protocol.errors import InvalidValue
+from tests.harness import ActorHarness
 from tests.shaped import TESTS, answers, event, shape, shaped, work
-from tests.society import Society
 
 SAID = (
     "Alice lives in Berlin",
@@ -39,7 +39,7 @@ OVEN, ROPE, RIGA = "2026-03-08", "2026-03-12", "2026-03-15"
 
 
 @pytest.fixture(scope="module")
-def mind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Society]:
+def mind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ActorHarness]:
     events = [event(n, "user", text, "t", scope="home") for n, text in enumerate(SAID)]
     events += [one for number in (1, 2) for one in work(number)]
     events += [event(n, "user", text, "q", scope="home") for n, text in enumerate(MOVED, 20)]
@@ -49,8 +49,8 @@ def mind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Society]:
         event(day * 1440 + n, "user", text, session, scope=scope, speaker=who)
         for n, (day, session, who, text, scope) in enumerate(TALKS)
     ]
-    with shaped(tmp_path_factory.mktemp("mind"), events) as society:
-        yield society
+    with shaped(tmp_path_factory.mktemp("mind"), events) as actor_system:
+        yield actor_system
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def mind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Society]:
     ],
 )
 def test_what_stands_to_the_third_as_the_second_to_the_first_is_the_first_answer(
-    mind: Society, names: tuple[str, ...], role: str, filler: str
+    mind: ActorHarness, names: tuple[str, ...], role: str, filler: str
 ) -> None:
     found = shape(mind, analogy=names)
     assert (found.answers[0].role, found.answers[0].filler) == (role, filler)
@@ -87,7 +87,7 @@ def test_what_stands_to_the_third_as_the_second_to_the_first_is_the_first_answer
     ],
 )
 def test_what_every_memory_has_is_answered_whether_or_not_a_fact_or_a_step_was_beside_it(
-    mind: Society, names: tuple[str, ...], role: str, filler: str
+    mind: ActorHarness, names: tuple[str, ...], role: str, filler: str
 ) -> None:
     found = shape(mind, analogy=names)
     assert [(one.role, one.filler) for one in found.answers] == [(role, filler)]
@@ -96,14 +96,14 @@ def test_what_every_memory_has_is_answered_whether_or_not_a_fact_or_a_step_was_b
     assert found.degraded == ()
 
 
-def test_the_memories_of_the_third_in_the_same_relation_are_the_hits(mind: Society) -> None:
+def test_the_memories_of_the_third_in_the_same_relation_are_the_hits(mind: ActorHarness) -> None:
     found = shape(mind, analogy=("Alice", "Berlin", "Bob"))
     assert [hit.text for hit in found.hits] == [b"Bob lives in Paris"]
     assert set(found.hits[0].why) == {"subject", "relation"}
     assert list(answers(found, "object")) == ["paris"]
 
 
-def test_where_the_third_stands_in_no_such_relation_nothing_is_answered_and_that_is_said(mind: Society) -> None:
+def test_where_the_third_stands_in_no_such_relation_nothing_is_answered_and_that_is_said(mind: ActorHarness) -> None:
     found = shape(mind, analogy=("Alice", "Berlin", "Carol"))
     assert (found.hits, found.answers) == ((), ())
     (why,) = found.degraded
@@ -112,7 +112,7 @@ def test_where_the_third_stands_in_no_such_relation_nothing_is_answered_and_that
 
 
 @pytest.mark.parametrize("third", ["bea", "piet"])
-def test_where_a_fact_relates_the_first_two_no_topic_of_the_third_is_guessed(mind: Society, third: str) -> None:
+def test_where_a_fact_relates_the_first_two_no_topic_of_the_third_is_guessed(mind: ActorHarness, third: str) -> None:
     assert "narva" in answers(shape(mind, {"to": "maya", "topic": "?"}), "topic")
     found = shape(mind, analogy=("maya", "narva", third))
     assert (found.hits, found.answers) == ((), ())
@@ -122,11 +122,11 @@ def test_where_a_fact_relates_the_first_two_no_topic_of_the_third_is_guessed(min
     )
 
 
-def test_where_nothing_else_relates_the_first_two_topics_of_the_third_are_told(mind: Society) -> None:
+def test_where_nothing_else_relates_the_first_two_topics_of_the_third_are_told(mind: ActorHarness) -> None:
     assert list(answers(shape(mind, analogy=("hana", "tablet", "bea")), "topic")) == ["tablet"]
 
 
-def test_what_the_third_lacks_is_told_by_the_role_that_it_lacks(mind: Society) -> None:
+def test_what_the_third_lacks_is_told_by_the_role_that_it_lacks(mind: ActorHarness) -> None:
     found = shape(mind, analogy=("assistant", "edit", "piet"))
     assert (found.hits, found.answers) == ((), ())
     assert found.degraded == (
@@ -135,13 +135,13 @@ def test_what_the_third_lacks_is_told_by_the_role_that_it_lacks(mind: Society) -
     )
 
 
-def test_a_day_beside_the_one_that_is_named_is_another(mind: Society) -> None:
+def test_a_day_beside_the_one_that_is_named_is_another(mind: ActorHarness) -> None:
     assert shape(mind, analogy=("ines", "2025-12-03", "olaf")).answers == ()
     with pytest.raises(InvalidValue, match=r"'2025-12-04': no memory has it in any role"):
         shape(mind, analogy=("ines", "2025-12-04", "olaf"))
 
 
-def test_a_day_of_which_there_are_no_such_records_is_not_answered_by_the_day_beside_it(mind: Society) -> None:
+def test_a_day_of_which_there_are_no_such_records_is_not_answered_by_the_day_beside_it(mind: ActorHarness) -> None:
     for names in ((OVEN, "harbour", RIGA), (OVEN, "harbour", ROPE)):
         found = shape(mind, analogy=names)
         assert (found.hits, found.answers) == ((), ())
@@ -149,16 +149,16 @@ def test_a_day_of_which_there_are_no_such_records_is_not_answered_by_the_day_bes
     assert shape(mind, analogy=(ROPE, "lena", "2025-12-03"), scope="mill").answers == (), "that day is not in the mill"
 
 
-def test_where_nothing_relates_the_first_two_that_is_said(mind: Society) -> None:
+def test_where_nothing_relates_the_first_two_that_is_said(mind: ActorHarness) -> None:
     found = shape(mind, analogy=("Alice", "Paris", "Bob"))
     assert (found.hits, found.answers) == ((), ())
     assert "nothing in memory relates" in found.degraded[0]
 
 
-def test_a_name_that_nothing_has_is_refused(mind: Society) -> None:
+def test_a_name_that_nothing_has_is_refused(mind: ActorHarness) -> None:
     with pytest.raises(InvalidValue, match=r"'Mallory': no memory has it in any role"):
         shape(mind, analogy=("Alice", "Berlin", "Mallory"))
 
 
-def test_only_what_is_looked_through_counts(mind: Society) -> None:
+def test_only_what_is_looked_through_counts(mind: ActorHarness) -> None:
     assert shape(mind, analogy=("Alice", "Berlin", "Bob"), scope="work").answers == ()

@@ -10,20 +10,20 @@ from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.shape_messages import Shape
-from mnemic.actors.shape.arguments import check, names, texts
+from mnemic.actors.shape.arguments import analogy_names, pattern_texts, validate_shape
 
 
 @given(st.dictionaries(st.text(), st.text()))
 def test_a_pattern_of_texts_is_taken_as_it_is(pattern: dict[str, str]) -> None:
-    assert texts(pattern) == pattern
+    assert pattern_texts(pattern) == pattern
 
 
 @given(st.integers())
 def test_a_number_is_taken_as_its_text_whole_or_not(number: int) -> None:
-    assert texts({"size": number}) == {"size": str(number)}
-    assert texts({"size": 0.5}) == {"size": "0.5"}
-    assert texts({"hour": 14.0}) == {"hour": "14"}
-    assert texts({"worked": True, "x": False}) == {"worked": "yes", "x": "no"}
+    assert pattern_texts({"size": number}) == {"size": str(number)}
+    assert pattern_texts({"size": 0.5}) == {"size": "0.5"}
+    assert pattern_texts({"hour": 14.0}) == {"hour": "14"}
+    assert pattern_texts({"worked": True, "x": False}) == {"worked": "yes", "x": "no"}
 
 
 @pytest.mark.parametrize(
@@ -39,33 +39,33 @@ def test_a_number_is_taken_as_its_text_whole_or_not(number: int) -> None:
 )
 def test_what_is_no_pattern_is_refused_by_what_is_wrong_with_it(pattern: Any, said: str) -> None:
     with pytest.raises(InvalidValue) as error:
-        texts(pattern)
+        pattern_texts(pattern)
     assert str(error.value).find(said) >= 0
 
 
 def test_what_is_not_text_is_quoted_by_its_beginning_too() -> None:
     with pytest.raises(InvalidValue) as error:
-        texts({"who": ["maya"] * 100_000})
+        pattern_texts({"who": ["maya"] * 100_000})
     assert len(str(error.value)) < 500
 
 
 def test_a_role_is_quoted_by_its_beginning_too() -> None:
     with pytest.raises(InvalidValue) as error:
-        texts({"who" * 100_000: None})
+        pattern_texts({"who" * 100_000: None})
     assert len(str(error.value)) < 500
 
 
 def test_what_asks_for_nothing_is_told_of_a_pattern_alone_for_not_every_face_takes_an_analogy() -> None:
     with pytest.raises(InvalidValue) as error:
-        check(Shape())
+        validate_shape(Shape())
     assert error.value.remedy_text == 'Give a pattern, such as {"file": "?"}.'
 
 
 @pytest.mark.parametrize("given", ["auth.py", b"abc", 3, None, {"a": 1, "b": 2, "c": 3}])
 def test_names_are_several_texts_and_not_one(given: Any) -> None:
     with pytest.raises(InvalidValue, match="it is no list of names"):
-        names(given)
-    assert names(["a", "b", "c"]) == names(one for one in "abc") == ("a", "b", "c")
+        analogy_names(given)
+    assert analogy_names(["a", "b", "c"]) == analogy_names(one for one in "abc") == ("a", "b", "c")
 
 
 @pytest.mark.parametrize(
@@ -88,10 +88,10 @@ def test_names_are_several_texts_and_not_one(given: Any) -> None:
 )
 def test_what_is_no_question_is_refused_whatever_is_in_memory(asked: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidValue) as error:
-        check(Shape(**asked))
+        validate_shape(Shape(**asked))
     assert said in str(error.value)
 
 
 def test_a_question_is_let_through() -> None:
-    check(Shape(pattern={"who": "?"}, k=1, session="s", since=0, until=1))
-    check(Shape(analogy=("a", "b", "c")))
+    validate_shape(Shape(pattern={"who": "?"}, k=1, session="s", since=0, until=1))
+    validate_shape(Shape(analogy=("a", "b", "c")))

@@ -9,7 +9,7 @@ import pytest
 
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.snapshot import SpaceRow
-from mnemic.actors.shape.bind import algebra_of, reading_of, space_of, unlike
+from mnemic.actors.shape.bind import algebra_from_settings, extraction_version, settings_mismatch, space_from_settings
 from mnemic.hd.roles import ROLES
 from mnemic.runtime.engine.settings import Settings
 
@@ -23,7 +23,7 @@ def settings(**given: Any) -> dict[str, Any]:
 def bound(**given: Any) -> SpaceRow:
     """What is kept once everything was bound under some settings."""
     values = settings(**given)
-    space = space_of(SEED, values)
+    space = space_from_settings(SEED, values)
     return SpaceRow(
         stamp=space.stamp,
         dimensions=space.dimensions,
@@ -31,7 +31,7 @@ def bound(**given: Any) -> SpaceRow:
         roles=space.roles,
         model="",
         embedding=0,
-        reading=reading_of(values),
+        reading=extraction_version(values),
     )
 
 
@@ -48,24 +48,24 @@ def bound(**given: Any) -> SpaceRow:
 def test_what_the_settings_say_otherwise_than_what_is_bound_is_told_by_its_name(
     given: dict[str, Any], told: str
 ) -> None:
-    said = unlike(bound(), settings(**given))
+    said = settings_mismatch(bound(), settings(**given))
     assert said is not None
     assert told in said
-    assert unlike(bound(**given), settings(**given)) is None
-    assert unlike(None, settings(**given)) is None, "where nothing is bound, nothing is bound otherwise"
+    assert settings_mismatch(bound(**given), settings(**given)) is None
+    assert settings_mismatch(None, settings(**given)) is None, "where nothing is bound, nothing is bound otherwise"
 
 
 def test_of_somebodys_own_binder_nothing_is_told() -> None:
     theirs = settings(dimensions=512) | {"actors.binder": "theirs:Binder"}
-    assert unlike(bound(), theirs) is None
+    assert settings_mismatch(bound(), theirs) is None
 
 
 def test_a_role_left_out_that_there_is_none_of_and_a_backend_that_is_not_there_are_refused() -> None:
     with pytest.raises(InvalidValue, match=r"'colour': there is no such role"):
-        space_of(SEED, settings(leave_out=("colour",)))
+        space_from_settings(SEED, settings(leave_out=("colour",)))
     with pytest.raises(InvalidValue, match=r"binder\.backend cannot be 'abacus'"):
-        algebra_of(settings(backend="abacus"))
-    assert space_of(SEED, settings(leave_out=())).roles == tuple(ROLES)
+        algebra_from_settings(settings(backend="abacus"))
+    assert space_from_settings(SEED, settings(leave_out=())).roles == tuple(ROLES)
 
 
 def test_a_space_of_before_is_told_from_one_of_now_by_any_of_what_it_is_made_of() -> None:
@@ -75,4 +75,4 @@ def test_a_space_of_before_is_told_from_one_of_now_by_any_of_what_it_is_made_of(
         msgspec.structs.replace(kept, roles=kept.roles[1:]),
         msgspec.structs.replace(kept, reading="0"),
     ):
-        assert unlike(other, settings()) is not None
+        assert settings_mismatch(other, settings()) is not None

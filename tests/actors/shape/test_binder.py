@@ -16,28 +16,28 @@ from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import InvalidValue, MnemicError, ModelMissing
 from mnemic.actors.protocol.events import Event
-from mnemic.actors.protocol.messages import Apply, Committed, Counts, Forget, NameEncoder, Rebuild, Recover
-from mnemic.actors.protocol.shape_messages import BindAgain, BindMore, BindPending, Bound
+from mnemic.actors.protocol.messages import Apply, Committed, Counts, DescribeEncoder, Forget, Rebuild, Recover
+from mnemic.actors.protocol.shape_messages import BindMore, BindPending, BindProgress, RetryBinding
 from mnemic.actors.shape.binder import BinderActor
-from mnemic.actors.shape.features import READING, Triple, features
-from mnemic.hd.encoders import Encoders
+from mnemic.actors.shape.features import EXTRACTION_VERSION, Triple, extract_records
+from mnemic.hd.encoders import RecordEncoder
 from mnemic.hd.roles import ROLES
 from mnemic.hd.space import Space
 from mnemic.runtime.minds.homes import fork_mind, open_mind
 from mnemic.runtime.store.store import Store
 from tests.faces import until
+from tests.harness import BOUND_S, ActorHarness, BagEncoder, turns
 from tests.runtime.building import child
 from tests.shaped import bind
-from tests.society import BOUND_S, BagEncoder, Society, turns
 
 SEED = bytes(range(32))
 SMALL = {"binder.dimensions": 1024}
 """Of the tests in which bits are compared: as good as long ones for that."""
 
 
-def society(home: Path, **more: Any) -> Society:
+def actor_system(home: Path, **more: Any) -> ActorHarness:
     given: dict[str, Any] = {"encoder": BagEncoder(batch=8), "ports": {"seed": SEED}, **SMALL}
-    return Society(home, **(given | more))
+    return ActorHarness(home, **(given | more))
 
 
 def talk(count: int, session: str = "s") -> list[Event]:
@@ -56,15 +56,15 @@ def talk(count: int, session: str = "s") -> list[Event]:
     return found
 
 
-def settled(society: Society) -> Bound:
-    society.embed()
-    return bind(society)
+def settled(actor_system: ActorHarness) -> BindProgress:
+    actor_system.embed()
+    return bind(actor_system)
 
 
 Codes = dict[tuple[str, bytes], list[tuple[int, bytes]]]
 
 
-def bound(society: Society) -> Codes:
+def bound(actor_system: ActorHarness) -> Codes:
     """The hypervectors of each memory by tier, with how many pairs are in each."""
 
     def read(now: Any) -> Codes:
@@ -76,22 +76,24 @@ def bound(society: Society) -> Codes:
                 found.setdefault((tier, memory), []).append((pairs, code.tobytes()))
         return found
 
-    found: Codes = society.look(read)
+    found: Codes = actor_system.look(read)
     return found
 
 
-def texts_bound(society: Society, tier: str = "episode") -> dict[bytes, list[tuple[int, bytes]]]:
+def texts_bound(actor_system: ActorHarness, tier: str = "episode") -> dict[bytes, list[tuple[int, bytes]]]:
     """The same by text: ids are drawn anew for each home."""
-    by_id = {id: codes for (one, id), codes in bound(society).items() if one == tier}
-    return society.look(
+    by_id = {id: codes for (one, id), codes in bound(actor_system).items() if one == tier}
+    return actor_system.look(
         lambda now: {
-            record.text: by_id[record.id] for record in now.records(now.rows_of(list(by_id))) if record.id in by_id
+            record.text: by_id[record.id]
+            for record in now.load_memories(now.rows_of(list(by_id)))
+            if record.id in by_id
         }
     )
 
 
-def counts(society: Society) -> tuple[int, int]:
-    found: Counts = society.look(lambda now: now.counts(None))
+def counts(actor_system: ActorHarness) -> tuple[int, int]:
+    found: Counts = actor_system.look(lambda now: now.counts(None))
     return found.bound, found.unbound
 
 
@@ -100,19 +102,19 @@ def missing() -> Any:
     raise ModelMissing(path="/nowhere", why="it is gone")
 
 
-def idle(society: Society) -> None:
+def idle(actor_system: ActorHarness) -> None:
     """Wait until no actor has anything to do."""
-    society.supervisor.tell(Committed(seq=0))
+    actor_system.supervisor.tell(Committed(seq=0))
     for _ in range(3):  # whatever the first finds in the mailboxes has told its last by then
-        society.embed()
-        bind(society)
+        actor_system.embed()
+        bind(actor_system)
 
 
 # --- what is bound ---------------------------------------------------------------------------------------------------
 
 
 def test_what_was_captured_is_bound_in_the_background_once_it_is_embedded(tmp_path: Path) -> None:
-    with society(tmp_path, sources={"a": talk(40)}) as one:
+    with actor_system(tmp_path, sources={"a": talk(40)}) as one:
         one.take("a")
         idle(one)
         assert counts(one) == (40, 0)
@@ -125,13 +127,15 @@ def test_what_was_captured_is_bound_in_the_background_once_it_is_embedded(tmp_pa
 
 
 def test_a_bound_memory_is_alike_what_it_says_and_unlike_what_it_does_not(tmp_path: Path) -> None:
-    with society(tmp_path, sources={"a": talk(9)}, **{"binder.dimensions": 10_240}) as one:
+    with actor_system(tmp_path, sources={"a": talk(9)}, **{"binder.dimensions": 10_240}) as one:
         one.take("a")
         settled(one)
         space = one.look(lambda now: now.space())
-        encoders = Encoders(Space(seed=SEED, roles=space.roles, model=space.model, embedding=space.embedding))
+        encoders = RecordEncoder(
+            Space(seed=SEED, roles=space.roles, model=space.model, embedding_dimensions=space.embedding)
+        )
         for text, ((pairs, code),) in texts_bound(one).items():
-            said = encoders.fillers("kind", ["turn", "tool_call", "tool_result"]) ^ encoders.role("kind")
+            said = encoders.encode_fillers("kind", ["turn", "tool_call", "tool_result"]) ^ encoders.role_vector("kind")
             agree = 1 - np.bitwise_count(said ^ np.frombuffer(code, np.uint64)).sum(axis=1) / 10_240
             number = int(text.split()[0].removeprefix(b"word"))
             assert int(agree.argmax()) == number % 3, pairs
@@ -139,17 +143,17 @@ def test_a_bound_memory_is_alike_what_it_says_and_unlike_what_it_does_not(tmp_pa
 
 
 def test_nothing_is_bound_where_nothing_is_kept_and_an_empty_text_is_bound_like_any(tmp_path: Path) -> None:
-    with society(tmp_path) as one:
-        assert one.ask(BindPending()) == Bound(done=0, pending=0)
+    with actor_system(tmp_path) as one:
+        assert one.ask(BindPending()) == BindProgress(done=0, pending=0)
         assert one.look(lambda now: now.space()) is None
         one.keep("\u00a0.")
-        assert settled(one) == Bound(done=1, pending=0)
-    with society(tmp_path) as again:
-        assert bind(again) == Bound(done=1, pending=0)
+        assert settled(one) == BindProgress(done=1, pending=0)
+    with actor_system(tmp_path) as again:
+        assert bind(again) == BindProgress(done=1, pending=0)
 
 
 def test_what_is_not_embedded_yet_waits_and_is_not_counted_as_what_can_be_bound(tmp_path: Path) -> None:
-    with society(tmp_path, sources={"a": turns([f"text {n}" for n in range(100)])}) as one:
+    with actor_system(tmp_path, sources={"a": turns([f"text {n}" for n in range(100)])}) as one:
         one.take_quietly("a")
         one.embed()
         bind(one)
@@ -161,7 +165,7 @@ def test_what_is_not_embedded_yet_waits_and_is_not_counted_as_what_can_be_bound(
 
 
 def test_a_text_that_the_model_fails_on_is_bound_without_its_meaning(tmp_path: Path) -> None:
-    with society(tmp_path) as one:
+    with actor_system(tmp_path) as one:
         one.encoder.chokes_on = lambda text: ValueError("no") if "poison" in text else None
         one.keep("poison")
         one.keep("a drink", session="another")
@@ -175,20 +179,20 @@ def test_a_text_that_the_model_fails_on_is_bound_without_its_meaning(tmp_path: P
 
 
 def test_rebuilding_forking_and_binding_again_give_the_same_bits(tmp_path: Path) -> None:
-    with society(tmp_path / "one", sources={"a": talk(30)}) as one:
+    with actor_system(tmp_path / "one", sources={"a": talk(30)}) as one:
         one.take("a")
         settled(one)
         before = bound(one)
         assert len(before) >= 30
         for meaning in (False, True):
             one.ask(Rebuild(meaning=meaning))
-            assert settled(one) == Bound(done=30, pending=0)
+            assert settled(one) == BindProgress(done=30, pending=0)
             assert bound(one) == before
     folder, keys = open_mind(tmp_path / "one", "default")
     store = Store.open(folder.store, keys)
     fork_mind(store, folder, keys, tmp_path / "two", "default", None)
     store.close()
-    with society(tmp_path / "two") as two:
+    with actor_system(tmp_path / "two") as two:
         assert bound(two) == before, "a copy needs nothing bound again"
         two.ask(Rebuild())
         settled(two)
@@ -203,10 +207,10 @@ def test_in_whatever_order_sessions_come_and_whatever_is_forgotten_meanwhile_the
     parts = {str(n): talk(18, f"s{n % 2}")[3 * n : 3 * n + 3] for n in range(6)}
     homes = []
     for numbers in (range(6), order):
-        with society(tmp_path_factory.mktemp("home"), sources=parts) as one:
+        with actor_system(tmp_path_factory.mktemp("home"), sources=parts) as one:
             for number in numbers:
                 one.take(str(number))
-                ids = one.look(lambda now: now.ids_of(now.memories(0).row.tolist()))
+                ids = one.look(lambda now: now.ids_of(now.memory_columns(0).row.tolist()))
                 chosen = tuple(ids[place] for place in sorted(forgotten) if place < len(ids))
                 if chosen and numbers is order:
                     one.ask(Forget(ids=chosen))
@@ -219,15 +223,15 @@ def test_in_whatever_order_sessions_come_and_whatever_is_forgotten_meanwhile_the
 
 
 def test_without_a_model_all_is_bound_without_its_meaning_and_again_once_there_is_one(tmp_path: Path) -> None:
-    with society(tmp_path / "with", sources={"a": talk(12)}) as one:
+    with actor_system(tmp_path / "with", sources={"a": talk(12)}) as one:
         one.take("a")
         settled(one)
         expected = texts_bound(one)
 
-    with society(tmp_path / "without", sources={"a": talk(12)}) as two:
+    with actor_system(tmp_path / "without", sources={"a": talk(12)}) as two:
         load, two.load = two.load, missing
         two.take("a")
-        assert bind(two) == Bound(done=12, pending=0)
+        assert bind(two) == BindProgress(done=12, pending=0)
         bare = texts_bound(two)
         assert bare.keys() == expected.keys()
         assert all(bare[text][0][0] < expected[text][0][0] for text in bare), "fewer pairs: no meaning"
@@ -239,15 +243,15 @@ def test_without_a_model_all_is_bound_without_its_meaning_and_again_once_there_i
 
 
 def test_a_model_that_goes_takes_no_meaning_from_what_was_bound_with_it(tmp_path: Path) -> None:
-    with society(tmp_path, sources={"a": talk(12), "b": talk(15)}) as one:
+    with actor_system(tmp_path, sources={"a": talk(12), "b": talk(15)}) as one:
         one.take("a")
         settled(one)
         space, before = one.look(lambda now: now.space()), texts_bound(one)
 
-    with society(tmp_path, sources={"b": talk(15)}) as again:
+    with actor_system(tmp_path, sources={"b": talk(15)}) as again:
         load, again.load = again.load, missing
         again.take("b")
-        assert bind(again) == Bound(done=15, pending=0)
+        assert bind(again) == BindProgress(done=15, pending=0)
         assert again.look(lambda now: now.space()) == space
         after = texts_bound(again)
         kept = [text for text in before if after[text][0] == before[text][0]]
@@ -258,7 +262,7 @@ def test_a_model_that_goes_takes_no_meaning_from_what_was_bound_with_it(tmp_path
         again.supervisor.tell(Committed(seq=0))
         settled(again)
         whole = texts_bound(again)
-    with society(tmp_path.with_name("whole"), sources={"b": talk(15)}) as fresh:
+    with actor_system(tmp_path.with_name("whole"), sources={"b": talk(15)}) as fresh:
         fresh.take("b")
         settled(fresh)
         assert texts_bound(fresh) == whole
@@ -275,16 +279,16 @@ def test_a_model_that_goes_takes_no_meaning_from_what_was_bound_with_it(tmp_path
 def test_other_settings_have_everything_bound_anew_and_back_again(
     tmp_path: Path, changed: dict[str, Any], differs: Callable[[Any], bool]
 ) -> None:
-    with society(tmp_path, sources={"a": talk(12)}) as one:
+    with actor_system(tmp_path, sources={"a": talk(12)}) as one:
         one.take("a")
         settled(one)
         before = bound(one)
         assert not differs(one.look(lambda now: now.space()))
-    with society(tmp_path, **changed) as other:
-        assert settled(other) == Bound(done=12, pending=0)
+    with actor_system(tmp_path, **changed) as other:
+        assert settled(other) == BindProgress(done=12, pending=0)
         assert differs(other.look(lambda now: now.space()))
         assert bound(other) != before or "binder.topics" in changed
-    with society(tmp_path) as back:
+    with actor_system(tmp_path) as back:
         settled(back)
         assert bound(back) == before
 
@@ -292,17 +296,17 @@ def test_other_settings_have_everything_bound_anew_and_back_again(
 def test_records_that_are_read_otherwise_by_a_newer_version_have_everything_bound_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with society(tmp_path, sources={"a": talk(6)}) as one:
+    with actor_system(tmp_path, sources={"a": talk(6)}) as one:
         one.take("a")
         settled(one)
         before, reading = one.look(lambda now: (now.seq, now.space().reading))
-    with society(tmp_path) as same:
+    with actor_system(tmp_path) as same:
         settled(same)
         assert same.look(lambda now: now.seq) == before
-    monkeypatch.setattr("mnemic.actors.shape.bind.READING", READING + 1)
-    monkeypatch.setattr("mnemic.actors.shape.bind.features", lambda *given: features(*given)[:1])
-    with society(tmp_path) as newer:
-        assert settled(newer) == Bound(done=6, pending=0)
+    monkeypatch.setattr("mnemic.actors.shape.bind.EXTRACTION_VERSION", EXTRACTION_VERSION + 1)
+    monkeypatch.setattr("mnemic.actors.shape.bind.extract_records", lambda *given: extract_records(*given)[:1])
+    with actor_system(tmp_path) as newer:
+        assert settled(newer) == BindProgress(done=6, pending=0)
         assert newer.look(lambda now: now.space().reading) != reading
         assert {tier for tier, _ in bound(newer)} == {"episode"}
 
@@ -310,10 +314,10 @@ def test_records_that_are_read_otherwise_by_a_newer_version_have_everything_boun
 def test_two_who_bind_otherwise_do_not_undo_each_other_for_ever(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with society(tmp_path, sources={"a": talk(6)}) as one:
+    with actor_system(tmp_path, sources={"a": talk(6)}) as one:
         one.take("a")
         settled(one)
-        with society(tmp_path, **{"binder.dimensions": 512}) as other:
+        with actor_system(tmp_path, **{"binder.dimensions": 512}) as other:
             for _ in range(5):
                 bind(one)
                 bind(other)
@@ -331,7 +335,7 @@ def test_two_who_bind_otherwise_do_not_undo_each_other_for_ever(
 
 def bind_and_die(home: str, steps: str) -> None:
     """In a process: bind, and be killed as soon as the store has carried out so many of its changes."""
-    with society(Path(home)) as one:
+    with actor_system(Path(home)) as one:
         left = int(steps)
         carried = one.supervisor._post.send
 
@@ -351,18 +355,18 @@ def bind_and_die(home: str, steps: str) -> None:
 
 @pytest.mark.parametrize("steps", [1, 2, 3])
 def test_killed_at_any_step_it_goes_on_where_it_was_and_the_bits_are_the_same(tmp_path: Path, steps: int) -> None:
-    with society(tmp_path / "whole", sources={"a": talk(80)}) as one:
+    with actor_system(tmp_path / "whole", sources={"a": talk(80)}) as one:
         one.take("a")
         settled(one)
         expected = texts_bound(one)
-    with society(tmp_path / "killed", sources={"a": talk(80)}) as two:
+    with actor_system(tmp_path / "killed", sources={"a": talk(80)}) as two:
         two.load = missing
         two.take("a")
-    process = child("actors.test_binder:bind_and_die", tmp_path / "killed", steps)
+    process = child("actors.shape.test_binder:bind_and_die", tmp_path / "killed", steps)
     process.communicate(timeout=BOUND_S)
     assert process.returncode == -signal.SIGKILL
-    with society(tmp_path / "killed") as after:
-        assert settled(after) == Bound(done=80, pending=0)
+    with actor_system(tmp_path / "killed") as after:
+        assert settled(after) == BindProgress(done=80, pending=0)
         assert texts_bound(after) == expected
 
 
@@ -377,10 +381,10 @@ def test_an_extractor_that_fails_on_a_text_costs_its_facts_alone_and_the_log_doe
             raise RuntimeError(text)
         return [Triple("the wall", "is", "high")]
 
-    with society(tmp_path, ports={"seed": SEED, "extract": extract}) as one:
+    with actor_system(tmp_path, ports={"seed": SEED, "extract": extract}) as one:
         one.keep("the poison is in the blue tin", session="a")
         one.keep("a drink", session="b")
-        assert settled(one) == Bound(done=2, pending=0)
+        assert settled(one) == BindProgress(done=2, pending=0)
         assert {tier: len(texts_bound(one, tier)) for tier in ("episode", "fact")} == {"episode": 2, "fact": 1}
         assert one.look(lambda now: now.fillers("object")) == [("high", 1)]
         assert counts(one) == (2, 0)
@@ -400,30 +404,30 @@ def test_what_an_extractor_failed_on_is_counted_and_gets_its_facts_once_that_is_
             raise RuntimeError(text)
         return [Triple("the wall", "is", text)]
 
-    def unread(one: Society) -> int:
+    def unread(one: ActorHarness) -> int:
         found: Counts = one.look(lambda now: now.counts(None))
         return found.unread
 
-    with society(tmp_path, ports={"seed": SEED, "extract": extract}) as one:
+    with actor_system(tmp_path, ports={"seed": SEED, "extract": extract}) as one:
         for text in ("a high wall", "a lamp", "a low wall"):
             one.keep(text, session=text)
         settled(one)
         assert (counts(one), unread(one)) == ((3, 0), 2)
-        assert settled(one) == Bound(done=3, pending=0), "they are tried no second time by themselves"
-        one.ask(BindAgain())
-        assert bind(one) == Bound(done=3, pending=0)
+        assert settled(one) == BindProgress(done=3, pending=0), "they are tried no second time by themselves"
+        one.ask(RetryBinding())
+        assert bind(one) == BindProgress(done=3, pending=0)
         assert (unread(one), len(texts_bound(one, "fact"))) == (2, 1), "nothing was mended"
         one.ask(Rebuild())
-        assert settled(one) == Bound(done=3, pending=0)
+        assert settled(one) == BindProgress(done=3, pending=0)
         assert unread(one) == 2
         is_broken = False
-        assert bind(one) == Bound(done=3, pending=0)
+        assert bind(one) == BindProgress(done=3, pending=0)
         assert unread(one) == 2, "nobody asked for it"
-        one.ask(BindAgain())
-        assert bind(one) == Bound(done=3, pending=0)
+        one.ask(RetryBinding())
+        assert bind(one) == BindProgress(done=3, pending=0)
         assert (unread(one), texts_bound(one, "fact").keys()) == (0, {b"a high wall", b"a lamp", b"a low wall"})
         before = one.look(lambda now: now.seq)
-        one.ask(BindAgain())
+        one.ask(RetryBinding())
         assert one.look(lambda now: now.seq) == before, "where nothing failed, nothing is done again"
 
 
@@ -436,7 +440,7 @@ def test_what_failed_is_tried_again_when_it_says_something_else_and_waits_for_no
         failed.append(text)
         raise RuntimeError(text)
 
-    with society(tmp_path, ports={"seed": SEED, "extract": extract}) as one:
+    with actor_system(tmp_path, ports={"seed": SEED, "extract": extract}) as one:
         kept = [one.keep(text).id for text in ("the first", "the second")]
         settled(one)
         failed.clear()
@@ -453,37 +457,37 @@ def test_what_failed_is_tried_again_when_it_says_something_else_and_waits_for_no
 def test_a_mind_that_is_opened_under_other_settings_is_bound_anew_though_nothing_comes(
     tmp_path: Path, changed: dict[str, Any]
 ) -> None:
-    with society(tmp_path, sources={"a": talk(12)}) as one:
+    with actor_system(tmp_path, sources={"a": talk(12)}) as one:
         one.take("a")
         settled(one)
         kept = one.look(lambda now: now.space())
-    with society(tmp_path) as same:
+    with actor_system(tmp_path) as same:
         binder, asked = BinderActor.make(same.ports), Asked(same.ask)
         binder.handle(BindMore(opened=True), asked)
         binder.close()
         assert (asked.asked, asked.told) == ([], []), "under the same settings there is nothing to do"
-    with society(tmp_path, **changed) as other:
+    with actor_system(tmp_path, **changed) as other:
         other.supervisor.tell(BindMore(opened=True))
         until(lambda: counts(other) == (12, 0) and other.look(lambda now: now.space()) != kept)
 
 
 def test_a_mind_without_a_model_that_is_opened_goes_on_with_what_a_step_cut_short_left(tmp_path: Path) -> None:
-    with society(tmp_path, sources={"a": talk(12)}) as one:
+    with actor_system(tmp_path, sources={"a": talk(12)}) as one:
         one.load = missing
         one.take("a")
-        assert bind(one) == Bound(done=12, pending=0)
+        assert bind(one) == BindProgress(done=12, pending=0)
         one.ask(Rebuild())
         assert counts(one) == (12, 12)
-    with society(tmp_path) as again:
+    with actor_system(tmp_path) as again:
         again.load = missing
         again.supervisor.tell(BindMore(opened=True))
         until(lambda: counts(again) == (12, 0))
 
 
 def test_opening_a_mind_does_not_have_what_waits_for_its_meaning_embedded(tmp_path: Path) -> None:
-    with society(tmp_path, sources={"a": talk(9)}) as one:
+    with actor_system(tmp_path, sources={"a": talk(9)}) as one:
         one.take_quietly("a")
-    with society(tmp_path) as again:
+    with actor_system(tmp_path) as again:
         binder = BinderActor.make(again.ports)
         asked = Asked(again.ask)
         binder.handle(BindMore(opened=True), asked)
@@ -495,18 +499,18 @@ def test_opening_a_mind_does_not_have_what_waits_for_its_meaning_embedded(tmp_pa
 def test_a_filler_that_its_encoder_fails_on_costs_that_memory_alone(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ) -> None:
-    whole = Encoders.records
+    whole = RecordEncoder.encode_records
 
-    def refuse(self: Encoders, records: Sequence[Any]) -> Any:
+    def refuse(self: RecordEncoder, records: Sequence[Any]) -> Any:
         if any(pair.role == "who" and pair.filler == "eve" for record in records for pair in record):
             raise error("eve is none")
         return whole(self, records)
 
-    monkeypatch.setattr(Encoders, "records", refuse)
-    with society(tmp_path) as one:
+    monkeypatch.setattr(RecordEncoder, "encode_records", refuse)
+    with actor_system(tmp_path) as one:
         one.keep("one", session="a", speaker="Eve")
         one.keep("two", session="b", speaker="Ann")
-        assert settled(one) == Bound(done=1, pending=0)
+        assert settled(one) == BindProgress(done=1, pending=0)
         assert texts_bound(one).keys() == {b"two"}
     assert f"is not bound: encoding it failed ({error.__name__} at refuse (test_binder.py:" in caplog.text
     assert "eve is none" not in caplog.text
@@ -521,7 +525,7 @@ def test_a_filler_that_its_encoder_fails_on_costs_that_memory_alone(
     ],
 )
 def test_settings_that_cannot_be_are_refused_in_a_sentence(tmp_path: Path, setting: str, value: Any, said: str) -> None:
-    with pytest.raises(InvalidValue) as caught, society(tmp_path, **{setting: value}):
+    with pytest.raises(InvalidValue) as caught, actor_system(tmp_path, **{setting: value}):
         pass
     assert str(caught.value).startswith(said)
     assert caught.value.remedy_text.endswith(".")
@@ -549,7 +553,7 @@ class Asked:
 
 
 def test_it_continues_once_however_many_commits_there_are_and_leaves_it_to_whoever_waits(tmp_path: Path) -> None:
-    with society(tmp_path, sources={"a": talk(40)}) as one:
+    with actor_system(tmp_path, sources={"a": talk(40)}) as one:
         one.take_quietly("a")
         one.ask(Rebuild())
         binder, context = BinderActor.make(one.ports), Asked(one.ask)
@@ -569,19 +573,19 @@ def test_what_fails_in_a_step_is_taken_up_by_the_instance_that_comes_after(tmp_p
     def fail(message: Any) -> Any:
         raise ZeroDivisionError if isinstance(message, Apply) else MnemicError
 
-    with society(tmp_path, sources={"a": talk(3)}) as one:
+    with actor_system(tmp_path, sources={"a": talk(3)}) as one:
         one.take("a")
     folder, keys = open_mind(tmp_path, "default")
     store = Store.open(folder.store, keys)
     store.rebuild(lambda done, total: None, meaning=False)  # no actor is told, so that none binds beside this one
     store.close()
-    with society(tmp_path) as one:
+    with actor_system(tmp_path) as one:
         binder, context = BinderActor.make(one.ports), Asked(fail)
         try:
             with pytest.raises(MnemicError):
                 binder.handle(BindMore(), context)  # type: ignore[arg-type]
             assert context.told == [], "an error of the tree is an answer: it comes again with the next commit"
-            assert [type(message) for message in context.asked] == [NameEncoder]
+            assert [type(message) for message in context.asked] == [DescribeEncoder]
             context = Asked(lambda message: fail(message) if isinstance(message, Apply) else one.ask(message))
             with pytest.raises(ZeroDivisionError):
                 binder.handle(BindMore(), context)  # type: ignore[arg-type]
@@ -593,7 +597,7 @@ def test_what_fails_in_a_step_is_taken_up_by_the_instance_that_comes_after(tmp_p
 def test_the_reason_for_binding_without_meaning_is_in_the_log_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.WARNING), society(tmp_path, sources={"a": talk(70)}) as one:
+    with caplog.at_level(logging.WARNING), actor_system(tmp_path, sources={"a": talk(70)}) as one:
         one.load = missing
         one.take("a")
         bind(one)

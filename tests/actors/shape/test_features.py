@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.messages import Memory
-from mnemic.actors.protocol.snapshot import Neighbour, Unbound
-from mnemic.actors.shape.features import MOST_FACTS, MOST_FILES, Triple, features
+from mnemic.actors.protocol.snapshot import NearbyCall, Unbound
+from mnemic.actors.shape.features import MOST_FACTS, MOST_FILES, Triple, extract_records
 from mnemic.algorithms.knowledge.triples import triples
 from mnemic.hd.encoders import canonical
 from mnemic.hd.records import Record
 from mnemic.hd.roles import ROLES, Role, Tier
-from tests.actors.shape.test_features_work import MEMORY, SESSION, at
+from tests.actors.shape.test_features_call_context import MEMORY, SESSION, at
 
 ALL = frozenset(ROLES)
 MAY = int(datetime(2026, 5, 1, 14, 30, tzinfo=UTC).timestamp() * 1_000_000)
@@ -55,7 +55,7 @@ UNBOUND = st.builds(
 
 
 def records(unbound: Unbound, topics: int = 5) -> list[tuple[Tier, Record]]:
-    return features(unbound, ALL, topics, triples)
+    return extract_records(unbound, ALL, topics, triples)
 
 
 def named(record: Record) -> dict[str, list[str]]:
@@ -216,7 +216,7 @@ def test_what_an_extractor_leaves_empty_is_no_fact_and_what_it_repeats_is_one() 
         many = [Triple("Tide", "is at", f"{hour}:00") for hour in range(MOST_FACTS + 3)]
         return [Triple("", "is", "x"), Triple("x", " ", "y"), *many[:1], *many]
 
-    facts = [record for tier, record in features(said("x"), ALL, 5, extract) if tier == "fact"]
+    facts = [record for tier, record in extract_records(said("x"), ALL, 5, extract) if tier == "fact"]
     assert [named(record)["object"] for record in facts] == [[f"{hour}:00"] for hour in range(MOST_FACTS)]
 
 
@@ -232,11 +232,11 @@ def test_an_extractor_fills_roles_of_its_own_and_no_role_twice(monkeypatch: pyte
             assert memory.text == b"good"
             return [("mood", "Glad"), ("mood", "sad"), ("pet", "Rex"), ("pet", "Tom"), ("who", "me"), ("no", "x")]
 
-    (_, episode), (_, fact) = features(said("good"), ALL | {"mood", "pet"}, 5, Mine())
+    (_, episode), (_, fact) = extract_records(said("good"), ALL | {"mood", "pet"}, 5, Mine())
     assert named(episode)["mood"] == named(fact)["mood"] == ["glad"]
     assert (named(fact)["pet"], "pet" in named(episode)) == (["rex", "tom"], False)
     assert named(episode)["who"] == ["assistant"]
-    assert "mood" not in named(features(said("good"), ALL, 5, Mine())[0][1])
+    assert "mood" not in named(extract_records(said("good"), ALL, 5, Mine())[0][1])
 
 
 @pytest.mark.parametrize("broken", [(), ("facts",), ("fillers",), ("facts", "fillers")])
@@ -254,7 +254,7 @@ def test_what_an_extractor_fails_to_find_is_lost_alone(
             return wrong if "fillers" in broken else [("mood", "glad")]
 
     lost: list[str] = []
-    found = features(said("good"), ALL | {"mood"}, 5, Mine(), lambda what, error: lost.append(what.split()[0]))
+    found = extract_records(said("good"), ALL | {"mood"}, 5, Mine(), lambda what, error: lost.append(what.split()[0]))
     assert tuple(lost) == broken
     assert ("fact" in [tier for tier, _ in found]) == ("facts" not in broken)
     assert named(found[0][1]).get("mood") == (None if "fillers" in broken else ["glad"])
@@ -274,11 +274,11 @@ def test_a_filler_that_is_none_of_its_role_is_lost_and_where_nobody_is_told_it_i
             return [("due", "soon")]
 
     lost: list[Exception] = []
-    found = features(said("good"), ALL | {"due"}, 5, Mine(), lambda what, error: lost.append(error))
+    found = extract_records(said("good"), ALL | {"due"}, 5, Mine(), lambda what, error: lost.append(error))
     assert [type(error) for error in lost] == [ValueError]
     assert [tier for tier, _ in found] == ["episode", "fact"]
     with pytest.raises(ValueError, match="soon"):
-        features(said("good"), ALL | {"due"}, 5, Mine())
+        extract_records(said("good"), ALL | {"due"}, 5, Mine())
 
 
 @pytest.mark.parametrize("kind", ["tool_result", "tool_call", "thinking", "injected"])
@@ -290,7 +290,11 @@ def test_what_nobody_says_has_no_topics_and_states_nothing(kind: str) -> None:
 
 def test_no_more_topics_are_bound_than_asked_for() -> None:
     turn = said("The boathouse tablet forgets the tide table and the door code")
-    assert [len(named(features(turn, ALL, most, triples)[0][1]).get("topic", [])) for most in (0, 1, 2)] == [0, 1, 2]
+    assert [len(named(extract_records(turn, ALL, most, triples)[0][1]).get("topic", [])) for most in (0, 1, 2)] == [
+        0,
+        1,
+        2,
+    ]
 
 
 @given(UNBOUND)
@@ -322,13 +326,13 @@ def test_roles_that_are_not_bound_are_left_out_and_change_nothing_else(unbound: 
 
     facts = not roles.isdisjoint(("subject", "relation", "object"))
     everything = [(tier, record) for tier, record in records(unbound) if facts or tier != "fact"]
-    assert shown(features(unbound, roles, 5, triples)) == shown(everything)
+    assert shown(extract_records(unbound, roles, 5, triples)) == shown(everything)
 
 
 def test_a_text_that_is_cut_off_within_a_letter_is_read_up_to_there() -> None:
     memory = msgspec.structs.replace(MEMORY, text="I like tea. Zürich".encode()[:14])
     assert [tier for tier, _ in records(msgspec.structs.replace(BARE, memory=memory))] == ["episode", "fact"]
-    neighbour = Neighbour(
+    neighbour = NearbyCall(
         kind="tool_call", tool="Bash", outcome=None, files=(), text="Bash\ncommand: ls ü".encode()[:-1]
     )
     assert episode(at([neighbour], 0))["tool"] == ["bash", "ls"]

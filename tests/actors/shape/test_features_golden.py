@@ -1,7 +1,8 @@
-"""What memories say of themselves is read in one way as long as `mnemic.actors.shape.features.READING` stays as it is.
+"""What memories say of themselves is read in one way as long as `mnemic.actors.shape.features.EXTRACTION_VERSION` stays
+as it is.
 
 ``python -m tests.actors.shape.test_features_golden > tests/golden/records.json`` makes the file anew; where its
-``records`` change, `READING` has to grow first, so that every mind is bound again.
+``records`` change, `EXTRACTION_VERSION` has to grow first, so that every mind is bound again.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import mnemic
 from mnemic.actors.protocol.snapshot import Unbound
-from mnemic.actors.shape.features import READING, features
+from mnemic.actors.shape.features import EXTRACTION_VERSION, extract_records
 from mnemic.algorithms.knowledge.triples import triples
 from mnemic.hd.roles import ROLES
 from mnemic.runtime.minds.homes import open_mind
@@ -41,7 +42,7 @@ def example(home: Path) -> list[Unbound]:
     with closing(Store.open(folder.store, keys)) as store:
         store.rebuild(lambda done, total: None, meaning=False)  # all of them wait to be bound then
     with closing(open_reader(folder.store, keys)) as reader, reader.snapshot() as now:
-        return now.unbound(None, False, 0, ALL, ALL)
+        return now.pending_bindings(None, False, 0, ALL, ALL)
 
 
 def made(home: Path) -> dict[str, object]:
@@ -50,17 +51,19 @@ def made(home: Path) -> dict[str, object]:
     found = [
         (tier, repr([tuple(pair) for pair in record]))
         for unbound in example(home)
-        for tier, record in features(unbound, roles, TOPICS, triples)
+        for tier, record in extract_records(unbound, roles, TOPICS, triples)
     ]
     tiers = dict(sorted(Counter(tier for tier, _ in found).items()))
     digest = hashlib.sha256("\n".join(map(" ".join, sorted(found))).encode("utf-8", "surrogatepass"))
-    return {"reading": READING, "tiers": tiers, "records": digest.hexdigest()}
+    return {"reading": EXTRACTION_VERSION, "tiers": tiers, "records": digest.hexdigest()}
 
 
 def test_records_are_read_as_they_were_when_their_reading_got_its_number(tmp_path: Path) -> None:
     now, kept = made(tmp_path / "home"), json.loads(GOLDEN.read_bytes())
     if now["records"] != kept["records"]:
-        assert now["reading"] > kept["reading"], "memories are read otherwise: READING has to grow; see above"
+        assert now["reading"] > kept["reading"], (
+            "memories are read otherwise: EXTRACTION_VERSION has to grow; see above"
+        )
     assert now == kept, "make the file of what is kept anew; see above"
 
 

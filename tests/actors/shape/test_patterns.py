@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import InvalidValue, UnknownRole
 from mnemic.actors.protocol.times import parse_time
-from mnemic.actors.shape.patterns import Known, Question, meanings, read
+from mnemic.actors.shape.patterns import PatternPair, PatternQuery, parse_pattern, texts_to_embed
 from mnemic.hd.records import Pair
 from mnemic.hd.roles import ROLES, TIERS
 
@@ -20,8 +20,8 @@ KNOWN: dict[str, tuple[str, ...]] = {
 }
 
 
-def asked(**pattern: str) -> Question:
-    return read(pattern, tuple(ROLES), lambda role: KNOWN.get(role, ()))
+def asked(**pattern: str) -> PatternQuery:
+    return parse_pattern(pattern, tuple(ROLES), lambda role: KNOWN.get(role, ()))
 
 
 def refused(**pattern: str) -> str:
@@ -39,7 +39,7 @@ def test_roles_that_are_known_and_roles_that_are_asked_for_are_told_apart() -> N
         Pair("outcome", "failed"),
     ]
     assert [one.pair.role for one in question.near] == ["size"]
-    assert question.meanings == (("about", "token rotation"),)
+    assert question.similar_texts == (("about", "token rotation"),)
     assert question.unknown == ("file",)
 
 
@@ -69,10 +69,10 @@ def test_steps_before_are_told_oldest_first_by_words_that_steps_here_have() -> N
     question = asked(after="edit python, test failed", then="?")
     assert question.tier == "step"
     assert question.exact == (
-        Known("after", Pair("action", "edit", 2)),
-        Known("after", Pair("target", "python", 2)),
-        Known("after", Pair("action", "test", 1)),
-        Known("after", Pair("outcome", "failed", 1)),
+        PatternPair("after", Pair("action", "edit", 2)),
+        PatternPair("after", Pair("target", "python", 2)),
+        PatternPair("after", Pair("action", "test", 1)),
+        PatternPair("after", Pair("outcome", "failed", 1)),
     )
     assert question.unknown == ("then",)
 
@@ -108,7 +108,7 @@ def test_a_range_of_dates_is_exact_and_has_its_last_day(filler: str, since: str,
 
 def test_a_single_day_is_near() -> None:
     question = asked(date="2026-05-01")
-    assert question.near == (Known("date", Pair("date", "2026-05-01")),)
+    assert question.near == (PatternPair("date", Pair("date", "2026-05-01")),)
     assert question.since is question.until is None
 
 
@@ -133,7 +133,7 @@ def test_a_role_that_is_misspelt_is_told_which_was_meant(typed: str, meant: str)
 @pytest.mark.parametrize("role", ["kind", "outcome", "worked"])
 def test_what_nothing_else_can_fill_is_taken_in_any_case_and_asked_for_with_a_question_mark(role: str) -> None:
     filler = {"kind": " NOTE ", "outcome": "Failed", "worked": "Yes"}[role]
-    assert asked(**{role: filler}).exact == (Known(role, Pair(role, filler.strip().lower())),)
+    assert asked(**{role: filler}).exact == (PatternPair(role, Pair(role, filler.strip().lower())),)
     assert asked(**{role: "?"}).unknown == (role,)
 
 
@@ -152,9 +152,9 @@ def test_what_is_very_long_is_quoted_by_its_beginning(role: str, filler: str) ->
 
 
 def test_words_of_steps_are_not_looked_up_where_nobody_can_tell_which_there_are() -> None:
-    assert read({"after": "frob, edit", "then": "?"}, tuple(ROLES), None).unknown == ("then",)
+    assert parse_pattern({"after": "frob, edit", "then": "?"}, tuple(ROLES), None).unknown == ("then",)
     with pytest.raises(InvalidValue, match="a step is empty"):
-        read({"after": "frob,,edit"}, tuple(ROLES), None)
+        parse_pattern({"after": "frob,,edit"}, tuple(ROLES), None)
 
 
 @pytest.mark.parametrize(
@@ -203,16 +203,16 @@ def test_what_cannot_be_asked_is_said_in_a_sentence_and_what_to_give_instead(
 def test_words_of_steps_are_refused_with_those_that_there_are_or_with_that_there_are_none() -> None:
     assert "words that tell steps here: edit, test, read, git commit, python" in refused(after="frob")
     with pytest.raises(InvalidValue) as error:
-        read({"after": "edit"}, tuple(ROLES), lambda role: ())
+        parse_pattern({"after": "edit"}, tuple(ROLES), lambda role: ())
     assert "no step of a tool is bound yet" in error.value.remedy_text
 
 
 def test_a_role_that_is_left_out_of_what_is_bound_is_refused() -> None:
     with pytest.raises(InvalidValue, match=r"binder\.leave_out") as error:
-        read({"topic": "?"}, [role for role in ROLES if role != "topic"], lambda role: ())
+        parse_pattern({"topic": "?"}, [role for role in ROLES if role != "topic"], lambda role: ())
     assert "take topic out of binder.leave_out" in error.value.remedy_text
 
 
 def test_texts_that_must_be_embedded_are_known_before_anything_is_read() -> None:
     pattern = {"about": "tea", "next": "?", "who": "user", "foo": "bar", "previous": " "}
-    assert meanings(pattern) == {"about": "tea"}
+    assert texts_to_embed(pattern) == {"about": "tea"}

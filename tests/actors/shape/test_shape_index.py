@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.changes import Place
+from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.messages import Forget, Rebuild, Recover
 from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.recall.recall_index import Recollection
-from mnemic.actors.shape import shape_index as shape_memory
-from mnemic.actors.shape.shape_index import ShapeMemory
+from mnemic.actors.recall.recall_index import RecallIndex
+from mnemic.actors.shape import shape_index
+from mnemic.actors.shape.shape_index import ShapeIndex
 from mnemic.hd.roles import TIERS
 from mnemic.runtime.store.store import Store
+from tests.harness import ActorHarness
 from tests.shaped import bind, event, shape, shaped, work
-from tests.society import Society
 
 Held = dict[str, list[tuple[int, int, bytes]]]
 
@@ -29,30 +29,30 @@ Held = dict[str, list[tuple[int, int, bytes]]]
 class Follower:
     """A shape memory, and the columns that it stands beside."""
 
-    def __init__(self, society: Society) -> None:
-        self.memory, self.recollection = ShapeMemory(society.keys.seed), Recollection()
+    def __init__(self, actor_system: ActorHarness) -> None:
+        self.memory, self.recollection = ShapeIndex(actor_system.keys.seed), RecallIndex()
 
     def follow(self, snapshot: Snapshot) -> Held:
         """Of each record that is looked through the row, how many pairs it has, and its bits, by tier."""
-        self.recollection.follow(snapshot, None)
-        self.memory.follow(snapshot, self.recollection.columns, retired=self.recollection.gone)
+        self.recollection.sync(snapshot, None)
+        self.memory.sync(snapshot, self.recollection.columns, retired=self.recollection.retired_count)
         found: Held = {"pending": [(self.memory.pending, 0, b"")]}
         for tier in TIERS:
-            places, codes = self.memory.visible(tier, ~self.recollection.retired(None)), self.memory.codes(tier)
+            places, codes = self.memory.visible(tier, ~self.recollection.retired_mask(None)), self.memory.codes(tier)
             rows, pairs = self.memory.rows(tier)[places].tolist(), codes.pairs[places].tolist()
-            found[tier] = sorted(zip(rows, pairs, map(bytes, codes.whole(places)), strict=True))
+            found[tier] = sorted(zip(rows, pairs, map(bytes, codes.join(places)), strict=True))
         for role in ("who", "file", "subject") if self.memory.encoders else ():
             items = self.memory.items(role, snapshot)
             found[role] = [
-                (count, items.having(name), bytes(bound) + name.encode())
-                for name, count, bound in zip(items.names, items.counts.tolist(), items.bound, strict=True)
+                (count, items.count_of(name), bytes(bound) + name.encode())
+                for name, count, bound in zip(items.names, items.counts.tolist(), items.codes, strict=True)
             ]
         return found
 
 
-def assert_as_new(society: Society, follower: Follower) -> Held:
-    held = society.look(follower.follow)
-    assert held == society.look(Follower(society).follow)
+def assert_as_new(actor_system: ActorHarness, follower: Follower) -> Held:
+    held = actor_system.look(follower.follow)
+    assert held == actor_system.look(Follower(actor_system).follow)
     assert isinstance(held, dict)
     return held
 
@@ -65,84 +65,84 @@ def assert_as_new(society: Society, follower: Follower) -> Held:
     )
 )
 def test_whatever_happens_it_holds_what_a_fresh_look_gives(steps: list[tuple[str, int]]) -> None:
-    with tempfile.TemporaryDirectory() as home, Society(Path(home)) as society:
-        follower, kept = Follower(society), []
+    with tempfile.TemporaryDirectory() as home, ActorHarness(Path(home)) as actor_system:
+        follower, kept = Follower(actor_system), []
         for step, number in steps:
             if step == "keep":
-                place = Place(path=f"p{number % 3}", project=None, found="named")
-                kept.append(society.keep(f"text {number}", place=place, speaker=f"s{number % 2}").id)
+                place = ScopeRef(path=f"p{number % 3}", project=None, found="named")
+                kept.append(actor_system.keep(f"text {number}", place=place, speaker=f"s{number % 2}").id)
             elif step in ("forget", "recover") and kept:
                 chosen = (kept[number % len(kept)],)
-                society.ask(Forget(ids=chosen) if step == "forget" else Recover(ids=chosen))
+                actor_system.ask(Forget(ids=chosen) if step == "forget" else Recover(ids=chosen))
             elif step == "bind":
-                society.embed()
-                bind(society)
+                actor_system.embed()
+                bind(actor_system)
             elif step == "look":
-                society.look(follower.follow)
+                actor_system.look(follower.follow)
             elif step == "rebuild":
-                society.ask(Rebuild())
-        society.embed()
-        bind(society)
-        held = assert_as_new(society, follower)
+                actor_system.ask(Rebuild())
+        actor_system.embed()
+        bind(actor_system)
+        held = assert_as_new(actor_system, follower)
         assert held["pending"][0][0] == 0
-        assert len(held["episode"]) == society.look(lambda snapshot: snapshot.bound_counts(None, False)[0])
+        assert len(held["episode"]) == actor_system.look(lambda snapshot: snapshot.bound_counts(None, False)[0])
 
 
 def test_facts_and_steps_go_with_the_memory_that_is_bound_anew(tmp_path: Path) -> None:
-    with shaped(tmp_path, [*work(0), event(50, "user", "Bob lives in Paris", "s0")]) as society:
-        follower = Follower(society)
-        before = assert_as_new(society, follower)
+    with shaped(tmp_path, [*work(0), event(50, "user", "Bob lives in Paris", "s0")]) as actor_system:
+        follower = Follower(actor_system)
+        before = assert_as_new(actor_system, follower)
         assert (len(before["step"]), len(before["fact"])) == (4, 1)
-        society.keep("the next turn", session="s0", place=Place(path="work/auth", project=None, found="named"))
-        society.embed()
-        bind(society)
-        after = assert_as_new(society, follower)
+        actor_system.keep("the next turn", session="s0", place=ScopeRef(path="work/auth", project=None, found="named"))
+        actor_system.embed()
+        bind(actor_system)
+        after = assert_as_new(actor_system, follower)
         assert (len(after["step"]), len(after["fact"])) == (4, 1)
         assert len(after["episode"]) == len(before["episode"]) + 1
 
 
 def test_what_is_bound_again_to_the_same_bits_waits_no_more_though_the_log_says_nothing_of_it(tmp_path: Path) -> None:
-    with shaped(tmp_path, work(0)) as society:
-        follower = Follower(society)
-        with closing(Store.open(society.folder.store, society.keys)) as store:
+    with shaped(tmp_path, work(0)) as actor_system:
+        follower = Follower(actor_system)
+        with closing(Store.open(actor_system.folder.store, actor_system.keys)) as store:
             store.rebuild(lambda done, total: None, meaning=False)  # the actors are not told
-        assert society.look(follower.follow)["pending"][0][0] > 0
-        bind(society)
-        assert assert_as_new(society, follower)["pending"][0][0] == 0
+        assert actor_system.look(follower.follow)["pending"][0][0] > 0
+        bind(actor_system)
+        assert assert_as_new(actor_system, follower)["pending"][0][0] == 0
 
 
 def test_another_space_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
-    with shaped(tmp_path, work(0)) as society:
-        follower = Follower(society)
-        assert_as_new(society, follower)
-    with Society(tmp_path, **{"binder.dimensions": 2048, "binder.leave_out": ("hour",)}) as society:
-        society.look(follower.follow)
-        society.embed()
-        bind(society)
-        held = assert_as_new(society, follower)
+    with shaped(tmp_path, work(0)) as actor_system:
+        follower = Follower(actor_system)
+        assert_as_new(actor_system, follower)
+    with ActorHarness(tmp_path, **{"binder.dimensions": 2048, "binder.leave_out": ("hour",)}) as actor_system:
+        actor_system.look(follower.follow)
+        actor_system.embed()
+        bind(actor_system)
+        held = assert_as_new(actor_system, follower)
         assert {len(bits) for _, _, bits in held["episode"]} == {256}
-        assert shape(society, {"who": "user", "outcome": "?"}, k=5).degraded == ()
+        assert shape(actor_system, {"who": "user", "outcome": "?"}, k=5).degraded == ()
 
 
 def test_what_is_bound_by_another_seed_or_another_version_is_not_read(tmp_path: Path) -> None:
-    with shaped(tmp_path, work(0)) as society:
-        follower = Follower(society)
-        follower.memory = ShapeMemory(bytes(32))
-        held = society.look(follower.follow)
+    with shaped(tmp_path, work(0)) as actor_system:
+        follower = Follower(actor_system)
+        follower.memory = ShapeIndex(bytes(32))
+        held = actor_system.look(follower.follow)
         assert follower.memory.encoders is None
         assert (held["episode"], held["step"]) == ([], [])
-        row = society.look(lambda snapshot: snapshot.space())
-        assert shape_memory._space(row, society.keys.seed) is not None
+        row = actor_system.look(lambda snapshot: snapshot.space())
+        assert shape_index._space(row, actor_system.keys.seed) is not None
         for other in ({"version": row.version + 1}, {"roles": (*row.roles, "colour")}):
-            assert shape_memory._space(msgspec.structs.replace(row, **other), society.keys.seed) is None
+            assert shape_index._space(msgspec.structs.replace(row, **other), actor_system.keys.seed) is None
 
 
 def test_a_look_at_nothing_new_reads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with shaped(tmp_path, work(0)) as society:
-        follower = Follower(society)
-        held = society.look(follower.follow)
-        monkeypatch.setattr(ShapeMemory, "_take", None)
-        assert society.look(follower.follow) == held
+    with shaped(tmp_path, work(0)) as actor_system:
+        follower = Follower(actor_system)
+        held = actor_system.look(follower.follow)
+        monkeypatch.setattr(ShapeIndex, "_append_blocks", None)
+        assert actor_system.look(follower.follow) == held
 
 
 def test_where_there_are_too_many_fillers_the_most_frequent_are_compared_and_that_is_said(
@@ -151,31 +151,31 @@ def test_where_there_are_too_many_fillers_the_most_frequent_are_compared_and_tha
     monkeypatch.setattr("mnemic.actors.shape.shape_index.MOST_FILLERS", 2)
     monkeypatch.setattr("mnemic.actors.shape.fillers.MOST_FILLERS", 2)
     events = [event(n, "user", "tea", "s", speaker=name) for n, name in enumerate(("ann", "ann", "ben", "ben", "cem"))]
-    with shaped(tmp_path, events) as society:
-        found = shape(society, {"who": "?"})
+    with shaped(tmp_path, events) as actor_system:
+        found = shape(actor_system, {"who": "?"})
         assert sorted(one.filler for one in found.answers) == ["ann", "ben"]
         assert found.degraded == ("who: of its 3 fillers only the 2 most frequent were compared",)
-        assert len(shape(society, {"who": "cem"}).hits) == 1
+        assert len(shape(actor_system, {"who": "cem"}).hits) == 1
 
 
 def test_paths_that_differ_by_their_case_alone_are_one(tmp_path: Path) -> None:
     events = [event(n, "user", "tea", "s", scope=scope) for n, scope in enumerate(("Work/A", "Work/A", "work/a"))]
-    with shaped(tmp_path, events) as society:
-        (one,) = shape(society, {"project": "?"}).answers
+    with shaped(tmp_path, events) as actor_system:
+        (one,) = shape(actor_system, {"project": "?"}).answers
         assert (one.filler, one.support) == ("Work/A", 3)
         assert one.confidence == pytest.approx(1.0, abs=0.01)
-        assert len(shape(society, {"project": "WORK/a"}).hits) == 3
+        assert len(shape(actor_system, {"project": "WORK/a"}).hits) == 3
 
 
 def test_records_that_are_dead_are_let_go_of_once_they_are_most(tmp_path: Path) -> None:
-    with Society(tmp_path) as society:
-        follower = Follower(society)
-        society.keep("tea")
+    with ActorHarness(tmp_path) as actor_system:
+        follower = Follower(actor_system)
+        actor_system.keep("tea")
         for number in range(6):  # each has the one before bound anew
-            society.keep(f"cake {number}")
-            society.embed()
-            bind(society)
-            society.look(follower.follow)
-        assert len(assert_as_new(society, follower)["episode"]) == 7
+            actor_system.keep(f"cake {number}")
+            actor_system.embed()
+            bind(actor_system)
+            actor_system.look(follower.follow)
+        assert len(assert_as_new(actor_system, follower)["episode"]) == 7
         assert len(follower.memory.rows("episode")) <= 14
         assert np.unique(follower.memory.rows("episode")).size == 7

@@ -45,7 +45,7 @@ def test_whoever_wakes_it_gets_no_answer_and_leaves_no_trace() -> None:
     assert actor.handle(Preempt(run="night-1"), CONTEXT) is None
 
 
-def test_it_keeps_the_contract_and_needs_nothing_of_what_a_society_has() -> None:
+def test_it_keeps_the_contract_and_needs_nothing_of_what_a_actor_system_has() -> None:
     assert ConsolidatorActor.contract == CONTRACT
     assert set(ConsolidatorActor.takes) == {Sleep, Preempt}
     made = ConsolidatorActor.make(None)  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.algorithms.knowledge.triples import LONGEST_OBJECT, Triple, triples
+from mnemic.algorithms.knowledge.triples import MAX_OBJECT_WORDS, Triple, triples
 
 ANYTHING = st.text(st.characters(exclude_categories=()), max_size=200)
 PIECES = (
@@ -174,7 +174,7 @@ def test_whatever_is_said_a_triple_is_whole_and_short(text: str, speaker: str | 
     assert found == list(dict.fromkeys(triples(text, speaker)))
     for one in found:
         assert all(part.strip() == part and part for part in one)
-        assert len(one.object.split()) <= LONGEST_OBJECT
+        assert len(one.object.split()) <= MAX_OBJECT_WORDS
 
 
 @given(CLAUSES)

@@ -68,8 +68,8 @@ def test_any_floats_at_all_are_quantised_as_the_oracle_does_or_refused(vectors: 
 @given(searches(), st.integers(0, 200))
 def test_with_every_row_scored_exactly_the_best_are_the_best(problem: Problem, k: int) -> None:
     vectors, query, allowed = problem
-    coded = scan.Coded.of(vectors)
-    rows, scores = scan.search(coded, query, k, allowed=scan.pack(allowed), rescore=200)
+    coded = scan.QuantisedVectors.from_vectors(vectors)
+    rows, scores = scan.search(coded, query, k, allowed=scan.pack_mask(allowed), rescore=200)
     expected = oracle.inner_products(vectors, query)[0]  # small integers / 4096: every sum is exact
     order = np.lexsort((np.arange(len(vectors)), -expected))
     assert rows.dtype == np.int64
@@ -82,8 +82,8 @@ def test_with_every_row_scored_exactly_the_best_are_the_best(problem: Problem, k
 @given(searches(), st.integers(0, 200))
 def test_every_allowed_row_has_a_score_and_the_best_an_exact_one(problem: Problem, exact: int) -> None:
     vectors, query, allowed = problem
-    coded = scan.Coded.of(vectors)
-    found = scan.scores(coded, query, allowed=scan.pack(allowed), exact=exact)
+    coded = scan.QuantisedVectors.from_vectors(vectors)
+    found = scan.inner_products(coded, query, allowed=scan.pack_mask(allowed), exact=exact)
     assert found.dtype == np.float32
     assert np.array_equal(~np.isnan(found), allowed)
     expected = oracle.inner_products(vectors, query)[0]
@@ -115,9 +115,9 @@ def test_rows_that_are_equal_have_one_score_however_many_they_are(others: int) -
     vectors = np.vstack([unit(random, others, 384), np.tile(clone / np.linalg.norm(clone), (601, 1))])
     vectors = vectors[random.permutation(len(vectors))]
     clones = (vectors == clone / np.linalg.norm(clone)).all(axis=1)
-    coded = scan.Coded.of(vectors)
+    coded = scan.QuantisedVectors.from_vectors(vectors)
     for exact in (1, 100, 512, 600, 601, 700):
-        found = scan.scores(coded, query, exact=exact)
+        found = scan.inner_products(coded, query, exact=exact)
         assert len(set(found[clones].tolist())) == 1
         assert found[clones][0] == pytest.approx(
             float(oracle.inner_products(vectors[clones][:1], query)[0][0]), abs=1e-6
@@ -131,8 +131,8 @@ def test_no_score_by_the_codes_stands_above_an_exact_one(seed: int, exact: int, 
     random = np.random.default_rng(seed)
     query = unit(random, 48)
     vectors = (query + np.float32(spread) * unit(random, 200, 48)).astype(np.float32)
-    coded = scan.Coded.of(vectors)
-    found = scan.scores(coded, query, exact=exact)
+    coded = scan.QuantisedVectors.from_vectors(vectors)
+    found = scan.inner_products(coded, query, exact=exact)
     rough = oracle.code_products(coded.codes, coded.scales, query)
     chosen = rough >= np.sort(rough)[-exact]
     assert found[chosen] == pytest.approx(oracle.inner_products(vectors[chosen], query)[0], abs=1e-5)
@@ -144,15 +144,15 @@ def test_no_score_by_the_codes_stands_above_an_exact_one(seed: int, exact: int, 
     ("row", "query"), [(3e38, 1e-30), (1e-30, 3e38), (3e38, 1e-35), (-3e38, 1e-3), (3e38, -0.5), (3e37, 0.028)]
 )
 def test_what_is_finite_is_scored_however_large_its_factors(row: float, query: float) -> None:
-    coded = scan.Coded.of(np.full((600, 384), row, np.float32))
+    coded = scan.QuantisedVectors.from_vectors(np.full((600, 384), row, np.float32))
     probe = np.full(384, query, np.float32)
     expected = float(oracle.inner_products(coded.vectors[:1], probe)[0][0])
     if abs(expected) > float(np.finfo(np.float32).max):
         with pytest.raises(ValueError, match="row 0, or its product with the query, is not finite"):
-            scan.scores(coded, probe, exact=0)
+            scan.inner_products(coded, probe, exact=0)
         return
     for exact in (0, 1):
-        assert scan.scores(coded, probe, exact=exact) == pytest.approx(expected, rel=1e-4)
+        assert scan.inner_products(coded, probe, exact=exact) == pytest.approx(expected, rel=1e-4)
     assert scan.search(coded, probe, 1)[1] == pytest.approx(expected, rel=1e-4)
 
 
@@ -163,8 +163,8 @@ def test_factors_that_cancel_or_meet_nothing_are_finite() -> None:
         ([largest, -largest, 0], [1, 1, 1], 0),
         ([largest, largest * 0.4986, 0], [0.5, 1, 1], largest * 0.9986),
     ):
-        coded = scan.Coded.of(np.array([row], np.float32))
-        found = scan.scores(coded, np.array(probe, np.float32), exact=1)
+        coded = scan.QuantisedVectors.from_vectors(np.array([row], np.float32))
+        found = scan.inner_products(coded, np.array(probe, np.float32), exact=1)
         assert found == pytest.approx([expected], rel=1e-4)
 
 
@@ -172,47 +172,49 @@ def test_of_random_unit_vectors_the_best_ten_are_found() -> None:
     random = np.random.default_rng(5)
     vectors = random.standard_normal((20_000, 384)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    coded = scan.Coded.of(vectors)
+    coded = scan.QuantisedVectors.from_vectors(vectors)
     for allowed in (None, random.random(20_000) < 0.1, random.random(20_000) < 0.01):
-        mask = None if allowed is None else scan.pack(allowed)
+        mask = None if allowed is None else scan.pack_mask(allowed)
         for query in vectors[:10] + vectors[10:20]:
             rows, scores = scan.search(coded, query, 10, allowed=mask)
             exact = vectors @ query
             exact[[] if allowed is None else ~allowed] = -np.inf
             assert set(rows.tolist()) == set(np.argsort(-exact)[:10].tolist())
             assert np.all(np.diff(scores) <= 0)
-            everywhere = scan.scores(coded, query, allowed=mask)
+            everywhere = scan.inner_products(coded, query, allowed=mask)
             assert np.nanmax(np.abs(everywhere - vectors @ query)) < 0.01
 
 
 def test_what_is_allowed_is_packed_row_by_row() -> None:
-    assert scan.pack(np.zeros(0, np.bool_)).tolist() == []
+    assert scan.pack_mask(np.zeros(0, np.bool_)).tolist() == []
     allowed = np.zeros(130, np.bool_)
     allowed[[0, 5, 63, 64, 129]] = True
-    assert scan.pack(allowed).tolist() == [1 + 2**5 + 2**63, 1, 2]
+    assert scan.pack_mask(allowed).tolist() == [1 + 2**5 + 2**63, 1, 2]
     with pytest.raises(ValueError, match=r"must be \(n,\) bool, not \(2,\) uint8"):
-        scan.pack(np.zeros(2, np.uint8))  # type: ignore[arg-type]
+        scan.pack_mask(np.zeros(2, np.uint8))  # type: ignore[arg-type]
 
 
 def test_bits_behind_the_last_row_mean_nothing() -> None:
-    coded = scan.Coded.of(np.ones((3, 2), np.float32))
+    coded = scan.QuantisedVectors.from_vectors(np.ones((3, 2), np.float32))
     mask = np.array([2**64 - 1], np.uint64)
     assert scan.search(coded, np.ones(2, np.float32), 9, allowed=mask)[0].tolist() == [0, 1, 2]
-    assert scan.scores(coded, np.ones(2, np.float32), allowed=mask).tolist() == [2, 2, 2]
+    assert scan.inner_products(coded, np.ones(2, np.float32), allowed=mask).tolist() == [2, 2, 2]
 
 
 def test_coded_arrays_that_are_not_contiguous_are_taken_too() -> None:
     random = np.random.default_rng(2)
     wide = random.standard_normal((200, 66)).astype(np.float32)
-    coded = scan.Coded.of(wide[::2, ::-2])
+    coded = scan.QuantisedVectors.from_vectors(wide[::2, ::-2])
     query = wide[0, ::2]
-    strided = scan.Coded(wide[::2, ::-2], np.asfortranarray(coded.codes), np.repeat(coded.scales, 2)[::2])
-    words = np.repeat(scan.pack(np.arange(100) % 3 == 0), 2)[::2]
+    strided = scan.QuantisedVectors(wide[::2, ::-2], np.asfortranarray(coded.codes), np.repeat(coded.scales, 2)[::2])
+    words = np.repeat(scan.pack_mask(np.arange(100) % 3 == 0), 2)[::2]
     for mask in (None, words):
-        assert np.array_equal(scan.scores(strided, query, allowed=mask), scan.scores(coded, query, allowed=mask), True)
+        assert np.array_equal(
+            scan.inner_products(strided, query, allowed=mask), scan.inner_products(coded, query, allowed=mask), True
+        )
 
 
-ROWS = scan.Coded(np.ones((70, 3), np.float32), np.ones((70, 3), np.int8), np.ones(70, np.float32))
+ROWS = scan.QuantisedVectors(np.ones((70, 3), np.float32), np.ones((70, 3), np.int8), np.ones(70, np.float32))
 QUERY = np.ones(3, np.float32)
 
 
@@ -236,18 +238,20 @@ QUERY = np.ones(3, np.float32)
         (ROWS, np.array([1, np.inf, 1], np.float32), np.zeros(2, np.uint64), "the query is not finite"),
     ],
 )
-def test_what_cannot_be_searched_is_refused(coded: scan.Coded, query: Any, allowed: Any, message: str) -> None:
+def test_what_cannot_be_searched_is_refused(
+    coded: scan.QuantisedVectors, query: Any, allowed: Any, message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         scan.search(coded, query, 5, allowed=allowed)
     with pytest.raises(ValueError, match=message):
-        scan.scores(coded, query, allowed=allowed)
+        scan.inner_products(coded, query, allowed=allowed)
 
 
 @pytest.mark.parametrize("many", [2**31, 2**63, 2**64, 2**70])
 def test_any_number_of_rows_may_be_asked_for(many: int) -> None:
     assert scan.search(ROWS, QUERY, many)[0].tolist() == list(range(70))
     assert scan.search(ROWS, QUERY, 2, rescore=many)[0].tolist() == [0, 1]
-    assert scan.scores(ROWS, QUERY, exact=many).tolist() == [3] * 70
+    assert scan.inner_products(ROWS, QUERY, exact=many).tolist() == [3] * 70
 
 
 def test_rows_that_no_memory_holds_are_an_error_that_can_be_caught() -> None:
@@ -257,8 +261,8 @@ def test_rows_that_no_memory_holds_are_an_error_that_can_be_caught() -> None:
 
 def test_rows_without_values_have_the_score_nothing() -> None:
     for rows in (0, 1, 3):
-        coded = scan.Coded.of(np.zeros((rows, 0), np.float32))
-        assert scan.scores(coded, np.zeros(0, np.float32)).tolist() == [0] * rows
+        coded = scan.QuantisedVectors.from_vectors(np.zeros((rows, 0), np.float32))
+        assert scan.inner_products(coded, np.zeros(0, np.float32)).tolist() == [0] * rows
 
 
 def test_numbers_below_nothing_are_refused() -> None:
@@ -267,7 +271,7 @@ def test_numbers_below_nothing_are_refused() -> None:
     with pytest.raises(ValueError, match="rescore is -1"):
         scan.search(ROWS, QUERY, 1, rescore=-1)
     with pytest.raises(ValueError, match="exact is -1"):
-        scan.scores(ROWS, QUERY, exact=-1)
+        scan.inner_products(ROWS, QUERY, exact=-1)
     with pytest.raises(ValueError, match=r"must be \(n, d\) float32, not \(3,\) float32"):
         scan.quantise(QUERY)
 
@@ -278,8 +282,8 @@ def test_a_row_that_is_not_finite_is_refused_unless_it_is_left_out() -> None:
     coded = ROWS._replace(vectors=vectors)
     for look in (
         lambda mask: scan.search(coded, QUERY, 5, allowed=mask),
-        lambda mask: scan.scores(coded, QUERY, allowed=mask),
+        lambda mask: scan.inner_products(coded, QUERY, allowed=mask),
     ):
         with pytest.raises(ValueError, match="row 66, or its product with the query, is not finite"):
             look(None)
-        look(scan.pack(np.arange(70) != 66))
+        look(scan.pack_mask(np.arange(70) != 66))

@@ -13,13 +13,13 @@ import pytest
 
 from mnemic.algorithms.secrets.gitleaks_rules import (
     GitleaksRules,
+    InvalidRuleFile,
+    KeywordMatcher,
     RuleFile,
-    Unusable,
-    Words,
     compile_rule_file,
     read_rule_file,
 )
-from mnemic.algorithms.secrets.rules import OTHERS_GENERIC_RANK, OTHERS_RANK
+from mnemic.algorithms.secrets.rules import GITLEAKS_GENERIC_RANK, GITLEAKS_RANK
 
 
 class _Expression:
@@ -39,7 +39,7 @@ class _Expression:
         return self._compiled.search(text, pos)
 
 
-def _words(words: Sequence[bytes]) -> Words:
+def _words(words: Sequence[bytes]) -> KeywordMatcher:
     def which(text: bytes) -> Collection[int]:
         return [number for number, word in enumerate(words) if word.lower() in text.lower()]
 
@@ -57,8 +57,8 @@ def rules(toml: str) -> GitleaksRules:
 def found(toml: str, text: str) -> list[tuple[str, str]]:
     """The types that are found in a text, each with the secret."""
     data = text.encode()
-    tried = rules(toml).tried_on([data])
-    return [(one.kind, data[one.start : one.end].decode()) for rule in tried for one in rule.findings(data)]
+    tried = rules(toml).candidates_for([data])
+    return [(one.kind, data[one.start : one.end].decode()) for rule in tried for one in rule.find(data)]
 
 
 def secrets(toml: str, text: str) -> list[str]:
@@ -116,7 +116,7 @@ class TestWhatARuleFinds:
 
     def test_generic_ones_give_way_to_every_other_type(self) -> None:
         generic, other = rules(rule("regex = 'x'", id="a-Generic-key") + rule("regex = 'x'")).rules
-        assert (generic.rank, other.rank) == (OTHERS_GENERIC_RANK, OTHERS_RANK)
+        assert (generic.rank, other.rank) == (GITLEAKS_GENERIC_RANK, GITLEAKS_RANK)
 
 
 class TestWhatAnAllowlistAllows:
@@ -179,16 +179,16 @@ class TestAFileThatStandsOnAnother:
     def test_rules_of_both_are_there_but_for_those_it_switches_off(self) -> None:
         base = rule(KEY) + rule("regex = 'x'", id="off") + "[allowlist]\nregexes = ['^b']\n"
         own = "[extend]\ndisabledRules = ['off']\n" + rule("regex = 'yy'", id="own") + "[allowlist]\nregexes = ['^a']\n"
-        both = file(own).on(file(base))
+        both = file(own).merged_over(file(base))
         assert [rule.id for rule in both.rules] == ["one", "own"]
         data = b"key-a key-b key-c x [yy]"
-        tried = compile_rule_file(both, _Expression, _words).tried_on([data])
-        assert [data[f.start : f.end] for rule in tried for f in rule.findings(data)] == [b"c", b"yy"]
+        tried = compile_rule_file(both, _Expression, _words).candidates_for([data])
+        assert [data[f.start : f.end] for rule in tried for f in rule.find(data)] == [b"c", b"yy"]
 
     def test_what_it_says_of_a_rule_of_the_other_stands_above_that(self) -> None:
         base = rule(KEY, "entropy = 9", "secretGroup = 1", 'keywords = ["a"]') + "[rules.allowlist]\nregexes = ['^a']\n"
         own = rule("entropy = 1", 'keywords = ["b"]') + "[[rules.allowlists]]\nregexes = ['^b']\n"
-        (both,) = file(own).on(file(base)).rules
+        (both,) = file(own).merged_over(file(base)).rules
         assert (both.regex, both.entropy, both.secretgroup) == ("key-([0-9a-z]+)", 1, 1)
         assert both.keywords == ["a", "b"]
         assert [one.regexes for one in both.allowlists] == [["^a"], ["^b"]]
@@ -221,7 +221,7 @@ class TestAFileThatStandsOnAnother:
     ],
 )
 def test_what_cannot_be_used_is_said_with_the_rules_name(toml: str, why: str) -> None:
-    with pytest.raises(Unusable, match=re.escape(why)):
+    with pytest.raises(InvalidRuleFile, match=re.escape(why)):
         rules(toml)
 
 

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemic.algorithms.secrets.rules import Rules, compile_rules
-from mnemic.algorithms.secrets.scrub import find, mark, scrub
+from mnemic.algorithms.secrets.rules import SecretRules, compile_rules
+from mnemic.algorithms.secrets.scrub import find_secrets, redaction_mark, scrub
 
 HEX = "0123456789abcdef"
 LETTERS = string.ascii_letters + string.digits
@@ -55,31 +55,31 @@ class _Expression:
 
 
 @pytest.fixture(scope="module")
-def rules() -> Rules:
+def rules() -> SecretRules:
     return compile_rules(DATA, _Expression)
 
 
-def kinds(text: str, rules: Rules) -> list[tuple[str, str]]:
+def kinds(text: str, rules: SecretRules) -> list[tuple[str, str]]:
     """The types found in a text, each with what it was found in."""
     data = text.encode()
-    return [(finding.kind, data[finding.start : finding.end].decode()) for finding in find(data, rules)]
+    return [(finding.kind, data[finding.start : finding.end].decode()) for finding in find_secrets(data, rules)]
 
 
 class TestFind:
-    def test_a_shape_is_found_where_it_stands_alone(self, rules: Rules) -> None:
+    def test_a_shape_is_found_where_it_stands_alone(self, rules: SecretRules) -> None:
         for around in ("{}", "({})", '"{}"', "a {}.", r"a\n{}\n", "\x1b[31m{}\x1b[0m", "?q=%20{}", "[{}]", "{}[0]"):
             assert kinds(around.format(RING), rules) == [("ring", RING)], around
         assert kinds(f"b{RING}", rules) == kinds(f"{RING}_b", rules) == []
 
-    def test_the_more_specific_of_two_shapes_names_it(self, rules: Rules) -> None:
+    def test_the_more_specific_of_two_shapes_names_it(self, rules: SecretRules) -> None:
         assert kinds(f"any_{made(12)}", rules) == [("wide", f"any_{made(12)}")]
         assert kinds(f"token = {RING}", rules) == [("ring", RING)]
 
-    def test_a_shape_filled_with_a_placeholder_is_left(self, rules: Rules) -> None:
+    def test_a_shape_filled_with_a_placeholder_is_left(self, rules: SecretRules) -> None:
         assert kinds("ring_" + "x" * 20, rules) == kinds("ring_" + "a1" * 10, rules) == []
         assert kinds("ring_" + made(13) + "EXAMPLE", rules) == []
 
-    def test_of_what_is_known_by_its_place_only_the_secret_is_taken(self, rules: Rules) -> None:
+    def test_of_what_is_known_by_its_place_only_the_secret_is_taken(self, rules: SecretRules) -> None:
         assert kinds(f"see ftp://me:{WORD}@host/x", rules) == [("site", WORD)]
         assert kinds("see ftp://me:$PASSWORD@host/x", rules) == []
 
@@ -102,7 +102,7 @@ class TestFind:
             r"TOKEN={}\nNEXT=1",
         ],
     )
-    def test_a_value_behind_a_name_is_taken_and_nothing_around_it(self, form: str, rules: Rules) -> None:
+    def test_a_value_behind_a_name_is_taken_and_nothing_around_it(self, form: str, rules: SecretRules) -> None:
         value = made(24)
         assert kinds(form.format(value), rules) == [("key", value)]
 
@@ -129,31 +129,31 @@ class TestFind:
             "commit " + made(40, HEX),
         ],
     )
-    def test_what_only_stands_where_a_secret_would_is_left(self, text: str, rules: Rules) -> None:
+    def test_what_only_stands_where_a_secret_would_is_left(self, text: str, rules: SecretRules) -> None:
         assert kinds(text, rules) == []
 
-    def test_a_uuid_is_a_secret_where_the_name_leaves_no_doubt(self, rules: Rules) -> None:
+    def test_a_uuid_is_a_secret_where_the_name_leaves_no_doubt(self, rules: SecretRules) -> None:
         value = "550e8400-e29b-41d4-a716-446655440000"
         assert kinds(f"secret: {value}", rules) == [("key", value)]
 
-    def test_the_first_rule_that_fits_name_and_value_gives_the_type(self, rules: Rules) -> None:
+    def test_the_first_rule_that_fits_name_and_value_gives_the_type(self, rules: SecretRules) -> None:
         value = made(16, string.ascii_lowercase + string.digits)
         assert kinds(f"cloud_secret_key={value}", rules) == [("cloud", value)]
         assert kinds(f"secret_key={value}", rules) == [("key", value)]
 
-    def test_a_secret_within_what_is_none_is_found(self, rules: Rules) -> None:
+    def test_a_secret_within_what_is_none_is_found(self, rules: SecretRules) -> None:
         assert kinds(f"secret=ftp://x/?password={WORD}", rules) == [("password", WORD)]
 
-    def test_a_password_goes_on_after_an_ampersand_and_a_parameter_does_not(self, rules: Rules) -> None:
+    def test_a_password_goes_on_after_an_ampersand_and_a_parameter_does_not(self, rules: SecretRules) -> None:
         assert kinds(f"password: {WORD}&4you", rules) == [("password", f"{WORD}&4you")]
         assert kinds(f"?password={WORD}&page=2", rules) == [("password", WORD)]
 
-    def test_findings_that_overlap_are_one(self, rules: Rules) -> None:
+    def test_findings_that_overlap_are_one(self, rules: SecretRules) -> None:
         assert kinds(f'password="{RING}-tail"', rules) == [("ring", f"{RING}-tail")]
 
 
 class TestScrub:
-    def test_a_mark_takes_the_place_of_each_and_they_are_counted_by_type(self, rules: Rules) -> None:
+    def test_a_mark_takes_the_place_of_each_and_they_are_counted_by_type(self, rules: SecretRules) -> None:
         text = f"{RING} <<block>> {RING} password={WORD}\0".encode() + "\ud800".encode("utf-8", "surrogatepass")
         assert scrub(text, rules) == (
             b"[secret: ring] [secret: block] [secret: ring] password=[secret: password]\0\xed\xa0\x80",
@@ -163,15 +163,15 @@ class TestScrub:
     @given(text=st.binary(max_size=200) | st.text(st.characters(exclude_categories=()), max_size=100).map(
         lambda text: text.encode("utf-8", "surrogatepass")))  # fmt: skip
     @example(text=b"")
-    def test_a_text_without_any_comes_back_as_the_same_object(self, rules: Rules, text: bytes) -> None:
-        if not find(text, rules):
+    def test_a_text_without_any_comes_back_as_the_same_object(self, rules: SecretRules, text: bytes) -> None:
+        if not find_secrets(text, rules):
             assert scrub(text, rules)[0] is text
 
     @given(before=st.binary(max_size=40), after=st.binary(max_size=40))
-    def test_what_is_around_a_secret_stays_byte_for_byte(self, rules: Rules, before: bytes, after: bytes) -> None:
+    def test_what_is_around_a_secret_stays_byte_for_byte(self, rules: SecretRules, before: bytes, after: bytes) -> None:
         before, after = (part.translate(None, b"[=:@") for part in (before, after))
         text = before + b" " + RING.encode() + b" " + after
-        assert scrub(text, rules)[0] == before + b" " + mark("ring") + b" " + after
+        assert scrub(text, rules)[0] == before + b" " + redaction_mark("ring") + b" " + after
 
     @given(
         text=st.lists(
@@ -184,7 +184,7 @@ class TestScrub:
             max_size=10,
         ).map(lambda parts: "".join(parts).encode())
     )
-    def test_scrubbing_twice_is_scrubbing_once(self, rules: Rules, text: bytes) -> None:
+    def test_scrubbing_twice_is_scrubbing_once(self, rules: SecretRules, text: bytes) -> None:
         scrubbed, _ = scrub(text, rules)
         assert scrub(scrubbed, rules) == (scrubbed, ())
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.algorithms.steps.shell import LONGEST, Command, commands, is_program, main_command, program_of
-from mnemic.algorithms.steps.shell_programs import RANKS
+from mnemic.algorithms.steps.shell import MAX_LINE_CHARS, Command, is_program, main_command, parse_commands, program_of
+from mnemic.algorithms.steps.shell_programs import ACTION_PRIORITY
 
 ANYTHING = st.text(st.characters(exclude_categories=()), max_size=120)
 PIECES = (
@@ -19,7 +19,7 @@ LINES = st.lists(st.sampled_from(PIECES), max_size=25).map(" ".join)
 
 
 def purpose(line: str) -> str:
-    main = main_command(commands(line))
+    main = main_command(parse_commands(line))
     return f"{main.action} {main.program}" if main else ""
 
 
@@ -103,7 +103,7 @@ def test_the_main_command_of_a_line_is_what_it_is_for(line: str, expected: str) 
 
 
 def test_all_programs_are_named_in_order_without_what_a_pipe_feeds() -> None:
-    found = commands("cd web && pip install -q x && pytest -q tests/a.py | tee log && bin/ship --now")
+    found = parse_commands("cd web && pip install -q x && pytest -q tests/a.py | tee log && bin/ship --now")
     assert found == [
         Command("install", "pip", ("install", "x")),
         Command("test", "pytest", ("tests/a.py",)),
@@ -117,30 +117,30 @@ def test_of_commands_that_do_the_same_the_first_is_the_main_one() -> None:
 
 
 def test_what_leads_elsewhere_is_named_after_what_it_leads_to() -> None:
-    assert [one.program for one in commands("docker exec web pytest && git push")] == ["pytest", "docker", "git"]
-    assert main_command(commands("ssh penmarrow 'ls /srv'")) == Command("list", "ls", ("/srv",))
+    assert [one.program for one in parse_commands("docker exec web pytest && git push")] == ["pytest", "docker", "git"]
+    assert main_command(parse_commands("ssh penmarrow 'ls /srv'")) == Command("list", "ls", ("/srv",))
 
 
 def test_a_shell_within_a_shell_is_followed() -> None:
-    assert commands("bash -c \"sh -lc 'pytest -q'\"") == commands("pytest -q")
+    assert parse_commands("bash -c \"sh -lc 'pytest -q'\"") == parse_commands("pytest -q")
 
 
 @given(ANYTHING | LINES)
 def test_any_line_is_taken_apart(line: str) -> None:
-    for one in commands(line):
+    for one in parse_commands(line):
         assert one.program
-        assert one.action in RANKS
+        assert one.action in ACTION_PRIORITY
         assert one.program == one.program.lower()
 
 
 @given(LINES)
 def test_a_remark_at_the_end_changes_nothing(line: str) -> None:
     if not {'"', "'", "\\", "<<E"}.intersection(line.split()):
-        assert commands(f"{line}\n# pytest && git push") == commands(line)
+        assert parse_commands(f"{line}\n# pytest && git push") == parse_commands(line)
 
 
 def test_of_a_long_script_the_start_is_looked_at() -> None:
-    assert commands("true;" * LONGEST + "pytest") == []
+    assert parse_commands("true;" * MAX_LINE_CHARS + "pytest") == []
 
 
 @pytest.mark.parametrize(

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from mnemic.algorithms.steps.shell_programs import (
-    COMMANDS,
-    ELSEWHERE,
-    INSTALL,
+    ACTION_PRIORITY,
+    INSTALL_SUBCOMMANDS,
     PROGRAMS,
-    RANKS,
+    REMOTE_RUNNERS,
     RUNNERS,
-    USUAL,
+    SCRIPT_ACTIONS,
+    SHELL_BUILTINS,
+    SUBCOMMANDS,
     VIA,
-    WORDS,
 )
 
 
 def test_every_action_of_the_table_has_a_rank() -> None:
-    actions = {*PROGRAMS.values(), *USUAL.values(), *INSTALL.values()}
-    actions = actions.union(*(known.values() for known in COMMANDS.values()), ("run", VIA))
-    assert actions == set(RANKS)
+    actions = {*PROGRAMS.values(), *SCRIPT_ACTIONS.values(), *INSTALL_SUBCOMMANDS.values()}
+    actions = actions.union(*(known.values() for known in SUBCOMMANDS.values()), ("run", VIA))
+    assert actions == set(ACTION_PRIORITY)
 
 
 def test_no_word_of_the_shell_is_a_program_as_well() -> None:
-    assert set(WORDS).isdisjoint({*PROGRAMS, *COMMANDS, *RUNNERS, *ELSEWHERE})
+    assert set(SHELL_BUILTINS).isdisjoint({*PROGRAMS, *SUBCOMMANDS, *RUNNERS, *REMOTE_RUNNERS})

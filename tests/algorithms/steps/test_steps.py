@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from mnemic.actors.protocol.events import Event, to_text
 from mnemic.algorithms.steps.steps import (
-    CHECKS,
-    LOOKS_AHEAD,
-    MOST_PROGRAMS,
-    Happened,
+    CHECK_ACTIONS,
+    LOOKAHEAD_STEPS,
+    MAX_PROGRAMS,
     Step,
-    blamed,
-    partners,
-    step_of,
-    worked,
+    ToolEvent,
+    failing_files,
+    pair_calls_with_results,
+    parse_step,
+    step_succeeded,
 )
 from mnemic.hooks.read.formats import find_transcripts, open_transcript
 from tests.paths import FIXTURES
@@ -26,8 +26,8 @@ from tests.paths import FIXTURES
 ANYTHING = st.text(st.characters(exclude_categories=()), max_size=80)
 
 CALLS = st.builds(
-    Happened,
-    call=st.booleans(),
+    ToolEvent,
+    is_call=st.booleans(),
     tool=st.sampled_from(["Bash", "Edit", ""]),
     outcome=st.sampled_from([None, "ok", "failed"]),
     files=st.sampled_from([(), ("a.py",), ("b.py",)]),
@@ -37,10 +37,10 @@ STEPS = st.builds(Step, st.sampled_from(["edit", "test", "run", "read"]), st.jus
 ENDS = st.sampled_from([None, "ok", "failed"])
 
 
-def happened(*names: str) -> list[Happened]:
+def happened(*names: str) -> list[ToolEvent]:
     """``>Bash`` is a call, ``<Bash`` a result; ``>Edit a.py`` names a file."""
     words = [name.split() for name in names]
-    return [Happened(one[0][0] == ">", one[0][1:], None, tuple(one[1:]), "") for one in words]
+    return [ToolEvent(one[0][0] == ">", one[0][1:], None, tuple(one[1:]), "") for one in words]
 
 
 def performed(paths: list[str]) -> dict[str, set[str]]:
@@ -50,7 +50,7 @@ def performed(paths: list[str]) -> dict[str, set[str]]:
         with closing(open_transcript(path, "auto")) as source:
             for event in source:
                 if isinstance(event, Event) and event.kind == "tool_call":
-                    step = step_of(event.tool or "", to_text(event.text), event.files)
+                    step = parse_step(event.tool or "", to_text(event.text), event.files)
                     found.setdefault(event.tool or "", set()).add(step.action)
     return found
 
@@ -109,7 +109,7 @@ def performed(paths: list[str]) -> dict[str, set[str]]:
     ],
 )
 def test_each_host_s_word_for_it_becomes_one_word(tool: str, text: str, files: tuple[str, ...], expected: Step) -> None:
-    assert step_of(tool, text, files) == expected
+    assert parse_step(tool, text, files) == expected
 
 
 @pytest.mark.parametrize(
@@ -138,13 +138,13 @@ def test_each_host_s_word_for_it_becomes_one_word(tool: str, text: str, files: t
     ],
 )
 def test_a_tool_that_is_named_as_a_program_does_what_the_program_does(tool: str, text: str, expected: Step) -> None:
-    assert step_of(tool, text) == expected
+    assert parse_step(tool, text) == expected
 
 
 @given(st.sampled_from(["pytest", "npx", "cargo test", "docker", "python", " ", ""]), ANYTHING)
 def test_whatever_is_said_of_its_call_a_program_is_its_own(tool: str, text: str) -> None:
-    assert step_of(tool, text).action
-    assert len(step_of(tool, text).programs) <= MOST_PROGRAMS
+    assert parse_step(tool, text).action
+    assert len(parse_step(tool, text).programs) <= MAX_PROGRAMS
 
 
 def test_the_tools_of_real_transcripts_are_known() -> None:
@@ -171,7 +171,7 @@ def test_the_tools_of_real_transcripts_are_known() -> None:
 
 @given(ANYTHING, ANYTHING, st.lists(ANYTHING, max_size=2))
 def test_any_call_is_some_step(tool: str, text: str, files: list[str]) -> None:
-    assert step_of(tool, text, files).action
+    assert parse_step(tool, text, files).action
 
 
 @pytest.mark.parametrize(
@@ -192,17 +192,17 @@ def test_any_call_is_some_step(tool: str, text: str, files: list[str]) -> None:
 )
 def test_results_find_their_calls_round_by_round(names: list[str], pairs: dict[int, int]) -> None:
     both = pairs | {result: call for call, result in pairs.items()}
-    assert partners(happened(*names)) == [both.get(place) for place in range(len(names))]
+    assert pair_calls_with_results(happened(*names)) == [both.get(place) for place in range(len(names))]
 
 
 @given(st.lists(CALLS, max_size=12))
-def test_partners_are_a_call_and_a_later_result_of_one_tool(sequence: list[Happened]) -> None:
-    found = partners(sequence)
+def test_partners_are_a_call_and_a_later_result_of_one_tool(sequence: list[ToolEvent]) -> None:
+    found = pair_calls_with_results(sequence)
     for place, other in enumerate(found):
         if other is not None:
             assert found[other] == place
-            assert sequence[place].call == (place < other)
-            assert sequence[place].call != sequence[other].call
+            assert sequence[place].is_call == (place < other)
+            assert sequence[place].is_call != sequence[other].is_call
             assert sequence[place].tool == sequence[other].tool or "" in (sequence[place].tool, sequence[other].tool)
 
 
@@ -227,23 +227,23 @@ RUN, OTHER = Step("run", "", ("ship",)), Step("run", "", ("flask",))
         (EDIT, None, [(TEST, None), (TEST, "ok")], True),
         (RUN, "ok", [(OTHER, "ok")], None),
         (RUN, "ok", [(OTHER, "ok"), (RUN, "ok")], True),
-        (EDIT, "ok", [(READ, "ok")] * LOOKS_AHEAD + [(TEST, "ok")], None),
+        (EDIT, "ok", [(READ, "ok")] * LOOKAHEAD_STEPS + [(TEST, "ok")], None),
     ],
 )
 def test_a_step_worked_if_the_next_check_ends_well_before_anything_fails(
     step: Step, outcome: str | None, later: list[tuple[Step, str | None]], expected: bool | None
 ) -> None:
-    assert worked(step, outcome, later) is expected
+    assert step_succeeded(step, outcome, later) is expected
 
 
 @given(STEPS, ENDS, st.lists(st.tuples(STEPS, ENDS), max_size=6))
 def test_what_comes_after_something_told_changes_nothing(
     step: Step, outcome: str | None, later: list[tuple[Step, str | None]]
 ) -> None:
-    known = worked(step, outcome, later)
+    known = step_succeeded(step, outcome, later)
     if known is not None:
-        assert worked(step, outcome, [*later, (Step("test", ""), "failed")]) is known
-    if step.action in CHECKS:
+        assert step_succeeded(step, outcome, [*later, (Step("test", ""), "failed")]) is known
+    if step.action in CHECK_ACTIONS:
         assert known is {None: None, "ok": True, "failed": False}[outcome]
 
 
@@ -255,10 +255,10 @@ FAILED tests/test_ids.py::test_keys
 src/app.ts(3,5): error TS2322
 see https://example.com:80 and 12:30
 """
-    assert blamed(printed) == ["tests/test_auth.py", "tests/test_ids.py", "src/main.rs", "src/app.ts"]
-    assert blamed("") == []
+    assert failing_files(printed) == ["tests/test_auth.py", "tests/test_ids.py", "src/main.rs", "src/app.ts"]
+    assert failing_files("") == []
 
 
 def test_output_without_a_blank_is_looked_through_once() -> None:
     printed = "a" * 200_000  # where each letter begins anew, this takes minutes
-    assert blamed(f"{printed}\nsrc/main.rs:3:5") == ["src/main.rs"]
+    assert failing_files(f"{printed}\nsrc/main.rs:3:5") == ["src/main.rs"]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
 from mnemic.algorithms.text.bert import ACTIVATIONS, POOLINGS, Bert, BertConfig, expected_shapes, gelu, relu
-from mnemic.runtime.models.models import default_folder
+from mnemic.runtime.models.models import default_model_folder
 
 SMALL = BertConfig(vocabulary=50, hidden=12, layers=2, heads=3, intermediate=20, positions=9)
 MINILM = BertConfig(vocabulary=30522, hidden=384, layers=6, heads=12, intermediate=1536, positions=512)
@@ -222,7 +222,7 @@ class TestAgainstTorch:
     @pytest.mark.parametrize("pooling", POOLINGS)
     def test_the_default_model_agrees(self, torch: ModuleType, pooling: str) -> None:
         config = replace(MINILM, pooling=pooling)
-        tensors: Tensors = load_file(default_folder() / "model.safetensors")
+        tensors: Tensors = load_file(default_model_folder() / "model.safetensors")
         bert = Bert(config, tensors)
         rng = np.random.default_rng(3)
         for size in (1, 2, 17, 128, 512):

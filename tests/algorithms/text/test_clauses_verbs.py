@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mnemic.algorithms.text.clauses import BEING, LEMMAS, NEEDS
+from mnemic.algorithms.text.clauses import COPULA_PARTICLES, LEMMAS, REQUIRED_PARTICLES
 
 
 def test_each_form_leads_to_a_verb_that_leads_to_itself() -> None:
@@ -39,10 +39,10 @@ def test_regular_and_irregular_forms_are_made_as_english_makes_them() -> None:
 
 
 def test_what_has_to_follow_is_asked_of_known_verbs_only() -> None:
-    assert set(NEEDS) <= set(LEMMAS.values())
+    assert set(REQUIRED_PARTICLES) <= set(LEMMAS.values())
 
 
 def test_the_first_that_fits_is_the_longest_that_fits() -> None:
-    for needed in (BEING, *NEEDS.values()):
+    for needed in (COPULA_PARTICLES, *REQUIRED_PARTICLES.values()):
         for place, one in enumerate(needed):
             assert not any(later.split()[: len(one.split())] == one.split() for later in needed[place + 1 :])

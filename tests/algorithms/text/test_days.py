@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.algorithms.text.days import LOOKED_AT, MOST, Span, days_named
+from mnemic.algorithms.text.days import MAX_CHARS, MAX_RANGES, DateRange, extract_dates
 
 TODAY = date(2026, 11, 22)  # a Sunday
 KNOWN = (date(2026, 9, 1), date(2026, 11, 20))
 
 
 def _days(text: str, known: tuple[date, date] = KNOWN) -> list[tuple[str, str]]:
-    return [(str(first), str(last)) for first, last in days_named(text, TODAY, *known)]
+    return [(str(first), str(last)) for first, last in extract_dates(text, TODAY, *known)]
 
 
 @pytest.mark.parametrize(
@@ -100,19 +100,19 @@ def test_each_day_named_counts_once_and_the_longer_reading_wins() -> None:
 def test_every_day_is_found_in_each_of_its_spellings(day: date) -> None:
     spellings = (day.isoformat(), f"{day.day} {day:%B} {day.year}", f"{day:%b} {day.day}, {day.year}")
     for text in spellings if 1900 <= day.year < 2100 else spellings[:1]:
-        assert days_named(f"What was said on {text}?", TODAY, *KNOWN) == [Span(day, day)]
+        assert extract_dates(f"What was said on {text}?", TODAY, *KNOWN) == [DateRange(day, day)]
 
 
 @given(st.text(), st.dates(), st.dates(), st.timedeltas(timedelta(0), timedelta(days=4000)))
 def test_any_text_at_any_time_names_days_in_their_order(text: str, today: date, first: date, more: timedelta) -> None:
     latest = min(date.max - timedelta(days=1), first) + min(more, date.max - first)
-    for span in days_named(f"{text} yesterday, a year ago, last month, 5 May", today, first, max(first, latest)):
+    for span in extract_dates(f"{text} yesterday, a year ago, last month, 5 May", today, first, max(first, latest)):
         assert span.first <= span.last
 
 
 def test_of_a_pasted_log_no_day_is_asked_for() -> None:
     log = [f"2026-{month:02}-{day:02} ERROR" for month in range(1, 13) for day in range(1, 11)]
     first, last = date(2026, 1, 1), date(2026, 12, 31)
-    assert days_named("\n".join(log), last, first, last) == []
-    assert len(days_named("\n".join(log[:MOST]), last, first, last)) == MOST
-    assert days_named("x " * LOOKED_AT + log[0], last, first, last) == []
+    assert extract_dates("\n".join(log), last, first, last) == []
+    assert len(extract_dates("\n".join(log[:MAX_RANGES]), last, first, last)) == MAX_RANGES
+    assert extract_dates("x " * MAX_CHARS + log[0], last, first, last) == []

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.algorithms.text.keyphrases import BLAND, LOOKED_AT, key_phrases
+from mnemic.algorithms.text.keyphrases import LOW_CONTENT_WORDS, MAX_CHARS, key_phrases
 from mnemic.algorithms.text.stopwords import STOP_WORDS
 
 ANYTHING = st.text(st.characters(exclude_categories=()), max_size=200)
@@ -28,7 +28,7 @@ def test_phrases_are_one_or_two_words_of_the_text_and_none_of_them_is_bland(word
         parts = phrase.split()
         assert 1 <= len(parts) <= 2
         assert said.issuperset(parts)
-        assert (STOP_WORDS | BLAND).isdisjoint(parts)
+        assert (STOP_WORDS | LOW_CONTENT_WORDS).isdisjoint(parts)
 
 
 @given(WORDS, st.integers(0, 6))
@@ -64,4 +64,4 @@ def test_what_is_named_comes_before_plain_words_and_what_is_said_twice_before_wh
 
 
 def test_of_a_long_text_the_start_is_looked_at() -> None:
-    assert key_phrases("really " * LOOKED_AT + "boathouse", 5) == []
+    assert key_phrases("really " * MAX_CHARS + "boathouse", 5) == []

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from mnemic.algorithms.text.bert import ACTIVATIONS, POOLINGS, Bert, BertConfig, expected_shapes, packed
+from mnemic.algorithms.text.bert import ACTIVATIONS, POOLINGS, Bert, BertConfig, expected_shapes, pack_windows
 from mnemic.algorithms.text.native_bert import NATIVE, NativeBert
 from tests.modelling import Tensors, draw
 
@@ -213,7 +213,7 @@ class TestFuzz:
 
     def test_other_types_are_a_type_error(self) -> None:
         encoder = NativeBert(SMALL, draw(SMALL), int8=True)._encoder
-        ids, lengths = packed([[1, 2], [3]])
+        ids, lengths = pack_windows([[1, 2], [3]])
         for wrong in (ids.astype(np.int32), ids.reshape(1, -1), ids.tolist(), None):
             with pytest.raises(TypeError):
                 encoder.encode(wrong, lengths, 1)  # type: ignore[arg-type]
@@ -226,7 +226,7 @@ class TestFuzz:
 class TestPacked:
     @given(windows_of(SMALL))
     def test_windows_lie_one_behind_the_other(self, windows: list[list[int]]) -> None:
-        ids, lengths = packed(windows)
+        ids, lengths = pack_windows(windows)
         assert ids.dtype == lengths.dtype == np.int64
         assert ids.tolist() == [id for window in windows for id in window]
         assert lengths.tolist() == [len(window) for window in windows]

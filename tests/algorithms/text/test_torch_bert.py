@@ -18,7 +18,7 @@ from tests.modelling import draw
 torch = pytest.importorskip("torch", reason="torch is not installed; install mnemic[torch] for this test")
 
 from mnemic.algorithms.text import torch_bert  # noqa: E402
-from mnemic.algorithms.text.torch_bert import BUCKET_TOKENS, DeviceFull, TorchBert, _buckets, find_device  # noqa: E402
+from mnemic.algorithms.text.torch_bert import BUCKET_TOKENS, DeviceOutOfMemory, TorchBert, _buckets, find_device  # noqa: E402
 
 SMALL = BertConfig(vocabulary=50, hidden=12, layers=2, heads=3, intermediate=20, positions=9)
 
@@ -136,7 +136,7 @@ class TestMemory:
     ) -> None:
         bert = on_the_cpu()
         monkeypatch.setattr(TorchBert, "_forward", lambda *given: full())
-        with pytest.raises(DeviceFull, match="cpu has no room for a window of 3 tokens"):
+        with pytest.raises(DeviceOutOfMemory, match="cpu has no room for a window of 3 tokens"):
             bert.encode([[1], [1, 2, 3], [2]])
 
     @FULL
@@ -144,7 +144,7 @@ class TestMemory:
         self, monkeypatch: pytest.MonkeyPatch, full: Callable[[], None]
     ) -> None:
         monkeypatch.setattr(torch, "tensor", lambda *given: full())
-        with pytest.raises(DeviceFull, match="cpu has no room for the model"):
+        with pytest.raises(DeviceOutOfMemory, match="cpu has no room for the model"):
             on_the_cpu()
 
     @pytest.mark.parametrize("name", ["cuda", "mps"])

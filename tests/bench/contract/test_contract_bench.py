@@ -14,7 +14,7 @@ import pytest
 
 from mnemic.bench.contract import contract_bench
 from mnemic.bench.contract.contract_bench import CHECKS, run
-from mnemic.runtime.engine.plugins import BUILT_IN, SLOTS, path_of
+from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS, SLOTS, class_path
 from tests.bench import strangers
 from tests.runtime.building import ROOT
 
@@ -40,7 +40,7 @@ def failed(found: dict[str, tuple[str, str]]) -> dict[str, str]:
 
 @pytest.mark.parametrize("slot", SLOTS)
 def test_our_own_actors_keep_their_contract(slot: str) -> None:
-    found = tried(path_of(BUILT_IN[slot]))
+    found = tried(class_path(BUILT_IN_ACTORS[slot]))
     assert failed(found) == {}
     skipped = {check for check, (state, _) in found.items() if state == "skipped"}
     assert skipped == (set() if slot == "consolidator" else {"nights"})
@@ -99,7 +99,7 @@ def test_what_is_wrong_is_found_at_its_point(name: str) -> None:
     assert failed(found)[check].startswith(why)
     order = list(CHECKS)
     assert all(order.index(other) >= order.index(check) for other in failed(found)), "what came before it is all right"
-    assert found["society"][0] == "skipped"
+    assert found["actor_system"][0] == "skipped"
 
 
 def test_one_that_ends_its_process_is_found_out() -> None:

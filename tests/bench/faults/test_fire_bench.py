@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mnemic.bench.faults.fire_bench import Outcome, fire, hook_commands
+from mnemic.bench.faults.fire_bench import Outcome, hook_commands, run_campaign
 
 SEED = "MNEMIC_FIRE_SEED"
 
@@ -20,7 +20,7 @@ SEED = "MNEMIC_FIRE_SEED"
 @pytest.mark.slow
 def test_what_was_acknowledged_is_kept_once_whoever_is_killed_when(tmp_path: Path) -> None:
     seed = int(os.environ.get(SEED) or secrets.randbits(32))
-    outcome = fire(tmp_path / "home", 50, seed, hook_commands())
+    outcome = run_campaign(tmp_path / "home", 50, seed, hook_commands())
     again = f"{SEED}={seed} fires the same again: {outcome}"
     assert outcome.whole, again
     assert outcome.acknowledged > 50, again

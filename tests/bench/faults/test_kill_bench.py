@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from mnemic.bench.faults.kill_bench import KINDS, Outcome, kill_repeatedly
-from mnemic.bench.harness.homes import no_model
+from mnemic.bench.harness.homes import lexical_settings
 
 
 @pytest.mark.slow
@@ -21,7 +21,7 @@ from mnemic.bench.harness.homes import no_model
 def test_no_kill_loses_or_doubles_what_was_acknowledged(tmp_path: Path, engine: str, killed: Sequence[str]) -> None:
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
-    outcome = kill_repeatedly(home, engine, len(killed), seed=0, settings=no_model(home), killed=killed)
+    outcome = kill_repeatedly(home, engine, len(killed), seed=0, settings=lexical_settings(home), killed=killed)
     assert (outcome.lost, outcome.doubled, outcome.left, outcome.check) == ([], [], [], "ok")
     assert outcome.broken == []
     assert outcome.whole

@@ -7,26 +7,26 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.bench.harness.callers import McpPipe, McpPost, McpWire, ToolCaller, UnixHttp
-from mnemic.bench.harness.homes import fill_home, no_model
+from mnemic.bench.harness.callers import McpHttpClient, McpPipe, McpSocketClient, ToolCaller, UnixHttp
+from mnemic.bench.harness.homes import fill_home, lexical_settings
 from mnemic.bench.harness.processes import served
-from mnemic.runtime.minds.run_dir import Card
+from mnemic.runtime.minds.run_dir import ServerInfo
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, list[str], Card]]:
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, list[str], ServerInfo]]:
     home = tmp_path_factory.mktemp("callers")
-    texts = fill_home(home, 30, seed=5, encoder=None, settings=no_model(home))
+    texts = fill_home(home, 30, seed=5, encoder=None, settings=lexical_settings(home))
     with served(home, "embedded") as card:
         yield home, texts, card
 
 
 @pytest.mark.parametrize("way", ["stream", "HTTP", "pipe"])
-def test_a_tool_answers_by_every_way(filled: tuple[Path, list[str], Card], way: str) -> None:
+def test_a_tool_answers_by_every_way(filled: tuple[Path, list[str], ServerInfo], way: str) -> None:
     home, texts, card = filled
     caller: ToolCaller = {
-        "stream": lambda: McpWire(card),
-        "HTTP": lambda: McpPost(card),
+        "stream": lambda: McpSocketClient(card),
+        "HTTP": lambda: McpHttpClient(card),
         "pipe": lambda: McpPipe(home),
     }[way]()
     try:
@@ -39,8 +39,8 @@ def test_a_tool_answers_by_every_way(filled: tuple[Path, list[str], Card], way: 
         caller.close()
 
 
-def test_the_api_answers_on_a_connection_that_stays(filled: tuple[Path, list[str], Card]) -> None:
-    http = UnixHttp(filled[2].http)
+def test_the_api_answers_on_a_connection_that_stays(filled: tuple[Path, list[str], ServerInfo]) -> None:
+    http = UnixHttp(filled[2].http_socket)
     try:
         assert b'"memories":30' in http.ask("POST", "/api/count", {})
         with pytest.raises(ConnectionError, match="/api/tide was answered with status 404"):

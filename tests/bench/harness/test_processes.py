@@ -10,19 +10,19 @@ from pathlib import Path
 import psutil
 import pytest
 
-from mnemic.bench.harness.homes import fill_home, no_model
+from mnemic.bench.harness.homes import fill_home, lexical_settings
 from mnemic.bench.harness.processes import (
-    Census,
-    end,
-    family,
+    ProcessCensus,
     kill,
     open_files,
+    process_family,
     pss_bytes,
     ready_card,
     role_of,
     rss_bytes,
     served,
-    until,
+    stop_process,
+    wait_until,
 )
 
 LEADER = "import subprocess, sys, time; subprocess.Popen(['sleep', '600']); print('up', flush=True); time.sleep(600)"
@@ -38,37 +38,37 @@ def start_family() -> subprocess.Popen[bytes]:
 
 def test_a_family_is_whoever_descends_from_a_process_or_is_in_its_session() -> None:
     process = start_family()
-    census = Census()
-    found = census.take(process.pid)
+    census = ProcessCensus()
+    found = census.record_family(process.pid)
     assert found[0].pid == process.pid
     assert len(found) == 2
     assert pss_bytes(found) > rss_bytes(process.pid) // 10 > 0
     assert open_files(process.pid) >= 3
     kill(found[:1])
     process.wait()
-    until(lambda: [one.pid for one in census.left()] == [found[1].pid], "the leader's end", 10)
-    assert [one.pid for one in family(process.pid)] == []
-    kill(census.left())
-    until(lambda: census.left() == [], "the end of all", 10)
+    wait_until(lambda: [one.pid for one in census.survivors()] == [found[1].pid], "the leader's end", 10)
+    assert [one.pid for one in process_family(process.pid)] == []
+    kill(census.survivors())
+    wait_until(lambda: census.survivors() == [], "the end of all", 10)
 
 
 def test_ending_a_process_ends_its_family() -> None:
     process = start_family()
-    found = family(process.pid)
-    end(process)
-    until(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in found), "it", 10)
+    found = process_family(process.pid)
+    stop_process(process)
+    wait_until(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in found), "it", 10)
 
 
 def test_what_does_not_come_is_not_waited_for_for_ever() -> None:
     with pytest.raises(TimeoutError, match=r"the tide took longer than 0\.05 s"):
-        until(lambda: False, "the tide", 0.05)
+        wait_until(lambda: False, "the tide", 0.05)
 
 
 def test_a_served_home_answers_and_leaves_nothing(tmp_path: Path) -> None:
-    fill_home(tmp_path, 1, seed=0, encoder=None, settings=no_model(tmp_path))
+    fill_home(tmp_path, 1, seed=0, encoder=None, settings=lexical_settings(tmp_path))
     assert ready_card(tmp_path) is None
     with served(tmp_path, "embedded") as card:
-        found = family(card.pid)
+        found = process_family(card.pid)
         assert [role_of(one) for one in found] == ["process"]
         assert role_of(psutil.Process(os.getpid())) == "helper"
     assert ready_card(tmp_path) is None

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from mnemic.actors.protocol.changes import AddMemory, Place
-from mnemic.bench.harness.workday import BRANCHES, at_work, patterns
+from mnemic.actors.protocol.changes import AddMemory, ScopeRef
+from mnemic.bench.harness.workday import BRANCHES, make_work_memory, work_patterns
 
 
 def dressed(count: int) -> list[AddMemory]:
     return [
-        at_work(
+        make_work_memory(
             AddMemory(
                 id=number.to_bytes(16, "big"),
                 identity=number.to_bytes(32, "big"),
                 assistant="bench",
                 session="one",
-                place=Place(path="bench", project=None, found="named"),
+                place=ScopeRef(path="bench", project=None, found="named"),
                 kind="turn",
                 role="system",
                 text=b"nothing but words",
@@ -56,9 +56,9 @@ def test_what_is_asked_names_what_some_have() -> None:
     files = {file for memory in memories for file in memory.files}
     people = {memory.speaker for memory in memories} - {None}
     branches = {memory.branch for memory in memories}
-    asked = [kind(number) for kind in patterns(["a word"], model=True).values() for number in range(50)]
+    asked = [kind(number) for kind in work_patterns(["a word"], model=True).values() for number in range(50)]
     assert {pattern["file"] for pattern in asked if "file" in pattern} <= files
     assert {pattern["who"] for pattern in asked if "who" in pattern} <= people
     assert {pattern["branch"] for pattern in asked if "branch" in pattern} - {"?"} <= branches
     assert len(branches) == BRANCHES
-    assert not any("about" in kind(0) for kind in patterns([], model=False).values())
+    assert not any("about" in kind(0) for kind in work_patterns([], model=False).values())

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.bench.quality.locomo import METRICS, Question, Ranked, convert, evaluate, questions, score
+from mnemic.bench.quality.locomo import METRICS, Question, RankedHit, convert, evaluate, read_questions, score
 
 
 def turn(speaker: str, dia_id: str, text: str, **more: Any) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def test_the_hour_after_midnight_is_the_days_first(file: Path) -> None:
 
 
 def test_evidence_is_read_where_it_can_be_and_counted_where_not(file: Path) -> None:
-    read = questions(file)
+    read = read_questions(file)
     assert [question.text for question in read.kept] == [
         "What is hot?",
         "Who waits, and when?",
@@ -110,7 +110,7 @@ def test_evidence_is_read_where_it_can_be_and_counted_where_not(file: Path) -> N
 
 def test_gold_names_lines_that_the_converter_gives(file: Path) -> None:
     lines = list(convert(file))
-    for question in questions(file).kept:
+    for question in read_questions(file).kept:
         assert question.turns <= {line["id"] for line in lines}
         assert question.sessions <= {line["session"] for line in lines}
         assert {line["scope"] for line in lines if line["id"] in question.turns} == {f"locomo/{question.conversation}"}
@@ -118,27 +118,27 @@ def test_gold_names_lines_that_the_converter_gives(file: Path) -> None:
 
 def test_a_hit_of_the_gold_session_counts_before_its_gold_turn() -> None:
     question = Question("c", "?", 4, frozenset({"c/session_2"}), frozenset({"c/D2:5"}))
-    hits = [Ranked("c/session_1", "c/D1:1"), Ranked("c/session_1", "c/D1:2"), Ranked("c/session_2", "c/D2:1")]
+    hits = [RankedHit("c/session_1", "c/D1:1"), RankedHit("c/session_1", "c/D1:2"), RankedHit("c/session_2", "c/D2:1")]
     measured = score(hits, question)
     assert tuple(measured) == METRICS
     assert (measured["any@1"], measured["any@5"], measured["mrr"], measured["turn_any@10"]) == (0.0, 1.0, 0.5, 0.0)
-    assert score([*hits, Ranked("c/session_2", "c/D2:5")], question)["turn_any@10"] == 1.0
+    assert score([*hits, RankedHit("c/session_2", "c/D2:5")], question)["turn_any@10"] == 1.0
 
 
 def test_hits_that_the_bench_did_not_name_take_a_place_each() -> None:
     question = Question("c", "?", 4, frozenset({"s"}), frozenset({"t"}))
-    strangers = [Ranked("other", None)] * 10
-    measured = score([*strangers, Ranked("s", "t")], question)
+    strangers = [RankedHit("other", None)] * 10
+    measured = score([*strangers, RankedHit("s", "t")], question)
     assert measured["any@5"] == 1.0
     assert measured["turn_any@10"] == 0.0
-    assert score([*strangers[1:], Ranked("s", "t")], question)["turn_any@10"] == 1.0
+    assert score([*strangers[1:], RankedHit("s", "t")], question)["turn_any@10"] == 1.0
 
 
 def test_an_evaluation_averages_by_conversation_and_category(file: Path) -> None:
-    read = questions(file).kept
+    read = read_questions(file).kept
 
-    def recall(text: str) -> Sequence[Ranked]:
-        return [Ranked("conv-1/session_2", "conv-1/D2:1")] if text != "What is new?" else []
+    def recall(text: str) -> Sequence[RankedHit]:
+        return [RankedHit("conv-1/session_2", "conv-1/D2:1")] if text != "What is new?" else []
 
     result = evaluate(recall, read)
     assert result["questions"] == 4

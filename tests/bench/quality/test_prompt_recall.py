@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.bench.quality.prompt_recall import SMALL_TALK, measured
+from mnemic.bench.quality.prompt_recall import SMALL_TALK, measure_prompt_recall
 
 
 def talk(name: str, first: str, question: str) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def test_what_is_right_is_told_and_what_nobody_knows_is_not(tmp_path: Path) -> N
         talk("2", "My sister rows a red wooden dinghy.", "Who rows a red wooden dinghy?"),
     ]
     file.write_text(json.dumps(talks), "utf-8")
-    rows = {row["of"]: row for row in measured(file)}
+    rows = {row["of"]: row for row in measure_prompt_recall(file)}
     assert list(rows) == [
         *("all conversations", "conv-1", "conv-2"),
         *("questions about another conversation", "small talk"),
@@ -49,4 +49,4 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "none.json"
     file.write_text(text, "utf-8")
     with pytest.raises((ValueError, KeyError)):
-        list(measured(file))
+        list(measure_prompt_recall(file))

@@ -15,7 +15,15 @@ import pytest
 
 from mnemic.actors.protocol.messages import Memory
 from mnemic.bench.quality.shape_bench import run
-from mnemic.bench.quality.shape_questions import ANY, Asked, Claim, example_questions, observations, of_claims, of_tools
+from mnemic.bench.quality.shape_questions import (
+    ASKED_FILLER,
+    Claim,
+    StructuralQuestion,
+    claim_questions,
+    example_questions,
+    observations,
+    tool_questions,
+)
 
 US = 1_000_000
 DAY_US = 86_400 * US
@@ -50,8 +58,8 @@ def memory(number: int, text: str, **more: Any) -> Memory:
 TALK = [memory(number, f"turn {number}") for number in range(1, 5)]
 
 
-def made(claims: list[Claim], what: str, every: int = 1) -> list[Asked]:
-    return [one for one in of_claims(claims, TALK, every) if one.what == what]
+def made(claims: list[Claim], what: str, every: int = 1) -> list[StructuralQuestion]:
+    return [one for one in claim_questions(claims, TALK, every) if one.kind == what]
 
 
 def test_claims_are_of_the_turns_that_the_file_names(tmp_path: Path) -> None:
@@ -69,8 +77,12 @@ def test_claims_are_of_the_turns_that_the_file_names(tmp_path: Path) -> None:
 def test_who_is_asked_for_without_the_name_and_when_by_the_day() -> None:
     claims = [Claim(TALK[0], "Ida says that idas are rare, says Ida.")]
     (who,) = made(claims, "who said it")
-    assert who.pattern == {"kind": "turn", "about": "someone says that idas are rare, says someone.", "who": ANY}
-    assert (who.role, who.answer, who.right) == ("who", "ida", {TALK[0].id})
+    assert who.pattern == {
+        "kind": "turn",
+        "about": "someone says that idas are rare, says someone.",
+        "who": ASKED_FILLER,
+    }
+    assert (who.role, who.answer, who.relevant) == ("who", "ida", {TALK[0].id})
     assert "Ida" not in who.text
     (when,) = made(claims, "when it was said")
     assert (when.role, when.answer) == ("date", "1970-01-01")
@@ -81,13 +93,13 @@ def test_who_is_asked_for_without_the_name_and_when_by_the_day() -> None:
 
 def test_what_comes_next_is_of_the_same_conversation_and_between_needs_two_claims() -> None:
     claims = [Claim(TALK[0], "a"), Claim(TALK[2], "c"), Claim(TALK[3], "d")]
-    assert [(one.about, one.right) for one in made(claims, "what was said next")] == [
+    assert [(one.about, one.relevant) for one in made(claims, "what was said next")] == [
         ("a", {TALK[1].id}),
         ("c", {TALK[3].id}),
     ]
     (between,) = made(claims, "what was said between")
     assert between.pattern == {"kind": "turn", "previous": "a", "next": "c"}
-    assert between.right == {TALK[1].id}
+    assert between.relevant == {TALK[1].id}
     assert len(made(claims, "who said it", every=2)) == 2
 
 
@@ -97,8 +109,8 @@ def test_calls_are_asked_for_by_how_they_ended_and_by_what_they_touched() -> Non
         memory(6, "ran", kind="tool_result", tool="Bash", outcome="ok", files=("/a/b.py",)),
         memory(7, "wrote", kind="tool_call", tool="Write", files=("/c/b.py", "/d.py")),
     ]
-    asked = {one.text: one for one in of_tools(calls)}
-    assert {text: one.right for text, one in asked.items()} == {
+    asked = {one.text: one for one in tool_questions(calls)}
+    assert {text: one.relevant for text, one in asked.items()} == {
         "Which calls of Bash failed?": {calls[0].id},
         "Which calls of Bash went well?": {calls[1].id},
         "What was done to b.py?": {calls[1].id, calls[2].id},

@@ -44,7 +44,7 @@ def test_all_that_is_decoded_is_beside_both_theories_and_agrees_with_them() -> N
 
 
 def test_what_theory_does_not_allow_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hd_bench, "exact", lambda *_: 0.5)
+    monkeypatch.setattr(hd_bench, "exact_accuracy", lambda *_: 0.5)
     row = next(iter(run("capacity")))
     assert row["state"] == "failed"
     assert row["why"].startswith("100 of 100 came out right where 0.5000 were to")
@@ -108,7 +108,7 @@ def test_what_cannot_be_is_refused() -> None:
 def test_episodes_are_records_of_twelve_pairs_and_the_same_for_a_seed() -> None:
     import numpy as np
 
-    one, same = (hd_speed.episodes(np.random.default_rng(3), 50) for _ in range(2))
+    one, same = (hd_speed.draw_episodes(np.random.default_rng(3), 50) for _ in range(2))
     assert all(len(record) == 12 for record in one)
     assert [[pair.role for pair in record] for record in one] == [[pair.role for pair in record] for record in same]
     assert all(len(pair.filler) == EMBEDDING for pair in one[7] if not isinstance(pair.filler, str))

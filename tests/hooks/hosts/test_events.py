@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from mnemic.actors.capture.identity import identity_of
-from mnemic.actors.protocol.events import Event, Happening, Malformed, Record, TranscriptAt, to_text
+from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, MalformedLine, TranscriptRef, to_text
 from mnemic.hooks import find_transcripts
 from mnemic.hooks.read.records import read_record
 from tests.paths import FIXTURES
@@ -97,7 +97,7 @@ def digest(*parts: bytes) -> bytes:
     return sha256(b"\0".join(parts)).digest()
 
 
-def identities(happenings: Iterable[Happening | Malformed]) -> dict[bytes, Event]:
+def identities(happenings: Iterable[HookEvent | MalformedLine]) -> dict[bytes, Event]:
     """The events of one channel by their identities: texts without a host's id are counted from its start."""
     occurred: Counter[bytes] = Counter()
     found: dict[bytes, Event] = {}
@@ -109,7 +109,7 @@ def identities(happenings: Iterable[Happening | Malformed]) -> dict[bytes, Event
     return found
 
 
-def kept(host: str, folder: str) -> list[Record]:
+def kept(host: str, folder: str) -> list[HookRecord]:
     """What the hooks of a recorded session were given."""
     path = FIXTURES / folder / host
     whole = path / "hooks.jsonl"
@@ -117,7 +117,7 @@ def kept(host: str, folder: str) -> list[Record]:
         json.loads(line) for line in (whole if whole.exists() else path / "hooks.log").read_text("utf-8").splitlines()
     ]
     return [
-        Record(
+        HookRecord(
             id=bytes(16),
             assistant=host,
             event="",
@@ -186,7 +186,7 @@ def test_the_same_memory_results_whichever_comes_first_but_where_a_hook_says_too
 
 @pytest.mark.parametrize("host", ADDED)
 def test_transcripts_are_announced_all_of_them_and_in_the_end_as_ended(host: str) -> None:
-    told = [one for record in kept(host, "hooks") for one in read_record(record) if isinstance(one, TranscriptAt)]
+    told = [one for record in kept(host, "hooks") for one in read_record(record) if isinstance(one, TranscriptRef)]
     assert {one.format for one in told} == {host}
     there = {Path(path).name for path in find_transcripts(str(FIXTURES / "hooks" / host))} - {"hooks.jsonl"}
     assert {Path(one.path).name for one in told} == there

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.events import KINDS, ROLES, Event, Malformed, to_text
+from mnemic.actors.protocol.events import KINDS, ROLES, Event, MalformedLine, to_text
 from mnemic.hooks.read.generic import GenericReader, is_generic
-from mnemic.hooks.read.lines import LineSource, Raw
+from mnemic.hooks.read.lines import LineSource, RawLines
 
 FULL = {
     "session": "monday",
@@ -32,9 +32,9 @@ FULL = {
 TEXTS = st.text(alphabet=st.characters() | st.sampled_from("\x00\r\n\u2028\ud800\udfff"))
 
 
-def read(line: object, ensure_ascii: bool = True) -> Event | Malformed:
+def read(line: object, ensure_ascii: bool = True) -> Event | MalformedLine:
     data = json.dumps(line, ensure_ascii=ensure_ascii).encode("utf-8", "surrogatepass")
-    (event,) = LineSource("jsonl", Raw("x", io.BytesIO(data), len(data)), GenericReader())
+    (event,) = LineSource("jsonl", RawLines("x", io.BytesIO(data), len(data)), GenericReader())
     return event
 
 
@@ -97,7 +97,7 @@ def test_a_tools_words_are_a_result_and_everybody_elses_a_turn_unless_the_line_s
     ],
 )
 def test_what_is_wrong_is_said(change: dict[str, Any], why: str) -> None:
-    assert read({**FULL, **change}) == Malformed(line=1, why=why)
+    assert read({**FULL, **change}) == MalformedLine(line=1, why=why)
 
 
 def test_a_line_is_known_by_what_it_must_have() -> None:

@@ -9,29 +9,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.changes import Place
-from mnemic.hooks.read.hook_reply import Asked, asked_by, brief_for
+from mnemic.actors.protocol.changes import ScopeRef
+from mnemic.hooks.read.hook_reply import HookRequest, brief_message, parse_hook_request
 from mnemic.hooks.wire.commands import ASSISTANTS
 
 START = {"session_id": "s", "cwd": "/w", "hook_event_name": "SessionStart"}
 
 
-def asked(assistant: str, event: str, **payload: Any) -> Asked:
-    return asked_by(assistant, event, json.dumps(payload).encode())
+def asked(assistant: str, event: str, **payload: Any) -> HookRequest:
+    return parse_hook_request(assistant, event, json.dumps(payload).encode())
 
 
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("startup", Asked(occasion="session-start", session="s")),
-        ("clear", Asked(occasion="session-start", session="s")),
-        ("compact", Asked(occasion="session-start", session="s", again=True)),
-        ("resume", Asked(occasion=None, session="s", goes_on=True)),
-        (None, Asked(occasion="session-start", session="s")),
+        ("startup", HookRequest(occasion="session-start", session="s")),
+        ("clear", HookRequest(occasion="session-start", session="s")),
+        ("compact", HookRequest(occasion="session-start", session="s", after_compaction=True)),
+        ("resume", HookRequest(occasion=None, session="s", resumed=True)),
+        (None, HookRequest(occasion="session-start", session="s")),
     ],
 )
 def test_a_start_is_told_unless_the_session_is_resumed_and_again_once_it_was_compacted(
-    source: str | None, expected: Asked
+    source: str | None, expected: HookRequest
 ) -> None:
     assert asked("claude-code", "session-start", **START, **({} if source is None else {"source": source})) == expected
 
@@ -68,7 +68,7 @@ def test_a_session_is_named_as_it_is_captured() -> None:
     ],
 )
 def test_a_prompt_is_what_the_user_said_and_nothing_around_it(assistant: str, payload: dict[str, Any]) -> None:
-    assert asked(assistant, "prompt", **payload) == Asked(occasion="prompt", session="s", prompt="where is it?")
+    assert asked(assistant, "prompt", **payload) == HookRequest(occasion="prompt", session="s", prompt="where is it?")
 
 
 @pytest.mark.parametrize("event", ["reply", "tool", "tool-failed", "compaction", "session-end", "check", "", "prompt"])
@@ -77,8 +77,10 @@ def test_other_events_and_a_prompt_without_words_ask_for_nothing(event: str) -> 
 
 
 def test_a_trial_asks_at_a_start_to_be_told_back_and_else_for_nothing() -> None:
-    assert asked("claude-code", "session-start", **START, mnemic_check="n") == Asked(occasion=None, check="n")
-    assert asked("claude-code", "prompt", **START, mnemic_check="n") == Asked(occasion=None)
+    assert asked("claude-code", "session-start", **START, mnemic_check="n") == HookRequest(
+        occasion=None, check_nonce="n"
+    )
+    assert asked("claude-code", "prompt", **START, mnemic_check="n") == HookRequest(occasion=None)
 
 
 @given(
@@ -90,11 +92,13 @@ def test_a_trial_asks_at_a_start_to_be_told_back_and_else_for_nothing() -> None:
     ),
 )
 def test_no_payload_is_an_error(assistant: str, event: str, payload: bytes) -> None:
-    assert isinstance(asked_by(assistant, event, payload), Asked)
+    assert isinstance(parse_hook_request(assistant, event, payload), HookRequest)
 
 
 def test_the_message_says_all_of_it() -> None:
-    place = Place(path="w", project="/w", found="git")
-    brief = brief_for("codex", Asked(occasion="prompt", session="s", prompt="p", again=True), place)
+    place = ScopeRef(path="w", project="/w", found="git")
+    brief = brief_message(
+        "codex", HookRequest(occasion="prompt", session="s", prompt="p", after_compaction=True), place
+    )
     assert (brief.occasion, brief.place, brief.assistant) == ("prompt", place, "codex")
-    assert (brief.session, brief.prompt, brief.budget_tokens, brief.again) == ("s", "p", None, True)
+    assert (brief.session, brief.prompt, brief.budget_tokens, brief.repeat) == ("s", "p", None, True)

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import Event, Malformed, to_text
+from mnemic.actors.protocol.events import Event, MalformedLine, to_text
 from mnemic.hooks import find_transcripts
 from mnemic.hooks.hosts.claude_code.transcript import ClaudeReader
 from mnemic.hooks.hosts.codex.transcript import CodexReader
 from mnemic.hooks.read.generic import GenericReader
-from mnemic.hooks.read.lines import LineSource, Raw, is_own_tool, microseconds, render_call
+from mnemic.hooks.read.lines import LineSource, RawLines, is_own_tool, parse_time_us, render_call
 from tests.paths import FIXTURES
 
 READERS = {"claude-code": ClaudeReader, "codex": CodexReader, "jsonl": GenericReader}
@@ -61,15 +61,15 @@ def damaged(node: Any, draw: Callable[[Any], Any]) -> Any:
     return {**node, key: damaged(node[key], draw)}
 
 
-def reading(format: str, data: bytes) -> tuple[list[Event | Malformed], LineSource]:
-    source = LineSource(format, Raw("x", io.BytesIO(data), len(data)), READERS[format]())
+def reading(format: str, data: bytes) -> tuple[list[Event | MalformedLine], LineSource]:
+    source = LineSource(format, RawLines("x", io.BytesIO(data), len(data)), READERS[format]())
     return list(source), source
 
 
 def generic(data: bytes) -> list[str]:
     rows = []
     for event in reading("jsonl", data)[0]:
-        rows.append(f"{event.line}: {event.why}" if isinstance(event, Malformed) else to_text(event.text))
+        rows.append(f"{event.line}: {event.why}" if isinstance(event, MalformedLine) else to_text(event.text))
     return rows
 
 
@@ -87,7 +87,7 @@ def test_no_damage_to_a_real_line_raises_and_every_event_is_whole(format: str, d
     events, source = reading(format, raw)
     assert source.position_bytes == len(raw)
     for event in events:
-        if isinstance(event, Malformed):
+        if isinstance(event, MalformedLine):
             assert 1 <= event.line <= len(lines)
             continue
         assert isinstance(event.text, bytes)
@@ -102,7 +102,7 @@ def test_no_damage_to_a_real_line_raises_and_every_event_is_whole(format: str, d
 def test_no_bytes_raise(format: str, data: bytes) -> None:
     events, source = reading(format, data)
     assert source.position_bytes == len(data)
-    assert len([event for event in events if isinstance(event, Malformed)]) <= data.count(b"\n") + 1
+    assert len([event for event in events if isinstance(event, MalformedLine)]) <= data.count(b"\n") + 1
 
 
 def test_damaged_lines_are_counted_by_number_and_the_rest_goes_on() -> None:
@@ -145,7 +145,7 @@ def test_lone_surrogates_pass_written_either_way() -> None:
 
 def test_the_position_follows_the_reading_line_by_line() -> None:
     lines = [told("a") + b"\n", told("b") + b"\n"]
-    source = LineSource("jsonl", Raw("x", io.BytesIO(b"".join(lines)), None), GenericReader())
+    source = LineSource("jsonl", RawLines("x", io.BytesIO(b"".join(lines)), None), GenericReader())
     positions = [source.position_bytes for _ in source]
     assert positions == [len(lines[0]), len(lines[0]) + len(lines[1])]
 
@@ -163,7 +163,7 @@ def test_a_file_that_stops_being_readable_is_one_clear_sentence(tmp_path: Path) 
             raise OSError(5, "Input/output error")
 
     with pytest.raises(SourceUnreadable, match=r"x cannot be read: Input/output error\."):
-        list(LineSource("jsonl", Raw("x", Failing(), None), GenericReader()))
+        list(LineSource("jsonl", RawLines("x", Failing(), None), GenericReader()))
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_a_file_that_stops_being_readable_is_one_clear_sentence(tmp_path: Path) 
     ],
 )
 def test_a_time_without_a_zone_is_utc_and_what_is_no_time_is_none(value: object, moment: int | None) -> None:
-    assert microseconds(value) == moment
+    assert parse_time_us(value) == moment
 
 
 def test_a_call_is_rendered_readable_and_whole() -> None:

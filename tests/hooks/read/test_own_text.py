@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.brief.compose import FRAME_END, FRAME_START
-from mnemic.hooks.read.own_text import put_block, without_own
+from mnemic.hooks.read.own_text import put_block, strip_own_output
 
 
 @pytest.mark.parametrize(
@@ -24,14 +24,14 @@ from mnemic.hooks.read.own_text import put_block, without_own
     ],
 )
 def test_frames_and_marked_blocks_are_cut(text: str, left: str) -> None:
-    assert without_own(text) == left
+    assert strip_own_output(text) == left
 
 
 @given(st.text(), st.text(alphabet="ab\n"), st.text())
 def test_what_stands_around_a_frame_stays(before: str, inside: str, after: str) -> None:
-    assert without_own(f"{before}\n{FRAME_START}\n{inside}\n{FRAME_END}\n{after}") == f"{before}\n{after}"
+    assert strip_own_output(f"{before}\n{FRAME_START}\n{inside}\n{FRAME_END}\n{after}") == f"{before}\n{after}"
 
 
 @given(st.text())
 def test_a_text_without_any_is_itself(text: str) -> None:
-    assert without_own(text) == text
+    assert strip_own_output(text) == text

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import UnreadableRecord
-from mnemic.actors.protocol.events import Check, Event, Happening, Record, TranscriptAt, to_text
+from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, SelfTestEvent, TranscriptRef, to_text
 from mnemic.hooks.read.formats import FORMATS
 from mnemic.hooks.read.records import ADAPTERS, read_record
 
@@ -50,23 +50,23 @@ INNER = st.sampled_from(
 ANSWERS = st.dictionaries(INNER, JSON | st.dictionaries(st.text(), JSON, max_size=2))
 
 
-def record(payload: object, assistant: str = "claude-code", **more: Any) -> Record:
+def record(payload: object, assistant: str = "claude-code", **more: Any) -> HookRecord:
     raw = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
     told: dict[str, Any] = {"id": bytes(16), "event": "prompt", "at": 7, "cwd": "/own", "branch": "main"}
-    return Record(assistant=assistant, payload=raw, **told | more)
+    return HookRecord(assistant=assistant, payload=raw, **told | more)
 
 
 def prompt(text: str) -> dict[str, Any]:
     return {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": text}
 
 
-def said(told: Record) -> str:
+def said(told: HookRecord) -> str:
     (event,) = read_record(told)
     assert isinstance(event, Event)
     return to_text(event.text)
 
 
-def read(told: Record) -> list[Happening] | list[str]:
+def read(told: HookRecord) -> list[HookEvent] | list[str]:
     """What a record stands for, or why that cannot be told."""
     try:
         return read_record(told)
@@ -74,7 +74,7 @@ def read(told: Record) -> list[Happening] | list[str]:
         return [error.operands["why"]]
 
 
-def why(told: Record) -> str:
+def why(told: HookRecord) -> str:
     with pytest.raises(UnreadableRecord) as error:
         read_record(told)
     return str(error.value.operands["why"])
@@ -93,25 +93,27 @@ def test_any_object_is_understood_or_refused_with_a_reason(
         "tool_response": answer,
     }
     for told in (payload, payload | {"hook_event_name": event}, usual | payload, payload | usual):
-        assert all(isinstance(one, Event | TranscriptAt | Check | str) for one in read(record(told, assistant)))
+        assert all(
+            isinstance(one, Event | TranscriptRef | SelfTestEvent | str) for one in read(record(told, assistant))
+        )
 
 
 @pytest.mark.parametrize("assistant", ADAPTERS)
 @given(payload=st.binary())
 def test_any_bytes_are_understood_or_refused(assistant: str, payload: bytes) -> None:
-    assert all(isinstance(one, Event | TranscriptAt | Check | str) for one in read(record(payload, assistant)))
+    assert all(isinstance(one, Event | TranscriptRef | SelfTestEvent | str) for one in read(record(payload, assistant)))
 
 
 @pytest.mark.parametrize("assistant", ADAPTERS)
 def test_every_host_has_an_adapter(assistant: str) -> None:
-    assert import_module(ADAPTERS[assistant]).__all__ == ["happenings"]
+    assert import_module(ADAPTERS[assistant]).__all__ == ["hook_events"]
     assert assistant in (*FORMATS, "cursor"), "its transcripts are announced by a name that is read"
 
 
 @pytest.mark.parametrize("assistant", ADAPTERS)
 def test_a_trial_event_is_a_check_whatever_else_is_in_it(assistant: str) -> None:
     told = {"mnemic_check": "n1", "hook_event_name": "Unheard"}
-    assert read_record(record(told, assistant)) == [Check(assistant=assistant, nonce="n1")]
+    assert read_record(record(told, assistant)) == [SelfTestEvent(assistant=assistant, nonce="n1")]
 
 
 @pytest.mark.parametrize(

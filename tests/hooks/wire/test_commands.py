@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.hooks.wire.commands import ASSISTANTS, Wiring, event_of, quoted, wiring_for
+from mnemic.hooks.wire.commands import ASSISTANTS, Wiring, event_in_command, make_wiring, shell_quote
 
 PLACES = [
     "plain",
@@ -33,7 +33,7 @@ ECHO = '#!/bin/sh\nfor word in "$@"; do printf "%s\\n" "$word"; done\ncat\necho 
 
 
 def wiring(home: Path, mind: str = "default") -> Wiring:
-    return wiring_for(home, {"HOME": str(home.parent)}, mind=mind)
+    return make_wiring(home, {"HOME": str(home.parent)}, mind=mind)
 
 
 def install(home: Path, content: str = ECHO) -> None:
@@ -58,9 +58,9 @@ def test_a_hooks_command_survives_every_path(tmp_path: Path, place: str, substit
         *("codex", "prompt", "--ask", "--home", str(home), "--mind", "work", "payload")
     ]
     assert (ran.returncode, ran.stderr) == (0, b"")
-    assert event_of(command, "codex") == "prompt"
-    assert event_of(command, "cursor") is None
-    assert one.own(command, substituted)
+    assert event_in_command(command, "codex") == "prompt"
+    assert event_in_command(command, "cursor") is None
+    assert one.calls_this_home(command, substituted)
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -85,9 +85,9 @@ def test_the_mcp_servers_command_survives_every_path_without_a_shell(
 ) -> None:
     home = tmp_path / place / "home"
     install(home)
-    words = wiring(home).mcp_words(substituted)
+    words = wiring(home).mcp_argv(substituted)
     assert not any(re.search(r"\$\w|\$\{", word) for word in words) or "$" not in substituted
-    assert wiring(home).own("\n".join(words), substituted)
+    assert wiring(home).calls_this_home("\n".join(words), substituted)
     ran = subprocess.run(words, input=b"", capture_output=True, check=False, timeout=30)
     assert ran.stdout.decode().splitlines() == ["mcp", "--home", str(home)]
 
@@ -97,15 +97,15 @@ def test_the_mcp_servers_command_survives_every_path_without_a_shell(
     st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20), st.sampled_from(["", "$", "{", "${"])
 )
 def test_a_quoted_word_is_itself_to_a_shell(word: str, substituted: str) -> None:
-    ran = subprocess.run(["sh", "-c", f"printf %s {quoted(word, substituted)}"], capture_output=True, check=True)
+    ran = subprocess.run(["sh", "-c", f"printf %s {shell_quote(word, substituted)}"], capture_output=True, check=True)
     assert ran.stdout == word.encode()
 
 
 def test_a_home_is_not_taken_for_another_whose_path_it_ends(tmp_path: Path) -> None:
     inner, outer = Wiring(home=Path("/a"), environment={}), Wiring(home=Path("/x/a"), environment={})
     command = outer.hook_command("codex", "prompt", ask=False)
-    assert outer.own(command)
-    assert not inner.own(command)
+    assert outer.calls_this_home(command)
+    assert not inner.calls_this_home(command)
 
 
 @pytest.mark.parametrize("assistant", ASSISTANTS)
@@ -118,11 +118,11 @@ def test_somebody_elses_command_is_not_taken_for_a_hook(assistant: str) -> None:
         f"~/bin/my-mnemic-hook {assistant} prompt now",
         f"echo {assistant} prompt ",
     ):
-        assert event_of(command, assistant) is None
+        assert event_in_command(command, assistant) is None
 
 
 def test_a_home_that_no_configuration_can_hold_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidValue, match="not UTF-8"):
-        wiring_for(tmp_path / "\udcff", {"HOME": "/root"})
+        make_wiring(tmp_path / "\udcff", {"HOME": "/root"})
     with pytest.raises(InvalidValue, match="configured"):
-        wiring_for(tmp_path, {})
+        make_wiring(tmp_path, {})

@@ -11,13 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.hooks.wire.commands import Wiring
-from mnemic.hooks.wire.edits import FileEdits, Traces
-from mnemic.hooks.wire.file_edits import put, take, there
+from mnemic.hooks.wire.edits import FileEdits, UndoInfo
+from mnemic.hooks.wire.file_edits import apply_edits, present_edits, remove_edits
 from mnemic.hooks.wire.hosts import HOSTS
-from mnemic.hooks.wire.json_edits import Broken, JsonText
+from mnemic.hooks.wire.json_edits import JsonEditor, ParseError
 
 WIRING = Wiring(home=Path("/home/ada/it's $a home"), environment={"HOME": "/home/ada"})
-FILES = [(name, file) for name, host in HOSTS.items() for file in host.files(WIRING) if file.format.startswith("json")]
+FILES = [
+    (name, file) for name, host in HOSTS.items() for file in host.file_edits(WIRING) if file.format.startswith("json")
+]
 NAMES = st.sampled_from(["hooks", "mcpServers", "mcp", "permissions", "version", "$schema", "model", "", "é"])
 EVENTS = st.sampled_from(["SessionStart", "Stop", "sessionStart", "stop", "BeforeAgent", "Other"])
 COMMANDS = st.sampled_from(["say hi", "mnemic-hook", "~/x/mnemic-hook claude-code"])
@@ -69,12 +71,12 @@ def test_what_goes_into_any_configuration_comes_out_of_it(
     one: tuple[str, FileEdits], value: dict[str, Any], layout: int | str | None
 ) -> None:
     name, file = one
-    text, traces = json.dumps(value, indent=layout, ensure_ascii=False), Traces()
-    wired = put(text, file, WIRING, name, traces)
-    assert all(same for _, same in there(wired, file, name))
-    assert put(wired, file, WIRING, name, traces) == wired
-    assert take(wired, file, WIRING, name, traces) == text or not _full(value, file)
-    assert json.loads(take(wired, file, WIRING, name, traces)) == value
+    text, traces = json.dumps(value, indent=layout, ensure_ascii=False), UndoInfo()
+    wired = apply_edits(text, file, WIRING, name, traces)
+    assert all(same for _, same in present_edits(wired, file, name))
+    assert apply_edits(wired, file, WIRING, name, traces) == wired
+    assert remove_edits(wired, file, WIRING, name, traces) == text or not _full(value, file)
+    assert json.loads(remove_edits(wired, file, WIRING, name, traces)) == value
 
 
 def _full(value: dict[str, Any], file: FileEdits) -> bool:
@@ -99,11 +101,11 @@ def test_what_others_do_to_it_in_between_survives(
     data: st.DataObject,
 ) -> None:
     name, file = one
-    traces = Traces()
-    wired = put(json.dumps(value, indent=layout), file, WIRING, name, traces)
+    traces = UndoInfo()
+    wired = apply_edits(json.dumps(value, indent=layout), file, WIRING, name, traces)
     own = json.loads(wired)
     changed = edited_by_others(own, data)
-    taken = json.loads(take(json.dumps(changed, indent=theirs), file, WIRING, name, traces))
+    taken = json.loads(remove_edits(json.dumps(changed, indent=theirs), file, WIRING, name, traces))
     assert "it's $a home" not in json.dumps(taken)
     assert "(printf" not in json.dumps(taken)
     for name_ in ("model", "theirs", "é"):
@@ -121,11 +123,11 @@ def test_a_configuration_of_another_shape_is_refused_or_wired_and_never_half(
     name, file = one
     text = json.dumps(value)
     try:
-        wired = put(text, file, WIRING, name, Traces())
-    except Broken:
+        wired = apply_edits(text, file, WIRING, name, UndoInfo())
+    except ParseError:
         assert not all(isinstance(value.get(edit.path[0], {}), dict) for edit in file.edits)  # type: ignore[union-attr]
         return
-    held = JsonText(wired, comments=True, trailing_commas=True).root.plain()
+    held = JsonEditor(wired, comments=True, trailing_commas=True).root.to_python()
     assert {key: held[key] for key in value if key in ("model", "", "é")} == {
         key: one for key, one in value.items() if key in ("model", "", "é")
     }

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.hooks.wire.host import kept_by
+from mnemic.hooks.wire.host import existing_transcripts
 from mnemic.hooks.wire.hosts import HOSTS
 
 PLACES = {
@@ -31,7 +31,7 @@ def lay(folder: Path, places: list[str]) -> None:
 def test_a_hosts_transcripts_are_found_and_counted_the_newest_first(tmp_path: Path, name: str) -> None:
     lay(tmp_path, PLACES[name])
     (tmp_path / ".claude" / "projects" / "-home-ada" / "memory").mkdir(parents=True)
-    found = kept_by([HOSTS[name]], {"HOME": str(tmp_path)})
+    found = existing_transcripts([HOSTS[name]], {"HOME": str(tmp_path)})
     if not PLACES[name]:
         assert found == []
         return
@@ -43,7 +43,7 @@ def test_a_hosts_transcripts_are_found_and_counted_the_newest_first(tmp_path: Pa
 
 
 def test_a_host_that_has_kept_nothing_is_not_named(tmp_path: Path) -> None:
-    assert kept_by(HOSTS.values(), {"HOME": str(tmp_path)}) == []
+    assert existing_transcripts(HOSTS.values(), {"HOME": str(tmp_path)}) == []
     (tmp_path / ".claude" / "projects").mkdir(parents=True)
     (tmp_path / ".claude" / "projects" / "gone.jsonl").symlink_to(tmp_path / "nowhere")
-    assert kept_by(HOSTS.values(), {"HOME": str(tmp_path)}) == []
+    assert existing_transcripts(HOSTS.values(), {"HOME": str(tmp_path)}) == []

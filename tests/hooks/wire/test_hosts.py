@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.hooks.hosts.opencode.wiring import called_by_plugin
+from mnemic.hooks.hosts.opencode.wiring import plugin_command
 from mnemic.hooks.read.records import ADAPTERS
-from mnemic.hooks.wire.commands import ASSISTANTS, event_of
-from mnemic.hooks.wire.edits import Block, FileEdits, Hook, Member, Table
-from mnemic.hooks.wire.host import READING
-from mnemic.hooks.wire.hosts import HOSTS, chosen_hosts
+from mnemic.hooks.wire.commands import ASSISTANTS, event_in_command
+from mnemic.hooks.wire.edits import FileEdits, HookEntry, JsonMember, MarkedBlock, TomlTable
+from mnemic.hooks.wire.host import READ_ONLY_TOOLS
+from mnemic.hooks.wire.hosts import HOSTS, select_hosts
 from tests.hooks.wirings import user
 from tests.paths import ROOT
 
@@ -35,7 +35,7 @@ HERE = ROOT
 
 def test_an_unknown_assistant_is_told_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(InvalidValue) as raised:
-        chosen_hosts(["claude"], {"HOME": str(tmp_path)})
+        select_hosts(["claude"], {"HOME": str(tmp_path)})
     assert all(name in raised.value.remedy_text for name in (*ASSISTANTS, "all"))
 
 
@@ -44,11 +44,11 @@ def test_all_are_those_whose_folder_or_program_is_here(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "codex").write_text("#!/bin/sh\n", "utf-8")
     (tmp_path / "bin" / "codex").chmod(0o755)
-    hosts, left_out = chosen_hosts(["all"], {"HOME": str(tmp_path), "PATH": str(tmp_path / "bin")})
+    hosts, left_out = select_hosts(["all"], {"HOME": str(tmp_path), "PATH": str(tmp_path / "bin")})
     assert [host.name for host in hosts] == ["codex", "cursor"]
     assert left_out["claude-code"] == "there is no ~/.claude, and no claude in $PATH"
     assert set(left_out) == {"claude-code", "gemini-cli", "opencode"}
-    named, none = chosen_hosts(["opencode", "opencode"], {"HOME": str(tmp_path)})
+    named, none = select_hosts(["opencode", "opencode"], {"HOME": str(tmp_path)})
     assert ([host.name for host in named], none) == (["opencode"], {})
 
 
@@ -68,8 +68,10 @@ def test_what_gives_memories_is_asked_at_a_sessions_start_and_at_prompts_only_wh
 ) -> None:
     for wanted in (False, True):
         one = user(tmp_path / str(wanted), name).again(recall_prompts=wanted)
-        hooks = [edit for file in one.host.files(one.wiring) for edit in file.edits if isinstance(edit, Hook)]
-        asking = {event_of(hook.handler["command"], name) for hook in hooks if " --ask " in hook.handler["command"]}
+        hooks = [edit for file in one.host.file_edits(one.wiring) for edit in file.edits if isinstance(edit, HookEntry)]
+        asking = {
+            event_in_command(hook.handler["command"], name) for hook in hooks if " --ask " in hook.handler["command"]
+        }
         if hooks:
             assert asking == {"session-start"} | ({"prompt"} if wanted else set())
         else:
@@ -83,16 +85,16 @@ def test_every_host_gets_the_mcp_server_and_every_one_with_a_file_for_it_the_ins
     tmp_path: Path, name: str
 ) -> None:
     one = user(tmp_path, name)
-    files = one.host.files(one.wiring)
+    files = one.host.file_edits(one.wiring)
     servers = [edit for file in files for edit in file.edits if _server(edit)]
     assert len(servers) == 1
-    blocks = [edit for file in files for edit in file.edits if isinstance(edit, Block)]
+    blocks = [edit for file in files for edit in file.edits if isinstance(edit, MarkedBlock)]
     assert len(blocks) == (0 if name == "cursor" else 1)
     assert bool(blocks) or any("Rules" in note for note in one.host.notes(one.wiring))
 
 
 def _server(edit: object) -> bool:
-    named = edit.path if isinstance(edit, Member) else edit.name if isinstance(edit, Table) else ()
+    named = edit.path if isinstance(edit, JsonMember) else edit.name if isinstance(edit, TomlTable) else ()
     return named[-1:] == ("mnemic",)
 
 
@@ -104,7 +106,7 @@ def test_each_hosts_file_cites_its_documentation(name: str) -> None:
 
 def test_the_tools_that_pass_without_asking_are_those_that_only_read() -> None:
     face = (HERE / "runtime" / "serve" / "mcp" / "tools.py").read_text("utf-8")
-    assert set(re.findall(r"tool\((\w+), READS\)", face)) == set(READING)
+    assert set(re.findall(r"tool\((\w+), READ_ONLY\)", face)) == set(READ_ONLY_TOOLS)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +128,7 @@ def test_a_setting_of_the_hosts_own_that_keeps_hooks_from_running_is_seen(
     one = user(tmp_path, name)
     (one.folder / path).parent.mkdir(parents=True)
     (one.folder / path).write_text(content, "utf-8")
-    said = one.host.blocked(one.wiring.environment)
+    said = one.host.blocked_reason(one.wiring.environment)
     assert blocked in said
     assert bool(said) is bool(blocked)
 
@@ -152,7 +154,7 @@ def test_folders_that_variables_name_are_used(tmp_path: Path) -> None:
     }
     one = user(tmp_path, "codex")
     wiring = one.wiring.__class__(home=one.wiring.home, environment={**one.wiring.environment, **moved})
-    found = {name: paths(host.files(wiring), one.folder) for name, host in HOSTS.items()}
+    found = {name: paths(host.file_edits(wiring), one.folder) for name, host in HOSTS.items()}
     assert found["claude-code"] == {"c/settings.json", "c/.claude.json", "c/CLAUDE.md"}
     assert found["codex"] == {"x/hooks.json", "x/config.toml", "x/AGENTS.md"}
     assert found["gemini-cli"] == {"g/.gemini/settings.json", "g/.gemini/policies/mnemic.toml", "g/.gemini/GEMINI.md"}
@@ -161,8 +163,8 @@ def test_folders_that_variables_name_are_used(tmp_path: Path) -> None:
 
 def test_instructions_go_into_the_file_that_the_host_reads(tmp_path: Path) -> None:
     gemini, codex = user(tmp_path / "g", "gemini-cli", "renamed"), user(tmp_path / "c", "codex", "bare")
-    assert ".gemini/AGENTS.md" in paths(gemini.host.files(gemini.wiring), gemini.folder)
-    assert ".codex/AGENTS.override.md" in paths(codex.host.files(codex.wiring), codex.folder)
+    assert ".gemini/AGENTS.md" in paths(gemini.host.file_edits(gemini.wiring), gemini.folder)
+    assert ".codex/AGENTS.override.md" in paths(codex.host.file_edits(codex.wiring), codex.folder)
 
 
 def test_opencode_is_not_kept_from_the_instructions_it_borrows(tmp_path: Path) -> None:
@@ -170,37 +172,39 @@ def test_opencode_is_not_kept_from_the_instructions_it_borrows(tmp_path: Path) -
     claudes = one.folder / ".claude" / "CLAUDE.md"
     claudes.parent.mkdir()
     claudes.write_text("# Mine\n", "utf-8")
-    assert ".config/opencode/AGENTS.md" not in paths(one.host.files(one.wiring), one.folder)
+    assert ".config/opencode/AGENTS.md" not in paths(one.host.file_edits(one.wiring), one.folder)
     assert any("CLAUDE.md" in note for note in one.host.notes(one.wiring))
     user_of_claude = user(tmp_path / "other", "claude-code")
     user_of_claude.install()
-    assert ".config/opencode/AGENTS.md" in paths(HOSTS["opencode"].files(user_of_claude.wiring), user_of_claude.folder)
+    assert ".config/opencode/AGENTS.md" in paths(
+        HOSTS["opencode"].file_edits(user_of_claude.wiring), user_of_claude.folder
+    )
 
 
 def test_opencodes_settings_are_the_file_that_is_there(tmp_path: Path) -> None:
     one = user(tmp_path, "opencode", "plain")
-    assert ".config/opencode/opencode.jsonc" in paths(one.host.files(one.wiring), one.folder)
+    assert ".config/opencode/opencode.jsonc" in paths(one.host.file_edits(one.wiring), one.folder)
 
 
 def test_the_plugin_says_what_it_runs_and_other_plugins_do_not(tmp_path: Path) -> None:
     one = user(tmp_path, "opencode", home='it\'s "$x" \u2028\\').again(recall_prompts=True)
     one.install()
     plugin = one.files()[".config/opencode/plugins/mnemic.js"].decode()
-    assert called_by_plugin(plugin) == one.wiring.hook_words("opencode", "prompt", ask=False)
+    assert plugin_command(plugin) == one.wiring.hook_argv("opencode", "prompt", ask=False)
     for other in ("", "const HOOK = 1\nconst GIVEN = 2\n", 'const HOOK = "x"\nconst GIVEN = [\n'):
-        assert called_by_plugin(other) is None
+        assert plugin_command(other) is None
 
 
 def test_geminis_policy_lets_the_reading_tools_of_this_server_pass_and_no_other(tmp_path: Path) -> None:
     one = user(tmp_path, "gemini-cli")
     one.install()
     (rule,) = tomllib.loads(one.files()[".gemini/policies/mnemic.toml"].decode())["rule"]
-    assert (rule["mcpName"], rule["toolName"], rule["decision"]) == ("mnemic", list(READING), "allow")
+    assert (rule["mcpName"], rule["toolName"], rule["decision"]) == ("mnemic", list(READ_ONLY_TOOLS), "allow")
 
 
 @pytest.mark.parametrize("name", ASSISTANTS)
 def test_a_trial_looks_like_a_prompt_of_the_hosts(name: str) -> None:
-    trial = HOSTS[name].trial("session", "/folder")
+    trial = HOSTS[name].trial_payload("session", "/folder")
     assert "session" in (trial.get("session_id"), trial.get("conversation_id"))
     assert "/folder" in (trial.get("cwd"), *trial.get("workspace_roots", ()))
     prompt = next(one.name for one in HOSTS[name].events if one.event == "prompt")

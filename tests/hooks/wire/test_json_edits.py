@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.hooks.wire.json_edits import Broken, JsonText
+from mnemic.hooks.wire.json_edits import JsonEditor, ParseError
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=6)
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS
@@ -39,8 +39,8 @@ def written(value: Any, layout: int | str | None, between: list[str]) -> str:
     return "".join(pieces)
 
 
-def read(text: str) -> JsonText:
-    return JsonText(text, comments=True, trailing_commas=True)
+def read(text: str) -> JsonEditor:
+    return JsonEditor(text, comments=True, trailing_commas=True)
 
 
 @settings(max_examples=150)
@@ -52,11 +52,11 @@ def test_a_member_that_goes_in_and_out_leaves_every_byte_as_it_was(
     text = written(value, layout, between)
     edited = read(text)
     edited.merge(["own"], put)
-    assert edited.root.plain() == value | {"own": put}
+    assert edited.root.to_python() == value | {"own": put}
     entry = edited.root.find("own")
     assert entry is not None
     edited.remove(edited.root, entry)
-    assert edited.root.plain() == value
+    assert edited.root.to_python() == value
     if value:  # in an empty object only white space may go
         assert edited.text == text
     else:
@@ -71,10 +71,10 @@ def test_an_element_that_goes_in_and_out_leaves_every_byte_as_it_was(
     text = written({"a": 1, "list": values}, layout, between)
     edited = read(text)
     edited.append(["list"], put)
-    assert edited.root.plain() == {"a": 1, "list": [*values, put]}
+    assert edited.root.to_python() == {"a": 1, "list": [*values, put]}
     array = edited.root.entries[1].value
     edited.remove(array, array.entries[-1])
-    assert edited.root.plain() == {"a": 1, "list": values}
+    assert edited.root.to_python() == {"a": 1, "list": values}
     assert edited.text == text or not values
 
 
@@ -89,42 +89,42 @@ def test_any_member_can_be_taken_out_or_replaced_and_the_rest_is_what_it_was(
         entry = edited.root.find(name)
         assert entry is not None
         edited.remove(edited.root, entry)
-        assert edited.root.plain() == {key: one for key, one in value.items() if key != name}
+        assert edited.root.to_python() == {key: one for key, one in value.items() if key != name}
         changed, new = read(text), data.draw(VALUES)
         entry = changed.root.find(name)
         assert entry is not None
         changed.replace(entry, new)
-        assert changed.root.plain() == value | {name: new}
+        assert changed.root.to_python() == value | {name: new}
         assert changed.text.startswith(text[: entry.value_start])
         assert changed.text.endswith(text[entry.end :])
 
 
 def test_new_entries_look_like_those_around_them() -> None:
-    edited = JsonText('{\n    "a": {\n        "b": 1\n    }\n}\n')
+    edited = JsonEditor('{\n    "a": {\n        "b": 1\n    }\n}\n')
     edited.merge(["a", "c"], {"d": [1]})
     assert edited.text == (
         '{\n    "a": {\n        "b": 1,\n        "c": {\n            "d": [\n                1\n'
         "            ]\n        }\n    }\n}\n"
     )
-    short = JsonText('{"a": [1]}')
+    short = JsonEditor('{"a": [1]}')
     short.append(["a"], {"b": 2})
     assert short.text == '{"a": [1, {"b": 2}]}'
-    carriage = JsonText('{\r\n\t"a": 1\r\n}')
+    carriage = JsonEditor('{\r\n\t"a": 1\r\n}')
     carriage.merge(["b"], {"c": 2})
     assert carriage.text == '{\r\n\t"a": 1,\r\n\t"b": {\r\n\t\t"c": 2\r\n\t}\r\n}'
 
 
 def test_an_empty_file_stands_for_an_empty_object_and_a_mark_at_its_start_stays() -> None:
-    edited = JsonText("")
+    edited = JsonEditor("")
     edited.merge(["a"], 1)
     assert edited.text == '{\n  "a": 1\n}\n'
-    marked = JsonText('\ufeff{"a": 1}')
+    marked = JsonEditor('\ufeff{"a": 1}')
     marked.merge(["b"], 2)
     assert marked.text == '\ufeff{"a": 1, "b": 2}'
 
 
 def test_of_a_name_that_is_there_twice_the_last_one_counts() -> None:
-    edited = JsonText('{"a": 1, "a": 2}')
+    edited = JsonEditor('{"a": 1, "a": 2}')
     edited.merge(["a"], 3)
     assert edited.text == '{"a": 1, "a": 3}'
 
@@ -138,8 +138,8 @@ def test_of_a_name_that_is_there_twice_the_last_one_counts() -> None:
     ],
 )
 def test_what_is_no_json_is_said_with_its_line(text: str) -> None:
-    with pytest.raises(Broken):
-        JsonText(text)
+    with pytest.raises(ParseError):
+        JsonEditor(text)
 
 
 @given(st.text('{}[]",:/*\\ \n01.eEtrufalsn-', max_size=30))
@@ -149,8 +149,8 @@ def test_what_the_standard_library_reads_is_read_and_nothing_else(text: str) -> 
     except (ValueError, ZeroDivisionError):
         expected = None
     try:
-        held: Any = JsonText(text).root.plain()
-    except Broken:
+        held: Any = JsonEditor(text).root.to_python()
+    except ParseError:
         held = None
     if text.strip():
         assert held == (expected if isinstance(expected, dict) else None)

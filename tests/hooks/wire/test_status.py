@@ -10,8 +10,16 @@ import msgspec
 import pytest
 
 from mnemic.hooks.wire.commands import ASSISTANTS, Wiring
-from mnemic.hooks.wire.status import HostStatus, ask, executable_state, fire, look_at, wired_as, wiring_checks
-from mnemic.runtime.capture.hook_files import hook_files
+from mnemic.hooks.wire.status import (
+    HostStatus,
+    examine_host,
+    executable_state,
+    recorded_wiring,
+    request_trial_reply,
+    send_trial_event,
+    wiring_checks,
+)
+from mnemic.runtime.capture.hook_files import required_hook_files
 from mnemic.runtime.clock import SystemClock
 from tests.hooks.wirings import User, user
 
@@ -28,7 +36,7 @@ def executable(one: User, content: str = KEEPS) -> Path:
 
 
 def status(one: User, wiring: Wiring | None = None) -> HostStatus:
-    return look_at(one.host, wiring or one.wiring, CLOCK)
+    return examine_host(one.host, wiring or one.wiring, CLOCK)
 
 
 @pytest.mark.parametrize("name", ASSISTANTS)
@@ -39,7 +47,7 @@ def test_a_host_is_told_as_wired_once_it_is_and_not_before(tmp_path: Path, name:
     assert (before.wired, before.mcp, set(before.events.values())) == (False, "missing", {"missing"})
     one.install()
     after = status(one)
-    assert (after.wired, after.lacking, after.wrong) == (True, [], [])
+    assert (after.wired, after.missing_parts, after.problems) == (True, [], [])
     assert after.instructions == ("" if name == "cursor" else "wired")
 
 
@@ -49,7 +57,7 @@ def test_the_trial_goes_through_the_command_as_it_stands(tmp_path: Path, name: s
     one = user(tmp_path, name, home=home)
     path = executable(one)
     one.again(mind="work").install()
-    assert fire(one.host, one.wiring, "n0nce") == ""
+    assert send_trial_event(one.host, one.wiring, "n0nce") == ""
     given = (path.parent / "given").read_text("utf-8").splitlines()
     assert given == [name, "prompt", "--home", str(one.wiring.home), "--mind", "work"]
     payload = json.loads((path.parent / "payload").read_bytes())
@@ -58,11 +66,11 @@ def test_the_trial_goes_through_the_command_as_it_stands(tmp_path: Path, name: s
 
 def test_a_trial_that_cannot_be_made_says_why(tmp_path: Path) -> None:
     one = user(tmp_path, "claude-code")
-    assert fire(one.host, one.wiring, "n") == "no command for a prompt is in its configuration"
+    assert send_trial_event(one.host, one.wiring, "n") == "no command for a prompt is in its configuration"
     one.install()
     path = one.folder / ".claude" / "settings.json"
     path.write_text(path.read_text("utf-8").replace(" || cat >/dev/null", ""), "utf-8")
-    assert fire(one.host, one.wiring, "n") == "the command ended with 1"
+    assert send_trial_event(one.host, one.wiring, "n") == "the command ended with 1"
 
 
 @pytest.mark.parametrize("name", ASSISTANTS)
@@ -70,7 +78,7 @@ def test_a_question_goes_through_the_command_for_a_sessions_start(tmp_path: Path
     one = user(tmp_path, name, home="it's $HOME")
     path = executable(one, f"{KEEPS}printf 'mnemic-check n0nce 42\\n'\n")
     one.again(mind="work").install()
-    assert ask(one.host, one.wiring, "n0nce") == ("", 42)
+    assert request_trial_reply(one.host, one.wiring, "n0nce") == ("", 42)
     given = (path.parent / "given").read_text("utf-8").splitlines()
     assert given == [name, "session-start", "--ask", "--home", str(one.wiring.home), "--mind", "work"]
     assert json.loads((path.parent / "payload").read_bytes())["mnemic_check"] == "n0nce"
@@ -80,21 +88,24 @@ def test_a_question_goes_through_the_command_for_a_sessions_start(tmp_path: Path
 def test_what_is_no_answer_to_this_question_is_told_as_none(tmp_path: Path, said: str) -> None:
     one = user(tmp_path, "cursor")
     executable(one, f"#!/bin/sh\ncat >/dev/null\nprintf '%s' '{said}'\n")
-    assert ask(one.host, one.wiring, "n0nce")[0] == "no command for a session start is in its configuration"
+    assert (
+        request_trial_reply(one.host, one.wiring, "n0nce")[0]
+        == "no command for a session start is in its configuration"
+    )
     one.install()
-    assert ask(one.host, one.wiring, "n0nce") == ("it ran, and nobody answered it", None)
+    assert request_trial_reply(one.host, one.wiring, "n0nce") == ("it ran, and nobody answered it", None)
 
 
 def test_a_missing_executable_and_a_silencing_variable_are_said(tmp_path: Path) -> None:
     one = user(tmp_path, "cursor")
     one.install()
-    assert any("is missing" in why for why in status(one).wrong)
+    assert any("is missing" in why for why in status(one).problems)
     executable(one)
     off = msgspec.structs.replace(one.wiring, environment={**one.wiring.environment, "MNEMIC_OFF": "1"})
-    assert any("MNEMIC_OFF" in why and "keep nothing" in why for why in status(one, off).wrong)
+    assert any("MNEMIC_OFF" in why and "keep nothing" in why for why in status(one, off).problems)
     told = msgspec.structs.replace(one.wiring, environment={**one.wiring.environment, "MNEMIC_OFF": "recall"})
-    assert any("MNEMIC_OFF" in why and "tell nothing" in why for why in status(one, told).wrong)
-    assert status(one).wrong == []
+    assert any("MNEMIC_OFF" in why and "tell nothing" in why for why in status(one, told).problems)
+    assert status(one).problems == []
 
 
 def test_a_memory_that_is_paused_is_said_and_not_tried(tmp_path: Path) -> None:
@@ -104,10 +115,10 @@ def test_a_memory_that_is_paused_is_said_and_not_tried(tmp_path: Path) -> None:
     mind = one.wiring.home / "minds" / "default"
     mind.mkdir(parents=True)
     (mind / "pauses").write_text("1 -\n")
-    (why,) = status(one).wrong
+    (why,) = status(one).problems
     assert why.startswith("The memory is paused, since 1970-01-01T00:00:00Z and until somebody resumes")
     (mind / "pauses").write_text("1 2\n")
-    assert status(one).wrong == []
+    assert status(one).problems == []
 
 
 def test_what_somebody_edited_is_told_from_what_is_missing(tmp_path: Path) -> None:
@@ -122,7 +133,7 @@ def test_what_somebody_edited_is_told_from_what_is_missing(tmp_path: Path) -> No
     (one.folder / ".claude" / "CLAUDE.md").unlink()
     seen = status(one)
     assert (seen.events["reply"], seen.events["session-end"], seen.events["prompt"]) == ("differs", "missing", "wired")
-    assert seen.lacking == ["reply", "session-end", "instructions"]
+    assert seen.missing_parts == ["reply", "session-end", "instructions"]
     assert seen.remedy == f"mnemic hooks install --assistant claude-code --apply --home {one.wiring.home}"
     assert status(one, one.again(recall_prompts=True, mind="w").wiring).remedy.endswith(
         f"--recall-prompts --home {one.wiring.home} --mind w"
@@ -135,7 +146,7 @@ def test_a_broken_file_is_said_and_the_rest_is_looked_at(tmp_path: Path) -> None
     one.install()
     (one.folder / ".claude.json").write_text("{", "utf-8")
     seen = status(one)
-    assert any(".claude.json cannot be read" in why for why in seen.wrong)
+    assert any(".claude.json cannot be read" in why for why in seen.problems)
     assert seen.events["prompt"] == "wired"
 
 
@@ -166,9 +177,9 @@ def test_hooks_that_codex_does_not_trust_are_told_from_working_ones(tmp_path: Pa
     one = user(tmp_path, "codex")
     executable(one)
     one.install()
-    assert status(one, trust(one, tmp_path)).wrong == []
+    assert status(one, trust(one, tmp_path)).problems == []
     edited = status(one, trust(one, tmp_path, reply="modified", session_end="untrusted"))
-    assert edited.wrong == ["Codex does not trust, and so does not run: reply, session-end"]
+    assert edited.problems == ["Codex does not trust, and so does not run: reply, session-end"]
     assert any("could not be asked" in note for note in status(one).notes)
 
 
@@ -178,10 +189,10 @@ def test_what_was_wired_is_looked_at_as_it_was_wired(tmp_path: Path) -> None:
     one.again(recall_prompts=True, mind="work").install()
     again = one.again()
     known = again.record.hosts["gemini-cli"]
-    assert status(one).lacking != []
-    wiring = wired_as(one.wiring, known)
+    assert status(one).missing_parts != []
+    wiring = recorded_wiring(one.wiring, known)
     assert (wiring.mind, wiring.recall_prompts) == ("work", True)
-    assert status(one, wiring).lacking == []
+    assert status(one, wiring).missing_parts == []
 
 
 # --- for the doctor --------------------------------------------------------------------------------------------------
@@ -208,7 +219,7 @@ def test_the_doctor_sees_a_whole_wiring_and_a_broken_one(tmp_path: Path) -> None
         "hook executable": "wrong",
         "hooks cursor": "wrong",
     }
-    for file in hook_files(one.wiring.home):
+    for file in required_hook_files(one.wiring.home):
         file.path.parent.mkdir(exist_ok=True)
         file.path.write_bytes(file.content)
         file.path.chmod(file.mode)

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from mnemic.actors.protocol.errors import BadConfiguration, ConfigurationReadOnly
-from mnemic.hooks.wire.commands import ASSISTANTS, wiring_for
-from mnemic.hooks.wire.edits import Listed
-from mnemic.hooks.wire.file_edits import there
+from mnemic.hooks.wire.commands import ASSISTANTS, make_wiring
+from mnemic.hooks.wire.edits import JsonArrayItem
+from mnemic.hooks.wire.file_edits import present_edits
 from mnemic.hooks.wire.hosts import HOSTS
-from mnemic.hooks.wire.json_edits import JsonText
-from mnemic.hooks.wire.record import HostTrace, Record
+from mnemic.hooks.wire.json_edits import JsonEditor
+from mnemic.hooks.wire.record import HostInstall, InstallRecord
 from mnemic.hooks.wire.wiring import diff_of, plan_uninstall, read_text
 from mnemic.runtime.clock import ManualClock
 from tests.hooks.wirings import CASES, ENDINGS, FIXTURES, START_US, User, user
@@ -35,10 +35,10 @@ def test_an_install_puts_everything_there_and_a_second_one_changes_nothing(
 ) -> None:
     one = user(tmp_path, host, case, ending)
     assert set(one.install()) <= {"made", "changed"}
-    for file in one.host.files(one.wiring):
+    for file in one.host.file_edits(one.wiring):
         text = read_text(file)
         assert text is not None
-        assert all(same for _, same in there(text, file, host)), file.path
+        assert all(same for _, same in present_edits(text, file, host)), file.path
     wired = one.files()
     assert set(one.again().install()) == {"unchanged"}
     assert one.files() == wired
@@ -79,7 +79,7 @@ def test_what_others_write_in_between_stays_byte_for_byte(tmp_path: Path, host: 
     one = user(tmp_path, host, case, ending)
     before = one.files()
     one.install()
-    own = {str(file.path.relative_to(one.folder)) for file in one.host.files(one.wiring) if file.format == "whole"}
+    own = {str(file.path.relative_to(one.folder)) for file in one.host.file_edits(one.wiring) if file.format == "whole"}
     wired = {path: content for path, content in one.files().items() if path not in own}
     for path, content in wired.items():
         (one.folder / path).write_bytes(edited(path, content))
@@ -89,9 +89,9 @@ def test_what_others_write_in_between_stays_byte_for_byte(tmp_path: Path, host: 
     for path, content in after.items():
         bare = before.get(path, b"")
         if path.endswith((".json", ".jsonc")):
-            read = JsonText(content.decode(), comments=True, trailing_commas=True).root.plain()
+            read = JsonEditor(content.decode(), comments=True, trailing_commas=True).root.to_python()
             assert read.pop("zz") == [1, {"k": "}"}]
-            old = JsonText(bare.decode(), comments=True, trailing_commas=True).root.plain()
+            old = JsonEditor(bare.decode(), comments=True, trailing_commas=True).root.to_python()
             assert read == old
             if old:
                 assert content == edited(path, bare)
@@ -246,8 +246,8 @@ def test_a_home_that_was_restored_takes_what_is_there_for_its_own(tmp_path: Path
     wired = one.files()
     (one.wiring.home / "hooks.json").unlink()
     if known:  # a record that names the host and none of its files
-        record = Record(one.wiring.home, ManualClock(START_US))
-        record.hosts[host] = HostTrace("default", False, {})
+        record = InstallRecord(one.wiring.home, ManualClock(START_US))
+        record.hosts[host] = HostInstall("default", False, {})
         record.save()
     shutil.rmtree(one.wiring.home / "backups", ignore_errors=True)
     assert set(one.again().install()) == {"unchanged"}
@@ -312,7 +312,7 @@ def test_another_homes_hooks_are_taken_over_and_not_taken_out_by_the_first(tmp_p
     second = User(
         first.host,
         first.again().wiring.__class__(home=other, environment=first.wiring.environment),
-        Record(other, ManualClock(START_US)),
+        InstallRecord(other, ManualClock(START_US)),
     )
     second.install()
     text = (first.folder / ".claude" / "settings.json").read_text("utf-8")
@@ -328,7 +328,7 @@ def test_a_home_that_never_wired_a_host_takes_nothing_of_another_homes(tmp_path:
     one.install()
     wired, never = one.files(), one.folder / "memory" / "another"
     never.mkdir()
-    other = User(one.host, wiring_for(never, one.wiring.environment), Record(never, ManualClock(START_US)))
+    other = User(one.host, make_wiring(never, one.wiring.environment), InstallRecord(never, ManualClock(START_US)))
     assert set(other.uninstall()) == {"unchanged"}
     assert one.files() == wired
     one.again().uninstall()
@@ -371,7 +371,7 @@ def test_words_that_were_listed_before_stay_listed(tmp_path: Path) -> None:
         "Bash(git status:*)",
         "mcp__mnemic__memory_get",
     ]
-    assert any(isinstance(edit, Listed) for file in one.host.files(one.wiring) for edit in file.edits)
+    assert any(isinstance(edit, JsonArrayItem) for file in one.host.file_edits(one.wiring) for edit in file.edits)
 
 
 def test_the_instructions_are_found_again_where_the_host_reads_another_file_by_now(tmp_path: Path) -> None:
@@ -379,7 +379,7 @@ def test_the_instructions_are_found_again_where_the_host_reads_another_file_by_n
     before = one.files()
     one.install()
     (one.folder / ".codex" / "AGENTS.override.md").write_text("instead\n", "utf-8")
-    planned = plan_uninstall("codex", one.host.files(one.wiring), one.again().wiring, one.again().record)
+    planned = plan_uninstall("codex", one.host.file_edits(one.wiring), one.again().wiring, one.again().record)
     assert one.folder / ".codex" / "AGENTS.md" in [change.path for change in planned]
     one.again().uninstall()
     assert one.files() == before | {".codex/AGENTS.override.md": b"instead\n"}
@@ -388,10 +388,10 @@ def test_the_instructions_are_found_again_where_the_host_reads_another_file_by_n
 def test_a_record_of_a_newer_version_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / "hooks.json").write_text('{"version": 2, "hosts": {}}', "utf-8")
     with pytest.raises(BadConfiguration, match="a newer Mnemic wrote it"):
-        Record(tmp_path, ManualClock(START_US))
+        InstallRecord(tmp_path, ManualClock(START_US))
     (tmp_path / "hooks.json").write_text("{", "utf-8")
     with pytest.raises(BadConfiguration, match="it is no record any more") as raised:
-        Record(tmp_path, ManualClock(START_US))
+        InstallRecord(tmp_path, ManualClock(START_US))
     assert raised.value.remedy_text.startswith("Remove it; an uninstall then takes out what it recognises")
 
 

@@ -12,13 +12,13 @@ import pytest
 import mnemic
 from mnemic.actors.protocol.ambient_messages import Brief
 from mnemic.runtime.clock import ManualClock
-from mnemic.runtime.minds.projects import locate
-from mnemic.session_start import tell_alone
+from mnemic.runtime.minds.projects import resolve_scope
+from mnemic.session_start import brief_without_server
 from tests.faces import Outcome, claude_turn, git_project, lines, run
+from tests.harness import START_US
 from tests.hosted import hosted
 from tests.mcp_client import Client, with_client
 from tests.serving import ready, serving
-from tests.society import START_US
 
 Command = Callable[..., Outcome]
 TOKEN = "The session token lasts 30 minutes for everybody."
@@ -105,7 +105,7 @@ def test_a_correction_outranks_at_once_and_recall_says_which_is_which(
     command: Command, home: Path, project: Path, tmp_path: Path
 ) -> None:
     with mnemic.open(home, clock=ManualClock(START_US)) as mind:
-        old = str(mnemic_id(mind.remember(TOKEN, scope=mind.place_of(str(project))[1], kind="decision").id))
+        old = str(mnemic_id(mind.remember(TOKEN, scope=mind.folder_scope(str(project))[1], kind="decision").id))
     ended = command("correct", old, SHORTER, "--home", home, "--json").json
     new = ended["id"]
     assert (ended["created"], ended["scope"], ended["supersedes"]) == (True, "slipway", [old])
@@ -124,8 +124,8 @@ def test_a_correction_outranks_at_once_and_recall_says_which_is_which(
     assert (then["id"], then["text"], then["superseded_by"]) == (old, TOKEN, None)
 
     # At the start of a session, with the mind open and read by itself: the correction, and not the old word.
-    asked = Brief(occasion="session-start", place=locate(None, str(project)), assistant="t", session="now")
-    told = tell_alone(home, "default", asked).text
+    asked = Brief(occasion="session-start", place=resolve_scope(None, str(project)), assistant="t", session="now")
+    told = brief_without_server(home, "default", asked).text
     assert f'corrected: "{SHORTER}"' in told
     assert TOKEN not in told
     with mnemic.open(home) as mind:
@@ -138,9 +138,9 @@ def test_a_correction_outranks_at_once_and_recall_says_which_is_which(
 
 
 def mnemic_id(memory: bytes) -> str:
-    from mnemic.runtime.api.views import show_id
+    from mnemic.runtime.api.views import format_id
 
-    return str(show_id(memory))
+    return str(format_id(memory))
 
 
 def test_a_correction_of_what_is_corrected_already_says_what_it_replaces_too(

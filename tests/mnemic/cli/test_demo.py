@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from mnemic.actors.protocol.errors import ModelMissing
-from mnemic.runtime.engine import actor_system as society
+from mnemic.runtime.engine import actor_system
 from tests.faces import Outcome, run
 from tests.paths import ROOT
 
@@ -70,7 +70,7 @@ def test_without_a_model_it_goes_on_by_words_and_says_so(
     def missing(settings: Mapping[str, Any]) -> None:
         raise ModelMissing(path="/nowhere", why="there is no such folder")
 
-    monkeypatch.setattr(society, "encoder_from", missing)
+    monkeypatch.setattr(actor_system, "encoder_from_settings", missing)
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
     shown = command("demo")
     assert (shown.code, shown.err) == (0, "")

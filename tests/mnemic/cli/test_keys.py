@@ -19,8 +19,8 @@ import mnemic
 from mnemic.runtime.capture import python_hook
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys import key_slots as keyring
-from mnemic.runtime.keys.key_slots import recovery_text
-from mnemic.runtime.minds.homes import MindFolder, make_mind, open_mind
+from mnemic.runtime.keys.key_slots import format_recovery_key
+from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from tests.faces import COMMAND, Outcome, finish, until
 from tests.hosted import tool_call
 from tests.serving import Assistant, card_of, end, ready, serving
@@ -128,7 +128,7 @@ def test_a_command_that_is_proposed_means_the_same_mind(home: Path, tmp_path: Pa
     assert say("backup", tmp_path / "x.bak", *named, given=line).code == 0
     restored = say("restore", tmp_path / "x.bak", "--passphrase", "--replace", *named, given=line)
     assert f"as before: `mnemic unlock {way}." in restored.out
-    make_mind(home, "plain", SystemClock())
+    create_mind(home, "plain", SystemClock())
     refused = say("lock", "--home", home, "--mind", "plain")
     assert f"`mnemic rekey --passphrase --home {home} --mind plain`" in refused.err
 
@@ -142,7 +142,7 @@ def test_init_as_json_has_the_recovery_key_too(command: Command, home: Path) -> 
 
 def test_a_mind_that_a_capture_makes_has_no_recovery_key_until_a_rekey(home: Path, command: Command) -> None:
     mnemic.open(home).close()
-    assert [slot["kind"] for slot in json.loads(folder(home).card.read_bytes())["slots"]] == ["file"]
+    assert [slot["kind"] for slot in json.loads(folder(home).key_header.read_bytes())["slots"]] == ["file"]
     given = command("rekey", "--recovery", "--home", home, "--json").json
     assert RECOVERY.fullmatch(given["recovery"])
     assert open_mind(home, "default", given["recovery"])
@@ -166,7 +166,7 @@ def test_a_passphrase_that_cannot_be_makes_no_mind(home: Path, given: bytes, why
 
 
 def test_what_opens_a_mind_is_never_quoted_nor_is_a_mind_a_wrong_value(home: Path, say: Say, command: Command) -> None:
-    make_mind(home, "default", SystemClock(), recovery=bytes(32))
+    create_mind(home, "default", SystemClock(), recovery=bytes(32))
     folder(home).key.rename(home / "key")
     unsaid = say("unlock", "--recovery", "--home", home)
     assert unsaid.code == 2
@@ -304,7 +304,7 @@ def test_a_wrong_passphrase_unlocks_nothing_and_starts_nothing(locked: Path, say
 
 
 def test_a_mind_with_a_key_file_is_neither_locked_nor_unlocked(home: Path, command: Command) -> None:
-    make_mind(home, "default", SystemClock())
+    create_mind(home, "default", SystemClock())
     assert "is not locked" in command("unlock", "--home", home).out
     refused = command("lock", "--home", home)
     assert refused.code == 2
@@ -390,11 +390,11 @@ def test_a_session_that_is_to_be_told_nothing_is_not_told_that_it_is_locked(lock
 
 def test_the_recovery_key_unlocks_what_a_passphrase_locks(home: Path, say: Say) -> None:
     recovery = bytes(range(32))
-    make_mind(home, "default", SystemClock(), passphrase=WORDS, recovery=recovery)
-    slip = recovery_text(recovery)[:-1] + "2"
+    create_mind(home, "default", SystemClock(), passphrase=WORDS, recovery=recovery)
+    slip = format_recovery_key(recovery)[:-1] + "2"
     refused = say("unlock", "--recovery", "--home", home, given=slip.encode())
     assert (refused.code, "mistyped" in refused.err) == (3, True)
-    assert say("unlock", "--recovery", "--home", home, given=recovery_text(recovery).encode()).code == 0
+    assert say("unlock", "--recovery", "--home", home, given=format_recovery_key(recovery).encode()).code == 0
     assert say("recall", "x", "--home", home).code == 0
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import mnemic
-from mnemic.actors.protocol.changes import Part
-from mnemic.runtime.api.views import show_id
+from mnemic.actors.protocol.changes import DeliveredSpan
+from mnemic.runtime.api.views import format_id
 from tests.faces import EXAMPLE, Outcome, finish, lines, start, turn, until
 from tests.serving import serving
 
@@ -160,12 +160,12 @@ def test_what_an_assistant_was_given_is_printed_word_for_word(command: Command, 
         told = mind.brief(scope="work/shelf", assistant="codex", session="new")
         (hit,) = mind.recall("nine books", k=1, scope="work/shelf", assistant="claude-code", asking="mcp-1").hits
         mind.recall("my own question", k=1)
-        mind.note_given("claude-code", "mcp-1", [Part(memory=hit.id, start=4, stop=9, why="it named it")])
-        until(lambda: len(mind.log_given().givings) == 3 and len(mind.log_given(own=True).givings) == 1)
+        mind.note_delivery("claude-code", "mcp-1", [DeliveredSpan(memory=hit.id, start=4, stop=9, why="it named it")])
+        until(lambda: len(mind.log_given().deliveries) == 3 and len(mind.log_given(own=True).deliveries) == 1)
     got, recalled, start_ = entries(command("log", "--injected", "--home", shelf, "--json"))
     assert (start_["text"], start_["tokens"], start_["assistant"]) == (told.text, told.tokens, "codex")
     assert (start_["occasion"], start_["session"], start_["scope"]) == ("session-start", "new", "work/shelf")
-    assert {one["id"]: one["why"] for one in start_["memories"]}[show_id(hit.id)] == (
+    assert {one["id"]: one["why"] for one in start_["memories"]}[format_id(hit.id)] == (
         "what the user said last in the last session of this project (2026-11-01, generic)"
     )
     assert (recalled["occasion"], recalled["query"], recalled["text"]) == ("recall", "nine books", None)
@@ -185,7 +185,7 @@ def test_a_hook_that_told_something_is_in_the_log_of_what_was_given(home: Path, 
     assert command("capture", EXAMPLE, "--home", home, "--no-meaning").code == 0
     payload = json.dumps({"session_id": "new", "source": "startup", "hook_event_name": "SessionStart"}).encode()
     with mnemic.open(home) as mind:
-        told = json.loads(mind.hook_answer("claude-code", "session-start", "/home/ines/slipway", payload))
+        told = json.loads(mind.hook_reply("claude-code", "session-start", "/home/ines/slipway", payload))
     (giving,) = entries(command("log", "--injected", "--home", home, "--json"))
     assert giving["text"] == told["hookSpecificOutput"]["additionalContext"]
     assert (giving["assistant"], giving["session"], giving["scope"]) == ("claude-code", "new", "slipway")
@@ -214,7 +214,7 @@ def test_a_memory_is_shown_whole_with_what_superseded_it(command: Command, shelf
     shown = command("show", ids[1], "--home", shelf).out
     assert f"  superseded by: {ids[0]} (since " in shown
     assert shown.endswith("  text, 16 bytes:\n    the pier is 40 m\n")
-    assert show_id(new) == ids[0]
+    assert format_id(new) == ids[0]
     (gone,) = entries(command("log", "--forgotten", "--home", shelf, "--json"))
     assert (gone["text"], gone["retired_reason"]) == ("it has two doors", "it was wrong")
     assert "  forgotten: 20" in command("show", gone["id"], "--home", shelf).out
@@ -234,7 +234,7 @@ def test_the_status_tells_memories_bytes_and_tokens_by_project_and_by_week(comma
     with mnemic.open(shelf) as mind:
         used = mind.recall("nine books", k=1, scope="work/shelf", assistant="codex").used_tokens
         mind.recall("my own question", scope="work/shelf")
-        until(lambda: len(mind.log_given(own=True).givings) == 1 == len(mind.log_given().givings))
+        until(lambda: len(mind.log_given(own=True).deliveries) == 1 == len(mind.log_given().deliveries))
         use = mind.status().use
         assert [set(project) for project in mind.status_view()["use"]["projects"]] == [
             {"path", "memories", "text_bytes", "given", "tokens"}
@@ -261,7 +261,7 @@ def test_the_status_tells_memories_bytes_and_tokens_by_project_and_by_week(comma
 def test_it_is_the_same_by_way_of_the_process(command: Command, shelf: Path) -> None:
     with mnemic.open(shelf) as mind:
         mind.brief(scope="work/shelf", assistant="codex", session="new")
-        until(lambda: len(mind.log_given().givings) == 1)
+        until(lambda: len(mind.log_given().deliveries) == 1)
     ids = [one["id"] for one in entries(command("log", "--home", shelf, "--json"))]
     asked = [["log"], ["log", "-n", "2", "--scope", "work"], ["log", "--injected"], ["show", *ids]]
     alone = [command(*one, "--home", shelf, "--json") for one in asked]

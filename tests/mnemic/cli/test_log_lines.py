@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.cli.log_lines import giving_lines, log_lines, shown_lines, use_lines
-from mnemic.cli.output import written
+from mnemic.cli.log_lines import delivery_lines, log_lines, memory_detail_lines, usage_lines
+from mnemic.cli.output import escape_controls
 
 ID = "0199c82c-c3e8-7d04-8447-b63be0967784"
 ENTRY: dict[str, Any] = {
@@ -96,7 +96,7 @@ TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=200) | st.te
 def test_no_line_is_wider_than_the_terminal(entries: list[tuple[str, str, str]], width: int) -> None:
     rows = [entry(text=text, speaker=speaker, scope=scope) for text, speaker, scope in entries]
     shown = list(log_lines(rows, width))
-    assert all(columns(written(line)) <= width for line in shown)
+    assert all(columns(escape_controls(line)) <= width for line in shown)
     assert sum(ID in line for line in shown) == len(rows)
 
 
@@ -115,7 +115,7 @@ GIVING: dict[str, Any] = {
 
 
 def test_what_was_told_is_printed_word_for_word_with_who_when_how_much_and_why() -> None:
-    lines = list(giving_lines(GIVING))
+    lines = list(delivery_lines(GIVING))
     assert lines[0] == (
         "2026-11-21T14:05:00Z  to codex, session s: at the start of its session, in work/shelf, 9 tokens"
     )
@@ -126,7 +126,7 @@ def test_what_was_told_is_printed_word_for_word_with_who_when_how_much_and_why()
 def test_what_was_asked_for_is_printed_memory_by_memory() -> None:
     part = {"id": ID, "why": "lexical 1.00", "start_byte": 3, "text": "nine\n books", "size_bytes": 40}
     asked = GIVING | {"occasion": "recall", "scope": "*", "query": "how\nmany?", "text": None, "tokens": 1}
-    assert list(giving_lines(asked | {"memories": [part], "session": ""})) == [
+    assert list(delivery_lines(asked | {"memories": [part], "session": ""})) == [
         "2026-11-21T14:05:00Z  to codex: as it asked, of everything, 1 token",
         "  asked: how",
         "         many?",
@@ -135,9 +135,9 @@ def test_what_was_asked_for_is_printed_memory_by_memory() -> None:
         "    | nine",
         "    |  books",
     ]
-    assert list(giving_lines(asked | {"memories": [], "query": "", "tokens": 0}))[1:] == ["  nothing was found"]
+    assert list(delivery_lines(asked | {"memories": [], "query": "", "tokens": 0}))[1:] == ["  nothing was found"]
     before = part | {"why": "", "start_byte": None, "text": None}
-    assert list(giving_lines(asked | {"memories": [before], "query": "", "assistant": ""})) == [
+    assert list(delivery_lines(asked | {"memories": [before], "query": "", "assistant": ""})) == [
         "2026-11-21T14:05:00Z  to you, session s: recall, of everything, 1 token",
         f"  {ID}: why it was chosen was not kept yet",
         "    its words were not kept yet when it was given",
@@ -148,7 +148,7 @@ def test_an_answer_stands_beside_what_it_was_read_from_without_a_word_of_that() 
     hit = {"id": ID, "why": "tool 1.00", "start_byte": 0, "text": "nine books", "size_bytes": 10}
     answer = hit | {"why": "file: a.py 0.97", "text": ""}
     asked = GIVING | {"occasion": "shape", "query": "tool=pytest file=?", "text": None, "tokens": 3}
-    assert list(giving_lines(asked | {"memories": [hit, answer]})) == [
+    assert list(delivery_lines(asked | {"memories": [hit, answer]})) == [
         "2026-11-21T14:05:00Z  to codex, session s: as it asked by structure, in work/shelf, 3 tokens",
         "  asked: tool=pytest file=?",
         f"  {ID}: tool 1.00",
@@ -160,13 +160,13 @@ def test_an_answer_stands_beside_what_it_was_read_from_without_a_word_of_that() 
 def test_what_was_erased_since_is_said_to_have_been_and_not_that_nothing_was_found() -> None:
     part = {"id": ID, "why": "lexical 1.00", "start_byte": 0, "text": "nine books", "size_bytes": 10}
     asked = GIVING | {"occasion": "recall", "text": None, "memories": [part]}
-    assert list(giving_lines(asked | {"tokens": 3}))[-1] == "    | nine books"
-    assert list(giving_lines(asked | {"tokens": 4}))[-1] == "  the rest of it was erased since"
-    assert list(giving_lines(asked | {"tokens": 4, "memories": []}))[1:] == ["  what was given was erased since"]
-    assert list(giving_lines(GIVING | {"memories": []}))[-1] == "  what it quoted was erased since"
+    assert list(delivery_lines(asked | {"tokens": 3}))[-1] == "    | nine books"
+    assert list(delivery_lines(asked | {"tokens": 4}))[-1] == "  the rest of it was erased since"
+    assert list(delivery_lines(asked | {"tokens": 4, "memories": []}))[1:] == ["  what was given was erased since"]
+    assert list(delivery_lines(GIVING | {"memories": []}))[-1] == "  what it quoted was erased since"
     told = GIVING | {"text": None}
-    assert list(giving_lines(told))[1:] == [f"  {ID}: a decision", "  the rest of it was erased since"]
-    assert list(giving_lines(told | {"memories": []}))[1:] == ["  what was given was erased since"]
+    assert list(delivery_lines(told))[1:] == [f"  {ID}: a decision", "  the rest of it was erased since"]
+    assert list(delivery_lines(told | {"memories": []}))[1:] == ["  what was given was erased since"]
 
 
 def test_of_what_is_shown_everything_that_is_known_is_there() -> None:
@@ -193,7 +193,7 @@ def test_of_what_is_shown_everything_that_is_known_is_there() -> None:
         mode="headless",
         outcome="ok",
     )
-    assert list(shown_lines(shown)) == [
+    assert list(memory_detail_lines(shown)) == [
         f"{ID}: user, in work/shelf (git)",
         "  said: 2026-11-21T14:05:00Z",
         "  from: codex, session s (headless), branch main, outcome ok, files a.py b.py, source id 7",
@@ -220,7 +220,7 @@ def test_use_is_told_by_project_and_of_the_weeks_that_have_any() -> None:
         ],
         "weeks": [{"from": "2026-11-16", **none, "memories": 3, "text_bytes": 1590}, {"from": "2026-11-09", **none}],
     }
-    assert list(use_lines(use, {"": "none", "shelf": "git"})) == [
+    assert list(usage_lines(use, {"": "none", "shelf": "git"})) == [
         "  (no scope): 1 memory, 90 bytes (none)",
         "  (asked of everything): 0 memories, 0 bytes, 1 token given (1 time)",
         "  shelf: 2 memories, 1.5 kB, 300 tokens given (3 times) (git)",

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from mnemic.cli.output import progress_bars, sized
+from mnemic.cli.output import format_size, progress_bars
 
 SHOW_CURSOR = "\x1b[?25h\n"
 
@@ -21,7 +21,7 @@ class Terminal(io.StringIO):
     [(0, "0 bytes"), (1, "1 byte"), (999, "999 bytes"), (1000, "1.0 kB"), (99_000, "99.0 kB"), (100_000, "0.1 MB")],
 )
 def test_a_size_is_never_nothing_of_something(size_bytes: int, told: str) -> None:
-    assert sized(size_bytes) == told
+    assert format_size(size_bytes) == told
 
 
 def test_a_bar_ends_its_line_once_and_one_that_was_not_drawn_has_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,7 @@ def bits(home: Path) -> dict[bytes, bytes]:
     try:
         with reader.snapshot() as now:
             block = now.codes("episode", 0)
-            texts = [one.text for one in now.records(block.row.tolist())]
+            texts = [one.text for one in now.load_memories(block.row.tolist())]
             return {text: code.tobytes() for text, code in zip(texts, block.codes, strict=True)}
     finally:
         reader.close()
@@ -111,7 +111,7 @@ def test_a_mind_of_an_earlier_version_is_bound_when_it_is_next_used(home: Path, 
     shutil.copytree(FIXTURES / f"schema-{schema}", folder)
     with mnemic.open(home) as mind:
         active = mind.counts().memories - mind.counts().retired
-        mind.follow()
+        mind.embed_in_background()
         assert mind.bind().pending == 0
         assert state(mind) == (active, 0)
 
@@ -257,7 +257,7 @@ def test_the_role_of_ones_own_that_is_documented_finds_each_ticket_of_the_exampl
         roles.ROLES.pop("ticket", None)
     folder, keys = open_mind(home, "default")
     with closing(open_reader(folder.store, keys)) as reader, reader.snapshot() as now:
-        named = [one.id for one in now.records(now.memories(0).row.tolist()) if b"SLIP-23" in one.text]
+        named = [one.id for one in now.load_memories(now.memory_columns(0).row.tolist()) if b"SLIP-23" in one.text]
     assert set(tickets) == {"slip-4", "slip-9", "slip-23", "slip-31", "slip-44"}
     assert {hit.id for hit in found.hits} == set(named)
     assert (found.answers[0].filler, found.answers[0].support) == ("2026-10-02", 3)
@@ -367,7 +367,7 @@ def test_a_mind_that_is_opened_looks_whether_its_settings_say_otherwise_than_wha
         settings.write("[binder]\ndimensions = 512\n")
     with mnemic.open(captured) as mind:
         until(lambda: state(mind) == (30, 0) and {len(code) for code in bits(captured).values()} == {64})
-        assert not mind.society.report().dead_letters
+        assert not mind.actor_system.report().dead_letters
 
 
 def test_while_another_process_binds_otherwise_a_question_is_told_so(captured: Path) -> None:

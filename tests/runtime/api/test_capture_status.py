@@ -10,14 +10,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemic.actors.protocol.ambient_messages import WaitingCounts
-from mnemic.runtime.api.capture_status import OLD_S, CaptureStatus, capture_status
+from mnemic.actors.protocol.ambient_messages import CaptureProgress
+from mnemic.runtime.api.capture_status import STALE_S, CaptureStatus, capture_status
 from tests.runtime import spooling
 
 NOW_US = spooling.CREATED_US + 1_000_000
 
 
-def waiting(**fields: Any) -> WaitingCounts:
+def waiting(**fields: Any) -> CaptureProgress:
     given: dict[str, Any] = {
         "offsets": {},
         "records": 7,
@@ -31,7 +31,7 @@ def waiting(**fields: Any) -> WaitingCounts:
         "transcripts_failed": (),
         "checks": {},
     }
-    return WaitingCounts(**(given | fields))
+    return CaptureProgress(**(given | fields))
 
 
 def seen(folder: Path, now: int = NOW_US, **fields: Any) -> CaptureStatus:
@@ -41,19 +41,17 @@ def seen(folder: Path, now: int = NOW_US, **fields: Any) -> CaptureStatus:
 def test_where_nothing_waits_there_is_one_line_and_no_complaint(tmp_path: Path) -> None:
     status = seen(tmp_path)
     assert list(status.lines()) == ["hooks: 7 records taken in"]
-    assert list(status.complaints()) == []
+    assert list(status.warnings()) == []
 
 
 def test_what_waits_is_told_with_its_age_and_is_a_complaint_once_it_is_old(tmp_path: Path) -> None:
     path = spooling.write(tmp_path, "a", *spooling.frames(spooling.record(1, b"x" * 2000)))
     assert "  2.2 kB wait in the spool, for 1 s" in list(seen(tmp_path).lines())
-    assert list(seen(tmp_path).complaints()) == []
-    old = seen(tmp_path, NOW_US + round(OLD_S * 1e6))
-    assert list(old.complaints()) == [
-        "hooks: 2.2 kB that they kept have waited for 10 minutes; `mnemic doctor` says why"
-    ]
+    assert list(seen(tmp_path).warnings()) == []
+    old = seen(tmp_path, NOW_US + round(STALE_S * 1e6))
+    assert list(old.warnings()) == ["hooks: 2.2 kB that they kept have waited for 10 minutes; `mnemic doctor` says why"]
     done = seen(tmp_path, offsets={spooling.file_id(): path.stat().st_size})
-    assert (done.waits_s, list(done.complaints())) == (None, [])
+    assert (done.waits_s, list(done.warnings())) == (None, [])
 
 
 def test_what_waits_is_as_old_as_the_mind_says_and_a_file_only_where_it_does_not(tmp_path: Path) -> None:
@@ -75,13 +73,13 @@ def test_what_waits_is_as_old_as_the_mind_says_and_a_file_only_where_it_does_not
     ],
 )
 def test_what_was_not_understood_is_a_complaint(tmp_path: Path, fields: dict[str, Any], complaint: str) -> None:
-    assert list(seen(tmp_path, **fields).complaints()) == [complaint]
+    assert list(seen(tmp_path, **fields).warnings()) == [complaint]
 
 
 def test_what_was_lost_and_what_lies_there_unread_are_complaints(tmp_path: Path) -> None:
     (tmp_path / "losses").write_bytes(struct.pack("<QQQ", 3, NOW_US, 2_000).ljust(64, b"\0"))
     spooling.write(tmp_path / "aside", "a", *spooling.frames(spooling.record(1)))
-    lost, aside = seen(tmp_path).complaints()
+    lost, aside = seen(tmp_path).warnings()
     assert lost.startswith("hooks: 3 events could not be written and were lost, the last at 20")
     assert aside == "hooks: 1 spool file held what cannot be opened"
 

@@ -12,16 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mnemic
-from mnemic.actors.capture.rescope import Moved
-from mnemic.actors.protocol.changes import Place
+from mnemic.actors.capture.rescope import ScopeOutcome
+from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import BadInput, InvalidValue, NoSuchMemory, UnknownScope
 from mnemic.actors.protocol.scope_messages import Selection
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.clock import ManualClock
-from mnemic.runtime.engine import actor_system as society
-from mnemic.runtime.minds.projects import locate
+from mnemic.runtime.engine import actor_system
+from mnemic.runtime.minds.projects import resolve_scope
 from tests.faces import claude_turn, git_project, lines
-from tests.society import START_US, BagEncoder
+from tests.harness import START_US, BagEncoder
 
 TOKEN = "The session token lasts thirty minutes for everybody."
 QUESTIONS = ("session token", "otter", "what lasts for everybody?")
@@ -35,7 +35,7 @@ def clock() -> ManualClock:
 @pytest.fixture
 def mind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: ManualClock) -> Iterator[Mind]:
     """An empty mind with a small encoder."""
-    monkeypatch.setattr(society, "encoder_from", lambda settings: BagEncoder())
+    monkeypatch.setattr(actor_system, "encoder_from_settings", lambda settings: BagEncoder())
     with mnemic.open(tmp_path / "home", clock=clock) as mind:
         yield mind
 
@@ -134,8 +134,8 @@ def test_a_correction_of_nothing_is_refused(mind: Mind) -> None:
 
 
 def test_the_same_words_are_kept_once_in_each_scope(mind: Mind, tmp_path: Path) -> None:
-    here = locate(None, str(tmp_path))
-    odd = Place(path="\ud800", project=None, found="named")
+    here = resolve_scope(None, str(tmp_path))
+    odd = ScopeRef(path="\ud800", project=None, found="named")
     kept = {one: mind.remember("We use tabs.", scope=one) for one in ("a", "b", here, "a/x", odd)}
     assert [one.created for one in kept.values()] == [True] * 5
     assert [one.scope for one in kept.values()] == ["a", "b", here.path, "a/x", "\\ud800"]
@@ -206,9 +206,9 @@ def test_a_change_of_scopes_taken_back_is_nothing_to_a_recall(mind: Mind) -> Non
             return
         if moved:
             assert seen(mind) != before, "the same open mind sees it at once"
-            assert mind.undo_scopes() != ()
+            assert mind.undo_scope_change() != ()
         assert seen(mind) == before
-        assert mind.undo_scopes() == ()
+        assert mind.undo_scope_change() == ()
 
     law()
 
@@ -217,9 +217,9 @@ def test_a_rename_is_seen_at_once_below_it_too_and_renaming_back_is_nothing(mind
     fill(mind)
     before = seen(mind)
     assert mind.rename_scope("a", "work/a") == (
-        Moved("renamed", "a", "work/a", memories=1),
-        Moved("renamed", "a/x", "work/a/x", memories=1),
-        Moved("renamed", "a/y", "work/a/y", memories=1),
+        ScopeOutcome("renamed", "a", "work/a", memories=1),
+        ScopeOutcome("renamed", "a/x", "work/a/x", memories=1),
+        ScopeOutcome("renamed", "a/y", "work/a/y", memories=1),
     )
     assert {hit.scope for hit in mind.recall("otter", scope="work").hits} == {"work/a", "work/a/x", "work/a/y"}
     with pytest.raises(UnknownScope):
@@ -232,9 +232,9 @@ def test_a_merge_is_seen_at_once_in_the_scope_that_stays(mind: Mind) -> None:
     fill(mind)
     assert {hit.scope for hit in mind.recall("otter", scope="b").hits} == {"b", "b/x"}  # it is loaded by now
     assert mind.merge_scopes("a", "b") == (
-        Moved("merged", "a", "b", memories=1),
-        Moved("merged", "a/x", "b/x", memories=1),
-        Moved("renamed", "a/y", "b/y", memories=1),
+        ScopeOutcome("merged", "a", "b", memories=1),
+        ScopeOutcome("merged", "a/x", "b/x", memories=1),
+        ScopeOutcome("renamed", "a/y", "b/y", memories=1),
     )
     hits = mind.recall("otter", scope="b").hits
     assert sorted((hit.scope, hit.text.split()[3]) for hit in hits) == [
@@ -256,17 +256,17 @@ def test_several_changes_are_taken_back_one_by_one_the_last_first(mind: Mind) ->
     before = mind.scopes()
     mind.rename_scope("a", "c")
     mind.merge_scopes("c", "b")
-    mind.undo_scopes()
+    mind.undo_scope_change()
     mind.rename_scope("b", "d")
-    mind.undo_scopes()
+    mind.undo_scope_change()
     assert [one.path for one in mind.scopes().scopes] == ["b", "b/x", "c", "c/x", "c/y"]
-    assert mind.undo_scopes() == (
-        Moved("renamed", "c", "a", memories=1),
-        Moved("renamed", "c/x", "a/x", memories=1),
-        Moved("renamed", "c/y", "a/y", memories=1),
+    assert mind.undo_scope_change() == (
+        ScopeOutcome("renamed", "c", "a", memories=1),
+        ScopeOutcome("renamed", "c/x", "a/x", memories=1),
+        ScopeOutcome("renamed", "c/y", "a/y", memories=1),
     )
     assert mind.scopes() == before
-    assert mind.undo_scopes() == ()
+    assert mind.undo_scope_change() == ()
 
 
 def test_what_cannot_be_taken_back_any_more_is_refused_and_changes_nothing(mind: Mind) -> None:
@@ -275,14 +275,14 @@ def test_what_cannot_be_taken_back_any_more_is_refused_and_changes_nothing(mind:
     mind.remember("A new otter.", scope="a", similar=False)
     before = seen(mind)
     with pytest.raises(InvalidValue, match="something is there"):
-        mind.undo_scopes()
+        mind.undo_scope_change()
     assert seen(mind) == before
     mind.rename_scope("a", "newer")
-    mind.undo_scopes()  # that one
+    mind.undo_scope_change()  # that one
     mind.merge_scopes("a", "b")
-    mind.undo_scopes()
+    mind.undo_scope_change()
     with pytest.raises(InvalidValue, match="something is there"):
-        mind.undo_scopes()
+        mind.undo_scope_change()
 
 
 # --- folders ---------------------------------------------------------------------------------------------------------
@@ -300,13 +300,13 @@ def test_a_project_whose_folder_moved_goes_on_in_its_scope(mind: Mind, tmp_path:
     assert captured(mind, old) == "shelf"
     new = old.rename(tmp_path / "books")
     (moved,) = mind.move_scope("shelf", new)
-    assert moved == Moved("moved", "shelf", "shelf", was=str(old / ".git"), project=str(new / ".git"))
+    assert moved == ScopeOutcome("moved", "shelf", "shelf", old_project=str(old / ".git"), project=str(new / ".git"))
     assert captured(mind, new / "src", 2) == "shelf"
-    assert mind.place_of(str(new))[0] == "shelf"
-    assert mind.brief(scope=mind.place_of(str(new))[1], session="now").text
+    assert mind.folder_scope(str(new))[0] == "shelf"
+    assert mind.brief(scope=mind.folder_scope(str(new))[1], session="now").text
     assert mind.move_scope(str(new), new) == (), "it is so already"
-    mind.undo_scopes()
-    assert mind.place_of(str(new))[0] is None
+    mind.undo_scope_change()
+    assert mind.folder_scope(str(new))[0] is None
 
 
 def test_all_projects_of_a_folder_move_with_it(mind: Mind, tmp_path: Path) -> None:
@@ -364,7 +364,7 @@ def test_what_was_merged_after_it_moved_lets_go_of_the_old_folder(
     mind.rename_scope(into, "work/books")
     by_path = not by_folder and into == "shelf"  # a scope whose own folder is the new one is there already
     moved = mind.move_scope("work/books" if by_path else str(old), new)
-    assert {(one.what, one.path, one.was) for one in moved} >= {("moved", "work/books", gone)}
+    assert {(one.what, one.path, one.old_project) for one in moved} >= {("moved", "work/books", gone)}
     assert {one.what for one in moved} == {"moved"}
     (scope,) = mind.scopes().scopes
     assert (scope.path, scope.project, scope.projects, scope.memories) == ("work/books", there, (), 2)
@@ -374,9 +374,9 @@ def test_what_was_merged_after_it_moved_lets_go_of_the_old_folder(
     mind.rebuild()
     assert captured(mind, old, 5) == "shelf"
     mind.rename_scope("shelf", "other")
-    mind.undo_scopes()
+    mind.undo_scope_change()
     with pytest.raises(InvalidValue):
-        mind.undo_scopes()  # the old folder is another scope's by now
+        mind.undo_scope_change()  # the old folder is another scope's by now
 
 
 def test_that_a_folder_was_let_go_is_taken_back(mind: Mind, tmp_path: Path) -> None:
@@ -388,9 +388,9 @@ def test_that_a_folder_was_let_go_is_taken_back(mind: Mind, tmp_path: Path) -> N
         mind.merge_scopes(path, into)
         before = mind.scopes().scopes
         assert mind.move_scope(str(old), new)
-        assert {one.path for one in mind.undo_scopes()} == {into}
+        assert {one.path for one in mind.undo_scope_change()} == {into}
         assert mind.scopes().scopes == before
-        mind.undo_scopes()
+        mind.undo_scope_change()
     assert [one.path for one in mind.scopes().scopes] == ["books", "shelf"]
 
 
@@ -426,7 +426,7 @@ def test_a_move_that_cannot_be_is_refused_with_a_sentence(
 
 
 def test_what_belongs_to_no_project_stays(mind: Mind) -> None:
-    mind.remember(TOKEN, scope=Place(path="", project=None, found="none"))
+    mind.remember(TOKEN, scope=ScopeRef(path="", project=None, found="none"))
     mind.remember(TOKEN, scope="a", session="another", similar=False)
     for verb in (mind.rename_scope, mind.merge_scopes):
         with pytest.raises(InvalidValue, match="stays"):

@@ -17,19 +17,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mnemic
-from mnemic.actors.protocol.events import Record
-from mnemic.actors.protocol.ports import Unreadable
+from mnemic.actors.protocol.events import HookRecord
+from mnemic.actors.protocol.ports import UndecodedRecord
 from mnemic.errors import InvalidValue, NoSuchMemory
 from mnemic.open_mind import open_served
 from mnemic.runtime.api.erase import Selection
 from mnemic.runtime.api.mind import Mind
-from mnemic.runtime.api.views import parse_id, show_id
+from mnemic.runtime.api.views import format_id, parse_id
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import open_mind
-from mnemic.runtime.spool.decrypt import Opener
-from mnemic.runtime.spool.walk import walk
+from mnemic.runtime.spool.decrypt import FrameDecryptor
+from mnemic.runtime.spool.walk import scan_records
 from mnemic.runtime.store.schema import connect
-from mnemic.runtime.transfer.quote_finder import RUN_BYTES
+from mnemic.runtime.transfer.quote_finder import SHINGLE_BYTES
 from tests.faces import Outcome, git_project, lines, start, turn, until
 from tests.mnemic.test_ambient import hook, prompt
 from tests.serving import serving
@@ -48,7 +48,7 @@ def bytes_of(home: Path, mind: str = "default") -> dict[str, bytes]:
         name, data = str(path.relative_to(home)), path.read_bytes()
         found[name] = data
         if path.suffix == ".spool":
-            found[name] += b"\xff".join(frames(data, Opener(keys.spool, keys.earlier_spools)))
+            found[name] += b"\xff".join(frames(data, FrameDecryptor(keys.spool_private, keys.earlier_spool_privates)))
         elif path.name.startswith("store") and path.suffix == ".db":
             with closing(connect(path, keys)) as db:
                 rows: list[Any] = db.execute("SELECT packed, body FROM texts").fetchall()
@@ -58,17 +58,17 @@ def bytes_of(home: Path, mind: str = "default") -> dict[str, bytes]:
     return found
 
 
-def frames(data: bytes, opener: Opener) -> Iterator[bytes]:
+def frames(data: bytes, opener: FrameDecryptor) -> Iterator[bytes]:
     """What a spool file holds, record by record."""
-    read = walk(lambda start, length: data[start : start + length], len(data), True, 0, 10**6, 1 << 40, opener)
+    read = scan_records(lambda start, length: data[start : start + length], len(data), True, 0, 10**6, 1 << 40, opener)
     for one in read.records:
-        yield one.body if isinstance(one, Unreadable) else one.payload if isinstance(one, Record) else b""
+        yield one.body if isinstance(one, UndecodedRecord) else one.payload if isinstance(one, HookRecord) else b""
 
 
 def holding(home: Path, *texts: str) -> dict[str, set[bytes]]:
     """The files that hold a run of sixteen bytes of some texts, and which."""
     said = [text.encode("utf-8", "surrogatepass") for text in texts]
-    runs = {text[n : n + RUN_BYTES] for text in said for n in range(len(text) - RUN_BYTES + 1)}
+    runs = {text[n : n + SHINGLE_BYTES] for text in said for n in range(len(text) - SHINGLE_BYTES + 1)}
     assert runs
     files = {name: {run for run in runs if run in data} for name, data in bytes_of(home).items()}
     return {name: some for name, some in files.items() if some}
@@ -129,7 +129,7 @@ def test_what_is_erased_is_in_no_file_of_the_home_and_never_comes_back(
         for file in kept.glob("*.spool"):
             shutil.copy(file, home / "minds" / "default" / "spool" / f"again-{file.name}")
         with opened(home, served) as mind:
-            assert mind.drain().torn == 0
+            assert mind.drain_spool().torn == 0
         assert command("import", tmp_path / "exported", "--home", home).code == 0
         texts = found(command, home, "combination safe books")
         assert len(texts) == 2
@@ -155,16 +155,16 @@ def test_a_call_to_which_its_host_gives_no_id_does_not_come_back_from_the_spool_
     spool, kept = home / "minds" / "default" / "spool", tmp_path / "kept"
     shutil.copytree(spool, kept)
     with mnemic.open(home) as mind:
-        assert mind.drain().new == 2
+        assert mind.drain_spool().new == 2
         assert mind.erase(Selection(scope="*")).memories == 2
-        mind.drain()  # it finds the file gone, and forgets it
+        mind.drain_spool()  # it finds the file gone, and forgets it
         for file in kept.glob("*.spool"):
             shutil.copy(file, spool / f"again-{file.name}")
-        assert mind.drain().new == 0
+        assert mind.drain_spool().new == 0
         assert mind.counts().memories == 0
 
 
-TEXTS = st.text(st.characters(codec=None), min_size=RUN_BYTES, max_size=120)
+TEXTS = st.text(st.characters(codec=None), min_size=SHINGLE_BYTES, max_size=120)
 
 
 @settings(max_examples=12)
@@ -192,7 +192,7 @@ def test_whatever_was_said_erased_leaves_no_sixteen_bytes_that_only_it_had(
     runs = {
         run
         for text in (text.encode("utf-8", "surrogatepass") for text in gone)
-        for run in (text[n : n + RUN_BYTES] for n in range(len(text) - RUN_BYTES + 1))
+        for run in (text[n : n + SHINGLE_BYTES] for n in range(len(text) - SHINGLE_BYTES + 1))
         if run not in others
     }
     assert not [(name, run) for name, data in bytes_of(home).items() for run in runs if run in data and any(run)]
@@ -384,7 +384,7 @@ def test_it_is_not_remembered_again_and_the_answer_says_so(command: Command, hom
     assert (told.code, told.out.startswith("not remembered: ")) == (0, True)
     assert "it was erased, and so is not kept again" in told.out
     assert command("remember", SECRET, "--home", home, "--json").json["erased"] is True
-    refused = command("correct", str(show_id(other.id)), SECRET, "--home", home)
+    refused = command("correct", str(format_id(other.id)), SECRET, "--home", home)
     assert refused.code == 2
     assert "the same words were erased" in refused.err
 

@@ -16,9 +16,9 @@ from mnemic.runtime.api import lock as locking
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.files import atomic_replace as swapping
 from mnemic.runtime.keys import key_slots as keyring
-from mnemic.runtime.keys.key_slots import is_recovery_key, recovery_text
+from mnemic.runtime.keys.key_slots import format_recovery_key, is_recovery_key
 from mnemic.runtime.minds import ask_passphrase as terminal
-from mnemic.runtime.minds.homes import make_mind, open_mind
+from mnemic.runtime.minds.homes import create_mind, open_mind
 from tests.faces import lines, turn
 from tests.serving import serving
 
@@ -37,8 +37,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """What somebody at a terminal answers, question by question."""
     answers: list[str] = []
-    monkeypatch.setattr(terminal, "at_terminal", lambda: True)
-    monkeypatch.setattr(terminal, "ask_hidden", lambda prompt: answers.pop(0))
+    monkeypatch.setattr(terminal, "is_interactive", lambda: True)
+    monkeypatch.setattr(terminal, "prompt_hidden", lambda prompt: answers.pop(0))
     yield answers
     assert answers == []
 
@@ -84,7 +84,7 @@ def test_a_new_recovery_key_is_told_though_the_process_does_not_take_the_new_key
     def refuse(*_: object) -> None:
         raise NotServed(home=str(home), why="it ended", log="")
 
-    make_mind(home, "default", SystemClock(), passphrase=WORDS)
+    create_mind(home, "default", SystemClock(), passphrase=WORDS)
     monkeypatch.setattr(locking, "is_unlocked", lambda *_: True)
     monkeypatch.setattr(locking, "unlock", refuse)
     keys = open_mind(home, "default", WORDS)[1]
@@ -99,8 +99,8 @@ def test_a_new_recovery_key_is_told_though_the_process_does_not_take_the_new_key
 def test_a_mind_whose_key_is_changed_while_it_is_opened_is_opened_by_the_new_one(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_mind(home, "default", SystemClock())
-    find, times = local.found_mind, []
+    create_mind(home, "default", SystemClock())
+    find, times = local.open_or_make_mind, []
 
     def late(*given: Any, **named: Any) -> Any:
         folder, keys = find(*given, **named)
@@ -108,7 +108,7 @@ def test_a_mind_whose_key_is_changed_while_it_is_opened_is_opened_by_the_new_one
             times.append(locking.rekey(home, "default", keys, SystemClock()))
         return folder, keys
 
-    monkeypatch.setattr(local, "found_mind", late)
+    monkeypatch.setattr(local, "open_or_make_mind", late)
     changes = 1
     with mnemic.open(home) as mind:
         assert mind.counts().memories == 0
@@ -130,17 +130,17 @@ def test_what_cannot_be_changed_leaves_the_mind_open_as_it_was(home: Path) -> No
 
 
 def test_one_that_was_opened_by_its_recovery_key_wants_a_new_passphrase(home: Path) -> None:
-    make_mind(home, "default", SystemClock(), passphrase=WORDS, recovery=RECOVERY)
-    with mnemic.open(home, passphrase=recovery_text(RECOVERY)) as mind:
+    create_mind(home, "default", SystemClock(), passphrase=WORDS, recovery=RECOVERY)
+    with mnemic.open(home, passphrase=format_recovery_key(RECOVERY)) as mind:
         with pytest.raises(InvalidValue, match="not known here"):
             mind.rekey()
         told = mind.rekey(passphrase=OTHER)
-        assert told.recovery not in (None, recovery_text(RECOVERY))
+        assert told.recovery not in (None, format_recovery_key(RECOVERY))
     mnemic.open(home, passphrase=OTHER).close()
 
 
 def test_whoever_has_a_mind_open_keeps_its_key_from_being_changed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mnemic.runtime.api.verbs.exclusive", lambda path: swapping.exclusive(path, 0.1))
+    monkeypatch.setattr("mnemic.runtime.api.verbs.lock_exclusive", lambda path: swapping.lock_exclusive(path, 0.1))
     with mnemic.open(home), mnemic.open(home) as mind:
         check = open_mind(home, "default")[1].check
         with pytest.raises(StoreBusy):
@@ -181,34 +181,34 @@ def test_what_opened_a_mind_here_unlocks_it_for_everybody(home: Path) -> None:
 
 
 def test_nobody_is_asked_where_it_is_not_locked_or_what_is_given_opens_it(home: Path, asked: list[str]) -> None:
-    make_mind(home, "plain", SystemClock())
-    assert locking.keys_for(home, "plain")
-    make_mind(home, "default", SystemClock(), passphrase=WORDS)
-    assert locking.keys_for(home, "default", passphrase=WORDS)
+    create_mind(home, "plain", SystemClock())
+    assert terminal.keys_for(home, "plain")
+    create_mind(home, "default", SystemClock(), passphrase=WORDS)
+    assert terminal.keys_for(home, "default", passphrase=WORDS)
     with pytest.raises(WrongPassphrase):
-        locking.keys_for(home, "default", passphrase=OTHER)
+        terminal.keys_for(home, "default", passphrase=OTHER)
 
 
 def test_whoever_sits_at_the_terminal_is_asked_three_times_at_most(
     home: Path, asked: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    make_mind(home, "default", SystemClock(), passphrase=WORDS, recovery=RECOVERY)
+    create_mind(home, "default", SystemClock(), passphrase=WORDS, recovery=RECOVERY)
     asked += [OTHER, WORDS]
-    found = locking.keys_for(home, "default")[1]
-    asked += [OTHER, "", recovery_text(RECOVERY)]
-    assert locking.keys_for(home, "default")[1].check == found.check
+    found = terminal.keys_for(home, "default")[1]
+    asked += [OTHER, "", format_recovery_key(RECOVERY)]
+    assert terminal.keys_for(home, "default")[1].check == found.check
     asked += [OTHER] * 3
     with pytest.raises(WrongPassphrase):
-        locking.keys_for(home, "default")
+        terminal.keys_for(home, "default")
     assert capsys.readouterr().err.count("not the passphrase") == 5
 
 
 def test_without_a_terminal_nobody_is_asked(home: Path) -> None:
-    make_mind(home, "default", SystemClock(), passphrase=WORDS)
+    create_mind(home, "default", SystemClock(), passphrase=WORDS)
     with pytest.raises(MindLocked) as caught:
-        locking.keys_for(home, "default")
+        terminal.keys_for(home, "default")
     assert f"`mnemic unlock --home {home}`" in caught.value.remedy_text
-    make_mind(home, "birds", SystemClock(), passphrase=WORDS)
+    create_mind(home, "birds", SystemClock(), passphrase=WORDS)
     with pytest.raises(MindLocked) as caught:
-        locking.keys_for(home, "birds")
+        terminal.keys_for(home, "birds")
     assert f"`mnemic unlock --home {home} --mind birds`" in caught.value.remedy_text

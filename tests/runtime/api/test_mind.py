@@ -31,9 +31,9 @@ from mnemic.algorithms.retrieval.scan import NATIVE
 from mnemic.open_mind import open_here
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.clock import ManualClock
-from mnemic.runtime.engine import actor_system as society
+from mnemic.runtime.engine import actor_system
 from mnemic.runtime.minds.homes import open_mind
-from tests.society import START_US, BagEncoder
+from tests.harness import START_US, BagEncoder
 
 SECRET = "the tea is in the blue tin"
 LINES = [
@@ -83,7 +83,7 @@ def real(kept_home: Path, tmp_path: Path) -> Iterator[Mind]:
 def bag(monkeypatch: pytest.MonkeyPatch) -> BagEncoder:
     """The small encoder in place of the model."""
     encoder = BagEncoder()
-    monkeypatch.setattr(society, "encoder_from", lambda settings: encoder)
+    monkeypatch.setattr(actor_system, "encoder_from_settings", lambda settings: encoder)
     return encoder
 
 
@@ -106,11 +106,11 @@ def test_three_lines_capture_and_recall_by_meaning(real: Mind) -> None:
 def test_vectors_made_again_are_the_same_bits_and_give_the_same_answers(real: Mind) -> None:
     def vectors() -> dict[bytes, bytes]:
         folder, keys = open_mind(real._home, "default")
-        reader = society.open_reader(folder.store, keys)
+        reader = actor_system.open_reader(folder.store, keys)
         with reader.snapshot() as now:
             (name,) = now.encoders()
             block = now.vectors(name, 0)
-            ids = {row: one.id for row, one in zip(block.row, now.records(block.row.tolist()), strict=True)}
+            ids = {row: one.id for row, one in zip(block.row, now.load_memories(block.row.tolist()), strict=True)}
             found = {ids[row]: vector.tobytes() for row, vector in zip(block.row, block.vectors, strict=True)}
         reader.close()
         return found
@@ -253,7 +253,7 @@ def test_what_is_forgotten_is_hidden_and_recovered_by_the_command_that_is_named(
     assert said(mind.recall("ferry")) == ["the ferry leaves at seven"]
     assert [memory.superseded_by for memory in mind.get([old.id, new.id])] == [None, None]
     assert mind.counts().retired == 1
-    undo = shlex.split(mind.undoing([new.id]))
+    undo = shlex.split(mind.undo_command([new.id]))
     assert undo[:3] == ["mnemic", "forget", "--undo"]
     assert undo[3:] == [str(uuid.UUID(bytes=new.id)), "--home", str(tmp_path / "home")]
     with pytest.raises(NoSuchMemory):
@@ -263,7 +263,7 @@ def test_what_is_forgotten_is_hidden_and_recovered_by_the_command_that_is_named(
     mind.fork(tmp_path / "copy", "other")
     with mnemic.open(tmp_path / "copy", "other") as copy:
         assert copy.counts().retired == 1
-        assert copy.undoing([new.id]).endswith("--mind other")
+        assert copy.undo_command([new.id]).endswith("--mind other")
     assert mind.recover([new.id]).memories[0].retired_at is None
     assert said(mind.recall("ferry"))[0] == "the ferry leaves at nine"
 
@@ -273,10 +273,10 @@ def test_a_folder_is_known_by_its_project_once_something_was_captured_there(mind
     for folder in (project / ".git" / "objects", project / ".git" / "refs", project / "src"):
         folder.mkdir(parents=True)
     (project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
-    path, place = mind.place_of(str(project / "src"))
+    path, place = mind.folder_scope(str(project / "src"))
     assert (path, place.path, place.found) == (None, "shelf", "git")
     mind.remember("one", scope=place)
-    assert mind.place_of(str(project))[0] == "shelf"
+    assert mind.folder_scope(str(project))[0] == "shelf"
     assert said(mind.recall("one", scope="shelf")) == ["one"]
 
 
@@ -319,7 +319,7 @@ def test_what_an_actor_stumbles_over_is_named_in_status_and_never_quoted(
     recalled = mind.recall("tea tin")
     assert said(recalled) == [SECRET]
     status = mind.status()
-    health = {actor.actor: actor for actor in status.society.actors}
+    health = {actor.actor: actor for actor in status.actor_system.actors}
     assert health["embedder"].failures == 1
     assert health["embedder"].cause.startswith("RuntimeError at encode")
     assert SECRET not in repr(status) + repr(recalled.degraded) + caplog.text
@@ -329,12 +329,12 @@ def test_status_counts_what_is_there(mind: Mind, tmp_path: Path) -> None:
     mind.capture(jsonl(tmp_path / "a.jsonl", ["one", "two"], scope="work/shelf"))
     status = mind.status()
     assert (status.counts.memories, status.counts.embedded, status.mind) == (2, 2, "default")
-    assert status.society.engine == "embedded"
+    assert status.actor_system.engine == "embedded"
     assert status.store_bytes > 0
-    assert [actor.actor for actor in status.society.actors] == [
+    assert [actor.actor for actor in status.actor_system.actors] == [
         *("store", "embedder", "binder", "retriever", "capture", "consolidator")
     ]
-    assert status.society.dead_letters == 0
+    assert status.actor_system.dead_letters == 0
     view = mind.status_view()
     assert json.loads(json.dumps(view))["counts"]["memories"] == 2
 
@@ -345,7 +345,7 @@ def test_following_embeds_what_another_process_left(tmp_path: Path, bag: BagEnco
         one.remember("the kettle is on")
         assert said(other.recall("kettle", signals=("lexical",))) == ["the kettle is on"]
         bag.chokes_on = lambda text: None
-        other.follow()
+        other.embed_in_background()
         pause = threading.Event()
         for _ in range(3000):
             if not one.counts().pending:

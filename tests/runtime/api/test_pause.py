@@ -15,10 +15,10 @@ import mnemic
 from mnemic.actors.protocol.errors import InvalidValue, PausesUnreadable
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.times import to_iso
-from mnemic.runtime.api.pause import span_us
-from mnemic.runtime.capture.pauses import UNKEPT, pauses_of
+from mnemic.runtime.api.pause import parse_duration_us
+from mnemic.runtime.capture.pauses import CAPTURE_OFF_NOTICE, read_pauses
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.minds.homes import make_mind
+from mnemic.runtime.minds.homes import create_mind
 from tests.faces import BOUND_S, Outcome, git_project, lines, run
 from tests.hosted import tool_call
 from tests.paths import PYTHON_HOOK
@@ -58,7 +58,7 @@ def started(project: Path, session: str = "new", source: str = "startup", **more
 def kept(home: Path) -> list[str]:
     """Every text that a mind holds, in order; what hooks kept and what is due is taken in first."""
     with mnemic.open(home) as mind:
-        mind.drain()
+        mind.drain_spool()
         return sorted(to_text(hit.text) for hit in mind.recall("otter", 1000, signals=("lexical",)).hits)
 
 
@@ -75,13 +75,13 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def made(home: Path) -> Path:
-    make_mind(home, "default", SystemClock())
+    create_mind(home, "default", SystemClock())
     return home
 
 
 def paused_span(home: Path) -> tuple[int, int]:
     """The one pause that there was, microseconds."""
-    ((since, until_),) = pauses_of(home / "minds" / "default")
+    ((since, until_),) = read_pauses(home / "minds" / "default")
     assert until_ is not None
     return since, until_
 
@@ -98,14 +98,14 @@ def iso(at: int) -> str:
     [("2h", 7200), ("30m", 1800), ("1d12h", 129_600), ("1.5h", 5400), (" 90 S ", 90), ("1w", 604_800)],
 )
 def test_a_span_is_read(text: str, seconds: int) -> None:
-    assert span_us(text) == seconds * 1_000_000
+    assert parse_duration_us(text) == seconds * 1_000_000
 
 
 @pytest.mark.parametrize("text", ["", "2", "h", "2x", "-2h", "0h", "1h30", "1e3h", "99999w", "nan"])
 def test_what_is_no_span_is_refused_in_one_sentence(made: Path, text: str) -> None:
     with pytest.raises(InvalidValue, match="the time to pause for"):
-        span_us(text)
-    assert pauses_of(made / "minds" / "default") == []
+        parse_duration_us(text)
+    assert read_pauses(made / "minds" / "default") == []
 
 
 def test_a_pause_is_said_by_the_commands_that_look_and_ends_when_somebody_resumes(
@@ -168,7 +168,7 @@ def test_what_happens_in_a_pause_is_captured_neither_then_nor_later_unless_its_o
     hook(made, "session-end", ended)
     assert kept(made) == ["the otter after", "the otter before"]
     with mnemic.open(made) as mind:
-        mind.queue([(path, "claude-code")])
+        mind.queue_transcripts([(path, "claude-code")])
     assert kept(made) == ["the otter after", "the otter before"], "nor from what lay there"
     assert command("capture", path, "--home", made, "--no-meaning", "--json").json["new"] == 1
     assert kept(made) == ["the otter after", "the otter before", "the otter in it"]
@@ -186,8 +186,8 @@ def test_a_session_that_its_shell_switched_off_is_not_read_from_its_transcript_e
     )
     paths = [lines(tmp_path / "s1.jsonl", *main), lines(tmp_path / "agent.jsonl", agent)]
     with mnemic.open(made) as mind:
-        mind.drain()  # as a process would have, long before somebody has transcripts taken in
-        mind.queue([(path, "claude-code") for path in paths])
+        mind.drain_spool()  # as a process would have, long before somebody has transcripts taken in
+        mind.queue_transcripts([(path, "claude-code") for path in paths])
     assert kept(made) == ["the otter is on"]
     assert command("capture", *paths, "--home", made, "--no-meaning", "--json").json["new"] == 2
 
@@ -285,9 +285,14 @@ def test_an_empty_memory_that_is_paused_says_so_too(made: Path, project: Path, c
 def test_a_session_whose_shell_switched_the_capture_off_is_told_that_it_is_not_remembered(
     made: Path, project: Path
 ) -> None:
-    assert context(alone(made, project, "--off", "capture"))[0] == f"<mnemic-memory>\n{UNKEPT}\n</mnemic-memory>"
+    assert (
+        context(alone(made, project, "--off", "capture"))[0]
+        == f"<mnemic-memory>\n{CAPTURE_OFF_NOTICE}\n</mnemic-memory>"
+    )
     with serving(made, "--engine", "embedded"):
-        assert asked(made, project, MNEMIC_OFF="capture")[0] == f"<mnemic-memory>\n{UNKEPT}\n</mnemic-memory>"
+        assert (
+            asked(made, project, MNEMIC_OFF="capture")[0] == f"<mnemic-memory>\n{CAPTURE_OFF_NOTICE}\n</mnemic-memory>"
+        )
         for value in ("1", "recall"):
             assert hook(made, "session-start", started(project), "--ask", MNEMIC_OFF=value) == ""
 
@@ -298,7 +303,7 @@ def test_what_hooks_kept_waits_where_nobody_can_tell_when_it_was_paused(made: Pa
     pauses.mkdir()
     with mnemic.open(made) as mind:
         with pytest.raises(PausesUnreadable, match="cannot be read"):
-            mind.drain()
+            mind.drain_spool()
         assert mind.remember("the otter of its owner").created
     pauses.rmdir()
     assert kept(made) == ["the otter before it", "the otter of its owner"]
@@ -351,7 +356,7 @@ def test_an_assistant_hands_nothing_over_from_a_project_that_is_left_out(made: P
     (made / "mnemic.toml").write_text(f'[capture]\ndeny = ["{project}"]\n')
     prompt(made, "the otter of a hook", project)
     with mnemic.open(made) as mind:
-        assert mind.drain().left_out == 1
+        assert mind.drain_spool().left_out == 1
     with serving(made, "--engine", "embedded"), Assistant(made, project) as assistant:
         for number, given in enumerate(({}, {"scope": "elsewhere"}), start=2):
             assistant.send(tool_call(number, "memory_capture", text="the otter", **given))

@@ -121,22 +121,22 @@ def test_numbers_are_taken_as_their_text(mind: Mind) -> None:
 def test_what_is_not_observed_leaves_no_trace_and_what_is_private_no_question(mind: Mind) -> None:
     mind.shape({"tool": "yen"}, observe=False)
     mind.shape({"tool": "yen"}, private=True, assistant="codex", asking="abc")
-    until(lambda: bool(mind.log_given().givings))
-    (giving,) = mind.log_given().givings
+    until(lambda: bool(mind.log_given().deliveries))
+    (giving,) = mind.log_given().deliveries
     assert (giving.occasion, giving.assistant, giving.session, giving.query) == ("shape", "codex", "abc", "")
-    assert mind.log_given(own=True).givings == ()
+    assert mind.log_given(own=True).deliveries == ()
 
 
 def test_what_was_erased_is_no_answer_any_more_and_is_in_no_log(mind: Mind, home: Path) -> None:
     asked = {"tool": "yen", "file": "?"}
     assert mind.shape(asked, assistant="codex").answers[0].filler == "tokyo.txt"
-    until(lambda: bool(mind.log_given().givings))
-    assert any("tokyo.txt" in part.why for part in mind.log_given().givings[0].parts)
+    until(lambda: bool(mind.log_given().deliveries))
+    assert any("tokyo.txt" in part.why for part in mind.log_given().deliveries[0].parts)
     mind.erase(Selection(session="japan"))
     after = mind.shape(asked, observe=False)
     assert after.answers == ()
     assert all(hit.scope != "japan" for hit in after.hits)
-    assert [giving.parts for giving in mind.log_given().givings] == [()]
+    assert [giving.parts for giving in mind.log_given().deliveries] == [()]
     assert all("tokyo.txt" not in role.samples for role in mind.roles().roles)
 
 

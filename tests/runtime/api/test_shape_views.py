@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.shape_messages import Answer, RolesListed, RoleView, Shaped
-from mnemic.runtime.api.views import answer_view, roles_view, shaped_view, show_id
+from mnemic.runtime.api.views import answer_view, format_id, roles_view, shape_view
 from tests.runtime.api.test_views import HIT
 
 IDS = tuple(bytes([number]) * 16 for number in range(3))
@@ -30,23 +30,23 @@ def test_an_answer_has_the_promised_names_and_what_is_not_known_is_not_there() -
         "filler": "a.py",
         "confidence": 0.9877,
         "support": 3,
-        "memories": [show_id(one) for one in IDS],
+        "memories": [format_id(one) for one in IDS],
     }
     step = msgspec.structs.replace(ANSWER, role="then", filler="edit python ok", worked=2 / 3, worked_of=3)
     view = answer_view(step, strict=False)
     assert (view["worked"], view["worked_of"]) == (0.6667, 3)
-    assert answer_view(step, strict=False, memories=1)["memories"] == [show_id(IDS[0])]
+    assert answer_view(step, strict=False, memories=1)["memories"] == [format_id(IDS[0])]
     assert answer_view(msgspec.structs.replace(step, worked=0.0), strict=True, memories=0)["worked"] == 0.0
 
 
 def test_a_whole_answer_says_why_each_memory_is_in_it() -> None:
-    view = shaped_view(SHAPED, strict=False, found="git", took_ms=1.2345)
+    view = shape_view(SHAPED, strict=False, found="git", took_ms=1.2345)
     assert view.keys() == {"hits", "answers", "scope", "scope_found", "searched", "degraded", "took_ms"}
     assert view["hits"][0]["why"] == {"who": 1.0, "about": 0.5124}
     assert (view["scope"], view["scope_found"], view["searched"], view["took_ms"]) == ("work", "git", 7, 1.2)
     assert view["degraded"] == ["2 memories wait"]
     empty = msgspec.structs.replace(SHAPED, hits=(), answers=())
-    assert (lambda view: (view["hits"], view["answers"]))(shaped_view(empty, strict=True, found="", took_ms=0)) == (
+    assert (lambda view: (view["hits"], view["answers"]))(shape_view(empty, strict=True, found="", took_ms=0)) == (
         [],
         [],
     )

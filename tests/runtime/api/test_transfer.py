@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mnemic
-from mnemic.actors.protocol.changes import Erased
+from mnemic.actors.protocol.changes import Tombstone
 from mnemic.actors.protocol.errors import (
     AlreadyThere,
     BackupLocked,
@@ -34,13 +34,13 @@ from mnemic.actors.protocol.scope_messages import Selection
 from mnemic.open_mind import open_served
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.restore import restore
-from mnemic.runtime.api.views import parse_id, show_id
+from mnemic.runtime.api.views import format_id, parse_id
 from mnemic.runtime.capture.hook_files import install_hook_files
 from mnemic.runtime.clock import ManualClock, SystemClock
 from mnemic.runtime.keys import key_slots as keyring
-from mnemic.runtime.keys.key_slots import recovery_text
+from mnemic.runtime.keys.key_slots import format_recovery_key
 from mnemic.runtime.keys.keys import Keys, write_private
-from mnemic.runtime.minds.homes import MindFolder, make_mind, open_mind
+from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 from tests.faces import EXAMPLE, Outcome, lines, turn
@@ -190,7 +190,7 @@ def test_two_machines_that_captured_the_same_transcripts_merge_without_doubles(f
 @pytest.fixture
 def recoverable(home: Path) -> Path:
     """A home whose mind has a recovery key, and holds a memory."""
-    make_mind(home, "default", ManualClock(1), recovery=RECOVERY)
+    create_mind(home, "default", ManualClock(1), recovery=RECOVERY)
     return otters(home, "one")
 
 
@@ -217,14 +217,17 @@ def test_opened_by_its_recovery_key_a_mind_gets_a_new_key_file_and_goes_on_havin
     with mnemic.open(recoverable) as mind:
         mind.backup(tmp_path / "k")
     other = tmp_path / "other"
-    raises(WrongRecoveryKey, lambda: restore(tmp_path / "k", other, passphrase=recovery_text(bytes(32))))
+    raises(WrongRecoveryKey, lambda: restore(tmp_path / "k", other, passphrase=format_recovery_key(bytes(32))))
     raises(InvalidValue, lambda: restore(tmp_path / "k", other, passphrase=WORDS))
-    done = restore(tmp_path / "k", other, passphrase=recovery_text(RECOVERY))
+    done = restore(tmp_path / "k", other, passphrase=format_recovery_key(RECOVERY))
     assert done.new_key
     assert key_of(other).read_bytes() != key_of(recoverable).read_bytes()
     assert texts(other) == [b"otter one"]
     key_of(other).unlink()
-    assert open_mind(other, "default", recovery_text(RECOVERY))[1].store == open_mind(recoverable, "default")[1].store
+    assert (
+        open_mind(other, "default", format_recovery_key(RECOVERY))[1].store_key
+        == open_mind(recoverable, "default")[1].store_key
+    )
 
 
 def test_what_was_not_to_be_captured_is_known_to_a_mind_restored_elsewhere(home: Path, tmp_path: Path) -> None:
@@ -275,7 +278,7 @@ def test_a_mind_of_the_first_version_is_kept_as_it_is_and_opened_by_the_backups_
     folder.path.mkdir(parents=True)
     keys = Keys(bytes(range(32)))
     write_private(folder.key, bytes(range(32)))
-    folder.card.write_text(json.dumps({"version": 1, "key": "file", "check": keys.check, "made_at_us": 5}))
+    folder.key_header.write_text(json.dumps({"version": 1, "key": "file", "check": keys.check, "made_at_us": 5}))
     Store.create(folder.store, keys).close()
     with mnemic.open(otters(home, "one")) as mind:
         mind.backup(tmp_path / "k", passphrase=WORDS)
@@ -346,10 +349,10 @@ def test_what_was_erased_since_a_backup_is_named_and_what_it_never_held_stays_er
         mind.backup(tmp_path / "k")
         one = mind.recall("one").hits[0].id
     folder, keys = open_mind(home, "default")
-    with closing(Store.open(folder.store, keys)) as store, store.together() as (carry, connection):
+    with closing(Store.open(folder.store, keys)) as store, store.transaction() as (carry, connection):
         identity = connection.execute("SELECT identity FROM memories WHERE uuid = ?", (one,)).get
-        marks = [Erased(identity=identity), Erased(identity=bytes(32))]
-        carry(marks, at=1, key=b"e", author="test", run="", also=(Erased,))
+        marks = [Tombstone(identity=identity), Tombstone(identity=bytes(32))]
+        carry(marks, at=1, key=b"e", author="test", run="", also=(Tombstone,))
     done = restore(tmp_path / "k", home, replace=True)
     assert done.erased == (one,)
     with closing(connect(folder.store, keys)) as connection:
@@ -424,12 +427,12 @@ def test_a_card_of_the_first_version_leaves_no_copy_of_another_one(home: Path, t
     old.path.mkdir(parents=True)
     keys = Keys(bytes(range(32)))
     write_private(old.key, bytes(range(32)))
-    old.card.write_text(json.dumps({"version": 1, "key": "file", "check": keys.check, "made_at_us": 5}))
+    old.key_header.write_text(json.dumps({"version": 1, "key": "file", "check": keys.check, "made_at_us": 5}))
     Store.create(old.store, keys).close()
     with mnemic.open(tmp_path / "old") as mind:
         mind.backup(tmp_path / "k")
     restore(tmp_path / "k", otters(home, "one"), replace=True, key_file=old.key)
-    assert not MindFolder(home / "minds" / "default").card_copy.exists()
+    assert not MindFolder(home / "minds" / "default").key_header_copy.exists()
 
 
 def test_no_copy_is_made_among_the_files_of_the_minds(home: Path, tmp_path: Path) -> None:
@@ -481,7 +484,7 @@ def test_the_command_takes_what_opens_a_backup_from_a_line(
     typed(WORDS)
     restored = command("restore", tmp_path / "k", "--passphrase", "--home", tmp_path / "a")
     assert "Its key is new" in restored.out
-    typed(recovery_text(RECOVERY))
+    typed(format_recovery_key(RECOVERY))
     assert command("restore", tmp_path / "k", "--recovery", "--home", tmp_path / "b", "--json").json["new_key"]
     both = command("restore", tmp_path / "k", "--recovery", "--passphrase", "--home", tmp_path / "c")
     assert (both.code, "one thing opens a backup" in both.err) == (2, True)
@@ -515,7 +518,7 @@ def test_a_slip_in_the_recovery_key_is_said_to_be_one(
 ) -> None:
     with mnemic.open(recoverable) as mind:
         mind.backup(tmp_path / "k", passphrase=WORDS)
-    typed(f"x{recovery_text(RECOVERY)[1:]}")
+    typed(f"x{format_recovery_key(RECOVERY)[1:]}")
     refused = command("restore", tmp_path / "k", "--recovery", "--home", tmp_path / "a", "--json")
     assert (refused.code, refused.json["code"]) == (3, "wrong_backup_recovery_key")
     assert "mistyped" in refused.json["error"]
@@ -543,7 +546,7 @@ def test_what_a_command_proposes_names_the_mind(command: Command, home: Path, tm
         mind.export(tmp_path / "e")
         mind.erase(Selection(ids=(one,)))
     told = command("restore", tmp_path / "k", "--replace", "--home", home, "--mind", "work").out
-    proposed = f"mnemic forget --home {home} --mind work --erase {show_id(one)}"
+    proposed = f"mnemic forget --home {home} --mind work --erase {format_id(one)}"
     assert proposed in told
     assert command(*proposed.split()[1:], "--yes").code == 0
 
@@ -553,7 +556,7 @@ def test_the_command_says_what_came_otherwise(command: Command, home: Path, tmp_
     for folder, into in ((one, tmp_path / "other"), (two, home)):
         folder.mkdir(parents=True)
         with mnemic.open(into) as mind:
-            kept = mind.remember("otter old", scope=mind.place_of(str(folder))[1])
+            kept = mind.remember("otter old", scope=mind.folder_scope(str(folder))[1])
             mind.remember("otter new", supersedes=kept.id)
             mind.forget([mind.remember("otter gone").id])
     command("export", tmp_path / "e", "--home", tmp_path / "other")
@@ -575,7 +578,7 @@ def test_of_two_corrections_the_command_names_the_one_that_stands_in_both_minds(
     ids = []
     for place, text in ((other, "earlier"), (home, "later")):
         with mnemic.open(place) as mind:
-            ids.append(str(show_id(mind.correct(old, f"otter {text}").id)))
+            ids.append(str(format_id(mind.correct(old, f"otter {text}").id)))
             mind.export(tmp_path / text)
     earlier, later = ids
     for place, text in ((home, "earlier"), (other, "later")):
@@ -592,7 +595,7 @@ def test_of_two_corrections_the_command_names_the_one_that_stands_in_both_minds(
     third = tmp_path / "third"
     restore(tmp_path / "k", third, key_file=key_of(home))
     with mnemic.open(third) as mind:
-        last = str(show_id(mind.correct(old, "otter at last").id))
+        last = str(format_id(mind.correct(old, "otter at last").id))
     told = command("import", tmp_path / "last", "--home", third, "--no-meaning").out
     assert f"corrected here and there: {last} was said later and stands, and replaces" in told
 
@@ -602,7 +605,7 @@ def test_a_project_that_was_renamed_there_is_said_to_be_the_same(command: Comman
     folder.mkdir()
     for into in (other, home):
         with mnemic.open(into) as mind:
-            mind.remember(f"otter {into.name}", scope=mind.place_of(str(folder))[1])
+            mind.remember(f"otter {into.name}", scope=mind.folder_scope(str(folder))[1])
     with mnemic.open(other) as mind:
         mind.rename_scope("shelf", "boats/shelf")
         mind.export(tmp_path / "e")
@@ -633,7 +636,7 @@ def test_what_is_wrong_with_a_restore_is_said_of_the_file_that_it_is_wrong_with(
     missing = command("restore", tmp_path / "no file", "--home", recoverable, "--json")
     assert (missing.code, missing.json["code"]) == (2, "not_a_backup")
     for option, said_, code in (
-        ("--recovery", recovery_text(bytes(32)), "wrong_backup_recovery_key"),
+        ("--recovery", format_recovery_key(bytes(32)), "wrong_backup_recovery_key"),
         ("--passphrase", OTHER, "wrong_backup_passphrase"),
     ):
         typed(said_)
@@ -662,10 +665,10 @@ def test_on_a_full_disk_nothing_is_written_and_that_is_said(
     def full(*arguments: object, **named: object) -> None:
         raise DiskFull(path="deep/within")
 
-    monkeypatch.setattr("mnemic.runtime.transfer.backup.backup", full)
+    monkeypatch.setattr("mnemic.runtime.transfer.backup.copy_database", full)
     monkeypatch.setattr("mnemic.runtime.transfer.backup.create_file", full)
     monkeypatch.setattr("mnemic.runtime.transfer.export._write", full)
-    monkeypatch.setattr("mnemic.runtime.minds.homes.write_card", full)
+    monkeypatch.setattr("mnemic.runtime.minds.homes.write_key_header", full)
     for words, path in (
         (("backup", tmp_path / "b"), tmp_path / "b"),
         (("export", tmp_path / "e"), tmp_path / "e"),

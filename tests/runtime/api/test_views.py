@@ -14,12 +14,12 @@ from mnemic.actors.protocol.errors import NoSuchMemory
 from mnemic.actors.protocol.events import to_bytes
 from mnemic.actors.protocol.messages import Hit, Memory, Recalled, Retirement
 from mnemic.runtime.api.views import (
+    format_id,
     hit_view,
     memory_view,
     parse_id,
-    recalled_view,
+    recall_view,
     retirement_view,
-    show_id,
     text_view,
 )
 
@@ -66,7 +66,7 @@ MEMORY = Memory(
 
 @given(st.binary(min_size=16, max_size=16))
 def test_an_id_is_read_as_it_is_shown(memory: bytes) -> None:
-    shown = show_id(memory)
+    shown = format_id(memory)
     assert shown is not None
     assert parse_id(shown) == parse_id(shown.upper()) == memory
 
@@ -157,7 +157,7 @@ def test_an_answer_says_where_it_looked_and_what_it_cost() -> None:
     recalled = Recalled(
         hits=(HIT,), scope="work", searched=7, used_tokens=3, left_out=1, degraded=("no model.",), candidates=()
     )
-    assert recalled_view(recalled, strict=True, found="git", took_ms=1.26, explain=False) == {
+    assert recall_view(recalled, strict=True, found="git", took_ms=1.26, explain=False) == {
         "hits": [hit_view(HIT, strict=True, explain=False)],
         "scope": "work",
         "scope_found": "git",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.runtime.capture.allow_deny import Admission
+from mnemic.runtime.capture.allow_deny import AllowDenyRules
 from tests.faces import git_project
 
 NAMES = st.lists(st.sampled_from(["a", "b", "ab"]), min_size=1, max_size=3).map("/".join)
@@ -42,22 +42,22 @@ def test_a_pattern_fits_a_project_and_what_is_below_it(
     pattern: str, scopes: list[str], folders: list[str], fits: bool
 ) -> None:
     named = [folder.format(home=Path.home()) for folder in folders]
-    assert Admission([pattern], []).admits(scopes, named) == fits
-    assert Admission([], [pattern]).admits(scopes, named) != fits
+    assert AllowDenyRules([pattern], []).allows(scopes, named) == fits
+    assert AllowDenyRules([], [pattern]).allows(scopes, named) != fits
 
 
 def test_a_folder_counts_by_its_own_name_and_by_the_one_that_its_link_leads_to(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     for pattern in ("real", "link"):
-        admission = Admission([], [str(tmp_path / pattern)])
-        assert not admission.admits([], [str(tmp_path / "link" / "sub")])
-        assert not admission.admits([], [str(tmp_path / "real" / "sub")]), "hosts say where a link leads to"
+        admission = AllowDenyRules([], [str(tmp_path / pattern)])
+        assert not admission.allows([], [str(tmp_path / "link" / "sub")])
+        assert not admission.allows([], [str(tmp_path / "real" / "sub")]), "hosts say where a link leads to"
 
 
 @pytest.mark.parametrize("pattern", ["~*", "~nobody-of-that-name/*", "/*", "/?", "/nul\0/*"])
 def test_any_pattern_can_be_taken(pattern: str) -> None:
-    assert Admission([], [pattern]).admits(["work"], ["/some/folder"]) == (pattern != "/*")
+    assert AllowDenyRules([], [pattern]).allows(["work"], ["/some/folder"]) == (pattern != "/*")
 
 
 def test_a_worktree_elsewhere_counts_as_its_repository_whatever_its_scope_is_called(tmp_path: Path) -> None:
@@ -68,19 +68,19 @@ def test_a_worktree_elsewhere_counts_as_its_repository_whatever_its_scope_is_cal
     (tree / "src").mkdir(parents=True)
     (tree / ".git").write_text(f"gitdir: {main}/.git/worktrees/trial\n")
     (tree / ".mnemic.toml").write_text('scope = "work/boat"\n')
-    admission = Admission([], [str(main)])
-    assert not admission.admits(["work/boat"], [str(tree / "src")])
-    assert admission.admits(["work/boat"], [str(tmp_path / "elsewhere")])
+    admission = AllowDenyRules([], [str(main)])
+    assert not admission.allows(["work/boat"], [str(tree / "src")])
+    assert admission.allows(["work/boat"], [str(tmp_path / "elsewhere")])
 
 
 @pytest.mark.parametrize("rest", ["", "/", "/*", "/s?b", "/su[b]"])
 def test_a_pattern_that_leads_through_a_link_fits_what_is_behind_it(tmp_path: Path, rest: str) -> None:
     (tmp_path / "real" / "sub").mkdir(parents=True)
     (tmp_path / "link").symlink_to("real")
-    admission = Admission([], [f"{tmp_path}/link{rest}"])
-    assert not admission.admits([], [f"{tmp_path}/real/sub"])
-    assert not admission.admits([], [f"{tmp_path}/link/sub"])
-    assert admission.admits([], [f"{tmp_path}/other/sub"])
+    admission = AllowDenyRules([], [f"{tmp_path}/link{rest}"])
+    assert not admission.allows([], [f"{tmp_path}/real/sub"])
+    assert not admission.allows([], [f"{tmp_path}/link/sub"])
+    assert admission.allows([], [f"{tmp_path}/other/sub"])
 
 
 @given(st.lists(NAMES, max_size=3), st.lists(NAMES, max_size=3), NAMES)
@@ -89,14 +89,14 @@ def test_what_is_denied_wins_and_an_empty_list_says_nothing(allow: list[str], de
         return any(scope == one or scope.startswith(f"{one}/") for one in patterns)
 
     expected = not below(deny) and (not allow or below(allow))
-    assert Admission(allow, deny).admits([scope], []) == expected
+    assert AllowDenyRules(allow, deny).allows([scope], []) == expected
 
 
 @given(st.lists(NAMES, max_size=2), st.lists(NAMES, max_size=2), st.lists(NAMES, max_size=3))
 def test_one_denied_name_of_several_is_enough_and_so_is_one_allowed(
     allow: list[str], deny: list[str], scopes: list[str]
 ) -> None:
-    admits = Admission(allow, deny).admits(scopes, [])
-    denied = any(not Admission([], deny).admits([one], []) for one in scopes)
-    allowed = not allow or any(Admission(allow, []).admits([one], []) for one in scopes)
+    admits = AllowDenyRules(allow, deny).allows(scopes, [])
+    denied = any(not AllowDenyRules([], deny).allows([one], []) for one in scopes)
+    allowed = not allow or any(AllowDenyRules(allow, []).allows([one], []) for one in scopes)
     assert admits == (not denied and allowed)

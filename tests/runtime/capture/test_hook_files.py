@@ -13,7 +13,7 @@ import pytest
 
 from mnemic.errors import InvalidValue
 from mnemic.runtime.capture import hook_files as module
-from mnemic.runtime.capture.hook_files import built_hook, hook_files, install_hook_files, remove_hook_files
+from mnemic.runtime.capture.hook_files import install_hook_files, remove_hook_files, required_hook_files, rust_hook
 from mnemic.runtime.clock import SystemClock
 from tests.serving import ready
 
@@ -28,7 +28,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 @pytest.fixture
 def in_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if Rust had built no hook."""
-    monkeypatch.setattr(module, "built_hook", lambda: None)
+    monkeypatch.setattr(module, "rust_hook", lambda: None)
 
 
 def spooled(home: Path, mind: str = "default") -> int:
@@ -54,7 +54,7 @@ def test_the_hook_in_python_works_where_rust_built_none(place: Path) -> None:
 
 
 def test_the_built_hook_is_copied_and_works(place: Path) -> None:
-    if built_hook() is None:
+    if rust_hook() is None:
         pytest.skip("Rust built no hook here")
     install_hook_files(place, "work", CLOCK)
     assert not (place / "bin" / "mnemic-hook").is_symlink()
@@ -70,7 +70,7 @@ def test_they_are_their_users_alone_and_a_second_time_writes_nothing(place: Path
     finally:
         os.umask(before)
     assert install_hook_files(place, "default", CLOCK) == []
-    assert all(file.there for file in hook_files(place))
+    assert all(file.is_installed for file in required_hook_files(place))
     for path in (place / "bin", *(place / "bin").iterdir()):
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
 
@@ -112,8 +112,8 @@ def test_nothing_that_the_environment_has_python_import_is_run(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: bool
 ) -> None:
     if not built:
-        monkeypatch.setattr(module, "built_hook", lambda: None)
-    elif built_hook() is None:
+        monkeypatch.setattr(module, "rust_hook", lambda: None)
+    elif rust_hook() is None:
         pytest.skip("Rust built no hook here")
     install_hook_files(home, "default", CLOCK)
     foreign, ran = tmp_path / "foreign", tmp_path / "ran"
@@ -141,7 +141,7 @@ def test_the_command_for_mcp_is_this_mnemic(place: Path) -> None:
 
 
 def test_where_python_is_gone_it_takes_its_input_and_says_nothing(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "built_hook", lambda: None)
+    monkeypatch.setattr(module, "rust_hook", lambda: None)
     monkeypatch.setattr(sys, "executable", str(place / "gone" / "python"))
     install_hook_files(place, "default", CLOCK)
     ran = fire(place)

@@ -10,11 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.capture.capture_filter import paused_at
+from mnemic.actors.capture.capture_filter import is_paused_at
 from mnemic.actors.protocol.errors import InvalidValue, MindMissing, PausesUnreadable
-from mnemic.runtime.capture.pauses import UNKEPT, Pause, notices, pause, pause_now, pauses_of, resume
+from mnemic.runtime.capture.pauses import (
+    CAPTURE_OFF_NOTICE,
+    Pause,
+    current_pause,
+    pause,
+    read_pauses,
+    resume,
+    session_notices,
+)
 from mnemic.runtime.clock import ManualClock
-from mnemic.runtime.doctor.capture import pause as pause_check
+from mnemic.runtime.doctor.capture import check_pause
 
 PAUSES = "pauses"
 
@@ -28,15 +36,15 @@ def home(tmp_path: Path) -> Path:
 
 def test_a_pause_is_said_and_ends_by_itself_or_by_hand(home: Path) -> None:
     mind = home / "minds" / "m"
-    assert (pause_now(mind, 5), pauses_of(mind), resume(home, "m", 5)) == (None, [], None)
+    assert (current_pause(mind, 5), read_pauses(mind), resume(home, "m", 5)) == (None, [], None)
     named = f" --home {home} --mind m"
-    assert pause(home, "m", 10, 5) == pause_now(mind, 14) == Pause(since=10, until=15, named=named)
-    assert pause_now(mind, 15) is None
-    assert pause(home, "m", 20, None) == Pause(since=20, until=None, named=named)
-    assert pause(home, "m", 25, 5) == Pause(since=20, until=30, named=named), "it goes on, and ends anew"
-    assert resume(home, "m", 27) == Pause(since=20, until=30, named=named)
-    assert (pause_now(mind, 27), resume(home, "m", 28)) == (None, None)
-    assert pauses_of(mind) == [(10, 15), (20, 27)]
+    assert pause(home, "m", 10, 5) == current_pause(mind, 14) == Pause(since=10, until=15, mind_options=named)
+    assert current_pause(mind, 15) is None
+    assert pause(home, "m", 20, None) == Pause(since=20, until=None, mind_options=named)
+    assert pause(home, "m", 25, 5) == Pause(since=20, until=30, mind_options=named), "it goes on, and ends anew"
+    assert resume(home, "m", 27) == Pause(since=20, until=30, mind_options=named)
+    assert (current_pause(mind, 27), resume(home, "m", 28)) == (None, None)
+    assert read_pauses(mind) == [(10, 15), (20, 27)]
     assert stat.S_IMODE((mind / PAUSES).stat().st_mode) == 0o600
     assert [path.name for path in mind.iterdir()] == [PAUSES], "no draft is left"
 
@@ -61,10 +69,10 @@ def test_the_past_is_remembered_as_it_was(
             ends = None
         for at in range(now, now + length):
             expected[at] = ends is not None and at < ends
-            assert (pause_now(home / "minds" / "m", at) is not None) == expected[at]
+            assert (current_pause(home / "minds" / "m", at) is not None) == expected[at]
         now += length
-    spans = pauses_of(home / "minds" / "m")
-    assert {at: paused_at(spans, at) for at in expected} == expected
+    spans = read_pauses(home / "minds" / "m")
+    assert {at: is_paused_at(spans, at) for at in expected} == expected
 
 
 @pytest.mark.parametrize("text", ["x", "1 2\n5", "1 2\n5 6 7\n", "1 2\n-5 -\n"])
@@ -72,26 +80,26 @@ def test_what_is_no_pause_pauses_from_when_it_was_written_and_can_be_ended(home:
     mind = home / "minds" / "m"
     (mind / PAUSES).write_text(text)
     written_at = (mind / PAUSES).stat().st_mtime_ns // 1000
-    held = pause_now(mind, written_at + 9)
+    held = current_pause(mind, written_at + 9)
     assert held is not None
     assert (held.since, held.until) == (written_at, None)
     assert "is damaged: nothing is captured" in held.sentence()
-    (check,) = pause_check(home, "m", ManualClock(written_at + 9))
+    (check,) = check_pause(home, "m", ManualClock(written_at + 9))
     assert check.state == "wrong"
     assert resume(home, "m", written_at + 9) == held
-    assert pause_now(mind, written_at + 9) is None
-    assert pauses_of(mind) == [*([(1, 2)] if text[0] == "1" else []), (written_at, written_at + 9)]
+    assert current_pause(mind, written_at + 9) is None
+    assert read_pauses(mind) == [*([(1, 2)] if text[0] == "1" else []), (written_at, written_at + 9)]
 
 
 def test_a_file_that_cannot_be_read_pauses_and_says_nothing_of_the_past(home: Path) -> None:
     mind = home / "minds" / "m"
     (mind / PAUSES).mkdir()
-    held = pause_now(mind, 7)
+    held = current_pause(mind, 7)
     assert held is not None
     assert "cannot be read" in held.sentence()
     assert held.sentence().endswith("ends that, or says what is in the way.")
     with pytest.raises(PausesUnreadable, match="cannot be told"):
-        pauses_of(mind)
+        read_pauses(mind)
     for act in (lambda: pause(home, "m", 7, None), lambda: resume(home, "m", 7)):
         with pytest.raises(PausesUnreadable, match="cannot be told"):  # to write it anew would forget what was
             act()
@@ -114,22 +122,22 @@ def test_who_pauses_at_the_same_moment_loses_no_pause(home: Path) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(pause_and_resume, range(1, 40)))
-    spans = pauses_of(home / "minds" / "m")
+    spans = read_pauses(home / "minds" / "m")
     assert all(until is not None and since <= until for since, until in spans)
     assert (home / "minds" / "m" / PAUSES).read_text().count("\n") == len(spans)
 
 
 def test_what_a_session_is_told_of_it(home: Path) -> None:
     mind, clock = home / "minds" / "m", ManualClock(1_800_000_000_123_456)
-    assert notices(mind, clock.now_us()) == ()
-    assert [check.state for check in pause_check(home, "m", clock)] == ["ok"]
+    assert session_notices(mind, clock.now_us()) == ()
+    assert [check.state for check in check_pause(home, "m", clock)] == ["ok"]
     pause(home, "m", clock.now_us(), 7_200_000_000)
     told = (
         "The memory is paused, since 2027-01-15T08:00:00Z and until 2027-01-15T10:00:00Z: nothing is captured."
         f" `mnemic resume --home {home} --mind m` ends that."
     )
-    assert notices(mind, clock.now_us(), unkept=True) == (told, UNKEPT)
-    (check,) = pause_check(home, "m", clock)
+    assert session_notices(mind, clock.now_us(), unkept=True) == (told, CAPTURE_OFF_NOTICE)
+    (check,) = check_pause(home, "m", clock)
     assert (check.state, f"{check.detail}. {check.remedy}") == ("advice", told)
     pause(home, "m", clock.now_us(), None)
-    assert "and until somebody resumes: nothing is captured" in notices(mind, clock.now_us())[0]
+    assert "and until somebody resumes: nothing is captured" in session_notices(mind, clock.now_us())[0]

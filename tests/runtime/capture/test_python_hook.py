@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.events import Record
+from mnemic.actors.protocol.events import HookRecord
 from mnemic.runtime.capture import python_hook
 from mnemic.runtime.capture.python_hook import (
     CONTENT_BYTES,
@@ -28,9 +28,9 @@ from mnemic.runtime.capture.python_hook import (
     to_bytes,
 )
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.minds.homes import make_mind, open_mind
-from mnemic.runtime.spool.decrypt import Opener
-from mnemic.runtime.spool.frames import FRAME_BYTES, frame_header, record_of
+from mnemic.runtime.minds.homes import create_mind, open_mind
+from mnemic.runtime.spool.decrypt import FrameDecryptor
+from mnemic.runtime.spool.frames import MAX_FRAME_BYTES, parse_frame_header, parse_record
 from mnemic.runtime.spool.spool import Spool
 from tests.runtime.spooling import PRIVATE, PUBLIC, drain
 
@@ -56,7 +56,7 @@ def test_an_import_loads_nothing_that_it_may_not_need() -> None:
 
 @pytest.mark.parametrize("options", [[], ["-I"], ["-I", "-S"], ["-P"]])
 def test_a_copy_of_the_file_does_all_there_is_to_do(tmp_path: Path, options: list[str]) -> None:
-    mind = make_mind(tmp_path / "home", "work", SystemClock())
+    mind = create_mind(tmp_path / "home", "work", SystemClock())
     copy = shutil.copy(SOURCE, tmp_path / "a copy.py")
     done = subprocess.run(
         [sys.executable, *options, copy, "codex", "reply", "--home", tmp_path / "home", "--mind", "work"],
@@ -66,13 +66,13 @@ def test_a_copy_of_the_file_does_all_there_is_to_do(tmp_path: Path, options: lis
         check=True,
     )
     assert (done.stdout, done.stderr) == (b"", b"")
-    (record,), torn = drain(Spool(mind.spool, open_mind(tmp_path / "home", "work")[1].spool, SystemClock()))
-    assert isinstance(record, Record)
+    (record,), torn = drain(Spool(mind.spool, open_mind(tmp_path / "home", "work")[1].spool_private, SystemClock()))
+    assert isinstance(record, HookRecord)
     assert (record.assistant, record.event, record.payload, torn) == ("codex", "reply", b"a payload", 0)
 
 
 def test_without_the_package_the_event_is_counted_as_lost(tmp_path: Path) -> None:
-    mind = make_mind(tmp_path / "home", "default", SystemClock())
+    mind = create_mind(tmp_path / "home", "default", SystemClock())
     code = f"""
 import runpy, sys
 sys.modules["cryptography"] = None
@@ -145,24 +145,26 @@ def test_frames_are_as_long_as_the_format_allows_and_no_longer(count: int, more:
     size = max(0, count * CONTENT_BYTES - head_bytes + more)
     frames = list(sealed(PUBLIC, b"h" * head_bytes, b"p" * size))
     assert len(frames) == max(1, -(-(head_bytes + size) // CONTENT_BYTES))
-    assert all(len(frame) == FRAME_BYTES for frame in frames[:-1])
-    opener = Opener(PRIVATE)
+    assert all(len(frame) == MAX_FRAME_BYTES for frame in frames[:-1])
+    opener = FrameDecryptor(PRIVATE)
     parts = []
     for number, frame in enumerate(frames):
-        header = frame_header(frame)
+        header = parse_frame_header(frame)
         assert header is not None
-        assert (header.number, header.last, header.total) == (number, number == len(frames) - 1, len(frame))
-        parts.append(opener.open(header, frame[80:]))
+        assert (header.number, header.last, header.total_bytes) == (number, number == len(frames) - 1, len(frame))
+        parts.append(opener.decrypt(header, frame[80:]))
     assert b"".join(part or b"" for part in parts) == b"h" * head_bytes + b"p" * size
 
 
 def test_a_head_longer_than_a_frame_goes_on_in_the_next() -> None:
     head = (2 * CONTENT_BYTES).to_bytes(4, "little") + b" " * (2 * CONTENT_BYTES)
     frames = list(sealed(PUBLIC, head, b"p" * 10))
-    opener = Opener(PRIVATE)
-    opened = [opener.open(header, frame[80:]) for frame in frames if (header := frame_header(frame)) is not None]
+    opener = FrameDecryptor(PRIVATE)
+    opened = [
+        opener.decrypt(header, frame[80:]) for frame in frames if (header := parse_frame_header(frame)) is not None
+    ]
     assert b"".join(part or b"" for part in opened) == head + b"p" * 10
-    assert record_of(bytes(16), [part for part in opened if part is not None])
+    assert parse_record(bytes(16), [part for part in opened if part is not None])
 
 
 def test_losses_at_once_are_all_counted(tmp_path: Path) -> None:

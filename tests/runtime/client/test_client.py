@@ -32,10 +32,10 @@ from mnemic.actors.protocol.errors import (
 from mnemic.actors.protocol.messages import Count
 from mnemic.open_mind import mind_over, open_here, open_served
 from mnemic.runtime.api.mind import Mind
-from mnemic.runtime.client.client import RemoteSociety
-from mnemic.runtime.client.launcher import drain, reach
+from mnemic.runtime.client.client import RemoteActorSystem
+from mnemic.runtime.client.launcher import ensure_running, request_drain
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.minds.run_dir import PROTOCOL, Card, Meeting
+from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo
 from tests.faces import COMMAND, lines, turn, until
 from tests.hosted import together
 from tests.serving import card_of, end, gone, ready, serving
@@ -45,8 +45,8 @@ CLOCK = SystemClock()
 
 def served(home: Path, *, create: bool = True) -> Mind:
     """The home's mind, in a process that is started where there is none."""
-    society = RemoteSociety(home, "default", create, CLOCK)
-    return mind_over(society, home, "default", society.process)
+    actor_system = RemoteActorSystem(home, "default", create, CLOCK)
+    return mind_over(actor_system, home, "default", actor_system.server_info)
 
 
 @pytest.fixture(scope="module")
@@ -64,9 +64,9 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def test_twenty_who_start_it_at_once_meet_in_one_process(home: Path) -> None:
-    cards = together([lambda: reach(home, CLOCK, ready=True)] * 20)
+    cards = together([lambda: ensure_running(home, CLOCK, ready=True)] * 20)
     assert len({card.pid for card in cards}) == 1
-    assert cards[0].alive()
+    assert cards[0].is_alive()
 
 
 def test_of_many_processes_that_start_at_once_one_serves_and_the_others_leave_it_to_it(home: Path) -> None:
@@ -87,23 +87,23 @@ def test_of_many_processes_that_start_at_once_one_serves_and_the_others_leave_it
 
 def test_a_process_is_only_started_where_that_is_wanted(home: Path) -> None:
     with pytest.raises(NotServed, match="none is running"):
-        reach(home, CLOCK, start=False)
+        ensure_running(home, CLOCK, start=False)
     assert open_served(home, "default", CLOCK, create=False) is None
     assert not (home / "run").exists()
 
 
 def test_a_stale_card_whose_number_another_process_has_hinders_nobody(home: Path) -> None:
-    meeting = Meeting(home)
-    meeting.take()
-    folder, *sockets = meeting.listen()
-    meeting.write(Card(protocol=PROTOCOL, pid=os.getpid(), started="1", folder=folder, mode="foreground"))
+    meeting = RunDir(home)
+    meeting.acquire_server_lock()
+    folder, *sockets = meeting.bind_sockets()
+    meeting.publish(ServerInfo(protocol=PROTOCOL, pid=os.getpid(), started="1", folder=folder, mode="foreground"))
     for one in sockets:
         assert isinstance(one, socket.socket)
         one.close()
-    meeting.leave()
+    meeting.release_server_lock()
     with pytest.raises(NotServed):
-        reach(home, CLOCK, start=False)
-    assert reach(home, CLOCK).pid != os.getpid()
+        ensure_running(home, CLOCK, start=False)
+    assert ensure_running(home, CLOCK).pid != os.getpid()
 
 
 def test_a_relative_home_is_meant_from_here_also_by_the_process(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +117,7 @@ def test_a_home_too_deep_for_a_socket_is_served(home: Path, tmp_path: Path) -> N
     shutil.copytree(home, deep)
     served(deep).remember("an otter")
     card = ready(deep)
-    assert len(card.http) < 100
+    assert len(card.http_socket) < 100
     os.kill(card.pid, signal.SIGTERM)
     until(lambda: gone(card.pid))
     assert not os.path.exists(card.folder)
@@ -146,7 +146,7 @@ def test_a_mind_in_the_process_answers_as_one_that_is_opened_here(home: Path, tm
                 lambda one: one.roles(),
                 lambda one: one.get([kept.id]),
                 lambda one: one.counts(),
-                lambda one: one.place_of(str(tmp_path)),
+                lambda one: one.folder_scope(str(tmp_path)),
                 lambda one: one.remember(half, scope="pier/deep", session="s", role="assistant"),
             ]
             for ask in asked:
@@ -162,7 +162,7 @@ def test_a_mind_in_the_process_answers_as_one_that_is_opened_here(home: Path, tm
             for ask in wrong:
                 assert refusal(ask, mind) == refusal(ask, here)
             there, alone = mind.status(), here.status()
-        assert msgspec.structs.replace(there, society=alone.society, process=None, store_bytes=0) == (
+        assert msgspec.structs.replace(there, actor_system=alone.actor_system, process=None, store_bytes=0) == (
             msgspec.structs.replace(alone, store_bytes=0)
         )
         assert there.process is not None
@@ -186,7 +186,7 @@ def test_errors_are_the_classes_they_are_here(shared: Path) -> None:
     ):
         with pytest.raises(kind):
             ask(served(shared))
-    other = RemoteSociety(shared, "other", False, CLOCK)
+    other = RemoteActorSystem(shared, "other", False, CLOCK)
     with pytest.raises(MindMissing):
         mind_over(other, shared, "other").counts()
 
@@ -243,9 +243,9 @@ def test_standard_input_is_captured_here_while_a_process_serves(shared: Path) ->
 
 
 @contextmanager
-def losing(home: Path, answers: int) -> Iterator[Card]:
+def losing(home: Path, answers: int) -> Iterator[ServerInfo]:
     """Stand between the clients of a home and its process, and lose so many answers after they were given."""
-    real, meeting = ready(home), Meeting(home)
+    real, meeting = ready(home), RunDir(home)
     folder = Path(tempfile.mkdtemp(prefix="mnemic-", dir="/tmp"))
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listening.bind(str(folder / "http.sock"))
@@ -262,7 +262,7 @@ def losing(home: Path, answers: int) -> Iterator[Card]:
                 asked = client.recv(1 << 20)
                 if not asked:  # somebody looked whether anybody is here
                     continue
-                process.connect(real.http)
+                process.connect(real.http_socket)
                 head, _, body = asked.partition(b"\r\n\r\n")
                 length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0] or b"0")
                 process.sendall(head.replace(b"\r\n", b"\r\nConnection: close\r\n", 1) + b"\r\n\r\n" + body)
@@ -280,11 +280,11 @@ def losing(home: Path, answers: int) -> Iterator[Card]:
 
     thread = threading.Thread(target=relay)
     thread.start()
-    meeting.write(msgspec.structs.replace(real, folder=str(folder)))
+    meeting.publish(msgspec.structs.replace(real, folder=str(folder)))
     try:
         yield real
     finally:
-        meeting.write(real)
+        meeting.publish(real)
         listening.shutdown(socket.SHUT_RDWR)
         listening.close()
         thread.join()
@@ -363,10 +363,10 @@ def test_an_older_process_is_drained_and_replaced_once(home: Path) -> None:
     [b"no json", b"[]", b"7", b'{"type": []}', b'{"type": "Counts"}', b'{"type": "Rumour"}', b"\xff", b"[" * 9999],
 )
 def test_what_no_process_answers_is_one_sentence(tmp_path: Path, said: bytes) -> None:
-    meeting = Meeting(tmp_path)
-    meeting.take()
-    folder, listening, other = meeting.listen()
-    meeting.write(Card(protocol=PROTOCOL, pid=os.getpid(), started="1", folder=folder, state="ready"))
+    meeting = RunDir(tmp_path)
+    meeting.acquire_server_lock()
+    folder, listening, other = meeting.bind_sockets()
+    meeting.publish(ServerInfo(protocol=PROTOCOL, pid=os.getpid(), started="1", folder=folder, state="ready"))
 
     def answer() -> None:
         while True:
@@ -384,12 +384,12 @@ def test_what_no_process_answers_is_one_sentence(tmp_path: Path, said: bytes) ->
 
     thread = threading.Thread(target=answer)
     thread.start()
-    society = RemoteSociety(tmp_path, "default", True, CLOCK)
+    actor_system = RemoteActorSystem(tmp_path, "default", True, CLOCK)
     asked: list[Callable[[], Any]] = [
-        lambda: society.ask(Count()),
-        society.report,
-        society.replay,
-        society.release,
+        lambda: actor_system.ask(Count()),
+        actor_system.report,
+        actor_system.replay_dead_letters,
+        actor_system.release_quarantined,
     ]
     try:
         for ask in asked:
@@ -397,19 +397,19 @@ def test_what_no_process_answers_is_one_sentence(tmp_path: Path, said: bytes) ->
                 ask()
         if not said.startswith(b"{"):
             with pytest.raises(NotServed, match="what it answers cannot be read"):
-                society.ask(Count(), progress=lambda done, total: None)
+                actor_system.ask(Count(), progress=lambda done, total: None)
     finally:
         listening.shutdown(socket.SHUT_RDWR)
         thread.join()
         listening.close()
         other.close()
-        meeting.vanish()
-        meeting.leave()
+        meeting.unpublish()
+        meeting.release_server_lock()
 
 
 def test_one_that_has_gone_need_not_be_asked_to_leave(home: Path) -> None:
-    reach(home, CLOCK, ready=True)
+    ensure_running(home, CLOCK, ready=True)
     card = ready(home)
     end(home)
-    drain(card, "a test")
+    request_drain(card, "a test")
     assert card_of(home) is None

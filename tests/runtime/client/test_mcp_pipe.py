@@ -20,7 +20,7 @@ from mnemic.runtime.client.mcp_pipe import Pipe
 from mnemic.runtime.client.wire import encode_error
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.settings import TABLE
-from mnemic.runtime.minds.run_dir import PROTOCOL, Card, Meeting
+from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo
 from tests.faces import until
 from tests.hosted import HELLO, message, note
 
@@ -62,10 +62,10 @@ class Process:
     """A home's process that lives as a test says, one connection after the other."""
 
     def __init__(self, home: Path, lives: list[Life]) -> None:
-        self.meeting = Meeting(home)
-        assert self.meeting.take()
-        folder, self._http, self._mcp = self.meeting.listen()
-        self.meeting.write(Card(protocol=PROTOCOL, pid=os.getpid(), started="-", folder=folder, state="ready"))
+        self.meeting = RunDir(home)
+        assert self.meeting.acquire_server_lock()
+        folder, self._http, self._mcp = self.meeting.bind_sockets()
+        self.meeting.publish(ServerInfo(protocol=PROTOCOL, pid=os.getpid(), started="-", folder=folder, state="ready"))
         self.prefaces: list[Any] = []
         self.failed: list[BaseException] = []
         self._lives = lives
@@ -93,8 +93,8 @@ class Process:
         self._thread.join(BOUND_S)
         for one in (self._http, self._mcp):
             one.close()
-        self.meeting.vanish()
-        self.meeting.leave()
+        self.meeting.unpublish()
+        self.meeting.release_server_lock()
         assert not self._thread.is_alive()
         if self.failed:
             raise self.failed[0]
@@ -260,10 +260,10 @@ def test_one_who_dies_before_it_greets_counts_as_well(begin: Any) -> None:
 
 def test_a_process_that_is_leaving_is_waited_out(begin: Any, tmp_path: Path) -> None:
     def leaving(connection: Connection) -> None:
-        meeting = Meeting(tmp_path)
-        card = meeting.card()
+        meeting = RunDir(tmp_path)
+        card = meeting.read_info()
         assert card is not None
-        meeting.write(msgspec.structs.replace(card, pid=1))  # the next one's
+        meeting.publish(msgspec.structs.replace(card, pid=1))  # the next one's
         connection.say({"error": {"code": "draining", "error": "It is leaving.", "remedy": "Wait."}})
 
     host, _ = begin(leaving, echo)
@@ -437,8 +437,8 @@ def test_what_is_said_again_is_more_than_any_buffer_holds(begin: Any) -> None:
 def soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings by which a process hangs that has answered nothing for 0.3 s."""
     (tmp_path / "mnemic.toml").write_text("[runtime]\nask_timeout_s = 0.2\n", "utf-8")
-    monkeypatch.setattr(mcp_pipe, "_PATIENCE_S", 0.1)
-    monkeypatch.setattr(mcp_pipe, "_LAST_WORDS_S", 0.1)
+    monkeypatch.setattr(mcp_pipe, "_ANSWER_GRACE_S", 0.1)
+    monkeypatch.setattr(mcp_pipe, "_FLUSH_TIMEOUT_S", 0.1)
 
 
 @pytest.mark.usefixtures("soon")
@@ -512,4 +512,4 @@ def test_an_assistant_that_has_gone_ends_the_pipe(begin: Any) -> None:
 
 
 def test_nothing_waits_longer_than_the_process_takes_to_leave() -> None:
-    assert starting._LEAVES_S < BOUND_S
+    assert starting._DRAIN_TIMEOUT_S < BOUND_S

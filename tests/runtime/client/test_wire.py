@@ -19,10 +19,19 @@ from mnemic.actors.protocol.messages import Apply, CaptureText, GetMemories, Rec
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import error_view
 from mnemic.runtime.client import wire
-from mnemic.runtime.client.wire import ASKED, TOLD, decode, decode_error, decode_message, encode, encode_error, path_of
+from mnemic.runtime.client.wire import (
+    ASK_MESSAGES,
+    TELL_MESSAGES,
+    decode,
+    decode_error,
+    decode_message,
+    encode,
+    encode_error,
+    message_path,
+)
 
 TEXTS = st.text(st.characters())  # lone surrogates too
-KINDS = sorted({*ASKED.values(), *TOLD.values()}, key=path_of)
+KINDS = sorted({*ASK_MESSAGES.values(), *TELL_MESSAGES.values()}, key=message_path)
 MODULES = (messages, ambient_messages, log_messages, scope_messages, shape_messages)
 MESSAGES = {name for module in MODULES for name in module.__all__ if not name.isupper()}
 ANSWERS = [wire._ANSWERS[name] for name in sorted(wire._ANSWERS)]
@@ -75,8 +84,8 @@ def test_no_answer_is_none() -> None:
 
 
 def test_what_writes_past_the_capturing_never_crosses() -> None:
-    assert Apply not in ASKED.values()
-    assert Apply not in TOLD.values()
+    assert Apply not in ASK_MESSAGES.values()
+    assert Apply not in TELL_MESSAGES.values()
     with pytest.raises(ValueError, match="no answer"):
         decode({"type": "Apply"})
     with pytest.raises(ValueError, match="no answer"):
@@ -84,25 +93,54 @@ def test_what_writes_past_the_capturing_never_crosses() -> None:
 
 
 def test_every_message_is_either_a_faces_or_the_actors_own() -> None:
-    inside = {"Apply", "BindMore", "EmbedMore", "EmbedQuery", "MeaningKept"}
-    asked = {kind.__name__ for kind in (*ASKED.values(), *TOLD.values(), *ANSWERS)}
-    parts = {"Envelope", "Hit", "Kept", "Memory", "Applied", "QueryEmbedded", "ScopeCount", "Signal", "Trace"}
-    parts |= {"Answer", "RoleView", "Retirement", "Occasion", "Similar", "Known", "Rescoping", "Selection", "Copy"}
-    parts |= {"Listed", "Giving", "GivenPart", "Link", "Shown", "Use", "UseOf", "ProjectUse"}
+    inside = {"Apply", "BindMore", "EmbedMore", "EmbedQuery", "VectorsChanged"}
+    asked = {kind.__name__ for kind in (*ASK_MESSAGES.values(), *TELL_MESSAGES.values(), *ANSWERS)}
+    parts = {
+        "Envelope",
+        "Hit",
+        "AddOutcome",
+        "Memory",
+        "Applied",
+        "QueryEmbedded",
+        "ScopeCount",
+        "SignalName",
+        "Candidate",
+    }
+    parts |= {
+        "Answer",
+        "RoleView",
+        "Retirement",
+        "Occasion",
+        "Similar",
+        "ScopeInfo",
+        "ScopeChange",
+        "Selection",
+        "BackupCopy",
+    }
+    parts |= {
+        "MemoryEntry",
+        "Delivery",
+        "DeliveredMemory",
+        "RelatedMemory",
+        "MemoryDetail",
+        "Use",
+        "DeliveryCount",
+        "ProjectUse",
+    }
     assert asked | inside | parts == MESSAGES
 
 
 def test_all_that_a_mind_asks_can_be_asked_from_outside() -> None:
     verbs = [verb for kind in Mind.__mro__ for verb in vars(kind).values() if hasattr(verb, "__code__")]
     named = {name for verb in verbs for name in verb.__code__.co_names}
-    crossing = {kind.__name__ for kind in (*ASKED.values(), *TOLD.values(), *ANSWERS)}
-    assert named & MESSAGES <= crossing | {"Signal", "Memory"}
+    crossing = {kind.__name__ for kind in (*ASK_MESSAGES.values(), *TELL_MESSAGES.values(), *ANSWERS)}
+    assert named & MESSAGES <= crossing | {"SignalName", "Memory"}
 
 
 def test_names_in_paths_are_lower_case_with_dashes() -> None:
-    assert path_of(CaptureText) == "capture-text"
-    assert path_of(Recall(query="x")) == "recall"
-    assert ASKED["capture-text"] is CaptureText
+    assert message_path(CaptureText) == "capture-text"
+    assert message_path(Recall(query="x")) == "recall"
+    assert ASK_MESSAGES["capture-text"] is CaptureText
 
 
 @pytest.mark.parametrize(

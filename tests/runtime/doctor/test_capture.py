@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.changes import AdvanceSpool, FinishTranscript, QueueTranscript, SetAside
+from mnemic.actors.protocol.changes import AdvanceSpool, FinishTranscript, QuarantineRecord, QueueTranscript
 from mnemic.runtime.clock import ManualClock
-from mnemic.runtime.doctor.capture import capture
+from mnemic.runtime.doctor.capture import check_capture
 from mnemic.runtime.doctor.checks import Check
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.minds.homes import MindFolder, make_mind, open_mind
+from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.store.store import Store
 from tests.runtime import spooling
 from tests.runtime.building import apply
@@ -23,14 +23,14 @@ NOW_US = spooling.CREATED_US + 60_000_000
 
 class Examined:
     def __init__(self, home: Path) -> None:
-        make_mind(home, "default", ManualClock(NOW_US))
+        create_mind(home, "default", ManualClock(NOW_US))
         self.folder: MindFolder
         self.keys: Keys
         self.folder, self.keys = open_mind(home, "default")
         self.clock = ManualClock(NOW_US)
 
     def checks(self, *, serving: bool = False) -> dict[str, Check]:
-        found = {check.name: check for check in capture(self.folder, self.keys, self.clock, serving=serving)}
+        found = {check.name: check for check in check_capture(self.folder, self.keys, self.clock, serving=serving)}
         for check in found.values():
             assert "\n" not in check.detail
             assert bool(check.remedy) == (check.state != "ok"), "what is not well has a remedy"
@@ -93,7 +93,9 @@ def test_a_file_that_is_kept_aside_is_told_of(examined: Examined) -> None:
 
 def test_records_that_were_not_understood_are_shown_with_host_event_and_reason(examined: Examined) -> None:
     asides = [
-        SetAside(record=bytes([n]) * 16, assistant="codex", event="prompt", why=f"reason {n}\nand more", text=b"secret")
+        QuarantineRecord(
+            record=bytes([n]) * 16, assistant="codex", event="prompt", why=f"reason {n}\nand more", text=b"secret"
+        )
         for n in range(5)
     ]
     examined.apply(*asides, AdvanceSpool(file=bytes(16), offset=9, torn=2))
@@ -132,9 +134,9 @@ def test_transcripts_that_could_not_be_read_are_shown_with_the_reason(examined: 
 
 @pytest.mark.parametrize("written", [None, b"no json", b'{"public": "00"}'])
 def test_hooks_that_cannot_write_or_seal_to_another_key_are_wrong(examined: Examined, written: bytes | None) -> None:
-    examined.folder.spool_card.unlink()
+    examined.folder.spool_config.unlink()
     if written is not None:
-        examined.folder.spool_card.write_bytes(written)
+        examined.folder.spool_config.write_bytes(written)
     assert examined.checks()["hooks"].state == "wrong"
 
 

@@ -19,13 +19,12 @@ import pytest
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import ModelMissing
 from mnemic.runtime.clock import ManualClock, SystemClock
-from mnemic.runtime.doctor import home as examine_home
-from mnemic.runtime.doctor import home as examine_machine
-from mnemic.runtime.doctor import mind as examine_mind
-from mnemic.runtime.doctor.checks import guarded
-from mnemic.runtime.doctor.doctor import Check, Mended, examine, repair
+from mnemic.runtime.doctor import home as home_checks
+from mnemic.runtime.doctor import mind as mind_checks
+from mnemic.runtime.doctor.checks import run_check
+from mnemic.runtime.doctor.doctor import Check, RepairResult, examine, repair
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.minds.homes import MindFolder, make_mind, open_mind
+from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.store import schema
 from mnemic.runtime.store.schema import MIGRATIONS, connect
 from mnemic.runtime.store.store import Store
@@ -45,7 +44,7 @@ class Home:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.clock: Clock = SystemClock()
-        self.folder: MindFolder = make_mind(path, "default", ManualClock(0))
+        self.folder: MindFolder = create_mind(path, "default", ManualClock(0))
         self.keys: Keys = open_mind(path, "default")[1]
         self.model: Callable[[], Any] = lambda: SimpleNamespace(implementation="test-float32", model="0" * 64)
         with closing(Store.open(self.folder.store, self.keys)) as store:
@@ -66,7 +65,7 @@ class Home:
     def states(self) -> dict[str, str]:
         return {name: check.state for name, check in self.examine().items()}
 
-    def repair(self) -> dict[str, Mended]:
+    def repair(self) -> dict[str, RepairResult]:
         def rebuild() -> None:
             with closing(Store.open(self.folder.store, self.keys)) as store:
                 store.rebuild(lambda done, total: None, meaning=False)
@@ -92,9 +91,9 @@ class Home:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
-    monkeypatch.setattr(examine_machine, "NATIVE", True)
-    monkeypatch.setattr(examine_machine, "backend", lambda: "native-avx2")
-    monkeypatch.setattr(examine_machine, "accelerator", lambda: None)
+    monkeypatch.setattr(home_checks, "NATIVE", True)
+    monkeypatch.setattr(home_checks, "backend", lambda: "native-avx2")
+    monkeypatch.setattr(home_checks, "accelerator", lambda: None)
     return Home(tmp_path)
 
 
@@ -110,8 +109,8 @@ def test_a_check_that_fails_itself_is_said_and_hides_nothing(home: Home, monkeyp
         yield Check("leftovers", "ok", "so far")
         raise ZeroDivisionError("with a text")
 
-    monkeypatch.setattr(examine_home, "leftovers", broken)
-    seen, *crashed = list(guarded("leftovers", broken))
+    monkeypatch.setattr(home_checks, "check_leftovers", broken)
+    seen, *crashed = list(run_check("leftovers", broken))
     assert seen.detail == "so far"
     assert [check.state for check in crashed] == ["wrong"]
     assert "ZeroDivisionError at" in crashed[0].detail
@@ -125,7 +124,7 @@ def test_what_the_system_refuses_to_show_is_said_in_a_sentence() -> None:
         os.listdir("/nowhere")
         yield Check("disk", "ok", "never")
 
-    (check,) = guarded("disk", refused)
+    (check,) = run_check("disk", refused)
     assert (check.state, check.detail) == ("wrong", "it could not be looked at (/nowhere: No such file or directory)")
 
 
@@ -143,7 +142,7 @@ def test_a_wrong_key_is_named_and_all_else_is_looked_at_all_the_same(home: Home,
 def test_a_missing_key_a_missing_card_and_a_missing_mind_are_told_apart(home: Home) -> None:
     home.folder.key.unlink()
     assert "is not there" in home.examine()["key"].detail
-    home.folder.card.unlink()
+    home.folder.key_header.unlink()
     assert "is damaged" in home.examine()["mind"].detail
     assert home.repair() == {}
     shutil.rmtree(home.folder.path)
@@ -153,20 +152,20 @@ def test_a_missing_key_a_missing_card_and_a_missing_mind_are_told_apart(home: Ho
 @pytest.mark.parametrize("content", [None, "{", "[]", '{"version": 1, "check": "another"}'])
 def test_a_card_that_is_lost_is_written_again_for_a_key_that_opens_the_store(home: Home, content: str | None) -> None:
     if content is None:
-        home.folder.card.unlink()
+        home.folder.key_header.unlink()
     else:
-        home.folder.card.write_text(content, "utf-8")
+        home.folder.key_header.write_text(content, "utf-8")
     seen = home.examine()
     assert (seen["mind"].state, seen["mind"].repairable) == ("wrong", True)
     assert {name: check.state for name, check in seen.items() if name != "mind"} == dict.fromkeys(ALL, "ok")
-    assert home.repair()["mind"].done
+    assert home.repair()["mind"].succeeded
     assert home.states() == dict.fromkeys(ALL, "ok")
     assert open_mind(home.path, "default")[1].check == home.keys.check
-    assert stat.S_IMODE(home.folder.card.stat().st_mode) == 0o600
+    assert stat.S_IMODE(home.folder.key_header.stat().st_mode) == 0o600
 
 
 def test_a_card_of_a_newer_version_is_left_alone(home: Home) -> None:
-    home.folder.card.write_text('{"version": 9, "check": ""}', "utf-8")
+    home.folder.key_header.write_text('{"version": 9, "check": ""}', "utf-8")
     check = home.examine()["mind"]
     assert (check.state, check.repairable) == ("wrong", False)
 
@@ -222,7 +221,7 @@ def test_a_file_that_others_may_read_is_wrong_and_is_repaired(home: Home, name: 
     check = home.examine()["permissions"]
     assert (check.state, check.repairable) == ("wrong", True)
     assert f"{path} has mode 0755" in check.detail
-    assert home.repair()["permissions"].told == "took the others' rights from 1 file"
+    assert home.repair()["permissions"].detail == "took the others' rights from 1 file"
     assert home.states()["permissions"] == "ok"
     assert stat.S_IMODE(path.stat().st_mode) == 0o700
 
@@ -247,7 +246,7 @@ def test_rights_that_cannot_be_taken_away_are_said(home: Home, monkeypatch: pyte
     home.folder.key.chmod(0o644)
     monkeypatch.setattr(Path, "chmod", refuse)
     mended = home.repair()["permissions"]
-    assert (mended.done, mended.told) == (False, f"{home.folder.key}: Operation not permitted")
+    assert (mended.succeeded, mended.detail) == (False, f"{home.folder.key}: Operation not permitted")
 
 
 def old(*paths: Path) -> None:
@@ -269,7 +268,7 @@ def test_drafts_that_nobody_finished_are_named_and_removed(home: Home) -> None:
     assert (check.state, check.repairable) == ("advice", True)
     assert "1 draft of a mind or of a copy, never finished (minds/.new-abc" in check.detail
     old(copy)
-    assert home.repair()["leftovers"].told == "removed 2 drafts: .new-abc, .store.schema-1.db"
+    assert home.repair()["leftovers"].detail == "removed 2 drafts: .new-abc, .store.schema-1.db"
     assert not mind.exists()
     assert not copy.exists()
     assert home.states() == dict.fromkeys(ALL, "ok")
@@ -335,7 +334,7 @@ def test_a_missing_store_is_wrong_and_is_not_made(home: Home) -> None:
 
 
 def test_a_newer_store_is_wrong_and_an_older_one_is_to_be_migrated(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(examine_mind, "MIGRATIONS", (*MIGRATIONS, "one more"))
+    monkeypatch.setattr(mind_checks, "MIGRATIONS", (*MIGRATIONS, "one more"))
     before = files_of(home.path)
     check = home.examine()["store"]
     assert (check.state, check.detail) == ("advice", f"schema {len(MIGRATIONS)} is to become {len(MIGRATIONS) + 1}")
@@ -363,7 +362,7 @@ def test_a_damaged_word_index_is_wrong_and_is_made_again(home: Home, sql: str) -
     home.change(sql)
     check = home.examine()["words"]
     assert (check.state, check.repairable) == ("wrong", True)
-    assert home.repair()["words"].done
+    assert home.repair()["words"].succeeded
     assert home.states()["words"] == "ok"
     assert home.held() | {"unbound": []} == before, "what is bound answers, until it is bound again"
 
@@ -403,12 +402,12 @@ def test_a_missing_model_is_wrong(home: Home) -> None:
 
 
 def test_missing_native_code_is_advice(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(examine_machine, "NATIVE", False)
+    monkeypatch.setattr(home_checks, "NATIVE", False)
     assert home.states()["native"] == "advice"
 
 
 def test_a_device_without_torch_is_advice(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(examine_machine, "accelerator", lambda: "an NVIDIA GPU")
+    monkeypatch.setattr(home_checks, "accelerator", lambda: "an NVIDIA GPU")
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "torch" else find(name))
     check = home.examine()["device"]
@@ -418,7 +417,7 @@ def test_a_device_without_torch_is_advice(home: Home, monkeypatch: pytest.Monkey
 
 
 def test_a_disk_that_is_nearly_full_is_wrong(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(examine_home.shutil, "disk_usage", lambda path: SimpleNamespace(free=1_000_000))
+    monkeypatch.setattr(home_checks.shutil, "disk_usage", lambda path: SimpleNamespace(free=1_000_000))
     assert home.states()["disk"] == "wrong"
 
 
@@ -454,8 +453,8 @@ def test_whatever_was_made_later_than_now_shows_it(home: Home, what: str) -> Non
         with closing(Store.open(home.folder.store, home.keys)) as store:
             apply(store, memory(3), at=later_us)
     elif what == "mind.json made":
-        card = json.loads(home.folder.card.read_bytes()) | {"made_at_us": later_us}
-        home.folder.card.write_text(json.dumps(card), "utf-8")
+        card = json.loads(home.folder.key_header.read_bytes()) | {"made_at_us": later_us}
+        home.folder.key_header.write_text(json.dumps(card), "utf-8")
     else:
         os.utime(home.folder.path / what, (later_us / 1e6, later_us / 1e6))
     check = home.examine()["clock"]
@@ -464,7 +463,7 @@ def test_whatever_was_made_later_than_now_shows_it(home: Home, what: str) -> Non
 
 
 def test_a_long_write_ahead_log_is_advice_and_is_taken_over(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(examine_mind, "_LONG_LOG_BYTES", 4096)
+    monkeypatch.setattr(mind_checks, "_LONG_LOG_BYTES", 4096)
     monkeypatch.setattr(schema, "BUSY_TIMEOUT_S", 0.05)
     log = home.folder.store.with_name("store.db-wal")
     with closing(connect(home.folder.store, home.keys)) as reading:
@@ -474,9 +473,9 @@ def test_a_long_write_ahead_log_is_advice_and_is_taken_over(home: Home, monkeypa
             apply(store, memory(3), memory(4))
         check = home.examine()["wal"]
         assert (check.state, check.repairable) == ("advice", True)
-        assert not home.repair()["wal"].done, "somebody reads"
+        assert not home.repair()["wal"].succeeded, "somebody reads"
         reading.execute("ROLLBACK")
-        assert home.repair()["wal"].done
+        assert home.repair()["wal"].succeeded
         assert log.stat().st_size == 0
         assert home.states()["wal"] == "ok"
 

@@ -23,13 +23,13 @@ from mnemic.actors.embedder import EmbedderActor
 from mnemic.actors.protocol.errors import ActorFailed, NotServed
 from mnemic.actors.protocol.messages import Committed, EmbedPending, NightReport
 from mnemic.runtime.clock import ManualClock, SystemClock
-from mnemic.runtime.doctor import actors as examine_society
-from mnemic.runtime.doctor import process as examine_process
-from mnemic.runtime.doctor.doctor import Check, Mended, examine, repair
-from mnemic.runtime.doctor.mind import unlocked, waiting
-from mnemic.runtime.engine.reports import ActorHealth, DeadLetter, SocietyReport
-from mnemic.runtime.minds.homes import make_mind, open_mind
-from mnemic.runtime.minds.run_dir import PROTOCOL, Card, Meeting, process_start
+from mnemic.runtime.doctor import actors as actor_checks
+from mnemic.runtime.doctor import process as process_checks
+from mnemic.runtime.doctor.doctor import Check, RepairResult, examine, repair
+from mnemic.runtime.doctor.mind import open_if_possible, unembedded_count
+from mnemic.runtime.engine.reports import ActorHealth, ActorSystemReport, DeadLetter
+from mnemic.runtime.minds.homes import create_mind, open_mind
+from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, process_start_time
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 from tests.faces import BOUND_S, finish, run, start, until
@@ -50,35 +50,35 @@ def never() -> Any:
     pytest.fail("nobody asked for it")
 
 
-def mend(home: Path) -> dict[str, Mended]:
+def mend(home: Path) -> dict[str, RepairResult]:
     """What was mended, by name."""
     mended = repair(home, "default", SystemClock(), look(home).values(), never, never, never)
     return {one.name: one for one in mended}
 
 
-def card_of(home: Path, **fields: Any) -> Card:
+def card_of(home: Path, **fields: Any) -> ServerInfo:
     """A card of this very process."""
     given: dict[str, Any] = {
         "protocol": PROTOCOL,
         "version": "0",
         "pid": os.getpid(),
-        "started": process_start(os.getpid()),
+        "started": process_start_time(os.getpid()),
         "engine": "embedded",
         "mode": "foreground",
         "folder": str(home / "run"),
         "state": "ready",
     }
-    return Card(**(given | fields))
+    return ServerInfo(**(given | fields))
 
 
 @pytest.fixture
-def meeting(home: Path) -> Iterator[Meeting]:
+def meeting(home: Path) -> Iterator[RunDir]:
     """The meeting place of a home with a mind; whoever takes it lets go at the end."""
-    make_mind(home, "default", SystemClock())
-    place = Meeting(home)
+    create_mind(home, "default", SystemClock())
+    place = RunDir(home)
     place.prepare()
     yield place
-    place.leave()
+    place.release_server_lock()
 
 
 @contextmanager
@@ -88,7 +88,7 @@ def serve(home: Path) -> Iterator[subprocess.Popen[bytes]]:
 
     def ready() -> bool:
         assert process.poll() is None
-        card = Meeting(home).card()
+        card = RunDir(home).read_info()
         return card is not None and card.state == "ready"
 
     try:
@@ -111,7 +111,7 @@ def test_a_home_that_nobody_serves_is_well(home: Path) -> None:
 def test_a_process_that_serves_is_shown_and_goes_on_whatever_is_mended(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = make_mind(home, "default", SystemClock())
+    folder = create_mind(home, "default", SystemClock())
     with serve(home) as process:
         seen = look(home)
         assert seen["process"].detail.startswith(f"process {process.pid}, foreground, embedded engine, ready, Mnemic ")
@@ -122,7 +122,7 @@ def test_a_process_that_serves_is_shown_and_goes_on_whatever_is_mended(
         for path in sockets:
             path.chmod(0o666)
         assert "and 2 more" in look(home)["permissions"].detail
-        assert mend(home)["permissions"].done
+        assert mend(home)["permissions"].succeeded
         assert [stat.S_IMODE(path.stat().st_mode) for path in sockets] == [0o600] * 3
 
         with closing(connect(folder.store, open_mind(home, "default")[1])) as db:
@@ -138,7 +138,7 @@ def test_a_process_that_serves_is_shown_and_goes_on_whatever_is_mended(
         assert "the settings were not reloaded" in look(home)["process"].detail
         (home / "mnemic.toml").write_text(before, "utf-8")
 
-        monkeypatch.setattr(examine_process, "_PATIENCE_S", 0.3)
+        monkeypatch.setattr(process_checks, "_PATIENCE_S", 0.3)
         process.send_signal(signal.SIGSTOP)
         seen = look(home)
         assert (seen["process"].state, seen["process"].repairable) == ("wrong", False)
@@ -151,45 +151,45 @@ def test_a_process_that_serves_is_shown_and_goes_on_whatever_is_mended(
         check = look(home)["process"]
         assert (check.state, check.repairable) == ("wrong", True)
         assert check.detail == f"process {process.pid} is gone, and its card is there"
-        assert mend(home)["process"].done
+        assert mend(home)["process"].succeeded
         assert not any(path.exists() for path in sockets)
         assert look(home)["process"].state == "ok"
 
 
-def test_sockets_without_a_card_and_a_card_that_cannot_be_read_are_cleared(home: Path, meeting: Meeting) -> None:
-    for path in (meeting.folder / "mcp.sock", meeting.card_path):
+def test_sockets_without_a_card_and_a_card_that_cannot_be_read_are_cleared(home: Path, meeting: RunDir) -> None:
+    for path in (meeting.folder / "mcp.sock", meeting.info_path):
         path.touch(0o600)
         check = look(home)["process"]
         assert (check.state, check.repairable) == ("wrong", True)
-        assert mend(home)["process"].told == f"cleared what a dead process left ({path.name})"
+        assert mend(home)["process"].detail == f"cleared what a dead process left ({path.name})"
         assert not path.exists()
 
 
 def test_a_socket_at_which_nobody_answers_is_cleared_only_where_nobody_holds_the_lock(
-    home: Path, meeting: Meeting
+    home: Path, meeting: RunDir
 ) -> None:
-    meeting.write(card_of(home))
+    meeting.publish(card_of(home))
     assert (look(home)["process"].state, look(home)["process"].repairable) == ("wrong", True)
-    holder = Meeting(home)
-    held = holder.hold("serve.lock")
+    holder = RunDir(home)
+    held = holder.acquire_lock("serve.lock")
     assert held is not None
     try:
         check = look(home)["process"]
         assert (check.state, check.repairable) == ("wrong", False)
         assert check.remedy == f"End it: kill {os.getpid()}; the next command starts another one."
         with pytest.raises(NotServed):
-            examine_process.clear(home)
-        assert meeting.card_path.exists()
+            process_checks.remove_stale_files(home)
+        assert meeting.info_path.exists()
     finally:
         os.close(held)
-    assert mend(home)["process"].done
-    assert not meeting.card_path.exists()
+    assert mend(home)["process"].succeeded
+    assert not meeting.info_path.exists()
 
 
-def test_a_process_that_is_just_starting_is_left_alone(home: Path, meeting: Meeting) -> None:
-    assert meeting.take()
+def test_a_process_that_is_just_starting_is_left_alone(home: Path, meeting: RunDir) -> None:
+    assert meeting.acquire_server_lock()
     assert look(home)["process"].detail == "a process is just starting or leaving"
-    meeting.write(card_of(home, pid=2**22 + 1, started="1.00"))
+    meeting.publish(card_of(home, pid=2**22 + 1, started="1.00"))
     assert look(home)["process"].state == "ok"
 
 
@@ -210,7 +210,7 @@ def opened_for_a_reader(pipe: Path) -> int:
 
 
 def test_a_process_that_starts_is_well_until_it_takes_too_long(home: Path, tmp_path: Path) -> None:
-    make_mind(home, "default", SystemClock())
+    create_mind(home, "default", SystemClock())
     settings, held, good = home / "mnemic.toml", tmp_path / "held", tmp_path / "good"
     settings.rename(good)
     os.mkfifo(held)
@@ -218,14 +218,14 @@ def test_a_process_that_starts_is_well_until_it_takes_too_long(home: Path, tmp_p
     process = start("serve", "--engine", "embedded", "--home", home)
     try:
         held.write_bytes(good.read_bytes())  # it reads its settings once before it writes its card, and once after it
-        until(lambda: process.poll() is not None or Meeting(home).card() is not None)
+        until(lambda: process.poll() is not None or RunDir(home).read_info() is not None)
         writing = opened_for_a_reader(held)  # it waits for them now, until this is closed
         shutil.copy(good, tmp_path / "copy")
         (tmp_path / "copy").replace(settings)
         check = look(home)["process"]
         assert (check.state, check.detail) == ("ok", f"process {process.pid}, foreground, embedded engine, is starting")
         later = ManualClock(SystemClock().now_us() + 150_000_000)
-        (check,) = examine_process.process(home, later)
+        (check,) = process_checks.check_process(home, later)
         assert (check.state, check.repairable) == ("wrong", False)
         assert check.detail == f"process {process.pid} was started more than 120 s ago, and is not ready"
         os.write(writing, good.read_bytes())
@@ -238,58 +238,58 @@ def test_a_process_that_starts_is_well_until_it_takes_too_long(home: Path, tmp_p
 
 
 def test_of_a_process_whose_card_does_not_say_since_when_it_starts_nothing_bad_is_said(
-    home: Path, meeting: Meeting
+    home: Path, meeting: RunDir
 ) -> None:
-    meeting.write(card_of(home, state="starting"))
-    meeting.card_path.write_text(
-        meeting.card_path.read_text("utf-8").replace("since_us", "of another version"), "utf-8"
+    meeting.publish(card_of(home, state="starting"))
+    meeting.info_path.write_text(
+        meeting.info_path.read_text("utf-8").replace("since_us", "of another version"), "utf-8"
     )
     assert look(home)["process"].detail == f"process {os.getpid()}, foreground, embedded engine, is starting"
 
 
 @pytest.mark.parametrize(("protocol", "state"), [(PROTOCOL - 1, "advice"), (PROTOCOL + 1, "wrong")])
-def test_a_process_of_another_protocol_is_named(home: Path, meeting: Meeting, protocol: int, state: str) -> None:
-    meeting.write(card_of(home, protocol=protocol))
+def test_a_process_of_another_protocol_is_named(home: Path, meeting: RunDir, protocol: int, state: str) -> None:
+    meeting.publish(card_of(home, protocol=protocol))
     check = look(home)["process"]
     assert (check.state, check.repairable) == (state, False)
     assert f"speaks protocol {protocol}, and this command {PROTOCOL}" in check.detail
 
 
-def test_an_engine_that_is_brought_back_is_wrong_and_one_that_was_is_advice(home: Path, meeting: Meeting) -> None:
-    meeting.write(card_of(home, state="restarting", restarts=2, cause="process 7 of Ray died"))
+def test_an_engine_that_is_brought_back_is_wrong_and_one_that_was_is_advice(home: Path, meeting: RunDir) -> None:
+    meeting.publish(card_of(home, state="restarting", restarts=2, cause="process 7 of Ray died"))
     seen = look(home)
     assert seen["process"].state == "wrong"
     assert "is bringing its engine back (restart 2: process 7 of Ray died)" in seen["process"].detail
     assert "actors" not in seen
     with hosted(home) as faces:
-        meeting.write(card_of(home, folder=str(faces.http.parent), restarts=1, cause="process 7 of Ray died"))
+        meeting.publish(card_of(home, folder=str(faces.http.parent), restarts=1, cause="process 7 of Ray died"))
         check = look(home)["process"]
     assert check.state == "advice"
     assert check.detail.endswith("; its engine was brought back 1 time, last because: process 7 of Ray died")
 
 
-def test_a_process_that_is_leaving_is_well(home: Path, meeting: Meeting) -> None:
+def test_a_process_that_is_leaving_is_well(home: Path, meeting: RunDir) -> None:
     with hosted(home) as faces:
-        meeting.write(card_of(home, folder=str(faces.http.parent)))
+        meeting.publish(card_of(home, folder=str(faces.http.parent)))
         faces.door.state = "draining"
         seen = look(home)
     assert seen["process"].detail == f"process {os.getpid()} is leaving"
 
 
-def test_sockets_that_lie_elsewhere_are_to_be_the_users_alone_too(home: Path, meeting: Meeting, tmp_path: Path) -> None:
+def test_sockets_that_lie_elsewhere_are_to_be_the_users_alone_too(home: Path, meeting: RunDir, tmp_path: Path) -> None:
     elsewhere = tmp_path / "short"
     elsewhere.mkdir(mode=0o755)
     (elsewhere / "http.sock").touch(0o644)
-    meeting.write(card_of(home, folder=str(elsewhere)))
+    meeting.publish(card_of(home, folder=str(elsewhere)))
     assert f"{elsewhere} has mode 0755, and 1 more" in look(home)["permissions"].detail
-    assert mend(home)["permissions"].done
+    assert mend(home)["permissions"].succeeded
     assert stat.S_IMODE(elsewhere.stat().st_mode) == 0o700
 
 
 # --- the engine ------------------------------------------------------------------------------------------------------
 
 
-def test_a_ray_that_a_dead_process_left_is_ended_and_one_that_serves_is_not(home: Path, meeting: Meeting) -> None:
+def test_a_ray_that_a_dead_process_left_is_ended_and_one_that_serves_is_not(home: Path, meeting: RunDir) -> None:
     place = meeting.folder / "ray" / "ray"
     place.mkdir(parents=True)
     for folder in (place, place.parent):
@@ -298,14 +298,14 @@ def test_a_ray_that_a_dead_process_left_is_ended_and_one_that_serves_is_not(home
     (place.parent / "ray-place").chmod(0o600)
     left = subprocess.Popen([sys.executable, "-c", "input()", f"{place}/r/session"], stdin=subprocess.PIPE)
     try:
-        assert meeting.take()
+        assert meeting.acquire_server_lock()
         assert look(home)["engine"].state == "ok"
         with pytest.raises(NotServed):
-            examine_process.end_ray(home)
-        meeting.leave()
+            process_checks.end_ray(home)
+        meeting.release_server_lock()
         check = look(home)["engine"]
         assert (check.state, check.repairable) == ("wrong", True)
-        assert mend(home)["engine"].done
+        assert mend(home)["engine"].succeeded
         left.wait(BOUND_S)
         assert not place.exists()
         assert look(home)["engine"].state == "ok"
@@ -327,11 +327,11 @@ def test_a_missing_ray_is_advice_and_its_version_is_told(home: Path, monkeypatch
 
 
 @pytest.fixture
-def faces(home: Path, meeting: Meeting) -> Iterator[Hosted]:
+def faces(home: Path, meeting: RunDir) -> Iterator[Hosted]:
     """Real faces over real actors, in this process, whose card is there."""
     minds = OpenMinds(home)
     with hosted(home, minds=minds) as running:
-        meeting.write(card_of(home, folder=str(running.http.parent)))
+        meeting.publish(card_of(home, folder=str(running.http.parent)))
         yield running
     minds.close()
 
@@ -345,15 +345,15 @@ def test_an_actor_that_was_set_aside_is_named_and_made_anew_and_gets_its_letters
     with faces.minds.use("default", False) as mind, monkeypatch.context() as patch:
         patch.setattr(EmbedderActor, "handle", fail)
         with pytest.raises(ActorFailed):
-            mind.society.ask(EmbedPending())
+            mind.actor_system.ask(EmbedPending())
         seen = look(home)["actors"]
         assert seen.state == "advice"
         assert seen.detail.startswith("embedder failed 1 time, last: ZeroDivisionError at ")
-        while not any(actor.quarantined for actor in mind.society.report().actors):
+        while not any(actor.quarantined for actor in mind.actor_system.report().actors):
             with pytest.raises(ActorFailed):
-                mind.society.ask(EmbedPending())
-        mind.society.tell(Committed(seq=1))
-        until(lambda: bool(mind.society.report().last_dead_letters))
+                mind.actor_system.ask(EmbedPending())
+        mind.actor_system.tell(Committed(seq=1))
+        until(lambda: bool(mind.actor_system.report().last_dead_letters))
     seen = look(home)
     assert (seen["actors"].state, seen["actors"].repairable) == ("wrong", True)
     assert "embedder was set aside after 5 failures: ZeroDivisionError at " in seen["actors"].detail
@@ -361,20 +361,20 @@ def test_an_actor_that_was_set_aside_is_named_and_made_anew_and_gets_its_letters
     assert (seen["letters"].state, seen["letters"].repairable) == ("advice", True)
     assert "the last Committed for embedder (quarantined)" in seen["letters"].detail
     mended = mend(home)
-    assert mended["actors"].told == "released embedder"
-    assert mended["letters"].told == "sent 1 message again"
+    assert mended["actors"].detail == "released embedder"
+    assert mended["letters"].detail == "sent 1 message again"
     after = look(home)
     assert after["actors"].state == "advice", "it failed, and works"
     assert "Committed" not in after["letters"].detail
 
 
-def test_a_process_that_cannot_open_the_mind_is_said(home: Path, meeting: Meeting) -> None:
+def test_a_process_that_cannot_open_the_mind_is_said(home: Path, meeting: RunDir) -> None:
     class NoMinds:
         def use(self, name: str, create: bool) -> Any:
             raise NotServed(home="h", why="it cannot", log="the log")
 
     with hosted(home, minds=NoMinds()) as running:
-        meeting.write(card_of(home, folder=str(running.http.parent)))
+        meeting.publish(card_of(home, folder=str(running.http.parent)))
         seen = look(home)
     assert seen["process"].state == "ok"
     assert seen["actors"].state == "wrong"
@@ -382,9 +382,9 @@ def test_a_process_that_cannot_open_the_mind_is_said(home: Path, meeting: Meetin
     assert "letters" not in seen
 
 
-def society(**fields: Any) -> dict[str, Check]:
-    """The checks of a society that reports this."""
-    well = SocietyReport(
+def actor_system(**fields: Any) -> dict[str, Check]:
+    """The checks of an actor system that reports this."""
+    well = ActorSystemReport(
         engine="embedded",
         actors=[ActorHealth(actor="store", waiting=0, failures=0, cause="", quarantined=False)],
         dead_letters=0,
@@ -395,30 +395,30 @@ def society(**fields: Any) -> dict[str, Check]:
     )
     report = msgspec.structs.replace(well, **fields)
     served: Any = SimpleNamespace(report=lambda: report)
-    return {check.name: check for check in examine_society.society(served)}
+    return {check.name: check for check in actor_checks.check_actors(served)}
 
 
 def test_a_message_that_nobody_takes_is_shown_and_cannot_be_sent_again() -> None:
     letter = DeadLetter(actor="-", message="Odd", trace="t", reason="no_taker")
-    check = society(dead_letters=1, last_dead_letters=[letter])["letters"]
+    check = actor_system(dead_letters=1, last_dead_letters=[letter])["letters"]
     assert (check.state, check.repairable) == ("advice", False)
     assert check.detail == "1 message not delivered, the last Odd for - (no_taker)"
 
 
 def test_the_last_night_is_shown_and_one_that_is_not_finished_is_advice() -> None:
-    assert society()["night"].detail == "there was none since the process started"
-    finished = society(night=NightReport(run="n1", steps=(), changes=3, finished=True))["night"]
+    assert actor_system()["night"].detail == "there was none since the process started"
+    finished = actor_system(night=NightReport(run="n1", steps=(), changes=3, finished=True))["night"]
     assert (finished.state, finished.detail) == ("ok", "n1: 3 changes, finished")
-    assert society(night=NightReport(run="n1", steps=(), changes=0, finished=False))["night"].state == "advice"
+    assert actor_system(night=NightReport(run="n1", steps=(), changes=0, finished=False))["night"].state == "advice"
 
 
 # --- meaning ---------------------------------------------------------------------------------------------------------
 
 
 def test_meaning_that_lags_is_advice_while_it_moves_and_wrong_when_it_does_not(
-    home: Path, meeting: Meeting, monkeypatch: pytest.MonkeyPatch
+    home: Path, meeting: RunDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = unlocked(home, "default")
+    found = open_if_possible(home, "default")
     assert found is not None
     folder, keys = found
     with closing(Store.open(folder.store, keys)) as store:
@@ -430,17 +430,17 @@ def test_meaning_that_lags_is_advice_while_it_moves_and_wrong_when_it_does_not(
             looks += 1
             if looks == 3:
                 apply(store, vectors(2))
-            return waiting(folder, keys)
+            return unembedded_count(folder, keys)
 
-        (check,) = examine_society.meaning(left, True, True)
+        (check,) = actor_checks.check_embeddings(left, True, True)
         assert (check.state, looks) == ("advice", 3)
         assert check.detail == "2 memories wait to be embedded, and they become fewer"
-        monkeypatch.setattr(examine_society, "_WATCH_S", 0.2)
-        (check,) = examine_society.meaning(left, True, True)
+        monkeypatch.setattr(actor_checks, "_WATCH_S", 0.2)
+        (check,) = actor_checks.check_embeddings(left, True, True)
         assert (check.state, check.detail) == ("wrong", "1 memory waits to be embedded, and none was in 0.2 s")
         for served, able in ((False, True), (True, False)):
-            (check,) = examine_society.meaning(left, served, able)
+            (check,) = actor_checks.check_embeddings(left, served, able)
             assert (check.state, check.detail) == ("advice", "1 memory waits to be embedded")
         apply(store, vectors(3))
-        (check,) = examine_society.meaning(left, True, True)
+        (check,) = actor_checks.check_embeddings(left, True, True)
         assert check.state == "ok"

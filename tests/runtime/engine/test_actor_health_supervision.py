@@ -6,13 +6,20 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from mnemic.runtime.engine.actor_health import Health, Policy, Quarantine, Restart, on_failure, on_release
+from mnemic.runtime.engine.actor_health import (
+    FailureHistory,
+    Quarantine,
+    Restart,
+    RestartPolicy,
+    on_failure,
+    on_release,
+)
 
-POLICY = Policy(failures=5, window_s=60.0, first_delay_s=0.05, longest_delay_s=0.3, jitter=0.5)
+POLICY = RestartPolicy(failures=5, window_s=60.0, first_delay_s=0.05, longest_delay_s=0.3, jitter=0.5)
 
 
 def test_delays_double_up_to_the_longest_and_the_last_failure_in_the_window_means_quarantine() -> None:
-    health = Health()
+    health = FailureHistory()
     instructions = []
     for number in range(5):
         health, instruction = on_failure(health, float(number), f"cause {number}", POLICY, 0.0)
@@ -23,13 +30,13 @@ def test_delays_double_up_to_the_longest_and_the_last_failure_in_the_window_mean
 
 
 def test_chance_shortens_every_delay_the_longest_too() -> None:
-    crowded = Health(failed_at_s=(0.0,) * 3)
-    assert on_failure(Health(), 0.0, "a", POLICY, 0.5)[1] == Restart(0.05 * 0.75)
+    crowded = FailureHistory(failed_at_s=(0.0,) * 3)
+    assert on_failure(FailureHistory(), 0.0, "a", POLICY, 0.5)[1] == Restart(0.05 * 0.75)
     assert on_failure(crowded, 0.0, "a", POLICY, 0.5)[1] == Restart(0.3 * 0.75)
 
 
 def test_a_failure_that_left_the_window_counts_no_more_for_the_delay_and_still_in_the_total() -> None:
-    health, _ = on_failure(Health(), 0.0, "a", POLICY, 0.0)
+    health, _ = on_failure(FailureHistory(), 0.0, "a", POLICY, 0.0)
     inside, instruction = on_failure(health, 60.0, "b", POLICY, 0.0)
     assert instruction == Restart(0.1)
     outside, instruction = on_failure(health, 60.001, "b", POLICY, 0.0)
@@ -39,23 +46,23 @@ def test_a_failure_that_left_the_window_counts_no_more_for_the_delay_and_still_i
 
 
 def test_a_policy_of_one_failure_means_quarantine_at_once() -> None:
-    assert on_failure(Health(), 0.0, "a", Policy(failures=1), 0.0)[1] == Quarantine("a")
+    assert on_failure(FailureHistory(), 0.0, "a", RestartPolicy(failures=1), 0.0)[1] == Quarantine("a")
 
 
 def test_whoever_is_set_aside_stays_so_and_whoever_is_released_starts_over_with_his_total() -> None:
-    health = Health(quarantined=True, failures=5, cause="a")
+    health = FailureHistory(quarantined=True, failures=5, cause="a")
     after, instruction = on_failure(health, 1e6, "b", POLICY, 0.0)
     assert after.quarantined
     assert instruction == Quarantine("b")
     released = on_release(after)
-    assert released == Health(failures=6, cause="b")
+    assert released == FailureHistory(failures=6, cause="b")
     assert on_failure(released, 1e6, "c", POLICY, 0.0)[1] == Restart(0.05)
 
 
 @pytest.mark.parametrize("failures", [1200, 5000])
 def test_no_number_of_failures_overflows_the_delay(failures: int) -> None:
-    health = Health(failed_at_s=(0.0,) * (failures - 2))
-    _, instruction = on_failure(health, 0.0, "a", Policy(failures=failures), 0.0)
+    health = FailureHistory(failed_at_s=(0.0,) * (failures - 2))
+    _, instruction = on_failure(health, 0.0, "a", RestartPolicy(failures=failures), 0.0)
     assert instruction == Restart(5.0)
 
 
@@ -69,8 +76,8 @@ class Failing(RuleBasedStateMachine):
         jitter=st.sampled_from([0.0, 0.25, 1.0]),
     )
     def begin(self, failures: int, window_s: float, longest_s: float, jitter: float) -> None:
-        self.policy = Policy(failures=failures, window_s=window_s, longest_delay_s=longest_s, jitter=jitter)
-        self.health = Health()
+        self.policy = RestartPolicy(failures=failures, window_s=window_s, longest_delay_s=longest_s, jitter=jitter)
+        self.health = FailureHistory()
         self.total = 0
         self.times: list[float] = []  # since the last release
         self.now = 0.0

@@ -1,4 +1,6 @@
-"""A recipe makes every actor in any process and carries no secret; a society is the one that the settings name."""
+"""A recipe makes every actor in any process and carries no secret; an actor system is the one that the settings
+name.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +15,17 @@ from mnemic.actors.protocol.messages import CaptureText, Count, NightReport, Rec
 from mnemic.actors.protocol.ports import Source
 from mnemic.hooks.read.formats import open_transcript
 from mnemic.runtime.clock import ManualClock
-from mnemic.runtime.engine import actor_system as society
-from mnemic.runtime.engine.actor_system import Recipe, start_society
+from mnemic.runtime.engine import actor_system
+from mnemic.runtime.engine.actor_system import ActorFactory, start_actor_system
 from mnemic.runtime.engine.embedded import EmbeddedEngine
-from mnemic.runtime.engine.plugins import BUILT_IN, SLOTS, path_of
+from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS, SLOTS, class_path
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.minds.homes import MindFolder, make_mind, open_mind
-from mnemic.runtime.store.store import Stamp
+from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
+from mnemic.runtime.store.store import TransactionMetadata
+from tests.harness import NOWHERE, START_US
 from tests.runtime.building import child, finish
-from tests.society import NOWHERE, START_US
 
 SECRET = b"the tea is in the blue tin"
 
@@ -35,15 +37,15 @@ def no_transcripts(path: str, format: str) -> Source:
 
 @pytest.fixture
 def mind(tmp_path: Path) -> tuple[MindFolder, Keys]:
-    make_mind(tmp_path / "home", "default", ManualClock(START_US))
+    create_mind(tmp_path / "home", "default", ManualClock(START_US))
     return open_mind(tmp_path / "home", "default")
 
 
 def started(mind: tuple[MindFolder, Keys], settings: Settings | None = None, **options: Any) -> Supervisor:
-    """A society whose model is not there."""
+    """An actor system whose model is not there."""
     settings = settings or Settings({"embedder.model": "/nowhere"})
     given: dict[str, Any] = {"opener": no_transcripts, "code": "test"} | options
-    return start_society(*mind, settings, ManualClock(START_US), **given)
+    return start_actor_system(*mind, settings, ManualClock(START_US), **given)
 
 
 @pytest.fixture
@@ -56,18 +58,18 @@ def specs(monkeypatch: pytest.MonkeyPatch) -> list[ActorSpec]:
             given.extend(specs)
             super().__init__(engine, specs, **options)
 
-    monkeypatch.setattr(society, "Supervisor", Watched)
+    monkeypatch.setattr(actor_system, "Supervisor", Watched)
     return given
 
 
-def recipe_of(specs: list[ActorSpec]) -> Recipe:
+def recipe_of(specs: list[ActorSpec]) -> ActorFactory:
     recipe = specs[0].make.func.__self__  # type: ignore[attr-defined]
-    assert isinstance(recipe, Recipe)
+    assert isinstance(recipe, ActorFactory)
     return recipe
 
 
-def keep(society: Supervisor, text: bytes = SECRET) -> None:
-    society.ask(CaptureText(text=text, role="user", session="s", place=NOWHERE))
+def keep(actor_system: Supervisor, text: bytes = SECRET) -> None:
+    actor_system.ask(CaptureText(text=text, role="user", session="s", place=NOWHERE))
 
 
 def test_the_slots_start_in_order_with_their_built_in_actors_on_the_embedded_engine(
@@ -76,7 +78,7 @@ def test_the_slots_start_in_order_with_their_built_in_actors_on_the_embedded_eng
     running = started(mind)
     assert [actor.actor for actor in running.report().actors] == list(SLOTS)
     running.stop()
-    assert [(spec.name, spec.kind) for spec in specs] == list(BUILT_IN.items())
+    assert [(spec.name, spec.kind) for spec in specs] == list(BUILT_IN_ACTORS.items())
     assert isinstance(running._engine, EmbeddedEngine)
     assert {spec.capacity for spec in specs} == {256}
 
@@ -109,12 +111,12 @@ def test_a_recipe_makes_every_actor_in_another_process_and_carries_neither_key_n
     keep(running)
     pickled = pickle.dumps([(spec.name, spec.make) for spec in specs])
     folder, keys = mind
-    for secret in (SECRET, keys.store, keys.seed, folder.key.read_bytes(), keys.store.hex().encode()):
+    for secret in (SECRET, keys.store_key, keys.seed, folder.key.read_bytes(), keys.store_key.hex().encode()):
         assert secret not in pickled
     running.stop()
     (tmp_path / "recipe").write_bytes(pickled)
-    made = finish(child("runtime.test_society:make_all", tmp_path / "recipe"))
-    assert made.split() == [f"{slot}={path_of(kind)}" for slot, kind in BUILT_IN.items()]
+    made = finish(child("runtime.engine.test_actor_system:make_all", tmp_path / "recipe"))
+    assert made.split() == [f"{slot}={class_path(kind)}" for slot, kind in BUILT_IN_ACTORS.items()]
 
 
 def make_all(path: str) -> None:
@@ -125,18 +127,18 @@ def make_all(path: str) -> None:
             assert actor.handle(Count(), None).memories == 1
         if hasattr(actor, "close"):
             actor.close()
-        print(f"{slot}={path_of(type(actor))}")
+        print(f"{slot}={class_path(type(actor))}")
 
 
 def test_an_opener_may_be_named_by_its_module(mind: tuple[MindFolder, Keys]) -> None:
     folder, keys = mind
-    made = Recipe(
+    made = ActorFactory(
         folder=folder,
         check=keys.check,
-        actors={slot: path_of(kind) for slot, kind in BUILT_IN.items()},
+        actors={slot: class_path(kind) for slot, kind in BUILT_IN_ACTORS.items()},
         settings=Settings().values(),
-        stamp=Stamp(),
-        opener="mnemic.hooks.read.formats:open_transcript",
+        stamp=TransactionMetadata(),
+        open_transcript="mnemic.hooks.read.formats:open_transcript",
     )
     assert made.ports().open_transcript is open_transcript
     assert pickle.loads(pickle.dumps(made)) == made
@@ -167,7 +169,7 @@ def test_every_slot_answers(mind: tuple[MindFolder, Keys]) -> None:
     running.stop()
 
 
-def test_a_society_that_takes_over_fences_the_writer_of_the_one_before(mind: tuple[MindFolder, Keys]) -> None:
+def test_a_actor_system_that_takes_over_fences_the_writer_of_the_one_before(mind: tuple[MindFolder, Keys]) -> None:
     before, alone = started(mind, fence="home"), started(mind)
     keep(before)
     after = started(mind, fence="home")

@@ -59,7 +59,7 @@ def engine(clock: ManualClock) -> Iterator[EmbeddedEngine]:
     engine = EmbeddedEngine(clock, stop_timeout_s=BOUND_S)
     before = set(threading.enumerate())
     yield engine
-    for name in list(engine._places):
+    for name in list(engine._mailboxes):
         engine.stop(name)
     assert set(threading.enumerate()) <= before
 

@@ -6,7 +6,7 @@ import pytest
 
 from mnemic.actors.protocol.errors import ActorFailed, Quarantined
 from mnemic.runtime.clock import ManualClock
-from mnemic.runtime.engine.mailbox import Places, _Place
+from mnemic.runtime.engine.mailbox import MailboxEngine, _Mailbox
 from tests.contract.engine_contract import BOUND_S, ProbeActor, Raise, Say, Watch, letter
 
 SET_ASIDE = Quarantined(actor="probe", failures=3, cause="X")
@@ -16,7 +16,7 @@ class InstanceDied(Exception):
     """An actor's own error, of the same name as the engine's."""
 
 
-class ReleasedOnceSeen(_Place):
+class ReleasedOnceSeen(_Mailbox):
     """A place whose quarantine is over as soon as its thread has looked at it."""
 
     looks = 0
@@ -32,9 +32,9 @@ class ReleasedOnceSeen(_Place):
 
 
 def test_a_release_between_two_looks_at_a_quarantine_harms_nobody() -> None:
-    made = Places(ManualClock(0), BOUND_S)
+    made = MailboxEngine(ManualClock(0), BOUND_S)
     watch = Watch(made)
-    made._places["probe"] = ReleasedOnceSeen("probe", ProbeActor, 10, watch, ManualClock(0))
+    made._mailboxes["probe"] = ReleasedOnceSeen("probe", ProbeActor, 10, watch, ManualClock(0))
     try:
         with pytest.raises(Quarantined):
             made.send("probe", letter(Say(1)), timeout_s=BOUND_S).get()
@@ -45,9 +45,9 @@ def test_a_release_between_two_looks_at_a_quarantine_harms_nobody() -> None:
 
 
 def test_an_actors_own_error_is_no_death_whatever_its_name() -> None:
-    made = Places(ManualClock(0), BOUND_S)
+    made = MailboxEngine(ManualClock(0), BOUND_S)
     watch = Watch(made)
-    made._place("probe", ProbeActor, 10, watch)
+    made._add_mailbox("probe", ProbeActor, 10, watch)
     try:
         with pytest.raises(ActorFailed):
             made.send("probe", letter(Raise(InstanceDied())), timeout_s=BOUND_S).get()

@@ -16,14 +16,14 @@ import pytest
 from mnemic.actors.protocol.errors import ActorRefused, BadSettings, DamagedStore, InvalidValue
 from mnemic.actors.protocol.messages import Sleep
 from mnemic.runtime.clock import ManualClock
-from mnemic.runtime.engine.actor_system import start_society
-from mnemic.runtime.engine.plugins import BUILT_IN, SLOTS, flaw, load_actor, path_of
+from mnemic.runtime.engine.actor_system import start_actor_system
+from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS, SLOTS, class_path, contract_violation, load_actor
 from mnemic.runtime.engine.settings import TABLE, Settings, load_settings
-from mnemic.runtime.minds.homes import make_mind, open_mind
+from mnemic.runtime.minds.homes import create_mind, open_mind
 from tests.faces import Outcome
+from tests.harness import START_US
 from tests.runtime import strangers
 from tests.runtime.building import ROOT, said
-from tests.society import START_US
 
 HERE = strangers.__name__
 SECRET = "the tea is in the blue tin"
@@ -41,25 +41,25 @@ def no_transcripts(path: str, format: str) -> Any:
 def start(home: Path, settings: Settings) -> Any:
     clock = ManualClock(START_US)
     if not (home / "minds").exists():
-        make_mind(home, "default", clock)
-    return start_society(*open_mind(home, "default"), settings, clock, opener=no_transcripts, code="test")
+        create_mind(home, "default", clock)
+    return start_actor_system(*open_mind(home, "default"), settings, clock, opener=no_transcripts, code="test")
 
 
 # --- what is taken ---------------------------------------------------------------------------------------------------
 
 
 def test_every_slot_has_a_built_in_actor_that_takes_what_the_slot_is_asked_for() -> None:
-    assert list(BUILT_IN) == list(SLOTS)
-    for slot, kind in BUILT_IN.items():
-        assert flaw(kind, slot) is None
-        assert load_actor(path_of(kind), slot) is kind
+    assert list(BUILT_IN_ACTORS) == list(SLOTS)
+    for slot, kind in BUILT_IN_ACTORS.items():
+        assert contract_violation(kind, slot) is None
+        assert load_actor(class_path(kind), slot) is kind
     assert {setting.name for setting in TABLE if setting.name.startswith("actors.")} == {f"actors.{s}" for s in SLOTS}
-    assert Settings().actors == BUILT_IN
+    assert Settings().actors == BUILT_IN_ACTORS
 
 
 def test_a_named_class_fills_its_slot_and_brings_its_settings(tmp_path: Path) -> None:
     settings = settings_of(tmp_path, f'[actors]\nconsolidator = "{HERE}:Fine"\n[fine]\ndepth = 5\n')
-    assert settings.actors == BUILT_IN | {"consolidator": strangers.Fine}
+    assert settings.actors == BUILT_IN_ACTORS | {"consolidator": strangers.Fine}
     assert (settings["fine.depth"], settings["fine.eager"]) == (5, False)
     running = start(tmp_path / "home", settings)
     assert running.ask(Sleep(run="n", seed=bytes(32), budget_s=1.0)).finished
@@ -217,19 +217,19 @@ NIGHT = """
 import json, sys
 from pathlib import Path
 from mnemic.actors.protocol.messages import Recall, Sleep
-from mnemic.compose import engine_named, open_society
+from mnemic.compose import engine_factory, open_actor_system
 from mnemic.runtime.clock import SystemClock
 
 if __name__ == "__main__":
     home, engine = Path(sys.argv[1]), sys.argv[2]
     clock = SystemClock()
-    society = open_society(home, "default", engine_named(engine, clock), clock=clock, create=False)
+    actor_system = open_actor_system(home, "default", engine_factory(engine, clock), clock=clock, create=False)
     try:
-        nights = [society.ask(Sleep(run="night", seed=bytes(32), budget_s=1.0)) for _ in range(2)]
-        found = society.ask(Recall(query="lines", kinds=("summary",), signals=("lexical",), observe=False))
-        kinds = {actor.actor: actor.kind for actor in society.report().actors}
+        nights = [actor_system.ask(Sleep(run="night", seed=bytes(32), budget_s=1.0)) for _ in range(2)]
+        found = actor_system.ask(Recall(query="lines", kinds=("summary",), signals=("lexical",), observe=False))
+        kinds = {actor.actor: actor.kind for actor in actor_system.report().actors}
     finally:
-        society.stop()
+        actor_system.stop()
     print(json.dumps([[night.steps for night in nights], [hit.text.decode() for hit in found.hits], kinds]))
 """
 
@@ -265,7 +265,7 @@ def test_an_actor_of_another_package_runs_and_is_shown(
     assert kinds["consolidator"] == "mnemic_tally:Tally"
     shown = run_with(installed, "-m", "mnemic", "status", "--home", home, "--json")
     assert shown.code == 0, shown.err
-    assert {actor["actor"]: actor["kind"] for actor in shown.json["society"]["actors"]} == kinds
+    assert {actor["actor"]: actor["kind"] for actor in shown.json["actor_system"]["actors"]} == kinds
     assert shown.json["counts"]["kinds"] == {"summary": 1, "turn": 3}
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from mnemic.actors.protocol.errors import InboxFull, InvalidValue
 from mnemic.actors.protocol.messages import Envelope
 from mnemic.runtime.clock import ManualClock
-from mnemic.runtime.engine.reports import Unobserved
-from mnemic.runtime.engine.router import Post, about
+from mnemic.runtime.engine.reports import NullObserver
+from mnemic.runtime.engine.router import Router, log_fields
 
 SECRET = "the tea is in the blue tin"
 
@@ -54,30 +54,30 @@ def engine() -> Engine:
 
 
 @pytest.fixture
-def post(engine: Engine) -> Post:
+def post(engine: Engine) -> Router:
     clock = ManualClock(1_000_000)
     clock.advance(2)
-    return Post(engine, ROUTES, clock, "run", Unobserved())  # type: ignore[arg-type]
+    return Router(engine, ROUTES, clock, "run", NullObserver())  # type: ignore[arg-type]
 
 
 @given(timeout_s=st.floats(-10.0, 1e6))
 def test_what_is_asked_has_a_deadline_and_never_less_than_no_time(timeout_s: float) -> None:
     engine = Engine()
-    Post(engine, ROUTES, ManualClock(0), "run", Unobserved()).send(One(), timeout_s, trace="t")  # type: ignore[arg-type]
+    Router(engine, ROUTES, ManualClock(0), "run", NullObserver()).send(One(), timeout_s, trace="t")  # type: ignore[arg-type]
     ((name, envelope, given_s, own),) = engine.sent
     assert (name, envelope.trace, envelope.message, own) == ("left", "t", One(), False)
     assert envelope.deadline == given_s == max(0.0, timeout_s)
 
 
 @pytest.mark.parametrize(("message", "takers"), [(Nobody(), 0), (Two(), 2)])
-def test_only_what_one_actor_takes_can_be_asked(post: Post, engine: Engine, message: Any, takers: int) -> None:
+def test_only_what_one_actor_takes_can_be_asked(post: Router, engine: Engine, message: Any, takers: int) -> None:
     with pytest.raises(InvalidValue, match=f"{takers} actors take it"):
         post.send(message, 1.0, trace="t")
     assert engine.sent == []
 
 
 def test_what_is_told_goes_to_all_who_take_it_under_one_trace_with_the_time_of_the_request(
-    post: Post, engine: Engine
+    post: Router, engine: Engine
 ) -> None:
     post.tell(Two(), trace="t", now=7, sender="right")
     assert [(name, one.trace, one.now, one.deadline, own) for name, one, _, own in engine.sent] == [
@@ -90,20 +90,20 @@ def test_what_is_told_goes_to_all_who_take_it_under_one_trace_with_the_time_of_t
 
 
 def test_what_finds_a_full_mailbox_is_kept_for_that_actor_alone_and_sent_again_as_it_was(
-    post: Post, engine: Engine, caplog: pytest.LogCaptureFixture
+    post: Router, engine: Engine, caplog: pytest.LogCaptureFixture
 ) -> None:
     engine.full = {"left"}
     post.tell(Two(), trace="t", now=7)
     post.tell(One(), trace="t")
     post.tell(Nobody(), trace="t")
-    assert [(one.actor, one.message, one.reason) for one in post.dead.shown()] == [
+    assert [(one.actor, one.message, one.reason) for one in post.dead_letters.summaries()] == [
         ("left", "Two", "inbox_full"),
         ("left", "One", "inbox_full"),
         ("-", "Nobody", "no_taker"),
     ]
-    assert post.replay() == 0
+    assert post.replay_dead_letters() == 0
     engine.full = set()
-    assert post.replay() == 2
+    assert post.replay_dead_letters() == 2
     assert [(name, type(one.message), one.now) for name, one, _, _ in engine.sent] == [
         ("right", Two, 7),
         ("left", Two, 7),
@@ -112,13 +112,13 @@ def test_what_finds_a_full_mailbox_is_kept_for_that_actor_alone_and_sent_again_a
     assert SECRET not in caplog.text
 
 
-def test_names_are_never_given_twice_and_start_with_the_run(post: Post) -> None:
-    names = [post.name("t") for _ in range(100)]
+def test_names_are_never_given_twice_and_start_with_the_run(post: Router) -> None:
+    names = [post.new_id("t") for _ in range(100)]
     assert len(set(names)) == 100
     assert all(one.startswith("run-t") for one in names)
-    assert (post.takes(One), post.takes(Nobody)) == (True, False)
+    assert (post.has_route(One), post.has_route(Nobody)) == (True, False)
 
 
 def test_what_the_log_says_of_a_message_is_nothing_of_its_content() -> None:
-    said = about("left", Envelope(id="m", trace="t", now=1, deadline=None, message=One()), "ok")
+    said = log_fields("left", Envelope(id="m", trace="t", now=1, deadline=None, message=One()), "ok")
     assert said == {"actor": "left", "trace": "t", "message_id": "m", "message_type": "One", "code": "ok"}

@@ -9,7 +9,7 @@ from typing import NoReturn
 import pytest
 
 from mnemic.actors.protocol.errors import BadSettings, HomeUnreadable, InvalidValue
-from mnemic.runtime.engine.settings import TABLE, Settings, as_markdown, load_settings, naming
+from mnemic.runtime.engine.settings import TABLE, Settings, as_markdown, load_settings, with_settings_path
 from tests.runtime.building import ROOT, said
 
 
@@ -136,12 +136,12 @@ def test_the_longest_hypervectors_that_can_be_set_are_taken(tmp_path: Path) -> N
 
 def test_an_error_of_a_setting_that_its_actor_saw_names_the_file_and_any_other_stays_as_it_is(tmp_path: Path) -> None:
     seen = InvalidValue(name="binder.leave_out", value="colour", why="there is no such role", expected="some of who")
-    named = naming(seen, tmp_path / "mnemic.toml")
+    named = with_settings_path(seen, tmp_path / "mnemic.toml")
     assert str(named).startswith(f"binder.leave_out in {tmp_path / 'mnemic.toml'} cannot be 'colour'")
     assert named.remedy_text == seen.remedy_text
     other = InvalidValue(name="the mind's name", value="a/b", why="it has a slash", expected="a name")
-    assert naming(other, tmp_path) is other
-    assert naming(named, tmp_path) is named
+    assert with_settings_path(other, tmp_path) is other
+    assert with_settings_path(named, tmp_path) is named
 
 
 def test_of_a_home_that_cannot_be_read_the_home_is_named_and_not_a_file_in_it(

@@ -1,4 +1,6 @@
-"""A supervisor has its society sleep and wakes it: every instruction of idleness is carried out, in order, and ends."""
+"""A supervisor has its actor system sleep and wakes it: every instruction of idleness is carried out, in order, and
+ends.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,10 @@ from mnemic.actors.protocol.errors import StoreBusy
 from mnemic.actors.protocol.messages import Count, Counts, NightReport, Preempt, Sleep
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine.embedded import EmbeddedEngine
-from mnemic.runtime.engine.idleness import Habits, night_name, night_seed
+from mnemic.runtime.engine.idleness import IdlePolicy, sleep_run_name, sleep_run_seed
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
 from tests.contract.engine_contract import until
-from tests.society import Society
+from tests.harness import ActorHarness
 
 BOUND_S = 30.0
 SEED = b"seed"
@@ -86,7 +88,7 @@ def unfinished(message: Sleep, context: Context) -> NightReport:
 
 
 class Bedroom:
-    """A small society that sleeps."""
+    """A small actor system that sleeps."""
 
     def __init__(self) -> None:
         self.clock = ManualClock(1_000_000)
@@ -103,7 +105,7 @@ class Bedroom:
             clock=self.clock,
             seed=SEED,
             run="run",
-            habits=Habits(sleep_after_s=300.0, sleep_budget_s=60.0, idle_exit_s=900.0),
+            habits=IdlePolicy(sleep_after_s=300.0, sleep_budget_s=60.0, idle_exit_s=900.0),
         )
 
     def pass_time(self, seconds: float) -> list[Any]:
@@ -130,11 +132,13 @@ def bedroom() -> Iterator[Bedroom]:
     assert set(threading.enumerate()) <= before
 
 
-def test_a_society_that_nobody_wants_anything_of_sleeps_with_the_name_and_the_seed_of_its_log(bedroom: Bedroom) -> None:
+def test_a_actor_system_that_nobody_wants_anything_of_sleeps_with_the_name_and_the_seed_of_its_log(
+    bedroom: Bedroom,
+) -> None:
     assert bedroom.pass_time(299) == []
     (asked,) = bedroom.pass_time(1)
-    run = night_name(SEED, 7)
-    assert asked == Sleep(run=run, seed=night_seed(SEED, run), budget_s=60.0)
+    run = sleep_run_name(SEED, 7)
+    assert asked == Sleep(run=run, seed=sleep_run_seed(SEED, run), budget_s=60.0)
     assert bedroom.supervisor.report().night == NightReport(run=run, steps=("looked",), changes=0, finished=True)
 
 
@@ -176,7 +180,7 @@ def test_a_long_request_is_no_idleness(bedroom: Bedroom) -> None:
 def test_while_an_actor_is_at_work_in_the_background_nobody_sleeps_or_leaves(bedroom: Bedroom) -> None:
     begun, go_on = threading.Event(), threading.Event()
     left: list[int] = []
-    bedroom.supervisor.watch(BOUND_S, lambda: left.append(1))
+    bedroom.supervisor.start_ticking(BOUND_S, lambda: left.append(1))
     bedroom.supervisor.tell(Do(lambda context: (begun.set(), go_on.wait(BOUND_S))))
     assert begun.wait(BOUND_S)
     assert bedroom.pass_time(5000) == []
@@ -194,7 +198,7 @@ def test_an_unfinished_night_goes_on_under_its_name_and_ends_with_its_time(bedro
     bedroom.log.append(8)
     bedroom.pass_time(20)
     bedroom.pass_time(40)
-    run, later = night_name(SEED, 7), night_name(SEED, 8)
+    run, later = sleep_run_name(SEED, 7), sleep_run_name(SEED, 8)
     assert [one.budget_s for one in bedroom.told if isinstance(one, Sleep)] == [60.0, 40.0]
     until(lambda: len(bedroom.told) == 3)
     assert bedroom.runs() == [f"Sleep {run}", f"Sleep {run}", f"Preempt {run}"]
@@ -218,7 +222,7 @@ def test_whoever_wants_something_ends_the_night_and_is_served_by_the_others_mean
         bedroom.want()  # answered while the sleeper is in the middle of its step
         woken.set()
         night.result(BOUND_S)
-    run = night_name(SEED, 7)
+    run = sleep_run_name(SEED, 7)
     until(lambda: len(bedroom.told) == 2)
     assert bedroom.runs() == [f"Sleep {run}", f"Preempt {run}"]
     assert bedroom.pass_time(100) == []
@@ -239,7 +243,7 @@ def test_a_night_that_goes_wrong_is_said_and_tried_again_after_another_spell(
 
     bedroom.answer = wrong
     bedroom.pass_time(300)
-    assert night_name(SEED, 7) in caplog.text
+    assert sleep_run_name(SEED, 7) in caplog.text
     assert SECRET not in caplog.text
     bedroom.answer = finished
     assert bedroom.pass_time(299) == []
@@ -283,7 +287,7 @@ def test_where_the_log_cannot_be_asked_no_night_begins_and_it_is_tried_again(
     bedroom.log.append(9)
     assert bedroom.pass_time(299) == []
     (asked,) = bedroom.pass_time(1)
-    assert asked.run == night_name(SEED, 9)
+    assert asked.run == sleep_run_name(SEED, 9)
 
 
 def test_where_nobody_consolidates_nobody_is_asked_to_and_the_process_leaves_all_the_same() -> None:
@@ -296,7 +300,7 @@ def test_where_nobody_consolidates_nobody_is_asked_to_and_the_process_leaves_all
         run="run",
     )
     left: list[int] = []
-    supervisor.watch(BOUND_S, lambda: left.append(1))
+    supervisor.start_ticking(BOUND_S, lambda: left.append(1))
     clock.advance(5000)
     supervisor.tick()
     assert left == [1]
@@ -311,7 +315,7 @@ def test_the_watch_ticks_by_itself_and_the_process_may_stop_everything_from_its_
         bedroom.supervisor.stop()
         left.set()
 
-    bedroom.supervisor.watch(0.001, leave)
+    bedroom.supervisor.start_ticking(0.001, leave)
     bedroom.clock.advance(900)
     assert left.wait(BOUND_S)
     assert [type(one) for one in bedroom.told] == [Sleep]
@@ -324,7 +328,7 @@ def test_a_call_that_raises_does_not_end_the_watch(bedroom: Bedroom, caplog: pyt
         calls.release()
         raise OSError(SECRET)
 
-    bedroom.supervisor.watch(0.001, leave)
+    bedroom.supervisor.start_ticking(0.001, leave)
     for _ in range(2):
         bedroom.clock.advance(900)
         assert calls.acquire(timeout=BOUND_S)
@@ -343,7 +347,7 @@ def test_a_stop_in_the_middle_of_a_night_tells_it_and_waits_for_its_step(bedroom
         return unfinished(message, context)
 
     bedroom.answer = long
-    bedroom.supervisor.watch(0.001)
+    bedroom.supervisor.start_ticking(0.001)
     bedroom.clock.advance(300)
     assert asleep.wait(BOUND_S)
     bedroom.supervisor.stop()
@@ -355,7 +359,7 @@ def test_a_night_is_logged_by_its_name_and_what_became_of_it(
 ) -> None:
     caplog.set_level(logging.INFO, "mnemic")
     bedroom.pass_time(300)
-    run = night_name(SEED, 7)
+    run = sleep_run_name(SEED, 7)
     said = [record for record in caplog.records if getattr(record, "trace", "") == run]
     assert [(record.name, record.getMessage()) for record in said] == [
         ("mnemic.supervisor", "sleeper handled Sleep: ok"),
@@ -364,19 +368,21 @@ def test_a_night_is_logged_by_its_name_and_what_became_of_it(
 
 
 def test_the_default_consolidator_is_reached_from_the_idleness_of_a_real_mind(tmp_path: Path) -> None:
-    with Society(tmp_path) as society:
-        kept = society.keep("the otter sleeps")
+    with ActorHarness(tmp_path) as actor_system:
+        kept = actor_system.keep("the otter sleeps")
         assert kept.created
-        society.embed()
-        until(lambda: not society.supervisor._busy())
-        society.clock.advance(300)
-        seq = society.supervisor.ask(Count(), idle=True).seq
-        society.supervisor.tick()
-        report = society.supervisor.report()
-        assert report.night == NightReport(run=night_name(society.keys.seed, seq), steps=(), changes=0, finished=True)
+        actor_system.embed()
+        until(lambda: not actor_system.supervisor._is_busy())
+        actor_system.clock.advance(300)
+        seq = actor_system.supervisor.ask(Count(), idle=True).seq
+        actor_system.supervisor.tick()
+        report = actor_system.supervisor.report()
+        assert report.night == NightReport(
+            run=sleep_run_name(actor_system.keys.seed, seq), steps=(), changes=0, finished=True
+        )
         handled = {one.actor: one.handled for one in report.actors}
         assert handled["consolidator"] == 1
-        society.clock.advance(300)
-        society.supervisor.tick()
-        assert {one.actor: one.handled for one in society.supervisor.report().actors}["consolidator"] == 1
-        assert society.supervisor.ask(Count(), idle=True).seq == seq
+        actor_system.clock.advance(300)
+        actor_system.supervisor.tick()
+        assert {one.actor: one.handled for one in actor_system.supervisor.report().actors}["consolidator"] == 1
+        assert actor_system.supervisor.ask(Count(), idle=True).seq == seq

@@ -25,7 +25,7 @@ from mnemic.actors.protocol.errors import (
     StoreBusy,
 )
 from mnemic.runtime.clock import ManualClock
-from mnemic.runtime.engine.actor_health import Policy
+from mnemic.runtime.engine.actor_health import RestartPolicy
 from mnemic.runtime.engine.embedded import EmbeddedEngine
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
 
@@ -95,7 +95,7 @@ def clock() -> ManualClock:
 @pytest.fixture
 def supervisor(clock: ManualClock) -> Iterator[Supervisor]:
     before = set(threading.enumerate())
-    supervisor = supervise(clock, policy=Policy(first_delay_s=0.0, longest_delay_s=0.0))
+    supervisor = supervise(clock, policy=RestartPolicy(first_delay_s=0.0, longest_delay_s=0.0))
     yield supervisor
     supervisor.stop()
     assert set(threading.enumerate()) <= before
@@ -331,7 +331,9 @@ def test_an_instance_that_cannot_be_closed_is_counted_and_replaced(clock: Manual
     def refuse() -> None:
         raise OSError(SECRET)
 
-    supervisor = supervise(clock, [ActorSpec("left", Doer, lambda: Doer(refuse))], policy=Policy(first_delay_s=0.0))
+    supervisor = supervise(
+        clock, [ActorSpec("left", Doer, lambda: Doer(refuse))], policy=RestartPolicy(first_delay_s=0.0)
+    )
     with pytest.raises(ActorFailed):
         supervisor.ask(Do(fail))
     assert supervisor.ask(Do(lambda context: "alive")) == "alive"
@@ -375,8 +377,8 @@ def set_aside(supervisor: Supervisor, kind: type = Do) -> None:
 def test_who_is_released_is_made_anew_and_starts_over(supervisor: Supervisor) -> None:
     set_aside(supervisor, Do)
     set_aside(supervisor, DoToo)
-    assert supervisor.release() == ["left", "right"]
-    assert supervisor.release() == []
+    assert supervisor.release_quarantined() == ["left", "right"]
+    assert supervisor.release_quarantined() == []
     assert supervisor.ask(Do(lambda context: "alive")) == "alive"
     assert supervisor.ask(DoToo(lambda context: "alive")) == "alive"
     assert [(one.failures, one.quarantined, one.state) for one in supervisor.report().actors] == [
@@ -416,7 +418,7 @@ def test_dead_letters_are_sent_again_as_they_were_oldest_first_and_what_fails_ag
     assert (before[0].message, before[0].replayable) == ("Nobody", False)
     clock.advance(100)
     mended = True
-    assert supervisor.replay() == 4
+    assert supervisor.replay_dead_letters() == 4
     supervisor.ask(Do(lambda context: None))
     assert handled == [(number, f"trace {number}", 1_000_000) for number in (0, 1, 3)]
     assert [(one.message, one.id) for one in supervisor.report().last_dead_letters] == [
@@ -432,18 +434,18 @@ def test_what_was_told_to_somebody_set_aside_is_handled_after_release_and_replay
     supervisor.tell(Do(lambda context: handled.append(1)))
     with pytest.raises(Quarantined):
         supervisor.ask(Do(lambda context: None))
-    assert supervisor.replay() == 1  # it comes back: nobody has been released
+    assert supervisor.replay_dead_letters() == 1  # it comes back: nobody has been released
     with pytest.raises(Quarantined):
         supervisor.ask(Do(lambda context: None))
-    assert supervisor.release() == ["left"]
-    assert supervisor.replay() == 1
+    assert supervisor.release_quarantined() == ["left"]
+    assert supervisor.replay_dead_letters() == 1
     supervisor.ask(Do(lambda context: None))
     assert handled == [1]
-    assert supervisor.replay() == 0
+    assert supervisor.replay_dead_letters() == 0
     assert supervisor.report().last_dead_letters == []
 
 
-def test_a_replay_into_a_full_inbox_or_a_stopped_society_loses_nothing(clock: ManualClock) -> None:
+def test_a_replay_into_a_full_inbox_or_a_stopped_actor_system_loses_nothing(clock: ManualClock) -> None:
     supervisor = supervise(clock, [ActorSpec("left", Doer, Doer, capacity=1)])
     begun, go_on = threading.Event(), threading.Event()
     supervisor.tell(Do(lambda context: (begun.set(), go_on.wait(BOUND_S))))
@@ -451,11 +453,11 @@ def test_a_replay_into_a_full_inbox_or_a_stopped_society_loses_nothing(clock: Ma
     for _ in range(4):
         supervisor.tell(Do(lambda context: None))
     assert len(supervisor.report().last_dead_letters) == 3
-    assert supervisor.replay() == 0
+    assert supervisor.replay_dead_letters() == 0
     assert [one.reason for one in supervisor.report().last_dead_letters] == ["inbox_full"] * 3
     go_on.set()
     supervisor.stop()
-    assert supervisor.replay() == 0
+    assert supervisor.replay_dead_letters() == 0
     letters = supervisor.report().last_dead_letters
     assert [(one.reason, one.replayable) for one in letters] == [("actor_stopped", True)] * 3
 
@@ -522,13 +524,13 @@ class Notes:
     def restarted(self, actor: str) -> None:
         self.said.append(("restarted", actor))
 
-    def buried(self, actor: str, message: str, reason: str) -> None:
+    def dead_lettered(self, actor: str, message: str, reason: str) -> None:
         self.said.append(("buried", actor, message, reason))
 
 
 def test_an_observer_is_told_what_becomes_of_every_message_and_how_long_it_took(clock: ManualClock) -> None:
     notes = Notes()
-    supervisor = supervise(clock, policy=Policy(failures=2, first_delay_s=0.0), observer=notes)
+    supervisor = supervise(clock, policy=RestartPolicy(failures=2, first_delay_s=0.0), observer=notes)
 
     def refuse(context: Context) -> None:
         clock.advance(2)

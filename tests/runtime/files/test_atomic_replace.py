@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from mnemic.actors.protocol.errors import DiskFull, StoreBusy, StoreReadOnly
-from mnemic.runtime.files import atomic_replace as swapping
-from mnemic.runtime.files.atomic_replace import Draft, exclusive, replacing, settle, shared
+from mnemic.runtime.files import atomic_replace as module
+from mnemic.runtime.files.atomic_replace import Draft, atomic_replace, finish_commit, lock_exclusive, lock_shared
 
 OLD = {"store.db": "old", "store.db-wal": "old wal", "key": "old", "mind.json": "old", "spare": "kept"}
 NEW = {"store.db": "new", "mind.json": "new", "spool.json": "new", "spare": "kept"}
@@ -23,7 +23,7 @@ KILLED = 137
 SWAP = """
 import os, sys
 from pathlib import Path
-from mnemic.runtime import swapping
+from mnemic.runtime.files.atomic_replace import atomic_replace, lock_exclusive
 left = [int(sys.argv[2])]
 def dying(call):
     def do(*given, **named):
@@ -35,7 +35,7 @@ def dying(call):
 for name in ("rename", "replace", "unlink", "rmdir", "fsync"):
     setattr(os, name, dying(getattr(os, name)))
 mind = Path(sys.argv[1])
-with swapping.exclusive(mind), swapping.replacing(mind) as draft:
+with lock_exclusive(mind), atomic_replace(mind) as draft:
     for name in ("store.db", "mind.json", "spool.json"):
         (draft.path / name).write_text("new")
     draft.remove("key")
@@ -50,7 +50,7 @@ def mind_with(path: Path, files: dict[str, str]) -> Path:
 
 
 def files_of(mind: Path) -> dict[str, str]:
-    return {file.name: file.read_text() for file in mind.iterdir() if file.is_file() and file.name != swapping.LOCK}
+    return {file.name: file.read_text() for file in mind.iterdir() if file.is_file() and file.name != module.LOCK_FILE}
 
 
 def test_killed_before_any_step_it_leaves_the_old_files_or_after_the_next_opening_the_new_ones(tmp_path: Path) -> None:
@@ -59,18 +59,18 @@ def test_killed_before_any_step_it_leaves_the_old_files_or_after_the_next_openin
         mind = mind_with(tmp_path / str(step), OLD)
         done = subprocess.run([sys.executable, "-c", SWAP, mind, str(step)], timeout=60, check=False)
         assert done.returncode in (0, KILLED)
-        settle(mind)
+        finish_commit(mind)
         left = files_of(mind)
         assert left in (OLD, NEW)
         seen.add(left == NEW)
         if done.returncode == 0:
             break
-        with exclusive(mind), replacing(mind) as draft:  # what a killed one left is in nobody's way
+        with lock_exclusive(mind), atomic_replace(mind) as draft:  # what a killed one left is in nobody's way
             (draft.path / "spare").write_text("changed")
         assert files_of(mind) == left | {"spare": "changed"}
     assert done.returncode == 0
     assert seen == {True, False}
-    assert {entry.name for entry in mind.iterdir()} == {*NEW, swapping.LOCK}
+    assert {entry.name for entry in mind.iterdir()} == {*NEW, module.LOCK_FILE}
 
 
 def test_a_draft_that_fails_changes_nothing(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_draft_that_fails_changes_nothing(tmp_path: Path) -> None:
         (draft.path / "store.db").write_text("new")
         raise KeyError("whatever")
 
-    with pytest.raises(KeyError), exclusive(mind), replacing(mind) as draft:
+    with pytest.raises(KeyError), lock_exclusive(mind), atomic_replace(mind) as draft:
         fail(draft)
     assert files_of(mind) == OLD
     assert not draft.path.exists()
@@ -93,7 +93,7 @@ def test_a_draft_with_an_open_database_is_refused(tmp_path: Path) -> None:
         (draft.path / "store.db").write_text("new")
         (draft.path / "store.db-wal").write_text("and more")
 
-    with pytest.raises(ValueError, match="still to be written"), exclusive(mind), replacing(mind) as draft:
+    with pytest.raises(ValueError, match="still to be written"), lock_exclusive(mind), atomic_replace(mind) as draft:
         fill(draft)
     assert files_of(mind) == OLD
 
@@ -104,44 +104,44 @@ def test_a_full_disk_is_told_and_changes_nothing(tmp_path: Path, monkeypatch: py
     def full(self: Draft, decided: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Draft, "decide", full)  # a disk cannot be filled for a test
-    with pytest.raises(DiskFull), exclusive(mind), replacing(mind) as draft:
+    monkeypatch.setattr(Draft, "commit", full)  # a disk cannot be filled for a test
+    with pytest.raises(DiskFull), lock_exclusive(mind), atomic_replace(mind) as draft:
         (draft.path / "store.db").write_text("new")
     assert files_of(mind) == OLD
 
 
 def test_whoever_wants_it_alone_waits_for_those_who_have_it_open_and_they_for_it(tmp_path: Path) -> None:
     mind = mind_with(tmp_path / "mind", {})
-    first, second = shared(mind, 0.0), shared(mind, 0.0)
+    first, second = lock_shared(mind, 0.0), lock_shared(mind, 0.0)
     assert first is not None
     assert second is not None
     os.close(first)
-    with pytest.raises(StoreBusy), exclusive(mind, 0.0):
+    with pytest.raises(StoreBusy), lock_exclusive(mind, 0.0):
         pytest.fail("somebody has it open")
     os.close(second)
-    with exclusive(mind, 0.0):
+    with lock_exclusive(mind, 0.0):
         with pytest.raises(StoreBusy):
-            shared(mind, 0.0)
-        with pytest.raises(StoreBusy), exclusive(mind, 0.0):
+            lock_shared(mind, 0.0)
+        with pytest.raises(StoreBusy), lock_exclusive(mind, 0.0):
             pytest.fail("somebody has it alone")
-    descriptor = shared(mind, 0.0)
+    descriptor = lock_shared(mind, 0.0)
     assert descriptor is not None
     os.close(descriptor)
 
 
-@pytest.mark.parametrize("hold", [exclusive, lambda mind: _sharing(mind)])
+@pytest.mark.parametrize("hold", [lock_exclusive, lambda mind: _sharing(mind)])
 def test_whoever_holds_a_mind_has_what_was_decided_and_nothing_of_before(
     tmp_path: Path, hold: Callable[[Path], AbstractContextManager[None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mind = mind_with(tmp_path / "mind", OLD)
-    take, killed = swapping._take, []
+    take, killed = module._acquire_lock, []
 
     def late(descriptor: int, how: int, mind: Path, timeout_s: float) -> bool:
         if not killed:  # after the last look at it, and before the lock
             killed.append(_decided(mind))
         return take(descriptor, how, mind, timeout_s)
 
-    monkeypatch.setattr(swapping, "_take", late)
+    monkeypatch.setattr(module, "_acquire_lock", late)
     with hold(mind):
         assert (mind / "store.db").read_text() == "new"
         assert not (mind / ".swap").exists()
@@ -152,12 +152,12 @@ def _decided(mind: Path) -> None:
     draft = Draft(mind / ".next")
     draft.path.mkdir()
     (draft.path / "store.db").write_text("new")
-    draft.decide(mind / ".swap")
+    draft.commit(mind / ".swap")
 
 
 @contextmanager
 def _sharing(mind: Path) -> Iterator[None]:
-    descriptor = shared(mind, 1.0)
+    descriptor = lock_shared(mind, 1.0)
     assert descriptor is not None
     try:
         yield
@@ -169,17 +169,17 @@ def _sharing(mind: Path) -> Iterator[None]:
 def test_a_folder_that_cannot_be_written_is_read_without_a_lock_and_not_replaced(tmp_path: Path) -> None:
     mind = mind_with(tmp_path / "mind", {})
     mind.chmod(0o500)
-    assert shared(mind, 0.0) is None
-    with pytest.raises(StoreReadOnly), exclusive(mind):
+    assert lock_shared(mind, 0.0) is None
+    with pytest.raises(StoreReadOnly), lock_exclusive(mind):
         pytest.fail("nothing can be replaced here")
 
 
 def test_the_lock_of_a_mind_is_never_replaced_since_others_wait_at_it(tmp_path: Path) -> None:
     mind = mind_with(tmp_path / "mind", OLD)
-    with exclusive(mind), replacing(mind) as draft:
-        (draft.path / swapping.LOCK).touch()  # whoever opened a store in the draft made it
-        before = (mind / swapping.LOCK).stat().st_ino
-    assert (mind / swapping.LOCK).stat().st_ino == before
+    with lock_exclusive(mind), atomic_replace(mind) as draft:
+        (draft.path / module.LOCK_FILE).touch()  # whoever opened a store in the draft made it
+        before = (mind / module.LOCK_FILE).stat().st_ino
+    assert (mind / module.LOCK_FILE).stat().st_ino == before
 
 
 def test_a_file_system_without_locks_is_read_and_written_and_no_file_of_it_replaced(
@@ -190,8 +190,8 @@ def test_a_file_system_without_locks_is_read_and_written_and_no_file_of_it_repla
     def none(descriptor: int, how: int) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(swapping.fcntl, "flock", none)  # a file system that has none cannot be made for a test
-    assert shared(mind, 0.0) is None
-    with pytest.raises(StoreReadOnly, match="has no locks"), exclusive(mind):
+    monkeypatch.setattr(module.fcntl, "flock", none)  # a file system that has none cannot be made for a test
+    assert lock_shared(mind, 0.0) is None
+    with pytest.raises(StoreReadOnly, match="has no locks"), lock_exclusive(mind):
         pytest.fail("somebody may have it open")
     assert files_of(mind) == OLD

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.ports import Extent
-from mnemic.runtime.files.file_stat import measure
+from mnemic.actors.protocol.ports import FileStat
+from mnemic.runtime.files.file_stat import stat_transcript
 
 
 def written(path: Path, size_bytes: int, at_s: int) -> Path:
@@ -18,16 +18,16 @@ def written(path: Path, size_bytes: int, at_s: int) -> Path:
 
 
 def test_a_file_is_as_long_and_as_old_as_it_is(tmp_path: Path) -> None:
-    assert measure(str(written(tmp_path / "a#b", 7, 100))) == Extent(7, 100_000_000)
+    assert stat_transcript(str(written(tmp_path / "a#b", 7, 100))) == FileStat(7, 100_000_000)
 
 
 def test_a_database_is_measured_with_its_log_whichever_session_is_named(tmp_path: Path) -> None:
     path = written(tmp_path / "opencode.db", 7, 100)
-    assert measure(f"{path}#ses_1") == Extent(7, 100_000_000)
+    assert stat_transcript(f"{path}#ses_1") == FileStat(7, 100_000_000)
     written(tmp_path / "opencode.db-wal", 5, 200)
-    assert measure(f"{path}#ses_1") == measure(str(path)) == Extent(12, 200_000_000)
+    assert stat_transcript(f"{path}#ses_1") == stat_transcript(str(path)) == FileStat(12, 200_000_000)
 
 
 @pytest.mark.parametrize("path", ["/nowhere/a", "/nowhere/a#b", "", "a\0b", "/etc/passwd/x"])
 def test_what_is_not_there_has_no_extent(path: str) -> None:
-    assert measure(path) is None
+    assert stat_transcript(path) is None

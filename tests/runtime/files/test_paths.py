@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.runtime.files.paths import default_home, expanded
+from mnemic.runtime.files.paths import default_home, expand_home
 
 
 def test_the_home_is_the_one_that_is_named_else_the_platforms() -> None:
@@ -18,14 +18,14 @@ def test_the_home_is_the_one_that_is_named_else_the_platforms() -> None:
 
 def test_a_tilde_is_resolved_and_one_of_nobody_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ada")
-    assert expanded(Path("~/memory")) == Path("/home/ada/memory")
-    assert expanded(Path("/a/~/b")) == Path("/a/~/b")
+    assert expand_home(Path("~/memory")) == Path("/home/ada/memory")
+    assert expand_home(Path("/a/~/b")) == Path("/a/~/b")
     with pytest.raises(InvalidValue, match="there is no such user"):
-        expanded(Path("~nobody of that name/memory"))
+        expand_home(Path("~nobody of that name/memory"))
 
 
 def test_a_home_need_not_be_there_but_is_no_file(tmp_path: Path) -> None:
-    assert expanded(tmp_path / "not there") == tmp_path / "not there"
+    assert expand_home(tmp_path / "not there") == tmp_path / "not there"
     (tmp_path / "file").write_text("", "utf-8")
     with pytest.raises(InvalidValue, match="it is a file"):
-        expanded(tmp_path / "file")
+        expand_home(tmp_path / "file")

@@ -19,20 +19,20 @@ from mnemic.actors.protocol.errors import (
     WrongPassphrase,
     WrongRecoveryKey,
 )
-from mnemic.runtime.keys import key_slots as keyring
+from mnemic.runtime.keys import key_slots
 from mnemic.runtime.keys.key_slots import (
-    KeyCard,
-    card_bytes,
+    KeyHeader,
     check_passphrase,
+    format_recovery_key,
     is_locked,
     is_recovery_key,
-    new_card,
+    key_header_bytes,
+    new_key_header,
     open_by_file,
     open_by_passphrase,
     open_by_recovery,
-    parse_card,
-    parse_recovery,
-    recovery_text,
+    parse_key_header,
+    parse_recovery_key,
     slot_of,
     with_slot,
 )
@@ -50,20 +50,20 @@ keys_32 = st.binary(min_size=32, max_size=32)
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A passphrase that costs nothing."""
-    monkeypatch.setattr(keyring, "SCRYPT", (1 << 4, 8, 1))
+    monkeypatch.setattr(key_slots, "SCRYPT", (1 << 4, 8, 1))
 
 
-def a_card() -> KeyCard:
-    return new_card(KEYS, 7, file=FILE, passphrase=WORDS, recovery=RECOVERY)
+def a_card() -> KeyHeader:
+    return new_key_header(KEYS, 7, file=FILE, passphrase=WORDS, recovery=RECOVERY)
 
 
 def test_each_slot_opens_the_same_secrets() -> None:
-    card = parse_card(card_bytes(a_card()), PATH)
+    card = parse_key_header(key_header_bytes(a_card()), PATH)
     for keys in (
         open_by_file(card, FILE, PATH),
         open_by_passphrase(card, WORDS, PATH),
-        open_by_recovery(card, recovery_text(RECOVERY), PATH),
-        open_by_passphrase(card, recovery_text(RECOVERY).lower(), PATH),
+        open_by_recovery(card, format_recovery_key(RECOVERY), PATH),
+        open_by_passphrase(card, format_recovery_key(RECOVERY).lower(), PATH),
     ):
         assert keys.secrets == KEYS.secrets
         assert keys.check == card.check
@@ -75,7 +75,7 @@ def test_no_other_key_opens_a_slot(key: bytes) -> None:
     card = a_card()
     for own, opens in (
         (FILE, lambda: open_by_file(card, key, PATH)),
-        (RECOVERY, lambda: open_by_recovery(card, recovery_text(key), PATH)),
+        (RECOVERY, lambda: open_by_recovery(card, format_recovery_key(key), PATH)),
     ):
         if key != own:
             with pytest.raises((KeyMismatch, WrongRecoveryKey)):
@@ -91,7 +91,7 @@ def test_a_wrong_passphrase_is_no_damage() -> None:
 def test_a_passphrase_is_the_same_from_every_keyboard() -> None:
     said_so, typed = (unicodedata.normalize(form, "neun Bücher im Café") for form in ("NFC", "NFD"))
     assert said_so != typed
-    assert open_by_passphrase(new_card(KEYS, 7, passphrase=said_so), typed, PATH).check == KEYS.check
+    assert open_by_passphrase(new_key_header(KEYS, 7, passphrase=said_so), typed, PATH).check == KEYS.check
 
 
 @given(st.data())
@@ -103,7 +103,7 @@ def test_a_changed_card_is_damaged_and_opens_nothing(data: st.DataObject) -> Non
     opens = (
         lambda card: open_by_file(card, FILE, PATH),
         lambda card: open_by_passphrase(card, WORDS, PATH),
-        lambda card: open_by_recovery(card, recovery_text(RECOVERY), PATH),
+        lambda card: open_by_recovery(card, format_recovery_key(RECOVERY), PATH),
     )[number]
     if data.draw(st.booleans()):
         at, flip = data.draw(st.integers(0, len(slot.sealed) // 2 - 1)), data.draw(st.integers(1, 255))
@@ -119,7 +119,7 @@ def test_a_changed_card_is_damaged_and_opens_nothing(data: st.DataObject) -> Non
 
 
 def test_a_slot_fits_no_other_card_though_the_same_key_opens_both() -> None:
-    one, other = new_card(KEYS, 7, file=FILE), new_card(Keys(Secrets.new()), 7, file=FILE)
+    one, other = new_key_header(KEYS, 7, file=FILE), new_key_header(Keys(Secrets.generate()), 7, file=FILE)
     with pytest.raises(DamagedStore):
         open_by_file(msgspec.structs.replace(one, slots=other.slots), FILE, PATH)
 
@@ -128,28 +128,28 @@ def test_a_slot_fits_no_other_card_though_the_same_key_opens_both() -> None:
     "cost", [{"n": 0}, {"n": 1}, {"n": 3}, {"n": 1 << 40}, {"r": 0}, {"r": 1 << 20}, {"p": 0}, {"p": 1 << 20}]
 )
 def test_a_card_cannot_ask_for_all_memory_or_none(cost: dict[str, int]) -> None:
-    card = new_card(KEYS, 7, passphrase=WORDS)
+    card = new_key_header(KEYS, 7, passphrase=WORDS)
     card = msgspec.structs.replace(card, slots=(msgspec.structs.replace(card.slots[0], **cost),))
     with pytest.raises(DamagedStore, match="cannot be"):
         open_by_passphrase(card, WORDS, PATH)
 
 
 def test_what_a_passphrase_costs_is_read_from_the_card(monkeypatch: pytest.MonkeyPatch) -> None:
-    card = new_card(KEYS, 7, passphrase=WORDS)
-    monkeypatch.setattr(keyring, "SCRYPT", (1 << 5, 4, 2))
+    card = new_key_header(KEYS, 7, passphrase=WORDS)
+    monkeypatch.setattr(key_slots, "SCRYPT", (1 << 5, 4, 2))
     assert open_by_passphrase(card, WORDS, PATH).check == KEYS.check
-    again = new_card(KEYS, 7, passphrase=WORDS)
+    again = new_key_header(KEYS, 7, passphrase=WORDS)
     assert (again.slots[0].n, again.slots[0].r, again.slots[0].p) == (32, 4, 2)
     assert again.slots[0].salt != card.slots[0].salt
 
 
 def test_the_cost_of_a_passphrase_is_what_the_page_says() -> None:
-    monkeypatched, keyring.SCRYPT = keyring.SCRYPT, (1 << 17, 8, 1)
+    monkeypatched, key_slots.SCRYPT = key_slots.SCRYPT, (1 << 17, 8, 1)
     try:
-        slot = new_card(KEYS, 7, passphrase=WORDS).slots[0]
+        slot = new_key_header(KEYS, 7, passphrase=WORDS).slots[0]
         assert (slot.n, slot.r, slot.p, len(bytes.fromhex(slot.salt))) == (131072, 8, 1, 16)
     finally:
-        keyring.SCRYPT = monkeypatched
+        key_slots.SCRYPT = monkeypatched
 
 
 def test_slots_of_a_kind_replace_each_other_and_leave_the_others() -> None:
@@ -163,21 +163,21 @@ def test_slots_of_a_kind_replace_each_other_and_leave_the_others() -> None:
 
 def test_a_card_of_the_first_version_gets_slots_and_keeps_its_root() -> None:
     keys = Keys(bytes(range(32)))
-    first = KeyCard(version=1, key="file", check=keys.check, made_at_us=7)
+    first = KeyHeader(version=1, key="file", check=keys.check, made_at_us=7)
     assert open_by_file(first, bytes(range(32)), PATH).secrets == keys.secrets
     assert not is_locked(first)
     card = with_slot(first, keys, recovery=RECOVERY, file=FILE)
     assert (card.version, card.check, card.made_at_us) == (2, keys.check, 7)
-    assert open_by_recovery(card, recovery_text(RECOVERY), PATH).secrets == keys.secrets
+    assert open_by_recovery(card, format_recovery_key(RECOVERY), PATH).secrets == keys.secrets
 
 
 def test_a_mind_is_locked_where_no_key_file_opens_it() -> None:
-    assert is_locked(new_card(KEYS, 7, passphrase=WORDS, recovery=RECOVERY))
+    assert is_locked(new_key_header(KEYS, 7, passphrase=WORDS, recovery=RECOVERY))
     assert not is_locked(a_card())
     with pytest.raises(KeyMismatch, match="no key file"):
-        open_by_file(new_card(KEYS, 7, passphrase=WORDS), FILE, PATH)
+        open_by_file(new_key_header(KEYS, 7, passphrase=WORDS), FILE, PATH)
     with pytest.raises(WrongRecoveryKey, match="has no recovery key"):
-        open_by_recovery(new_card(KEYS, 7, passphrase=WORDS), recovery_text(RECOVERY), PATH)
+        open_by_recovery(new_key_header(KEYS, 7, passphrase=WORDS), format_recovery_key(RECOVERY), PATH)
     assert slot_of(a_card(), "recovery") is not None
 
 
@@ -194,21 +194,21 @@ def test_a_short_passphrase_is_refused_and_not_repeated(word: str) -> None:
 
 @given(keys_32)
 def test_a_recovery_key_is_read_as_it_was_printed_and_as_people_type_it(key: bytes) -> None:
-    text = recovery_text(key)
+    text = format_recovery_key(key)
     assert [len(group) for group in text.split("-")] == [4] * 14
     typed = text.lower().replace("-", " ").replace("o", "0").replace("i", "1").replace("b", "8")
-    assert parse_recovery(text) == parse_recovery(typed) == parse_recovery(f"  {text}\n") == key
+    assert parse_recovery_key(text) == parse_recovery_key(typed) == parse_recovery_key(f"  {text}\n") == key
 
 
 @given(keys_32, st.data())
 def test_one_slip_in_a_recovery_key_is_told(key: bytes, data: st.DataObject) -> None:
-    letters = recovery_text(key).replace("-", "")
+    letters = format_recovery_key(key).replace("-", "")
     at = data.draw(st.integers(0, len(letters) - 1))
     other = data.draw(st.sampled_from("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567").filter(lambda one: one != letters[at]))
     for slip in (letters[:at] + other + letters[at + 1 :], letters[:at] + letters[at + 1 :], letters + other):
         assert not is_recovery_key(slip)
         with pytest.raises(WrongRecoveryKey, match="mistyped"):
-            parse_recovery(slip, "default")
+            parse_recovery_key(slip, "default")
 
 
 @given(st.text(max_size=80))
@@ -236,9 +236,9 @@ def test_whatever_is_typed_is_a_recovery_key_or_is_not(text: str) -> None:
 )
 def test_what_is_no_card_is_said_to_be_none(data: bytes) -> None:
     with pytest.raises(DamagedStore):
-        parse_card(data, PATH)
+        parse_key_header(data, PATH)
 
 
 def test_a_newer_card_is_not_guessed_at() -> None:
     with pytest.raises(NewerSchema):
-        parse_card(json.dumps({"version": 3, "anything": []}).encode(), PATH)
+        parse_key_header(json.dumps({"version": 3, "anything": []}).encode(), PATH)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import KeyMismatch, KeyMissing
-from mnemic.runtime.keys.keys import KEY_BYTES, Keys, Secrets, make_key, read_key, run_name, write_private
+from mnemic.runtime.keys.keys import KEY_BYTES, Keys, Secrets, generate_key, random_id, read_key, write_private
 from tests.runtime.building import said
 
 ROOT_KEY = bytes(range(32))
@@ -29,29 +29,36 @@ def hkdf(root: bytes, info: bytes) -> bytes:
 @given(st.binary(min_size=32, max_size=32))
 def test_keys_are_derived_as_the_rfc_says(root: bytes) -> None:
     keys = Keys(root)
-    assert keys.store == hkdf(root, b"mnemic/1/store")
+    assert keys.store_key == hkdf(root, b"mnemic/1/store")
     assert keys.seed == hkdf(root, b"mnemic/1/seed")
     assert keys.check == hkdf(root, b"mnemic/1/check").hex()
-    assert keys.spool == hkdf(root, b"mnemic/1/spool")
-    assert keys.spool_names == hkdf(root, b"mnemic/1/spool-names")
+    assert keys.spool_private == hkdf(root, b"mnemic/1/spool")
+    assert keys.spool_name_key == hkdf(root, b"mnemic/1/spool-names")
     hashed = hashlib.blake2b(key=hkdf(root, b"mnemic/1/identities"), digest_size=32)
     hashed.update((2).to_bytes(8, "little") + b"ab")
-    assert keys.identity()(b"ab") == hashed.digest()
+    assert keys.identity_hash()(b"ab") == hashed.digest()
 
 
 def test_keys_stay_what_they_were_in_every_release() -> None:
     keys = Keys(ROOT_KEY)
-    assert keys.store.hex() == "2d3079e850b8a91c4f8244e833d3df41defe1d9d56920a033a609f6c575583a5"
+    assert keys.store_key.hex() == "2d3079e850b8a91c4f8244e833d3df41defe1d9d56920a033a609f6c575583a5"
     assert keys.seed.hex() == "b3783160e121e1958f0ad8531d0486d41aa19f9a57295bfab7267e75d0223b54"
     assert keys.check == "be6a0975bddf7d8efb9f749c942ac901a7e2112e6ec4ecbc76a2e6ae187d8440"
-    assert keys.identity()(b"text", b"a word") == bytes.fromhex(
+    assert keys.identity_hash()(b"text", b"a word") == bytes.fromhex(
         "c969495b1a626a0ce1dff5a1fe1c38da694a3345a62a55c94671badb79e3bcdd"
     )
 
 
 def test_each_use_has_a_key_of_its_own() -> None:
     keys = Keys(ROOT_KEY)
-    uses = {keys.store, keys.seed, bytes.fromhex(keys.check), keys.identity()(), keys.spool, keys.spool_names}
+    uses = {
+        keys.store_key,
+        keys.seed,
+        bytes.fromhex(keys.check),
+        keys.identity_hash()(),
+        keys.spool_private,
+        keys.spool_name_key,
+    }
     assert len({ROOT_KEY, keys.spool_public()} | uses) == 8
 
 
@@ -60,18 +67,18 @@ parts = st.lists(st.binary(max_size=4), max_size=4)
 
 @given(parts, parts)
 def test_two_sequences_have_one_identity_only_if_they_are_equal(one: list[bytes], other: list[bytes]) -> None:
-    identity = Keys(ROOT_KEY).identity()
+    identity = Keys(ROOT_KEY).identity_hash()
     assert (identity(*one) == identity(*other)) == (one == other)
 
 
 def test_where_a_part_ends_is_part_of_the_identity() -> None:
-    identity = Keys(ROOT_KEY).identity()
+    identity = Keys(ROOT_KEY).identity_hash()
     assert identity(b"ab", b"c") != identity(b"a", b"bc")
     assert identity(b"abc") != identity(b"abc", b"")
 
 
 def test_another_mind_gives_other_identities() -> None:
-    assert Keys(ROOT_KEY).identity()(b"a") != Keys(bytes(32)).identity()(b"a")
+    assert Keys(ROOT_KEY).identity_hash()(b"a") != Keys(bytes(32)).identity_hash()(b"a")
 
 
 @pytest.mark.parametrize("length", [0, 31, 33])
@@ -90,30 +97,34 @@ def test_a_key_file_is_read(tmp_path: Path) -> None:
 
 
 def test_another_root_of_the_same_mind_changes_all_but_identities_and_chance() -> None:
-    keys = Keys(Secrets.new())
-    new = keys.changed()
-    assert (new.seed, new.identity()(b"a"), new.identities_id) == (keys.seed, keys.identity()(b"a"), keys.identities_id)
-    assert not {new.store, new.spool, new.spool_names, new.check} & {
-        keys.store,
-        keys.spool,
-        keys.spool_names,
+    keys = Keys(Secrets.generate())
+    new = keys.with_new_root()
+    assert (new.seed, new.identity_hash()(b"a"), new.identity_key_id) == (
+        keys.seed,
+        keys.identity_hash()(b"a"),
+        keys.identity_key_id,
+    )
+    assert not {new.store_key, new.spool_private, new.spool_name_key, new.check} & {
+        keys.store_key,
+        keys.spool_private,
+        keys.spool_name_key,
         keys.check,
     }
-    assert new.engine("run") != keys.engine("run")
-    assert new.earlier_public() == [keys.spool_public()]
+    assert new.engine_key("run") != keys.engine_key("run")
+    assert new.earlier_spool_publics() == [keys.spool_public()]
 
 
 def test_earlier_keys_of_the_spool_are_kept_as_far_as_a_hook_may_still_have_one() -> None:
-    all_of_them = [Keys(Secrets.new())]
+    all_of_them = [Keys(Secrets.generate())]
     for _ in range(10):
-        all_of_them.append(all_of_them[-1].changed())
-    assert all_of_them[-1].earlier_spools == tuple(keys.spool for keys in all_of_them[-9:-1])
+        all_of_them.append(all_of_them[-1].with_new_root())
+    assert all_of_them[-1].earlier_spool_privates == tuple(keys.spool_private for keys in all_of_them[-9:-1])
 
 
 def test_the_first_version_s_root_gives_the_secrets_that_a_change_of_it_keeps() -> None:
     keys = Keys(ROOT_KEY)
-    assert keys.secrets == Secrets.of_root(ROOT_KEY)
-    assert keys.changed().identity()(b"text", b"a word") == keys.identity()(b"text", b"a word")
+    assert keys.secrets == Secrets.from_root(ROOT_KEY)
+    assert keys.with_new_root().identity_hash()(b"text", b"a word") == keys.identity_hash()(b"text", b"a word")
 
 
 def test_keys_neither_travel_nor_print_themselves() -> None:
@@ -155,6 +166,6 @@ def test_a_private_file_is_never_written_over(tmp_path: Path) -> None:
 
 
 def test_keys_and_runs_are_made_once_each() -> None:
-    assert len({make_key() for _ in range(100)}) == 100
-    assert {len(make_key()) for _ in range(10)} == {KEY_BYTES}
-    assert len({run_name() for _ in range(100)}) == 100
+    assert len({generate_key() for _ in range(100)}) == 100
+    assert {len(generate_key()) for _ in range(10)} == {KEY_BYTES}
+    assert len({random_id() for _ in range(100)}) == 100

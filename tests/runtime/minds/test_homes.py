@@ -25,10 +25,10 @@ from mnemic.actors.protocol.errors import (
     WrongRecoveryKey,
 )
 from mnemic.runtime.clock import ManualClock
-from mnemic.runtime.keys.key_slots import recovery_text
-from mnemic.runtime.keys.keys import Keys, make_key
+from mnemic.runtime.keys.key_slots import format_recovery_key
+from mnemic.runtime.keys.keys import Keys, generate_key
 from mnemic.runtime.minds import homes
-from mnemic.runtime.minds.homes import MindFolder, fork_mind, locked_mind, make_mind, open_mind
+from mnemic.runtime.minds.homes import MindFolder, create_mind, fork_mind, is_locked_mind, open_mind
 from mnemic.runtime.store.store import Store
 from tests.runtime.building import apply, child, files_of, held, memory, release, said, wait_for_release
 
@@ -41,20 +41,20 @@ def opened(home: Path, mind: str = "default") -> Store:
 
 
 def test_a_mind_is_a_folder_with_its_key_its_card_and_its_store(tmp_path: Path) -> None:
-    made = make_mind(tmp_path / "home", "default", CLOCK)
+    made = create_mind(tmp_path / "home", "default", CLOCK)
     names = ("key", "mind.json", "mind.json.copy", "spool.json", "spool/losses", "store.db")
     assert sorted(files_of(tmp_path)) == [f"home/minds/default/{name}" for name in names]
     folder, keys = open_mind(tmp_path / "home", "default")
     assert folder == made
-    card = json.loads(made.card.read_bytes())
+    card = json.loads(made.key_header.read_bytes())
     assert (card["version"], card["check"], card["made_at_us"]) == (2, keys.check, CLOCK.now_us())
     assert [slot["kind"] for slot in card["slots"]] == ["file"]
-    assert made.card_copy.read_bytes() == made.card.read_bytes()
-    assert keys.secrets.root.hex() not in made.card.read_text()
+    assert made.key_header_copy.read_bytes() == made.key_header.read_bytes()
+    assert keys.secrets.root.hex() not in made.key_header.read_text()
 
 
 def test_each_mind_has_a_key_of_its_own(tmp_path: Path) -> None:
-    one, other = (make_mind(tmp_path, name, CLOCK) for name in ("one", "other"))
+    one, other = (create_mind(tmp_path, name, CLOCK) for name in ("one", "other"))
     assert one.key.read_bytes() != other.key.read_bytes()
 
 
@@ -62,7 +62,7 @@ def test_each_mind_has_a_key_of_its_own(tmp_path: Path) -> None:
 def test_nobody_else_may_look_into_a_home_whatever_the_umask(tmp_path: Path, umask: int) -> None:
     before = os.umask(umask)
     try:
-        make_mind(tmp_path / "data" / "deep" / "home", "default", CLOCK)
+        create_mind(tmp_path / "data" / "deep" / "home", "default", CLOCK)
         with closing(opened(tmp_path / "data" / "deep" / "home")) as store:
             apply(store, memory(1))
             modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "data").rglob("*")}
@@ -75,14 +75,14 @@ def test_nobody_else_may_look_into_a_home_whatever_the_umask(tmp_path: Path, uma
 
 def test_a_home_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-    make_mind(tmp_path, "default", CLOCK)
+    create_mind(tmp_path, "default", CLOCK)
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755
     assert stat.S_IMODE((tmp_path / "minds").stat().st_mode) == 0o700
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", ".hidden", "a/b", "a\\b", "a b", "-x", "a\n", "é", "a" * 65, "a\0"])
 def test_a_name_that_no_folder_should_have_is_refused(tmp_path: Path, name: str) -> None:
-    for use in (lambda: make_mind(tmp_path, name, CLOCK), lambda: open_mind(tmp_path, name)):
+    for use in (lambda: create_mind(tmp_path, name, CLOCK), lambda: open_mind(tmp_path, name)):
         with pytest.raises(InvalidValue) as caught:
             use()
         assert "it names a folder" in str(caught.value)
@@ -91,14 +91,14 @@ def test_a_name_that_no_folder_should_have_is_refused(tmp_path: Path, name: str)
 
 @pytest.mark.parametrize("name", ["a", "default", "My.mind_2-b", "0", "a" * 64])
 def test_a_plain_name_is_taken(tmp_path: Path, name: str) -> None:
-    assert make_mind(tmp_path, name, CLOCK).path.name == name
+    assert create_mind(tmp_path, name, CLOCK).path.name == name
 
 
 def test_a_mind_is_made_once(tmp_path: Path) -> None:
-    make_mind(tmp_path, "default", CLOCK)
+    create_mind(tmp_path, "default", CLOCK)
     before = files_of(tmp_path)
     with pytest.raises(MindExists) as caught:
-        make_mind(tmp_path, "default", CLOCK)
+        create_mind(tmp_path, "default", CLOCK)
     said(caught.value)
     assert files_of(tmp_path) == before
 
@@ -107,7 +107,7 @@ def make_at_once(home: str) -> None:
     """In a process: make a mind at the same moment as others, and say whether it was this one."""
     wait_for_release()
     try:
-        make_mind(Path(home), "default", CLOCK)
+        create_mind(Path(home), "default", CLOCK)
     except MindExists:
         print("another")
     else:
@@ -115,7 +115,7 @@ def make_at_once(home: str) -> None:
 
 
 def test_of_eight_processes_that_race_one_makes_a_whole_mind(tmp_path: Path) -> None:
-    printed = release([child("runtime.test_homes:make_at_once", tmp_path / "home") for _ in range(8)])
+    printed = release([child("runtime.minds.test_homes:make_at_once", tmp_path / "home") for _ in range(8)])
     assert sorted(printed) == ["another\n"] * 7 + ["made\n"]
     assert [path.name for path in (tmp_path / "home" / "minds").iterdir()] == ["default"]
     with closing(opened(tmp_path / "home")) as store:
@@ -132,17 +132,17 @@ def crash_half_way(home: str, where: str) -> None:
         Store.create = stop  # type: ignore[method-assign, assignment]
     else:
         os.rename = stop  # type: ignore[assignment]
-    make_mind(Path(home), "default", CLOCK)
+    create_mind(Path(home), "default", CLOCK)
 
 
 @pytest.mark.parametrize("where", ["store", "rename"])
 def test_a_crash_half_way_leaves_no_mind_and_the_next_try_makes_one(tmp_path: Path, where: str) -> None:
-    process = child("runtime.test_homes:crash_half_way", tmp_path, where)
+    process = child("runtime.minds.test_homes:crash_half_way", tmp_path, where)
     process.communicate(timeout=60)
     assert process.returncode == 9
     with pytest.raises(MindMissing):
         open_mind(tmp_path, "default")
-    make_mind(tmp_path, "default", CLOCK)
+    create_mind(tmp_path, "default", CLOCK)
     opened(tmp_path).close()
 
 
@@ -152,7 +152,7 @@ def test_a_failure_half_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(homes, "write_private", fail)
     with pytest.raises(StoreReadOnly) as caught:
-        make_mind(tmp_path, "default", CLOCK)
+        create_mind(tmp_path, "default", CLOCK)
     assert said(caught.value) == "the key cannot be written: Permission denied."
     assert list((tmp_path / "minds").iterdir()) == []
 
@@ -160,7 +160,7 @@ def test_a_failure_half_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
 def test_a_home_that_is_a_file_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "home").write_bytes(b"mine")
     with pytest.raises(StoreReadOnly) as caught:
-        make_mind(tmp_path / "home", "default", CLOCK)
+        create_mind(tmp_path / "home", "default", CLOCK)
     said(caught.value)
     assert files_of(tmp_path) == {"home": b"mine"}
 
@@ -177,31 +177,34 @@ SPOILERS: dict[str, tuple[type[Exception], Callable[[MindFolder], object]]] = {
     "a short key": (KeyMismatch, lambda mind: mind.key.write_bytes(bytes(31))),
     "an empty key": (KeyMismatch, lambda mind: mind.key.write_bytes(b"")),
     "no key": (KeyMissing, lambda mind: mind.key.unlink()),
-    "no card": (DamagedStore, lambda mind: mind.card.unlink()),
-    "an empty card": (DamagedStore, lambda mind: mind.card.write_bytes(b"")),
-    "a card of something else": (DamagedStore, lambda mind: mind.card.write_bytes(b"[]")),
-    "a card without a check": (DamagedStore, lambda mind: mind.card.write_bytes(b'{"version": 1}')),
-    "a card that is no text": (DamagedStore, lambda mind: mind.card.write_bytes(b"\xff\xfe")),
-    "a card of a newer version": (NewerSchema, lambda mind: mind.card.write_bytes(b'{"version": 3, "check": ""}')),
+    "no card": (DamagedStore, lambda mind: mind.key_header.unlink()),
+    "an empty card": (DamagedStore, lambda mind: mind.key_header.write_bytes(b"")),
+    "a card of something else": (DamagedStore, lambda mind: mind.key_header.write_bytes(b"[]")),
+    "a card without a check": (DamagedStore, lambda mind: mind.key_header.write_bytes(b'{"version": 1}')),
+    "a card that is no text": (DamagedStore, lambda mind: mind.key_header.write_bytes(b"\xff\xfe")),
+    "a card of a newer version": (
+        NewerSchema,
+        lambda mind: mind.key_header.write_bytes(b'{"version": 3, "check": ""}'),
+    ),
     "a card that nothing opens": (
         DamagedStore,
-        lambda mind: mind.card.write_bytes(b'{"version": 2, "check": "", "slots": []}'),
+        lambda mind: mind.key_header.write_bytes(b'{"version": 2, "check": "", "slots": []}'),
     ),
     "another mind's check": (
         DamagedStore,
-        lambda mind: mind.card.write_text(mind.card.read_text().replace(open_mind_check(mind), "00" * 32)),
+        lambda mind: mind.key_header.write_text(mind.key_header.read_text().replace(open_mind_check(mind), "00" * 32)),
     ),
 }
 
 
 def open_mind_check(mind: MindFolder) -> str:
-    return str(json.loads(mind.card.read_bytes())["check"])
+    return str(json.loads(mind.key_header.read_bytes())["check"])
 
 
 @pytest.mark.parametrize("what", SPOILERS)
 def test_what_is_wrong_with_a_mind_is_said_and_nothing_is_written(tmp_path: Path, what: str) -> None:
     kind, spoil = SPOILERS[what]
-    spoil(make_mind(tmp_path, "default", CLOCK))
+    spoil(create_mind(tmp_path, "default", CLOCK))
     before = files_of(tmp_path)
     with pytest.raises(kind) as caught:
         open_mind(tmp_path, "default")
@@ -210,7 +213,7 @@ def test_what_is_wrong_with_a_mind_is_said_and_nothing_is_written(tmp_path: Path
 
 
 def test_a_fork_is_a_mind_of_its_own_with_the_same_key(tmp_path: Path) -> None:
-    source = make_mind(tmp_path, "default", CLOCK)
+    source = create_mind(tmp_path, "default", CLOCK)
     keys = open_mind(tmp_path, "default")[1]
     with closing(opened(tmp_path)) as store:
         apply(store, memory(1))
@@ -230,7 +233,7 @@ def test_a_fork_is_a_mind_of_its_own_with_the_same_key(tmp_path: Path) -> None:
     for path in fork.path.rglob("*"):
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
     assert fork.pauses.read_text() == "5 9\n", "what was not to be captured then is not to be now"
-    assert fork.spool_card.read_bytes() == source.spool_card.read_bytes()
+    assert fork.spool_config.read_bytes() == source.spool_config.read_bytes()
     assert fork.losses.read_bytes() == bytes(64)
 
 
@@ -242,27 +245,27 @@ def of_version_1(mind: MindFolder) -> Keys:
         if path.is_file():
             path.unlink()
     mind.key.write_bytes(root)
-    mind.card.write_text(json.dumps({"version": 1, "key": "file", "check": keys.check, "made_at_us": 7}))
+    mind.key_header.write_text(json.dumps({"version": 1, "key": "file", "check": keys.check, "made_at_us": 7}))
     Store.create(mind.store, keys).close()
     return keys
 
 
 def test_a_mind_of_the_first_version_opens_as_it_is(tmp_path: Path) -> None:
-    made = make_mind(tmp_path, "default", CLOCK)
+    made = create_mind(tmp_path, "default", CLOCK)
     keys = of_version_1(made)
     folder, found = open_mind(tmp_path, "default")
     assert (folder, found.secrets) == (made, keys.secrets)
     with closing(opened(tmp_path)) as store:
         apply(store, memory(1))
-    assert not made.card_copy.exists()
-    assert json.loads(made.card.read_bytes())["version"] == 1
+    assert not made.key_header_copy.exists()
+    assert json.loads(made.key_header.read_bytes())["version"] == 1
     with pytest.raises(InvalidValue, match="is opened by its key file, and has none"):
         open_mind(tmp_path, "default", "a passphrase")
 
 
 def test_a_mind_that_a_passphrase_locks_has_no_key_file(tmp_path: Path) -> None:
-    made = make_mind(tmp_path, "default", CLOCK, passphrase="nine books on a shelf")
-    assert locked_mind(tmp_path, "default")
+    made = create_mind(tmp_path, "default", CLOCK, passphrase="nine books on a shelf")
+    assert is_locked_mind(tmp_path, "default")
     assert not made.key.exists()
     with pytest.raises(MindLocked) as caught:
         open_mind(tmp_path, "default")
@@ -271,48 +274,48 @@ def test_a_mind_that_a_passphrase_locks_has_no_key_file(tmp_path: Path) -> None:
         open_mind(tmp_path, "default", "ten books on a shelf")
     folder, keys = open_mind(tmp_path, "default", "nine books on a shelf")
     Store.open(folder.store, keys).close()
-    assert json.loads(made.spool_card.read_bytes())["public"] == keys.spool_public().hex()
+    assert json.loads(made.spool_config.read_bytes())["public"] == keys.spool_public().hex()
 
 
 def test_the_recovery_key_opens_a_mind_whose_key_file_is_lost(tmp_path: Path) -> None:
-    recovery = make_key()
-    made = make_mind(tmp_path, "default", CLOCK, recovery=recovery)
+    recovery = generate_key()
+    made = create_mind(tmp_path, "default", CLOCK, recovery=recovery)
     keys = open_mind(tmp_path, "default")[1]
     made.key.unlink()
-    assert open_mind(tmp_path, "default", recovery_text(recovery))[1].check == keys.check
+    assert open_mind(tmp_path, "default", format_recovery_key(recovery))[1].check == keys.check
     with pytest.raises(WrongRecoveryKey):
-        open_mind(tmp_path, "default", recovery_text(bytes(32)))
-    assert not locked_mind(tmp_path, "default")
+        open_mind(tmp_path, "default", format_recovery_key(bytes(32)))
+    assert not is_locked_mind(tmp_path, "default")
 
 
 def test_the_copy_of_a_card_follows_the_card(tmp_path: Path) -> None:
-    made = make_mind(tmp_path, "default", CLOCK)
-    for spoil in (made.card_copy.unlink, lambda: made.card_copy.write_bytes(b"of an older card")):
+    made = create_mind(tmp_path, "default", CLOCK)
+    for spoil in (made.key_header_copy.unlink, lambda: made.key_header_copy.write_bytes(b"of an older card")):
         spoil()
         open_mind(tmp_path, "default")
-        assert made.card_copy.read_bytes() == made.card.read_bytes()
+        assert made.key_header_copy.read_bytes() == made.key_header.read_bytes()
 
 
 def test_what_hooks_need_says_what_they_seal_to_and_nothing_that_reads(tmp_path: Path) -> None:
-    made = make_mind(tmp_path, "default", CLOCK)
+    made = create_mind(tmp_path, "default", CLOCK)
     keys = open_mind(tmp_path, "default")[1]
-    card = json.loads(made.spool_card.read_bytes())
-    assert card == {"version": 1, "public": keys.spool_public().hex(), "names": keys.spool_names.hex()}
-    assert keys.spool.hex() not in made.spool_card.read_text()
+    card = json.loads(made.spool_config.read_bytes())
+    assert card == {"version": 1, "public": keys.spool_public().hex(), "names": keys.spool_name_key.hex()}
+    assert keys.spool_private.hex() not in made.spool_config.read_text()
     assert made.losses.read_bytes() == bytes(64)
 
 
 def _forget(mind: MindFolder) -> None:
-    mind.spool_card.unlink()
+    mind.spool_config.unlink()
     mind.losses.unlink()
     mind.spool.rmdir()
 
 
 WITHOUT_SPOOL: dict[str, Callable[[MindFolder], object]] = {
     "of a version without hooks": _forget,
-    "without the card": lambda mind: mind.spool_card.unlink(),
-    "with half a card": lambda mind: mind.spool_card.write_bytes(mind.spool_card.read_bytes()[:40]),
-    "with another key's card": lambda mind: mind.spool_card.write_bytes(
+    "without the card": lambda mind: mind.spool_config.unlink(),
+    "with half a card": lambda mind: mind.spool_config.write_bytes(mind.spool_config.read_bytes()[:40]),
+    "with another key's card": lambda mind: mind.spool_config.write_bytes(
         json.dumps({"version": 1, "public": "00" * 32, "names": "00" * 32}).encode()
     ),
     "without the count of losses": lambda mind: mind.losses.unlink(),
@@ -321,17 +324,17 @@ WITHOUT_SPOOL: dict[str, Callable[[MindFolder], object]] = {
 
 @pytest.mark.parametrize("what", WITHOUT_SPOOL)
 def test_what_hooks_need_is_made_again_when_a_mind_is_opened(tmp_path: Path, what: str) -> None:
-    made = make_mind(tmp_path, "default", CLOCK)
+    made = create_mind(tmp_path, "default", CLOCK)
     before = files_of(tmp_path)
     WITHOUT_SPOOL[what](made)
     open_mind(tmp_path, "default")
     assert files_of(tmp_path) == before
-    assert {stat.S_IMODE(path.stat().st_mode) for path in (made.spool_card, made.losses)} == {0o600}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (made.spool_config, made.losses)} == {0o600}
     assert stat.S_IMODE(made.spool.stat().st_mode) == 0o700
 
 
 def test_what_hooks_could_not_write_stays_counted_when_a_mind_is_opened(tmp_path: Path) -> None:
-    made = make_mind(tmp_path, "default", CLOCK)
+    made = create_mind(tmp_path, "default", CLOCK)
     made.losses.write_bytes(bytes([3]) + bytes(63))
     open_mind(tmp_path, "default")
     assert made.losses.read_bytes()[0] == 3
@@ -340,7 +343,7 @@ def test_what_hooks_could_not_write_stays_counted_when_a_mind_is_opened(tmp_path
 def test_a_mind_opens_though_what_its_hooks_need_cannot_be_made(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    made = make_mind(tmp_path, "default", CLOCK)
+    made = create_mind(tmp_path, "default", CLOCK)
     _forget(made)
     made.spool.write_bytes(b"a file where the folder should be")
     open_mind(tmp_path, "default")

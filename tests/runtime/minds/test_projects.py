@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.changes import Place
+from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import BadInput, BadSettings, InvalidValue
-from mnemic.actors.protocol.scopes import clean_scope
-from mnemic.runtime.minds.projects import NO_PLACE, locate
+from mnemic.actors.protocol.scopes import normalize_scope_path
+from mnemic.runtime.minds.projects import NO_SCOPE, resolve_scope
 from tests.runtime.building import said
 
 Git = Callable[..., None]
@@ -45,14 +45,14 @@ def checkout(git: Git, folder: Path) -> Path:
     return folder
 
 
-def place_of(folder: object) -> Place:
-    return locate(None, str(folder))
+def place_of(folder: object) -> ScopeRef:
+    return resolve_scope(None, str(folder))
 
 
 def test_a_checkout_and_its_subfolders_are_one_project(git: Git, tmp_path: Path) -> None:
     shelf = checkout(git, tmp_path / "shelf")
     (shelf / "src" / "deep").mkdir(parents=True)
-    expected = Place(path="shelf", project=str(shelf / ".git"), found="git")
+    expected = ScopeRef(path="shelf", project=str(shelf / ".git"), found="git")
     for folder in (shelf, shelf / "src", shelf / "src" / "deep", shelf / ".git", shelf / "gone" / "away"):
         assert place_of(folder) == expected
 
@@ -69,7 +69,7 @@ def test_a_submodule_is_a_project_of_its_own(git: Git, tmp_path: Path) -> None:
     shelf = checkout(git, tmp_path / "shelf")
     git("submodule", "add", "-q", tmp_path / "upstream", "parts", inside=shelf)
     place = place_of(shelf / "parts")
-    assert place == Place(path="parts", project=str(shelf / ".git" / "modules" / "parts"), found="git")
+    assert place == ScopeRef(path="parts", project=str(shelf / ".git" / "modules" / "parts"), found="git")
     assert place != place_of(shelf)
 
 
@@ -77,7 +77,7 @@ def test_a_bare_repository_and_its_worktrees_are_one_project(git: Git, tmp_path:
     checkout(git, tmp_path / "origin")
     git("clone", "-q", "--bare", tmp_path / "origin", tmp_path / "shelf.git")
     git("worktree", "add", "-q", tmp_path / "trial", inside=tmp_path / "shelf.git")
-    expected = Place(path="shelf", project=str(tmp_path / "shelf.git"), found="git")
+    expected = ScopeRef(path="shelf", project=str(tmp_path / "shelf.git"), found="git")
     for folder in (tmp_path / "trial", tmp_path / "shelf.git", tmp_path / "shelf.git" / "hooks"):
         assert place_of(folder) == expected
 
@@ -87,7 +87,7 @@ def test_a_hidden_bare_repository_is_named_for_the_folder_it_is_in(git: Git, tmp
     git("clone", "-q", "--bare", tmp_path / "origin", tmp_path / "shelf" / ".bare")
     (tmp_path / "shelf" / ".git").write_text("gitdir: ./.bare\n")
     git("worktree", "add", "-q", "main2", inside=tmp_path / "shelf")
-    expected = Place(path="shelf", project=str(tmp_path / "shelf" / ".bare"), found="git")
+    expected = ScopeRef(path="shelf", project=str(tmp_path / "shelf" / ".bare"), found="git")
     assert place_of(tmp_path / "shelf") == place_of(tmp_path / "shelf" / "main2") == expected
 
 
@@ -95,7 +95,7 @@ def test_a_git_folder_kept_elsewhere_is_found(git: Git, tmp_path: Path) -> None:
     for folder in ("shelf", "kept"):
         (tmp_path / folder).mkdir()
     git("init", "-q", "--separate-git-dir", tmp_path / "kept" / "shelf.git", inside=tmp_path / "shelf")
-    assert place_of(tmp_path / "shelf") == Place("shelf", str(tmp_path / "kept" / "shelf.git"), "git")
+    assert place_of(tmp_path / "shelf") == ScopeRef("shelf", str(tmp_path / "kept" / "shelf.git"), "git")
 
 
 def test_two_folders_of_one_name_are_two_projects(git: Git, tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_link_leads_to_the_project_it_points_into(git: Git, tmp_path: Path) ->
 def test_a_git_file_that_leads_nowhere_makes_no_project(tmp_path: Path, content: str) -> None:
     (tmp_path / "shelf").mkdir()
     (tmp_path / "shelf" / ".git").write_text(content)
-    assert place_of(tmp_path / "shelf") == Place("shelf", str(tmp_path / "shelf"), "folder")
+    assert place_of(tmp_path / "shelf") == ScopeRef("shelf", str(tmp_path / "shelf"), "folder")
 
 
 def test_an_empty_git_folder_makes_no_project(tmp_path: Path) -> None:
@@ -126,9 +126,9 @@ def test_an_empty_git_folder_makes_no_project(tmp_path: Path) -> None:
 
 def test_a_folder_without_git_is_its_own_project_there_or_not(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
-    assert place_of(tmp_path / "notes") == Place("notes", str(tmp_path / "notes"), "folder")
-    assert place_of("/long/gone/shelf/") == Place("shelf", "/long/gone/shelf", "folder")
-    assert place_of("/") == Place("unnamed", "/", "folder")
+    assert place_of(tmp_path / "notes") == ScopeRef("notes", str(tmp_path / "notes"), "folder")
+    assert place_of("/long/gone/shelf/") == ScopeRef("shelf", "/long/gone/shelf", "folder")
+    assert place_of("/") == ScopeRef("unnamed", "/", "folder")
 
 
 @pytest.mark.parametrize("folder", ["shelf", "./shelf", "C:\\work\\shelf", "~/shelf", ".."])
@@ -138,13 +138,13 @@ def test_a_folder_of_another_machine_is_not_looked_up_here(
     monkeypatch.chdir(checkout(git, tmp_path / "here"))
     place = place_of(folder)
     assert (place.project, place.found) == (str(Path(folder)), "folder")
-    assert place.path == clean_scope(place.path) != ""
+    assert place.path == normalize_scope_path(place.path) != ""
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "a\0b", "\ud800", "*", "a*b", "...", "..", " ", "\x07"])
 def test_any_folder_a_transcript_names_gives_a_scope(name: str) -> None:
     place = place_of(f"/work/{name}")
-    assert clean_scope(place.path) == place.path != ""
+    assert normalize_scope_path(place.path) == place.path != ""
     place.path.encode()
     assert place.project is not None
     place.project.encode()
@@ -154,7 +154,7 @@ def test_a_file_in_the_folder_names_the_scope(git: Git, tmp_path: Path) -> None:
     shelf = checkout(git, tmp_path / "shelf")
     (shelf / "part").mkdir()
     (shelf / "part" / ".mnemic.toml").write_text('scope = "/work/shelf/"\n')
-    expected = Place(path="work/shelf", project=None, found=".mnemic.toml")
+    expected = ScopeRef(path="work/shelf", project=None, found=".mnemic.toml")
     assert place_of(shelf / "part") == place_of(shelf / "part" / "below") == expected
     assert place_of(shelf).found == "git"
 
@@ -178,9 +178,9 @@ def test_a_file_that_cannot_be_read_is_one_clear_error(tmp_path: Path) -> None:
 
 
 def test_a_scope_that_is_named_wins_and_no_folder_is_no_place(tmp_path: Path) -> None:
-    assert locate("work/shelf/", str(tmp_path)) == Place(path="work/shelf", project=None, found="named")
-    assert locate("", str(tmp_path)) == Place(path="", project=None, found="named")
-    assert locate(None, None) == locate(None, "") == NO_PLACE
+    assert resolve_scope("work/shelf/", str(tmp_path)) == ScopeRef(path="work/shelf", project=None, found="named")
+    assert resolve_scope("", str(tmp_path)) == ScopeRef(path="", project=None, found="named")
+    assert resolve_scope(None, None) == resolve_scope(None, "") == NO_SCOPE
 
 
 def test_what_is_made_later_counts_from_then_on(git: Git, tmp_path: Path) -> None:
@@ -199,34 +199,34 @@ def test_a_file_that_says_nothing_is_passed_over_where_something_has_to_be_found
     folder.mkdir(parents=True)
     (folder / ".mnemic.toml").write_text(text)
     with pytest.raises(BadInput):
-        locate(None, str(folder))
-    assert locate(None, str(folder), anyway=True) == Place(path="src", project=str(folder), found="folder")
+        resolve_scope(None, str(folder))
+    assert resolve_scope(None, str(folder), anyway=True) == ScopeRef(path="src", project=str(folder), found="folder")
     (tmp_path / "shelf" / ".mnemic.toml").write_text('scope = "work/shelf"')
-    assert locate(None, str(folder), anyway=True).path == "work/shelf"
+    assert resolve_scope(None, str(folder), anyway=True).path == "work/shelf"
 
 
 @given(st.text())
 def test_a_scope_is_taken_as_it_is_or_refused(scope: str) -> None:
     try:
-        path = clean_scope(scope)
+        path = normalize_scope_path(scope)
     except InvalidValue:
         return
     assert path == scope.strip("/")
-    assert clean_scope(path) == path
+    assert normalize_scope_path(path) == path
 
 
 @pytest.mark.parametrize("scope", ["a//b", "a/./b", "../a", "a/*", "*", "a\nb", "a\0", " ", "a/ /b", "\ud800"])
 def test_what_is_no_path_is_refused(scope: str) -> None:
     with pytest.raises(InvalidValue, match="it is no path"):
-        clean_scope(scope)
+        normalize_scope_path(scope)
 
 
 @pytest.mark.parametrize("scope", [3, None, b"a", ["a"]])
 def test_what_is_no_text_is_refused(scope: Any) -> None:
     with pytest.raises(InvalidValue, match="it is no text"):
-        clean_scope(scope)
+        normalize_scope_path(scope)
 
 
 @pytest.mark.parametrize(("scope", "path"), [("/", ""), ("", ""), ("/a/b/", "a/b"), ("É ñ/ü", "É ñ/ü"), ("a~2", "a~2")])
 def test_a_path_is_taken_without_its_outer_slashes(scope: str, path: str) -> None:
-    assert clean_scope(scope) == path
+    assert normalize_scope_path(scope) == path

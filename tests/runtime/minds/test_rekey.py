@@ -15,16 +15,16 @@ import pytest
 
 from mnemic.actors.protocol.errors import DamagedStore, KeyMismatch, MindLocked, Rekeyed, WrongRecoveryKey
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.files.atomic_replace import exclusive
-from mnemic.runtime.keys import key_slots as keyring
-from mnemic.runtime.keys.key_slots import recovery_text
+from mnemic.runtime.files.atomic_replace import lock_exclusive
+from mnemic.runtime.keys import key_slots
+from mnemic.runtime.keys.key_slots import format_recovery_key
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds import homes
-from mnemic.runtime.minds.homes import MindFolder, make_mind, open_mind
-from mnemic.runtime.minds.rekey import reseal, write_key_file
-from mnemic.runtime.spool.pending import backlog, losses
+from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
+from mnemic.runtime.minds.rekey import rekey_mind, replace_key_file
+from mnemic.runtime.spool.pending import measure_backlog, read_losses
 from mnemic.runtime.spool.spool import Spool
-from mnemic.runtime.store.schema import MIGRATIONS, backup, connect
+from mnemic.runtime.store.schema import MIGRATIONS, connect, copy_database
 from mnemic.runtime.store.store import Store
 from tests.paths import FIXTURES
 from tests.runtime.building import add_encoder, apply, child, files_of, finish, held, memory, vectors
@@ -38,12 +38,12 @@ RECOVERY = b"r" * 32
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A passphrase that costs nothing."""
-    monkeypatch.setattr(keyring, "SCRYPT", (1 << 4, 8, 1))
+    monkeypatch.setattr(key_slots, "SCRYPT", (1 << 4, 8, 1))
 
 
 def a_mind(home: Path, fence: str | None = None) -> tuple[MindFolder, Keys]:
     """A mind that holds words, vectors and a writer's fence."""
-    make_mind(home, "default", CLOCK, recovery=RECOVERY)
+    create_mind(home, "default", CLOCK, recovery=RECOVERY)
     folder, keys = open_mind(home, "default")
     with closing(Store.open(folder.store, keys, fence=fence)) as store:
         apply(store, memory(1, SECRET), memory(2, SECRET * 99), add_encoder())
@@ -52,13 +52,13 @@ def a_mind(home: Path, fence: str | None = None) -> tuple[MindFolder, Keys]:
 
 
 def resealed(folder: MindFolder, keys: Keys, **more: Any) -> Keys:
-    with exclusive(folder.path):
-        return reseal(folder, keys, **more)
+    with lock_exclusive(folder.path):
+        return rekey_mind(folder, keys, **more)
 
 
 def test_all_that_a_mind_holds_is_there_with_another_key(tmp_path: Path) -> None:
     folder, keys = a_mind(tmp_path, fence="serve")
-    before, files, card = held(folder.store, keys), files_of(folder.path), folder.card.read_bytes()
+    before, files, card = held(folder.store, keys), files_of(folder.path), folder.key_header.read_bytes()
     with closing(connect(folder.store, keys)) as db:
         fences = db.execute("SELECT * FROM fences").fetchall()
     new = resealed(folder, keys)
@@ -66,13 +66,13 @@ def test_all_that_a_mind_holds_is_there_with_another_key(tmp_path: Path) -> None
     assert held(folder.store, new) == before
     with closing(connect(folder.store, new)) as db:
         assert db.execute("SELECT * FROM fences").fetchall() == fences != []
-    assert new.identity()(b"a") == keys.identity()(b"a")
+    assert new.identity_hash()(b"a") == keys.identity_hash()(b"a")
     assert new.seed == keys.seed
     after = files_of(folder.path)
     assert after.keys() == files.keys()
     changed = {name for name in files if after[name] != files[name]}
     assert changed == {"key", "mind.json", "mind.json.copy", "spool.json", "store.db"}
-    assert folder.card.read_bytes() != card
+    assert folder.key_header.read_bytes() != card
 
 
 def test_what_opened_a_mind_before_opens_it_no_more(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_what_opened_a_mind_before_opens_it_no_more(tmp_path: Path) -> None:
     old_file = folder.key.read_bytes()
     new = resealed(folder, keys)
     with pytest.raises(WrongRecoveryKey, match="has no recovery key"):
-        open_mind(tmp_path, "default", recovery_text(RECOVERY))
+        open_mind(tmp_path, "default", format_recovery_key(RECOVERY))
     with pytest.raises(Rekeyed):
         connect(folder.store, keys)
     folder.key.write_bytes(old_file)
@@ -98,7 +98,7 @@ def test_a_passphrase_takes_the_place_of_the_key_file_and_back(tmp_path: Path) -
     with pytest.raises(MindLocked):
         open_mind(tmp_path, "default")
     locked = open_mind(tmp_path, "default", "nine books on a shelf")[1]
-    assert open_mind(tmp_path, "default", recovery_text(RECOVERY))[1].check == locked.check
+    assert open_mind(tmp_path, "default", format_recovery_key(RECOVERY))[1].check == locked.check
     resealed(folder, locked)
     again = open_mind(tmp_path, "default")[1]
     assert held(folder.store, again) == before
@@ -112,9 +112,9 @@ def test_a_mind_of_the_first_version_becomes_one_of_this_and_knows_its_memories(
     before = held(folder.store, keys)
     new = resealed(folder, keys)
     assert held(folder.store, new) == before
-    assert new.identity()(b"text") == keys.identity()(b"text")
+    assert new.identity_hash()(b"text") == keys.identity_hash()(b"text")
     assert open_mind(tmp_path, "default")[1].check == new.check
-    assert new.earlier_spools == (keys.spool,)
+    assert new.earlier_spool_privates == (keys.spool_private,)
     kept = list(folder.path.glob("store.schema-*.db"))
     assert [path.name for path in kept] == ["store.schema-3.db"]
     with closing(connect(kept[0], new)) as db:
@@ -129,10 +129,10 @@ def test_what_a_hook_sealed_just_before_is_still_taken_in(tmp_path: Path) -> Non
     written.write_bytes(file_header(1, old) + b"".join(frames(one, public=old)))
     new = resealed(folder, keys)
     another = resealed(folder, new)
-    assert backlog(folder.spool, {}).files == 1
-    assert losses(folder.spool).foreign == ()
-    assert drain(Spool(folder.spool, another.spool, CLOCK, another.earlier_spools))[0] == [one]
-    assert drain(Spool(folder.spool, another.spool, CLOCK))[0] == []
+    assert measure_backlog(folder.spool, {}).files == 1
+    assert read_losses(folder.spool).foreign == ()
+    assert drain(Spool(folder.spool, another.spool_private, CLOCK, another.earlier_spool_privates))[0] == [one]
+    assert drain(Spool(folder.spool, another.spool_private, CLOCK))[0] == []
 
 
 def test_a_key_that_somebody_changed_meanwhile_changes_nothing(tmp_path: Path) -> None:
@@ -160,19 +160,19 @@ def test_a_lost_key_file_is_written_anew_and_nothing_else_changes(tmp_path: Path
     folder, keys = a_mind(tmp_path)
     old_file = folder.key.read_bytes()
     folder.key.unlink()
-    with exclusive(folder.path):
-        write_key_file(folder, open_mind(tmp_path, "default", recovery_text(RECOVERY))[1])
+    with lock_exclusive(folder.path):
+        replace_key_file(folder, open_mind(tmp_path, "default", format_recovery_key(RECOVERY))[1])
     assert open_mind(tmp_path, "default")[1].secrets == keys.secrets
     assert folder.key.read_bytes() != old_file
-    assert open_mind(tmp_path, "default", recovery_text(RECOVERY))[1].secrets == keys.secrets
+    assert open_mind(tmp_path, "default", format_recovery_key(RECOVERY))[1].secrets == keys.secrets
 
 
 def test_no_key_file_is_written_for_keys_that_the_mind_has_no_more(tmp_path: Path) -> None:
     folder, keys = a_mind(tmp_path)
     resealed(folder, keys)
     before = files_of(folder.path)
-    with pytest.raises(Rekeyed), exclusive(folder.path):
-        write_key_file(folder, keys)
+    with pytest.raises(Rekeyed), lock_exclusive(folder.path):
+        replace_key_file(folder, keys)
     assert files_of(folder.path) == before
 
 
@@ -180,23 +180,23 @@ def test_a_mind_that_is_sealed_anew_while_it_is_opened_is_opened_as_it_is_now(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, keys = a_mind(tmp_path)
-    make, done = homes.make_spool, []
+    make, done = homes.ensure_spool, []
 
     def late(into: MindFolder, found: Keys) -> None:
         if not done:
             done.append(resealed(folder, keys))
         make(into, found)
 
-    monkeypatch.setattr(homes, "make_spool", late)
+    monkeypatch.setattr(homes, "ensure_spool", late)
     assert open_mind(tmp_path, "default")[1].check == done[0].check
-    assert folder.spool_card.read_bytes() == homes.spool_card_bytes(done[0])
-    assert folder.card_copy.read_bytes() == folder.card.read_bytes()
+    assert folder.spool_config.read_bytes() == homes.spool_config_bytes(done[0])
+    assert folder.key_header_copy.read_bytes() == folder.key_header.read_bytes()
 
 
 def test_a_copy_between_keys_is_never_in_clear(tmp_path: Path) -> None:
     folder, keys = a_mind(tmp_path)
     with closing(connect(folder.store, keys)) as db:
-        backup(db, tmp_path / "copy.db", keys.changed())
+        copy_database(db, tmp_path / "copy.db", keys.with_new_root())
     copied = (tmp_path / "copy.db").read_bytes()
     assert SECRET not in copied
     assert b"SQLite format 3" not in copied
@@ -209,7 +209,7 @@ def test_a_copy_between_keys_is_never_in_clear(tmp_path: Path) -> None:
 
 def kill_at(home: str, copies: str) -> None:
     """In a process: rekey copies of a home, each by a child that is killed at another of its steps; prints how many."""
-    keyring.SCRYPT = (1 << 4, 8, 1)
+    key_slots.SCRYPT = (1 << 4, 8, 1)
     at = 0
     while True:
         copy = Path(copies) / str(at)
@@ -242,15 +242,15 @@ def _rekey_until(home: Path, at: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         seen += 1
 
-    with exclusive(folder.path):
+    with lock_exclusive(folder.path):
         sys.addaudithook(step)
-        reseal(folder, keys, passphrase="nine books on a shelf")
+        rekey_mind(folder, keys, passphrase="nine books on a shelf")
 
 
 def test_killed_at_any_step_a_mind_is_the_old_one_or_the_new_one_and_never_in_clear(tmp_path: Path) -> None:
     folder, keys = a_mind(tmp_path / "home")
     before = held(folder.store, keys)
-    kills = int(finish(child("runtime.test_rekeying:kill_at", tmp_path / "home", tmp_path)))
+    kills = int(finish(child("runtime.minds.test_rekey:kill_at", tmp_path / "home", tmp_path)))
     assert kills >= 10
     outcomes = []
     for at in range(kills + 1):

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mnemic.actors.protocol.errors import StoreReadOnly
-from mnemic.runtime.minds.run_dir import PROTOCOL, Card, Meeting, process_start
+from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, process_start_time
 from tests.faces import until
 
 
@@ -22,21 +22,21 @@ def mode(path: str | Path) -> int:
     return stat.S_IMODE(os.lstat(path).st_mode)
 
 
-def held(home: Path) -> Meeting:
+def held(home: Path) -> RunDir:
     """A meeting place whose lock is held."""
-    meeting = Meeting(home)
-    assert meeting.take()
+    meeting = RunDir(home)
+    assert meeting.acquire_server_lock()
     return meeting
 
 
-def opened(meeting: Meeting) -> Card:
+def opened(meeting: RunDir) -> ServerInfo:
     """Sockets and card, as a process leaves them that is killed: the sockets refuse."""
-    folder, *sockets = meeting.listen()
+    folder, *sockets = meeting.bind_sockets()
     for one in sockets:
         assert isinstance(one, socket.socket)
         one.close()
-    card = Card(protocol=PROTOCOL, pid=2**22 + 1, started="1", folder=folder, mode="foreground", state="ready")
-    meeting.write(card)
+    card = ServerInfo(protocol=PROTOCOL, pid=2**22 + 1, started="1", folder=folder, mode="foreground", state="ready")
+    meeting.publish(card)
     return card
 
 
@@ -48,11 +48,11 @@ def deep(folder: Path) -> Path:
 
 
 def test_only_one_has_the_lock_and_its_end_frees_it(tmp_path: Path) -> None:
-    first, second = held(tmp_path), Meeting(tmp_path)
-    assert not second.take()
-    first.leave()
-    assert second.take()
-    second.leave()
+    first, second = held(tmp_path), RunDir(tmp_path)
+    assert not second.acquire_server_lock()
+    first.release_server_lock()
+    assert second.acquire_server_lock()
+    second.release_server_lock()
 
 
 def test_folder_card_locks_and_sockets_are_nobody_elses(tmp_path: Path) -> None:
@@ -63,13 +63,15 @@ def test_folder_card_locks_and_sockets_are_nobody_elses(tmp_path: Path) -> None:
     finally:
         os.umask(before)
     assert mode(meeting.folder) == 0o700
-    assert {mode(path) for path in (meeting.card_path, meeting.folder / "serve.lock", card.http, card.mcp)} == {0o600}
+    assert {
+        mode(path) for path in (meeting.info_path, meeting.folder / "serve.lock", card.http_socket, card.mcp_socket)
+    } == {0o600}
 
 
 def test_a_folder_that_others_may_enter_is_closed_to_them(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir(mode=0o755)
     (tmp_path / "run").chmod(0o777)
-    Meeting(tmp_path).prepare()
+    RunDir(tmp_path).prepare()
     assert mode(tmp_path / "run") == 0o700
 
 
@@ -84,7 +86,7 @@ def test_a_folder_that_others_may_enter_is_closed_to_them(tmp_path: Path) -> Non
 def test_what_is_no_folder_of_ones_own_is_refused_in_one_sentence(tmp_path: Path, make: Callable[[Path], None]) -> None:
     make(tmp_path / "run")
     with pytest.raises(StoreReadOnly, match=r"run cannot be written"):
-        Meeting(tmp_path).prepare()
+        RunDir(tmp_path).prepare()
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
@@ -92,15 +94,15 @@ def test_a_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     os.chown(tmp_path / "run", 12345, 12345)
     with pytest.raises(StoreReadOnly, match="it is not a folder of yours"):
-        Meeting(tmp_path).prepare()
+        RunDir(tmp_path).prepare()
 
 
 def test_files_that_cannot_be_written_are_told_in_one_sentence(tmp_path: Path) -> None:
-    meeting = Meeting(tmp_path)
+    meeting = RunDir(tmp_path)
     meeting.prepare()
     (meeting.folder / "serve.lock").mkdir()
     with pytest.raises(StoreReadOnly, match=r"serve\.lock cannot be written: Is a directory"):
-        meeting.take()
+        meeting.acquire_server_lock()
     (meeting.folder / "serve.lock").rmdir()
     (meeting.folder / "serve.new").mkdir()
     with pytest.raises(StoreReadOnly, match=r"serve\.json cannot be written"):
@@ -110,11 +112,11 @@ def test_files_that_cannot_be_written_are_told_in_one_sentence(tmp_path: Path) -
 def test_what_a_dead_process_left_is_cleared(tmp_path: Path) -> None:
     first = held(tmp_path)
     card = opened(first)
-    first.leave()
-    assert os.path.exists(card.http)
+    first.release_server_lock()
+    assert os.path.exists(card.http_socket)
     second = held(tmp_path)
-    assert second.card() is None
-    assert not os.path.exists(card.http)
+    assert second.read_info() is None
+    assert not os.path.exists(card.http_socket)
     opened(second)
 
 
@@ -123,11 +125,11 @@ def test_a_home_too_deep_for_a_socket_has_a_short_folder_that_goes_with_its_proc
     card = opened(meeting)
     assert not card.folder.startswith(str(tmp_path))
     assert mode(card.folder) == 0o700
-    assert {mode(card.http), mode(card.mcp)} == {0o600}
-    meeting.vanish()
+    assert {mode(card.http_socket), mode(card.mcp_socket)} == {0o600}
+    meeting.unpublish()
     assert not os.path.exists(card.folder)
     left = opened(meeting)
-    meeting.leave()
+    meeting.release_server_lock()
     held(meeting.home)
     assert not os.path.exists(left.folder)
 
@@ -139,17 +141,17 @@ def test_the_copy_of_a_home_leaves_the_sockets_of_the_first_one_alone(
     meeting = held(place(tmp_path))
     card = opened(meeting)
     (tmp_path / "copy" / "run").mkdir(parents=True)
-    shutil.copy(meeting.card_path, tmp_path / "copy" / "run")
+    shutil.copy(meeting.info_path, tmp_path / "copy" / "run")
     copy = held(tmp_path / "copy")
-    assert copy.card() is None
-    assert os.path.exists(card.http)
-    assert meeting.card() == card
-    meeting.vanish()
+    assert copy.read_info() is None
+    assert os.path.exists(card.http_socket)
+    assert meeting.read_info() == card
+    meeting.unpublish()
 
 
 def test_a_relative_home_is_the_same_one_from_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert Meeting(Path("home")).folder == tmp_path / "home" / "run"
+    assert RunDir(Path("home")).folder == tmp_path / "home" / "run"
 
 
 @pytest.mark.parametrize(
@@ -161,30 +163,30 @@ def test_a_relative_home_is_the_same_one_from_everywhere(tmp_path: Path, monkeyp
 )
 def test_a_card_of_another_version_says_who_it_is_all_the_same(tmp_path: Path, written: dict[str, object]) -> None:
     meeting = held(tmp_path)
-    meeting.card_path.write_text(json.dumps(written), "utf-8")
-    card = meeting.card()
+    meeting.info_path.write_text(json.dumps(written), "utf-8")
+    card = meeting.read_info()
     assert card is not None
-    assert (card.protocol, card.pid, card.http) == (9, 7, "/f/http.sock")
-    assert not card.alive()
+    assert (card.protocol, card.pid, card.http_socket) == (9, 7, "/f/http.sock")
+    assert not card.is_alive()
 
 
 @pytest.mark.parametrize("written", [b"", b"{", b"[]", b"\xff", b"null", b'{"pid": 7}', b'{"protocol": 1, "pid": "x"}'])
 def test_what_is_no_card_is_none_and_hinders_nobody(tmp_path: Path, written: bytes) -> None:
-    meeting = Meeting(tmp_path)
+    meeting = RunDir(tmp_path)
     meeting.prepare()
-    meeting.card_path.write_bytes(written)
-    assert meeting.card() is None
-    assert meeting.take()
+    meeting.info_path.write_bytes(written)
+    assert meeting.read_info() is None
+    assert meeting.acquire_server_lock()
 
 
 def test_a_process_is_known_by_its_start_and_not_by_its_number_alone() -> None:
-    card = Card(protocol=PROTOCOL, pid=os.getpid(), started=process_start(os.getpid()), folder="/")
-    assert card.alive()
-    assert not Card(protocol=PROTOCOL, pid=os.getpid(), started="1", folder="/").alive()
-    assert not Card(protocol=PROTOCOL, pid=os.getpid(), folder="/").alive()
+    card = ServerInfo(protocol=PROTOCOL, pid=os.getpid(), started=process_start_time(os.getpid()), folder="/")
+    assert card.is_alive()
+    assert not ServerInfo(protocol=PROTOCOL, pid=os.getpid(), started="1", folder="/").is_alive()
+    assert not ServerInfo(protocol=PROTOCOL, pid=os.getpid(), folder="/").is_alive()
 
 
 def test_a_process_of_which_only_the_exit_code_is_left_is_gone() -> None:
     with subprocess.Popen(["true"]) as child:
-        until(lambda: process_start(child.pid) == "")
-    assert process_start(child.pid) == ""
+        until(lambda: process_start_time(child.pid) == "")
+    assert process_start_time(child.pid) == ""

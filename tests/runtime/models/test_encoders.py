@@ -26,7 +26,7 @@ from mnemic.actors.protocol.ports import IMPLEMENTATIONS, Window
 from mnemic.algorithms.text.native_bert import NATIVE, NativeBert
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.models import encoders
-from mnemic.runtime.models.encoders import accelerator, encoder_from, load_encoder, may_be_torch
+from mnemic.runtime.models.encoders import accelerator, encoder_from_settings, load_encoder, may_use_torch
 from tests.contract.encoder_contract import EncoderContract
 from tests.modelling import write_model
 
@@ -190,12 +190,12 @@ class TestChoice:
     def test_an_instruction_set_that_cannot_be_is_one_sentence_and_no_text_is_blamed(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from mnemic.runtime.engine import settings
+        from mnemic.runtime.models import models
 
         def refuse() -> str:
             raise ValueError('MNEMIC_INSTRUCTIONS is "x", which is no instruction set; unset it, or name one of a, b')
 
-        monkeypatch.setattr(settings, "backend", refuse)
+        monkeypatch.setattr(models, "backend", refuse)
         with pytest.raises(BadInstructions) as caught:
             load_encoder(folder, "native-int8")
         assert str(caught.value) == 'MNEMIC_INSTRUCTIONS is "x", which is no instruction set.'
@@ -203,13 +203,13 @@ class TestChoice:
 
     def test_the_settings_name_folder_implementation_and_threads(self, folder: Path) -> None:
         named = {"embedder.model": str(folder), "embedder.implementation": "numpy-float32", "embedder.threads": 3}
-        encoder = encoder_from(Settings(named).values())
+        encoder = encoder_from_settings(Settings(named).values())
         assert (encoder.implementation, encoder.dimensions) == ("numpy-float32", 8)
 
     def test_whether_torch_would_embed_is_known_without_its_import(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def asked(name: str, installed: bool) -> bool:
             monkeypatch.setattr(importlib.util, "find_spec", lambda _: object() if installed else None)
-            return may_be_torch({"embedder.implementation": name})
+            return may_use_torch({"embedder.implementation": name})
 
         assert asked("torch-float16", False)
         assert asked("", True)

@@ -150,7 +150,7 @@ class TestWeights:
         path = folder / "model.safetensors"
         more = {"pooler.dense.weight": np.ones((3, 0), np.int64), "a": np.ones(3, np.uint8)}
         save_file({name: array.astype(kind) for name, array in load_file(path).items()} | more, path, metadata)
-        found, expected = read(folder).built, load_file(path)
+        found, expected = read(folder).network, load_file(path)
         assert found.keys() == expected.keys() - more.keys()
         for name, array in found.items():
             assert array.dtype == kind

@@ -1,4 +1,6 @@
-"""The societies of a process: none stays open that nobody uses, none goes that has something to do, all are shown."""
+"""The actor systems of a process: none stays open that nobody uses, none goes that has something to do, all are
+shown.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,15 @@ import pytest
 from mnemic.actors.embedder import EmbedderActor
 from mnemic.actors.protocol.changes import EncoderName
 from mnemic.actors.protocol.errors import ActorFailed
-from mnemic.actors.protocol.messages import EmbedPending, EncoderNamed, NameEncoder
+from mnemic.actors.protocol.messages import DescribeEncoder, EmbedPending, EncoderDescribed
 from mnemic.actors.protocol.ports import Ports
+from mnemic.compose import open_actor_system
+from mnemic.open_mind import mind_over
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.embedded import EmbeddedEngine
-from mnemic.runtime.serve.actor_systems import Societies
+from mnemic.runtime.engine.supervisor import Supervisor
+from mnemic.runtime.serve.actor_systems import ActorSystems
 from mnemic.runtime.serve.metrics import Metrics
 from tests.faces import until
 from tests.hosted import together
@@ -37,7 +42,7 @@ class Slow(EmbedderActor):
         return cls(ports.load_encoder, ports.open_snapshots(), 1, 1)
 
     def handle(self, message: Any, context: Any) -> Any:
-        return EncoderNamed(encoder=EncoderName("slow", "0")) if isinstance(message, NameEncoder) else None
+        return EncoderDescribed(encoder=EncoderName("slow", "0")) if isinstance(message, DescribeEncoder) else None
 
 
 class Failing(EmbedderActor):
@@ -50,20 +55,24 @@ class Failing(EmbedderActor):
 
 
 @contextmanager
-def running(home: Path, lines: str) -> Iterator[tuple[Societies, Metrics]]:
-    """Societies of a home with these settings besides its own; they end with the block."""
+def running(home: Path, lines: str) -> Iterator[tuple[ActorSystems, Metrics]]:
+    """Actor systems of a home with these settings besides its own; they end with the block."""
     path = home / "mnemic.toml"
     path.write_text(f"{path.read_text('utf-8')}{lines}\n", "utf-8")
     metrics = Metrics()
-    societies = Societies(home, CLOCK, lambda folder, keys: EmbeddedEngine(CLOCK), metrics, lambda: {"degraded": []})
+
+    def start(home: Path, mind: str, **more: Any) -> Supervisor:
+        return open_actor_system(home, mind, lambda folder, keys: EmbeddedEngine(CLOCK), **more)
+
+    actor_systems = ActorSystems(home, CLOCK, start, mind_over, metrics, lambda: {"degraded": []})
     try:
-        yield societies, metrics
+        yield actor_systems, metrics
     finally:
-        societies.minds.close(10.0)
+        actor_systems.open_minds.close(10.0)
 
 
-def remember(societies: Societies, text: str, mind: str = "default") -> bool:
-    with societies.minds.use(mind, True) as opened:
+def remember(actor_systems: ActorSystems, text: str, mind: str = "default") -> bool:
+    with actor_systems.open_minds.use(mind, True) as opened:
         return opened.remember(text, session=text).created
 
 
@@ -72,89 +81,89 @@ def shown(metrics: Metrics, mind: str = "default") -> bool:
     return f'mind="{mind}"' in metrics.exposition().decode()
 
 
-def left_alone_twice(societies: Societies) -> None:
+def left_alone_twice(actor_systems: ActorSystems) -> None:
     """Wait until a mind's watch has seen twice that nobody wants anything of it."""
     looks: list[int] = []
-    leave_alone = societies._leave_alone
+    leave_alone = actor_systems._close_if_idle
 
     def noted(name: str, one: Mind) -> None:
         leave_alone(name, one)
         looks.append(1)
 
-    societies._leave_alone = noted  # type: ignore[method-assign]
+    actor_systems._close_if_idle = noted  # type: ignore[method-assign]
     until(lambda: len(looks) >= 2)
 
 
 def test_a_mind_that_nobody_uses_is_closed_while_others_are_used_and_a_next_use_opens_it(home: Path) -> None:
-    with running(home, SOON) as (societies, metrics):
-        assert remember(societies, "an otter")
-        with societies.minds.use("other", True) as other:
+    with running(home, SOON) as (actor_systems, metrics):
+        assert remember(actor_systems, "an otter")
+        with actor_systems.open_minds.use("other", True) as other:
             until(lambda: not shown(metrics))
-            assert set(societies.minds.open_ones()) == {"other"}
+            assert set(actor_systems.open_minds.open_minds()) == {"other"}
             assert shown(metrics, "other")
-            with societies.minds.use("default", False) as mind:
+            with actor_systems.open_minds.use("default", False) as mind:
                 assert [hit.text for hit in mind.recall("otter").hits] == [b"an otter"]
                 assert shown(metrics)
             assert other.remember("a heron").created
-        until(lambda: len(societies.minds.open_ones()) == 1)  # the last one is ready for whoever comes next
+        until(lambda: len(actor_systems.open_minds.open_minds()) == 1)  # the last one is ready for whoever comes next
         until(lambda: len([one for one in threading.enumerate() if one.name == "mnemic-watch"]) == 1)
-        until(societies.quiet)
+        until(actor_systems.all_idle)
 
 
 def test_no_request_is_lost_however_often_a_mind_is_closed_meanwhile(home: Path) -> None:
-    with running(home, SOON) as (societies, _):
-        remember(societies, "the first")
+    with running(home, SOON) as (actor_systems, _):
+        remember(actor_systems, "the first")
         done = threading.Event()
         times = []
 
         def close() -> None:
             while not done.is_set():
-                for name, mind in societies.minds.open_ones().items():
-                    if societies.minds.close_unused(name, mind, lambda: True):
+                for name, mind in actor_systems.open_minds.open_minds().items():
+                    if actor_systems.open_minds.close_if_unused(name, mind, lambda: True):
                         times.append(name)
 
         closing = threading.Thread(target=close)
         closing.start()
         kept = together(
-            [lambda who=who: [remember(societies, f"{who} says {n}") for n in range(15)] for who in ("ada", "bea")]  # type: ignore[misc]
+            [lambda who=who: [remember(actor_systems, f"{who} says {n}") for n in range(15)] for who in ("ada", "bea")]  # type: ignore[misc]
         )
         done.set()
         closing.join()
         assert kept == [[True] * 15] * 2
-        with societies.minds.use("default", False) as mind:
+        with actor_systems.open_minds.use("default", False) as mind:
             assert mind.counts().memories == 31
         assert times
 
 
 def test_a_mind_with_an_embedding_to_come_is_not_closed(home: Path) -> None:
-    with running(home, f'{SOON}[actors]\nembedder = "{__name__}:Slow"') as (societies, metrics):
-        remember(societies, "an otter")
-        (mind,) = societies.minds.open_ones().values()
+    with running(home, f'{SOON}[actors]\nembedder = "{__name__}:Slow"') as (actor_systems, metrics):
+        remember(actor_systems, "an otter")
+        (mind,) = actor_systems.open_minds.open_minds().values()
         assert mind.counts().pending == 1
-        with societies.minds.use("other", True):
-            left_alone_twice(societies)
-        assert societies.minds.open_ones()["default"] is mind
+        with actor_systems.open_minds.use("other", True):
+            left_alone_twice(actor_systems)
+        assert actor_systems.open_minds.open_minds()["default"] is mind
         assert shown(metrics)
-        assert societies.quiet(), "a process that was started on demand may leave all the same"
+        assert actor_systems.all_idle(), "a process that was started on demand may leave all the same"
 
 
 def test_a_mind_stays_open_while_it_shows_why_an_actor_was_set_aside(home: Path) -> None:
-    with running(home, f'{SOON}[actors]\nembedder = "{__name__}:Failing"') as (societies, _):
-        with societies.minds.use("default", True) as mind:
-            while not any(actor.quarantined for actor in mind.society.report().actors):
+    with running(home, f'{SOON}[actors]\nembedder = "{__name__}:Failing"') as (actor_systems, _):
+        with actor_systems.open_minds.use("default", True) as mind:
+            while not any(actor.quarantined for actor in mind.actor_system.report().actors):
                 with pytest.raises(ActorFailed):
-                    mind.society.ask(EmbedPending())
-        with societies.minds.use("other", True):
-            left_alone_twice(societies)
-            assert societies.minds.open_ones()["default"] is mind
-            mind.society.release()
-            until(lambda: "default" not in societies.minds.open_ones())
+                    mind.actor_system.ask(EmbedPending())
+        with actor_systems.open_minds.use("other", True):
+            left_alone_twice(actor_systems)
+            assert actor_systems.open_minds.open_minds()["default"] is mind
+            mind.actor_system.release_quarantined()
+            until(lambda: "default" not in actor_systems.open_minds.open_minds())
 
 
 def test_a_mind_is_shown_from_when_it_is_opened_until_all_are_closed(home: Path) -> None:
-    with running(home, "") as (societies, metrics):
-        for end in (societies.minds.reopen, societies.minds.close):
-            remember(societies, f"an otter for {end.__name__}")
+    with running(home, "") as (actor_systems, metrics):
+        for end in (actor_systems.open_minds.close_when_unused, actor_systems.open_minds.close):
+            remember(actor_systems, f"an otter for {end.__name__}")
             assert shown(metrics)
             end(10.0)
             assert not shown(metrics)

@@ -12,13 +12,13 @@ import pytest
 
 from mnemic.actors.protocol.ambient_messages import Drained, DrainSpool
 from mnemic.actors.protocol.errors import DiskFull, MindMissing
-from mnemic.cli.hooks.uninstall import own_files
+from mnemic.cli.hooks.uninstall import mnemic_files
 from mnemic.runtime.api.mind import DRAIN_LOCK
 from mnemic.runtime.clock import ManualClock
-from mnemic.runtime.minds.run_dir import Meeting
-from mnemic.runtime.serve.drainer import _AGAIN_S, _STEPS, Drainer, ring
+from mnemic.runtime.minds.run_dir import RunDir
+from mnemic.runtime.serve.drainer import _MAX_PARTS, _RECHECK_DELAYS_S, SpoolDrainer, notify_queued
 from tests.faces import until
-from tests.society import START_US
+from tests.harness import START_US
 
 
 class Asked:
@@ -27,7 +27,7 @@ class Asked:
     def __init__(self, name: str, asked: list[tuple[str, bool]]) -> None:
         self.name = name
         self.asked = asked
-        self.society = self
+        self.actor_system = self
         self.answers: list[Drained] = []
         self.fails: Exception | None = None
 
@@ -56,7 +56,7 @@ class Opened:
         self.open[name] = self[name]
         yield self[name]
 
-    def open_ones(self) -> dict[str, Asked]:
+    def open_minds(self) -> dict[str, Asked]:
         return self.open
 
     def since(self) -> list[tuple[str, bool]]:
@@ -72,11 +72,11 @@ class Home:
         self.clock = ManualClock(START_US)
         self.minds = Opened()
         self.served: list[tuple[str, bool]] = []
-        Meeting(path).prepare()
-        self.drainer = Drainer(path, self.minds, self.serving, self.clock)  # type: ignore[arg-type]
+        RunDir(path).prepare()
+        self.drainer = SpoolDrainer(path, self.minds, self.track_request, self.clock)  # type: ignore[arg-type]
 
     @contextmanager
-    def serving(self, verb: str, trace: str | None = None, *, idle: bool = False) -> Iterator[None]:
+    def track_request(self, verb: str, trace: str | None = None, *, idle: bool = False) -> Iterator[None]:
         self.served.append((verb, idle))
         yield
 
@@ -87,7 +87,7 @@ class Home:
             file.write(content)
 
     def look(self) -> list[tuple[str, bool]]:
-        self.drainer.look()
+        self.drainer.poll()
         return self.minds.since()
 
 
@@ -108,13 +108,13 @@ def test_where_nothing_lies_nothing_is_opened(home: Home) -> None:
 
 def test_what_comes_for_a_locked_mind_waits_and_nothing_is_wrong_or_kept_awake(home: Home) -> None:
     locked = {"default"}
-    home.drainer = Drainer(home.path, home.minds, home.serving, home.clock, locked.__contains__)  # type: ignore[arg-type]
+    home.drainer = SpoolDrainer(home.path, home.minds, home.track_request, home.clock, locked.__contains__)  # type: ignore[arg-type]
     home.write("default", b"x")
     home.write("other", b"x")
     assert home.look() == [("other", False)]
     assert home.look() == []
     assert home.served == [("drain", False)]
-    assert home.drainer.troubles() == []
+    assert home.drainer.problems() == []
     locked.clear()
     assert home.look() == [("default", False)]
 
@@ -155,8 +155,8 @@ def test_a_transcript_is_asked_for_when_it_is_due(home: Home) -> None:
 def test_whoever_rings_has_a_mind_asked_at_once_and_once(home: Home) -> None:
     (home.path / "minds" / "m" / "spool").mkdir(parents=True)
     assert home.look() == []
-    ring(home.path, "m")
-    assert [path.name for path in own_files(home.path)] == ["queued-m"]  # and so it goes when the home's data does
+    notify_queued(home.path, "m")
+    assert [path.name for path in mnemic_files(home.path)] == ["queued-m"]  # and so it goes when the home's data does
     assert home.look() == [("m", False)]
     assert home.look() == []
 
@@ -164,10 +164,10 @@ def test_whoever_rings_has_a_mind_asked_at_once_and_once(home: Home) -> None:
 def test_a_long_backlog_is_drained_by_turns(home: Home) -> None:
     for mind in ("a", "b"):
         home.write(mind, b"x")
-    home.minds["a"].answers = [Drained(more=True)] * (_STEPS + 1)
-    assert home.drainer.look()
-    assert home.minds.since() == [("a", False)] * _STEPS + [("b", False)]
-    assert not home.drainer.look()
+    home.minds["a"].answers = [Drained(more=True)] * (_MAX_PARTS + 1)
+    assert home.drainer.poll()
+    assert home.minds.since() == [("a", False)] * _MAX_PARTS + [("b", False)]
+    assert not home.drainer.poll()
     assert home.minds.since() == [("a", False)] * 2
 
 
@@ -176,7 +176,7 @@ def test_a_mind_that_cannot_be_drained_is_shown_rests_longer_each_time_and_keeps
         home.write(mind, b"x")
     home.minds["bad"].fails = DiskFull(path="/x")
     assert home.look() == [("bad", False), ("good", False)]
-    (trouble,) = home.drainer.troubles()
+    (trouble,) = home.drainer.problems()
     assert "'bad'" in trouble
     assert str(DiskFull(path="/x")) in trouble
     assert home.look() == [], "it rests"
@@ -187,30 +187,30 @@ def test_a_mind_that_cannot_be_drained_is_shown_rests_longer_each_time_and_keeps
     home.clock.advance(1)
     home.minds["bad"].fails = None
     assert home.look() == [("bad", False)]
-    assert home.drainer.troubles() == []
+    assert home.drainer.problems() == []
 
 
 def test_a_defect_ends_no_drainer_and_a_mind_that_goes_is_forgotten(home: Home) -> None:
     home.write("default", b"x")
     home.minds["default"].fails = ZeroDivisionError("with a text of a memory")
     home.look()
-    (trouble,) = home.drainer.troubles()
+    (trouble,) = home.drainer.problems()
     assert "ZeroDivisionError" in trouble
     assert "a text of a memory" not in trouble
     os.rename(home.path / "minds" / "default", home.path / "gone")
     home.look()
-    assert home.drainer.troubles() == []
+    assert home.drainer.problems() == []
 
 
 def test_a_folder_of_minds_that_cannot_be_listed_is_a_trouble_until_it_can(home: Home) -> None:
     (home.path / "minds").write_bytes(b"no folder")
     assert home.look() == []
-    (trouble,) = home.drainer.troubles()
+    (trouble,) = home.drainer.problems()
     assert trouble.startswith("the spools could not be looked at: ")
     (home.path / "minds").unlink()
     home.write("default", b"x")
     assert home.look() != []
-    assert home.drainer.troubles() == []
+    assert home.drainer.problems() == []
 
 
 def test_a_mind_that_is_none_is_a_trouble_and_no_failure(home: Home) -> None:
@@ -221,12 +221,12 @@ def test_a_mind_that_is_none_is_a_trouble_and_no_failure(home: Home) -> None:
 
     home.minds.use = use  # type: ignore[method-assign]
     assert home.look() == []
-    assert len(home.drainer.troubles()) == 1
+    assert len(home.drainer.problems()) == 1
 
 
 def test_while_a_command_drains_alone_nobody_else_does(home: Home) -> None:
     home.write("default", b"x")
-    held = Meeting(home.path).hold(DRAIN_LOCK)
+    held = RunDir(home.path).acquire_lock(DRAIN_LOCK)
     assert held is not None
     assert home.look() == []
     os.close(held)
@@ -236,7 +236,7 @@ def test_while_a_command_drains_alone_nobody_else_does(home: Home) -> None:
 def test_files_that_fell_silent_are_looked_at_a_few_times_more_and_then_left_alone(home: Home) -> None:
     home.write("default", b"x")
     home.look()
-    for seconds in _AGAIN_S:
+    for seconds in _RECHECK_DELAYS_S:
         home.clock.advance(seconds - 1)
         assert home.look() == []
         home.clock.advance(1)

@@ -1,4 +1,4 @@
-"""Metrics count what happens, show how societies are whenever somebody looks, and have a registry of their own."""
+"""Metrics count what happens, show how actor systems are whenever somebody looks, and have a registry of their own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import ActorFailed, Quarantined, StoreBusy
 from mnemic.runtime.clock import ManualClock
-from mnemic.runtime.engine.actor_health import Policy
+from mnemic.runtime.engine.actor_health import RestartPolicy
 from mnemic.runtime.engine.embedded import EmbeddedEngine
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
 from mnemic.runtime.serve.metrics import CONTENT_TYPE, Metrics
@@ -52,7 +52,7 @@ def refuse(context: Context) -> None:
 
 
 class Watched:
-    """A society with its metrics."""
+    """An actor system with its metrics."""
 
     def __init__(self) -> None:
         self.clock = ManualClock(1_000_000)
@@ -63,10 +63,10 @@ class Watched:
             clock=self.clock,
             seed=b"seed",
             run="run",
-            policy=Policy(failures=3, first_delay_s=0.0),
+            policy=RestartPolicy(failures=3, first_delay_s=0.0),
             observer=self.metrics,
         )
-        self.metrics.show("default", self.supervisor.report)
+        self.metrics.add_mind("default", self.supervisor.report)
 
     def samples(self) -> dict[tuple[str, ...], float]:
         """Every sample, by its name and the values of its labels, in the order of the labels' names."""
@@ -108,11 +108,11 @@ def test_every_message_is_counted_by_its_outcome_and_timed_by_its_actor(watched:
     assert samples["mnemic_dead_letters_total", "-", "Nobody", "no_taker"] == 1
     assert samples["mnemic_quarantined", "doer", "default"] == 1
     assert samples["mnemic_failures_total", "doer", "default"] == 3
-    supervisor.release()
+    supervisor.release_quarantined()
     assert watched.samples()["mnemic_quarantined", "doer", "default"] == 0
 
 
-def test_how_a_society_is_is_looked_up_when_somebody_looks_and_not_once_it_is_gone(watched: Watched) -> None:
+def test_how_a_actor_system_is_is_looked_up_when_somebody_looks_and_not_once_it_is_gone(watched: Watched) -> None:
     watched.clock.advance(5)
     assert watched.samples()["mnemic_idle_seconds", "default"] == 5
     waiting: list[float] = []
@@ -123,14 +123,14 @@ def test_how_a_society_is_is_looked_up_when_somebody_looks_and_not_once_it_is_go
 
     watched.supervisor.ask(Do(look))
     assert waiting == [1]
-    watched.metrics.hide("default")
-    watched.metrics.hide("default")
+    watched.metrics.remove_mind("default")
+    watched.metrics.remove_mind("default")
     assert not [key for key in watched.samples() if "default" in key]
 
 
 def test_requests_are_counted_and_timed_by_verb(watched: Watched) -> None:
     for outcome in ("ok", "ok", "unknown_scope"):
-        watched.metrics.requested("recall", outcome, 0.02)
+        watched.metrics.request_finished("recall", outcome, 0.02)
     samples = watched.samples()
     assert samples["mnemic_requests_total", "ok", "recall"] == 2
     assert samples["mnemic_requests_total", "unknown_scope", "recall"] == 1
@@ -146,7 +146,7 @@ def test_the_processes_memory_and_descriptors_are_shown(watched: Watched) -> Non
 
 def test_nothing_is_in_the_librarys_own_registry_and_two_processes_worth_of_metrics_do_not_meet() -> None:
     one, other = Metrics(), Metrics()
-    one.requested("recall", "ok", 0.1)
+    one.request_finished("recall", "ok", 0.1)
     assert b'verb="recall"' in one.exposition()
     assert b'verb="recall"' not in other.exposition()
     assert b"mnemic" not in prometheus_client.generate_latest()

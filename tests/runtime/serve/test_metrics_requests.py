@@ -12,7 +12,7 @@ from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.open_mind import open_here
 from mnemic.runtime.clock import ManualClock, SystemClock
 from mnemic.runtime.logs import log_to
-from mnemic.runtime.serve.metrics import Requests
+from mnemic.runtime.serve.metrics import RequestTracker
 
 SECRET = "the tea is in the blue tin"
 
@@ -23,39 +23,39 @@ class Counted:
     def __init__(self) -> None:
         self.told: list[tuple[str, str, float]] = []
 
-    def requested(self, verb: str, outcome: str, took_s: float) -> None:
+    def request_finished(self, verb: str, outcome: str, took_s: float) -> None:
         self.told.append((verb, outcome, took_s))
 
 
 def test_each_request_is_counted_with_its_outcome_and_its_time() -> None:
     clock, counted = ManualClock(0), Counted()
-    requests = Requests(clock, counted)
-    with requests.serving("recall"):
+    requests = RequestTracker(clock, counted)
+    with requests.track_request("recall"):
         clock.advance(2)
-    with pytest.raises(InvalidValue), requests.serving("recall"):
+    with pytest.raises(InvalidValue), requests.track_request("recall"):
         raise InvalidValue(name="k", value=0, why="it is less than 1", expected="a number from 1")
-    with pytest.raises(RuntimeError), requests.serving("get"):
+    with pytest.raises(RuntimeError), requests.track_request("get"):
         raise RuntimeError(SECRET)
     assert counted.told == [("recall", "ok", 2.0), ("recall", "invalid_value", 0.0), ("get", "failure", 0.0)]
 
 
 def test_a_look_at_how_things_are_is_nobodys_wish() -> None:
     clock = ManualClock(0)
-    requests = Requests(clock, Counted())
+    requests = RequestTracker(clock, Counted())
     clock.advance(5)
-    with requests.serving("status", idle=True):
+    with requests.track_request("status", idle=True):
         pass
-    assert requests.touched_s == 0.0
-    with requests.serving("recall"):
-        assert requests.touched_s == 5.0
+    assert requests.last_activity_s == 0.0
+    with requests.track_request("recall"):
+        assert requests.last_activity_s == 5.0
         clock.advance(3)
-    assert requests.touched_s == 8.0
+    assert requests.last_activity_s == 8.0
 
 
 def test_a_requests_name_is_in_every_line_from_the_face_to_the_store_and_no_text_is(home: Path, tmp_path: Path) -> None:
-    requests = Requests(SystemClock(), Counted())
+    requests = RequestTracker(SystemClock(), Counted())
     log = tmp_path / "a.log"
-    with log_to(log), open_here(home, create=True) as mind, requests.serving("memory_capture"):
+    with log_to(log), open_here(home, create=True) as mind, requests.track_request("memory_capture"):
         mind.remember(SECRET)
     lines = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
     (request,) = [line["trace"] for line in lines if line["logger"] == "mnemic.requests"]
@@ -66,7 +66,7 @@ def test_a_requests_name_is_in_every_line_from_the_face_to_the_store_and_no_text
 
 def test_what_a_failure_says_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    with pytest.raises(RuntimeError), Requests(SystemClock(), Counted()).serving("get"):
+    with pytest.raises(RuntimeError), RequestTracker(SystemClock(), Counted()).track_request("get"):
         raise RuntimeError(SECRET)
     assert "failed" in caplog.text
     assert SECRET not in caplog.text

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import DiskFull
-from mnemic.runtime.serve.server_control import Progress, work
+from mnemic.runtime.serve.server_control import Progress, run_in_thread
 from tests.hosted import BOUND_S
 
 
@@ -22,10 +22,10 @@ def test_a_verb_gives_its_answer_and_raises_its_error() -> None:
     async def report(done: int, total: int | None) -> None:
         """Hear nothing."""
 
-    assert asyncio.run(work(lambda progress: progress)) is None
+    assert asyncio.run(run_in_thread(lambda progress: progress)) is None
     for told in (None, report):
         with pytest.raises(DiskFull):
-            asyncio.run(work(fail, told))
+            asyncio.run(run_in_thread(fail, told))
 
 
 @given(st.lists(st.integers(0, 100), max_size=20))
@@ -42,7 +42,7 @@ def test_of_all_progress_the_last_is_told_before_the_answer(steps: list[int]) ->
             progress(step, 100)
         return "done"
 
-    assert asyncio.run(work(verb, report)) == "done"
+    assert asyncio.run(run_in_thread(verb, report)) == "done"
     assert told[-1:] == [(step, 100) for step in steps[-1:]]
     rest = iter(steps)
     assert all(done in rest for done, _ in told), "in the order it was told"
@@ -64,7 +64,7 @@ def test_whoever_gives_up_goes_at_once_and_the_verb_runs_to_its_end(heard: bool)
 
     async def give_up() -> None:
         async with anyio.create_task_group() as group:
-            group.start_soon(work, verb, report if heard else None)
+            group.start_soon(run_in_thread, verb, report if heard else None)
             while not entered.is_set():
                 await asyncio.sleep(0)
             group.cancel_scope.cancel()

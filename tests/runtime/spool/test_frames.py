@@ -9,74 +9,76 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.events import Record
-from mnemic.actors.protocol.ports import Unreadable
+from mnemic.actors.protocol.events import HookRecord
+from mnemic.actors.protocol.ports import UndecodedRecord
 from mnemic.runtime.spool.frames import (
     FILE_HEADER_BYTES,
-    FRAME_BYTES,
-    HEADER_BYTES,
-    file_header,
-    frame_header,
+    FRAME_HEADER_BYTES,
+    MAX_FRAME_BYTES,
     key_id,
-    record_of,
-    told_at,
+    parse_file_header,
+    parse_frame_header,
+    parse_record,
+    record_time,
 )
 from tests.runtime import spooling
 from tests.runtime.spooling import CREATED_US, PUBLIC, plain, record
 
 
 def test_a_file_s_header_says_whose_it_is() -> None:
-    header = file_header(spooling.file_header(7))
+    header = parse_file_header(spooling.file_header(7))
     assert header is not None
     assert header.file == spooling.file_id(7)
     assert header.key == key_id(PUBLIC)
-    assert (header.created_us, header.known) == (CREATED_US + 7, True)
+    assert (header.created_us, header.version_known) == (CREATED_US + 7, True)
 
 
 @given(st.integers(0, 8 * FILE_HEADER_BYTES - 1))
 def test_one_wrong_bit_of_a_file_s_header_is_mended(bit: int) -> None:
     whole = spooling.file_header()
     damaged = (int.from_bytes(whole, "little") ^ 1 << bit).to_bytes(FILE_HEADER_BYTES, "little")
-    assert file_header(damaged) == file_header(whole)
+    assert parse_file_header(damaged) == parse_file_header(whole)
 
 
 def test_a_newer_version_s_file_is_known_as_that() -> None:
-    header = file_header(spooling.file_header(version=2))
+    header = parse_file_header(spooling.file_header(version=2))
     assert header is not None
-    assert not header.known
+    assert not header.version_known
 
 
 @given(st.binary(max_size=100))
 def test_other_bytes_are_no_header(data: bytes) -> None:
-    assert file_header(data) is None
-    assert frame_header(data) is None
+    assert parse_file_header(data) is None
+    assert parse_frame_header(data) is None
 
 
 @pytest.mark.parametrize("length", range(0, FILE_HEADER_BYTES, 5))
 def test_half_a_header_is_none(length: int) -> None:
-    assert file_header(spooling.file_header()[:length]) is None
-    assert frame_header(spooling.sealed(record(1))[:length]) is None
+    assert parse_file_header(spooling.file_header()[:length]) is None
+    assert parse_frame_header(spooling.sealed(record(1))[:length]) is None
 
 
 @given(st.binary(max_size=300), st.booleans(), st.integers(0, 2**32 - 1))
 def test_a_frame_s_header_says_what_it_holds(content: bytes, last: bool, number: int) -> None:
     whole = spooling.frame(bytes(16), number, content, last)
-    header = frame_header(whole)
+    header = parse_frame_header(whole)
     assert header is not None
-    assert (header.last, header.number, header.total, header.record) == (last, number, len(whole), bytes(16))
+    assert (header.last, header.number, header.total_bytes, header.record) == (last, number, len(whole), bytes(16))
 
 
-@given(st.integers(0, 8 * HEADER_BYTES - 1))
+@given(st.integers(0, 8 * FRAME_HEADER_BYTES - 1))
 def test_one_wrong_bit_of_a_frame_s_header_makes_it_none(bit: int) -> None:
-    whole = spooling.sealed(record(1))[:HEADER_BYTES]
-    assert frame_header((int.from_bytes(whole, "little") ^ 1 << bit).to_bytes(HEADER_BYTES, "little")) is None
+    whole = spooling.sealed(record(1))[:FRAME_HEADER_BYTES]
+    assert (
+        parse_frame_header((int.from_bytes(whole, "little") ^ 1 << bit).to_bytes(FRAME_HEADER_BYTES, "little")) is None
+    )
 
 
-@pytest.mark.parametrize("size", [0, 15, FRAME_BYTES - HEADER_BYTES + 1, 2**32 - 1])
+@pytest.mark.parametrize("size", [0, 15, MAX_FRAME_BYTES - FRAME_HEADER_BYTES + 1, 2**32 - 1])
 def test_a_length_that_no_frame_has_is_no_header(size: int) -> None:
     whole = spooling.frame(bytes(16), 0, b"", True)
     header = spooling.with_sum(whole[:16] + size.to_bytes(4, "little") + whole[20:76])
-    assert frame_header(header) is None
+    assert parse_frame_header(header) is None
 
 
 @given(st.binary(max_size=300), st.lists(st.integers(0, 400), max_size=4))
@@ -85,8 +87,8 @@ def test_a_record_is_what_the_host_wrote_wherever_it_is_cut(payload: bytes, cuts
     body = plain(one)
     bounds = sorted({0, *(cut for cut in cuts if cut < len(body)), len(body)})
     parts = [body[start:end] for start, end in pairwise(bounds)]
-    assert record_of(one.id, parts) == one
-    assert told_at(b"".join(parts)) == one.at
+    assert parse_record(one.id, parts) == one
+    assert record_time(b"".join(parts)) == one.at
 
 
 def told(**fields: object) -> bytes:
@@ -113,15 +115,15 @@ ODD: dict[str, bytes] = {
 
 @pytest.mark.parametrize("what", ODD)
 def test_a_record_that_cannot_be_taken_apart_is_kept_whole_and_its_text_is_not_said(what: str) -> None:
-    found = record_of(bytes(16), [ODD[what], b"the rest"])
-    assert isinstance(found, Unreadable)
+    found = parse_record(bytes(16), [ODD[what], b"the rest"])
+    assert isinstance(found, UndecodedRecord)
     assert found.body == ODD[what] + b"the rest"
     assert found.why
     assert "secret" not in found.why
-    assert told_at(ODD[what]) is None
+    assert record_time(ODD[what]) is None
 
 
 def test_what_a_newer_hook_says_besides_is_passed_over() -> None:
-    found = record_of(bytes(16), [told(host_version="7", cwd=None)])
-    assert isinstance(found, Record)
+    found = parse_record(bytes(16), [told(host_version="7", cwd=None)])
+    assert isinstance(found, HookRecord)
     assert (found.cwd, found.branch, found.payload) == (None, None, b"")

@@ -10,11 +10,11 @@ import pytest
 
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.minds.homes import MindFolder, make_mind, open_mind
+from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.spool import spool as spool_module
-from mnemic.runtime.spool.decrypt import Opener
-from mnemic.runtime.spool.files import ASIDE
-from mnemic.runtime.spool.pending import Backlog, Losses, backlog, losses
+from mnemic.runtime.spool.decrypt import FrameDecryptor
+from mnemic.runtime.spool.files import QUARANTINE
+from mnemic.runtime.spool.pending import Backlog, Losses, measure_backlog, read_losses
 from mnemic.runtime.spool.spool import Spool
 from tests.runtime.spooling import (
     CREATED_US,
@@ -43,19 +43,19 @@ def folder(tmp_path: Path) -> Path:
 
 def test_where_nothing_waits_nothing_is_said(folder: Path, tmp_path: Path) -> None:
     for place in (folder, tmp_path / "nowhere"):
-        assert backlog(place, {}) == NOTHING
-        assert losses(place) == NO_LOSSES
+        assert measure_backlog(place, {}) == NOTHING
+        assert read_losses(place) == NO_LOSSES
 
 
 def test_what_waits_is_counted_as_long_as_it_is_not_taken_in(folder: Path) -> None:
     one, two = (write(folder, name, sealed(record(number)), number=number) for number, name in enumerate("ab"))
     start = 48
-    found = backlog(folder, {})
+    found = measure_backlog(folder, {})
     assert (found.files, found.size_bytes) == (2, one.stat().st_size + two.stat().st_size - 2 * start)
     offsets: dict[bytes, int] = {file_id(0): one.stat().st_size}
-    assert backlog(folder, offsets).files == 1
+    assert measure_backlog(folder, offsets).files == 1
     drain(Spool(folder, PRIVATE, SystemClock()), offsets)
-    assert backlog(folder, offsets) == NOTHING
+    assert measure_backlog(folder, offsets) == NOTHING
 
 
 def test_the_age_is_that_of_the_first_record_that_waits(folder: Path) -> None:
@@ -64,31 +64,31 @@ def test_the_age_is_that_of_the_first_record_that_waits(folder: Path) -> None:
     write(folder, "two", sealed(record(9_000_000)), number=1)
     os.utime(path, (7e9, 7e9))
     behind_first = {file_id(): 48 + len(sealed(first)), file_id(1): 10_000}
-    assert backlog(folder, {}, Opener(PRIVATE)).oldest_at == first.at
-    assert backlog(folder, behind_first, Opener(PRIVATE)).oldest_at == second.at
+    assert measure_backlog(folder, {}, FrameDecryptor(PRIVATE)).oldest_at == first.at
+    assert measure_backlog(folder, behind_first, FrameDecryptor(PRIVATE)).oldest_at == second.at
 
 
 def test_without_the_key_the_file_tells_the_age(folder: Path) -> None:
     path = write(folder, "one", sealed(record(1)), sealed(record(2)))
     os.utime(path, (7e9, 7e9))
-    assert backlog(folder, {}).oldest_at == CREATED_US
-    assert backlog(folder, {file_id(): 48 + len(sealed(record(1)))}).oldest_at == 7_000_000_000_000_000
+    assert measure_backlog(folder, {}).oldest_at == CREATED_US
+    assert measure_backlog(folder, {file_id(): 48 + len(sealed(record(1)))}).oldest_at == 7_000_000_000_000_000
 
 
 @pytest.mark.parametrize("torn", [b"garbage", sealed(record(1))[:90], sealed(record(1))[:-1] + b"\0"])
 def test_what_is_torn_has_an_age_too(folder: Path, torn: bytes) -> None:
     path = write(folder, "one", torn)
     os.utime(path, (7e9, 7e9))
-    assert backlog(folder, {}, Opener(PRIVATE)).oldest_at == CREATED_US
-    assert backlog(folder, {file_id(): 49}, Opener(PRIVATE)).oldest_at == 7_000_000_000_000_000
+    assert measure_backlog(folder, {}, FrameDecryptor(PRIVATE)).oldest_at == CREATED_US
+    assert measure_backlog(folder, {file_id(): 49}, FrameDecryptor(PRIVATE)).oldest_at == 7_000_000_000_000_000
 
 
 def test_a_file_of_another_key_does_not_wait_and_is_named(folder: Path) -> None:
     (folder / "foreign.spool").write_bytes(file_header(1, bytes(31) + b"\x09") + bytes(52))
     (folder / "newer.spool").write_bytes(file_header(2, version=2))
     write(folder, "own", sealed(record(1)))
-    assert backlog(folder, {}).files == 1
-    found = losses(folder)
+    assert measure_backlog(folder, {}).files == 1
+    found = read_losses(folder)
     assert (found.foreign, found.foreign_bytes) == (("foreign.spool", "newer.spool"), 148)
 
 
@@ -96,24 +96,24 @@ def test_where_nothing_says_whose_a_spool_is_every_file_waits(folder: Path) -> N
     write(folder, "own", sealed(record(1)))
     for content in (b"", b"[]", b'{"public": "zz"}'):
         (folder.parent / "spool.json").write_bytes(content)
-        assert backlog(folder, {}).files == 1
-        assert losses(folder).foreign == ()
+        assert measure_backlog(folder, {}).files == 1
+        assert read_losses(folder).foreign == ()
 
 
 def test_what_is_kept_aside_is_named(folder: Path) -> None:
     path = write(folder, "one", sealed(record(1))[:-1] + b"\0")
     drain(Spool(folder, PRIVATE, SystemClock()))
-    found = losses(folder)
+    found = read_losses(folder)
     assert (found.aside, found.aside_bytes) == ((f"{file_id().hex()}.spool",), path.stat().st_size)
-    assert (folder / ASIDE / found.aside[0]).read_bytes() == path.read_bytes()
+    assert (folder / QUARANTINE / found.aside[0]).read_bytes() == path.read_bytes()
 
 
 def test_what_hooks_could_not_write_is_said(folder: Path) -> None:
     (folder / "losses").write_bytes(struct.pack("<QQQ", 3, CREATED_US, 5000) + bytes(40))
-    found = losses(folder)
+    found = read_losses(folder)
     assert (found.lost, found.lost_at, found.lost_bytes) == (3, CREATED_US, 5000)
     (folder / "losses").write_bytes(b"half")
-    assert losses(folder) == NO_LOSSES
+    assert read_losses(folder) == NO_LOSSES
 
 
 def test_a_file_that_cannot_be_opened_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,14 +123,14 @@ def test_a_file_that_cannot_be_opened_is_named(folder: Path, monkeypatch: pytest
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(spool_module.os, "open", refuse)
-    assert backlog(folder, {}).unreadable == ("one.spool",)
-    assert losses(folder).foreign == ()
+    assert measure_backlog(folder, {}).unreadable == ("one.spool",)
+    assert read_losses(folder).foreign == ()
 
 
 def test_a_mind_s_spool_is_looked_at_without_its_private_key(tmp_path: Path) -> None:
-    made: MindFolder = make_mind(tmp_path, "default", SystemClock())
+    made: MindFolder = create_mind(tmp_path, "default", SystemClock())
     keys: Keys = open_mind(tmp_path, "default")[1]
     write(made.spool, "one", sealed(record(1)))
-    assert losses(made.spool).foreign == ("one.spool",)
-    assert backlog(made.spool, {}) == NOTHING
+    assert read_losses(made.spool).foreign == ("one.spool",)
+    assert measure_backlog(made.spool, {}) == NOTHING
     assert keys.spool_public() != PUBLIC

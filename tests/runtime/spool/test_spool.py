@@ -18,14 +18,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.events import Record
+from mnemic.actors.protocol.events import HookRecord
 from mnemic.runtime.capture import python_hook
 from mnemic.runtime.clock import ManualClock, SystemClock
-from mnemic.runtime.minds.homes import make_mind, open_mind
+from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.spool import spool as spool_module
-from mnemic.runtime.spool.files import ASIDE
-from mnemic.runtime.spool.pending import losses
-from mnemic.runtime.spool.spool import SILENT_S, Spool
+from mnemic.runtime.spool.files import QUARANTINE
+from mnemic.runtime.spool.pending import read_losses
+from mnemic.runtime.spool.spool import IDLE_S, Spool
 from tests.paths import PYTHON_HOOK
 from tests.runtime import spooling
 from tests.runtime.building import child, finish
@@ -71,7 +71,7 @@ def test_an_empty_spool_has_nothing_and_neither_has_one_that_is_not_there(tmp_pa
     for place in (tmp_path, tmp_path / "nowhere"):
         empty = Spool(place, PRIVATE, clock)
         assert empty.read({}, 1, 1) is None
-        assert empty.clear({}) == []
+        assert empty.remove_consumed({}) == []
 
 
 @given(
@@ -88,7 +88,7 @@ def test_every_record_comes_once_and_in_its_file_s_order_though_the_reader_is_ma
     restart: int,
 ) -> None:
     folder = tmp_path_factory.mktemp("spool")
-    expected: dict[bytes, list[Record]] = {}
+    expected: dict[bytes, list[HookRecord]] = {}
     for number, sizes in enumerate(files):
         given = [record(100 * number + at, b"x" * size) for at, size in enumerate(sizes)]
         write(folder, f"{number}", *map(sealed, given), number=number)
@@ -132,7 +132,7 @@ def test_the_file_with_the_oldest_unread_record_comes_first(folder: Path, spool:
     at = []
     while (part := spool.read(offsets, 1, 1)) is not None:
         offsets[part.file] = part.offset
-        at += [one.at - spooling.CREATED_US for one in part.records if isinstance(one, Record)]
+        at += [one.at - spooling.CREATED_US for one in part.records if isinstance(one, HookRecord)]
     assert at == [10, 40, 20, 30]  # after the first, the file that is read has its next one at 10 or later
 
 
@@ -178,11 +178,11 @@ def test_a_file_that_waits_keeps_no_other_from_being_read(folder: Path, spool: S
 def test_a_file_of_somebody_else_is_not_touched(folder: Path, spool: Spool, clock: ManualClock, header: bytes) -> None:
     path = folder / "one.spool"
     path.write_bytes(header + sealed(record(1)))
-    clock.advance(10 * SILENT_S)
+    clock.advance(10 * IDLE_S)
     assert spool.read({}, *EVERYTHING) is None
-    assert spool.clear({file_id(): path.stat().st_size}) == []
+    assert spool.remove_consumed({file_id(): path.stat().st_size}) == []
     assert path.read_bytes() == header + sealed(record(1))
-    assert not (folder / ASIDE).exists()
+    assert not (folder / QUARANTINE).exists()
 
 
 @pytest.mark.parametrize("known", [False, True])
@@ -199,11 +199,11 @@ def test_a_file_without_its_header_is_read_from_its_start_and_kept(
     path.write_bytes(path.read_bytes()[:40] + bytes(8) + path.read_bytes()[48:])
     taken, torn = drain(Spool(folder, PRIVATE, clock), offsets)
     assert (taken, torn) == ([record(2)], 0) if known else ([record(1), record(2)], 1)
-    assert [path.read_bytes() for path in (folder / ASIDE).iterdir()] == [path.read_bytes()]
-    clock.advance(2 * SILENT_S)
-    assert len(spool.clear(offsets)) == 1
+    assert [path.read_bytes() for path in (folder / QUARANTINE).iterdir()] == [path.read_bytes()]
+    clock.advance(2 * IDLE_S)
+    assert len(spool.remove_consumed(offsets)) == 1
     assert not path.exists()
-    assert len(losses(folder).aside) == 1
+    assert len(read_losses(folder).aside) == 1
 
 
 def test_a_file_with_what_does_not_open_is_kept_whole_when_it_is_removed(
@@ -216,17 +216,17 @@ def test_a_file_with_what_does_not_open_is_kept_whole_when_it_is_removed(
     append(path, sealed(record(3)))
     assert drain(spool, offsets) == ([record(3)], 0)
     whole = path.read_bytes()
-    clock.advance(2 * SILENT_S)
-    assert spool.clear(offsets) == [file_id()]
+    clock.advance(2 * IDLE_S)
+    assert spool.remove_consumed(offsets) == [file_id()]
     assert not path.exists()
-    (kept,) = (folder / ASIDE).iterdir()
+    (kept,) = (folder / QUARANTINE).iterdir()
     assert kept.read_bytes() == whole
 
 
 def test_a_file_whose_hooks_were_killed_is_not_kept(folder: Path, spool: Spool) -> None:
     write(folder, "one", sealed(record(1))[:100], sealed(record(2)), sealed(record(3))[:30])
     assert drain(spool) == ([record(2)], 2)
-    assert not (folder / ASIDE).exists()
+    assert not (folder / QUARANTINE).exists()
 
 
 def test_a_file_is_removed_when_it_is_taken_in_and_has_been_silent(
@@ -234,13 +234,13 @@ def test_a_file_is_removed_when_it_is_taken_in_and_has_been_silent(
 ) -> None:
     path = write(folder, "one", sealed(record(1)))
     offsets: dict[bytes, int] = {}
-    clock.advance(2 * SILENT_S)
-    assert spool.clear(offsets) == []
+    clock.advance(2 * IDLE_S)
+    assert spool.remove_consumed(offsets) == []
     drain(spool, offsets)
-    assert spool.clear({file_id(): offsets[file_id()] - 1}) == []
+    assert spool.remove_consumed({file_id(): offsets[file_id()] - 1}) == []
     with locked(path):
-        assert spool.clear(offsets) == []
-    assert spool.clear(offsets) == [file_id()]
+        assert spool.remove_consumed(offsets) == []
+    assert spool.remove_consumed(offsets) == [file_id()]
     assert list(folder.iterdir()) == []
 
 
@@ -250,13 +250,13 @@ def test_a_file_that_went_before_is_told_of_only_where_all_that_is_there_could_b
     write(folder, "one", sealed(record(1)))
     offsets = {b"gone" * 4: 99}
     drain(spool, offsets)
-    assert spool.clear(offsets) == [b"gone" * 4]
+    assert spool.remove_consumed(offsets) == [b"gone" * 4]
     (folder / "two.spool").symlink_to("one.spool")
-    assert spool.clear(offsets) == []
+    assert spool.remove_consumed(offsets) == []
     (folder / "two.spool").unlink()
-    assert Spool(folder / "nowhere", PRIVATE, clock).clear(offsets) == []
-    clock.advance(2 * SILENT_S)
-    assert spool.clear(offsets) == [file_id(), b"gone" * 4]
+    assert Spool(folder / "nowhere", PRIVATE, clock).remove_consumed(offsets) == []
+    clock.advance(2 * IDLE_S)
+    assert spool.remove_consumed(offsets) == [file_id(), b"gone" * 4]
 
 
 def test_what_the_disk_may_not_know_yet_is_not_told_of(
@@ -268,12 +268,12 @@ def test_what_the_disk_may_not_know_yet_is_not_told_of(
     path = write(folder, "one", sealed(record(1)))
     offsets: dict[bytes, int] = {}
     drain(spool, offsets)
-    clock.advance(2 * SILENT_S)
+    clock.advance(2 * IDLE_S)
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", refuse)
-        assert spool.clear(offsets) == []
+        assert spool.remove_consumed(offsets) == []
     assert not path.exists()
-    assert spool.clear(offsets) == [file_id()]
+    assert spool.remove_consumed(offsets) == [file_id()]
 
 
 def test_what_comes_at_the_very_moment_of_removing_keeps_the_file(
@@ -282,7 +282,7 @@ def test_what_comes_at_the_very_moment_of_removing_keeps_the_file(
     path = write(folder, "one", sealed(record(1)))
     offsets: dict[bytes, int] = {}
     drain(spool, offsets)
-    clock.advance(2 * SILENT_S)
+    clock.advance(2 * IDLE_S)
     real = fcntl.flock
 
     def late(descriptor: int, how: int) -> None:
@@ -293,7 +293,7 @@ def test_what_comes_at_the_very_moment_of_removing_keeps_the_file(
 
     with monkeypatch.context() as patch:
         patch.setattr(spool_module.fcntl, "flock", late)
-        assert spool.clear(offsets) == []
+        assert spool.remove_consumed(offsets) == []
     assert drain(spool, offsets) == ([record(2)], 0)
 
 
@@ -303,7 +303,7 @@ def test_a_file_that_took_another_s_name_at_the_very_moment_of_removing_stays(
     path = write(folder, "one", sealed(record(1)))
     offsets: dict[bytes, int] = {}
     drain(spool, offsets)
-    clock.advance(2 * SILENT_S)
+    clock.advance(2 * IDLE_S)
     real = fcntl.flock
 
     def replaced(descriptor: int, how: int) -> None:
@@ -315,7 +315,7 @@ def test_a_file_that_took_another_s_name_at_the_very_moment_of_removing_stays(
 
     with monkeypatch.context() as patch:
         patch.setattr(spool_module.fcntl, "flock", replaced)
-        assert spool.clear(offsets) == []
+        assert spool.remove_consumed(offsets) == []
     assert drain(spool, offsets) == ([record(2)], 0)
 
 
@@ -329,11 +329,11 @@ def test_a_clock_that_was_set_keeps_no_file_for_ever(
     offsets: dict[bytes, int] = {}
     assert drain(spool, offsets) == ([record(1)], 0)
     if set_by_s < 0:
-        assert spool.clear(offsets) == []
-        clock.advance(SILENT_S - 1)
-        assert spool.clear(offsets) == []
+        assert spool.remove_consumed(offsets) == []
+        clock.advance(IDLE_S - 1)
+        assert spool.remove_consumed(offsets) == []
         clock.advance(1)
-    assert spool.clear(offsets) == [file_id()]
+    assert spool.remove_consumed(offsets) == [file_id()]
 
 
 def test_what_comes_while_a_file_is_looked_at_starts_its_silence_anew(
@@ -343,8 +343,8 @@ def test_what_comes_while_a_file_is_looked_at_starts_its_silence_anew(
     offsets: dict[bytes, int] = {}
     for number in range(2, 5):
         drain(spool, offsets)
-        assert spool.clear(offsets) == []
-        clock.advance(SILENT_S - 1)
+        assert spool.remove_consumed(offsets) == []
+        clock.advance(IDLE_S - 1)
         append(path, sealed(record(number)))
         at_s = clock.now_us() / 1e6
         os.utime(path, (at_s, at_s))
@@ -356,13 +356,13 @@ def test_a_file_without_a_record_and_a_draft_of_a_dead_hook_go(folder: Path, spo
     (folder / "short.spool").write_bytes(spooling.file_header()[:20])
     (folder / ".new-00").write_bytes(b"draft")
     assert spool.read({}, *EVERYTHING) is None
-    clock.advance(2 * SILENT_S)
-    assert len(spool.clear({})) == 3
-    assert {path.name for path in folder.iterdir()} == {ASIDE, ".new-00"}
-    assert [path.read_bytes() for path in (folder / ASIDE).iterdir()] == [spooling.file_header()[:20]]
+    clock.advance(2 * IDLE_S)
+    assert len(spool.remove_consumed({})) == 3
+    assert {path.name for path in folder.iterdir()} == {QUARANTINE, ".new-00"}
+    assert [path.read_bytes() for path in (folder / QUARANTINE).iterdir()] == [spooling.file_header()[:20]]
     clock.advance(3600)
-    spool.clear({})
-    assert {path.name for path in folder.iterdir()} == {ASIDE}
+    spool.remove_consumed({})
+    assert {path.name for path in folder.iterdir()} == {QUARANTINE}
 
 
 def test_what_is_no_file_is_passed_over(folder: Path, spool: Spool, clock: ManualClock) -> None:
@@ -370,10 +370,10 @@ def test_what_is_no_file_is_passed_over(folder: Path, spool: Spool, clock: Manua
     os.mkfifo(folder / "pipe.spool")
     (folder / "link.spool").symlink_to(write(folder.parent / "elsewhere", "one", sealed(record(1))))
     (folder / "losses").write_bytes(bytes(64))
-    clock.advance(10 * SILENT_S)
+    clock.advance(10 * IDLE_S)
     before = {path.name for path in folder.iterdir()}
     assert spool.read({}, *EVERYTHING) is None
-    assert spool.clear({}) == []
+    assert spool.remove_consumed({}) == []
     assert {path.name for path in folder.iterdir()} == before
 
 
@@ -393,7 +393,7 @@ def test_a_file_that_cannot_be_read_keeps_no_other_from_being_read_and_is_said_o
         patch.setattr(spool_module.os, "open", refuse)
         offsets: dict[bytes, int] = {}
         assert drain(spool, offsets) == ([record(2)], 0)
-        assert spool.clear(offsets) == []
+        assert spool.remove_consumed(offsets) == []
     assert caplog.text.count("has to wait") == 1
     assert drain(spool, offsets) == ([record(1)], 0)
 
@@ -432,9 +432,9 @@ def test_where_there_are_no_locks_a_file_is_settled_once_it_has_been_silent_and_
     path = write(folder, "one", sealed(record(1)), b"half")
     offsets: dict[bytes, int] = {}
     assert drain(spool, offsets) == ([record(1)], 0)
-    clock.advance(2 * SILENT_S)
+    clock.advance(2 * IDLE_S)
     assert drain(spool, offsets) == ([], 1)
-    assert spool.clear(offsets) == []
+    assert spool.remove_consumed(offsets) == []
     assert path.exists()
 
 
@@ -446,8 +446,8 @@ def test_no_file_stays_open(folder: Path, spool: Spool, clock: ManualClock) -> N
     before = len(list(descriptors.iterdir()))
     offsets: dict[bytes, int] = {}
     drain(spool, offsets)
-    clock.advance(2 * SILENT_S)
-    assert len(spool.clear(offsets)) == 20
+    clock.advance(2 * IDLE_S)
+    assert len(spool.remove_consumed(offsets)) == 20
     assert len(list(descriptors.iterdir())) == before
 
 
@@ -494,14 +494,14 @@ def keep_on(mind: str, writer: str, enough: str) -> None:
 
 @pytest.mark.parametrize("writers", [1, 3])
 def test_nothing_is_lost_when_files_are_removed_at_the_very_moment_hooks_write(tmp_path: Path, writers: int) -> None:
-    make_mind(tmp_path, "default", SystemClock())
+    create_mind(tmp_path, "default", SystemClock())
     folder, keys = open_mind(tmp_path, "default")
     always_silent = ManualClock(SystemClock().now_us() + 600_000_000)
-    spool = Spool(folder.spool, keys.spool, always_silent)
+    spool = Spool(folder.spool, keys.spool_private, always_silent)
     enough = tmp_path / "enough"
-    processes = [child("runtime.test_spool:keep_on", folder.path, writer, enough) for writer in range(writers)]
+    processes = [child("runtime.spool.test_spool:keep_on", folder.path, writer, enough) for writer in range(writers)]
     offsets: dict[bytes, int] = {}
-    taken: list[Record] = []
+    taken: list[HookRecord] = []
     removed = 0
     until_s = time.monotonic() + 100
     while True:
@@ -510,8 +510,8 @@ def test_nothing_is_lost_when_files_are_removed_at_the_very_moment_hooks_write(t
         is_over = all(process.poll() is not None for process in processes)
         records, torn = drain(spool, offsets, limit_records=7, limit_bytes=10_000)
         assert torn == 0
-        taken += [one for one in records if isinstance(one, Record)]
-        for gone in spool.clear(offsets):
+        taken += [one for one in records if isinstance(one, HookRecord)]
+        for gone in spool.remove_consumed(offsets):
             offsets.pop(gone, None)
             removed += 1
         if is_over:
@@ -523,18 +523,18 @@ def test_nothing_is_lost_when_files_are_removed_at_the_very_moment_hooks_write(t
     if writers == 1:  # others may keep a hook from its session's file, and then it takes one beside it
         assert [one.payload.split(b"/")[1] for one in taken] == [b"%d" % number for number in range(counts[0])]
     assert removed >= REMOVALS
-    assert losses(folder.spool).lost == 0
+    assert read_losses(folder.spool).lost == 0
 
 
 def test_a_lock_that_is_held_keeps_no_hook_from_writing(tmp_path: Path) -> None:
-    made = make_mind(tmp_path, "default", SystemClock())
+    made = create_mind(tmp_path, "default", SystemClock())
     _, keys = open_mind(tmp_path, "default")
     run = [sys.executable, str(HOOK), "codex", "tool", "--home", str(tmp_path)]
     for number in range(2):
         subprocess.run(run, input=b"%d" % number, check=True, timeout=60, env=os.environ | {"MNEMIC_OFF": ""})
     with locked(next(made.spool.glob("*.spool"))):
         subprocess.run(run, input=b"2", check=True, timeout=60, env=os.environ | {"MNEMIC_OFF": ""})
-    taken, torn = drain(Spool(made.spool, keys.spool, SystemClock()))
+    taken, torn = drain(Spool(made.spool, keys.spool_private, SystemClock()))
     assert torn == 0
-    assert sorted(one.payload for one in taken if isinstance(one, Record)) == [b"0", b"1", b"2"]
+    assert sorted(one.payload for one in taken if isinstance(one, HookRecord)) == [b"0", b"1", b"2"]
     assert len(list(made.spool.glob("*.1.spool"))) == 1

@@ -9,23 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.events import Record
-from mnemic.actors.protocol.ports import Unreadable
-from mnemic.runtime.spool.decrypt import Opener
-from mnemic.runtime.spool.frames import MARK
-from mnemic.runtime.spool.spool import walk as spool_walk
-from mnemic.runtime.spool.walk import Walked, walk
+from mnemic.actors.protocol.events import HookRecord
+from mnemic.actors.protocol.ports import UndecodedRecord
+from mnemic.runtime.spool import walk as walk_module
+from mnemic.runtime.spool.decrypt import FrameDecryptor
+from mnemic.runtime.spool.frames import FRAME_MAGIC
+from mnemic.runtime.spool.walk import ScanResult, scan_records
 from tests.runtime import spooling
 from tests.runtime.spooling import PRIVATE, frames, plain, record, sealed
 
-OPENER = Opener(PRIVATE)
+OPENER = FrameDecryptor(PRIVATE)
 EVERYTHING = 1 << 40
 
 
 def go(
     data: bytes, offset: int = 0, limit_records: int = EVERYTHING, limit_bytes: int = EVERYTHING, settled: bool = True
-) -> Walked:
-    return walk(
+) -> ScanResult:
+    return scan_records(
         lambda position, length: data[position : position + length],
         len(data),
         settled,
@@ -36,7 +36,7 @@ def go(
     )
 
 
-def in_parts(data: bytes, limit_records: int, limit_bytes: int) -> Iterator[Walked]:
+def in_parts(data: bytes, limit_records: int, limit_bytes: int) -> Iterator[ScanResult]:
     """Walk through, each time as after a restart."""
     offset = 0
     while offset < len(data):
@@ -53,32 +53,32 @@ written = st.lists(
 limits = st.tuples(st.integers(1, 4), st.integers(1, 200))
 
 
-def extents(given: Sequence[tuple[Record, list[int]]]) -> list[tuple[int, int]]:
+def extents(given: Sequence[tuple[HookRecord, list[int]]]) -> list[tuple[int, int]]:
     """Where each record lies in a file without a header."""
     return list(pairwise(accumulate((len(sealed(*one)) for one in given), initial=0)))
 
 
-def joined(given: Sequence[tuple[Record, list[int]]]) -> bytes:
+def joined(given: Sequence[tuple[HookRecord, list[int]]]) -> bytes:
     return b"".join(sealed(*one) for one in given)
 
 
 @given(written, limits)
 def test_what_is_whole_comes_once_and_in_order_in_whatever_parts(
-    given: list[tuple[Record, list[int]]], limits: tuple[int, int]
+    given: list[tuple[HookRecord, list[int]]], limits: tuple[int, int]
 ) -> None:
     data = joined(given)
     whole = go(data)
-    assert whole == Walked(tuple(one for one, _ in given), len(data), 0, False)
+    assert whole == ScanResult(tuple(one for one, _ in given), len(data), 0, False)
     parts = list(in_parts(data, *limits))
     assert sum((part.records for part in parts), ()) == whole.records
     for part in parts:
         assert len(part.records) <= limits[0]
-        assert sum(len(plain(one)) for one in part.records[:-1] if isinstance(one, Record)) < limits[1]
+        assert sum(len(plain(one)) for one in part.records[:-1] if isinstance(one, HookRecord)) < limits[1]
 
 
 @given(written, limits, st.data())
 def test_damage_loses_the_records_that_it_touches_and_no_other(
-    given: list[tuple[Record, list[int]]], limits: tuple[int, int], data: st.DataObject
+    given: list[tuple[HookRecord, list[int]]], limits: tuple[int, int], data: st.DataObject
 ) -> None:
     whole = joined(given)
     position = data.draw(st.integers(0, len(whole) - 1))
@@ -105,11 +105,11 @@ def test_damage_loses_the_records_that_it_touches_and_no_other(
     parts = list(in_parts(damaged, *limits))
     assert sum((part.records for part in parts), ()) == found.records
     assert sum(part.torn for part in parts) == found.torn
-    assert any(part.strange for part in parts) == found.strange
+    assert any(part.has_undecryptable for part in parts) == found.has_undecryptable
 
 
 garbage = st.lists(
-    st.one_of(st.binary(max_size=200), st.just(MARK), st.just(sealed(record(99))[:79]), st.just(bytes(2000))),
+    st.one_of(st.binary(max_size=200), st.just(FRAME_MAGIC), st.just(sealed(record(99))[:79]), st.just(bytes(2000))),
     min_size=1,
     max_size=3,
 ).map(b"".join)
@@ -125,7 +125,9 @@ def test_bytes_that_are_no_frames_are_passed_and_counted(stretches: list[bytes],
 
 
 @given(written, st.lists(st.integers(0, 10_000), max_size=5))
-def test_a_short_write_that_is_repeated_costs_no_record(given: list[tuple[Record, list[int]]], cuts: list[int]) -> None:
+def test_a_short_write_that_is_repeated_costs_no_record(
+    given: list[tuple[HookRecord, list[int]]], cuts: list[int]
+) -> None:
     data, short = b"", iter(cuts)
     tears = 0
     for one in (frame for written in given for frame in frames(*written)):
@@ -133,7 +135,7 @@ def test_a_short_write_that_is_repeated_costs_no_record(given: list[tuple[Record
         data += one[:cut] + one
         tears += cut > 0
     found = go(data)
-    assert found == Walked(tuple(one for one, _ in given), len(data), tears, False)
+    assert found == ScanResult(tuple(one for one, _ in given), len(data), tears, False)
 
 
 def test_a_frame_that_was_written_twice_counts_once() -> None:
@@ -163,7 +165,7 @@ def test_a_file_that_grows_gives_each_record_once_however_the_reader_comes_in_be
     life: list[tuple[str, bytes, list[int], int, tuple[int, int]]],
 ) -> None:
     data, offset, torn = b"", 0, 0
-    taken: list[Record | Unreadable] = []
+    taken: list[HookRecord | UndecodedRecord] = []
     expected = []
 
     def read(settled: bool, limits: tuple[int, int]) -> None:
@@ -171,7 +173,7 @@ def test_a_file_that_grows_gives_each_record_once_however_the_reader_comes_in_be
         part = go(data, offset, *limits, settled=settled)
         taken.extend(part.records)
         assert offset <= part.offset <= len(data)
-        assert not part.strange
+        assert not part.has_undecryptable
         offset, torn = part.offset, torn + part.torn
 
     for number, (how, payload, cuts, cut, bounds) in enumerate(life):
@@ -199,17 +201,17 @@ def test_what_a_hook_is_still_writing_waits(payload: bytes, cuts: list[int], dat
     whole = sealed(record(1, payload), cuts)
     begun = sealed(record(0)) + whole[: data.draw(st.integers(0, len(whole) - 1))]
     start = len(sealed(record(0)))
-    assert go(begun, settled=False) == Walked((record(0),), start, 0, False)
-    assert go(begun, start, settled=False) == Walked((), start, 0, False)
+    assert go(begun, settled=False) == ScanResult((record(0),), start, 0, False)
+    assert go(begun, start, settled=False) == ScanResult((), start, 0, False)
     torn = int(len(begun) > start)
-    assert go(begun, start) == Walked((), len(begun), torn, False)
+    assert go(begun, start) == ScanResult((), len(begun), torn, False)
 
 
 def test_what_came_since_is_another_walk_s() -> None:
     data = sealed(record(1)) + sealed(record(2, b"x" * 100), [60]) + sealed(record(3))
     for size in range(len(data)):
         for settled in (True, False):
-            found = walk(
+            found = scan_records(
                 lambda position, length: data[position : position + length], size, settled, 0, 9, EVERYTHING, OPENER
             )
             assert found == go(data[:size], settled=settled)
@@ -218,7 +220,7 @@ def test_what_came_since_is_another_walk_s() -> None:
 @pytest.mark.parametrize("damaged", [sealed(record(1))[:-1] + b"\0", b"garbage", sealed(record(1))[:100]])
 def test_what_looks_torn_while_somebody_writes_is_looked_at_again(damaged: bytes) -> None:
     data = sealed(record(0)) + damaged + sealed(record(2))
-    assert go(data, settled=False) == Walked((record(0),), len(sealed(record(0))), 0, False)
+    assert go(data, settled=False) == ScanResult((record(0),), len(sealed(record(0))), 0, False)
     assert go(data).records == (record(0), record(2))
 
 
@@ -226,7 +228,7 @@ def test_a_record_whose_hook_was_killed_is_one_place_however_many_frames_it_had(
     parts = frames(record(1, b"x" * 100), [20, 40, 60])
     for kept in (parts[:1], parts[:3], [*parts[:2], parts[2][:50]], parts[1:], parts[2:]):
         data = b"".join(kept) + sealed(record(2))
-        assert go(data) == Walked((record(2),), len(data), 1, False)
+        assert go(data) == ScanResult((record(2),), len(data), 1, False)
     two = b"".join([*parts[:2], *frames(record(3, b"y" * 50), [10])[:1]]) + sealed(record(2))
     assert go(two).torn == 2
     assert go(b"garbage" + b"".join(parts[1:]) + sealed(record(2))).torn == 1
@@ -244,22 +246,22 @@ def test_a_record_whose_hook_was_killed_is_one_place_however_many_frames_it_had(
 )
 def test_what_is_there_from_end_to_end_and_does_not_open_is_said_to_be_strange(strange: bytes) -> None:
     data = sealed(record(2)) + strange + sealed(record(3))
-    assert go(data) == Walked((record(2), record(3)), len(data), 1, True)
-    assert go(sealed(record(2)) + strange).strange
+    assert go(data) == ScanResult((record(2), record(3)), len(data), 1, True)
+    assert go(sealed(record(2)) + strange).has_undecryptable
 
 
 def test_a_record_longer_than_any_is_passed_and_said_to_be_strange(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spool_walk, "LONGEST_BYTES", 300)
+    monkeypatch.setattr(walk_module, "MAX_RECORD_BYTES", 300)
     data = sealed(record(1, b"x" * 400), [100, 200]) + sealed(record(2))
-    assert go(data) == Walked((record(2),), len(data), 1, True)
+    assert go(data) == ScanResult((record(2),), len(data), 1, True)
 
 
 def test_a_record_that_cannot_be_taken_apart_is_one_all_the_same() -> None:
     data = b"".join(spooling.frames_of(bytes(16), b"\xff")) + sealed(record(2))
     found = go(data)
-    assert [type(one) for one in found.records] == [Unreadable, Record]
+    assert [type(one) for one in found.records] == [UndecodedRecord, HookRecord]
     assert (found.offset, found.torn) == (len(data), 0)
 
 
 def test_an_empty_file_holds_nothing() -> None:
-    assert go(b"") == Walked((), 0, 0, False)
+    assert go(b"") == ScanResult((), 0, 0, False)

@@ -19,11 +19,11 @@ import pytest
 from mnemic.actors.protocol.changes import EncoderName
 from mnemic.actors.protocol.errors import DamagedStore, MindExists, MnemicError, NewerSchema, StoreReadOnly
 from mnemic.runtime.clock import ManualClock
-from mnemic.runtime.keys.key_slots import keys_by_file
+from mnemic.runtime.keys.key_slots import read_keys_by_file
 from mnemic.runtime.keys.keys import KEY_BYTES, Keys
-from mnemic.runtime.minds.homes import make_mind
+from mnemic.runtime.minds.homes import create_mind
 from mnemic.runtime.store.read.reader import open_reader
-from mnemic.runtime.store.schema import MIGRATIONS, backup, connect, create_file, lease, migrate
+from mnemic.runtime.store.schema import MIGRATIONS, connect, copy_database, create_file, migrate, write_transaction
 from mnemic.runtime.store.store import Store
 from tests.paths import FIXTURES
 from tests.runtime.building import (
@@ -137,7 +137,7 @@ def migrate_at_once(path: str) -> None:
 
 def test_processes_that_race_migrate_once_and_keep_the_old_schemas_copy(path: Path) -> None:
     before = held(path)
-    release([child("runtime.test_schema:migrate_at_once", path) for _ in range(4)])
+    release([child("runtime.store.test_schema:migrate_at_once", path) for _ in range(4)])
     assert version(path) == NOW + 1
     assert held(path) == before
     assert held(path.with_name(COPY)) == before
@@ -168,7 +168,7 @@ def told_waiting(told: dict[str, Any]) -> list[int]:
 def test_the_store_of_an_earlier_schema_opens_and_says_what_it_said_then(fixture: Path, tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     shutil.copy(fixture / "store.db", path)
-    keys = keys_by_file(fixture / "key", fixture / "mind.json")
+    keys = read_keys_by_file(fixture / "key", fixture / "mind.json")
     with closing(Store.open(path, keys)) as store, closing(open_reader(path, keys)) as reader:
         told = answers(reader)
         texts = {record.id.hex(): record.text for record in told["records"]}
@@ -202,7 +202,7 @@ def test_the_store_of_an_earlier_schema_opens_and_says_what_it_said_then(fixture
             assert [one.payload for one in told["aside"]] == [b'{"odd": true}']
             capture = told["capture"]
             assert (capture.records, capture.torn, capture.transcripts) == (9, 2, 1)
-            assert capture.set_aside == (("codex", "prompt", "it has no prompt"),)
+            assert capture.quarantined == (("codex", "prompt", "it has no prompt"),)
             assert capture.transcripts_failed == (("/t/two", "it went"),)
             assert capture.checks == {"codex": "a nonce"}
         state = held(path, keys)
@@ -223,7 +223,7 @@ def test_the_store_of_an_earlier_schema_opens_and_says_what_it_said_then(fixture
 
 @pytest.mark.parametrize("fixture", FIXTURES, ids=lambda fixture: fixture.name)
 def test_a_schema_is_what_it_was_when_it_came(fixture: Path, tmp_path: Path) -> None:
-    keys = keys_by_file(fixture / "key", fixture / "mind.json")
+    keys = read_keys_by_file(fixture / "key", fixture / "mind.json")
     shutil.copy(fixture / "store.db", tmp_path / "old.db")
     Store.create(tmp_path / "new.db", KEYS).close()
     ours = "tbl_name NOT GLOB 'vectors_*' AND name != 'sqlite_sequence'"  # sqlite-vec makes the others
@@ -240,7 +240,7 @@ def test_a_schema_is_what_it_was_when_it_came(fixture: Path, tmp_path: Path) -> 
 
 
 def _break_off(db: apsw.Connection) -> None:
-    with lease(db):
+    with write_transaction(db):
         db.execute("DELETE FROM log")
         raise KeyboardInterrupt
 
@@ -354,14 +354,14 @@ def test_a_folder_that_is_not_there_is_said_not_to_be(path: Path) -> None:
         Store.create(path.parent / "none" / "store.db", KEYS)
     assert "No such file or directory" in said(caught.value)
     with closing(connect(path, KEYS)) as db, pytest.raises(StoreReadOnly):
-        backup(db, path.parent / "none" / "store.db", KEYS)
+        copy_database(db, path.parent / "none" / "store.db", KEYS)
 
 
 def test_a_copy_is_sealed_and_never_written_over_a_file(path: Path, tmp_path: Path) -> None:
     with closing(connect(path, KEYS)) as db:
-        backup(db, tmp_path / "copy.db", KEYS)
+        copy_database(db, tmp_path / "copy.db", KEYS)
         with pytest.raises(MindExists):
-            backup(db, tmp_path / "copy.db", KEYS)
+            copy_database(db, tmp_path / "copy.db", KEYS)
     assert held(tmp_path / "copy.db") == held(path)
     with pytest.raises(apsw.NotADBError), closing(apsw.Connection(str(tmp_path / "copy.db"))) as unsealed:
         unsealed.execute("SELECT * FROM sqlite_schema")
@@ -407,7 +407,7 @@ def on_small_disk(tmp_path: Path) -> Callable[[str], list[Any]]:
         pytest.skip(f"no disk can be mounted here: {error}")
 
     def run(function: str) -> list[Any]:
-        report = json.loads(finish(child(f"runtime.test_schema:{function}", folder, before=shell)))
+        report = json.loads(finish(child(f"runtime.store.test_schema:{function}", folder, before=shell)))
         assert isinstance(report, list)
         return report
 
@@ -433,7 +433,7 @@ def fill_the_disk(folder: str) -> None:
             report.append(now.counts(None).memories)
         report += [told(lambda: store.fork(path.with_name("fork.db"))), path.with_name("fork.db").exists()]
         report.append(told(lambda: Store.create(path.with_name("two.db"), KEYS)))
-        report.append(told(lambda: make_mind(Path(folder) / "home", "default", ManualClock(0))))
+        report.append(told(lambda: create_mind(Path(folder) / "home", "default", ManualClock(0))))
         minds = Path(folder) / "home" / "minds"
         report.append([file.name for file in minds.iterdir()] if minds.exists() else [])
         report.append(path.with_name("two.db").exists())
@@ -491,7 +491,7 @@ def use_a_read_only_disk(folder: str) -> None:
         told(lambda: Store.open(path, KEYS)),
         told(lambda: open_reader(path, KEYS)),
         told(lambda: Store.create(path.with_name("two.db"), KEYS)),
-        told(lambda: make_mind(Path(folder) / "home", "default", ManualClock(0))),
+        told(lambda: create_mind(Path(folder) / "home", "default", ManualClock(0))),
     ]
     report.append(files_of(Path(folder)) == before)
     subprocess.run(["mount", "-o", "remount,rw", folder], check=True)

@@ -22,11 +22,11 @@ from mnemic.actors.protocol.changes import (
     DropMemory,
     DropVectors,
     EncoderName,
-    Place,
     RecordRecall,
-    Restore,
     Retire,
+    ScopeRef,
     Supersede,
+    Unretire,
     Unsupersede,
 )
 from mnemic.actors.protocol.errors import DiskFull, InvalidValue, MindExists, NewerSchema, NoSuchMemory, StoreBusy
@@ -34,7 +34,7 @@ from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store import schema
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.schema import connect
-from mnemic.runtime.store.store import Stamp, Store
+from mnemic.runtime.store.store import Store, TransactionMetadata
 from tests.runtime import building
 from tests.runtime.building import (
     ENCODER,
@@ -123,7 +123,7 @@ def test_a_text_said_twice_is_two_memories_and_kept_once(store: Store, path: Pat
 def test_a_memory_is_read_as_it_was_given(store: Store, path: Path, text: bytes) -> None:
     apply(store, memory(1, text))
     with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
-        assert now.records([1])[0].text == text
+        assert now.load_memories([1])[0].text == text
 
 
 def test_ten_megabytes_in_one_turn_are_kept_and_found(store: Store, path: Path) -> None:
@@ -131,12 +131,14 @@ def test_ten_megabytes_in_one_turn_are_kept_and_found(store: Store, path: Path) 
     assert len(text) > 10 << 20
     apply(store, memory(1, text))
     with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
-        assert now.records([1])[0].text == text
+        assert now.load_memories([1])[0].text == text
         assert now.postings("needl").row.tolist() == [1]
 
 
 def test_what_was_done_is_marked_with_who_did_it_where(path: Path) -> None:
-    with closing(Store.create(path, KEYS, Stamp(machine="desk", code="0.1.0", settings="abc"))) as store:
+    with closing(
+        Store.create(path, KEYS, TransactionMetadata(machine="desk", version="0.1.0", settings="abc"))
+    ) as store:
         store.apply([memory(1)], at=5, key=b"k", author="capture", run="r1")
     (row,) = held(path)["applies"]
     assert row[1:8] == (b"k", 5, "desk", "0.1.0", "abc", "capture", "r1")
@@ -185,7 +187,7 @@ class AnyLife(RuleBasedStateMachine):
         speaker=st.sampled_from([None, "Ada"]),
     )
     def keeps(self, texts: list[bytes], session: str, project: str | None, known: bool, speaker: str | None) -> None:
-        place = Place(path="shelf", project=project, found="git" if project else "named")
+        place = ScopeRef(path="shelf", project=project, found="git" if project else "named")
         numbers = [self.count + 1 + n for n in range(len(texts))]
         self.count += len(texts)
         if known:
@@ -210,7 +212,7 @@ class AnyLife(RuleBasedStateMachine):
     @rule(data=st.data(), reason=st.sampled_from(["", "it was wrong"]))
     def retires_and_restores(self, data: st.DataObject, reason: str) -> None:
         known = st.sampled_from([row[1] for row in self.ends[max(self.ends)]["memories"]])
-        change = st.one_of(st.builds(Retire, memory=known, reason=st.just(reason)), st.builds(Restore, memory=known))
+        change = st.one_of(st.builds(Retire, memory=known, reason=st.just(reason)), st.builds(Unretire, memory=known))
         self._apply(*data.draw(st.lists(change, min_size=1, max_size=3)))
 
     @rule(encoder=st.sampled_from([ENCODER, OTHER]))
@@ -281,8 +283,11 @@ class AnyLife(RuleBasedStateMachine):
         for at, implementation, number in self.dropped:
             if at > seq and any(row[:2] == (number, implementation) for row in then["encoders"]):
                 gone.add(number)
+        meanings = [row for row in then["meanings"] if row[0] not in gone]
+        newest = {memory: max(row[0] for row in meanings if row[1] == memory) for _, memory, *_ in meanings}
         return then | {
-            "meanings": [row for row in then["meanings"] if row[0] not in gone],
+            "meanings": meanings,
+            "unbound": [(row, newest.get(row, 0) if encoder in gone else encoder) for row, encoder in then["unbound"]],
             "windows": [row for row in then["windows"] if row[1] not in gone],
             **{f"vectors_{number}": [] for number in gone},
         }
@@ -338,10 +343,10 @@ def test_a_fork_to_each_moment_has_retired_what_was_retired_then(store: Store, p
         memory(2),
         Supersede(old=id_of(1), new=id_of(2)),
         Retire(memory=id_of(2), reason="first"),
-        Restore(memory=id_of(2)),
+        Unretire(memory=id_of(2)),
         Retire(memory=id_of(2), reason="second"),
         Retire(memory=id_of(1), reason="too"),
-        Restore(memory=id_of(2)),
+        Unretire(memory=id_of(2)),
     ]
     for number, change in enumerate(changes, start=1):
         assert apply(store, change, at=1000 + number).seq == number

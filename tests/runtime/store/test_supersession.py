@@ -9,13 +9,13 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.changes import Restore, Retire, Supersede
+from mnemic.actors.protocol.changes import Retire, Supersede, Unretire
 from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.recall.recall_index import Recollection
+from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
-from mnemic.runtime.store.supersession import Replacement, replaced, replacement
+from mnemic.runtime.store.supersession import Successor, current_successor, superseded_ids
 from tests.runtime.building import KEYS, apply, held, id_of, memory
 
 COUNT = 6
@@ -40,9 +40,9 @@ def test_the_next_in_the_chain_that_is_not_retired_stands_for_a_memory(
             apply(store, *(Retire(memory=id_of(n), reason="") for n in retired))
             with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
                 follows = dict(zip(now.superseded().old.tolist(), now.superseded().new.tolist(), strict=True))
-                records = {n: now.records([n])[0] for n in range(1, COUNT + 1)}
-                known = Recollection()
-                known.follow(now, None)
+                records = {n: now.load_memories([n])[0] for n in range(1, COUNT + 1)}
+                known = RecallIndex()
+                known.sync(now, None)
 
             def stands_for(row: int) -> int | None:
                 later = follows.get(row)
@@ -57,7 +57,7 @@ def test_the_next_in_the_chain_that_is_not_retired_stands_for_a_memory(
                 assert record.valid_to == (None if later is None else max(10 * n, 10 * later))
                 earlier = [id_of(m) for m in records if stands_for(m) == n and n not in retired]
                 assert list(record.supersedes) == earlier
-            apply(store, *(Restore(memory=id_of(n)) for n in retired))
+            apply(store, *(Unretire(memory=id_of(n)) for n in retired))
             after = held(path)
         assert after["memories"] == before["memories"], "to retire and to restore is nothing"
 
@@ -67,12 +67,12 @@ def test_what_nothing_replaces_stands_for_itself(tmp_path: Path) -> None:
     with closing(Store.create(path, KEYS)) as store:
         apply(store, memory(1, said_at=5), memory(2, said_at=7))
         with closing(connect(path, KEYS)) as db:
-            assert (replacement(db, 1), replaced(db, 1)) == (None, ())
+            assert (current_successor(db, 1), superseded_ids(db, 1)) == (None, ())
             apply(store, Supersede(old=id_of(1), new=id_of(2)))
-            assert replacement(db, 1) == Replacement(id_of(2), 7)
-            assert replaced(db, 2) == (id_of(1),)
+            assert current_successor(db, 1) == Successor(id_of(2), 7)
+            assert superseded_ids(db, 2) == (id_of(1),)
             apply(store, Retire(memory=id_of(2), reason=""))
-            assert (replacement(db, 1), replaced(db, 2)) == (None, ())
+            assert (current_successor(db, 1), superseded_ids(db, 2)) == (None, ())
 
 
 def test_what_a_memory_stands_for_is_found_without_going_through_the_others(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_what_a_memory_stands_for_is_found_without_going_through_the_others(tmp_
                 return False
 
             db.set_progress_handler(step, 1)
-            assert replaced(db, 2) == (id_of(1),)
-            assert replacement(db, 1) == Replacement(id_of(2), 2)
+            assert superseded_ids(db, 2) == (id_of(1),)
+            assert current_successor(db, 1) == Successor(id_of(2), 2)
             steps += taken
     assert steps[1] <= steps[0] + 20

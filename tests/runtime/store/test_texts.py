@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemic.runtime.store.texts import drop_text_if_unused, keep_text, load_text, searchable
+from mnemic.runtime.store.texts import drop_text_if_unused, load_text, store_text, to_index_text
 from tests.runtime.building import KEYS
 
-DIGEST = KEYS.identity()
+DIGEST = KEYS.identity_hash()
 TABLES = """
 CREATE TABLE texts(id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, size INTEGER, packed INTEGER, body BLOB);
 CREATE TABLE memories(text INTEGER);
@@ -41,17 +41,17 @@ def db() -> Iterator[apsw.Connection]:
 @example(text="\ufeffmarked \ufffd \U0010ffff", times=1)
 def test_any_text_comes_back_byte_for_byte(db: apsw.Connection, text: str, times: int) -> None:
     given_bytes = (text * times).encode("utf-8", "surrogatepass")
-    row = keep_text(db, given_bytes, DIGEST)
+    row = store_text(db, given_bytes, DIGEST)
     assert load_text(db, row) == given_bytes
-    assert keep_text(db, given_bytes, DIGEST) == row
+    assert store_text(db, given_bytes, DIGEST) == row
     assert db.execute("SELECT size FROM texts WHERE id = ?", (row,)).get == len(given_bytes)
 
 
 def test_ten_megabytes_come_back_and_are_kept_once(db: apsw.Connection) -> None:
     text = ("a line with a \0, a \ud800 and a number %d\r\n" * 250_000).encode("utf-8", "surrogatepass")[: 10 << 20]
     before = db.execute("SELECT count(*) FROM texts").get
-    row = keep_text(db, text, DIGEST)
-    assert keep_text(db, text, DIGEST) == row
+    row = store_text(db, text, DIGEST)
+    assert store_text(db, text, DIGEST) == row
     assert load_text(db, row) == text
     assert db.execute("SELECT count(*) FROM texts").get == before + 1
     assert db.execute("SELECT length(body) FROM texts WHERE id = ?", (row,)).get < len(text) // 50
@@ -59,13 +59,13 @@ def test_ten_megabytes_come_back_and_are_kept_once(db: apsw.Connection) -> None:
 
 def test_what_compression_would_lengthen_is_kept_as_it_is(db: apsw.Connection) -> None:
     text = random.Random(1).randbytes(5000)  # no text, but the table asks for none
-    row = keep_text(db, text, DIGEST)
+    row = store_text(db, text, DIGEST)
     assert db.execute("SELECT packed, length(body) FROM texts WHERE id = ?", (row,)).fetchall() == [(0, 5000)]
     assert load_text(db, row) == text
 
 
 def test_a_text_goes_when_neither_a_memory_nor_the_log_has_it(db: apsw.Connection) -> None:
-    row = keep_text(db, b"held twice", DIGEST)
+    row = store_text(db, b"held twice", DIGEST)
     db.execute("INSERT INTO memories VALUES(?1); INSERT INTO log VALUES(?1)", (row, row))
     for table in ("memories", "log"):
         drop_text_if_unused(db, row)
@@ -77,7 +77,7 @@ def test_a_text_goes_when_neither_a_memory_nor_the_log_has_it(db: apsw.Connectio
 
 @given(any_text)
 def test_the_index_gets_every_character_it_can_hold(text: str) -> None:
-    cleaned = searchable(text.encode("utf-8", "surrogatepass"))
+    cleaned = to_index_text(text.encode("utf-8", "surrogatepass"))
     assert len(cleaned) == len(text)
     assert all(
         b == ("?" if "\ud800" <= a <= "\udfff" else " " if a == "\0" else a) for a, b in zip(text, cleaned, strict=True)
@@ -86,7 +86,7 @@ def test_the_index_gets_every_character_it_can_hold(text: str) -> None:
 
 def test_what_is_no_text_is_refused_without_showing_it() -> None:
     with pytest.raises(ValueError, match="no UTF-8 at byte 6") as caught:
-        searchable(b"secret\xff")
+        to_index_text(b"secret\xff")
     assert "secret" not in repr(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__

@@ -15,10 +15,10 @@ from mnemic.actors.protocol.errors import DamagedStore, DiskFull, MnemicError, N
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.keys.key_slots import open_by_passphrase
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.minds.homes import MindFolder, make_mind, open_mind
+from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.store.store import Store
 from mnemic.runtime.transfer import backup as module
-from mnemic.runtime.transfer.backup import check_store, make_archive, opened_archive
+from mnemic.runtime.transfer.backup import open_backup, verify_store, write_backup
 from tests.runtime.building import apply, held, memory, said
 
 PASSPHRASE = "a long passphrase"
@@ -27,7 +27,7 @@ PASSPHRASE = "a long passphrase"
 @pytest.fixture(scope="module")
 def mind(tmp_path_factory: pytest.TempPathFactory) -> tuple[MindFolder, Keys]:
     home = tmp_path_factory.mktemp("home")
-    make_mind(home, "default", ManualClock(1))
+    create_mind(home, "default", ManualClock(1))
     folder, keys = open_mind(home, "default")
     with closing(Store.open(folder.store, keys)) as store:
         apply(store, *(memory(number, b"what number %d says" % number) for number in range(1, 41)))
@@ -35,7 +35,7 @@ def mind(tmp_path_factory: pytest.TempPathFactory) -> tuple[MindFolder, Keys]:
 
 
 def archive(mind: tuple[MindFolder, Keys], path: Path, passphrase: str | None = None) -> Path:
-    made = make_archive(path, *mind, mind="default", mnemic="0.1.0", made_at=5, passphrase=passphrase)
+    made = write_backup(path, *mind, mind="default", mnemic="0.1.0", made_at=5, passphrase=passphrase)
     assert made == 40
     return path
 
@@ -46,9 +46,9 @@ def made(mind: tuple[MindFolder, Keys], tmp_path_factory: pytest.TempPathFactory
 
 
 def unpacked(path: Path, target: Path, keys: Keys) -> int:
-    with opened_archive(path) as archive:
-        archive.unpack(target)
-    return check_store(target, keys)
+    with open_backup(path) as archive:
+        archive.extract_store(target)
+    return verify_store(target, keys)
 
 
 def test_what_is_in_it_is_what_was_in_the_store(mind: tuple[MindFolder, Keys], made: Path, tmp_path: Path) -> None:
@@ -65,21 +65,21 @@ def test_nothing_of_the_memories_is_in_clear(mind: tuple[MindFolder, Keys], made
 
 
 def test_what_it_says_of_itself_needs_no_key(made: Path) -> None:
-    with opened_archive(made) as archive:
-        card = archive.card
-        assert archive.own is None
+    with open_backup(made) as archive:
+        card = archive.manifest
+        assert archive.passphrase_header is None
     assert (card.mind, card.mnemic, card.made_at, card.version) == ("default", "0.1.0", 5, 1)
 
 
 def test_a_passphrase_of_its_own_opens_the_same(mind: tuple[MindFolder, Keys], tmp_path: Path) -> None:
     path = archive(mind, tmp_path / "k", PASSPHRASE)
-    with opened_archive(path) as opened:
-        assert opened.own is not None
-        assert open_by_passphrase(opened.own, PASSPHRASE, path).store == mind[1].store
+    with open_backup(path) as opened:
+        assert opened.passphrase_header is not None
+        assert open_by_passphrase(opened.passphrase_header, PASSPHRASE, path).store_key == mind[1].store_key
 
 
 def test_it_is_made_while_others_write(mind: tuple[MindFolder, Keys], tmp_path: Path) -> None:
-    with closing(Store.open(*((mind[0].store, mind[1])))) as store, store.together():
+    with closing(Store.open(*((mind[0].store, mind[1])))) as store, store.transaction():
         archive(mind, tmp_path / "k")
 
 
@@ -93,7 +93,7 @@ def test_a_file_that_is_there_stays_until_the_new_one_is_whole(
         raise DamagedStore(path=str(store), why="a page of it")
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "check_store", damaged)
+        patch.setattr(module, "verify_store", damaged)
         with pytest.raises(DamagedStore):
             archive(mind, path)
     assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("k", b"the one before")]
@@ -160,7 +160,7 @@ def test_an_archive_of_something_else_is_no_backup(tmp_path: Path, card: bytes |
         file.writestr("other.txt", b"other")
         if card is not None:
             file.writestr("backup.json", card)
-    with pytest.raises(NotABackup) as refused, opened_archive(tmp_path / "k"):
+    with pytest.raises(NotABackup) as refused, open_backup(tmp_path / "k"):
         pytest.fail("it is none")
     assert why in said(refused.value)
 
@@ -169,18 +169,18 @@ def test_one_that_is_packed_as_none_of_ours_is_refused(made: Path, tmp_path: Pat
     with zipfile.ZipFile(made) as ours, zipfile.ZipFile(tmp_path / "k", "w", zipfile.ZIP_DEFLATED) as packed:
         for name in ours.namelist():
             packed.writestr(name, ours.read(name))
-    with pytest.raises(NotABackup), opened_archive(tmp_path / "k"):
+    with pytest.raises(NotABackup), open_backup(tmp_path / "k"):
         pytest.fail("it is none")
 
 
 def test_a_newer_one_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "k", "w") as file:
         file.writestr("backup.json", b'{"format": "mnemic-backup", "version": 2}')
-    with pytest.raises(NewerSchema), opened_archive(tmp_path / "k"):
+    with pytest.raises(NewerSchema), open_backup(tmp_path / "k"):
         pytest.fail("it is newer")
 
 
 def test_what_is_not_there_or_is_a_folder_is_no_backup(tmp_path: Path) -> None:
     for path in (tmp_path / "none", tmp_path):
-        with pytest.raises(NotABackup), opened_archive(path):
+        with pytest.raises(NotABackup), open_backup(path):
             pytest.fail("it is none")

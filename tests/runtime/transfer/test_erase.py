@@ -24,41 +24,41 @@ from mnemic.actors.protocol.changes import (
     AddMemory,
     AddVectors,
     AdvanceSpool,
-    Blank,
     Change,
-    Code,
-    Erased,
+    CodeInfo,
+    DeliveredSpan,
+    EmbeddedWindows,
     KeepOriginal,
-    Meaning,
     MergeScopes,
-    Part,
-    Place,
-    RecordGiven,
+    QuarantineRecord,
+    RecordBriefing,
     RecordRecall,
+    RedactedChange,
     RenameScope,
-    Restore,
     Retire,
-    SetAside,
+    ScopeRef,
     Supersede,
+    Tombstone,
+    Unretire,
 )
 from mnemic.actors.protocol.errors import BadInput, DamagedStore, DiskFull
 from mnemic.actors.protocol.scope_messages import Selection, Surveyed
-from mnemic.runtime.files.atomic_replace import settle
+from mnemic.runtime.files.atomic_replace import finish_commit
 from mnemic.runtime.minds.homes import MindFolder
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 from mnemic.runtime.store.texts import load_text
 from mnemic.runtime.transfer.erase import Erasure, erase
-from mnemic.runtime.transfer.quote_finder import RUN_BYTES
+from mnemic.runtime.transfer.quote_finder import SHINGLE_BYTES
 from tests.runtime.building import ENCODER, KEYS, add_encoder, add_space, apply, codes, held, id_of, memory, vectors
 from tests.runtime.spooling import file_id, record, sealed, write
 
 WORDS = ("otter", "heron", "the shelf holds nine books and no lamp", "the harbour is closed until the tide comes back")
 PLACES = (
-    Place(path="work/shelf", project=None, found="named"),
-    Place(path="shelf", project="/p/shelf/.git", found="git"),
-    Place(path="shelf", project="/q/shelf/.git", found="git"),
+    ScopeRef(path="work/shelf", project=None, found="named"),
+    ScopeRef(path="shelf", project="/p/shelf/.git", found="git"),
+    ScopeRef(path="shelf", project="/q/shelf/.git", found="git"),
 )
 
 
@@ -121,7 +121,7 @@ def opened(path: Path) -> bytes:
 
 
 def runs(texts: Sequence[bytes]) -> set[bytes]:
-    return {text[start : start + RUN_BYTES] for text in texts for start in range(len(text) - RUN_BYTES + 1)}
+    return {text[start : start + SHINGLE_BYTES] for text in texts for start in range(len(text) - SHINGLE_BYTES + 1)}
 
 
 # --- the law ---------------------------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ def changes_of(step: int, what: tuple[str, Any], there: list[int]) -> list[Chang
         return [Supersede(old=id_of(old), new=id_of(new))]
     if name in ("retire", "restore"):
         reason = f"as {own(given % 9 + 1)} says"  # who forgets one may quote another
-        return [Retire(memory=id_of(given), reason=reason) if name == "retire" else Restore(memory=id_of(given))]
+        return [Retire(memory=id_of(given), reason=reason) if name == "retire" else Unretire(memory=id_of(given))]
     if name == "original":
         return [KeepOriginal(memory=id_of(given), text=f"{own(given)} with its secret {own(given + 100)}".encode())]
     if name == "vectors":
@@ -176,19 +176,19 @@ def changes_of(step: int, what: tuple[str, Any], there: list[int]) -> list[Chang
     ids = tuple(id_of(n) for n in given)
     quoted = " ".join(own(n) for n in given)
     if name == "recall":
-        parts = tuple(Part(memory=one, start=0, stop=1, why="it is near") for one in ids)
+        parts = tuple(DeliveredSpan(memory=one, start=0, stop=1, why="it is near") for one in ids)
         return [RecordRecall(query=f"what of {quoted}?", scope="*", returned=ids, parts=parts, session="a")]
     if name == "asked":
         return [RecordRecall(query=f"who said {quoted}?", scope="*", returned=(), session="c")]
     if name == "given":
         told = f"from before: {quoted}".encode()
         return [
-            RecordGiven(
+            RecordBriefing(
                 assistant="t", session="b", occasion="prompt", memories=ids, tokens=1, text=told, why=("x",) * len(ids)
             )
         ]
     text = f'{{"prompt": "{quoted}"}}'.encode()
-    return [SetAside(record=b"%016d" % step, assistant="t", event="prompt", why="no", text=text)]
+    return [QuarantineRecord(record=b"%016d" % step, assistant="t", event="prompt", why="no", text=text)]
 
 
 def after_all(before: dict[bytes, bytes], gone: set[bytes]) -> dict[bytes, bytes]:
@@ -304,7 +304,7 @@ def test_vectors_of_whole_chunks_go_and_the_others_stay_as_they_are(mind: Mind) 
     mind.apply(add_encoder(), *(memory(n, own(n).encode()) for n in range(1, count + 1)))
     values = np.random.default_rng(0).standard_normal((count * windows, 4)).astype("<f4")
     spans = tuple((w, w + 1) for w in range(windows))
-    meanings = tuple(Meaning(memory=id_of(n), spans=spans, covered=1, total=1) for n in range(1, count + 1))
+    meanings = tuple(EmbeddedWindows(memory=id_of(n), spans=spans, covered=1, total=1) for n in range(1, count + 1))
     mind.apply(AddVectors(encoder=ENCODER, meanings=meanings, vectors=values.tobytes()))
     gone = {1, 2, 3, 4, 5, 6, 9}
     mind.erase(*gone)
@@ -330,7 +330,7 @@ def code_of(number: int) -> bytes:
 
 
 def bind(mind: Mind, *numbers: int) -> None:
-    one = [[Code(tier="episode", pairs=1, fillers=(("who", own(number)),))] for number in numbers]
+    one = [[CodeInfo(tier="episode", pairs=1, fillers=(("who", own(number)),))] for number in numbers]
     mind.apply(
         AddCodes(
             stamp="wide",
@@ -406,14 +406,14 @@ def test_a_correction_of_a_correction_stands_for_the_first_word_once_the_one_bet
     mind.erase(2)
     assert mind.replacements() == {id_of(1): id_of(3), id_of(4): id_of(3)}
     assert [row[18:21] for row in mind.held()["memories"] if row[1] != id_of(3)] == [(1_000_000, 3, 9)] * 2
-    stubs = [one for one in mind.log() if isinstance(one, Blank)]
+    stubs = [one for one in mind.log() if isinstance(one, RedactedChange)]
     assert [sorted(one.links) for one in stubs] == [[], [], [(id_of(1), id_of(3)), (id_of(4), id_of(3))]]
 
 
 def test_a_reason_that_quotes_what_is_erased_goes_and_the_others_stay(mind: Mind) -> None:
     mind.apply(*(memory(n, own(n).encode()) for n in (1, 2, 3, 4)))
     mind.apply(*(Retire(memory=id_of(n), reason=f"as {own(1)}") for n in (2, 3)), Retire(memory=id_of(4), reason="why"))
-    mind.apply(Restore(memory=id_of(3)))
+    mind.apply(Unretire(memory=id_of(3)))
     assert mind.erase(1).quoted == 1
     assert own(1).encode() not in opened(mind.folder.store)
     retired = [(row[1], row[-1]) for row in mind.held()["memories"]]
@@ -427,8 +427,8 @@ def test_the_log_keeps_a_keyed_hash_and_its_numbers(mind: Mind) -> None:
     before = [row[0] for row in mind.held()["log"]]
     mind.erase(1)
     assert [row[0] for row in mind.held()["log"]] == before
-    assert mind.log()[0] == Erased(identity=(1).to_bytes(32, "big"), row=1)
-    assert mind.log()[2] == Blank()
+    assert mind.log()[0] == Tombstone(identity=(1).to_bytes(32, "big"), row=1)
+    assert mind.log()[2] == RedactedChange()
     answers = [row[8] for row in mind.held()["applies"]]
     assert not any(id_of(1) in answer for answer in answers)
     assert any(id_of(2) in answer for answer in answers)
@@ -482,7 +482,7 @@ def test_a_disk_that_is_full_leaves_all_as_it_was(mind: Mind, monkeypatch: pytes
     def full(*_: object) -> None:
         raise DiskFull(path="the disk")
 
-    monkeypatch.setattr("mnemic.runtime.transfer.erase.forget_answers", full)
+    monkeypatch.setattr("mnemic.runtime.transfer.erase.redact_answers", full)
     with pytest.raises(DiskFull):
         mind.erase(1)
     assert mind.held() == before
@@ -507,8 +507,8 @@ def test_what_quotes_them_loses_the_words_and_what_quotes_others_keeps_them(mind
     mind.apply(memory(1, own(1).encode(), session="a"), memory(2, own(2).encode(), session="b"))
     for number, said in enumerate((quotes, others)):
         mind.apply(RecordRecall(query=said, scope="*", returned=(), session="c"))
-        told = RecordGiven(assistant="t", session="c", occasion="prompt", memories=(), tokens=1, text=said.encode())
-        odd = SetAside(record=b"%016d" % number, assistant="t", event="prompt", why="odd", text=said.encode())
+        told = RecordBriefing(assistant="t", session="c", occasion="prompt", memories=(), tokens=1, text=said.encode())
+        odd = QuarantineRecord(record=b"%016d" % number, assistant="t", event="prompt", why="odd", text=said.encode())
         mind.apply(told, odd)
     mind.apply(RecordRecall(query="which?", scope="*", returned=(id_of(1), id_of(2)), session="c"))
     mind.apply(RecordRecall(query="its own question", scope="*", returned=(), session="a"))
@@ -573,7 +573,7 @@ def test_killed_at_any_step_it_leaves_the_old_state_or_the_new_one_whole(tmp_pat
     for step in range(100):
         mind = Mind(Path(shutil.copytree(first.folder.path, tmp_path / str(step))))
         ended = erase_and_die(mind, step)
-        settle(mind.folder.path)
+        finish_commit(mind.folder.path)
         now = mind.held()
         erased = [row[1] for row in now["memories"]] == [id_of(2)]
         assert erased or now == old

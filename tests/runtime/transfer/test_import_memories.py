@@ -17,25 +17,25 @@ from hypothesis import strategies as st
 from mnemic.actors.capture.identity import identity_of
 from mnemic.actors.protocol.changes import (
     Change,
-    Counted,
     CountOccurrences,
-    Erased,
+    DeliveredSpan,
+    IgnoreSession,
     KeepOriginal,
-    MarkSession,
     MergeScopes,
     MoveProject,
-    Part,
-    Place,
-    Readmit,
+    OccurrenceCount,
+    QuarantineRecord,
     RecordBackup,
-    RecordGiven,
+    RecordBriefing,
     RecordRecall,
+    ReleaseRecord,
     RenameScope,
-    Restore,
     Retire,
-    SetAside,
-    SilenceSession,
+    ScopeRef,
+    SetSessionMode,
     Supersede,
+    Tombstone,
+    Unretire,
 )
 from mnemic.actors.protocol.errors import BadInput, NewerExport, NotAnExport
 from mnemic.actors.protocol.events import Event
@@ -45,17 +45,17 @@ from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 from mnemic.runtime.transfer.export import export_to
-from mnemic.runtime.transfer.export_format import FILES, MANIFEST, ExportSource, KnownBy, Manifest, Sheet
-from mnemic.runtime.transfer.import_memories import Imported, import_into
+from mnemic.runtime.transfer.export_format import FILES, MANIFEST, ExportSource, FileEntry, IdentityBasis, Manifest
+from mnemic.runtime.transfer.import_memories import ImportReport, import_into
 from tests.paths import ROOT
 from tests.runtime.building import KEYS, answers, apply, held, id_of, memory, said
 
 OTHER_KEYS = Keys(bytes(range(1, 33)))
 PLACES = (
-    Place(path="work/shelf", project=None, found="named"),
-    Place(path="shelf", project="/a/shelf", found="git"),
-    Place(path="shelf", project="/b/shelf", found="git"),
-    Place(path="", project=None, found="none"),
+    ScopeRef(path="work/shelf", project=None, found="named"),
+    ScopeRef(path="shelf", project="/a/shelf", found="git"),
+    ScopeRef(path="shelf", project="/b/shelf", found="git"),
+    ScopeRef(path="", project=None, found="none"),
 )
 MEMORIES = 6
 TEXTS = st.sampled_from(
@@ -66,8 +66,8 @@ ids = st.integers(1, MEMORIES).map(id_of)
 sessions = st.sampled_from(["a session", "another"])
 
 
-def aside(number: int, text: bytes) -> SetAside:
-    return SetAside(
+def aside(number: int, text: bytes) -> QuarantineRecord:
+    return QuarantineRecord(
         record=number.to_bytes(16, "big"), assistant="t", event="prompt", why="odd", text=text, at=number, cwd="/a"
     )
 
@@ -86,7 +86,7 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
     ),
     st.builds(Supersede, old=ids, new=ids),
     st.builds(Retire, memory=ids, reason=st.sampled_from(["", "wrong"])),
-    st.builds(Restore, memory=ids),
+    st.builds(Unretire, memory=ids),
     st.builds(
         RecordRecall,
         query=st.sampled_from(["shelf?", ""]),
@@ -100,14 +100,14 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
             query="why",
             scope="shelf",
             returned=tuple(memories),
-            parts=tuple(Part(one, 0, 3, "dense") for one in memories),
+            parts=tuple(DeliveredSpan(one, 0, 3, "dense") for one in memories),
             tokens=tokens,
         ),
         st.lists(ids, min_size=1, max_size=2, unique=True),
         st.integers(0, 9),
     ),
     st.builds(
-        RecordGiven,
+        RecordBriefing,
         assistant=st.just("codex"),
         session=sessions,
         occasion=st.sampled_from(["session-start", "prompt"]),
@@ -119,13 +119,17 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
     st.builds(RenameScope, path=st.just("shelf"), to=st.sampled_from(["lib", "work/lib"])),
     st.builds(MergeScopes, path=st.sampled_from(["shelf~2", "shelf"]), into=st.just("work/shelf")),
     st.builds(MoveProject, path=st.just("shelf"), project=st.just("/c/shelf"), was=st.just("/a/shelf")),
-    st.builds(MarkSession, assistant=st.just("test"), session=sessions, mode=st.sampled_from(["headless", "subagent"])),
-    st.builds(SilenceSession, assistant=st.just("test"), session=sessions),
+    st.builds(
+        SetSessionMode, assistant=st.just("test"), session=sessions, mode=st.sampled_from(["headless", "subagent"])
+    ),
+    st.builds(IgnoreSession, assistant=st.just("test"), session=sessions),
     st.builds(aside, st.integers(1, 2), st.sampled_from([b"odd", b"\xff odd".decode("latin-1").encode()])),
-    st.builds(Readmit, record=st.just((1).to_bytes(16, "big"))),
+    st.builds(ReleaseRecord, record=st.just((1).to_bytes(16, "big"))),
     st.builds(KeepOriginal, memory=ids, text=st.just(b"my token is 12")),
     st.builds(
-        lambda number, hooks: CountOccurrences(counts=(Counted(identity=number.to_bytes(32, "big"), hooks=hooks),)),
+        lambda number, hooks: CountOccurrences(
+            counts=(OccurrenceCount(identity=number.to_bytes(32, "big"), hooks=hooks),)
+        ),
         st.integers(1, MEMORIES),
         st.integers(1, 3),
     ),
@@ -170,7 +174,7 @@ class Stores:
             export_to(connection, path, keys, target, mind="default", mnemic="0", made_at=1)
         return target
 
-    def take(self, path: Path, exported: Path, keys: Keys = KEYS) -> Imported:
+    def take(self, path: Path, exported: Path, keys: Keys = KEYS) -> ImportReport:
         with closing(Store.open(path, keys)) as store:
             run = f"run {self.new().name}"
             return import_into(store, ExportSource.open(exported), keys, run=run, now=9_000_000_000)
@@ -246,7 +250,7 @@ def test_two_minds_become_one_whichever_is_imported_into_the_other(
 def test_what_was_erased_here_is_not_brought_back(place: Stores, history: list[Change], erased: set[int]) -> None:
     words = {number: b"only memory %d says so, and nobody else" % number for number in erased}
     said_so = [memory(number, text) for number, text in words.items()]
-    given_ = RecordGiven(
+    given_ = RecordBriefing(
         assistant="t",
         session="s",
         occasion="prompt",
@@ -257,9 +261,9 @@ def test_what_was_erased_here_is_not_brought_back(place: Stores, history: list[C
     kept = aside(9, b'{"prompt": "' + words[min(erased)] + b'"}')
     exported = place.export(place.store([*said_so, *history, given_, kept]))
     target = place.store([])
-    with closing(Store.open(target, KEYS)) as store, store.together() as (carry, _):
-        marks = [Erased(identity=number.to_bytes(32, "big")) for number in sorted(erased)]
-        carry(marks, at=1, key=b"erased", author="test", run="", also=(Erased,))
+    with closing(Store.open(target, KEYS)) as store, store.transaction() as (carry, _):
+        marks = [Tombstone(identity=number.to_bytes(32, "big")) for number in sorted(erased)]
+        carry(marks, at=1, key=b"erased", author="test", run="", also=(Tombstone,))
     assert place.take(target, exported).erased == len(erased)
     found = sheets(place.export(target))
     everything = json.dumps(found).encode()
@@ -269,9 +273,9 @@ def test_what_was_erased_here_is_not_brought_back(place: Stores, history: list[C
 
 def test_what_was_erased_there_is_said_and_stays_away_where_it_never_was(place: Stores) -> None:
     source, target = place.store([memory(1)]), place.store([memory(2)])
-    with closing(Store.open(source, KEYS)) as store, store.together() as (carry, _):
-        marks = [Erased(identity=number.to_bytes(32, "big")) for number in (2, 3)]
-        carry(marks, at=1, key=b"erased", author="test", run="", also=(Erased,))
+    with closing(Store.open(source, KEYS)) as store, store.transaction() as (carry, _):
+        marks = [Tombstone(identity=number.to_bytes(32, "big")) for number in (2, 3)]
+        carry(marks, at=1, key=b"erased", author="test", run="", also=(Tombstone,))
     done = place.take(target, place.export(source))
     assert (done.new, done.erased_there) == (1, (id_of(2),))
     with closing(Store.open(target, KEYS)) as store:
@@ -284,8 +288,8 @@ def test_what_replaced_an_erased_memory_replaces_what_that_replaced(place: Store
     history: list[Change] = [memory(1, b"a"), memory(2, b"b"), memory(3, b"c")]
     history += [Supersede(old=id_of(1), new=id_of(2)), Supersede(old=id_of(2), new=id_of(3))]
     target = place.store([])
-    with closing(Store.open(target, KEYS)) as store, store.together() as (carry, _):
-        carry([Erased(identity=(2).to_bytes(32, "big"))], at=1, key=b"e", author="test", run="", also=(Erased,))
+    with closing(Store.open(target, KEYS)) as store, store.transaction() as (carry, _):
+        carry([Tombstone(identity=(2).to_bytes(32, "big"))], at=1, key=b"e", author="test", run="", also=(Tombstone,))
     place.take(target, place.export(place.store(history)))
     first, last = sheets(place.export(target))["memories.jsonl"]
     assert first["superseded_by"] == last["id"]
@@ -349,7 +353,7 @@ def test_what_its_owner_took_back_since_stays_taken_back(place: Stores) -> None:
     target = place.store([memory(1)])
     assert place.take(target, exported).forgotten == 1
     with closing(Store.open(target, KEYS)) as store:
-        apply(store, Restore(memory=id_of(1)))
+        apply(store, Unretire(memory=id_of(1)))
     assert place.take(target, exported).forgotten == 0
     assert "retired_at" not in sheets(place.export(target))["memories.jsonl"][0]
 
@@ -390,7 +394,7 @@ def test_a_mind_of_another_key_knows_the_same_events_again(place: Stores) -> Non
             kind="turn",
             role="user",
             text=b"now",
-            occasion="1970-01-01T00:00:07Z",
+            disambiguator="1970-01-01T00:00:07Z",
             said_at=7_000_000,
         ),
         Event(
@@ -406,7 +410,7 @@ def test_a_mind_of_another_key_knows_the_same_events_again(place: Stores) -> Non
                 memory(
                     first_id + number,
                     event.text,
-                    identity=identity_of(event, occurrence, keys.identity()),
+                    identity=identity_of(event, occurrence, keys.identity_hash()),
                     assistant="o",
                     session="s",
                     kind=event.kind,
@@ -438,10 +442,10 @@ def test_a_mind_of_another_key_knows_the_same_events_again(place: Stores) -> Non
 
 
 def test_counts_and_marks_of_another_key_are_translated_or_counted_as_lost(place: Stores) -> None:
-    counts = CountOccurrences(counts=tuple(Counted(identity=n.to_bytes(32, "big"), hooks=3) for n in (1, 9)))
+    counts = CountOccurrences(counts=tuple(OccurrenceCount(identity=n.to_bytes(32, "big"), hooks=3) for n in (1, 9)))
     source = place.store([memory(1), counts])
-    with closing(Store.open(source, KEYS)) as store, store.together() as (carry, _):
-        carry([Erased(identity=(8).to_bytes(32, "big"))], at=1, key=b"e", author="test", run="", also=(Erased,))
+    with closing(Store.open(source, KEYS)) as store, store.transaction() as (carry, _):
+        carry([Tombstone(identity=(8).to_bytes(32, "big"))], at=1, key=b"e", author="test", run="", also=(Tombstone,))
     target = place.store([], OTHER_KEYS)
     assert place.take(target, place.export(source), OTHER_KEYS).untold == 2
     found = sheets(place.export(target, OTHER_KEYS))
@@ -560,5 +564,7 @@ def test_every_line_of_an_export_is_documented() -> None:
         for field in msgspec.structs.fields(kind):
             assert f"`{field.name}`" in section, f"{name}: {field.name} is not in docs/export.md"
     assert all(
-        f"`{field.name}`" in page for kind in (KnownBy, Manifest, Sheet) for field in msgspec.structs.fields(kind)
+        f"`{field.name}`" in page
+        for kind in (IdentityBasis, Manifest, FileEntry)
+        for field in msgspec.structs.fields(kind)
     )

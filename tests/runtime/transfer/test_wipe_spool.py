@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.spool.decrypt import Opener
+from mnemic.runtime.spool.decrypt import FrameDecryptor
 from mnemic.runtime.spool.frames import FILE_HEADER_BYTES
 from mnemic.runtime.spool.spool import Spool
-from mnemic.runtime.transfer.wipe_spool import aside_files, wipe
+from mnemic.runtime.transfer.wipe_spool import quarantined_files, wipe_consumed
 from tests.runtime.building import Keys
 from tests.runtime.spooling import PRIVATE, drain, file_id, record, sealed, write
 
-OWN = Opener(PRIVATE).keys
+OWN = FrameDecryptor(PRIVATE).key_ids
 FIRST, SECOND = sealed(record(1, b"first")), sealed(record(2, b"second"))
 
 
@@ -27,16 +27,16 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_file_that_is_taken_in_to_its_end_is_gone(folder: Path) -> None:
     path = write(folder, "a", FIRST, SECOND)
-    assert wipe(folder, {file_id(): path.stat().st_size}, OWN) == 1
+    assert wipe_consumed(folder, {file_id(): path.stat().st_size}, OWN) == 1
     assert not path.exists()
-    assert wipe(folder, {}, OWN) == 0
+    assert wipe_consumed(folder, {}, OWN) == 0
 
 
 def test_of_a_file_that_goes_on_what_waits_is_still_read(folder: Path) -> None:
     path = write(folder, "a", FIRST, SECOND)
     taken = FILE_HEADER_BYTES + len(FIRST)
     before = path.read_bytes()
-    assert wipe(folder, {file_id(): taken}, OWN) == 1
+    assert wipe_consumed(folder, {file_id(): taken}, OWN) == 1
     assert path.read_bytes() == before[:FILE_HEADER_BYTES] + bytes(len(FIRST)) + SECOND
     read, torn = drain(Spool(folder, PRIVATE, SystemClock()), {file_id(): taken})
     assert ([one.id for one in read], torn) == ([record(2).id], 0)
@@ -46,7 +46,7 @@ def test_a_hook_that_holds_the_file_keeps_it_there_and_empty(folder: Path) -> No
     path = write(folder, "a", FIRST)
     with path.open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        wipe(folder, {file_id(): path.stat().st_size}, OWN)
+        wipe_consumed(folder, {file_id(): path.stat().st_size}, OWN)
         assert path.read_bytes()[FILE_HEADER_BYTES:] == bytes(len(FIRST))
         fcntl.flock(file, fcntl.LOCK_UN)
     with path.open("ab") as file:
@@ -59,8 +59,8 @@ def test_what_is_not_taken_in_or_another_keys_is_left_alone(folder: Path) -> Non
     waits = write(folder, "waits", FIRST, number=1)
     foreign = write(folder, "foreign", SECOND, number=2)
     before = waits.read_bytes(), foreign.read_bytes()
-    assert wipe(folder, {file_id(2): 10_000}, Opener(Keys(bytes(32)).spool).keys) == 0
-    assert wipe(folder, {}, OWN) == 0
+    assert wipe_consumed(folder, {file_id(2): 10_000}, FrameDecryptor(Keys(bytes(32)).spool_private).key_ids) == 0
+    assert wipe_consumed(folder, {}, OWN) == 0
     assert (waits.read_bytes(), foreign.read_bytes()) == before
 
 
@@ -69,6 +69,6 @@ def test_a_second_name_of_it_is_wiped_with_it_and_named(folder: Path) -> None:
     (folder / "aside").mkdir()
     kept = folder / "aside" / "kept.spool"
     os.link(path, kept)
-    assert aside_files(folder) == ["aside/kept.spool"]
-    wipe(folder, {file_id(): path.stat().st_size}, OWN)
+    assert quarantined_files(folder) == ["aside/kept.spool"]
+    wipe_consumed(folder, {file_id(): path.stat().st_size}, OWN)
     assert not any(kept.read_bytes()[FILE_HEADER_BYTES:])

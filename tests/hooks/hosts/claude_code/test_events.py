@@ -1,4 +1,4 @@
-"""Claude Code's hooks: what each payload tells. Whole sessions are in `test_hook_events`."""
+"""Claude Code's hooks: what each payload tells. Whole sessions are in `tests.hooks.hosts.test_events`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from mnemic.actors.protocol.errors import UnreadableRecord
-from mnemic.actors.protocol.events import Event, Happening, Record, TranscriptAt, to_text
-from mnemic.hooks.hosts.claude_code.events import UNWANTED
-from mnemic.hooks.read.hook_reply import Asked, asked_by
+from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, TranscriptRef, to_text
+from mnemic.hooks.hosts.claude_code.events import IGNORED_EVENTS
+from mnemic.hooks.read.hook_reply import HookRequest, parse_hook_request
 from mnemic.hooks.read.records import read_record
 
 CURSORS: list[dict[str, Any]] = [
@@ -34,22 +34,22 @@ CURSORS_COMMON = {
 NOTIFICATION = "<task-notification>\n<task-id>b</task-id>\n<status>completed</status>\n</task-notification>"
 
 
-def tell(event: str, **fields: Any) -> list[Happening]:
+def tell(event: str, **fields: Any) -> list[HookEvent]:
     payload = {"hook_event_name": event, "session_id": "s", "transcript_path": "/t/s.jsonl", "cwd": "/src", **fields}
     raw = json.dumps(payload).encode()
     return read_record(
-        Record(id=bytes(16), assistant="claude-code", event="", at=7, cwd=None, branch="main", payload=raw)
+        HookRecord(id=bytes(16), assistant="claude-code", event="", at=7, cwd=None, branch="main", payload=raw)
     )
 
 
-def rows(told: list[Happening]) -> list[str]:
+def rows(told: list[HookEvent]) -> list[str]:
     found = []
     for one in told:
         if isinstance(one, Event):
             head = " ".join(part for part in (one.kind, one.role, one.tool, one.outcome) if part)
             found.append(f"{one.session} {head} | {to_text(one.text)}")
         else:
-            assert isinstance(one, TranscriptAt)
+            assert isinstance(one, TranscriptRef)
             found.append(f"{one.path} {'ended' if one.ended else 'goes on'}")
     return found
 
@@ -190,7 +190,7 @@ def test_nobody_answers_where_no_agent_is_named() -> None:
     assert rows(tell("SubagentStop", agent_id="a", **end)) == ["/t/a.jsonl ended"]
 
 
-@pytest.mark.parametrize("event", sorted(UNWANTED))
+@pytest.mark.parametrize("event", sorted(IGNORED_EVENTS))
 def test_events_that_tell_nothing_are_known(event: str) -> None:
     assert tell(event, tool_name="Bash", tool_use_id="c", last_assistant_message="API Error") == []
 
@@ -218,8 +218,12 @@ def test_what_cursor_gives_to_claude_codes_hooks_is_nothing(own: dict[str, Any],
     payload = (
         mark + json.dumps({name: value for name, value in (CURSORS_COMMON | own).items() if name != absent}).encode()
     )
-    record = Record(id=bytes(16), assistant="claude-code", event="prompt", at=7, cwd=None, branch=None, payload=payload)
+    record = HookRecord(
+        id=bytes(16), assistant="claude-code", event="prompt", at=7, cwd=None, branch=None, payload=payload
+    )
     assert read_record(record) == []
     for event in ("session-start", "prompt"):
-        assert asked_by("claude-code", event, payload) == Asked(occasion=None)
-    assert asked_by("cursor", "session-start", payload).occasion == "session-start"  # from its own hooks it is told
+        assert parse_hook_request("claude-code", event, payload) == HookRequest(occasion=None)
+    assert (
+        parse_hook_request("cursor", "session-start", payload).occasion == "session-start"
+    )  # from its own hooks it is told

@@ -1,4 +1,4 @@
-"""Codex's hooks: what each payload tells. Whole sessions are in `test_hook_events`."""
+"""Codex's hooks: what each payload tells. Whole sessions are in `tests.hooks.hosts.test_events`."""
 
 from __future__ import annotations
 
@@ -8,27 +8,29 @@ from typing import Any
 import pytest
 
 from mnemic.actors.protocol.errors import UnreadableRecord
-from mnemic.actors.protocol.events import Event, Happening, Record, TranscriptAt, to_text
-from mnemic.hooks.hosts.codex.events import UNWANTED
+from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, TranscriptRef, to_text
+from mnemic.hooks.hosts.codex.events import IGNORED_EVENTS
 from mnemic.hooks.read.records import read_record
 
 PATCH = "*** Begin Patch\n*** Update File: a.py\n+x\n*** End Patch"
 
 
-def tell(event: str, **fields: Any) -> list[Happening]:
+def tell(event: str, **fields: Any) -> list[HookEvent]:
     payload = {"hook_event_name": event, "session_id": "t", "transcript_path": "/r/t.jsonl", "cwd": "/src", **fields}
     raw = json.dumps(payload).encode()
-    return read_record(Record(id=bytes(16), assistant="codex", event="", at=7, cwd=None, branch="main", payload=raw))
+    return read_record(
+        HookRecord(id=bytes(16), assistant="codex", event="", at=7, cwd=None, branch="main", payload=raw)
+    )
 
 
-def rows(told: list[Happening]) -> list[str]:
+def rows(told: list[HookEvent]) -> list[str]:
     found = []
     for one in told:
         if isinstance(one, Event):
             head = " ".join(part for part in (one.kind, one.role, one.tool, one.outcome) if part)
             found.append(f"{one.session} {head} | {to_text(one.text)}")
         else:
-            assert isinstance(one, TranscriptAt)
+            assert isinstance(one, TranscriptRef)
             found.append(f"{one.path} {'ended' if one.ended else 'goes on'}")
     return found
 
@@ -113,7 +115,7 @@ def test_a_subagent_is_announced_with_what_it_does_and_ended_with_its_answer() -
     assert rows(tell("SubagentStop", **end)) == ["/r/a.jsonl ended"], "whose answer it is, is not said"
 
 
-@pytest.mark.parametrize("event", sorted(UNWANTED))
+@pytest.mark.parametrize("event", sorted(IGNORED_EVENTS))
 def test_events_that_tell_nothing_are_known(event: str) -> None:
     assert tell(event, tool_name="Bash", tool_use_id="c") == []
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mnemic.actors.protocol.events import to_text
-from mnemic.hooks.hosts.codex.transcript import HELD_EVENTS
+from mnemic.hooks.hosts.codex.transcript import MAX_HELD_EVENTS
 from mnemic.hooks.read.lines import is_own_tool
 
 MAIN = "rollout-2026-11-21T23-39-06-01a2007a-543b-7ce0-a412-b59ce53ae4fd.jsonl"
@@ -216,11 +216,11 @@ def test_rollouts_that_only_hold_what_the_model_read_are_read_in_order(table: An
 
 
 def test_turns_are_not_held_back_for_ever(write: Any, table: Any) -> None:
-    developer = [message("developer", f"note {n}") for n in range(HELD_EVENTS + 5)]
+    developer = [message("developer", f"note {n}") for n in range(MAX_HELD_EVENTS + 5)]
     rows = table(write(META, message("user", "hello"), *developer, message("assistant", "hi")))
     assert rows[0] == "turn user | hello"
     assert rows[-1] == "turn assistant | hi"
-    assert len(rows) == HELD_EVENTS + 7
+    assert len(rows) == MAX_HELD_EVENTS + 7
 
 
 @pytest.mark.parametrize(

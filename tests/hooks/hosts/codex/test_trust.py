@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.hooks.hosts.codex.trust import HookSeen, hooks_seen
-from mnemic.hooks.hosts.codex.wiring import trusting
-from mnemic.hooks.wire.toml_edits import TomlText
+from mnemic.hooks.hosts.codex.trust import CodexHook, list_codex_hooks
+from mnemic.hooks.hosts.codex.wiring import with_trusted_hooks
+from mnemic.hooks.wire.toml_edits import TomlEditor
 from mnemic.runtime.clock import SystemClock
 from tests.hooks.wirings import User, user
 
@@ -59,11 +59,11 @@ def test_its_own_hooks_are_told_from_others_and_trusted_from_untrusted(tmp_path:
     ]
     answer = {"result": {"data": [{"cwd": "/", "hooks": hooks}, {"cwd": "/"}]}}
     environment = codex(tmp_path, ANSWERS.format(answer=repr(answer), blank=False))
-    assert hooks_seen(environment, SystemClock()) == [
-        HookSeen("k:prompt", "sha256:prompt", "prompt", False, True),
-        HookSeen("k:tool", "sha256:tool", "tool", True, True),
-        HookSeen("k:reply", "sha256:reply", "reply", True, False),
-        HookSeen("k:session-end", "sha256:session-end", "session-end", False, True),
+    assert list_codex_hooks(environment, SystemClock()) == [
+        CodexHook("k:prompt", "sha256:prompt", "prompt", False, True),
+        CodexHook("k:tool", "sha256:tool", "tool", True, True),
+        CodexHook("k:reply", "sha256:reply", "reply", True, False),
+        CodexHook("k:session-end", "sha256:session-end", "session-end", False, True),
     ]
 
 
@@ -78,29 +78,29 @@ def test_its_own_hooks_are_told_from_others_and_trusted_from_untrusted(tmp_path:
     ],
 )
 def test_one_that_cannot_be_asked_is_not_known(tmp_path: Path, source: str) -> None:
-    assert hooks_seen(codex(tmp_path, source), SystemClock()) is None
+    assert list_codex_hooks(codex(tmp_path, source), SystemClock()) is None
 
 
 @pytest.mark.parametrize("result", [{}, {"data": None}, [], None])
 def test_an_answer_of_another_shape_says_nothing(tmp_path: Path, result: object) -> None:
     environment = codex(tmp_path, ANSWERS.format(answer=repr({"result": result}), blank=False))
-    assert hooks_seen(environment, SystemClock()) is None
+    assert list_codex_hooks(environment, SystemClock()) is None
 
 
 @pytest.mark.parametrize("data", [[], [{"hooks": None}], [{"hooks": [None, {"key": 3}]}], [3]])
 def test_an_answer_without_a_hook_of_these_names_none(tmp_path: Path, data: object) -> None:
     environment = codex(tmp_path, ANSWERS.format(answer=repr({"result": {"data": data}}), blank=False))
-    assert hooks_seen(environment, SystemClock()) == []
+    assert list_codex_hooks(environment, SystemClock()) == []
 
 
 def test_it_is_asked_in_a_way_that_has_it_fetch_nothing_from_elsewhere(tmp_path: Path) -> None:
     source = f"import sys\nopen({str(tmp_path / 'given')!r}, 'w').write(repr(sys.argv[1:]))\n"
-    hooks_seen(codex(tmp_path, source), SystemClock())
+    list_codex_hooks(codex(tmp_path, source), SystemClock())
     assert (tmp_path / "given").read_text("utf-8") == "['app-server', '-c', 'features.plugins=false']"
 
 
 def test_without_codex_nothing_is_known(tmp_path: Path) -> None:
-    assert hooks_seen({"PATH": str(tmp_path), "HOME": str(tmp_path)}, SystemClock()) is None
+    assert list_codex_hooks({"PATH": str(tmp_path), "HOME": str(tmp_path)}, SystemClock()) is None
 
 
 def test_trust_is_written_as_codex_reads_it_and_goes_with_the_hooks(tmp_path: Path) -> None:
@@ -108,13 +108,13 @@ def test_trust_is_written_as_codex_reads_it_and_goes_with_the_hooks(tmp_path: Pa
     before = one.files()
     one.install()
     key = f"{one.folder}/.codex/hooks.json:stop:1:0"
-    files = trusting(one.host.files(one.wiring), {key: "sha256:x"})
+    files = with_trusted_hooks(one.host.file_edits(one.wiring), {key: "sha256:x"})
     trusted = User(
-        one.host.__class__(**{**_fields(one), "files": lambda wiring: files}), one.wiring, one.again().record
+        one.host.__class__(**{**_fields(one), "file_edits": lambda wiring: files}), one.wiring, one.again().record
     )
     trusted.install()
     text = one.files()[".codex/config.toml"].decode()
-    assert TomlText(text).at(("hooks", "state", key)) == {"trusted_hash": "sha256:x"}
+    assert TomlEditor(text).get(("hooks", "state", key)) == {"trusted_hash": "sha256:x"}
     assert f"[hooks.state.{json.dumps(key)}]\n" in text
     assert set(one.again().install()) == {"unchanged"}
     (one.folder / ".codex" / "config.toml").write_text(text + '\n[new]\na = "b"\n', "utf-8")

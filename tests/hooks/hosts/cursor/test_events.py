@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import UnreadableRecord
-from mnemic.actors.protocol.events import Event, Happening, Record, to_text
-from mnemic.hooks.hosts.cursor.events import OWN_TOOLS, UNWANTED
+from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, to_text
+from mnemic.hooks.hosts.cursor.events import IGNORED_EVENTS, OWN_TOOLS
 from mnemic.hooks.read.records import read_record
 from tests.paths import ROOT
 
@@ -98,16 +98,16 @@ turn assistant | Books are due after 28 days.
 """
 
 
-def record(payload: object) -> Record:
+def record(payload: object) -> HookRecord:
     raw = json.dumps(payload).encode()
-    return Record(id=bytes(16), assistant="cursor", event="", at=7, cwd="/own", branch="main", payload=raw)
+    return HookRecord(id=bytes(16), assistant="cursor", event="", at=7, cwd="/own", branch="main", payload=raw)
 
 
-def tell(event: str, **fields: Any) -> list[Happening]:
+def tell(event: str, **fields: Any) -> list[HookEvent]:
     return read_record(record({**COMMON, "hook_event_name": event, **fields}))
 
 
-def row(event: Happening) -> str:
+def row(event: HookEvent) -> str:
     assert isinstance(event, Event)
     head = " ".join(part for part in (event.kind, event.role, event.tool, event.outcome) if part)
     return f"{head} | {to_text(event.text)}".replace("\n", "⏎")
@@ -165,7 +165,7 @@ def test_the_own_tools_are_those_of_the_documentation() -> None:
     assert all(name in documented for name in OWN_TOOLS)
 
 
-@pytest.mark.parametrize("event", sorted(UNWANTED))
+@pytest.mark.parametrize("event", sorted(IGNORED_EVENTS))
 def test_events_that_tell_nothing_are_known(event: str) -> None:
     assert tell(event, text="x", prompt="y") == []
 

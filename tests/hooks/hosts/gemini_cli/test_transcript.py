@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from mnemic.actors.capture.identity import identity_of
 from mnemic.actors.protocol.errors import UnreadableRecord
-from mnemic.actors.protocol.events import Event, Happening, Malformed, Record, TranscriptAt, to_text
+from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, MalformedLine, TranscriptRef, to_text
 from mnemic.hooks import open_transcript
-from mnemic.hooks.hosts.gemini_cli.events import UNWANTED
+from mnemic.hooks.hosts.gemini_cli.events import IGNORED_EVENTS
 from mnemic.hooks.read.records import read_record
 from tests.paths import FIXTURES
 
@@ -118,17 +118,17 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / ".gemini" / "tmp" / "shelf"
 
 
-def record(payload: object, **more: Any) -> Record:
+def record(payload: object, **more: Any) -> HookRecord:
     raw = json.dumps(payload).encode()
     told: dict[str, Any] = {"id": bytes(16), "event": "", "at": 7, "cwd": "/src", "branch": "main"} | more
-    return Record(assistant="gemini-cli", payload=raw, **told)
+    return HookRecord(assistant="gemini-cli", payload=raw, **told)
 
 
-def tell(event: str, **fields: Any) -> list[Happening]:
+def tell(event: str, **fields: Any) -> list[HookEvent]:
     return read_record(record({"hook_event_name": event, "session_id": "s", "transcript_path": "/t.jsonl", **fields}))
 
 
-def hooked(home: Path) -> list[Happening]:
+def hooked(home: Path) -> list[HookEvent]:
     lines = (home / "hooks.jsonl").read_text("utf-8").splitlines()
     return [one for line in lines for one in read_record(record(json.loads(line)["payload"]))]
 
@@ -137,7 +137,7 @@ def digest(*parts: bytes) -> bytes:
     return sha256(b"\0".join(parts)).digest()
 
 
-def identities(happenings: Iterable[Happening | Malformed]) -> dict[bytes, Event]:
+def identities(happenings: Iterable[HookEvent | MalformedLine]) -> dict[bytes, Event]:
     """The events of one channel by their identities, texts without a host's id counted from its start."""
     occurred: Counter[bytes] = Counter()
     found: dict[bytes, Event] = {}
@@ -187,7 +187,7 @@ def test_the_same_memory_results_whichever_comes_first(read: Any, home: Path) ->
 
 
 def test_the_transcript_is_announced_and_read_at_once_after_every_answer(home: Path) -> None:
-    told = [one for one in hooked(home) if isinstance(one, TranscriptAt)]
+    told = [one for one in hooked(home) if isinstance(one, TranscriptRef)]
     assert {(one.format, one.path) for one in told} == {("gemini-cli", str(home / "chats" / MAIN))}
     assert Counter(one.ended for one in told) == Counter({True: 14, False: 7})
 
@@ -310,7 +310,7 @@ def test_a_prompt_is_what_was_typed() -> None:
 
 def test_an_answer_comes_from_the_transcript_and_from_the_hook_only_where_there_is_none() -> None:
     assert tell("AfterAgent", prompt_response="x  y") == [
-        TranscriptAt(path="/t.jsonl", format="gemini-cli", ended=True)
+        TranscriptRef(path="/t.jsonl", format="gemini-cli", ended=True)
     ]
     (turn,) = tell("AfterAgent", prompt_response="x  y", transcript_path="")
     assert isinstance(turn, Event)
@@ -319,7 +319,7 @@ def test_an_answer_comes_from_the_transcript_and_from_the_hook_only_where_there_
 
 def test_only_a_compression_that_was_asked_for_is_one() -> None:
     assert tell("PreCompress", trigger="auto") == []
-    assert tell("PreCompress", trigger="manual") == [TranscriptAt(path="/t.jsonl", format="gemini-cli", ended=False)]
+    assert tell("PreCompress", trigger="manual") == [TranscriptRef(path="/t.jsonl", format="gemini-cli", ended=False)]
 
 
 @pytest.mark.parametrize(
@@ -347,7 +347,7 @@ def test_this_memorys_own_tools_are_not_told() -> None:
     assert tell("AfterTool", tool_name="mcp_mnemic_memory_recall", tool_input={"query": "q"}) == []
 
 
-@pytest.mark.parametrize("event", sorted(UNWANTED))
+@pytest.mark.parametrize("event", sorted(IGNORED_EVENTS))
 def test_events_that_tell_nothing_are_known(event: str) -> None:
     assert tell(event) == []
 
@@ -407,7 +407,7 @@ def test_any_lines_are_read_or_named_malformed(tmp_path_factory: pytest.TempPath
     path.write_text("".join(json.dumps(line) + "\n" for line in [HEADER, *lines]), "utf-8")
     source = open_transcript(str(path), "gemini-cli")
     try:
-        assert all(isinstance(found, Event | Malformed) for found in source)
+        assert all(isinstance(found, Event | MalformedLine) for found in source)
     finally:
         source.close()
 

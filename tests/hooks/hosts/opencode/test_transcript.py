@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mnemic.actors.capture.identity import identity_of
 from mnemic.actors.protocol.errors import SourceUnreadable, UnreadableRecord
-from mnemic.actors.protocol.events import Event, Happening, Malformed, Record, TranscriptAt, to_text
+from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, MalformedLine, TranscriptRef, to_text
 from mnemic.hooks import find_transcripts, open_transcript
 from mnemic.hooks.read.records import read_record
 from tests.paths import FIXTURES
@@ -73,12 +73,12 @@ def database(tmp_path: Path) -> Path:
     return path
 
 
-def record(payload: object) -> Record:
+def record(payload: object) -> HookRecord:
     raw = json.dumps(payload).encode()
-    return Record(id=bytes(16), assistant="opencode", event="", at=7, cwd="/src", branch="main", payload=raw)
+    return HookRecord(id=bytes(16), assistant="opencode", event="", at=7, cwd="/src", branch="main", payload=raw)
 
 
-def tell(event: str, **fields: Any) -> list[Happening]:
+def tell(event: str, **fields: Any) -> list[HookEvent]:
     return read_record(record({"hook_event_name": event, "session_id": "s", "transcript_path": "/o.db#s", **fields}))
 
 
@@ -86,7 +86,7 @@ def called() -> list[dict[str, Any]]:
     return [json.loads(line) for line in (FIXTURE / "hooks.jsonl").read_text("utf-8").splitlines()]
 
 
-def hooked() -> list[Happening]:
+def hooked() -> list[HookEvent]:
     return [one for call in called() for one in read_record(record(call["payload"]))]
 
 
@@ -143,7 +143,7 @@ def test_nothing_that_this_memory_told_or_was_asked_is_in_either(read: Any, data
 
 
 def test_transcripts_are_announced_and_in_the_end_as_ended() -> None:
-    told = [one for one in hooked() if isinstance(one, TranscriptAt)]
+    told = [one for one in hooked() if isinstance(one, TranscriptRef)]
     paths = {f"/home/ana/.local/share/opencode/opencode.db#{session}" for session in (SESSION, CHILD)}
     assert {one.path for one in told if one.ended} == {one.path for one in told if not one.ended} == paths
     assert {one.format for one in told} == {"opencode"}
@@ -290,7 +290,7 @@ def test_an_export_on_one_line_is_told_too(table: Any, tmp_path: Path) -> None:
 
 def test_a_deleted_session_has_no_transcript() -> None:
     assert tell("session-end", reason="deleted") == []
-    assert tell("session-end", reason="exit") == [TranscriptAt(path="/o.db#s", format="opencode", ended=True)]
+    assert tell("session-end", reason="exit") == [TranscriptRef(path="/o.db#s", format="opencode", ended=True)]
 
 
 @pytest.mark.parametrize(
@@ -342,7 +342,7 @@ def test_any_export_is_read_or_its_messages_named(
     path.write_text(json.dumps({"info": told, "messages": messages}), "utf-8")
     source = open_transcript(str(path), "opencode")
     try:
-        assert all(isinstance(found, Event | Malformed) for found in source)
+        assert all(isinstance(found, Event | MalformedLine) for found in source)
     finally:
         source.close()
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mnemic.hooks.wire.commands import ASSISTANTS
-from mnemic.runtime.capture.hook_files import built_hook
+from mnemic.runtime.capture.hook_files import rust_hook
 from tests.faces import Outcome, claude_turn, lines, until
 from tests.hooks.wirings import FIXTURES
 from tests.serving import card_of, serving
@@ -237,7 +237,7 @@ def test_a_process_that_takes_no_part_is_told_though_a_session_would_be_answered
     assert "which serves the home, did not take part" in told.out
 
 
-@pytest.mark.skipif(built_hook() is None, reason="the hook's executable is not built: nothing of it is proved here")
+@pytest.mark.skipif(rust_hook() is None, reason="the hook's executable is not built: nothing of it is proved here")
 def test_the_process_that_serves_is_asked_and_answers(command: Command, user: Path, home: Path) -> None:
     install(command, home, "cursor")
     with serving(home, "--engine", "embedded"):

@@ -6,13 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.cli.hooks.uninstall import check_home, erase_data, own_files, own_folders, remains, stays
+from mnemic.cli.hooks.uninstall import (
+    erase_data,
+    foreign_files,
+    mnemic_files,
+    mnemic_folders,
+    remaining_files,
+    require_home,
+)
 from mnemic.errors import InvalidValue
 from mnemic.hooks.wire.commands import ASSISTANTS
-from mnemic.hooks.wire.record import Record
+from mnemic.hooks.wire.record import InstallRecord
 from mnemic.runtime.capture.hook_files import install_hook_files
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.minds.run_dir import Card, Meeting
+from mnemic.runtime.minds.run_dir import RunDir, ServerInfo
 from mnemic.runtime.serve.http.tcp import new_token
 
 CLOCK = SystemClock()
@@ -78,36 +85,38 @@ def lived_in(home: Path) -> Path:
     """A home with all that is ever written to one."""
     install_hook_files(home, "default", CLOCK)
     install_hook_files(home, "work", CLOCK)
-    Meeting(home).prepare()
-    Meeting(home).write(Card(protocol=0, pid=0, folder=str(home / "run")))
+    RunDir(home).prepare()
+    RunDir(home).publish(ServerInfo(protocol=0, pid=0, folder=str(home / "run")))
     new_token(home / "http-token")
-    record = Record(home, CLOCK)
+    record = InstallRecord(home, CLOCK)
     for assistant in ASSISTANTS:
         for path in (Path(".claude.json"), Path("mnemic.js")):
-            record.back_up(assistant, path, b"{}")
-            record.back_up(assistant, path, b"{}", ".without")
+            record.save_backup(assistant, path, b"{}")
+            record.save_backup(assistant, path, b"{}", ".without")
     put(home, *WRITTEN)
     return home
 
 
 def test_of_a_home_that_is_mnemics_alone_nothing_is_left(lived_in: Path) -> None:
-    assert set(own_files(lived_in)) == files(lived_in)
+    assert set(mnemic_files(lived_in)) == files(lived_in)
     erase_data(lived_in)
     assert not lived_in.exists()
 
 
 def test_what_others_keep_in_any_of_its_folders_stays(lived_in: Path) -> None:
     foreign = put(lived_in, *FOREIGN)
-    sizes = dict(remains(lived_in))
-    assert sizes[lived_in / "bin"] == sum(one.stat().st_size for one in own_files(lived_in) if one.parent.name == "bin")
+    sizes = dict(remaining_files(lived_in))
+    assert sizes[lived_in / "bin"] == sum(
+        one.stat().st_size for one in mnemic_files(lived_in) if one.parent.name == "bin"
+    )
     removed = erase_data(lived_in)
     assert files(lived_in) == foreign
     assert lived_in / "mnemic.toml" in removed
-    assert stays(lived_in) == sorted({lived_in / path.relative_to(lived_in).parts[0] for path in foreign})
-    assert not set(stays(lived_in)) & set(removed)
-    assert list(remains(lived_in)) == []
+    assert foreign_files(lived_in) == sorted({lived_in / path.relative_to(lived_in).parts[0] for path in foreign})
+    assert not set(foreign_files(lived_in)) & set(removed)
+    assert list(remaining_files(lived_in)) == []
     with pytest.raises(InvalidValue):
-        check_home(lived_in)
+        require_home(lived_in)
 
 
 def test_a_folder_that_nobody_made_a_home_is_refused_and_nothing_in_it_is_known(tmp_path: Path) -> None:
@@ -122,19 +131,19 @@ def test_a_folder_that_nobody_made_a_home_is_refused_and_nothing_in_it_is_known(
         "minds/a/key",
     )
     with pytest.raises(InvalidValue, match="it holds no mind that Mnemic made, and nothing that an install left"):
-        check_home(tmp_path)
-    assert own_files(tmp_path) == []
+        require_home(tmp_path)
+    assert mnemic_files(tmp_path) == []
     with pytest.raises(InvalidValue):
-        check_home(tmp_path / "nowhere")
+        require_home(tmp_path / "nowhere")
 
 
 def test_keys_go_first_and_what_a_home_is_known_by_goes_last(lived_in: Path) -> None:
-    order = [path.name for path in own_files(lived_in)]
+    order = [path.name for path in mnemic_files(lived_in)]
     assert order[:3] == ["key"] * 3
     assert order[-2:] == ["mind.json"] * 2
-    for path in own_files(lived_in)[:-1]:
+    for path in mnemic_files(lived_in)[:-1]:
         path.unlink()
-    check_home(lived_in)
+    require_home(lived_in)
     erase_data(lived_in)
     assert files(lived_in) == set()
 
@@ -148,4 +157,4 @@ def test_a_link_is_removed_and_what_it_leads_to_is_not(lived_in: Path, tmp_path:
     erase_data(lived_in)
     assert theirs.exists()
     assert files(lived_in) == {lived_in / "bin" / "mnemic"}
-    assert own_folders(lived_in)[-1] == lived_in
+    assert mnemic_folders(lived_in)[-1] == lived_in

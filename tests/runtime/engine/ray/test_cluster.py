@@ -25,9 +25,16 @@ from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.open_mind import open_served
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.doctor import process as examine_process
-from mnemic.runtime.engine.ray.local import LocalRay, connect, left_behind, own_folder, sweep, sweep_home
+from mnemic.runtime.engine.ray.local import (
+    LocalRay,
+    clean_up,
+    clean_up_home,
+    connect,
+    leftover_folders,
+    make_process_folder,
+)
 from mnemic.runtime.keys.keys import write_private
-from mnemic.runtime.minds.run_dir import Meeting
+from mnemic.runtime.minds.run_dir import RunDir
 from tests.contract.engine_contract import BOUND_S, until
 from tests.faces import run, start
 from tests.paths import ROOT
@@ -82,7 +89,7 @@ def alone(tmp_path: Path) -> Iterator[Callable[..., Alone]]:
         one.end()
     for place in tmp_path.iterdir():
         if place.is_dir():
-            sweep(place)
+            clean_up(place)
 
 
 @pytest.fixture
@@ -140,7 +147,7 @@ def test_no_memory_is_in_what_ray_wrote_or_shared_and_a_sweep_leaves_nothing_of_
     assert any((place / "r").rglob("worker-*.out")), "the files of those who print are not where they were"
     assert searched(place, MARK) == []
     assert searched(folder, MARK) == []
-    sweep(folder)
+    clean_up(folder)
     assert ray_processes(place) == []
     assert not place.exists()
     assert [path.name for path in folder.iterdir()] == ["lines"]
@@ -214,15 +221,15 @@ def test_a_ray_of_a_killed_process_is_seen_and_swept_and_that_of_a_living_one_is
     assert stat.S_IMODE(left.stat().st_mode) == 0o700
     place = Path((left / "ray-place").read_text())
     living.hear("pid")
-    assert left_behind(home) == []
+    assert leftover_folders(home) == []
     dying.process.kill()
     dying.process.wait()
-    assert left_behind(home) == [left]
-    (check,) = examine_process.engine(home)
+    assert leftover_folders(home) == [left]
+    (check,) = examine_process.check_engine(home)
     assert (check.state, check.repairable) == ("wrong", True)
     assert str(left) in check.detail
-    sweep_home(home)
-    assert left_behind(home) == []
+    clean_up_home(home)
+    assert leftover_folders(home) == []
     assert not left.exists()
     assert not place.exists()
     assert ray_processes(place) == []
@@ -244,24 +251,24 @@ def dead_folder(home: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("next_one", [own_folder, sweep_home, examine_process.end_ray])
+@pytest.mark.parametrize("next_one", [make_process_folder, clean_up_home, examine_process.end_ray])
 def test_whoever_comes_next_sweeps_what_a_dead_process_left(home: Path, next_one: Callable[[Path], Any]) -> None:
     folder = dead_folder(home)
     next_one(home)
     assert not folder.exists()
-    assert left_behind(home) == []
+    assert leftover_folders(home) == []
 
 
 def test_it_is_mended_while_a_process_serves_the_home(home: Path) -> None:
     folder = dead_folder(home)
-    meeting = Meeting(home)
-    assert meeting.take()
+    meeting = RunDir(home)
+    assert meeting.acquire_server_lock()
     try:
-        assert [check.state for check in examine_process.engine(home)] == ["wrong"]
+        assert [check.state for check in examine_process.check_engine(home)] == ["wrong"]
         examine_process.end_ray(home)
-        assert [check.state for check in examine_process.engine(home)] == ["ok"]
+        assert [check.state for check in examine_process.check_engine(home)] == ["ok"]
     finally:
-        meeting.leave()
+        meeting.release_server_lock()
     assert not folder.exists()
 
 
@@ -284,20 +291,20 @@ def test_a_sweep_follows_no_link_and_goes_on(tmp_path: Path) -> None:
         for link in (short, inside):
             link.symlink_to(elsewhere)
             (home / "ray-place").write_text(str(link))
-            sweep(home)
+            clean_up(home)
             assert not (home / "ray-place").exists()
             link.unlink()
     finally:
         short.unlink(missing_ok=True)
     for odd in (f"{above}", "a\0b", ""):
         (home / "ray-place").write_text(odd)
-        sweep(home)
+        clean_up(home)
         assert list(home.iterdir()) == []
     assert (elsewhere / "kept").exists()
 
 
 def test_a_sweep_of_a_folder_where_no_ray_was_does_nothing(tmp_path: Path) -> None:
-    sweep(tmp_path)
+    clean_up(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -307,7 +314,7 @@ def test_a_sweep_removes_no_folder_that_was_not_rays(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     (home / "ray-place").write_text(str(elsewhere))
-    sweep(home)
+    clean_up(home)
     assert elsewhere.is_dir()
     assert list(home.iterdir()) == []
 
@@ -389,7 +396,7 @@ def test_a_home_is_served_on_somebodys_ray_that_demands_a_token(
         assert mind is not None
         assert mind.remember("an otter").created
         assert [hit.text for hit in mind.recall("otter").hits] == [b"an otter"]
-        assert mind.status().society.engine == "ray"
+        assert mind.status().actor_system.engine == "ray"
         process.terminate()
         assert process.wait(BOUND_S) == 0
     finally:

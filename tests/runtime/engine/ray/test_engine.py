@@ -21,9 +21,9 @@ from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine.engine import Placement, RemoteFailure
 from mnemic.runtime.engine.ray.engine import RayEngine
 from mnemic.runtime.engine.ray.local import LocalRay
-from mnemic.runtime.engine.ray.sealing import MindSeal, Seal
+from mnemic.runtime.engine.ray.sealing import MindSealRecipe, Seal
 from mnemic.runtime.logs import FIELDS
-from mnemic.runtime.minds.homes import make_mind
+from mnemic.runtime.minds.homes import create_mind
 from tests.contract.engine_contract import (
     BOUND_S,
     SECRET,
@@ -165,7 +165,7 @@ def namespace(local_ray: LocalRay) -> Iterator[str]:
 def engine(local_ray: LocalRay, clock: ManualClock, namespace: str) -> Iterator[RayEngine]:
     engine = RayEngine(local_ray.cluster, clock, OpenSeal(), namespace=namespace, stop_timeout_s=BOUND_S)
     yield engine
-    for name in list(engine._places):
+    for name in list(engine._mailboxes):
         engine.stop(name)
     engine.close()
 
@@ -265,7 +265,7 @@ class TestRayEngine(EngineContract):
 
         with pytest.raises(RemoteFailure, match="OddError") as caught:
             self.start(engine, Watch(engine), make)
-        assert caught.value.place.startswith("make (test_engine.py:")
+        assert caught.value.location.startswith("make (test_engine.py:")
         assert SECRET not in str(caught.value)
 
     def test_a_typed_error_in_making_an_actor_is_raised_as_it_is(self, engine: RayEngine) -> None:
@@ -278,13 +278,13 @@ class TestRayEngine(EngineContract):
     def test_a_process_that_has_no_key_makes_no_actor(
         self, local_ray: LocalRay, clock: ManualClock, namespace: str, tmp_path: Path
     ) -> None:
-        class HereOnly(MindSeal, frozen=True):
+        class HereOnly(MindSealRecipe, frozen=True):
             def open(self) -> Seal:
-                return OpenSeal().open() if os.getpid() == here else super().open()
+                return OpenSeal().make_seal() if os.getpid() == here else super().make_seal()
 
-        here, mind = os.getpid(), make_mind(tmp_path, "default", clock)
+        here, mind = os.getpid(), create_mind(tmp_path, "default", clock)
         mind.key.unlink()
-        seal = HereOnly(key=mind.key, card=mind.card, check="", run="run")
+        seal = HereOnly(key=mind.key, card=mind.key_header, check="", run="run")
         engine = RayEngine(local_ray.cluster, clock, seal, namespace=namespace)
         with pytest.raises(KeyMissing) as caught:
             self.start(engine, Watch(engine))
@@ -297,7 +297,7 @@ class TestRayEngine(EngineContract):
             def open(self) -> Seal:
                 if os.getpid() != here:
                     raise OddError(SECRET)
-                return super().open()
+                return super().make_seal()
 
         here = os.getpid()
         engine = RayEngine(local_ray.cluster, clock, HereOnly(), namespace=namespace)
@@ -340,9 +340,9 @@ class TestRayEngine(EngineContract):
         assert said == {"trace": "a-trace", "took_ms": 1.5, "code": "OddError"}
         assert (own.name, own.levelname, own.getMessage()) == ("mnemic.probe", "INFO", "an id")
         assert {one.name for one in (kin, strange, failed)} == {"mnemic.engine"}
-        assert kin.getMessage().startswith("mnemic_kin at handle (test_ray_engine.py:")
+        assert kin.getMessage().startswith("mnemic_kin at handle (test_engine.py:")
         assert strange.getMessage().endswith("): it says no more here")
-        assert ": ValueError at handle (test_ray_engine.py:" in failed.getMessage()
+        assert ": ValueError at handle (test_engine.py:" in failed.getMessage()
         assert SECRET not in caplog.text
 
     def test_a_thread_that_tells_after_its_message_is_refused_and_nothing_of_it_is_sent(

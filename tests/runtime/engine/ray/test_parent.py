@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mnemic.runtime.engine.ray.parent import ENGINE_LOST
-from mnemic.runtime.minds.run_dir import Card, Meeting
+from mnemic.runtime.minds.run_dir import RunDir, ServerInfo
 from tests.faces import until
 from tests.serving import gone
 
@@ -22,43 +22,44 @@ PARENT = """
     import socket, sys
     from pathlib import Path
     from mnemic.actors.protocol.errors import MnemicError
-    from mnemic.runtime import parent
+    from mnemic.runtime.engine.actor_health import RestartPolicy
+    from mnemic.runtime.engine.ray import parent
     from mnemic.runtime.clock import SystemClock
-    from mnemic.runtime.minds.run_dir import Card, Meeting, process_start
+    from mnemic.runtime.minds.run_dir import RunDir, ServerInfo, process_start_time
     import os
-    meeting = Meeting(Path(sys.argv[1]))
-    assert meeting.take()
-    folder, http, mcp = meeting.listen()
-    card = Card(protocol=1, pid=os.getpid(), started=process_start(os.getpid()), folder=folder, engine="ray")
-    meeting.write(card)
-    parent._POLICY = parent.Policy(failures=4, first_delay_s=0.0, longest_delay_s=0.0)
+    meeting = RunDir(Path(sys.argv[1]))
+    assert meeting.acquire_server_lock()
+    folder, http, mcp = meeting.bind_sockets()
+    card = ServerInfo(protocol=1, pid=os.getpid(), started=process_start_time(os.getpid()), folder=folder, engine="ray")
+    meeting.publish(card)
+    parent._POLICY = RestartPolicy(failures=4, first_delay_s=0.0, longest_delay_s=0.0)
     parent._STOP_S = float(sys.argv[3])
     try:
         told = lambda: print("a child answers", flush=True)
-        code = parent.Parent(meeting, card, SystemClock(), 1, told).run(
+        code = parent.DriverParent(meeting, card, SystemClock(), 1, told).run(
             lambda numbers: [sys.executable, "-c", sys.argv[2], sys.argv[1], ",".join(map(str, numbers))], [http, mcp]
         )
     except MnemicError as error:
         print(error)
         code = 5
     finally:
-        meeting.vanish()
-        meeting.leave()
+        meeting.unpublish()
+        meeting.release_server_lock()
     sys.exit(code)
 """
 CHILD = """
     import json, os, signal, subprocess, sys, threading, time
     from pathlib import Path
-    from mnemic.runtime.minds.run_dir import Meeting
+    from mnemic.runtime.minds.run_dir import RunDir
     import msgspec
     home, numbers = Path(sys.argv[1]), [int(one) for one in sys.argv[2].split(",")]
-    meeting = Meeting(home)
+    meeting = RunDir(home)
     lives = home / "lives"
     with lives.open("a") as file:
         file.write(f"{os.getpid()}\\n")
     life = len(lives.read_text().split())
     def say(state, cause=""):
-        meeting.write(msgspec.structs.replace(meeting.card(), state=state, cause=cause))
+        meeting.publish(msgspec.structs.replace(meeting.read_info(), state=state, cause=cause))
 """
 
 
@@ -84,12 +85,12 @@ def lives(home: Path) -> list[int]:
     return [int(line) for line in path.read_text("utf-8").split("\n") if line] if path.exists() else []
 
 
-def ready(home: Path, life: int) -> Card:
+def ready(home: Path, life: int) -> ServerInfo:
     """Wait until the child of that number is ready."""
-    found: list[Card] = []
+    found: list[ServerInfo] = []
 
     def there() -> bool:
-        card = Meeting(home).card()
+        card = RunDir(home).read_info()
         found[:] = [] if card is None else [card]
         return len(lives(home)) == life and card is not None and card.state == "ready"
 
@@ -119,7 +120,7 @@ def test_it_says_once_that_a_child_answers_and_not_before(tmp_path: Path) -> Non
 
 
 def test_a_child_that_is_killed_comes_back_and_the_card_says_how_often_and_why(tmp_path: Path) -> None:
-    with parent_of(tmp_path, 'say("ready", meeting.card().cause); signal.pause()') as parent:
+    with parent_of(tmp_path, 'say("ready", meeting.read_info().cause); signal.pause()') as parent:
         for life in (1, 2):
             ready(tmp_path, life)
             os.kill(lives(tmp_path)[-1], signal.SIGKILL)
@@ -132,7 +133,7 @@ def test_a_child_that_lost_its_engine_says_why_itself(tmp_path: Path) -> None:
         if life == 1:
             say("restarting", "process 7 of Ray died")
             sys.exit({ENGINE_LOST})
-        say("ready", meeting.card().cause)
+        say("ready", meeting.read_info().cause)
         signal.pause()
     """
     with parent_of(tmp_path, child):
@@ -158,7 +159,7 @@ def test_a_first_child_that_never_gets_ready_is_not_started_again(tmp_path: Path
         assert parent.communicate(timeout=20)[0] == ""
         assert parent.returncode == 3
         assert len(lives(tmp_path)) == 1
-    assert Meeting(tmp_path).card() is None
+    assert RunDir(tmp_path).read_info() is None
 
 
 def test_a_first_child_that_ends_without_a_word_is_told_for_it(tmp_path: Path) -> None:
@@ -185,7 +186,7 @@ def test_a_child_that_leaves_by_itself_takes_the_parent_with_it(tmp_path: Path) 
 
 
 def test_a_child_that_fails_while_it_leaves_is_not_brought_back(tmp_path: Path) -> None:
-    with parent_of(tmp_path, 'say("ready"); meeting.vanish(); sys.exit(1)') as parent:
+    with parent_of(tmp_path, 'say("ready"); meeting.unpublish(); sys.exit(1)') as parent:
         assert parent.wait(20) == 1
         assert len(lives(tmp_path)) == 1
 

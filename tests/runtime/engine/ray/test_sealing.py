@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from mnemic.actors.protocol.errors import KeyMismatch, KeyMissing
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.ray import sealing
-from mnemic.runtime.engine.ray.sealing import MindSeal, Seal
-from mnemic.runtime.keys.keys import Keys, make_key, write_private
-from mnemic.runtime.minds.homes import make_mind, open_mind
+from mnemic.runtime.engine.ray.sealing import MindSealRecipe, Seal
+from mnemic.runtime.keys.keys import Keys, generate_key, write_private
+from mnemic.runtime.minds.homes import create_mind, open_mind
 
 KEY = bytes(range(32))
 
@@ -77,26 +77,26 @@ def test_a_seal_does_not_pickle() -> None:
 
 
 def test_every_process_that_reads_the_minds_key_makes_the_same_seal_and_another_run_another(tmp_path: Path) -> None:
-    folder = make_mind(tmp_path, "default", SystemClock())
+    folder = create_mind(tmp_path, "default", SystemClock())
     keys = open_mind(tmp_path, "default")[1]
-    recipe = MindSeal(folder.key, folder.card, keys.check, "run")
+    recipe = MindSealRecipe(folder.key, folder.key_header, keys.check, "run")
     travelled = pickle.dumps(recipe)
     assert keys.secrets.root not in travelled
     assert folder.key.read_bytes() not in travelled
-    sealed = recipe.open().seal(b"data", b"use")
+    sealed = recipe.make_seal().seal(b"data", b"use")
     assert pickle.loads(travelled).open().open(sealed, b"use") == b"data"
     with pytest.raises(InvalidTag):
-        MindSeal(folder.key, folder.card, keys.check, "later").open().open(sealed, b"use")
+        MindSealRecipe(folder.key, folder.key_header, keys.check, "later").make_seal().open(sealed, b"use")
 
 
 def test_without_the_minds_key_there_is_no_seal(tmp_path: Path) -> None:
-    folder = make_mind(tmp_path, "default", SystemClock())
+    folder = create_mind(tmp_path, "default", SystemClock())
     check = open_mind(tmp_path, "default")[1].check
     with pytest.raises(KeyMismatch):
-        MindSeal(folder.key, folder.card, Keys(make_key()).check, "run").open()
+        MindSealRecipe(folder.key, folder.key_header, Keys(generate_key()).check, "run").make_seal()
     folder.key.unlink()
     with pytest.raises(KeyMissing):
-        MindSeal(folder.key, folder.card, check, "run").open()
-    write_private(folder.key, make_key())
+        MindSealRecipe(folder.key, folder.key_header, check, "run").make_seal()
+    write_private(folder.key, generate_key())
     with pytest.raises(KeyMismatch):
-        MindSeal(folder.key, folder.card, check, "run").open()
+        MindSealRecipe(folder.key, folder.key_header, check, "run").make_seal()

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mnemic.actors.protocol.errors import StoreBusy
-from mnemic.hooks.read.hook_reply import answered_by
+from mnemic.hooks.read.hook_reply import check_reply_pid
 from tests.faces import git_project
 from tests.hosted import Answer, Hosted, hosted
 
@@ -31,7 +31,7 @@ def project(faces: Hosted, tmp_path: Path) -> Path:
     """A project, in a folder with a space and a percent sign, of which something is known."""
     folder = git_project(tmp_path / "a %41 project")
     with faces.minds.use("default", True) as mind:
-        mind.remember("From now on use tabs.", kind="turn", scope=mind.place_of(str(folder))[1], **TURN)
+        mind.remember("From now on use tabs.", kind="turn", scope=mind.folder_scope(str(folder))[1], **TURN)
     return folder
 
 
@@ -86,7 +86,7 @@ def test_what_a_host_would_not_take_is_not_asked_for(
     faces: Hosted, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with faces.minds.use("default", False) as mind:
-        monkeypatch.setattr(mind, "_told_newest", None)  # it would fail
+        monkeypatch.setattr(mind, "_brief_after_drain", None)  # it would fail
     assert ask(faces, project, Assistant="cursor", Event="prompt").body == b"{}\n"
     assert ask(faces, project, Assistant="somebody").body == b""
 
@@ -98,7 +98,7 @@ def test_a_payload_that_asks_for_nothing_is_told_nothing(faces: Hosted, project:
 
 
 def test_a_trial_is_told_by_which_process_it_was_answered_and_nothing_else(faces: Hosted, project: Path) -> None:
-    pid = answered_by(ask(faces, project, {"mnemic_check": "n0nce"}).body, "n0nce")
+    pid = check_reply_pid(ask(faces, project, {"mnemic_check": "n0nce"}).body, "n0nce")
     assert pid == os.getpid()
 
 
@@ -133,7 +133,7 @@ def test_a_spool_that_cannot_be_taken_in_leaves_what_is_known(
         def fail(*_: Any, **__: Any) -> Any:
             raise StoreBusy(path="store.db", waited_s=1.0)
 
-        monkeypatch.setattr(mind, "drain", fail)
+        monkeypatch.setattr(mind, "drain_spool", fail)
     assert "use tabs" in ask(faces, project).json["hookSpecificOutput"]["additionalContext"]
     assert "store_busy" in caplog.text
 

@@ -118,7 +118,7 @@ def test_what_is_begun_over_http_is_answered_before_the_end(home: Path) -> None:
             assert go.wait(BOUND_S)
             yield self
 
-        society = property(lambda self: self)
+        actor_system = property(lambda self: self)
 
         def ask(self, *_: Any, **__: Any) -> None:
             """Answer with nothing."""

@@ -32,9 +32,9 @@ from mnemic.actors.protocol.errors import (
     UnknownScope,
 )
 from mnemic.actors.protocol.messages import Counts, Recalled, TextCaptured
-from mnemic.runtime.client.wire import ASKED, TOLD, decode, decode_error
+from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES, decode, decode_error
 from mnemic.runtime.minds.run_dir import PROTOCOL
-from mnemic.runtime.serve.http.routes import BODY_BYTES, status_of
+from mnemic.runtime.serve.http.routes import BODY_BYTES, http_status
 from tests.faces import until
 from tests.hosted import BOUND_S, Answer, Hosted, UnixConnection, hosted, together
 from tests.mnemic.cli.test_errors import example
@@ -151,8 +151,8 @@ def test_a_look_that_is_nobodys_wish_keeps_nobody_awake(faces: Hosted) -> None:
         ("/api/recall", {"query": " "}, {}, InvalidValue),
         ("/api/recall", {"query": "x", "scope": "nowhere"}, {}, UnknownScope),
         ("/api/get-memories", {"ids": ["AAAA"]}, {}, NoSuchMemory),
-        ("/api/take", {"path": "-", "format": "auto", "scope": None, "skip": 0}, {}, InvalidValue),
-        ("/api/take", {"path": "a.jsonl", "format": "auto", "scope": None, "skip": 0}, {}, InvalidValue),
+        ("/api/capture-transcript", {"path": "-", "format": "auto", "scope": None, "skip": 0}, {}, InvalidValue),
+        ("/api/capture-transcript", {"path": "a.jsonl", "format": "auto", "scope": None, "skip": 0}, {}, InvalidValue),
         ("/api/count", {}, {"Mnemic-Mind": "../etc"}, InvalidValue),
         ("/api/count", {}, {"Mnemic-Trace": "a b"}, InvalidValue),
         ("/api/count", {}, {"Mnemic-Timeout": "soon"}, InvalidValue),
@@ -193,7 +193,9 @@ def test_a_body_that_is_too_long_is_refused_and_the_next_one_is_read(faces: Host
 ODD = st.one_of(
     st.none(), st.booleans(), st.integers(-(1 << 63), (1 << 63) - 1), st.floats(), st.text(st.characters(), max_size=5)
 )
-FIELDS = sorted({name for path in ("recall", "capture-text", "find-scope") for name in ASKED[path].__struct_fields__})
+FIELDS = sorted(
+    {name for path in ("recall", "capture-text", "find-scope") for name in ASK_MESSAGES[path].__struct_fields__}
+)
 
 
 @settings(max_examples=150)
@@ -208,7 +210,7 @@ def test_no_odd_value_makes_an_actor_fail(faces: Hosted, path: str, fields: dict
         "get-memories": {"ids": ["AAAA"]},
         "find-scope": {"place": {"path": "p", "project": None, "found": "named"}},
     }.get(path, {})
-    known = {name: value for name, value in fields.items() if name in ASKED[path].__struct_fields__}
+    known = {name: value for name, value in fields.items() if name in ASK_MESSAGES[path].__struct_fields__}
     answer = faces.post(f"/api/{path}", base | known, Mnemic_Mind="odd", Mnemic_Create="1")
     assert answer.status in (200, 400), (answer, base | known)
 
@@ -256,20 +258,20 @@ def test_a_foreground_process_refuses_to_leave(faces: Hosted) -> None:
     [(InboxFull, 503), (StoreBusy, 503), (ActorFailed, 500), (DamagedStore, 500), (ModelMissing, 500)],
 )
 def test_trouble_of_our_own_is_told_from_a_bad_request(kind: type[MnemicError], status: int) -> None:
-    assert status_of(example(kind)) == status
+    assert http_status(example(kind)) == status
 
 
 # --- trouble ---------------------------------------------------------------------------------------------------------
 
 
 class Held:
-    """Minds whose society waits until it is let go, or fails."""
+    """Minds whose actor system waits until it is let go, or fails."""
 
     def __init__(self) -> None:
         self.entered, self.go = threading.Semaphore(0), threading.Event()
         self.done = threading.Event()
         self.error: Exception | None = None
-        self.society = self
+        self.actor_system = self
 
     @contextmanager
     def use(self, name: str, create: bool) -> Iterator[Any]:
@@ -295,7 +297,7 @@ def test_a_failure_is_answered_without_a_word_of_it_and_logged_by_its_place(
     assert (plain.status, plain.json["code"]) == (500, "error")
     assert json.loads(lines.body)["error"]["code"] == "error"
     assert b"otter" not in plain.body + lines.body
-    assert "ZeroDivisionError at ask (test_http_face.py" in caplog.text
+    assert "ZeroDivisionError at ask (test_routes.py" in caplog.text
     assert "otter" not in caplog.text
 
 
@@ -344,7 +346,7 @@ def test_health_is_told_while_all_verbs_wait(home: Path) -> None:
 
 def test_every_path_message_and_header_is_documented() -> None:
     page = (ROOT / "docs" / "http.md").read_text("utf-8")
-    for name in (*ASKED, *TOLD):
+    for name in (*ASK_MESSAGES, *TELL_MESSAGES):
         assert f"`{name}`" in page, name
     for path in ("/api/report", "/api/replay", "/api/release", "/api/drain", "/mcp", "/healthz", "/metrics"):
         assert f"{path}`" in page, path

@@ -24,8 +24,8 @@ from mcp.client.streamable_http import streamable_http_client
 
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.messages import Count
-from mnemic.runtime.client.wire import ASKED, TOLD
-from mnemic.runtime.serve.http.tcp import ALLOWED, bind_tcp, new_token
+from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES
+from mnemic.runtime.serve.http.tcp import ALLOWED_PATHS, bind_tcp, new_token
 from tests.faces import lines, turn
 from tests.hosted import BOUND_S, Hosted, hosted, message
 
@@ -90,7 +90,14 @@ def test_over_tcp_nobody_can_end_the_process_and_health_names_nothing_of_the_hom
 ANSWERED = {
     *("/healthz", "/metrics", "/mcp", "/api/report"),
     *("/api/shape", "/api/list-roles"),
-    *("/api/recall", "/api/get-memories", "/api/find-scope", "/api/find-similar", "/api/count", "/api/name-encoder"),
+    *(
+        "/api/recall",
+        "/api/get-memories",
+        "/api/find-scope",
+        "/api/find-similar",
+        "/api/count",
+        "/api/describe-encoder",
+    ),
     *("/api/capture-text", "/api/forget", "/api/recover"),
 }
 """What an assistant needs, and no more."""
@@ -99,8 +106,8 @@ ANSWERED = {
 def test_over_tcp_just_what_is_listed_is_answered_and_nothing_new_by_itself(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(ASKED, "a-new-verb", Count)
-    assert ALLOWED == ANSWERED
+    monkeypatch.setitem(ASK_MESSAGES, "a-new-verb", Count)
+    assert ALLOWED_PATHS == ANSWERED
     others = {
         "/api/replay",
         "/api/release",
@@ -111,8 +118,10 @@ def test_over_tcp_just_what_is_listed_is_answered_and_nothing_new_by_itself(
         "/",
         "/api/count/",
     }
-    paths = ANSWERED | others | {f"/api/{name}" for name in ASKED} | {f"/api/tell/{name}" for name in TOLD}
-    assert {"/api/take", "/api/rebuild", "/api/sleep", "/api/embed-pending", "/api/a-new-verb"} <= paths
+    paths = (
+        ANSWERED | others | {f"/api/{name}" for name in ASK_MESSAGES} | {f"/api/tell/{name}" for name in TELL_MESSAGES}
+    )
+    assert {"/api/capture-transcript", "/api/rebuild", "/api/sleep", "/api/embed-pending", "/api/a-new-verb"} <= paths
     with listening(home) as faces:
         assert {path for path in paths if status(faces, path) != 404} == ANSWERED
         assert faces.door.drained == []
@@ -125,7 +134,7 @@ def test_over_tcp_no_file_of_the_users_is_read(home: Path, tmp_path: Path) -> No
     with listening(home) as faces:
         connection = http.client.HTTPConnection(*faces.tcp[:2], timeout=BOUND_S)
         headers = {"Mnemic-Create": "1"}
-        connection.request("POST", "/api/take", json.dumps(asked).encode(), headers)
+        connection.request("POST", "/api/capture-transcript", json.dumps(asked).encode(), headers)
         refused = connection.getresponse()
         said = json.loads(refused.read())
         assert (refused.status, said["code"]) == (404, "invalid_value")
@@ -133,7 +142,7 @@ def test_over_tcp_no_file_of_the_users_is_read(home: Path, tmp_path: Path) -> No
         assert "the home's own socket" in said["remedy"]
         connection.close()
         assert faces.post("/api/count", Mnemic_Create="1").json["memories"] == 0
-        assert faces.request("POST", "/api/take", json.dumps(asked).encode(), headers).json["new"] == 1
+        assert faces.request("POST", "/api/capture-transcript", json.dumps(asked).encode(), headers).json["new"] == 1
 
 
 def test_where_a_token_is_demanded_and_there_is_none_nobody_has_it(home: Path, tmp_path: Path) -> None:

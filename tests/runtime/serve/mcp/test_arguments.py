@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from mcp.types import Implementation
 
-from mnemic.actors.protocol.log_messages import Giving
-from mnemic.runtime.api.views import parse_id, show_id
+from mnemic.actors.protocol.log_messages import Delivery
+from mnemic.runtime.api.views import format_id, parse_id
 from tests.faces import until
 from tests.hosted import HELLO, Hosted, Wire, hosted, message, tool_call
 from tests.mcp_client import Client, over_http, over_stream, with_client
@@ -28,11 +28,11 @@ def faces(home: Path) -> Iterator[Hosted]:
         yield faces
 
 
-def given(faces: Hosted, count: int) -> tuple[Giving, ...]:
+def given(faces: Hosted, count: int) -> tuple[Delivery, ...]:
     """What was given, oldest first, once so much is in the log."""
     with faces.minds.use("default", False) as mind:
-        until(lambda: len(mind.log_given().givings) >= count)
-        return tuple(reversed(mind.log_given().givings))
+        until(lambda: len(mind.log_given().deliveries) >= count)
+        return tuple(reversed(mind.log_given().deliveries))
 
 
 @pytest.mark.parametrize("over", [over_stream, over_http])
@@ -64,7 +64,7 @@ def test_every_tool_that_gives_memories_says_what_it_gave(faces: Hosted, tmp_pat
     assert (got.occasion, part.start_byte, part.text) == ("get", page["offset"], page["text"].encode())
     assert (part.why, got.tokens) == ("it asked for this one by its id", 45)
     assert [(part.text, part.why) for part in whole.parts] == [(BOOKS.encode(), "it asked for this one by its id")]
-    assert [(show_id(part.id), part.text) for part in forgotten.parts] == [(retired["id"], BOOKS.encode())]
+    assert [(format_id(part.id), part.text) for part in forgotten.parts] == [(retired["id"], BOOKS.encode())]
     assert [use.times for use in _uses(faces, retired["id"])] == [2, 1]
 
 
@@ -91,7 +91,7 @@ def test_what_is_near_to_what_an_assistant_keeps_is_given_to_it(faces: Hosted) -
         ]["similar"]
     (giving,) = given(faces, 1)
     (part,) = giving.parts
-    assert (show_id(part.id), part.text, similar["text"]) == (similar["id"], BOOKS.encode(), BOOKS)
+    assert (format_id(part.id), part.text, similar["text"]) == (similar["id"], BOOKS.encode(), BOOKS)
     assert part.why.startswith("near to what it kept: ")
     assert similar["start_byte"] == part.start_byte == 0
     with Wire(faces.mcp, {"off": "recall"}) as wire:
@@ -114,4 +114,4 @@ def test_what_was_refused_was_not_given(faces: Hosted) -> None:
     assert "error" in answers[4]
     with faces.minds.use("default", False) as mind:
         mind.counts()
-        assert mind.log_given().givings == ()
+        assert mind.log_given().deliveries == ()

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.runtime.serve.mcp.http import Lines, LineTooLong, mend
+from mnemic.runtime.serve.mcp.http import LineReader, LineTooLong, escape_line_surrogates
 
 TEXTS = st.text(st.characters())  # lone surrogates too
 VALUES = st.recursive(
@@ -21,7 +21,7 @@ VALUES = st.recursive(
 
 @given(VALUES)
 def test_every_line_can_be_read_strictly_afterwards(value: Any) -> None:
-    line = mend(json.dumps(value).encode() + b"\n")
+    line = escape_line_surrogates(json.dumps(value).encode() + b"\n")
     json.dumps(json.loads(line), ensure_ascii=False).encode("utf-8")
     assert line.count(b"\n") == 1
 
@@ -30,17 +30,20 @@ def test_every_line_can_be_read_strictly_afterwards(value: Any) -> None:
 def test_a_line_without_lone_surrogates_means_the_same(value: Any) -> None:
     text = json.dumps(value, ensure_ascii=False)
     if text.encode("utf-8", "ignore").decode() == text:
-        assert json.loads(mend(json.dumps(value).encode() + b"\n")) == value
+        assert json.loads(escape_line_surrogates(json.dumps(value).encode() + b"\n")) == value
 
 
 def test_half_a_pair_is_written_out_and_a_whole_one_stays() -> None:
-    assert json.loads(mend(rb'["half \ud83d", "whole \ud83d\ude00"]' + b"\n")) == [r"half \ud83d", "whole \U0001f600"]
+    assert json.loads(escape_line_surrogates(rb'["half \ud83d", "whole \ud83d\ude00"]' + b"\n")) == [
+        r"half \ud83d",
+        "whole \U0001f600",
+    ]
 
 
 def test_what_is_no_json_or_nested_beyond_reason_is_left_to_the_sdk() -> None:
     deep = b"[" * 100_000 + b'"\\ud83d"' + b"]" * 100_000 + b"\n"
-    assert mend(deep) == deep
-    assert mend(b"garbage{\\ud83d\n") == b"garbage{\\ud83d\n"
+    assert escape_line_surrogates(deep) == deep
+    assert escape_line_surrogates(b"garbage{\\ud83d\n") == b"garbage{\\ud83d\n"
 
 
 def read_all(parts: list[bytes], longest_bytes: int) -> list[bytes | None]:
@@ -51,10 +54,10 @@ def read_all(parts: list[bytes], longest_bytes: int) -> list[bytes | None]:
         for part in parts:
             reader.feed_data(part)
         reader.feed_eof()
-        lines, found = Lines(reader, longest_bytes), []
+        lines, found = LineReader(reader, longest_bytes), []
         while True:
             try:
-                line = await lines.next()
+                line = await lines.read_line()
             except LineTooLong:
                 found.append(None)
                 continue

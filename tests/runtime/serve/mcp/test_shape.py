@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 from mcp.types import Implementation
 
-from mnemic.runtime.api.views import show_id
+from mnemic.runtime.api.views import format_id
 from tests.faces import git_project, lines, turn, until
 from tests.hosted import HELLO, Hosted, Wire, hosted, tool_call
 from tests.mcp_client import Client, over_http, over_stream, with_client
@@ -93,7 +93,7 @@ def test_what_cannot_be_asked_is_refused_where_the_project_is_not_known_too(face
 
     with_client(faces, git_project(tmp_path / "cellar"), use)
     with faces.minds.use("default", False) as mind:
-        assert mind.log_given().givings == (), "nothing was given"
+        assert mind.log_given().deliveries == (), "nothing was given"
 
 
 def test_the_schema_lets_through_all_that_is_taken_and_no_error_names_what_the_tool_does_not_take(
@@ -164,13 +164,13 @@ def test_what_it_gave_is_in_the_log_word_for_word_under_the_assistants_name(face
 
     with_client(faces, tmp_path, use, client_info=Implementation(name="an assistant", version="1"))
     with faces.minds.use("default", False) as mind:
-        until(lambda: bool(mind.log_given().givings))
-        (giving,) = mind.log_given().givings
+        until(lambda: bool(mind.log_given().deliveries))
+        (giving,) = mind.log_given().deliveries
     assert (giving.assistant, giving.occasion, giving.scope) == ("an assistant", "shape", "pier")
     assert giving.query == "tool=pytest outcome=failed 'file=?'"
     (hit,) = shown[0]["hits"]
     part = giving.parts[0]
-    assert (show_id(part.id), part.text) == (hit["id"], b"the pier's test")
+    assert (format_id(part.id), part.text) == (hit["id"], b"the pier's test")
     assert part.why.startswith("tool ")
     assert any(shown[0]["answers"][0]["filler"] in one.why for one in giving.parts), "an answer was given, too"
 
@@ -190,8 +190,8 @@ def test_a_session_that_was_switched_off_is_told_nothing_and_one_that_is_not_kep
         answered = {answer["id"]: answer for answer in (wire.hear() for _ in range(2))}[2]["result"]
     assert answered["structuredContent"]["hits"]
     with faces.minds.use("default", False) as mind:
-        until(lambda: bool(mind.log_given().givings))
-        (giving,) = mind.log_given().givings
+        until(lambda: bool(mind.log_given().deliveries))
+        (giving,) = mind.log_given().deliveries
     assert (giving.session, giving.query) == ("abc", "")
 
 

@@ -17,7 +17,7 @@ from mnemic.actors.protocol.errors import ActorStopped, InvalidValue, NewerProce
 from mnemic.runtime.client.wire import decode_error
 from mnemic.runtime.minds.run_dir import PROTOCOL
 from mnemic.runtime.serve.mcp import stream as mcp_stream
-from mnemic.runtime.serve.server_control import VERBS_AT_ONCE
+from mnemic.runtime.serve.server_control import MAX_CONCURRENT_VERBS
 from tests.faces import until
 from tests.hosted import BOUND_S, HELLO, Hosted, Wire, hosted, message, note, together, tool_call
 
@@ -154,7 +154,7 @@ def test_a_number_that_cannot_be_is_refused_and_never_an_actors_failure(shared: 
     else:
         assert by_id[None]["error"]["code"] == -32700
     with shared.minds.use("default", True) as mind:
-        assert all(actor.failures == 0 for actor in mind.society.report().actors)
+        assert all(actor.failures == 0 for actor in mind.actor_system.report().actors)
 
 
 def test_a_line_of_ten_megabytes_is_taken_and_one_beyond_the_longest_is_not(faces: Hosted) -> None:
@@ -234,7 +234,7 @@ def begin(wire: Wire, minds: Held, *numbers: int) -> None:
 def test_cancelled_calls_free_their_places(held: tuple[Hosted, Held]) -> None:
     faces, minds = held
     with Wire(faces.mcp) as wire:
-        begin(wire, minds, *range(2, 2 + VERBS_AT_ONCE))
+        begin(wire, minds, *range(2, 2 + MAX_CONCURRENT_VERBS))
         wire.send(tool_call(1000, "memory_status"), message(1001, "ping"))
         assert wire.hear()["id"] == 1001
         assert not minds.entered.acquire(blocking=False)
@@ -325,7 +325,7 @@ def test_a_call_that_fails_because_the_process_leaves_is_not_refused(home: Path)
 
 
 def test_where_the_process_stays_after_all_such_a_call_is_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcp_stream, "_LEAVES_S", 0.05)
+    monkeypatch.setattr(mcp_stream, "_SHUTDOWN_TIMEOUT_S", 0.05)
     minds = Leaving()
     with hosted(home, minds=minds) as faces, Wire(faces.mcp) as wire:
         begin(wire, minds, 2)

@@ -13,25 +13,25 @@ from hypothesis import strategies as st
 from mnemic.actors.protocol.changes import (
     AdvanceSpool,
     Change,
-    Counted,
     CountOccurrences,
+    DeliveredSpan,
+    DiscardSpoolFile,
     FinishTranscript,
-    ForgetSpoolFile,
+    IgnoreSession,
     KeepOriginal,
-    MarkSession,
-    Part,
+    OccurrenceCount,
+    QuarantineRecord,
     QueueTranscript,
-    Readmit,
-    RecordCheck,
-    RecordGiven,
+    RecordBriefing,
     RecordRecall,
-    SetAside,
-    SilenceSession,
+    RecordSelfTest,
+    ReleaseRecord,
+    SetSessionMode,
     TranscriptState,
 )
 from mnemic.actors.protocol.errors import NoSuchMemory
 from mnemic.runtime.store.apply.capture import CAPTURE_TABLES
-from mnemic.runtime.store.read.capture import SUMS
+from mnemic.runtime.store.read.capture import TOTALS_ROW
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
@@ -40,9 +40,9 @@ from tests.runtime.building import KEYS, apply, held, id_of, memory
 FILE = b"f" * 16
 
 
-def aside(number: int, text: bytes = b"odd") -> SetAside:
+def aside(number: int, text: bytes = b"odd") -> QuarantineRecord:
     record = number.to_bytes(16, "big")
-    return SetAside(record=record, assistant="t", event="prompt", why="odd", text=text, at=number)
+    return QuarantineRecord(record=record, assistant="t", event="prompt", why="odd", text=text, at=number)
 
 
 CHANGES: st.SearchStrategy[Change] = st.one_of(
@@ -54,12 +54,12 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
         records=st.integers(0, 2),
         torn=st.integers(0, 1),
     ),
-    st.builds(ForgetSpoolFile, file=st.sampled_from([FILE, b"g" * 16, SUMS])),
+    st.builds(DiscardSpoolFile, file=st.sampled_from([FILE, b"g" * 16, TOTALS_ROW])),
     st.builds(
         CountOccurrences,
         counts=st.lists(
             st.builds(
-                Counted,
+                OccurrenceCount,
                 identity=st.sampled_from([b"1", b"2"]),
                 hooks=st.integers(0, 3),
                 missed=st.integers(0, 1),
@@ -69,7 +69,7 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
         ).map(tuple),
     ),
     st.builds(aside, st.integers(1, 3), st.sampled_from([b"odd", b"the shelf holds nine books"])),
-    st.builds(Readmit, record=st.integers(1, 3).map(lambda number: number.to_bytes(16, "big"))),
+    st.builds(ReleaseRecord, record=st.integers(1, 3).map(lambda number: number.to_bytes(16, "big"))),
     st.builds(
         QueueTranscript,
         path=st.sampled_from(["/a", "/b"]),
@@ -86,16 +86,16 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
     st.builds(
         KeepOriginal, memory=st.just(id_of(1)), text=st.sampled_from([b"hunter2", b"the shelf holds nine books"])
     ),
-    st.builds(RecordCheck, assistant=st.sampled_from(["a", "b"]), nonce=st.sampled_from(["1", "2"])),
-    st.builds(SilenceSession, assistant=st.just("t"), session=st.sampled_from(["s", "s2"])),
+    st.builds(RecordSelfTest, assistant=st.sampled_from(["a", "b"]), nonce=st.sampled_from(["1", "2"])),
+    st.builds(IgnoreSession, assistant=st.just("t"), session=st.sampled_from(["s", "s2"])),
     st.builds(
-        MarkSession,
+        SetSessionMode,
         assistant=st.just("test"),
         session=st.sampled_from(["a session", "nobody's"]),
         mode=st.sampled_from(["", "headless", "subagent"]),
     ),
     st.builds(
-        RecordGiven,
+        RecordBriefing,
         assistant=st.just("t"),
         session=st.just("s"),
         occasion=st.just("prompt"),
@@ -111,7 +111,7 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
         scope=st.just("shelf"),
         returned=st.just((id_of(1),)),
         assistant=st.sampled_from(["", "codex"]),
-        parts=st.sampled_from([(), (Part(memory=id_of(1), start=4, stop=9, why="it holds the words"),)]),
+        parts=st.sampled_from([(), (DeliveredSpan(memory=id_of(1), start=4, stop=9, why="it holds the words"),)]),
         tokens=st.integers(0, 9),
     ),
 )
@@ -160,12 +160,15 @@ def seen(store: Store, look: Any) -> Any:
 
 def test_what_was_understood_after_all_is_let_go_of_unless_a_memory_says_the_same(store: Store, tmp_path: Path) -> None:
     apply(store, aside(1, b"an odd payload"), aside(2, b"the shelf holds nine books"), aside(3, b""), memory(1))
-    assert [one.payload for one in seen(store, lambda now: now.aside(0, 10))][2] == b""
-    apply(store, *(Readmit(record=number.to_bytes(16, "big")) for number in (1, 2, 3)))
+    assert [one.payload for one in seen(store, lambda now: now.quarantined_records(0, 10))][2] == b""
+    apply(store, *(ReleaseRecord(record=number.to_bytes(16, "big")) for number in (1, 2, 3)))
     assert [row[1:] for row in bodies(tmp_path / "store.db")] == [(b"the shelf holds nine books",)]
-    assert seen(store, lambda now: now.records([1]))[0].text == b"the shelf holds nine books"
+    assert seen(store, lambda now: now.load_memories([1]))[0].text == b"the shelf holds nine books"
     store.rebuild(lambda done, total: None, meaning=False)
-    assert seen(store, lambda now: (now.aside(0, 10), now.records([1])[0].text)) == ([], b"the shelf holds nine books")
+    assert seen(store, lambda now: (now.quarantined_records(0, 10), now.load_memories([1])[0].text)) == (
+        [],
+        b"the shelf holds nine books",
+    )
 
 
 def bodies(path: Path) -> list[Any]:
@@ -175,12 +178,12 @@ def bodies(path: Path) -> list[Any]:
 
 def test_a_record_is_aside_once_until_it_is_readmitted(store: Store) -> None:
     assert apply(store, aside(1, b"\xff" * 2000), aside(1, b"other"), aside(2)).changed == (True, False, True)
-    first, second = seen(store, lambda now: now.aside(0, 10))
+    first, second = seen(store, lambda now: now.quarantined_records(0, 10))
     assert (first.payload, first.at, second.row) == (b"\xff" * 2000, 1, 2)
-    assert seen(store, lambda now: now.aside(1, 10)) == [second]
-    assert apply(store, Readmit(record=first.record), Readmit(record=b"none")).changed == (True, False)
-    assert seen(store, lambda now: now.aside(0, 10)) == [second]
-    assert seen(store, lambda now: now.capture_counts(0).set_aside_count) == 1
+    assert seen(store, lambda now: now.quarantined_records(1, 10)) == [second]
+    assert apply(store, ReleaseRecord(record=first.record), ReleaseRecord(record=b"none")).changed == (True, False)
+    assert seen(store, lambda now: now.quarantined_records(0, 10)) == [second]
+    assert seen(store, lambda now: now.capture_counts(0).quarantined_count) == 1
 
 
 def test_of_the_transcripts_that_are_due_the_one_written_last_comes_first(store: Store) -> None:

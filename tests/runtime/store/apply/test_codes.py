@@ -18,10 +18,10 @@ from mnemic.actors.protocol.changes import (
     DropEncoder,
     EncoderName,
     MergeScopes,
-    Place,
     RenameScope,
-    Restore,
     Retire,
+    ScopeRef,
+    Unretire,
 )
 from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory, UnknownScope
 from mnemic.actors.protocol.snapshot import NEAR_CALLS, Unbound
@@ -45,7 +45,7 @@ from tests.runtime.building import (
 
 def waiting(path: Path, encoder: EncoderName | None = None) -> list[int]:
     """The numbers of the memories that wait to be bound; of those that an encoder has embedded, where one is named."""
-    found = look(path, lambda now: now.unbound(encoder, encoder is not None, 0, 1000, 100))
+    found = look(path, lambda now: now.pending_bindings(encoder, encoder is not None, 0, 1000, 100))
     return [int.from_bytes(one.memory.id, "big") for one in found]
 
 
@@ -72,8 +72,8 @@ def test_what_could_not_be_read_whole_is_kept_apart_from_what_waits_until_it_is_
     store: Store, path: Path
 ) -> None:
     def unread() -> list[int]:
-        found = look(path, lambda now: now.unread(None, 0, 10, 100))
-        assert look(path, lambda now: now.unread_rows().tolist()) == [one.row for one in found]
+        found = look(path, lambda now: now.failed_bindings(None, 0, 10, 100))
+        assert look(path, lambda now: now.failed_binding_rows().tolist()) == [one.row for one in found]
         return [int.from_bytes(one.memory.id, "big") for one in found]
 
     apply(store, memory(1), memory(2), add_space())
@@ -81,7 +81,7 @@ def test_what_could_not_be_read_whole_is_kept_apart_from_what_waits_until_it_is_
     assert (waiting(path), unread()) == ([], [2])
     counts = look(path, lambda now: now.counts(None))
     assert (counts.bound, counts.unbound, counts.unread) == (2, 0, 1)
-    assert look(path, lambda now: now.waiting()) == 0
+    assert look(path, lambda now: now.pending_binding_count()) == 0
     apply(store, memory(3))
     assert (waiting(path), unread()) == ([2, 3], []), "a turn came after it: it is tried again"
     bind_all(store, path)
@@ -142,7 +142,7 @@ def readings(path: Path) -> dict[bytes, dict[str, Any]]:
         try:
             db.execute("INSERT OR IGNORE INTO unbound SELECT id, 0, 1 FROM memories WHERE retired_at IS NULL")
             snapshot = StoreSnapshot(db, reader._stem, reader._split)
-            found: list[Unbound] = snapshot.unbound(ENCODER, False, 0, 1000, 100)
+            found: list[Unbound] = snapshot.pending_bindings(ENCODER, False, 0, 1000, 100)
         finally:
             db.execute("ROLLBACK")
     return {one.memory.id: {name: getattr(one, name) for name in READ} for one in found}
@@ -158,7 +158,7 @@ MADE = st.builds(
         session=session,
         speaker=speaker,
         tool="Bash" if kind != "turn" else None,
-        place=Place(path=scope, project=None, found="named"),
+        place=ScopeRef(path=scope, project=None, found="named"),
     ),
     NUMBERS,
     st.sampled_from(["turn", "turn", "tool_call", "tool_result", "note"]),
@@ -172,7 +172,7 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
     MADE,
     st.builds(vectors, NUMBERS),
     st.builds(lambda number: Retire(memory=id_of(number), reason=""), NUMBERS),
-    st.builds(lambda number: Restore(memory=id_of(number)), NUMBERS),
+    st.builds(lambda number: Unretire(memory=id_of(number)), NUMBERS),
     st.just(RenameScope(path="a", to="c")),
     st.just(MergeScopes(path="a/b", into="a")),
 )
@@ -255,7 +255,7 @@ def test_the_item_memory_holds_what_memories_have_and_how_many(store: Store, pat
     apply(store, Retire(memory=id_of(3), reason=""))
     assert look(path, lambda now: now.fillers("topic")) == [("shelf", 2)], "what nobody has any more is gone"
     assert look(path, lambda now: now.filler_counts()) == {"topic": 1, "who": 2}
-    apply(store, Restore(memory=id_of(3)), codes(3, topic="tide"))
+    apply(store, Unretire(memory=id_of(3)), codes(3, topic="tide"))
     assert look(path, lambda now: now.fillers("topic")) == [("shelf", 2), ("tide", 1)]
 
 
@@ -264,7 +264,7 @@ def test_a_forgotten_memory_has_no_hypervector_until_it_is_recovered(store: Stor
     apply(store, Retire(memory=id_of(2), reason=""))
     assert plain(look(path, lambda now: now.codes("episode", 0)))[1] == [1]
     assert waiting(path) == [1], "the turn beside it is bound without it"
-    apply(store, codes(1, 2), Restore(memory=id_of(2)))
+    apply(store, codes(1, 2), Unretire(memory=id_of(2)))
     assert waiting(path) == [1, 2]
     assert [row[1] for row in held(path)["codes"]] == [1, 1], "what is forgotten is not bound either"
 

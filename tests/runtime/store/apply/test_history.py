@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.changes import DropGiven, DropRecall, Part, RecordGiven, RecordRecall
+from mnemic.actors.protocol.changes import DeliveredSpan, DropBriefing, DropRecall, RecordBriefing, RecordRecall
 from mnemic.actors.protocol.errors import NoSuchMemory
-from mnemic.runtime.store.apply.memories import Carrier
+from mnemic.runtime.store.apply.memories import ChangeApplier
 from mnemic.runtime.store.store import Store
 from tests.runtime.building import KEYS, apply, held, id_of, memory
 
@@ -29,9 +29,9 @@ def recall(query: str, **fields: Any) -> RecordRecall:
     return RecordRecall(**({"query": query, "scope": "*", "returned": (id_of(1),)} | fields))
 
 
-def told(session: str, **fields: Any) -> RecordGiven:
+def told(session: str, **fields: Any) -> RecordBriefing:
     defaults = {"assistant": "codex", "occasion": "prompt", "memories": (id_of(1),), "tokens": 9, "text": TOLD}
-    return RecordGiven(session=session, **(defaults | fields))
+    return RecordBriefing(session=session, **(defaults | fields))
 
 
 def given(store: Store) -> list[tuple[str, str]]:
@@ -41,15 +41,15 @@ def given(store: Store) -> list[tuple[str, str]]:
 
 def test_what_is_taken_back_is_the_last_that_was_asked_for_or_the_last_that_was_told(store: Store) -> None:
     apply(store, recall("one"), told("a"), recall("two", occasion="get"), told("b"))
-    carrier = Carrier(store._db, KEYS.identity())
-    assert carrier.carry_out(DropRecall(), 0)[2]
+    carrier = ChangeApplier(store._db, KEYS.identity_hash())
+    assert carrier.apply(DropRecall(), 0)[2]
     assert given(store) == [("recall", "one"), ("prompt", "a"), ("prompt", "b")]
-    carrier.carry_out(DropGiven(count=1), 0)
+    carrier.apply(DropBriefing(count=1), 0)
     assert given(store) == [("recall", "one"), ("prompt", "a")]
-    carrier.carry_out(DropGiven(count=1), 0)
-    carrier.carry_out(DropRecall(), 0)
+    carrier.apply(DropBriefing(count=1), 0)
+    carrier.apply(DropRecall(), 0)
     assert given(store) == []
-    assert not carrier.carry_out(DropRecall(), 0)[2]
+    assert not carrier.apply(DropRecall(), 0)[2]
     assert store._db.execute("SELECT count(*) FROM given_parts").get == 0
 
 
@@ -63,7 +63,11 @@ def test_what_was_told_is_kept_once_as_a_text_and_not_in_the_log(store: Store) -
 
 
 def test_rebuilt_it_says_the_same(store: Store) -> None:
-    parts = (Part(id_of(2), 3, 6, "it holds the words"), Part(id_of(1), 0, 3, "near"), Part(id_of(2), 7, 9, "twice"))
+    parts = (
+        DeliveredSpan(id_of(2), 3, 6, "it holds the words"),
+        DeliveredSpan(id_of(1), 0, 3, "near"),
+        DeliveredSpan(id_of(2), 7, 9, "twice"),
+    )
     apply(store, recall("one", parts=parts, returned=(id_of(2), id_of(1)), tokens=3, assistant="codex", session="m"))
     apply(store, told("a", why=("a decision",), memories=(id_of(2), id_of(1)), scope="shelf", at=5))
     before = held(store._path)

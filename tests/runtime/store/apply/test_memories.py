@@ -17,36 +17,36 @@ from mnemic.actors.protocol.changes import (
     AddVectors,
     AdvanceSpool,
     Change,
-    Counted,
     CountOccurrences,
+    DeliveredSpan,
+    DiscardSpoolFile,
     DropEncoder,
     EncoderName,
     FinishTranscript,
-    ForgetSpoolFile,
+    IgnoreSession,
     Inverse,
     KeepOriginal,
     Logged,
-    MarkSession,
     MergeScopes,
     MoveProject,
-    Part,
-    Place,
+    OccurrenceCount,
+    QuarantineRecord,
     QueueTranscript,
-    Readmit,
     RecordBackup,
-    RecordCheck,
-    RecordGiven,
+    RecordBriefing,
     RecordRecall,
+    RecordSelfTest,
+    ReleaseRecord,
     RenameScope,
-    Restore,
     Retire,
-    SetAside,
-    SilenceSession,
+    ScopeRef,
+    SetSessionMode,
     SplitScope,
     Supersede,
+    Unretire,
 )
 from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory
-from mnemic.runtime.store.apply.memories import Carrier
+from mnemic.runtime.store.apply.memories import ChangeApplier
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import Store
 from tests.runtime.building import (
@@ -71,11 +71,11 @@ THIRD = EncoderName(implementation="third-int8", model="3" * 64)
 
 
 def test_two_projects_of_one_name_have_two_scopes_and_are_found_again(store: Store) -> None:
-    ours = Place(path="shelf", project="/a/shelf/.git", found="git")
-    theirs = Place(path="shelf", project="/b/shelf/.git", found="git")
-    thirds = Place(path="shelf", project="/c/shelf/.git", found="git")
-    named = Place(path="shelf", project=None, found="named")
-    second = Place(path="shelf~2", project=None, found="named")
+    ours = ScopeRef(path="shelf", project="/a/shelf/.git", found="git")
+    theirs = ScopeRef(path="shelf", project="/b/shelf/.git", found="git")
+    thirds = ScopeRef(path="shelf", project="/c/shelf/.git", found="git")
+    named = ScopeRef(path="shelf", project=None, found="named")
+    second = ScopeRef(path="shelf~2", project=None, found="named")
     places = [ours, theirs, thirds, theirs, ours, named, second]
     kept = apply(store, *(memory(n, place=place) for n, place in enumerate(places, start=1))).kept
     expected = ["shelf", "shelf~2", "shelf~3", "shelf~2", "shelf", "shelf", "shelf~2"]
@@ -83,8 +83,8 @@ def test_two_projects_of_one_name_have_two_scopes_and_are_found_again(store: Sto
 
 
 def test_a_project_does_not_move_into_a_scope_that_was_named(store: Store) -> None:
-    named = Place(path="shelf", project=None, found="named")
-    project = Place(path="shelf", project="/a/shelf", found="folder")
+    named = ScopeRef(path="shelf", project=None, found="named")
+    project = ScopeRef(path="shelf", project="/a/shelf", found="folder")
     kept = apply(store, memory(1, place=named), memory(2, place=project), memory(3, place=named)).kept
     assert [one.scope for one in kept] == ["shelf", "shelf~2", "shelf"]
 
@@ -94,7 +94,7 @@ def test_a_project_does_not_move_into_a_scope_that_was_named(store: Store) -> No
 
 def record(path: Path, number: int) -> Any:
     with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
-        return now.records(now.rows_of([id_of(number)]))[0]
+        return now.load_memories(now.rows_of([id_of(number)]))[0]
 
 
 def test_world_time_and_system_time_are_kept_apart(store: Store, path: Path) -> None:
@@ -151,7 +151,7 @@ def test_what_is_retired_is_kept_with_the_time_and_the_reason(store: Store, path
     held_then = held(path)
     assert apply(store, Retire(memory=id_of(1), reason="again"), at=7000).changed == (False,)
     assert held(path) == held_then, "it is so already"
-    assert apply(store, Restore(memory=id_of(1)), Restore(memory=id_of(1)), at=8000).changed == (True, False)
+    assert apply(store, Unretire(memory=id_of(1)), Unretire(memory=id_of(1)), at=8000).changed == (True, False)
     assert record(path, 1) == before
 
 
@@ -159,9 +159,9 @@ def test_all_are_retired_or_none(store: Store, path: Path) -> None:
     apply(store, memory(1), memory(2))
     apply(store, Retire(memory=id_of(2), reason=""))
     before = held(path)
-    for change in (Retire(memory=id_of(9), reason=""), Restore(memory=id_of(9))):
+    for change in (Retire(memory=id_of(9), reason=""), Unretire(memory=id_of(9))):
         with pytest.raises(NoSuchMemory) as caught:
-            apply(store, Retire(memory=id_of(1), reason=""), Restore(memory=id_of(2)), change)
+            apply(store, Retire(memory=id_of(1), reason=""), Unretire(memory=id_of(2)), change)
         assert str(uuid.UUID(bytes=id_of(9))) in said(caught.value)
     assert held(path) == before
 
@@ -183,12 +183,12 @@ SAMPLES: dict[type, Change] = {
         3,
         b"brought, and a speaker",
         speaker="Ada",
-        place=Place(path="x", project="/x", found="git"),
+        place=ScopeRef(path="x", project="/x", found="git"),
         scrubbed=(("aws-key", 2), ("private", 1)),
     ),
     Supersede: Supersede(old=id_of(1), new=id_of(2)),
     Retire: Retire(memory=id_of(1), reason="it was wrong"),
-    Restore: Restore(memory=id_of(4)),
+    Unretire: Unretire(memory=id_of(4)),
     AddEncoder: add_encoder(OTHER),
     DropEncoder: DropEncoder(encoder=ENCODER),
     AddVectors: vectors(2, windows=3),
@@ -199,21 +199,23 @@ SAMPLES: dict[type, Change] = {
         scope="*",
         returned=(id_of(1),),
         assistant="codex-mcp-client",
-        parts=(Part(memory=id_of(1), start=0, stop=9, why="it holds the words"),),
+        parts=(DeliveredSpan(memory=id_of(1), start=0, stop=9, why="it holds the words"),),
         tokens=3,
     ),
     AdvanceSpool: AdvanceSpool(file=b"f" * 16, offset=900, records=3, torn=1),
     CountOccurrences: CountOccurrences(
-        counts=(Counted(identity=b"1" * 32, hooks=3), Counted(identity=b"2" * 32, missed=1, read_at=9))
+        counts=(OccurrenceCount(identity=b"1" * 32, hooks=3), OccurrenceCount(identity=b"2" * 32, missed=1, read_at=9))
     ),
-    ForgetSpoolFile: ForgetSpoolFile(file=b"f" * 16),
-    SetAside: SetAside(record=b"r" * 16, assistant="t", event="prompt", why="odd", text=b"\xff" * 999, at=5, cwd="/x"),
-    Readmit: Readmit(record=b"q" * 16),
+    DiscardSpoolFile: DiscardSpoolFile(file=b"f" * 16),
+    QuarantineRecord: QuarantineRecord(
+        record=b"r" * 16, assistant="t", event="prompt", why="odd", text=b"\xff" * 999, at=5, cwd="/x"
+    ),
+    ReleaseRecord: ReleaseRecord(record=b"q" * 16),
     QueueTranscript: QueueTranscript(path="/a", format="codex", due_at=70, changed_at=60),
     FinishTranscript: FinishTranscript(path="/a", size_bytes=12),
     KeepOriginal: KeepOriginal(memory=id_of(1), text=b"the key is hunter2"),
-    RecordCheck: RecordCheck(assistant="t", nonce="second"),
-    RecordGiven: RecordGiven(
+    RecordSelfTest: RecordSelfTest(assistant="t", nonce="second"),
+    RecordBriefing: RecordBriefing(
         assistant="t",
         session="s",
         occasion="prompt",
@@ -224,8 +226,8 @@ SAMPLES: dict[type, Change] = {
         text=b"two memories, word for word",
     ),
     RecordBackup: RecordBackup(path="/t/kept", what="backup", size_bytes=9),
-    SilenceSession: SilenceSession(assistant="t", session="s"),
-    MarkSession: MarkSession(assistant="test", session="a session", mode="headless"),
+    IgnoreSession: IgnoreSession(assistant="t", session="s"),
+    SetSessionMode: SetSessionMode(assistant="test", session="a session", mode="headless"),
     RenameScope: RenameScope(path="work", to="home"),
     MergeScopes: MergeScopes(path="boat", into="work/shelf"),
     SplitScope: SplitScope(
@@ -237,26 +239,28 @@ SAMPLES: dict[type, Change] = {
 
 def test_every_change_has_a_sample_and_every_inverse_is_one_of_some_change(store: Store) -> None:
     assert SAMPLES.keys() == set(get_args(Change))
-    carrier = Carrier(store._db, KEYS.identity())
-    assert set(carrier._hands) == {*get_args(Logged), *get_args(Inverse)}
+    carrier = ChangeApplier(store._db, KEYS.identity_hash())
+    assert set(carrier._handlers) == {*get_args(Logged), *get_args(Inverse)}
 
 
 @pytest.mark.parametrize("change", SAMPLES.values(), ids=lambda change: type(change).__name__)
 def test_a_change_is_taken_back_whole_and_can_be_done_again(store: Store, path: Path, change: Change) -> None:
     apply(store, memory(1), memory(2), add_encoder(), add_encoder(THIRD), vectors(1), vectors(1, encoder=THIRD))
     apply(store, memory(4), Retire(memory=id_of(4), reason="it was retired before"), at=40)
-    apply(store, memory(6, place=Place(path="boat", project="/a/boat/.git", found="git")))
-    counted = CountOccurrences(counts=(Counted(identity=b"1" * 32, hooks=2),))
+    apply(store, memory(6, place=ScopeRef(path="boat", project="/a/boat/.git", found="git")))
+    counted = CountOccurrences(counts=(OccurrenceCount(identity=b"1" * 32, hooks=2),))
     apply(store, AdvanceSpool(file=b"f" * 16, offset=500, records=2), counted)
-    apply(store, SetAside(record=b"q" * 16, assistant="t", event="prompt", why="odd", text=b"1"))
+    apply(store, QuarantineRecord(record=b"q" * 16, assistant="t", event="prompt", why="odd", text=b"1"))
     apply(
-        store, QueueTranscript(path="/a", format="text", due_at=1, changed_at=1), RecordCheck(assistant="t", nonce="1")
+        store,
+        QueueTranscript(path="/a", format="text", due_at=1, changed_at=1),
+        RecordSelfTest(assistant="t", nonce="1"),
     )
-    apply(store, RecordGiven(assistant="t", session="s", occasion="prompt", memories=(id_of(1),), tokens=9))
+    apply(store, RecordBriefing(assistant="t", session="s", occasion="prompt", memories=(id_of(1),), tokens=9))
     apply(store, add_space())
-    carrier = Carrier(store._db, KEYS.identity())
+    carrier = ChangeApplier(store._db, KEYS.identity_hash())
     before = held(path)
-    _, inverse, changed, _ = carrier.carry_out(change, 50)
+    _, inverse, changed, _ = carrier.apply(change, 50)
     after = held(path)
     assert changed
     assert after != before
@@ -265,13 +269,13 @@ def test_a_change_is_taken_back_whole_and_can_be_done_again(store: Store, path: 
         before |= kept | {"vectors_1": []}
     if inverse is not None:
         assert isinstance(inverse, get_args(Inverse))
-        carrier.carry_out(inverse, 60)
-    if isinstance(change, Readmit):  # what a record set aside had said is let go of for good
+        carrier.apply(inverse, 60)
+    if isinstance(change, ReleaseRecord):  # what a record set aside had said is let go of for good
         gone = {"aside", "log", "texts"}
         assert {name: rows for name, rows in held(path).items() if name not in gone} == {
             name: rows for name, rows in before.items() if name not in gone
         }
     else:
         assert held(path) == before
-    carrier.carry_out(change, 50)
+    carrier.apply(change, 50)
     assert held(path) == after

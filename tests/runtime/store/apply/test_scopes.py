@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.changes import Change, MergeScopes, MoveProject, Place, RenameScope, SplitScope
+from mnemic.actors.protocol.changes import Change, MergeScopes, MoveProject, RenameScope, ScopeRef, SplitScope
 from mnemic.actors.protocol.errors import BadInput, InvalidValue, UnknownScope
-from mnemic.actors.protocol.scope_messages import RESCOPED, UNSCOPED, Rescoping
+from mnemic.actors.protocol.scope_messages import SCOPES_AUTHOR, SCOPES_UNDO_AUTHOR, ScopeChange
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import Store
 from tests.runtime.building import KEYS, apply, held, id_of, memory, said
@@ -25,11 +25,11 @@ CHANGES = st.one_of(
     st.builds(RenameScope, path=paths, to=paths, below=st.booleans()),
     st.builds(MergeScopes, path=paths, into=paths),
     st.builds(MoveProject, path=paths, project=projects, was=projects),
-    st.builds(Place, path=paths, project=projects, found=st.just("folder")),
+    st.builds(ScopeRef, path=paths, project=projects, found=st.just("folder")),
 )
 
 
-def rescope(store: Store, *changes: Change, author: str = RESCOPED) -> tuple[bool, ...]:
+def rescope(store: Store, *changes: Change, author: str = SCOPES_AUTHOR) -> tuple[bool, ...]:
     """Apply changes as Capture asks for them."""
     rescope.asked += 1  # type: ignore[attr-defined]
     key = b"rescope %d" % rescope.asked  # type: ignore[attr-defined]
@@ -42,17 +42,19 @@ rescope.asked = 0  # type: ignore[attr-defined]
 def scopes(path: Path) -> dict[str, tuple[str | None, tuple[str, ...], int]]:
     """Each scope's own project, those merged into it, and how many memories it holds."""
     with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
-        return {one.path: (one.project, one.projects, one.memories) for one in now.known_scopes()}
+        return {one.path: (one.project, one.projects, one.memories) for one in now.list_scopes()}
 
 
-def unscoping(path: Path) -> tuple[Rescoping, ...]:
+def unscoping(path: Path) -> tuple[ScopeChange, ...]:
     with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
-        return now.unscoping()
+        return now.scope_undo()
 
 
 def fill(store: Store, *places: tuple[str, str | None]) -> None:
     """One memory in each place."""
-    kept = [memory(n, place=Place(path=at, project=project, found="git")) for n, (at, project) in enumerate(places, 1)]
+    kept = [
+        memory(n, place=ScopeRef(path=at, project=project, found="git")) for n, (at, project) in enumerate(places, 1)
+    ]
     apply(store, *kept)
 
 
@@ -61,7 +63,7 @@ def fill(store: Store, *places: tuple[str, str | None]) -> None:
 
 @settings(max_examples=20)
 @given(st.lists(CHANGES, min_size=1, max_size=9))
-def test_all_of_it_can_be_taken_back_made_again_and_copied_as_it_was(asked: list[Change | Place]) -> None:
+def test_all_of_it_can_be_taken_back_made_again_and_copied_as_it_was(asked: list[Change | ScopeRef]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "store.db"
         with closing(Store.create(path, KEYS)) as store:
@@ -69,7 +71,7 @@ def test_all_of_it_can_be_taken_back_made_again_and_copied_as_it_was(asked: list
             at_seq = [0]
             for number, change in enumerate(asked, 1):
                 try:
-                    apply(store, memory(number, place=change) if isinstance(change, Place) else change)
+                    apply(store, memory(number, place=change) if isinstance(change, ScopeRef) else change)
                 except BadInput:
                     assert held(path) == states[-1], "what is refused changes nothing"
                     continue
@@ -102,7 +104,7 @@ def test_a_rename_and_the_rename_back_is_nothing_and_a_merge_taken_back_is_nothi
                     continue
                 if one != other:
                     assert scopes(path) != before
-                    rescope(store, *unscoping(path), author=UNSCOPED)
+                    rescope(store, *unscoping(path), author=SCOPES_UNDO_AUTHOR)
                 assert scopes(path) == before
 
 
@@ -113,7 +115,7 @@ def test_a_rename_takes_what_is_below_with_it_and_the_projects_are_found_there(s
     fill(store, ("work/shelf", "/p/shelf"), ("work/shelf/lamp", None), ("work/shelter", None))
     rescope(store, RenameScope(path="work/shelf", to="home/books"))
     assert set(scopes(path)) == {"home/books", "home/books/lamp", "work/shelter"}
-    again = apply(store, memory(9, place=Place(path="shelf", project="/p/shelf", found="git"))).kept[0]
+    again = apply(store, memory(9, place=ScopeRef(path="shelf", project="/p/shelf", found="git"))).kept[0]
     assert again.scope == "home/books"
 
 
@@ -183,12 +185,12 @@ def test_what_a_merged_project_brings_lands_where_it_was_merged_into(store: Stor
     assert set(scopes(path)) == {"shelf", "shelf~2"}
     rescope(store, MergeScopes(path="shelf~2", into="shelf"))
     assert scopes(path) == {"shelf": ("/p/shelf", ("/q/shelf",), 2)}
-    kept = apply(store, memory(3, place=Place(path="shelf", project="/q/shelf", found="git"))).kept[0]
+    kept = apply(store, memory(3, place=ScopeRef(path="shelf", project="/q/shelf", found="git"))).kept[0]
     assert kept.scope == "shelf"
-    rescope(store, *unscoping(path), author=UNSCOPED)
+    rescope(store, *unscoping(path), author=SCOPES_UNDO_AUTHOR)
     # What was captured since is the merged scope's own, and stays; what comes now is the split one's again.
     assert scopes(path) == {"shelf": ("/p/shelf", (), 2), "shelf~2": ("/q/shelf", (), 1)}
-    kept = apply(store, memory(4, place=Place(path="shelf", project="/q/shelf", found="git"))).kept[0]
+    kept = apply(store, memory(4, place=ScopeRef(path="shelf", project="/q/shelf", found="git"))).kept[0]
     assert kept.scope == "shelf~2"
 
 
@@ -197,9 +199,9 @@ def test_a_merged_project_goes_on_with_its_scope_when_that_is_merged_too(store: 
     rescope(store, MergeScopes(path="a", into="b"))
     rescope(store, MergeScopes(path="b", into="c"))
     assert scopes(path) == {"c": ("/p/c", ("/p/a", "/p/b"), 3)}
-    rescope(store, *unscoping(path), author=UNSCOPED)
+    rescope(store, *unscoping(path), author=SCOPES_UNDO_AUTHOR)
     assert scopes(path) == {"b": ("/p/b", ("/p/a",), 2), "c": ("/p/c", (), 1)}
-    rescope(store, *unscoping(path), author=UNSCOPED)
+    rescope(store, *unscoping(path), author=SCOPES_UNDO_AUTHOR)
     assert scopes(path) == {"a": ("/p/a", (), 1), "b": ("/p/b", (), 1), "c": ("/p/c", (), 1)}
     assert unscoping(path) == ()
 
@@ -207,7 +209,7 @@ def test_a_merged_project_goes_on_with_its_scope_when_that_is_merged_too(store: 
 def test_a_project_that_moved_is_found_by_its_new_folder_alone(store: Store, path: Path) -> None:
     fill(store, ("shelf", "/p/shelf"))
     rescope(store, MoveProject(path="shelf", project="/q/shelf", was="/p/shelf"))
-    new, old = (Place(path="shelf", project=project, found="git") for project in ("/q/shelf", "/p/shelf"))
+    new, old = (ScopeRef(path="shelf", project=project, found="git") for project in ("/q/shelf", "/p/shelf"))
     assert [one.scope for one in apply(store, memory(2, place=new), memory(3, place=old)).kept] == ["shelf", "shelf~2"]
 
 
@@ -231,7 +233,7 @@ def test_who_holds_in_memory_what_is_in_which_scope_loads_it_again(store: Store,
     assert generation() == first, "memories are where they were"
     rescope(store, MergeScopes(path="c", into="b"))
     merged = generation()
-    rescope(store, *unscoping(path), author=UNSCOPED)
+    rescope(store, *unscoping(path), author=SCOPES_UNDO_AUTHOR)
     assert first < merged < generation()
 
 

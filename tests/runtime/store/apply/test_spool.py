@@ -4,8 +4,8 @@ beside what else is captured by itself.
 
 from __future__ import annotations
 
-from mnemic.actors.protocol.changes import AdvanceSpool, Counted, CountOccurrences, ForgetSpoolFile
-from mnemic.runtime.store.read.capture import SUMS
+from mnemic.actors.protocol.changes import AdvanceSpool, CountOccurrences, DiscardSpoolFile, OccurrenceCount
+from mnemic.runtime.store.read.capture import TOTALS_ROW
 from mnemic.runtime.store.store import Store
 from tests.runtime.building import apply
 from tests.runtime.store.apply.test_capture import FILE, seen
@@ -14,18 +14,20 @@ from tests.runtime.store.apply.test_capture import FILE, seen
 def test_the_offset_goes_where_it_is_told_to_and_counts_add_up(store: Store) -> None:
     apply(store, AdvanceSpool(file=FILE, offset=500, records=2))
     apply(store, AdvanceSpool(file=FILE, offset=400, torn=1))
-    assert seen(store, lambda now: (now.spool_offsets(), now.spool_tears())) == ({FILE: 400}, {FILE: 1})
+    assert seen(store, lambda now: (now.spool_offsets(), now.torn_counts())) == ({FILE: 400}, {FILE: 1})
     counts = seen(store, lambda now: now.capture_counts(0))
     assert (counts.records, counts.torn) == (2, 1)
     assert apply(store, AdvanceSpool(file=FILE, offset=400)).changed == (False,)
 
 
 def test_what_was_counted_is_never_counted_down(store: Store) -> None:
-    one, two = Counted(identity=b"1", hooks=3), Counted(identity=b"2", missed=1, read_at=7)
+    one, two = OccurrenceCount(identity=b"1", hooks=3), OccurrenceCount(identity=b"2", missed=1, read_at=7)
     apply(store, CountOccurrences(counts=(one, two)))
-    assert apply(store, CountOccurrences(counts=(Counted(identity=b"1", hooks=2, missed=4),))).changed == (False,)
+    assert apply(store, CountOccurrences(counts=(OccurrenceCount(identity=b"1", hooks=2, missed=4),))).changed == (
+        False,
+    )
     assert seen(store, lambda now: now.occurrences([b"1", b"2", b"3"])) == {b"1": one, b"2": two}
-    fewer = Counted(identity=b"2", hooks=1, read_at=7)
+    fewer = OccurrenceCount(identity=b"2", hooks=1, read_at=7)
     assert apply(store, CountOccurrences(counts=(fewer,))).changed == (True,)
     assert seen(store, lambda now: now.occurrences([b"2"])) == {b"2": fewer}
 
@@ -34,7 +36,7 @@ def test_a_file_that_is_gone_is_forgotten_and_what_came_of_it_stays_in_the_sums(
     apply(store, AdvanceSpool(file=FILE, offset=500, records=2, torn=1), AdvanceSpool(file=b"g" * 16, offset=9))
     apply(store, AdvanceSpool(file=b"h" * 16, offset=7, records=3))
     before = seen(store, lambda now: now.capture_counts(0))
-    forget = [ForgetSpoolFile(file=file) for file in (FILE, b"g" * 16, FILE, b"unknown", SUMS)]
+    forget = [DiscardSpoolFile(file=file) for file in (FILE, b"g" * 16, FILE, b"unknown", TOTALS_ROW)]
     assert apply(store, *forget).changed == (True, True, False, False, False)
     assert seen(store, lambda now: now.capture_counts(0)) == before
-    assert seen(store, lambda now: (now.spool_offsets(), now.spool_tears())) == ({b"h" * 16: 7}, {})
+    assert seen(store, lambda now: (now.spool_offsets(), now.torn_counts())) == ({b"h" * 16: 7}, {})

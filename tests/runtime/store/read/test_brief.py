@@ -9,22 +9,22 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.brief.statement_cues import standing
+from mnemic.actors.brief.statement_cues import directive_start
 from mnemic.actors.protocol.ambient_messages import Brief
-from mnemic.actors.protocol.briefing_sources import NOTHING, LeftOff, Material
-from mnemic.actors.protocol.changes import Part, Place, RecordGiven, RecordRecall
+from mnemic.actors.protocol.briefing_sources import NO_SOURCES, BriefingSources, LastSession
+from mnemic.actors.protocol.changes import DeliveredSpan, RecordBriefing, RecordRecall, ScopeRef
 from mnemic.actors.protocol.events import Event, to_bytes, to_text
 from mnemic.actors.protocol.messages import Apply, Forget
-from tests.society import NOWHERE, START_US, Society
+from tests.harness import NOWHERE, START_US, ActorHarness
 
-PLACE = Place(path="shelf", project=None, found="named")
+PLACE = ScopeRef(path="shelf", project=None, found="named")
 BASH = "Bash\ncommand: "
 
 
 @pytest.fixture
-def society(tmp_path: Path) -> Iterator[Society]:
-    with Society(tmp_path) as society:
-        yield society
+def actor_system(tmp_path: Path) -> Iterator[ActorHarness]:
+    with ActorHarness(tmp_path) as actor_system:
+        yield actor_system
 
 
 def event(text: str, at: int = 0, **fields: Any) -> Event:
@@ -44,80 +44,80 @@ def ran(command: str, at: int, outcome: str | None = "ok", tool: str = "Bash", *
     return [call] if outcome is None else [call, result]
 
 
-def keep(society: Society, *events: Event) -> None:
-    name = f"{len(society.sources)}"
-    society.sources[name] = events
-    society.take(name)
+def keep(actor_system: ActorHarness, *events: Event) -> None:
+    name = f"{len(actor_system.sources)}"
+    actor_system.sources[name] = events
+    actor_system.take(name)
 
 
-def material(society: Society, place: Place = PLACE, **fields: Any) -> Material:
+def material(actor_system: ActorHarness, place: ScopeRef = PLACE, **fields: Any) -> BriefingSources:
     given = {"occasion": "session-start", "assistant": "claude-code", "session": "new", "place": place}
-    found = society.look(lambda snapshot: snapshot.start_material(Brief(**(given | fields))))
-    assert isinstance(found, Material)
+    found = actor_system.look(lambda snapshot: snapshot.briefing_sources(Brief(**(given | fields))))
+    assert isinstance(found, BriefingSources)
     return found
 
 
-def left(society: Society, **fields: Any) -> LeftOff:
-    found = material(society, **fields).left_off
+def left(actor_system: ActorHarness, **fields: Any) -> LastSession:
+    found = material(actor_system, **fields).last_session
     assert found is not None
     return found
 
 
-def words(left_off: LeftOff) -> tuple[str | None, list[str]]:
+def words(left_off: LastSession) -> tuple[str | None, list[str]]:
     prompt = None if left_off.prompt is None else to_text(left_off.prompt.text)
     return prompt, [to_text(one.text) for one in left_off.replies]
 
 
-def held(society: Society, **fields: Any) -> list[str]:
-    return [to_text(quote.text) for quote in material(society, **fields).holds]
+def held(actor_system: ActorHarness, **fields: Any) -> list[str]:
+    return [to_text(quote.text) for quote in material(actor_system, **fields).in_force]
 
 
 # --- where we left off -----------------------------------------------------------------------------------------------
 
 
 def test_the_last_session_is_the_one_in_which_something_was_said_last_however_late_it_was_captured(
-    society: Society,
+    actor_system: ActorHarness,
 ) -> None:
-    keep(society, event("new prompt", 100, session="late"), reply("new reply", 101, session="late"))
-    keep(society, event("old prompt", 10, session="early"), reply("old reply", 11, session="early"))
-    found = left(society)
+    keep(actor_system, event("new prompt", 100, session="late"), reply("new reply", 101, session="late"))
+    keep(actor_system, event("old prompt", 10, session="early"), reply("old reply", 11, session="early"))
+    found = left(actor_system)
     assert words(found) == ("new prompt", ["new reply"])
     assert (found.assistant, found.at, found.answered) == ("claude-code", START_US + 101, True)
 
 
-def test_it_is_of_this_project_and_what_is_below_it_and_of_no_other(society: Society) -> None:
-    keep(society, event("of the shelf", 1), event("elsewhere", 9, session="two", scope="shelf2"))
-    assert words(left(society))[0] == "of the shelf"
-    keep(society, event("below", 5, session="three", scope="shelf/deep"))
-    assert words(left(society))[0] == "below"
-    assert material(society, Place(path="shel", project=None, found="named")) == NOTHING
-    assert material(society, Place(path="shelf", project="/somebody/else", found="git")) == NOTHING
+def test_it_is_of_this_project_and_what_is_below_it_and_of_no_other(actor_system: ActorHarness) -> None:
+    keep(actor_system, event("of the shelf", 1), event("elsewhere", 9, session="two", scope="shelf2"))
+    assert words(left(actor_system))[0] == "of the shelf"
+    keep(actor_system, event("below", 5, session="three", scope="shelf/deep"))
+    assert words(left(actor_system))[0] == "below"
+    assert material(actor_system, ScopeRef(path="shel", project=None, found="named")) == NO_SOURCES
+    assert material(actor_system, ScopeRef(path="shelf", project="/somebody/else", found="git")) == NO_SOURCES
 
 
-def test_where_no_project_is_there_is_nothing(society: Society) -> None:
-    keep(society, event("From now on use tabs.", scope=""))
-    assert material(society, NOWHERE) == NOTHING
-    assert material(society) == NOTHING
+def test_where_no_project_is_there_is_nothing(actor_system: ActorHarness) -> None:
+    keep(actor_system, event("From now on use tabs.", scope=""))
+    assert material(actor_system, NOWHERE) == NO_SOURCES
+    assert material(actor_system) == NO_SOURCES
 
 
-def test_neither_this_session_nor_one_of_a_subagent_is_the_last(society: Society) -> None:
-    keep(society, event("mine", 1), reply("yes", 2))
-    keep(society, event("find all tests", 50, session="one/agent-1"), reply("42", 51, session="one/agent-1"))
-    keep(society, event("hello", 90, session="new"), event("look", 91, session="new/agent-2"))
-    assert words(left(society)) == ("mine", ["yes"])
-    assert words(left(society, session="one"))[0] == "hello"
-    keep(society, event("another host's", 95, session="new", assistant="codex"))
-    assert words(left(society))[0] == "another host's"  # of the same name, and not the same
+def test_neither_this_session_nor_one_of_a_subagent_is_the_last(actor_system: ActorHarness) -> None:
+    keep(actor_system, event("mine", 1), reply("yes", 2))
+    keep(actor_system, event("find all tests", 50, session="one/agent-1"), reply("42", 51, session="one/agent-1"))
+    keep(actor_system, event("hello", 90, session="new"), event("look", 91, session="new/agent-2"))
+    assert words(left(actor_system)) == ("mine", ["yes"])
+    assert words(left(actor_system, session="one"))[0] == "hello"
+    keep(actor_system, event("another host's", 95, session="new", assistant="codex"))
+    assert words(left(actor_system))[0] == "another host's"  # of the same name, and not the same
 
 
-def test_a_session_whose_name_holds_a_slash_and_has_no_parent_is_nobodys_subagent(society: Society) -> None:
-    keep(society, event("hello", 1, session="talks/monday", assistant="generic"))
-    assert words(left(society))[0] == "hello"
+def test_a_session_whose_name_holds_a_slash_and_has_no_parent_is_nobodys_subagent(actor_system: ActorHarness) -> None:
+    keep(actor_system, event("hello", 1, session="talks/monday", assistant="generic"))
+    assert words(left(actor_system))[0] == "hello"
 
 
-def test_the_newest_replies_come_first_and_a_prompt_behind_them_has_none(society: Society) -> None:
-    keep(society, *(reply(f"reply {number}", number) for number in range(5)), event("and now?", 9))
-    found = left(society)
+def test_the_newest_replies_come_first_and_a_prompt_behind_them_has_none(actor_system: ActorHarness) -> None:
+    keep(actor_system, *(reply(f"reply {number}", number) for number in range(5)), event("and now?", 9))
+    found = left(actor_system)
     assert words(found) == ("and now?", ["reply 4", "reply 3", "reply 2"])
     assert not found.answered
 
@@ -138,11 +138,11 @@ def test_the_newest_replies_come_first_and_a_prompt_behind_them_has_none(society
     ],
 )
 def test_a_call_that_failed_is_open_until_one_of_the_same_kind_succeeds(
-    society: Society, steps: list[tuple[str, str | None]], failed: str | None
+    actor_system: ActorHarness, steps: list[tuple[str, str | None]], failed: str | None
 ) -> None:
     events = [one for number, (command, how) in enumerate(steps) for one in ran(command, 10 * number + 10, how)]
-    keep(society, event("go", 1), *events)
-    failure = left(society).failure
+    keep(actor_system, event("go", 1), *events)
+    failure = left(actor_system).failure
     if failed is None:
         assert failure is None
     else:
@@ -152,34 +152,34 @@ def test_a_call_that_failed_is_open_until_one_of_the_same_kind_succeeds(
         assert to_text(failure.result.text) == f"{failed}: failed"
 
 
-def test_calls_that_ran_at_once_are_told_apart_by_their_order(society: Society) -> None:
+def test_calls_that_ran_at_once_are_told_apart_by_their_order(actor_system: ActorHarness) -> None:
     first, failed = ran("make", 10, "failed")
     second, fine = ran("pytest", 11, "ok")
-    keep(society, event("go", 1), first, second, failed, fine)
-    failure = left(society).failure
+    keep(actor_system, event("go", 1), first, second, failed, fine)
+    failure = left(actor_system).failure
     assert failure is not None
     assert failure.call is not None
     assert to_text(failure.call.text) == BASH + "make"
 
 
-def test_a_result_without_its_call_is_told_alone(society: Society) -> None:
-    keep(society, event("go", 1), ran("make", 2, "failed")[1])
-    failure = left(society).failure
+def test_a_result_without_its_call_is_told_alone(actor_system: ActorHarness) -> None:
+    keep(actor_system, event("go", 1), ran("make", 2, "failed")[1])
+    failure = left(actor_system).failure
     assert failure is not None
     assert failure.call is None
 
 
-def test_of_a_very_long_result_only_the_start_is_read_whole_in_letters(society: Society) -> None:
+def test_of_a_very_long_result_only_the_start_is_read_whole_in_letters(actor_system: ActorHarness) -> None:
     noise = "".join(random.Random(0).choices("abcdefghij é", k=300_000))
-    keep(society, event("go", 1), ran("make", 2, "failed")[0])
-    keep(society, event(noise, 3, kind="tool_result", role="tool", tool="Bash", outcome="failed"))
-    keep(society, event("é" * 200_000, 4, session="two"))
-    failure = left(society, session="two").failure
+    keep(actor_system, event("go", 1), ran("make", 2, "failed")[0])
+    keep(actor_system, event(noise, 3, kind="tool_result", role="tool", tool="Bash", outcome="failed"))
+    keep(actor_system, event("é" * 200_000, 4, session="two"))
+    failure = left(actor_system, session="two").failure
     assert failure is not None
     assert failure.result.size_bytes == len(noise.encode())
     assert 30_000 < len(failure.result.text) <= 64 << 10
     assert noise.startswith(to_text(failure.result.text))
-    prompt = left(society).prompt
+    prompt = left(actor_system).prompt
     assert prompt is not None
     assert set(to_text(prompt.text)) == {"é"}
 
@@ -187,37 +187,39 @@ def test_of_a_very_long_result_only_the_start_is_read_whole_in_letters(society: 
 # --- what holds ------------------------------------------------------------------------------------------------------
 
 
-def test_what_was_kept_on_purpose_comes_first_and_of_each_the_newest(society: Society) -> None:
-    keep(society, event("From now on use tabs.", 1), event("Always run make check.", 5), event("nothing of it", 6))
+def test_what_was_kept_on_purpose_comes_first_and_of_each_the_newest(actor_system: ActorHarness) -> None:
+    keep(actor_system, event("From now on use tabs.", 1), event("Always run make check.", 5), event("nothing of it", 6))
     note = {"place": PLACE, "kind": "note"}
-    society.keep("a note", **note, said_at=START_US + 9)
-    society.keep("a decision", place=PLACE, kind="decision", said_at=START_US + 2)
-    wrong = society.keep("two metres", **note, said_at=START_US + 3)
-    society.keep("three metres", **note, said_at=START_US + 4, supersedes=wrong.id)
-    assert held(society) == [
+    actor_system.keep("a note", **note, said_at=START_US + 9)
+    actor_system.keep("a decision", place=PLACE, kind="decision", said_at=START_US + 2)
+    wrong = actor_system.keep("two metres", **note, said_at=START_US + 3)
+    actor_system.keep("three metres", **note, said_at=START_US + 4, supersedes=wrong.id)
+    assert held(actor_system) == [
         "three metres",
         "a decision",
         "a note",
         "Always run make check.",
         "From now on use tabs.",
     ]
-    assert [quote.corrects for quote in material(society).holds] == [True, False, False, False, False]
+    assert [quote.is_correction for quote in material(actor_system).in_force] == [True, False, False, False, False]
 
 
-def test_what_was_replaced_or_forgotten_does_not_hold_and_holds_again_when_that_is_taken_back(society: Society) -> None:
-    old = society.keep("We decided on SQLite. Decision: SQLite.", place=PLACE, said_at=START_US)
-    new = society.keep("Postgres it is", place=PLACE, kind="decision", supersedes=old.id, said_at=START_US + 1)
-    assert held(society) == ["Postgres it is"]
-    society.ask(Forget(ids=(new.id,)))
-    assert held(society) == ["We decided on SQLite. Decision: SQLite."]
-    society.ask(Forget(ids=(old.id,)))
-    assert material(society) == NOTHING
+def test_what_was_replaced_or_forgotten_does_not_hold_and_holds_again_when_that_is_taken_back(
+    actor_system: ActorHarness,
+) -> None:
+    old = actor_system.keep("We decided on SQLite. Decision: SQLite.", place=PLACE, said_at=START_US)
+    new = actor_system.keep("Postgres it is", place=PLACE, kind="decision", supersedes=old.id, said_at=START_US + 1)
+    assert held(actor_system) == ["Postgres it is"]
+    actor_system.ask(Forget(ids=(new.id,)))
+    assert held(actor_system) == ["We decided on SQLite. Decision: SQLite."]
+    actor_system.ask(Forget(ids=(old.id,)))
+    assert material(actor_system) == NO_SOURCES
 
 
-def test_only_the_users_own_turns_are_asked_for_what_holds(society: Society) -> None:
+def test_only_the_users_own_turns_are_asked_for_what_holds(actor_system: ActorHarness) -> None:
     text = "From now on use tabs."
     keep(
-        society,
+        actor_system,
         reply(text, 1),
         event(text, 2, kind="summary", role="system"),
         event(text, 3, kind="injected", role="system"),
@@ -225,14 +227,14 @@ def test_only_the_users_own_turns_are_asked_for_what_holds(society: Society) -> 
         event(text, 5, session="one/agent"),
         *ran(text, 6),
     )
-    assert held(society) == []
+    assert held(actor_system) == []
 
 
-def test_what_this_session_said_itself_is_told_only_once_it_was_lost(society: Society) -> None:
-    keep(society, event("From now on use tabs.", 1, session="new"), event("hello", 2, session="old"))
-    assert held(society) == []
-    assert held(society, again=True) == ["From now on use tabs."]
-    assert words(left(society, again=True))[0] == "hello"
+def test_what_this_session_said_itself_is_told_only_once_it_was_lost(actor_system: ActorHarness) -> None:
+    keep(actor_system, event("From now on use tabs.", 1, session="new"), event("hello", 2, session="old"))
+    assert held(actor_system) == []
+    assert held(actor_system, repeat=True) == ["From now on use tabs."]
+    assert words(left(actor_system, repeat=True))[0] == "hello"
 
 
 @pytest.mark.parametrize(
@@ -261,43 +263,45 @@ def test_what_this_session_said_itself_is_told_only_once_it_was_lost(society: So
         "stop using mocks",
     ],
 )
-def test_all_that_the_rules_take_is_found_by_its_words(society: Society, text: str) -> None:
-    assert standing(text) == 0
-    keep(society, event(text))
-    assert held(society) == [text]
+def test_all_that_the_rules_take_is_found_by_its_words(actor_system: ActorHarness, text: str) -> None:
+    assert directive_start(text) == 0
+    keep(actor_system, event(text))
+    assert held(actor_system) == [text]
 
 
-def test_the_quote_starts_where_the_standing_sentence_does(society: Society) -> None:
-    keep(society, event("It works. From now on use tabs."))
-    assert material(society).holds[0].start == 10
+def test_the_quote_starts_where_the_standing_sentence_does(actor_system: ActorHarness) -> None:
+    keep(actor_system, event("It works. From now on use tabs."))
+    assert material(actor_system).in_force[0].start == 10
 
 
 # --- both ------------------------------------------------------------------------------------------------------------
 
 
-def test_the_order_in_which_equal_times_were_captured_does_not_matter_to_a_second_reading(society: Society) -> None:
-    keep(society, *(event(f"Rule: number {number}.", 7, session=f"s{number}") for number in range(5)))
-    assert material(society) == material(society)
-    assert held(society) == [f"Rule: number {number}." for number in (4, 3, 2, 1, 0)]
+def test_the_order_in_which_equal_times_were_captured_does_not_matter_to_a_second_reading(
+    actor_system: ActorHarness,
+) -> None:
+    keep(actor_system, *(event(f"Rule: number {number}.", 7, session=f"s{number}") for number in range(5)))
+    assert material(actor_system) == material(actor_system)
+    assert held(actor_system) == [f"Rule: number {number}." for number in (4, 3, 2, 1, 0)]
 
 
-def test_what_a_session_was_given_is_known_by_host_and_session(society: Society) -> None:
-    kept = society.keep("a", place=PLACE)
-    given = RecordGiven(assistant="codex", session="new", occasion="prompt", memories=(kept.id,), tokens=1)
-    society.ask(Apply(changes=(given,), key=b"given", author="test", run="test"))
-    assert society.look(lambda snapshot: snapshot.given("codex", "new")) == {kept.id}
-    assert society.look(lambda snapshot: snapshot.given("codex", "\ud800")) == frozenset()
-    assert society.look(lambda snapshot: snapshot.given("claude-code", "new")) == frozenset()
+def test_what_a_session_was_given_is_known_by_host_and_session(actor_system: ActorHarness) -> None:
+    kept = actor_system.keep("a", place=PLACE)
+    given = RecordBriefing(assistant="codex", session="new", occasion="prompt", memories=(kept.id,), tokens=1)
+    actor_system.ask(Apply(changes=(given,), key=b"given", author="test", run="test"))
+    assert actor_system.look(lambda snapshot: snapshot.delivered_ids("codex", "new")) == {kept.id}
+    assert actor_system.look(lambda snapshot: snapshot.delivered_ids("codex", "\ud800")) == frozenset()
+    assert actor_system.look(lambda snapshot: snapshot.delivered_ids("claude-code", "new")) == frozenset()
 
 
-def test_a_memory_that_only_an_answer_was_read_from_was_not_given(society: Society) -> None:
-    hit, read = society.keep("a hit", place=PLACE), society.keep("read from", place=PLACE)
+def test_a_memory_that_only_an_answer_was_read_from_was_not_given(actor_system: ActorHarness) -> None:
+    hit, read = actor_system.keep("a hit", place=PLACE), actor_system.keep("read from", place=PLACE)
     parts = (
-        Part(memory=hit.id, start=0, stop=5, why="tool 1.00"),
-        Part(memory=read.id, start=0, stop=0, why="file: a.py 0.97"),
+        DeliveredSpan(memory=hit.id, start=0, stop=5, why="tool 1.00"),
+        DeliveredSpan(memory=read.id, start=0, stop=0, why="file: a.py 0.97"),
     )
     given = RecordRecall(
         query="tool=pytest file=?", scope="*", returned=(hit.id,), assistant="codex", session="new", parts=parts
     )
-    society.ask(Apply(changes=(given,), key=b"given", author="test", run="test"))
-    assert society.look(lambda snapshot: snapshot.given("codex", "new")) == {hit.id}
+    actor_system.ask(Apply(changes=(given,), key=b"given", author="test", run="test"))
+    assert actor_system.look(lambda snapshot: snapshot.delivered_ids("codex", "new")) == {hit.id}

@@ -9,7 +9,7 @@ import pytest
 
 from mnemic.actors.protocol.changes import Retire
 from mnemic.actors.protocol.snapshot import NEAR_CALLS, Unbound
-from mnemic.runtime.store.read import codes as code_reader
+from mnemic.runtime.store.read import codes as codes_module
 from mnemic.runtime.store.store import Store
 from tests.runtime.building import (
     ENCODER,
@@ -26,7 +26,7 @@ from tests.runtime.building import (
 
 
 def read(path: Path, text_bytes: int = 1000) -> dict[int, Unbound]:
-    found = look(path, lambda now: now.unbound(ENCODER, False, 0, 1000, text_bytes))
+    found = look(path, lambda now: now.pending_bindings(ENCODER, False, 0, 1000, text_bytes))
     return {int.from_bytes(one.memory.id, "big"): one for one in found}
 
 
@@ -47,7 +47,7 @@ def test_turns_are_read_with_the_meaning_of_the_turns_beside_them_in_their_own_s
     assert (found[5].previous, found[5].next, found[5].meaning) == (found[3].meaning, b"", b"")
     assert (found[2].previous, found[2].next) == (found[1].meaning, b""), "what follows is asked of turns alone"
     assert (found[4].previous, found[4].next) == (b"", b"")
-    assert {one.meaning for one in look(path, lambda now: now.unbound(None, False, 0, 9, 9))} == {b""}
+    assert {one.meaning for one in look(path, lambda now: now.pending_bindings(None, False, 0, 9, 9))} == {b""}
 
 
 def test_what_is_forgotten_stands_beside_nothing(store: Store, path: Path) -> None:
@@ -127,7 +127,7 @@ def test_of_a_text_of_any_length_no_more_than_the_beginning_is_read(
 def test_memories_that_wait_are_read_page_by_page(store: Store, path: Path) -> None:
     apply(store, *(memory(n) for n in range(1, 8)))
     after, seen = 0, []
-    while page := look(path, lambda now: now.unbound(None, False, after, 3, 10)):  # noqa: B023
+    while page := look(path, lambda now: now.pending_bindings(None, False, after, 3, 10)):  # noqa: B023
         assert len(page) <= 3
         seen += [one.row for one in page]
         after = page[-1].row
@@ -140,6 +140,6 @@ def test_hypervectors_are_the_same_however_many_are_read_at_once(
     apply(store, *(memory(n) for n in range(1, 8)), add_space(), codes(*range(1, 8)))
     whole = plain(look(path, lambda now: now.codes("episode", 0)))
     for page in (1, 2, 7):
-        monkeypatch.setattr(code_reader, "_PAGE", page)
+        monkeypatch.setattr(codes_module, "_PAGE", page)
         assert plain(look(path, lambda now: now.codes("episode", 0))) == whole
         assert plain(look(path, lambda now: now.codes("episode", 5)))[1] == whole[1][3:]

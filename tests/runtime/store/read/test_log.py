@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.changes import Part, RecordGiven, RecordRecall
-from mnemic.actors.protocol.log_messages import CountUse, GivenListed, ListGiven, ListMemories, UseCounted
-from mnemic.runtime.store.read.log import text_start
+from mnemic.actors.protocol.changes import DeliveredSpan, RecordBriefing, RecordRecall
+from mnemic.actors.protocol.log_messages import CountUse, DeliveriesListed, ListDeliveries, ListMemories, UseCounted
+from mnemic.runtime.store.read.log import text_prefix
 from mnemic.runtime.store.read.reader import StoreSnapshot, open_reader
 from mnemic.runtime.store.store import Store
-from mnemic.runtime.store.texts import keep_text
+from mnemic.runtime.store.texts import store_text
 from tests.runtime.building import KEYS, apply, id_of, memory
 
 DAY_US = 24 * 3600 * 1_000_000
@@ -49,7 +49,7 @@ def test_pages_hold_each_memory_once_whatever_comes_in_meanwhile(
         more, number = True, len(times)
         while more:
             with snapshot(store) as now:
-                page = now.listed(ListMemories(limit=limit, after=after), None, None)
+                page = now.list_memories(ListMemories(limit=limit, after=after), None, None)
             found += [int(one.text) for one in page.memories]
             more = page.more
             assert len(page.memories) == limit or not more
@@ -73,8 +73,8 @@ def test_the_start_of_a_text_is_as_much_of_it_as_fits_in_whole_characters(
     whole = text * times
     path = tmp_path_factory.mktemp("law") / "store.db"
     with closing(Store.create(path, KEYS)) as store:
-        row = keep_text(store._db, whole, KEYS.identity())
-        start, size = text_start(store._db, row, limit)
+        row = store_text(store._db, whole, KEYS.identity_hash())
+        start, size = text_prefix(store._db, row, limit)
     assert size == len(whole)
     assert whole.startswith(start)
     start.decode("utf-8", "surrogatepass")
@@ -84,17 +84,21 @@ def test_the_start_of_a_text_is_as_much_of_it_as_fits_in_whole_characters(
         assert len(start) + following > limit
 
 
-def givings(store: Store, **asked: Any) -> GivenListed:
+def givings(store: Store, **asked: Any) -> DeliveriesListed:
     with snapshot(store) as now:
-        return now.givings(ListGiven(**asked))
+        return now.list_deliveries(ListDeliveries(**asked))
 
 
 def test_what_was_given_of_a_long_text_is_cut_out_of_it_again(store: Store) -> None:
     packed, unpacked = b"a heron waits in the reeds; " * 400, bytes(range(32, 127)) * 3
     apply(store, memory(1, packed), memory(2, unpacked))
-    parts = (Part(id_of(1), 5_000, 5_900, "far in"), Part(id_of(2), 7, 19, "near"), Part(id_of(2), 0, 0, "nothing"))
+    parts = (
+        DeliveredSpan(id_of(1), 5_000, 5_900, "far in"),
+        DeliveredSpan(id_of(2), 7, 19, "near"),
+        DeliveredSpan(id_of(2), 0, 0, "nothing"),
+    )
     apply(store, RecordRecall(query="q", scope="*", returned=(id_of(1),), assistant="codex", parts=parts, tokens=9))
-    (giving,) = givings(store).givings
+    (giving,) = givings(store).deliveries
     assert [part.text for part in giving.parts] == [packed[5_000:5_900], unpacked[7:19], b""]
     assert [part.size_bytes for part in giving.parts] == [len(packed), len(unpacked), len(unpacked)]
 
@@ -102,9 +106,9 @@ def test_what_was_given_of_a_long_text_is_cut_out_of_it_again(store: Store) -> N
 def test_of_what_was_given_before_its_words_were_kept_the_memories_are_told(store: Store) -> None:
     apply(store, memory(1))
     apply(store, RecordRecall(query="q", scope="*", returned=(id_of(1),)))
-    apply(store, RecordGiven(assistant="codex", session="s", occasion="prompt", memories=(id_of(1),), tokens=9))
-    (own,) = givings(store, own=True).givings
-    (told,) = givings(store).givings
+    apply(store, RecordBriefing(assistant="codex", session="s", occasion="prompt", memories=(id_of(1),), tokens=9))
+    (own,) = givings(store, own=True).deliveries
+    (told,) = givings(store).deliveries
     for giving in (own, told):
         assert giving.text is None
         assert [(part.id, part.why, part.start_byte, part.text) for part in giving.parts] == [
@@ -117,22 +121,24 @@ def test_a_page_of_what_was_given_ends_where_it_gets_long(store: Store) -> None:
     for number in range(4):
         apply(
             store,
-            RecordGiven(assistant="c", session=f"{number}", occasion="prompt", memories=(), tokens=1, text=text),
+            RecordBriefing(assistant="c", session=f"{number}", occasion="prompt", memories=(), tokens=1, text=text),
             at=number,
         )
     page = givings(store)
-    assert [one.session for one in page.givings] == ["3", "2"]
+    assert [one.session for one in page.deliveries] == ["3", "2"]
     assert page.more
-    rest = givings(store, after=page.givings[-1].cursor)
-    assert [one.session for one in rest.givings] == ["1", "0"]
+    rest = givings(store, after=page.deliveries[-1].cursor)
+    assert [one.session for one in rest.deliveries] == ["1", "0"]
     assert not rest.more
 
 
 def test_what_was_told_is_listed_at_the_time_it_was_told(store: Store) -> None:
     for at, given_at in ((10, None), (20, 5)):
-        told = RecordGiven(assistant="c", session="s", occasion="prompt", memories=(), tokens=1, text=b"t", at=given_at)
+        told = RecordBriefing(
+            assistant="c", session="s", occasion="prompt", memories=(), tokens=1, text=b"t", at=given_at
+        )
         apply(store, told, at=at)
-    assert [one.at for one in givings(store).givings] == [10, 5]
+    assert [one.at for one in givings(store).deliveries] == [10, 5]
 
 
 @settings(max_examples=30)
@@ -157,7 +163,7 @@ def test_each_memory_and_each_giving_is_counted_in_its_week(
             given_then = RecordRecall(query="q", scope="work/shelf", returned=(), assistant=assistant, tokens=tokens)
             apply(store, given_then, at=day * DAY_US)
         with snapshot(store) as state:
-            counted = state.use(CountUse(weeks=weeks), now * DAY_US)
+            counted = state.count_usage(CountUse(weeks=weeks), now * DAY_US)
     assert isinstance(counted, UseCounted)
     assert len(counted.weeks) == weeks
     assert counted.weeks[0] <= now * DAY_US < counted.weeks[0] + 7 * DAY_US

@@ -9,7 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mnemic.actors.protocol.changes import AddVectors, EncoderName, Meaning, Place, Restore, Retire, Supersede
+from mnemic.actors.protocol.changes import (
+    AddVectors,
+    EmbeddedWindows,
+    EncoderName,
+    Retire,
+    ScopeRef,
+    Supersede,
+    Unretire,
+)
 from mnemic.actors.protocol.errors import NoSuchMemory
 from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS
 from mnemic.actors.protocol.messages import ScopeCount
@@ -18,7 +26,7 @@ from mnemic.runtime.store.read.reader import Reader, open_reader
 from mnemic.runtime.store.store import Store
 from tests.runtime.building import ENCODER, KEYS, add_encoder, apply, id_of, memory, said, vectors
 
-GIT = Place(path="shelf", project="/a/shelf/.git", found="git")
+GIT = ScopeRef(path="shelf", project="/a/shelf/.git", found="git")
 
 
 @pytest.fixture
@@ -32,13 +40,13 @@ def test_an_empty_store_answers_everything(reader: Reader) -> None:
     with source.snapshot() as snapshot:
         now: Snapshot = snapshot
         assert (now.seq, now.generation) == (0, 1)
-        assert [len(column) for column in now.memories(0)] == [0] * 7
+        assert [len(column) for column in now.memory_columns(0)] == [0] * 7
         assert [len(column) for column in now.superseded()] == [0] * 3
         assert [len(column) for column in now.retired()] == [0] * 2
-        assert (now.scopes(), now.scope_of("/a"), now.session_numbers("s"), now.encoders()) == ({}, None, [], [])
+        assert (now.scopes(), now.project_scope_path("/a"), now.session_rows("s"), now.encoders()) == ({}, None, [], [])
         assert now.vectors(ENCODER, 0).vectors.shape == (0, 0)
         assert len(now.postings("word").row) == 0
-        assert (now.records([]), now.rows_of([]), now.pending(ENCODER, 0, False, 9)) == ([], [], [])
+        assert (now.load_memories([]), now.rows_of([]), now.pending_embeddings(ENCODER, 0, False, 9)) == ([], [], [])
         assert (now.counts(None).memories, now.counts(ENCODER).pending, now.counts(ENCODER).partly) == (0, 0, 0)
 
 
@@ -47,14 +55,14 @@ def test_a_snapshot_does_not_see_what_is_written_after_it_began(store: Store, re
     with reader.snapshot() as then:
         apply(store, memory(2), Supersede(old=id_of(1), new=id_of(2)))
         assert then.seq == 1
-        assert then.memories(0).row.tolist() == [1]
+        assert then.memory_columns(0).row.tolist() == [1]
         assert then.superseded().old.tolist() == []
         assert then.postings("shelf").row.tolist() == [1]
         with pytest.raises(NoSuchMemory):
             then.rows_of([id_of(2)])
     with reader.snapshot() as now:
         assert now.seq == 3
-        assert now.memories(1).row.tolist() == [2]
+        assert now.memory_columns(1).row.tolist() == [2]
 
 
 def test_a_snapshot_that_breaks_off_lets_the_next_one_begin(store: Store, reader: Reader) -> None:
@@ -85,7 +93,7 @@ def test_a_record_holds_all_that_was_given(store: Store, reader: Reader) -> None
     )
     apply(store, given, memory(2), Supersede(old=id_of(1), new=id_of(2)), at=99)
     with reader.snapshot() as now:
-        (record,) = now.records([1])
+        (record,) = now.load_memories([1])
     for name in ("id", "text", "session", "assistant", "kind", "role", "source_id", "speaker", "said_at", "branch"):
         assert getattr(record, name) == getattr(given, name)
     assert (record.tool, record.outcome, record.files) == ("Bash", "failed", ("a b.py", "é.py"))
@@ -97,7 +105,7 @@ def test_a_record_holds_all_that_was_given(store: Store, reader: Reader) -> None
 def test_records_come_in_the_order_asked_for(store: Store, reader: Reader) -> None:
     apply(store, *(memory(n, b"%d" % n) for n in range(1, 6)))
     with reader.snapshot() as now:
-        assert [record.text for record in now.records([3, 1, 3, 5])] == [b"3", b"1", b"3", b"5"]
+        assert [record.text for record in now.load_memories([3, 1, 3, 5])] == [b"3", b"1", b"3", b"5"]
         assert now.rows_of([id_of(5), id_of(2)]) == [5, 2]
 
 
@@ -105,10 +113,10 @@ def test_columns_say_what_is_known_of_each_memory(store: Store, reader: Reader) 
     apply(store, memory(1, b"three plain words", said_at=7, speaker="Ada Byron", place=GIT), at=50)
     apply(store, memory(2, b"", kind="injected", session="another"), at=60)
     with reader.snapshot() as now:
-        columns = now.memories(0)
+        columns = now.memory_columns(0)
         paths = now.scopes()
         assert [paths[scope] for scope in columns.scope.tolist()] == ["shelf", "work/shelf"]
-        assert columns.session.tolist() == now.session_numbers("a session") + now.session_numbers("another")
+        assert columns.session.tolist() == now.session_rows("a session") + now.session_rows("another")
     assert [KINDS[kind] for kind in columns.kind] == ["turn", "injected"]
     assert columns.words.tolist() == [5, 0], "the speaker's name is indexed with the text"
     assert columns.said_at.tolist() == [7, 60]
@@ -123,14 +131,14 @@ def test_words_are_found_by_their_stem_in_text_and_speaker(store: Store, reader:
         (stem,) = now.stems(["shelves"])
         postings = now.postings(stem)
         assert postings.row.tolist() == [1, 2, 3]
-        assert [now.times_written(stem, most) for most in (1, 6, 7)] == [1, 6, 6]
-        assert now.times_written("nowhere", 5) == 0
+        assert [now.stem_count_up_to(stem, most) for most in (1, 6, 7)] == [1, 6, 6]
+        assert now.stem_count_up_to("nowhere", 5) == 0
         assert postings.frequency.tolist() == [3.0, 1.0, 2.0], "the speaker is counted, a shelf has another stem"
         assert postings.frequency.dtype == np.float32
         assert now.postings(now.stems(["cafe"])[0]).row.tolist() == [2]
-        assert now.words("Le CAFÉ, naïve\0 \ud800 shelves") == ["le", "cafe", "naive", "shelves"]
-        lengths = now.memories(0).words
-        terms = {stem for text in texts for stem in now.stems(now.words(text.decode("utf-8", "surrogatepass")))}
+        assert now.split_words("Le CAFÉ, naïve\0 \ud800 shelves") == ["le", "cafe", "naive", "shelves"]
+        lengths = now.memory_columns(0).words
+        terms = {stem for text in texts for stem in now.stems(now.split_words(text.decode("utf-8", "surrogatepass")))}
         terms |= {stem}
         total = sum(now.postings(term).frequency.sum() for term in terms)
     assert total == lengths.sum(), "a memory is as long as it has words in the index"
@@ -163,15 +171,17 @@ def test_vectors_come_back_in_order_beyond_one_block_of_the_index(store: Store, 
 def test_what_waits_for_its_meaning_is_given_in_order_and_bulk_apart(store: Store, reader: Reader) -> None:
     apply(store, *(memory(n, b"%d" % n, kind=kind, speaker="Ada") for n, kind in enumerate(KINDS, start=1)))
     with reader.snapshot() as now:
-        plain = now.pending(ENCODER, 0, False, 100)
-        bulk = now.pending(ENCODER, 0, True, 100)
+        plain = now.pending_embeddings(ENCODER, 0, False, 100)
+        bulk = now.pending_embeddings(ENCODER, 0, True, 100)
         assert [one.kind for one in plain] == [kind for kind in KINDS if kind in DEFAULT_KINDS]
         assert [one.kind for one in bulk] == [kind for kind in KINDS if kind not in DEFAULT_KINDS]
-        assert [one.row for one in now.pending(ENCODER, plain[0].row, False, 2)] == [one.row for one in plain[1:3]]
+        assert [one.row for one in now.pending_embeddings(ENCODER, plain[0].row, False, 2)] == [
+            one.row for one in plain[1:3]
+        ]
         assert (plain[0].id, plain[0].text, plain[0].speaker) == (id_of(1), b"1", "Ada")
     apply(store, add_encoder(), vectors(1))
     with reader.snapshot() as now:
-        assert now.pending(ENCODER, 0, False, 100) == plain[1:]
+        assert now.pending_embeddings(ENCODER, 0, False, 100) == plain[1:]
 
 
 def test_counts_say_what_is_there(store: Store, reader: Reader) -> None:
@@ -194,10 +204,10 @@ def test_counts_say_what_is_there(store: Store, reader: Reader) -> None:
 
 
 def test_a_memory_without_windows_is_embedded_all_the_same(store: Store, reader: Reader) -> None:
-    empty = AddVectors(encoder=ENCODER, meanings=(Meaning(id_of(1), (), 0, 0),), vectors=b"")
+    empty = AddVectors(encoder=ENCODER, meanings=(EmbeddedWindows(id_of(1), (), 0, 0),), vectors=b"")
     apply(store, memory(1, b""), add_encoder(), empty)
     with reader.snapshot() as now:
-        assert now.pending(ENCODER, 0, False, 10) == []
+        assert now.pending_embeddings(ENCODER, 0, False, 10) == []
         assert now.counts(None).embedded == 1
         assert now.vectors(ENCODER, 0).vectors.shape == (0, 4)
 
@@ -208,11 +218,11 @@ def test_what_is_retired_is_given_apart_waits_for_no_meaning_and_is_counted(stor
     with reader.snapshot() as now:
         assert now.retired().row.tolist() == [1, 4]
         assert now.retired().at.tolist() == [70, 70]
-        assert [one.row for one in now.pending(ENCODER, 0, False, 9)] == [3, 5]
+        assert [one.row for one in now.pending_embeddings(ENCODER, 0, False, 9)] == [3, 5]
         counts = now.counts(ENCODER)
         assert (counts.memories, counts.retired, counts.embedded, counts.pending, counts.partly) == (5, 2, 1, 2, 0)
-        assert now.memories(0).row.tolist() == [1, 2, 3, 4, 5], "what a recall as of earlier finds is there"
-    apply(store, Restore(memory=id_of(4)), Restore(memory=id_of(1)))
+        assert now.memory_columns(0).row.tolist() == [1, 2, 3, 4, 5], "what a recall as of earlier finds is there"
+    apply(store, Unretire(memory=id_of(4)), Unretire(memory=id_of(1)))
     with reader.snapshot() as now:
         assert now.retired().row.tolist() == []
         counts = now.counts(ENCODER)

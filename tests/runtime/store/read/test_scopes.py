@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.changes import MergeScopes, Place, RenameScope
-from mnemic.actors.protocol.scope_messages import RESCOPED, Known
+from mnemic.actors.protocol.changes import MergeScopes, RenameScope, ScopeRef
+from mnemic.actors.protocol.scope_messages import SCOPES_AUTHOR, ScopeInfo
 from mnemic.runtime.store.read.reader import open_reader
-from mnemic.runtime.store.read.scopes import project_scope, scopes_at
+from mnemic.runtime.store.read.scopes import project_scope, scopes_below
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 from tests.runtime.building import KEYS, apply, memory
 
-SHELF = Place(path="shelf", project="/p/shelf", found="git")
-LAMP = Place(path="shelf/lamp", project="/p/lamp", found="git")
-BOAT = Place(path="shelf%", project=None, found="named")
+SHELF = ScopeRef(path="shelf", project="/p/shelf", found="git")
+LAMP = ScopeRef(path="shelf/lamp", project="/p/lamp", found="git")
+BOAT = ScopeRef(path="shelf%", project=None, found="named")
 
 
 @pytest.fixture
@@ -47,22 +47,22 @@ def test_a_store_from_before_projects_could_be_merged_is_read_as_it_is(store: St
 
 def test_below_is_what_starts_with_the_path_and_a_slash_and_nothing_else(store: Store, path: Path) -> None:
     with closing(connect(path, KEYS)) as db:
-        assert scopes_at(db, "shelf") == [(1, "shelf"), (2, "shelf/lamp")]
-        assert scopes_at(db, "shelf%") == [(3, "shelf%")]
-        assert scopes_at(db, "she") == []
+        assert scopes_below(db, "shelf") == [(1, "shelf"), (2, "shelf/lamp")]
+        assert scopes_below(db, "shelf%") == [(3, "shelf%")]
+        assert scopes_below(db, "she") == []
 
 
 def test_scopes_are_listed_by_path_with_what_they_hold(store: Store, path: Path) -> None:
     apply(store, MergeScopes(path="shelf/lamp", into="shelf"))
     with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
-        assert now.known_scopes() == [
-            Known(path="shelf", found="git", project="/p/shelf", projects=("/p/lamp",), memories=3, last_at=70),
-            Known(path="shelf%", found="named", project=None, memories=1, last_at=90),
+        assert now.list_scopes() == [
+            ScopeInfo(path="shelf", found="git", project="/p/shelf", projects=("/p/lamp",), memories=3, last_at=70),
+            ScopeInfo(path="shelf%", found="named", project=None, memories=1, last_at=90),
         ]
 
 
 def test_only_what_somebody_said_of_scopes_is_taken_back(store: Store, path: Path) -> None:
-    store.apply([RenameScope(path="shelf", to="books")], at=1, key=b"by hand", author=RESCOPED, run="r")
+    store.apply([RenameScope(path="shelf", to="books")], at=1, key=b"by hand", author=SCOPES_AUTHOR, run="r")
     store.apply([RenameScope(path="books", to="import")], at=1, key=b"otherwise", author="another", run="r")
     with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
-        assert now.unscoping() == (RenameScope(path="books", to="shelf"),)
+        assert now.scope_undo() == (RenameScope(path="books", to="shelf"),)

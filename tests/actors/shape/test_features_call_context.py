@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.messages import Memory
-from mnemic.actors.protocol.snapshot import NEAR_CALLS, Neighbour, Unbound
-from mnemic.actors.shape.features import Done, Work
+from mnemic.actors.protocol.snapshot import NEAR_CALLS, NearbyCall, Unbound
+from mnemic.actors.shape.features import CallContext, CallOutcome
 
 MEMORY = Memory(
     id=bytes(16),
@@ -35,12 +35,12 @@ MEMORY = Memory(
 )
 
 
-def call(tool: str, text: str = "", *files: str) -> Neighbour:
-    return Neighbour(kind="tool_call", tool=tool, outcome=None, files=files, text=f"{tool}\n{text}".encode())
+def call(tool: str, text: str = "", *files: str) -> NearbyCall:
+    return NearbyCall(kind="tool_call", tool=tool, outcome=None, files=files, text=f"{tool}\n{text}".encode())
 
 
-def result(tool: str, outcome: str, text: str = "", *files: str) -> Neighbour:
-    return Neighbour(kind="tool_result", tool=tool, outcome=outcome, files=files, text=text.encode())
+def result(tool: str, outcome: str, text: str = "", *files: str) -> NearbyCall:
+    return NearbyCall(kind="tool_result", tool=tool, outcome=outcome, files=files, text=text.encode())
 
 
 SESSION = [
@@ -57,7 +57,7 @@ SESSION = [
 ]
 
 
-def at(session: list[Neighbour], place: int) -> Unbound:
+def at(session: list[NearbyCall], place: int) -> Unbound:
     own = session[place]
     memory = msgspec.structs.replace(
         MEMORY, kind=own.kind, tool=own.tool, outcome=own.outcome, files=own.files, text=own.text
@@ -68,20 +68,20 @@ def at(session: list[Neighbour], place: int) -> Unbound:
     )
 
 
-def window(session: list[Neighbour], place: int) -> Unbound:
+def window(session: list[NearbyCall], place: int) -> Unbound:
     """As the store tells it: so many calls and results on each side, and not more."""
     whole = at(session, place)
     return msgspec.structs.replace(whole, before=whole.before[:NEAR_CALLS], after=whole.after[:NEAR_CALLS])
 
 
-def work_at(place: int) -> Work:
-    work = Work.around(at(SESSION, place))
+def work_at(place: int) -> CallContext:
+    work = CallContext.from_unbound(at(SESSION, place))
     assert work is not None
     return work
 
 
 def test_a_turn_is_no_work() -> None:
-    assert Work.around(msgspec.structs.replace(at(SESSION, 0), memory=MEMORY)) is None
+    assert CallContext.from_unbound(msgspec.structs.replace(at(SESSION, 0), memory=MEMORY)) is None
 
 
 @pytest.mark.parametrize("place", [4, 5])
@@ -94,12 +94,12 @@ def test_a_call_and_its_result_tell_the_same(place: int) -> None:
 
 
 def test_the_calls_before_come_nearest_first() -> None:
-    assert work_at(6).done(2) == [
-        Done("edit", "python", "Edit", "ok"),
-        Done("test", "python", "pytest", "failed"),
-        Done("edit", "python", "Edit", "ok"),
+    assert work_at(6).recent_calls(2) == [
+        CallOutcome("edit", "python", "Edit", "ok"),
+        CallOutcome("test", "python", "pytest", "failed"),
+        CallOutcome("edit", "python", "Edit", "ok"),
     ]
-    assert work_at(0).done(3) == [Done("read", "python", "Read", "ok")]
+    assert work_at(0).recent_calls(3) == [CallOutcome("read", "python", "Read", "ok")]
 
 
 def test_whether_it_worked_is_told_by_what_comes_after() -> None:
@@ -107,46 +107,46 @@ def test_whether_it_worked_is_told_by_what_comes_after() -> None:
 
 
 def test_a_result_without_its_call_keeps_what_it_says_itself() -> None:
-    work = Work.around(at([result("Edit", "ok", "", "b.py")], 0))
+    work = CallContext.from_unbound(at([result("Edit", "ok", "", "b.py")], 0))
     assert work is not None
     assert (work.programs(), work.outcome(), work.files()) == ((), None, ["b.py"])
-    assert (work.done(3), work.worked()) == ([], None)
+    assert (work.recent_calls(3), work.worked()) == ([], None)
 
 
 def test_a_call_whose_result_is_not_there_has_no_outcome() -> None:
-    work = Work.around(at([call("Bash", "command: pytest")], 0))
+    work = CallContext.from_unbound(at([call("Bash", "command: pytest")], 0))
     assert work is not None
     assert (work.programs(), work.outcome(), work.worked()) == (("pytest",), None, None)
-    assert work.done(3) == [Done("test", "python", "pytest", "")]
+    assert work.recent_calls(3) == [CallOutcome("test", "python", "pytest", "")]
 
 
 @given(st.lists(st.sampled_from(SESSION), min_size=1, max_size=9), st.data())
-def test_any_neighbourhood_can_be_read(session: list[Neighbour], data: st.DataObject) -> None:
+def test_any_neighbourhood_can_be_read(session: list[NearbyCall], data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(session) - 1))
-    work = Work.around(at(session, place))
+    work = CallContext.from_unbound(at(session, place))
     assert work is not None
-    assert len(work.done(3)) <= 4
+    assert len(work.recent_calls(3)) <= 4
     if session[place].kind == "tool_call":
-        assert work.done(0)
+        assert work.recent_calls(0)
 
 
 def test_a_call_that_says_itself_how_it_ended_needs_no_result() -> None:
     ended = [
-        Neighbour(kind="tool_call", tool="Bash", outcome=outcome, files=(), text=f"Bash\ncommand: {line}".encode())
+        NearbyCall(kind="tool_call", tool="Bash", outcome=outcome, files=(), text=f"Bash\ncommand: {line}".encode())
         for line, outcome in (("pytest -q", "failed"), ("pytest -q", "ok"))
     ]
-    works = [Work.around(at(ended, place)) for place in (0, 1)]
+    works = [CallContext.from_unbound(at(ended, place)) for place in (0, 1)]
     assert [work.outcome() for work in works if work] == ["failed", "ok"]
     assert [work.worked() for work in works if work] == [False, True]
-    assert [one.outcome for one in works[1].done(3)] == ["ok", "failed"] if works[1] else False
+    assert [one.outcome for one in works[1].recent_calls(3)] == ["ok", "failed"] if works[1] else False
 
 
 def test_what_a_result_says_counts_before_what_its_call_says() -> None:
-    said = Neighbour(kind="tool_call", tool="Bash", outcome="ok", files=(), text=b"Bash\ncommand: pytest -q")
-    silent = Neighbour(kind="tool_result", tool="Bash", outcome=None, files=(), text=b"")
+    said = NearbyCall(kind="tool_call", tool="Bash", outcome="ok", files=(), text=b"Bash\ncommand: pytest -q")
+    silent = NearbyCall(kind="tool_result", tool="Bash", outcome=None, files=(), text=b"")
     outcomes = []
     for came in (result("Bash", "failed"), silent):
-        work = Work.around(at([said, came], 1))
+        work = CallContext.from_unbound(at([said, came], 1))
         outcomes.append(work and work.outcome())
     assert outcomes == ["failed", "ok"]
 
@@ -164,10 +164,10 @@ def test_of_calls_side_by_side_none_is_taken_for_another_where_not_all_are_near(
         )
     ]
     for place, name in enumerate(name for turn in names for name in (*turn, *turn)):
-        work = Work.around(window(session, place))
+        work = CallContext.from_unbound(window(session, place))
         assert work is not None
         assert work.programs() in ((), (name,))
-        assert all(done.outcome in ("", truth[done.tool]) for done in work.done(3))
+        assert all(done.outcome in ("", truth[done.tool]) for done in work.recent_calls(3))
         if max(map(len, rounds)) <= 4:
             assert work.programs() == (name,)
             assert work.outcome() == truth[name]
@@ -175,17 +175,17 @@ def test_of_calls_side_by_side_none_is_taken_for_another_where_not_all_are_near(
 
 def test_calls_of_anybody_s_tools_are_steps_that_tell_what_worked() -> None:
     session = [
-        Neighbour(kind="tool_call", tool="Edit", outcome="ok", files=("auth.py",), text=b"shorter tokens"),
-        Neighbour(kind="tool_call", tool="pytest", outcome=None, files=(), text=b"pytest -q tests/test_auth.py"),
-        Neighbour(kind="tool_result", tool="pytest", outcome="failed", files=(), text=b"FAILED tests/test_auth.py::x"),
-        Neighbour(kind="tool_call", tool="Edit", outcome="ok", files=("auth.py",), text=b"longer ones"),
-        Neighbour(kind="tool_call", tool="pytest", outcome="ok", files=(), text=b"31 passed"),
+        NearbyCall(kind="tool_call", tool="Edit", outcome="ok", files=("auth.py",), text=b"shorter tokens"),
+        NearbyCall(kind="tool_call", tool="pytest", outcome=None, files=(), text=b"pytest -q tests/test_auth.py"),
+        NearbyCall(kind="tool_result", tool="pytest", outcome="failed", files=(), text=b"FAILED tests/test_auth.py::x"),
+        NearbyCall(kind="tool_call", tool="Edit", outcome="ok", files=("auth.py",), text=b"longer ones"),
+        NearbyCall(kind="tool_call", tool="pytest", outcome="ok", files=(), text=b"31 passed"),
     ]
-    works = [Work.around(at(session, place)) for place in (0, 1, 3, 4)]
-    assert [work and work.done(0) for work in works] == [
-        [Done("edit", "python", "Edit", "ok")],
-        [Done("test", "python", "pytest", "failed")],
-        [Done("edit", "python", "Edit", "ok")],
-        [Done("test", "python", "pytest", "ok")],
+    works = [CallContext.from_unbound(at(session, place)) for place in (0, 1, 3, 4)]
+    assert [work and work.recent_calls(0) for work in works] == [
+        [CallOutcome("edit", "python", "Edit", "ok")],
+        [CallOutcome("test", "python", "pytest", "failed")],
+        [CallOutcome("edit", "python", "Edit", "ok")],
+        [CallOutcome("test", "python", "pytest", "ok")],
     ]
     assert [work and work.worked() for work in works] == [False, False, True, True]

@@ -106,7 +106,7 @@ def write_in_turn(path: str) -> None:
 
 
 def test_a_process_believed_dead_cannot_write_once_another_took_over(path: Path) -> None:
-    process = child("runtime.test_store_fences:write_in_turn", path)
+    process = child("runtime.store.test_store_fences:write_in_turn", path)
     assert process.stdout is not None
     assert process.stdin is not None
     assert process.stdout.readline() == "ready\n"

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from mnemic.actors.protocol.events import Event
-from mnemic.actors.shape.fillers import Looking, Sample
-from mnemic.actors.shape.shape_index import Items
-from mnemic.hd.query import Filled
+from mnemic.actors.shape.fillers import Sample, ShapeSearch
+from mnemic.actors.shape.shape_index import FillerTable
+from mnemic.hd.query import FillerProbabilities
 from mnemic.hd.roles import Tier
+from tests.harness import START_US, ActorHarness
 from tests.shaped import MINUTE_US, answers, event, shape, shaped, work
-from tests.society import START_US, Society
 
 PEOPLE, BRANCHES, PLACES = (
     ("ana", "bob", "cy"),
@@ -47,9 +47,9 @@ def fields(one: Event) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def mind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Society]:
-    with shaped(tmp_path_factory.mktemp("mind"), [one for number in range(4) for one in work(number)]) as society:
-        yield society
+def mind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ActorHarness]:
+    with shaped(tmp_path_factory.mktemp("mind"), [one for number in range(4) for one in work(number)]) as actor_system:
+        yield actor_system
 
 
 @pytest.mark.parametrize("dimensions", [768, 10_240])
@@ -59,12 +59,12 @@ def test_of_answers_given_nine_tenths_nine_in_ten_are_right_however_many_roles_a
     turns, drawn = list(crew()), random.Random(9)
     known = [fields(one) for one in turns]
     given: list[tuple[float, float]] = []
-    with shaped(tmp_path, turns, **{"binder.dimensions": dimensions}) as society:
+    with shaped(tmp_path, turns, **{"binder.dimensions": dimensions}) as actor_system:
         for _ in range(QUESTIONS):
             own, told = drawn.choice(known), drawn.sample(("who", "branch", "project"), drawn.randint(1, 2))
             pattern = {role: own[role] for role in told}
             meant = [one for one in known if all(one[role] == filler for role, filler in pattern.items())]
-            found = shape(society, pattern | {role: "?" for role in ROLES if role not in told}, k=50)
+            found = shape(actor_system, pattern | {role: "?" for role in ROLES if role not in told}, k=50)
             for answer in found.answers:
                 share = np.mean([one[answer.role] == answer.filler for one in meant])
                 given.append((answer.confidence, float(share)))
@@ -75,14 +75,14 @@ def test_of_answers_given_nine_tenths_nine_in_ten_are_right_however_many_roles_a
         assert confidence[within].mean() == pytest.approx(right[within].mean(), abs=0.03)
 
 
-def test_a_role_is_answered_as_alone_whatever_else_is_asked(mind: Society) -> None:
+def test_a_role_is_answered_as_alone_whatever_else_is_asked(mind: ActorHarness) -> None:
     asked = {"tool": "pytest", "outcome": "failed"}
     together = shape(mind, asked | {"file": "?", "date": "?", "who": "?"})
     for role in ("file", "date", "who"):
         assert answers(together, role) == answers(shape(mind, asked | {role: "?"}), role)
 
 
-def test_of_equally_probable_answers_those_of_the_best_memory_come_first_in_each_role(mind: Society) -> None:
+def test_of_equally_probable_answers_those_of_the_best_memory_come_first_in_each_role(mind: ActorHarness) -> None:
     found = shape(mind, {"kind": "turn", "who": "assistant", "date": "?", "weekday": "?"}, k=9)
     dates, weekdays = answers(found, "date"), answers(found, "weekday")
     assert [round(one.confidence, 3) for one in dates.values()] == [0.25] * 4
@@ -93,8 +93,8 @@ def test_of_equally_probable_answers_those_of_the_best_memory_come_first_in_each
 
 def test_a_memory_that_says_several_facts_counts_once(tmp_path: Path) -> None:
     said = event(0, "user", "Ana lives in Oslo, Ana works at Kin, Ana lives in Bergen", "s")
-    with shaped(tmp_path, [said]) as society:
-        (who,) = answers(shape(society, {"subject": "ana", "who": "?"}), "who").values()
+    with shaped(tmp_path, [said]) as actor_system:
+        (who,) = answers(shape(actor_system, {"subject": "ana", "who": "?"}), "who").values()
     assert (who.filler, who.support, len(who.memories)) == ("user", 1, 1)
 
 
@@ -126,10 +126,10 @@ def test_where_steps_lack_something_nothing_stands_in_its_place_whichever_set_is
 ) -> None:
     known = list(steps())
     sets = {session: [told(one) for one in known if session in (None, one.session)] for session in (None, "s0", "s1")}
-    with shaped(tmp_path, known, **{"binder.dimensions": dimensions}) as society:
+    with shaped(tmp_path, known, **{"binder.dimensions": dimensions}) as actor_system:
         for session, own in sets.items():
             for role in ("target", "outcome", "then"):
-                found = answers(shape(society, {role: "?"}, session=session, k=50), role)
+                found = answers(shape(actor_system, {role: "?"}, session=session, k=50), role)
                 right = Counter(one[role] for one in own if one[role])
                 assert set(found) == set(right)
                 for name, count in right.items():
@@ -137,15 +137,15 @@ def test_where_steps_lack_something_nothing_stands_in_its_place_whichever_set_is
 
 
 def test_a_step_is_told_without_what_it_has_not_as_surely_as_it_has_not_got_that(
-    mind: Society, monkeypatch: pytest.MonkeyPatch
+    mind: ActorHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = Looking.fill
+    read = ShapeSearch.fill
 
-    def unsure(looking: Looking, tier: Tier, role: str, sample: Sample) -> tuple[Items, Filled]:
+    def unsure(looking: ShapeSearch, tier: Tier, role: str, sample: Sample) -> tuple[FillerTable, FillerProbabilities]:
         items, filled = read(looking, tier, role, sample)
         return items, filled._replace(probability=0.4 * filled.probability) if role == "target" else filled
 
-    monkeypatch.setattr(Looking, "fill", unsure)
+    monkeypatch.setattr(ShapeSearch, "fill", unsure)
     found = answers(shape(mind, {"after": "edit, test failed", "then": "?"}), "then")
     assert {name: round(one.confidence, 2) for name, one in found.items()} == {"edit ok": 0.45, "read ok": 0.15}
 
@@ -159,14 +159,14 @@ def test_of_a_step_it_is_told_of_how_many_it_is_known_whether_things_were_well(t
         for minute, outcome in ((1, "ok"), (2, later))
         if outcome
     ]
-    with shaped(tmp_path, calls) as society:
-        one = shape(society, {"action": "call", "outcome": "ok", role: "?"}).answers[0]
+    with shaped(tmp_path, calls) as actor_system:
+        one = shape(actor_system, {"action": "call", "outcome": "ok", role: "?"}).answers[0]
         assert (one.support, one.worked_of) == (4, 2)
         assert one.worked == pytest.approx(0.5, abs=0.01)
 
 
 @pytest.mark.parametrize("role", ["branch", "project", "date", "who", "file", "worked"])
-def test_whether_things_were_well_after_it_is_told_of_nothing_but_steps(mind: Society, role: str) -> None:
+def test_whether_things_were_well_after_it_is_told_of_nothing_but_steps(mind: ActorHarness, role: str) -> None:
     found = shape(mind, {"action": "edit", role: "?"})
     assert found.answers
     assert {(one.worked, one.worked_of) for one in found.answers} == {(None, 0)}
@@ -175,14 +175,14 @@ def test_whether_things_were_well_after_it_is_told_of_nothing_but_steps(mind: So
 def test_what_would_be_shown_as_impossible_is_no_answer_and_where_all_is_that_is_said(tmp_path: Path) -> None:
     names = [f"n{number}" for number in range(250)]
     events = [event(n, "user", name, "s", speaker=name) for n, name in enumerate(names)]
-    with shaped(tmp_path, events) as society:
-        found = shape(society, {"who": "?", "kind": "?"}, k=50)
+    with shaped(tmp_path, events) as actor_system:
+        found = shape(actor_system, {"who": "?", "kind": "?"}, k=50)
         assert [one.filler for one in found.answers] == ["turn"]
         assert found.degraded == ("who: nothing that fills it is as probable as 0.5 %",)
-        assert len(answers(shape(society, {"who": "?"}, k=50, until=START_US + 100 * MINUTE_US), "who")) == 50
+        assert len(answers(shape(actor_system, {"who": "?"}, k=50, until=START_US + 100 * MINUTE_US), "who")) == 50
 
 
-def test_probabilities_have_no_more_places_than_tell_anything(mind: Society) -> None:
+def test_probabilities_have_no_more_places_than_tell_anything(mind: ActorHarness) -> None:
     found = shape(mind, {"then": "?"}, k=50)
     numbers = [one for answer in found.answers for one in (answer.confidence, answer.worked) if one is not None]
     assert any(answer.worked == 0 for answer in found.answers)

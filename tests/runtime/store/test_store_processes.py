@@ -10,7 +10,7 @@ from pathlib import Path
 
 import apsw
 
-from mnemic.actors.protocol.changes import Place, RecordRecall
+from mnemic.actors.protocol.changes import RecordRecall, ScopeRef
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import Store
 from tests.runtime.building import (
@@ -42,7 +42,7 @@ def write_triples(path: str, writer: str, times: str) -> None:
 
 def test_four_writers_lose_and_double_nothing_and_a_reader_sees_whole_transactions(store: Store, path: Path) -> None:
     writers, times = 4, 40
-    processes = [child("runtime.test_store_processes:write_triples", path, n, times) for n in range(writers)]
+    processes = [child("runtime.store.test_store_processes:write_triples", path, n, times) for n in range(writers)]
     seen = set()
     with closing(open_reader(path, KEYS)) as reader:
         for process in processes:
@@ -56,9 +56,9 @@ def test_four_writers_lose_and_double_nothing_and_a_reader_sees_whole_transactio
         while running:
             running = any(process.poll() is None for process in processes)
             with reader.snapshot() as now:
-                columns = now.memories(0)
+                columns = now.memory_columns(0)
                 sizes = Counter(columns.session.tolist())
-                shared = now.session_numbers("shared")
+                shared = now.session_rows("shared")
                 assert all(size == 3 for session, size in sizes.items() if session not in shared)
                 assert len(now.postings("tripl").row) == 3 * (len(sizes) - len(shared))
                 assert now.counts(None).memories == len(columns.row)
@@ -88,7 +88,7 @@ def test_what_was_acknowledged_survives_kill_9(store: Store, path: Path) -> None
     draw = random.Random(9)
     acknowledged: list[int] = []
     for seed in range(6):
-        process = child("runtime.test_store_processes:write_until_killed", path, seed)
+        process = child("runtime.store.test_store_processes:write_until_killed", path, seed)
         assert process.stdout is not None
         for _ in range(draw.randint(1, 40)):
             acknowledged.append(int(process.stdout.readline()))
@@ -117,7 +117,7 @@ def test_no_file_of_a_store_shows_what_is_in_it(store: Store, path: Path) -> Non
     texts = [b" ".join(draw.choices(words, k=60)) for _ in range(8)]
     names = [b"speaker-" + words[0], b"session-" + words[1], b"scope-" + words[2], b"tool-" + words[3]]
     speaker, session, scope, tool = (name.decode() for name in names)
-    place = Place(path=scope, project=f"/home/{scope}/.git", found="git")
+    place = ScopeRef(path=scope, project=f"/home/{scope}/.git", found="git")
     for number, text in enumerate(texts, start=1):
         apply(store, memory(number, text, speaker=speaker, session=session, place=place, tool=tool))
     apply(store, add_encoder(), vectors(*range(1, 9), windows=8))

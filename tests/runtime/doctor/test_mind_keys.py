@@ -9,13 +9,13 @@ import pytest
 
 from mnemic.actors.protocol.errors import DamagedStore, KeyMismatch
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.doctor import mind as examine_mind
+from mnemic.runtime.doctor import mind as mind_checks
 from mnemic.runtime.doctor.checks import Check
-from mnemic.runtime.files.atomic_replace import exclusive
-from mnemic.runtime.keys import key_slots as keyring
-from mnemic.runtime.keys.keys import Keys, make_key
-from mnemic.runtime.minds.homes import MindFolder, make_mind, open_mind, read_card
-from mnemic.runtime.minds.rekey import reseal
+from mnemic.runtime.files.atomic_replace import lock_exclusive
+from mnemic.runtime.keys import key_slots
+from mnemic.runtime.keys.keys import Keys, generate_key
+from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind, read_key_header
+from mnemic.runtime.minds.rekey import rekey_mind
 from mnemic.runtime.store.store import Store
 from tests.runtime.building import apply, memory
 
@@ -26,11 +26,11 @@ WORDS = "nine books on a shelf"
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A passphrase that costs nothing."""
-    monkeypatch.setattr(keyring, "SCRYPT", (1 << 4, 8, 1))
+    monkeypatch.setattr(key_slots, "SCRYPT", (1 << 4, 8, 1))
 
 
 def a_mind(home: Path, passphrase: str | None = None) -> tuple[MindFolder, Keys]:
-    make_mind(home, "default", CLOCK, passphrase=passphrase)
+    create_mind(home, "default", CLOCK, passphrase=passphrase)
     folder, keys = open_mind(home, "default", passphrase)
     with closing(Store.open(folder.store, keys)) as store:
         apply(store, memory(1))
@@ -39,7 +39,7 @@ def a_mind(home: Path, passphrase: str | None = None) -> tuple[MindFolder, Keys]
 
 def checks(home: Path, keys: Keys | None = None) -> dict[str, Check]:
     """What is said of key, card and store."""
-    found = [*examine_mind.key(home, "default", keys), *examine_mind.store(home, "default", keys)]
+    found = [*mind_checks.check_key(home, "default", keys), *mind_checks.check_store(home, "default", keys)]
     return {check.name: check for check in found}
 
 
@@ -50,51 +50,51 @@ def test_a_locked_mind_is_no_broken_one(tmp_path: Path) -> None:
     assert "locked by its passphrase" in seen["key"].detail
     said = checks(tmp_path, keys)
     assert {name: check.state for name, check in said.items()} == {"key": "ok", "store": "ok", "words": "ok"}
-    assert next(iter(examine_mind.clock(tmp_path, "default", CLOCK, readable=True, keys=keys))).state == "ok"
+    assert next(iter(mind_checks.check_clock(tmp_path, "default", CLOCK, readable=True, keys=keys))).state == "ok"
 
 
 @pytest.mark.parametrize("content", [None, b"", b"{"])
 def test_a_lost_card_of_a_locked_mind_is_taken_from_its_copy(tmp_path: Path, content: bytes | None) -> None:
     folder, keys = a_mind(tmp_path, WORDS)
-    before = folder.card.read_bytes()
-    folder.card.unlink() if content is None else folder.card.write_bytes(content)
+    before = folder.key_header.read_bytes()
+    folder.key_header.unlink() if content is None else folder.key_header.write_bytes(content)
     assert checks(tmp_path)["mind"].repairable
-    examine_mind.remake_card(tmp_path, "default")
-    assert folder.card.read_bytes() == before
+    mind_checks.rewrite_key_header(tmp_path, "default")
+    assert folder.key_header.read_bytes() == before
     assert open_mind(tmp_path, "default", WORDS)[1].check == keys.check
 
 
 def test_a_copy_that_is_not_this_key_s_is_no_card(tmp_path: Path) -> None:
     folder, keys = a_mind(tmp_path)
-    old_copy = folder.card_copy.read_bytes()
-    with exclusive(folder.path):
-        reseal(folder, keys)
-    folder.card.unlink()
-    folder.card_copy.write_bytes(old_copy)
+    old_copy = folder.key_header_copy.read_bytes()
+    with lock_exclusive(folder.path):
+        rekey_mind(folder, keys)
+    folder.key_header.unlink()
+    folder.key_header_copy.write_bytes(old_copy)
     assert not any(check.repairable for check in checks(tmp_path).values())
     with pytest.raises(DamagedStore):
-        examine_mind.remake_card(tmp_path, "default")
-    assert not folder.card.exists()
+        mind_checks.rewrite_key_header(tmp_path, "default")
+    assert not folder.key_header.exists()
 
 
 def test_another_key_file_gets_no_card_of_its_own(tmp_path: Path) -> None:
     folder, _ = a_mind(tmp_path)
-    card = folder.card.read_bytes()
-    folder.key.write_bytes(make_key())
+    card = folder.key_header.read_bytes()
+    folder.key.write_bytes(generate_key())
     assert checks(tmp_path)["key"].state == "wrong"
     with pytest.raises(KeyMismatch):
-        examine_mind.remake_card(tmp_path, "default")
-    assert folder.card.read_bytes() == card
+        mind_checks.rewrite_key_header(tmp_path, "default")
+    assert folder.key_header.read_bytes() == card
 
 
 def test_the_first_version_s_card_is_made_from_its_key(tmp_path: Path) -> None:
     folder, _ = a_mind(tmp_path)
-    for path in (folder.store, folder.card, folder.card_copy, folder.key):
+    for path in (folder.store, folder.key_header, folder.key_header_copy, folder.key):
         path.unlink()
-    root = make_key()
+    root = generate_key()
     folder.key.write_bytes(root)
     Store.create(folder.store, Keys(root)).close()
     assert checks(tmp_path)["mind"].repairable
-    examine_mind.remake_card(tmp_path, "default")
-    assert (read_card(folder).version, read_card(folder).slots) == (1, ())
+    mind_checks.rewrite_key_header(tmp_path, "default")
+    assert (read_key_header(folder).version, read_key_header(folder).slots) == (1, ())
     assert open_mind(tmp_path, "default")[1].check == Keys(root).check

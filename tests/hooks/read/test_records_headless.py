@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.events import Event, Record, Silence
+from mnemic.actors.protocol.events import Event, HookRecord, IgnoredSession
 from mnemic.hooks.read.formats import open_transcript
-from mnemic.hooks.read.records import by_program, claude_by_program, codex_by_program, read_record
+from mnemic.hooks.read.records import is_headless, is_headless_claude, is_headless_codex, read_record
 from tests.paths import FIXTURES
 
 
-def record(assistant: str, payload: dict[str, Any], *, event: str = "prompt", entry: str | None = None) -> Record:
+def record(assistant: str, payload: dict[str, Any], *, event: str = "prompt", entry: str | None = None) -> HookRecord:
     written = json.dumps(payload).encode()
-    return Record(
+    return HookRecord(
         id=bytes(16), assistant=assistant, event=event, at=1, cwd=None, branch=None, payload=written, entry=entry
     )
 
@@ -41,7 +41,7 @@ def read(path: Path) -> list[Event]:
     ],
 )
 def test_claude_code_names_its_entry_point(entry: object, expected: bool) -> None:
-    assert claude_by_program(entry) == expected
+    assert is_headless_claude(entry) == expected
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_claude_code_names_its_entry_point(entry: object, expected: bool) -> Non
     ],
 )
 def test_codex_names_who_began_a_thread(meta: dict[str, Any], expected: bool) -> None:
-    assert codex_by_program(meta) == expected
+    assert is_headless_codex(meta) == expected
 
 
 def test_real_sessions_that_programs_started_are_told_so_and_their_subagents() -> None:
@@ -90,32 +90,32 @@ def test_a_hook_of_claude_code_says_it_by_what_its_shell_has() -> None:
         (event,) = read_record(record("claude-code", prompt, entry=entry))
         assert isinstance(event, Event)
         assert event.headless == expected
-    assert not by_program(record("codex", prompt, entry="sdk-cli"), prompt), "the variable of another program"
+    assert not is_headless(record("codex", prompt, entry="sdk-cli"), prompt), "the variable of another program"
 
 
 def test_a_hook_of_codex_says_it_by_the_rollout_that_it_names(tmp_path: Path) -> None:
     path = tmp_path / "rollout.jsonl"
     payload = {"session_id": "s", "hook_event_name": "UserPromptSubmit", "prompt": "x", "transcript_path": str(path)}
     asked = record("codex", payload)
-    assert not by_program(asked, payload), "it is not there yet"
+    assert not is_headless(asked, payload), "it is not there yet"
     path.write_text("")
-    assert not by_program(asked, payload)
+    assert not is_headless(asked, payload)
     path.write_text("no rollout\n")
-    assert not by_program(asked, payload)
+    assert not is_headless(asked, payload)
     path.write_text(json.dumps({"type": "session_meta", "payload": {"originator": "codex_exec"}}) + "\n")
-    assert by_program(asked, payload)
+    assert is_headless(asked, payload)
     path.unlink()
-    assert by_program(asked, payload), "it says so once and for all"
+    assert is_headless(asked, payload), "it says so once and for all"
 
 
 def test_a_hook_of_opencode_says_it_by_its_plugin() -> None:
     payload: dict[str, Any] = {"session_id": "s", "headless": True}
-    assert by_program(record("opencode", payload), payload)
-    assert not by_program(record("opencode", {}), {})
-    assert not by_program(record("gemini-cli", payload), payload)
+    assert is_headless(record("opencode", payload), payload)
+    assert not is_headless(record("opencode", {}), {})
+    assert not is_headless(record("gemini-cli", payload), payload)
 
 
 def test_a_session_that_is_to_be_left_alone_is_only_named() -> None:
     assert read_record(record("codex", {"session_id": "s/a"}, event="silenced")) == [
-        Silence(assistant="codex", session="s/a")
+        IgnoredSession(assistant="codex", session="s/a")
     ]

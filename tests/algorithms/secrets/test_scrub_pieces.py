@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemic.algorithms.secrets.rules import MARK
-from mnemic.algorithms.secrets.scrub import Finding, mark, merged, pieces, scrub_pieces
+from mnemic.algorithms.secrets.rules import REDACTION_MARK
+from mnemic.algorithms.secrets.scrub import Finding, merge_overlapping, redaction_mark, scrub_pieces, split_at_marks
 
 ROUNDS = 11
 Find = Callable[[bytes], list[Finding]]
@@ -33,7 +33,7 @@ def finder(*patterns: bytes) -> Find:
     compiled = [re.compile(pattern) for pattern in patterns]
 
     def find(piece: bytes) -> list[Finding]:
-        return merged(
+        return merge_overlapping(
             Finding(*match.span(), rank, f"k{rank}")
             for rank, each in enumerate(compiled)
             for match in each.finditer(piece)
@@ -44,7 +44,7 @@ def finder(*patterns: bytes) -> Find:
 
 
 def scrub(text: bytes, find: Find) -> tuple[bytes, tuple[tuple[str, int], ...]]:
-    return scrub_pieces(text, pieces(text), find)
+    return scrub_pieces(text, split_at_marks(text), find)
 
 
 FINDERS = st.lists(st.sampled_from(PATTERNS), min_size=1, max_size=3).map(lambda patterns: finder(*patterns))
@@ -61,16 +61,18 @@ def test_scrubbing_twice_is_scrubbing_once_whatever_finds_the_secrets(text: byte
 
 @given(text=TEXTS, find=FINDERS)
 def test_each_piece_is_scrubbed_as_a_text_of_its_own_and_the_marks_between_them_stay(text: bytes, find: Find) -> None:
-    each = [part if number % 2 else scrub(part, find)[0] for number, part in enumerate(pieces(text))]
+    each = [part if number % 2 else scrub(part, find)[0] for number, part in enumerate(split_at_marks(text))]
     assert scrub(text, find)[0] == b"".join(each)
 
 
 @given(text=TEXTS, find=FINDERS)
 def test_every_secret_is_counted_and_nothing_is_left_that_was_not_there(text: bytes, find: Find) -> None:
     scrubbed, found = scrub(text, find)
-    marks = Counter(re.findall(MARK, scrubbed))
-    assert marks - Counter(re.findall(MARK, text)) == Counter({mark(kind): count for kind, count in found})
-    left, at = re.split(MARK, scrubbed), 0
+    marks = Counter(re.findall(REDACTION_MARK, scrubbed))
+    assert marks - Counter(re.findall(REDACTION_MARK, text)) == Counter(
+        {redaction_mark(kind): count for kind, count in found}
+    )
+    left, at = re.split(REDACTION_MARK, scrubbed), 0
     for part in left:
         at = text.index(part, at) + len(part)
 

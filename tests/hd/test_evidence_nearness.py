@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mnemic.hd.algebra import best
-from mnemic.hd.encoders import Encoders
-from mnemic.hd.evidence import Graded, nearness
-from mnemic.hd.query import Asked, Codes, Matches, find, kernel
+from mnemic.hd.algebra import default_algebra
+from mnemic.hd.encoders import RecordEncoder
+from mnemic.hd.evidence import KnownFillers, decode_nearness
+from mnemic.hd.query import Matches, RecordVectors, StructuralQuery, find_matches, match_weights
 from mnemic.hd.records import Pair
 from tests.hd.spaces import space
 
-ALGEBRA = best()
+ALGEBRA = default_algebra()
 
 
 def drawn(rng: np.random.Generator, *shape: int) -> NDArray[np.uint64]:
@@ -29,26 +29,29 @@ class Days:
 
     def __init__(self, seed: int, days: list[str | None], dimensions: int = 10_240) -> None:
         rng = np.random.default_rng(seed)
-        self.encoders = Encoders(space(dimensions=dimensions))
+        self.encoders = RecordEncoder(space(dimensions=dimensions))
         self.names = sorted({day for day in days if day is not None})
         share = [days.count(name) / max(2, len(days)) for name in self.names]
         self.priors = np.array([min(one, 0.99) for one in share], np.float64)
-        self.bound = self.encoders.pairs([Pair("date", name) for name in self.names])
+        self.bound = self.encoders.encode_pairs([Pair("date", name) for name in self.names])
         records = [
             np.concatenate([self._own(day), drawn(rng, int(rng.integers(1, 16)), dimensions // 64)]) for day in days
         ]
         tie = drawn(rng, dimensions // 64)
         codes = np.array([ALGEBRA.bundle(one, tie) for one in records], np.uint64).reshape(-1, dimensions // 64)
-        self.codes, self.all = Codes.of(codes, np.array([len(one) for one in records], np.int64)), np.arange(len(days))
+        self.codes, self.all = (
+            RecordVectors.from_vectors(codes, np.array([len(one) for one in records], np.int64)),
+            np.arange(len(days)),
+        )
 
     def _own(self, day: str | None) -> NDArray[np.uint64]:
-        return self.encoders.pairs([Pair("date", day)] if day else [])
+        return self.encoders.encode_pairs([Pair("date", day)] if day else [])
 
     def near(self, day: str) -> Matches:
-        pair = self.encoders.pairs([Pair("date", day)])
-        graded = Graded(0, self.bound, self.priors, self.encoders.alike("date", self.names, day))
-        asked = Asked(pair[:0], np.zeros(0), pair, np.zeros(1, np.bool_), (graded,))
-        return find(self.codes, self.all, asked, ALGEBRA)
+        pair = self.encoders.encode_pairs([Pair("date", day)])
+        graded = KnownFillers(0, self.bound, self.priors, self.encoders.similarities("date", self.names, day))
+        asked = StructuralQuery(pair[:0], np.zeros(0), pair, np.zeros(1, np.bool_), (graded,))
+        return find_matches(self.codes, self.all, asked, ALGEBRA)
 
 
 @given(
@@ -59,9 +62,9 @@ def test_records_of_one_filler_are_equally_near_and_those_without_one_are_not(
     days: list[str | None], asked: str
 ) -> None:
     matches = Days(1, days).near(asked)
-    assert sorted(matches.place.tolist()) == list(range(len(days)))
+    assert sorted(matches.row.tolist()) == list(range(len(days)))
     near: dict[str | None, float] = {}
-    for place, share in zip(matches.place.tolist(), matches.nearness.tolist(), strict=True):
+    for place, share in zip(matches.row.tolist(), matches.nearness.tolist(), strict=True):
         assert share == pytest.approx(near.setdefault(days[place], share), abs=1e-3)
     assert near.get(None, 0.0) == pytest.approx(0.0, abs=1e-3)
     assert near.get(asked, 1.0) == pytest.approx(1.0, abs=1e-3)
@@ -70,7 +73,7 @@ def test_records_of_one_filler_are_equally_near_and_those_without_one_are_not(
 
 def test_the_nearer_of_two_days_is_nearer_and_two_on_either_side_are_as_near() -> None:
     found = Days(2, ["2026-05-01", "2026-05-05", "2026-05-04", "2026-05-06", None]).near("2026-05-05")
-    near = dict(zip(found.place.tolist(), found.nearness.tolist(), strict=True))
+    near = dict(zip(found.row.tolist(), found.nearness.tolist(), strict=True))
     assert near[1] > near[2] > near[0] > near[4] == pytest.approx(0.0, abs=1e-6)
     assert near[2] == pytest.approx(near[3], abs=1e-6)
 
@@ -87,7 +90,7 @@ def test_how_probable_it_is_that_a_record_is_of_the_day_is_kept_however_short_th
     for seed in range(80):
         own = [days[which] for which in np.random.default_rng(1000 + seed).integers(0, 4, 40)]
         found = Days(seed, own, dimensions=dimensions).near("2026-05-01")
-        for place, probability, near in zip(found.place, found.probability, found.nearness, strict=True):
+        for place, probability, near in zip(found.row, found.probability, found.nearness, strict=True):
             if near == 1.0:
                 told.append(probability)
                 right.append(own[place] == "2026-05-01")
@@ -101,27 +104,27 @@ def test_of_very_many_records_and_fillers_those_of_the_nearest_day_are_found_and
     days: list[str | None] = [(first + timedelta(n % 600)).isoformat() for n in range(9_000)]
     found = Days(5, days, dimensions=4096).near("2020-01-20")
     having = {place for place, day in enumerate(days) if day == "2020-01-20"}
-    assert set(found.place[: len(having)].tolist()) == having
-    assert kernel(found)[: len(having)] == pytest.approx(np.ones(len(having)), abs=0.05)
-    assert kernel(found)[len(having) :].max() < 0.1
-    assert len(found.place) <= 1024
+    assert set(found.row[: len(having)].tolist()) == having
+    assert match_weights(found)[: len(having)] == pytest.approx(np.ones(len(having)), abs=0.05)
+    assert match_weights(found)[len(having) :].max() < 0.1
+    assert len(found.row) <= 1024
 
 
 def test_without_records_or_fillers_nothing_is_near() -> None:
     world = Days(6, ["2026-05-01", None])
-    none = Graded(0, world.bound[:0], np.zeros(0), np.zeros(0))
-    some = Graded(0, world.bound, world.priors, np.ones(1))
-    whole, pairs = world.codes.whole(world.all), world.codes.pairs
-    assert [part.tolist() for part in nearness(whole, pairs, none, ALGEBRA)] == [[0.0, 0.0], [1.0, 1.0]]
-    assert [part.tolist() for part in nearness(whole[:0], pairs[:0], some, ALGEBRA)] == [[], []]
+    none = KnownFillers(0, world.bound[:0], np.zeros(0), np.zeros(0))
+    some = KnownFillers(0, world.bound, world.priors, np.ones(1))
+    whole, pairs = world.codes.join(world.all), world.codes.pairs
+    assert [part.tolist() for part in decode_nearness(whole, pairs, none, ALGEBRA)] == [[0.0, 0.0], [1.0, 1.0]]
+    assert [part.tolist() for part in decode_nearness(whole[:0], pairs[:0], some, ALGEBRA)] == [[], []]
 
 
 @pytest.mark.parametrize("records", [5_000, 9_000])
 def test_of_more_records_of_one_day_than_are_compared_some_of_all_times_are(records: int) -> None:
     found = Days(7, ["2026-05-01", "2026-05-01", "2026-05-01", "2026-08-01"] * (records // 4), dimensions=2048)
     matches = found.near("2026-05-01")
-    assert len(matches.place) > 900
-    assert (matches.place % 4 < 3).mean() > 0.99
-    assert matches.place[:20].tolist() == sorted(matches.place.tolist(), reverse=True)[:20]
-    early = (matches.place < records / 2).mean()
+    assert len(matches.row) > 900
+    assert (matches.row % 4 < 3).mean() > 0.99
+    assert matches.row[:20].tolist() == sorted(matches.row.tolist(), reverse=True)[:20]
+    early = (matches.row < records / 2).mean()
     assert early == pytest.approx(0.5, abs=0.05)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.capture.drain import clean, set_aside
-from mnemic.actors.protocol.events import Record, to_bytes
-from mnemic.actors.protocol.ports import Scrubbed, Unreadable
+from mnemic.actors.capture.drain import quarantine_change, scrub_payload
+from mnemic.actors.protocol.events import HookRecord, to_bytes
+from mnemic.actors.protocol.ports import Scrubbed, UndecodedRecord
 from mnemic.runtime.secrets.secrets import load_scrub
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -39,7 +39,7 @@ JSONS = st.recursive(
 @given(document=JSONS, ascii=st.booleans(), indent=st.sampled_from([None, 1]))
 def test_what_holds_nothing_of_the_kind_stays_byte_for_byte(document: Any, ascii: bool, indent: int | None) -> None:
     payload = to_bytes(json.dumps(document, ensure_ascii=ascii, indent=indent))
-    assert clean(payload, nothing) == payload
+    assert scrub_payload(payload, nothing) == payload
 
 
 @given(document=JSONS, ascii=st.booleans())
@@ -52,7 +52,7 @@ def test_of_json_only_the_texts_are_cleaned_and_it_stays_json(document: Any, asc
         return {key: said(one, word) for key, one in inside.items()} if isinstance(inside, dict) else inside
 
     payload = to_bytes(json.dumps(said({"hunter2": document}, "hunter2"), ensure_ascii=ascii))
-    left = json.loads(clean(payload, lambda text: wholly(text) if b'": "' not in text else nothing(text)))
+    left = json.loads(scrub_payload(payload, lambda text: wholly(text) if b'": "' not in text else nothing(text)))
     assert left == said({"hunter2": document}, "")
 
 
@@ -69,12 +69,12 @@ def test_of_json_only_the_texts_are_cleaned_and_it_stays_json(document: Any, asc
     ],
 )
 def test_secrets_and_what_is_private_go(payload: Any, left: Any) -> None:
-    assert json.loads(clean(json.dumps(payload).encode(), load_scrub())) == left
+    assert json.loads(scrub_payload(json.dumps(payload).encode(), load_scrub())) == left
 
 
 @pytest.mark.parametrize("before", [b"\xff no JSON: ", b'{"half": "', b"[" * 100_000, b""])
 def test_what_is_no_json_is_cleaned_as_the_bytes_it_is(before: bytes) -> None:
-    left = clean(before + f"{SECRET} and {PRIVATE}\n".encode(), load_scrub())
+    left = scrub_payload(before + f"{SECRET} and {PRIVATE}\n".encode(), load_scrub())
     assert left.startswith(before)
     assert b"[secret: github-pat] and " in left
     assert b"ghp_" not in left
@@ -82,14 +82,14 @@ def test_what_is_no_json_is_cleaned_as_the_bytes_it_is(before: bytes) -> None:
 
 
 def test_a_rule_that_cuts_a_character_in_two_stops_nothing() -> None:
-    left = clean(to_bytes(json.dumps({"a": "x"})), lambda text: Scrubbed(text.replace(b"x", b"\xc3"), ()))
+    left = scrub_payload(to_bytes(json.dumps({"a": "x"})), lambda text: Scrubbed(text.replace(b"x", b"\xc3"), ()))
     assert json.loads(left) == {"a": "\ufffd"}
 
 
 def test_a_record_and_one_that_was_never_taken_apart_are_both_cleaned() -> None:
-    record = Record(id=b"r", assistant="t\ud800", event="e", at=5, cwd="/x", branch=None, payload=b'["hunter2"]')
-    kept = set_aside(record, "why" * 1000, wholly)
+    record = HookRecord(id=b"r", assistant="t\ud800", event="e", at=5, cwd="/x", branch=None, payload=b'["hunter2"]')
+    kept = quarantine_change(record, "why" * 1000, wholly)
     assert (kept.text, kept.assistant, kept.at, kept.cwd) == (b'[""]', "t\\ud800", 5, "/x")
     assert len(kept.why) == 400
-    kept = set_aside(Unreadable(id=b"r", why="its meta is odd", body=b"\0hunter2\xff"), "", wholly)
+    kept = quarantine_change(UndecodedRecord(id=b"r", why="its meta is odd", body=b"\0hunter2\xff"), "", wholly)
     assert (kept.text, kept.why, kept.at) == (b"\0\xff", "its meta is odd", 0)

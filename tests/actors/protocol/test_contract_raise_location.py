@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mnemic.actors.protocol.contract import raised_at
+from mnemic.actors.protocol.contract import raise_location
 
 
 def fail() -> None:
@@ -14,8 +14,8 @@ def fail() -> None:
 def test_an_error_is_told_by_the_innermost_function_its_file_and_its_line() -> None:
     with pytest.raises(RuntimeError) as caught:
         fail()
-    assert raised_at(caught.value) == f"fail (test_contract_causes.py:{fail.__code__.co_firstlineno + 1})"
+    assert raise_location(caught.value) == f"fail (test_contract_raise_location.py:{fail.__code__.co_firstlineno + 1})"
 
 
 def test_an_error_that_was_never_raised_comes_from_nowhere() -> None:
-    assert raised_at(RuntimeError("x")) == ""
+    assert raise_location(RuntimeError("x")) == ""

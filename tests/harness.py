@@ -1,4 +1,6 @@
-"""A small society for tests: the real store, actors and engine, and an encoder that is small and can be held up."""
+"""A small actor system for tests: the real store, actors and engine, and an encoder that is small and can be held
+up.
+"""
 
 from __future__ import annotations
 
@@ -14,36 +16,36 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.changes import Place
+from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import ModelMissing
-from mnemic.actors.protocol.events import Event, Happening, Malformed, Record, to_bytes
+from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, MalformedLine, to_bytes
 from mnemic.actors.protocol.messages import (
     CaptureText,
-    Embedded,
+    CaptureTranscript,
     EmbedPending,
+    EmbedProgress,
     Recall,
     Recalled,
-    Take,
-    Taken,
     TextCaptured,
+    TranscriptCaptured,
 )
-from mnemic.actors.protocol.ports import Extent, Ports, Scrubbed, Source, SpoolPart, Unreadable, Window
-from mnemic.actors.protocol.shape_messages import BindPending, Bound
+from mnemic.actors.protocol.ports import FileStat, Ports, Scrubbed, Source, SpoolBatch, UndecodedRecord, Window
+from mnemic.actors.protocol.shape_messages import BindPending, BindProgress
 from mnemic.runtime.clock import ManualClock
-from mnemic.runtime.engine.actor_health import Policy
+from mnemic.runtime.engine.actor_health import RestartPolicy
 from mnemic.runtime.engine.embedded import EmbeddedEngine
-from mnemic.runtime.engine.plugins import BUILT_IN
+from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.minds.homes import make_mind, open_mind
-from mnemic.runtime.minds.projects import locate, silenced
+from mnemic.runtime.minds.homes import create_mind, open_mind
+from mnemic.runtime.minds.projects import is_ignored, resolve_scope
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import Store
 
 BOUND_S = 30.0
 START_US = 1_760_000_000_000_000
-NOWHERE = Place(path="", project=None, found="none")
+NOWHERE = ScopeRef(path="", project=None, found="none")
 
 
 class BagEncoder:
@@ -98,13 +100,13 @@ class ListSource:
 
     format = "list"
 
-    def __init__(self, items: Sequence[Event | Malformed], size_bytes: int | None = 1000) -> None:
+    def __init__(self, items: Sequence[Event | MalformedLine], size_bytes: int | None = 1000) -> None:
         self._items = items
         self.size_bytes = size_bytes
         self.position_bytes = 0
         self.closed = False
 
-    def __iter__(self) -> Iterator[Event | Malformed]:
+    def __iter__(self) -> Iterator[Event | MalformedLine]:
         for item in self._items:
             self.position_bytes += 1
             yield item
@@ -117,31 +119,31 @@ class ListSpool:
     """A spool in memory: files of records, by name, each as long as it has records."""
 
     def __init__(self) -> None:
-        self.files: dict[bytes, list[Record | Unreadable]] = {}
+        self.files: dict[bytes, list[HookRecord | UndecodedRecord]] = {}
         self.torn: dict[bytes, int] = {}
         """Where in a file nothing whole is: before the record of that number."""
         self.cleared: list[bytes] = []
         self.limits: list[int] = []
         """How many records were asked for, each time."""
 
-    def write(self, *records: Record | Unreadable, file: bytes = b"a file of a hook") -> None:
+    def write(self, *records: HookRecord | UndecodedRecord, file: bytes = b"a file of a hook") -> None:
         self.files.setdefault(file, []).extend(records)
 
-    def read(self, offsets: Any, limit_records: int, limit_bytes: int) -> SpoolPart | None:
+    def read(self, offsets: Any, limit_records: int, limit_bytes: int) -> SpoolBatch | None:
         self.limits.append(limit_records)
         for file, records in self.files.items():
             start = offsets.get(file, 0)
             part = tuple(records[start : start + limit_records])
             if part:
                 torn = int(self.torn.get(file, -1) in range(start, start + len(part)))
-                return SpoolPart(file=file, records=part, offset=start + len(part), torn=torn)
+                return SpoolBatch(file=file, records=part, offset=start + len(part), torn=torn)
         return None
 
     def oldest_at(self, offsets: Any) -> int | None:
         waiting = [one for file, records in self.files.items() for one in records[offsets.get(file, 0) :]]
-        return min((one.at for one in waiting if isinstance(one, Record)), default=None)
+        return min((one.at for one in waiting if isinstance(one, HookRecord)), default=None)
 
-    def clear(self, offsets: Any) -> list[bytes]:
+    def remove_consumed(self, offsets: Any) -> list[bytes]:
         done = [file for file, records in self.files.items() if offsets.get(file, 0) == len(records)]
         self.cleared += done
         for file in done:
@@ -152,7 +154,7 @@ class ListSpool:
 _RUNS = itertools.count()
 
 
-class Society:
+class ActorHarness:
     """The actors of one mind, wired as the program wires them, with ports that a test may replace."""
 
     def __init__(
@@ -161,12 +163,12 @@ class Society:
         *,
         encoder: BagEncoder | None = None,
         clock: ManualClock | None = None,
-        sources: dict[str, Sequence[Event | Malformed]] | None = None,
+        sources: dict[str, Sequence[Event | MalformedLine]] | None = None,
         batch_events: int = 256,
         max_windows: int = 16,
         hit_bytes: int = 8192,
         seed: bytes | None = None,
-        policy: Policy | None = None,
+        policy: RestartPolicy | None = None,
         ports: Mapping[str, Any] | None = None,
         **more: Any,
     ) -> None:
@@ -177,7 +179,7 @@ class Society:
         self.opened: list[ListSource] = []
         self.load: Callable[[], Any] = lambda: self.encoder
         if not (home / "minds" / "default").exists():
-            make_mind(home, "default", self.clock)
+            create_mind(home, "default", self.clock)
         self.folder, self.keys = open_mind(home, "default")
 
         def open_source(path: str, format: str) -> Source:
@@ -186,9 +188,9 @@ class Society:
 
         self.open_source: Callable[[str, str], Source] = open_source
         self.spool = ListSpool()
-        self.read_record: Callable[[Record], list[Happening]] = lambda record: []
+        self.read_record: Callable[[HookRecord], list[HookEvent]] = lambda record: []
         self.scrub: Callable[[bytes], Scrubbed] = lambda text: Scrubbed(text, ())
-        self.extents: dict[str, Extent] = {}
+        self.extents: dict[str, FileStat] = {}
 
         settings = {"capture.batch_events": batch_events, "capture.batch_bytes": 1 << 20, "recall.hit_bytes": hit_bytes}
         self.ports = Ports(
@@ -197,22 +199,22 @@ class Society:
             open_snapshots=self.reader,
             load_encoder=lambda: self.load(),
             open_transcript=lambda path, format: self.open_source(path, format),
-            locate=locate,
-            silenced=silenced,
-            measure=lambda path: self.extents.get(path),
+            resolve_scope=resolve_scope,
+            is_ignored_folder=is_ignored,
+            stat_file=lambda path: self.extents.get(path),
             open_spool=lambda: self.spool,
             read_record=lambda record: self.read_record(record),
             scrub=lambda text: self.scrub(text),
-            identity=self.keys.identity(),
+            identity=self.keys.identity_hash(),
             **({"seed": self.keys.seed} | dict(ports or {})),
         )
         self.supervisor = Supervisor(
             EmbeddedEngine(self.clock, stop_timeout_s=BOUND_S),
-            [ActorSpec(slot, kind, partial(kind.make, self.ports)) for slot, kind in BUILT_IN.items()],
+            [ActorSpec(slot, kind, partial(kind.make, self.ports)) for slot, kind in BUILT_IN_ACTORS.items()],
             clock=self.clock,
             seed=self.keys.seed if seed is None else seed,
             run=f"{Keys(bytes(32)).check[:8]}{next(_RUNS)}",  # never twice: the store answers a key of then as it did
-            policy=policy or Policy(first_delay_s=0.0, longest_delay_s=0.0),
+            policy=policy or RestartPolicy(first_delay_s=0.0, longest_delay_s=0.0),
         )
 
     def reader(self) -> Any:
@@ -228,7 +230,7 @@ class Society:
         finally:
             reader.close()
 
-    def __enter__(self) -> Society:
+    def __enter__(self) -> ActorHarness:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -241,12 +243,12 @@ class Society:
     def ask(self, message: Any, **options: Any) -> Any:
         return self.supervisor.ask(message, **options)
 
-    def take_part(self, path: str, skip: int = 0, scope: str | None = None) -> Taken:
-        taken = self.ask(Take(path=path, format="auto", scope=scope, skip=skip))
-        assert isinstance(taken, Taken)
+    def take_part(self, path: str, skip: int = 0, scope: str | None = None) -> TranscriptCaptured:
+        taken = self.ask(CaptureTranscript(path=path, format="auto", scope=scope, skip=skip))
+        assert isinstance(taken, TranscriptCaptured)
         return taken
 
-    def take(self, path: str, scope: str | None = None) -> list[Taken]:
+    def take(self, path: str, scope: str | None = None) -> list[TranscriptCaptured]:
         """Take in a whole transcript."""
         parts = [self.take_part(path, 0, scope)]
         while not parts[-1].done:
@@ -276,19 +278,19 @@ class Society:
         assert isinstance(kept, TextCaptured)
         return kept
 
-    def embed(self) -> Embedded:
+    def embed(self) -> EmbedProgress:
         """Embed all that waits."""
         while True:
             answer = self.ask(EmbedPending())
-            assert isinstance(answer, Embedded)
+            assert isinstance(answer, EmbedProgress)
             if not answer.pending:
                 return answer
 
-    def bind(self) -> Bound:
+    def bind(self) -> BindProgress:
         """Bind all that waits, and can be bound."""
         while True:
             answer = self.ask(BindPending())
-            assert isinstance(answer, Bound)
+            assert isinstance(answer, BindProgress)
             if not answer.pending:
                 return answer
 
@@ -301,7 +303,7 @@ class Society:
         """All texts, in the order they were kept."""
 
         def read(snapshot: Any) -> list[bytes]:
-            return [memory.text for memory in snapshot.records(snapshot.memories(0).row.tolist())]
+            return [memory.text for memory in snapshot.load_memories(snapshot.memory_columns(0).row.tolist())]
 
         found = self.look(read)
         assert isinstance(found, list)

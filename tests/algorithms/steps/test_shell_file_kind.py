@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.algorithms.steps.shell import is_file, language_of, target_of
+from mnemic.algorithms.steps.shell import file_kind, looks_like_file, program_language
 
 
 @pytest.mark.parametrize(
@@ -42,31 +42,36 @@ from mnemic.algorithms.steps.shell import is_file, language_of, target_of
     ],
 )
 def test_a_name_tells_its_kind(path: str, kind: str) -> None:
-    assert target_of([path]) == kind
+    assert file_kind([path]) == kind
 
 
 def test_the_first_file_of_a_known_kind_decides() -> None:
-    assert target_of(["bin/ship", "notes.md", "auth.py"]) == "docs"
-    assert target_of([]) == ""
+    assert file_kind(["bin/ship", "notes.md", "auth.py"]) == "docs"
+    assert file_kind([]) == ""
 
 
 @pytest.mark.parametrize("word", ["tests/test_auth.py", "./a b.md", "~/notes.txt", "/srv/x.toml"])
 def test_a_path_of_a_known_kind_is_a_file(word: str) -> None:
-    assert is_file(word)
+    assert looks_like_file(word)
 
 
 @pytest.mark.parametrize(
     "word", ["https://example.com/a.py", "*.py", "$HOME/a.py", "v1.2", "slipway", "example.com", ""]
 )
 def test_addresses_patterns_and_plain_words_are_no_files(word: str) -> None:
-    assert not is_file(word)
+    assert not looks_like_file(word)
 
 
 def test_programs_tell_their_language() -> None:
-    assert [language_of(program) for program in ("pytest", "cargo", "psql", "ship")] == ["python", "rust", "sql", ""]
+    assert [program_language(program) for program in ("pytest", "cargo", "psql", "ship")] == [
+        "python",
+        "rust",
+        "sql",
+        "",
+    ]
 
 
 @given(st.text(st.characters(exclude_categories=()), max_size=60))
 def test_any_name_has_a_kind_or_none(name: str) -> None:
-    assert target_of([name, name]) == target_of([name])
-    assert not is_file(name) or target_of([name])
+    assert file_kind([name, name]) == file_kind([name])
+    assert not looks_like_file(name) or file_kind([name])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import Event
 from mnemic.hooks.read.generic import TextSource, paragraphs
-from mnemic.hooks.read.lines import Raw
+from mnemic.hooks.read.lines import RawLines
 
 PIECES = st.sampled_from(
     [b"a", b"word", b" ", b"\t", b"\n", b"\r\n", b"\r", b"\n\n", b"\x00", "é\ud800".encode("utf-8", "surrogatepass")]
@@ -46,7 +46,7 @@ def test_blank_lines_end_a_note_whatever_the_newline(data: bytes, notes: list[by
 
 
 def test_a_note_knows_its_session_and_where_it_stood() -> None:
-    source = TextSource("/notes.txt", Raw("notes.txt", io.BytesIO(b"one\n\ntwo"), 8))
+    source = TextSource("/notes.txt", RawLines("notes.txt", io.BytesIO(b"one\n\ntwo"), 8))
     assert list(source) == [
         Event(assistant="generic", session="/notes.txt", kind="note", role="user", text=b"one\n\n", source_id="byte 0"),
         Event(assistant="generic", session="/notes.txt", kind="note", role="user", text=b"two", source_id="byte 5"),
@@ -55,7 +55,7 @@ def test_a_note_knows_its_session_and_where_it_stood() -> None:
 
 
 def test_what_is_no_utf_8_leaves_nothing_behind() -> None:
-    source = TextSource("/notes.txt", Raw("notes.txt", io.BytesIO(b"one\n\n\xff"), None))
+    source = TextSource("/notes.txt", RawLines("notes.txt", io.BytesIO(b"one\n\n\xff"), None))
     taken = []
     with pytest.raises(SourceUnreadable, match=r"notes\.txt cannot be read: byte 5 is no UTF-8\."):
         taken.extend(source)
