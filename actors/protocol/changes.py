@@ -322,7 +322,7 @@ class AddCodes(_Change, frozen=True, kw_only=True, tag="add_codes"):
     memories: tuple[bytes, ...]
     """Ids of the memories."""
     items: bytes
-    """For each memory its records in order, as MessagePack of ``tuple[tuple[Code, ...], ...]``."""
+    """For each memory its records in order, as MessagePack of ``tuple[tuple[CodeInfo, ...], ...]``."""
     codes: bytes
     """All records' hypervectors in that order: ``(records, dimensions / 64) uint64``, little-endian, row-major."""
     unread: tuple[bytes, ...] = ()

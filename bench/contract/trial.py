@@ -172,7 +172,7 @@ TRIALS: dict[str, Callable[[TrialJob, str, NoteMessage], Any]] = {
     "restarts": _restarts,
     "nights": _sleeps,
 }
-"""By name; each raises `Broken`, and may return what is to be compared."""
+"""By name; each raises `ContractViolation`, and may return what is to be compared."""
 
 
 def main(job_path: str, out_path: str) -> None:

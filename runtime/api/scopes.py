@@ -39,7 +39,7 @@ class ScopeVerbs(MindVerbs):
         return answer
 
     def rename_scope(self, path: str, to: str) -> tuple[ScopeOutcome, ...]:
-        """Give a scope, and those below it, another path. `undo_scopes` takes it back.
+        """Give a scope, and those below it, another path. `undo_scope_change` takes it back.
 
         Raises:
             UnknownScope: there is none of that path, nor below it.

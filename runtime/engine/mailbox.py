@@ -221,7 +221,7 @@ class _Mailbox:
             self._close_actor()
         if self._actor is None and self._quarantine_error is None:
             self._stopping.wait(self._restart_delay_s)
-        set_aside = self._quarantine_error  # read once: `release` may come at any moment
+        set_aside = self._quarantine_error  # read once: `end_quarantine` may come at any moment
         if set_aside is not None:
             raise Quarantined(**set_aside.operands)
         if envelope.deadline is not None and self._clock.monotonic_s() > envelope.deadline:

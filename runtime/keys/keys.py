@@ -102,7 +102,7 @@ class Keys:
         return _public(self.spool_private)
 
     def earlier_spool_publics(self) -> list[bytes]:
-        """The public keys of `earlier_spools`."""
+        """The public keys of `earlier_spool_privates`."""
         return [_public(private) for private in self.earlier_spool_privates]
 
     def identity_hash(self) -> Callable[..., bytes]:

@@ -56,7 +56,7 @@ def _queued_marker(home: Path, mind: str) -> Path:
 
 
 class TrackRequest(Protocol):
-    """Notes a request; see `mnemic.runtime.serve.server_control.Door.track_request`."""
+    """Notes a request; see `mnemic.runtime.serve.server_control.ServerControl.track_request`."""
 
     def __call__(self, verb: str, trace: str | None = None, *, idle: bool = False) -> AbstractContextManager[None]:
         """Held while it is served."""

@@ -70,7 +70,7 @@ class World:
         """Have a session, a new one or the last one gone on with; returns the requests that reached the model."""
         before = len(self.heard())
         command, given = self.assistant.command(prompt, resume)
-        inside = [sys.executable, "-m", "tests.assistants.alone", str(PORT), str(self.requests)]
+        inside = [sys.executable, "-m", "tests.assistants.isolated", str(PORT), str(self.requests)]
         ran = subprocess.run(
             [*_unshare(), *inside, "env", "-C", str(self.project), *map(str, command)],
             input=given,

@@ -323,16 +323,16 @@ class EngineContract:
         go_on = self.occupy(engine, gates)
         for number in range(3):
             self.tell(engine, Say(number))
-        assert engine.waiting("probe") == 3
+        assert engine.mailbox_size("probe") == 3
         with pytest.raises(InboxFull):
             self.tell(engine, Say(3))
         with pytest.raises(InboxFull):
             self.ask(engine, Say(4))
         own = engine.send("probe", letter(Say(5), None), timeout_s=0.0, own=True)
-        assert engine.waiting("probe") == 4
+        assert engine.mailbox_size("probe") == 4
         go_on.open()
         assert own is not None
-        until(lambda: engine.waiting("probe") < 3)
+        until(lambda: engine.mailbox_size("probe") < 3)
         assert self.ask(engine, Say(6)) == (0, 1, 2, 5, 6)
 
     def test_a_message_to_an_actor_that_was_never_started_is_refused(self, engine: Any) -> None:
@@ -446,7 +446,7 @@ class EngineContract:
             self.ask(engine, Raise(ValueError()))
         with pytest.raises(Quarantined):
             self.ask(engine, Who())
-        engine.release("probe")
+        engine.end_quarantine("probe")
         assert self.ask(engine, Who()) != before
 
     # --- context and overseer ----------------------------------------------------------------------------------------
@@ -546,7 +546,7 @@ class EngineContract:
 
         with ThreadPoolExecutor(100) as pool:
             waiting = [pool.submit(wait, number) for number in range(100)]
-            until(lambda: engine.waiting("probe") >= 50)  # half of them wait; the rest race with the stop
+            until(lambda: engine.mailbox_size("probe") >= 50)  # half of them wait; the rest race with the stop
             stopping = pool.submit(engine.stop, "probe")
             go_on.open()
             answers = [one.result(BOUND_S) for one in waiting]

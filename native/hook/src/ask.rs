@@ -69,10 +69,10 @@ impl Question<'_> {
     }
 }
 
-/// The socket that the card of a home's process names; none where there is no card.
+/// The socket that the server info of a home names (`run/serve.json`); none where there is none.
 pub fn socket_of(home: &Path) -> Option<PathBuf> {
-    let card = fs::read(home.join("run/serve.json")).ok()?;
-    let (_, folder) = json::members(&card).find(|(key, _)| key == b"folder")?;
+    let info = fs::read(home.join("run/serve.json")).ok()?;
+    let (_, folder) = json::members(&info).find(|(key, _)| key == b"folder")?;
     Some(PathBuf::from(std::ffi::OsString::from_vec(json::string(folder)?)).join("http.sock"))
 }
 

@@ -1,8 +1,8 @@
 //! The hook that an assistant's host runs for each event: the host's bytes go sealed into a mind's spool.
 //!
 //! The crate knows the public half of a key and so cannot read what it wrote. `src/main.rs` above only reads the
-//! command line and exits with 0; `docs/spool.md` says what each byte means and what is promised. The reader, and a hook
-//! in Python for machines without this one, are in `runtime/`.
+//! command line and exits with 0; `docs/spool.md` says what each byte means and what is promised. The reader
+//! is `runtime/spool/`, and `runtime/capture/python_hook.py` a hook in Python for machines without this one.
 
 #![deny(missing_docs)]
 

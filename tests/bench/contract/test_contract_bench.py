@@ -15,10 +15,10 @@ import pytest
 from mnemic.bench.contract import contract_bench
 from mnemic.bench.contract.contract_bench import CHECKS, run
 from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS, SLOTS, class_path
-from tests.bench import strangers
+from tests.bench.contract import third_party_actors
 from tests.runtime.building import ROOT
 
-HERE = strangers.__name__
+HERE = third_party_actors.__name__
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +69,7 @@ FAULTS = {
     "tests.runtime.strangers:NoHandle": ("methods", "it has no handle(message, context)"),
     "tests.runtime.strangers:Greedy": ("company", "it takes Count, and the retriever is asked for that"),
     f"{HERE}:IsMadeOnlyHere": ("made", "its make() failed: FileNotFoundError at "),
-    f"{HERE}:FailsAtSleep": ("answers", "it failed on Sleep: KeyError at handle (strangers.py:"),
+    f"{HERE}:FailsAtSleep": ("answers", "it failed on Sleep: KeyError at handle (third_party_actors.py:"),
     f"{HERE}:AnswersWithADict": ("answers", "it answers Sleep with a dict, not a NightReport"),
     f"{HERE}:AnswersWithAWrongField": ("answers", "its NightReport holds what it may not (Expected `int`, got `str`"),
     f"{HERE}:AnswersForAnother": ("answers", "its NightReport is of another run than was asked for"),

@@ -1,4 +1,4 @@
-"""Places, where the engines' contract does not reach: what comes between two steps of a place's thread."""
+"""Mailboxes, where the engines' contract does not reach: what comes between two steps of a mailbox's thread."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine.mailbox import MailboxEngine, _Mailbox
 from tests.contract.engine_contract import BOUND_S, ProbeActor, Raise, Say, Watch, letter
 
-SET_ASIDE = Quarantined(actor="probe", failures=3, cause="X")
+QUARANTINED = Quarantined(actor="probe", failures=3, cause="X")
 
 
 class InstanceDied(Exception):
@@ -17,17 +17,17 @@ class InstanceDied(Exception):
 
 
 class ReleasedOnceSeen(_Mailbox):
-    """A place whose quarantine is over as soon as its thread has looked at it."""
+    """A mailbox whose quarantine is over as soon as its thread has looked at it."""
 
     looks = 0
 
     @property
-    def _set_aside(self) -> Quarantined | None:
+    def _quarantine_error(self) -> Quarantined | None:
         self.looks += 1
-        return SET_ASIDE if self.looks == 1 else None
+        return QUARANTINED if self.looks == 1 else None
 
-    @_set_aside.setter
-    def _set_aside(self, error: Quarantined | None) -> None:
+    @_quarantine_error.setter
+    def _quarantine_error(self, error: Quarantined | None) -> None:
         """It is as it is."""
 
 

@@ -86,7 +86,7 @@ pub(super) fn all_finite(values: &[f32]) -> bool {
 /// The exact (erf) Gaussian error linear unit (Hendrycks and Gimpel 2016, arXiv:1606.08415), in place, to 8e-7.
 ///
 /// `max(x, 0) - |x| P(|x|)^-16`, where `P^-16` is the tail of the normal distribution after Hastings (Abramowitz and
-/// Stegun 1964, 7.1.28): no table and no branch; the coefficients as in `mnemic/algorithms/bert.py`.
+/// Stegun 1964, 7.1.28): no table and no branch; the coefficients as in `algorithms/text/bert.py`.
 #[inline(always)]
 pub(super) fn gelu(values: &mut [f32; LANES]) {
     /// `2^(1/16) * a_k * 2^(-k/2)` for Hastings' `a_k`.

@@ -1,6 +1,6 @@
 """Run a program with the scripted model, in a network of its own that has only loopback.
 
-    unshare --net python -m tests.assistants.alone PORT LOG PROGRAM ARGUMENT…
+    unshare --net python -m tests.assistants.isolated PORT LOG PROGRAM ARGUMENT…
 
 Ends as the program ends; whatever the program has left running has nobody to talk to.
 """
