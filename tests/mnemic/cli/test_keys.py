@@ -18,7 +18,7 @@ import pytest
 import mnemic
 from mnemic.runtime.capture import python_hook
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.keys import key_slots as keyring
+from mnemic.runtime.keys import key_slots
 from mnemic.runtime.keys.key_slots import format_recovery_key
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from tests.faces import COMMAND, Outcome, finish, until
@@ -36,7 +36,7 @@ PAYLOAD = json.dumps({"session_id": "new", "source": "startup", "hook_event_name
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A passphrase that costs nothing, where this process makes the mind."""
-    monkeypatch.setattr(keyring, "SCRYPT", (1 << 4, 8, 1))
+    monkeypatch.setattr(key_slots, "SCRYPT", (1 << 4, 8, 1))
 
 
 @pytest.fixture

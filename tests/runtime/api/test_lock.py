@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 import mnemic
-from mnemic import compose as local
+from mnemic import compose
 from mnemic.actors.protocol.errors import InvalidValue, KeyMismatch, MindLocked, NotServed, StoreBusy, WrongPassphrase
 from mnemic.open_mind import open_served
-from mnemic.runtime.api import lock as locking
+from mnemic.runtime.api import lock
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.files import atomic_replace as swapping
-from mnemic.runtime.keys import key_slots as keyring
+from mnemic.runtime.files import atomic_replace
+from mnemic.runtime.keys import key_slots
 from mnemic.runtime.keys.key_slots import format_recovery_key, is_recovery_key
-from mnemic.runtime.minds import ask_passphrase as terminal
+from mnemic.runtime.minds import ask_passphrase
 from mnemic.runtime.minds.homes import create_mind, open_mind
 from tests.faces import lines, turn
 from tests.serving import serving
@@ -30,15 +30,15 @@ RECOVERY = bytes(range(32))
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A passphrase that costs nothing."""
-    monkeypatch.setattr(keyring, "SCRYPT", (1 << 4, 8, 1))
+    monkeypatch.setattr(key_slots, "SCRYPT", (1 << 4, 8, 1))
 
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """What somebody at a terminal answers, question by question."""
     answers: list[str] = []
-    monkeypatch.setattr(terminal, "is_interactive", lambda: True)
-    monkeypatch.setattr(terminal, "prompt_hidden", lambda prompt: answers.pop(0))
+    monkeypatch.setattr(ask_passphrase, "is_interactive", lambda: True)
+    monkeypatch.setattr(ask_passphrase, "prompt_hidden", lambda prompt: answers.pop(0))
     yield answers
     assert answers == []
 
@@ -85,10 +85,10 @@ def test_a_new_recovery_key_is_told_though_the_process_does_not_take_the_new_key
         raise NotServed(home=str(home), why="it ended", log="")
 
     create_mind(home, "default", SystemClock(), passphrase=WORDS)
-    monkeypatch.setattr(locking, "is_unlocked", lambda *_: True)
-    monkeypatch.setattr(locking, "unlock", refuse)
+    monkeypatch.setattr(lock, "is_unlocked", lambda *_: True)
+    monkeypatch.setattr(lock, "unlock", refuse)
     keys = open_mind(home, "default", WORDS)[1]
-    done = locking.rekey(home, "default", keys, SystemClock(), passphrase=OTHER, recovery=True)
+    done = lock.rekey(home, "default", keys, SystemClock(), passphrase=OTHER, recovery=True)
     assert done.recovery is not None
     assert (done.unlocked, "it ended" in (done.not_unlocked or "")) == (False, True)
     open_mind(home, "default", done.recovery)
@@ -100,15 +100,15 @@ def test_a_mind_whose_key_is_changed_while_it_is_opened_is_opened_by_the_new_one
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create_mind(home, "default", SystemClock())
-    find, times = local.open_or_make_mind, []
+    find, times = compose.open_or_make_mind, []
 
     def late(*given: Any, **named: Any) -> Any:
         folder, keys = find(*given, **named)
         if len(times) < changes:
-            times.append(locking.rekey(home, "default", keys, SystemClock()))
+            times.append(lock.rekey(home, "default", keys, SystemClock()))
         return folder, keys
 
-    monkeypatch.setattr(local, "open_or_make_mind", late)
+    monkeypatch.setattr(compose, "open_or_make_mind", late)
     changes = 1
     with mnemic.open(home) as mind:
         assert mind.counts().memories == 0
@@ -140,7 +140,7 @@ def test_one_that_was_opened_by_its_recovery_key_wants_a_new_passphrase(home: Pa
 
 
 def test_whoever_has_a_mind_open_keeps_its_key_from_being_changed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mnemic.runtime.api.verbs.lock_exclusive", lambda path: swapping.lock_exclusive(path, 0.1))
+    monkeypatch.setattr("mnemic.runtime.api.verbs.lock_exclusive", lambda path: atomic_replace.lock_exclusive(path, 0.1))
     with mnemic.open(home), mnemic.open(home) as mind:
         check = open_mind(home, "default")[1].check
         with pytest.raises(StoreBusy):
@@ -182,11 +182,11 @@ def test_what_opened_a_mind_here_unlocks_it_for_everybody(home: Path) -> None:
 
 def test_nobody_is_asked_where_it_is_not_locked_or_what_is_given_opens_it(home: Path, asked: list[str]) -> None:
     create_mind(home, "plain", SystemClock())
-    assert terminal.keys_for(home, "plain")
+    assert ask_passphrase.keys_for(home, "plain")
     create_mind(home, "default", SystemClock(), passphrase=WORDS)
-    assert terminal.keys_for(home, "default", passphrase=WORDS)
+    assert ask_passphrase.keys_for(home, "default", passphrase=WORDS)
     with pytest.raises(WrongPassphrase):
-        terminal.keys_for(home, "default", passphrase=OTHER)
+        ask_passphrase.keys_for(home, "default", passphrase=OTHER)
 
 
 def test_whoever_sits_at_the_terminal_is_asked_three_times_at_most(
@@ -194,21 +194,21 @@ def test_whoever_sits_at_the_terminal_is_asked_three_times_at_most(
 ) -> None:
     create_mind(home, "default", SystemClock(), passphrase=WORDS, recovery=RECOVERY)
     asked += [OTHER, WORDS]
-    found = terminal.keys_for(home, "default")[1]
+    found = ask_passphrase.keys_for(home, "default")[1]
     asked += [OTHER, "", format_recovery_key(RECOVERY)]
-    assert terminal.keys_for(home, "default")[1].check == found.check
+    assert ask_passphrase.keys_for(home, "default")[1].check == found.check
     asked += [OTHER] * 3
     with pytest.raises(WrongPassphrase):
-        terminal.keys_for(home, "default")
+        ask_passphrase.keys_for(home, "default")
     assert capsys.readouterr().err.count("not the passphrase") == 5
 
 
 def test_without_a_terminal_nobody_is_asked(home: Path) -> None:
     create_mind(home, "default", SystemClock(), passphrase=WORDS)
     with pytest.raises(MindLocked) as caught:
-        terminal.keys_for(home, "default")
+        ask_passphrase.keys_for(home, "default")
     assert f"`mnemic unlock --home {home}`" in caught.value.remedy_text
     create_mind(home, "birds", SystemClock(), passphrase=WORDS)
     with pytest.raises(MindLocked) as caught:
-        terminal.keys_for(home, "birds")
+        ask_passphrase.keys_for(home, "birds")
     assert f"`mnemic unlock --home {home} --mind birds`" in caught.value.remedy_text

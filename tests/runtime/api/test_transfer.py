@@ -37,7 +37,7 @@ from mnemic.runtime.api.restore import restore
 from mnemic.runtime.api.views import format_id, parse_id
 from mnemic.runtime.capture.hook_files import install_hook_files
 from mnemic.runtime.clock import ManualClock, SystemClock
-from mnemic.runtime.keys import key_slots as keyring
+from mnemic.runtime.keys import key_slots
 from mnemic.runtime.keys.key_slots import format_recovery_key
 from mnemic.runtime.keys.keys import Keys, write_private
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
@@ -57,7 +57,7 @@ RECOVERY = bytes(range(32))
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A passphrase that costs nothing, where this process makes it."""
-    monkeypatch.setattr(keyring, "SCRYPT", (1 << 4, 8, 1))
+    monkeypatch.setattr(key_slots, "SCRYPT", (1 << 4, 8, 1))
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from mnemic.actors.protocol.errors import NewerProcess
-from mnemic.runtime.client import launcher as starting
+from mnemic.runtime.client import launcher
 from mnemic.runtime.client import mcp_pipe
 from mnemic.runtime.client.mcp_pipe import Pipe
 from mnemic.runtime.client.wire import encode_error
@@ -512,4 +512,4 @@ def test_an_assistant_that_has_gone_ends_the_pipe(begin: Any) -> None:
 
 
 def test_nothing_waits_longer_than_the_process_takes_to_leave() -> None:
-    assert starting._DRAIN_TIMEOUT_S < BOUND_S
+    assert launcher._DRAIN_TIMEOUT_S < BOUND_S

@@ -1,4 +1,4 @@
-"""The keeper knows how an actor is, and does to the engine what was decided: nothing else, and in one order."""
+"""The health monitor knows how an actor is, and does to the engine what was decided: nothing else, and in one order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recipe makes every actor in any process and carries no secret; an actor system is the one that the settings
+"""A factory makes every actor in any process and carries no secret; an actor system is the one that the settings
 name.
 """
 

@@ -1,4 +1,4 @@
-"""The post finds who takes a message, gives it name, trace, time and deadline, and loses nothing that was told."""
+"""The router finds who takes a message, gives it name, trace, time and deadline, and loses nothing that was told."""
 
 from __future__ import annotations
 

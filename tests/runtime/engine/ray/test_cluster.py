@@ -24,7 +24,7 @@ import pytest
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.open_mind import open_served
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.doctor import process as examine_process
+from mnemic.runtime.doctor import process as doctor_process
 from mnemic.runtime.engine.ray.local import (
     LocalRay,
     clean_up,
@@ -225,7 +225,7 @@ def test_a_ray_of_a_killed_process_is_seen_and_swept_and_that_of_a_living_one_is
     dying.process.kill()
     dying.process.wait()
     assert leftover_folders(home) == [left]
-    (check,) = examine_process.check_engine(home)
+    (check,) = doctor_process.check_engine(home)
     assert (check.state, check.repairable) == ("wrong", True)
     assert str(left) in check.detail
     clean_up_home(home)
@@ -251,7 +251,7 @@ def dead_folder(home: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("next_one", [make_process_folder, clean_up_home, examine_process.end_ray])
+@pytest.mark.parametrize("next_one", [make_process_folder, clean_up_home, doctor_process.end_ray])
 def test_whoever_comes_next_sweeps_what_a_dead_process_left(home: Path, next_one: Callable[[Path], Any]) -> None:
     folder = dead_folder(home)
     next_one(home)
@@ -264,9 +264,9 @@ def test_it_is_mended_while_a_process_serves_the_home(home: Path) -> None:
     meeting = RunDir(home)
     assert meeting.acquire_server_lock()
     try:
-        assert [check.state for check in examine_process.check_engine(home)] == ["wrong"]
-        examine_process.end_ray(home)
-        assert [check.state for check in examine_process.check_engine(home)] == ["ok"]
+        assert [check.state for check in doctor_process.check_engine(home)] == ["wrong"]
+        doctor_process.end_ray(home)
+        assert [check.state for check in doctor_process.check_engine(home)] == ["ok"]
     finally:
         meeting.release_server_lock()
     assert not folder.exists()

@@ -279,7 +279,7 @@ class TestRayEngine(EngineContract):
         self, local_ray: LocalRay, clock: ManualClock, namespace: str, tmp_path: Path
     ) -> None:
         class HereOnly(MindSealRecipe, frozen=True):
-            def open(self) -> Seal:
+            def make_seal(self) -> Seal:
                 return OpenSeal().make_seal() if os.getpid() == here else super().make_seal()
 
         here, mind = os.getpid(), create_mind(tmp_path, "default", clock)
@@ -294,7 +294,7 @@ class TestRayEngine(EngineContract):
         self, local_ray: LocalRay, clock: ManualClock, namespace: str
     ) -> None:
         class HereOnly(OpenSeal, frozen=True):
-            def open(self) -> Seal:
+            def make_seal(self) -> Seal:
                 if os.getpid() != here:
                     raise OddError(SECRET)
                 return super().make_seal()
