@@ -10,14 +10,10 @@ this is the form with anchors), it has no first and last level. On a circle the 
 
 All of it is whole numbers: the bits are the same on any machine. A number's place is its logarithm, rounded.
 
-Circular codes: hours of the day and days of the week, where the last is next to the first.
+Circular codes, for hours of the day and days of the week, are levels on a circle: the last is next to the first, and
+opposite places have nothing in common.
 
-They are `mnemic.hd.levels` on a circle: opposite places have nothing in common.
-
-Dates: any day of the calendar has its hypervector, and the nearer two days are, the more alike they are.
-
-They are `mnemic.hd.levels` of four scales, a quarter of the bits each: a day's own, a week, two months, two
-years.
+Dates are levels of four scales, a quarter of the bits each: a day's own, a week, two months, two years.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ whoever is killed when, the part is taken in once. What cannot be understood is 
 
 What is set aside: a record that cannot be understood, without what must not be kept even of such a one.
 
-Below `mnemic.actors.capture.drain`. A record lies aside for as long as nobody understands it, so secrets and what is
-private are taken out of it before, text by text where it is JSON: it can be read again later.
+A record lies aside for as long as nobody understands it, so secrets and what is private are taken out of it before,
+text by text where it is JSON: it can be read again later.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ It is Capture's, because it changes what is kept on somebody's word, as a correc
 hides the memories (`Retire`) or shows them again (`Unretire`), in one transaction, and the Retriever says what they
 are.
 
-Forgetting many at once: what the Capture actor does for `ForgetSelection`. Beside `mnemic.actors.capture.forget`.
+Forgetting many at once: what the Capture actor does for `ForgetSelection`.
 
 All that a selection holds is hidden in one transaction, so that its time says what was hidden together: what takes it
 back goes by that time, and leaves alone what was forgotten before.

@@ -7,8 +7,7 @@ Counting: how often a text was said that has no id of its host's, where hooks an
 
 Half of the identity rule (docs/decisions/0001-identity.md). A transcript is counted from its start. What hooks report
 has no start, so its count is kept, and beside it how many more the transcript had told when it was last read: what a
-hook reports from then on comes after those. Above stand `mnemic.actors.capture.drain` and
-`mnemic.actors.capture.transcripts`.
+hook reports from then on comes after those.
 """
 
 from __future__ import annotations

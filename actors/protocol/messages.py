@@ -4,11 +4,9 @@ Payloads carry what is asked; the envelope carries id, trace, deadline and the t
 
 Messages of what is alike: near-duplicates of a text, named to whoever keeps it. Refused is nothing.
 
-Beside `mnemic.actors.protocol.messages`, whose rules hold here too. `mnemic.actors.recall.similarity` answers.
+`mnemic.actors.recall.similarity` answers.
 
 Messages of backups and exports: Capture notes that one was made, since what is erased later is still in it.
-
-Beside `mnemic.actors.protocol.messages`, whose rules hold here too.
 """
 
 from __future__ import annotations

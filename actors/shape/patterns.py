@@ -6,8 +6,6 @@ only a question has: the steps before one, oldest first, and the step itself. `m
 answers.
 
 Steps in words: ``after="edit, test failed"`` and ``then="edit python"`` as pairs of role and filler. Pure.
-
-Below `mnemic.actors.shape.patterns`.
 """
 
 from __future__ import annotations

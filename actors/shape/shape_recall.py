@@ -4,8 +4,6 @@ Scope, conversation and time are exact: records of other memories are not looked
 judged pair by pair from its hypervector, and what is asked for is decoded from the records that match.
 
 What the log keeps of a question about shapes: what was asked, the memories given, and the answers read from them.
-
-Below `mnemic.actors.shape.shape_recall`.
 """
 
 from __future__ import annotations

@@ -8,8 +8,7 @@ paths and commits is never so: a text has neither.
 Left out are rules that are for certain paths, and those that need one another (``required``, ``skipReport``): whether
 something is a secret may not depend on another one, which is gone once it is taken out.
 
-What a file in gitleaks' format says, as data. Above: `mnemic.algorithms.secrets.gitleaks_rules`, which makes rules of
-it.
+What a file in gitleaks' format says, as data.
 
 The format is that of https://github.com/gitleaks/gitleaks (version 8). Names are read in any case, as there. What else
 a file says (titles, descriptions, tags) does not matter here.

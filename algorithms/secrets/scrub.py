@@ -2,8 +2,7 @@
 
 Scrubbing twice is scrubbing once: marks are stepped over, and a value that holds one is no secret.
 
-Scrubs by rules that are not made to be scrubbed by. Below: `mnemic.algorithms.secrets.scrub`, and rules of anybody's
-(`mnemic.algorithms.secrets.gitleaks_rules`); above: `mnemic.runtime.secrets.secrets`.
+Scrubs by rules that are not made to be scrubbed by.
 
 Our own rules step over marks and let nothing begin or end at one. Rules of others know nothing of marks. So a text is
 taken as the pieces between its marks, each as if it were a text of its own. What is left of a piece once secrets were

@@ -1,13 +1,10 @@
 """Computes what a hook prints back to its assistant, from the payload the assistant passed in.
 
-Nothing slow to load is imported here, for the second's sake. Below are `mnemic.hooks.read.hook_reply`, which reads the
-payload, and `mnemic.hooks.read.hook_reply`, which words the answer for the host.
+Nothing slow to load is imported here: a session start without a running process loads it too.
 
-What a hook asks: the occasion, the session and the prompt, read from what the host gave it. Below
-`mnemic.hooks.read.hook_reply`, which words what comes of it.
+What a hook asks: the occasion, the session and the prompt, read from what the host gave it.
 
-What a hook prints: what an assistant is to be told, as each host takes it. Above: `mnemic.runtime.api.mind` and
-`mnemic.session_start`; `mnemic.hooks.read.hook_reply` reads what was asked.
+What a hook prints: what an assistant is to be told, as each host takes it.
 
 * Claude Code (https://code.claude.com/docs/en/hooks), Codex (https://developers.openai.com/codex/hooks) and Gemini CLI
   (https://geminicli.com/docs/hooks/reference) take ``hookSpecificOutput.additionalContext`` for the model and show

@@ -2,12 +2,9 @@
 
 Where an entry goes in or out is found by a tokenizer that keeps positions; the text is spliced there and nothing is
 printed anew. A library was not taken: those that keep comments (json-five among them) have one edit a tree and print
-the tree, which normalises what a user wrote, and a file of a megabyte takes them seconds. Below stands
-`mnemic.hooks.wire.json_edits`, above `mnemic.hooks.wire.file_edits`.
+the tree, which normalises what a user wrote, and a file of a megabyte takes them seconds.
 
 Reads JSON, with comments and trailing commas where its host does, into a tree that knows where everything stands.
-
-Below `mnemic.hooks.wire.json_edits`, which splices the text at these positions.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Everything is read by connections of its own: a process that serves the mind, and its writer, go on meanwhile.
 
 Looks at the hypervectors of a mind: which memories wait for theirs, and which could not be given any.
-
-Beside `mnemic.runtime.doctor.mind`; `mnemic.runtime.doctor.doctor` has it look.
 """
 
 from __future__ import annotations

@@ -4,9 +4,6 @@
 and `mnemic.runtime.store.read.codes` reads by the same neighbourhoods.
 
 The item memory: which fillers each role has, how many memories have each, and which of them a memory has.
-
-Below `mnemic.runtime.store.apply.codes`, which keeps what is bound, and `mnemic.runtime.store.rebind_queue`, which
-drops it.
 """
 
 from __future__ import annotations

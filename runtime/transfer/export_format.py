@@ -6,8 +6,6 @@ that a later version may add some. `mnemic.runtime.transfer.export` writes it, `
 reads it.
 
 Reading an export: proven whole by its manifest before anything of it is used, then line by line.
-
-Beside `mnemic.runtime.transfer.import_memories`; what the lines are is `mnemic.runtime.transfer.export_format`'s.
 """
 
 from __future__ import annotations

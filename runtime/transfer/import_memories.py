@@ -1,17 +1,14 @@
 """Importing an export into a store in one transaction: each memory once, with its original times.
 
 In one transaction on a copy of the store, which takes its place afterwards: whole, or not at all. Times are those of
-the export, so that who asks what was known then is answered as the other mind would answer. What was erased here stays
-erased. Below: `mnemic.runtime.transfer.export_format`, `mnemic.runtime.transfer.import_history`,
-`mnemic.runtime.transfer.import_memories`, and `mnemic.runtime.transfer.import_history` for what is not a memory; above:
-`mnemic.runtime.api.transfer`.
+the export, so that who asks what was known then is answered as the other mind would answer. What was erased here
+stays erased.
 
 What replaces what, where two minds say it of the same memory: the later correction stands, in both of them.
 
 A link that was made is never taken out. Where a memory is replaced by one thing here and by another there, what was
 said earlier is replaced by what was said later, from the time of that on; of one time, the higher id stands. So both
-minds come to the same end, whichever is imported into the other first. Part of
-`mnemic.runtime.transfer.import_memories`.
+minds come to the same end, whichever is imported into the other first.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The contract of an engine, run for every one: `tests/runtime/engine` derives from `EngineContract`.
+"""The contract of an engine, run for every one: suites in `tests/runtime/engine` derive from `EngineContract`.
 
 An engine's own suite gives the fixtures `engine` and `gates`. A gate is how a test and an actor meet wherever the actor
 runs: nobody sleeps, and no test waits longer than `BOUND_S`.

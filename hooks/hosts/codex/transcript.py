@@ -2,9 +2,8 @@
 
 A rollout tells most things twice: as what the model reads (``response_item``) and as what the program shows
 (``event_msg``). Calls, results, reasoning and the host's own texts are taken from the first, turns from the second,
-because only there a compaction's inner messages are missing; `mnemic.hooks.hosts.codex.transcript` decides for rollouts
-that lack it. What is this memory's own, its tools and what it told, is not taken at all. Written against Codex 0.169.0
-(real rollouts in the tests); older shapes are read too.
+because only there a compaction's inner messages are missing. What is this memory's own, its tools and what it told, is
+not taken at all. Written against Codex 0.169.0 (real rollouts in the tests); older shapes are read too.
 
 Which of a Codex rollout's tellings of a turn is taken, so that each is taken once.
 

@@ -2,8 +2,7 @@
 
 What in a home is Mnemic's, told by the names that it gives: nothing else is ever removed.
 
-A home may be a folder that others keep something in, so no folder is Mnemic's as a whole. Above stands
-`mnemic.cli.hooks.uninstall`.
+A home may be a folder that others keep something in, so no folder is Mnemic's as a whole.
 """
 
 from __future__ import annotations

@@ -5,11 +5,7 @@ others on to here; those of the spool are carried out by `mnemic.runtime.store.a
 
 Carrying out what is said of whole conversations: that one is to be left alone, and how one is held.
 
-Beside `mnemic.runtime.store.apply.capture`, which hands these changes on to here.
-
 Carrying out the changes that say which backups and exports were made: what is erased later is still in them.
-
-Below `mnemic.runtime.store.apply.capture`.
 """
 
 from __future__ import annotations

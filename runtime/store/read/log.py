@@ -4,8 +4,6 @@ Part of `mnemic.runtime.store.read.reader.StoreSnapshot`. Pages are found by ind
 so that a page costs no more than its entries and those that are passed over.
 
 Counting what was kept and what was given, by project and by week.
-
-Part of `mnemic.runtime.store.read.reader.StoreSnapshot`, by `mnemic.runtime.store.read.log`.
 """
 
 from __future__ import annotations
