@@ -18,12 +18,10 @@ from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.messages import (
-    Applied,
     Apply,
     Forget,
     Forgotten,
     GetMemories,
-    Memories,
     Memory,
     Recover,
     Retirement,
@@ -60,8 +58,6 @@ def forget(message: Forget | Recover, context: Context) -> Forgotten:
     key = idempotency_key(type(message).__name__.lower(), context.trace, *ids, *told)
     applied = context.ask(Apply(changes=changes, key=key, author="capture", run=context.trace))
     found = context.ask(GetMemories(ids=ids))
-    assert isinstance(applied, Applied)
-    assert isinstance(found, Memories)
     pairs = zip(found.memories, applied.changed, strict=True)
     return Forgotten(memories=tuple(_retirement(memory, changed) for memory, changed in pairs))
 

@@ -148,6 +148,4 @@ def apply_changes(changes: Sequence[Change], key: bytes, context: Context) -> Ap
 
     Raises: what the Store answers with; nothing was changed then.
     """
-    answer = context.ask(Apply(changes=tuple(changes), key=key, author="capture", run=context.trace), _APPLY_TIMEOUT_S)
-    assert isinstance(answer, Applied)
-    return answer
+    return context.ask(Apply(changes=tuple(changes), key=key, author="capture", run=context.trace), _APPLY_TIMEOUT_S)

@@ -16,7 +16,7 @@ import msgspec
 from mnemic.actors.protocol.changes import MergeScopes, MoveProject, RenameScope, SplitScope, idempotency_key
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import InvalidValue, UnknownScope
-from mnemic.actors.protocol.messages import Applied, Apply
+from mnemic.actors.protocol.messages import Apply
 from mnemic.actors.protocol.scope_messages import (
     SCOPES_AUTHOR,
     SCOPES_UNDO_AUTHOR,
@@ -59,7 +59,6 @@ def apply_scope_changes(message: ChangeScopes, context: Context) -> ScopesChange
     key = idempotency_key("rescope", context.trace, *(msgspec.msgpack.encode(change) for change in message.changes))
     author = SCOPES_UNDO_AUTHOR if message.is_undo else SCOPES_AUTHOR
     applied = context.ask(Apply(changes=message.changes, key=key, author=author, run=context.trace))
-    assert isinstance(applied, Applied)
     return ScopesChanged(changed=applied.changed)
 
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-import msgspec
-
 from mnemic.actors.protocol.changes import ScopeRef
+from mnemic.actors.protocol.message import Message, Verb
 
 __all__ = [
     "Brief",
@@ -28,21 +27,17 @@ __all__ = [
 Occasion = Literal["session-start", "prompt"]
 
 
-class _Message(msgspec.Struct, frozen=True, kw_only=True):
-    pass
-
-
 # --- Capture ---------------------------------------------------------------------------------------------------------
 
 
-class DrainSpool(_Message, frozen=True, kw_only=True):
+class DrainSpool(Verb["Drained"], frozen=True, kw_only=True):
     """Take in the next bounded part of what hooks kept; where nothing is left of that, of a transcript that is due."""
 
     transcripts: bool = True
     """Whether transcripts that are due are taken too."""
 
 
-class Drained(_Message, frozen=True, kw_only=True):
+class Drained(Message, frozen=True, kw_only=True):
     """Answer to `DrainSpool`; the counts are of this part alone."""
 
     records: int = 0
@@ -65,14 +60,14 @@ class Drained(_Message, frozen=True, kw_only=True):
     """System time, microseconds, at which a transcript is due, where nothing is left to take in now; else ``None``."""
 
 
-class QueueTranscripts(_Message, frozen=True, kw_only=True):
+class QueueTranscripts(Verb["Queued"], frozen=True, kw_only=True):
     """Have transcripts taken in, in the background, the newest first. Those taken already, and not changed, are not."""
 
     paths: tuple[tuple[str, str], ...]
     """Files, absolute, and the format of each."""
 
 
-class Queued(_Message, frozen=True, kw_only=True):
+class Queued(Message, frozen=True, kw_only=True):
     """Answer to `QueueTranscripts`."""
 
     queued: int
@@ -81,7 +76,7 @@ class Queued(_Message, frozen=True, kw_only=True):
     """How many were taken before and have not changed since."""
 
 
-class RetryQuarantined(_Message, frozen=True, kw_only=True):
+class RetryQuarantined(Verb["QuarantineRetried"], frozen=True, kw_only=True):
     """Try again what was set aside, the next few records; after the last ones, the transcripts that could not be read.
 
     A newer version may understand them, or what was in the way is mended.
@@ -91,7 +86,7 @@ class RetryQuarantined(_Message, frozen=True, kw_only=True):
     """How far earlier parts have come, as the last answer says."""
 
 
-class QuarantineRetried(_Message, frozen=True, kw_only=True):
+class QuarantineRetried(Message, frozen=True, kw_only=True):
     """Answer to `RetryQuarantined`; the counts are of this part alone."""
 
     readmitted: int
@@ -104,11 +99,11 @@ class QuarantineRetried(_Message, frozen=True, kw_only=True):
     """Whether there are more records."""
 
 
-class GetCaptureProgress(_Message, frozen=True, kw_only=True):
+class GetCaptureProgress(Verb["CaptureProgress"], frozen=True, kw_only=True):
     """Say what of the capture is on its way, and what became of it."""
 
 
-class CaptureProgress(_Message, frozen=True, kw_only=True):
+class CaptureProgress(Message, frozen=True, kw_only=True):
     """Answer to `GetCaptureProgress`."""
 
     offsets: dict[bytes, int]
@@ -142,7 +137,7 @@ class CaptureProgress(_Message, frozen=True, kw_only=True):
 # --- Retriever -------------------------------------------------------------------------------------------------------
 
 
-class Brief(_Message, frozen=True, kw_only=True):
+class Brief(Verb["Briefed"], frozen=True, kw_only=True):
     """Say what an assistant should know unasked, now: at the start of a session, or for one prompt."""
 
     occasion: Occasion
@@ -165,7 +160,7 @@ class Brief(_Message, frozen=True, kw_only=True):
     """What is to be said before anything else at the start of a session, a sentence each."""
 
 
-class Briefed(_Message, frozen=True, kw_only=True):
+class Briefed(Message, frozen=True, kw_only=True):
     """Answer to `Brief`."""
 
     text: str

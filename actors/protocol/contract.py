@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 import msgspec
 
+from mnemic.actors.protocol.message import AnswerT, Request
 from mnemic.actors.protocol.ports import Ports
 
 __all__ = ["CONTRACT", "Actor", "Clock", "Context", "Setting", "raise_location"]
@@ -84,12 +85,13 @@ class Context:
         self._progress = progress
         self._cancelled = cancelled
 
-    def ask(self, message: Any, timeout_s: float = 60.0) -> Any:
+    def ask(self, message: Request[AnswerT], timeout_s: float = 60.0) -> AnswerT:
         """Send a message to whoever takes it and wait for the answer.
 
         Raises: what the other actor answers with; `DeadlineExceeded`, `InboxFull`, `ActorFailed`, `ActorStopped`.
         """
-        return self._ask(message, timeout_s)
+        answer: AnswerT = self._ask(message, timeout_s)
+        return answer
 
     def tell(self, message: Any) -> None:
         """Send a message to all who take it and go on; what cannot be delivered is kept as a dead letter."""

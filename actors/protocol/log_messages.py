@@ -6,9 +6,8 @@ Beside `mnemic.actors.protocol.messages`, whose rules hold here too. The Retriev
 
 from __future__ import annotations
 
-import msgspec
-
 from mnemic.actors.protocol.changes import DeliveredSpan
+from mnemic.actors.protocol.message import Message, Verb
 from mnemic.actors.protocol.messages import Memory
 
 __all__ = [
@@ -36,14 +35,10 @@ MOST_LISTED = 1000
 """So many at most on a page."""
 
 
-class _Message(msgspec.Struct, frozen=True, kw_only=True):
-    pass
-
-
 # --- what was captured -----------------------------------------------------------------------------------------------
 
 
-class ListMemories(_Message, frozen=True, kw_only=True):
+class ListMemories(Verb["MemoriesListed"], frozen=True, kw_only=True):
     """List memories, newest first by the time they were said (kept, where the source gave none)."""
 
     scope: str = "*"
@@ -66,7 +61,7 @@ class ListMemories(_Message, frozen=True, kw_only=True):
     """Of a longer text so much of its start is given."""
 
 
-class MemoryEntry(_Message, frozen=True, kw_only=True):
+class MemoryEntry(Message, frozen=True, kw_only=True):
     """A memory in a list."""
 
     cursor: str
@@ -105,7 +100,7 @@ class MemoryEntry(_Message, frozen=True, kw_only=True):
     """Why it was forgotten."""
 
 
-class MemoriesListed(_Message, frozen=True, kw_only=True):
+class MemoriesListed(Message, frozen=True, kw_only=True):
     """Answer to `ListMemories`."""
 
     memories: tuple[MemoryEntry, ...]
@@ -117,7 +112,7 @@ class MemoriesListed(_Message, frozen=True, kw_only=True):
 # --- what was given --------------------------------------------------------------------------------------------------
 
 
-class NoteDelivery(_Message, frozen=True, kw_only=True):
+class NoteDelivery(Message, frozen=True, kw_only=True):
     """Keep in the log that an assistant was given memories that it named itself."""
 
     assistant: str
@@ -128,7 +123,7 @@ class NoteDelivery(_Message, frozen=True, kw_only=True):
     """What was given of each."""
 
 
-class ListDeliveries(_Message, frozen=True, kw_only=True):
+class ListDeliveries(Verb["DeliveriesListed"], frozen=True, kw_only=True):
     """List what assistants were given, word for word, newest first."""
 
     scope: str = "*"
@@ -147,7 +142,7 @@ class ListDeliveries(_Message, frozen=True, kw_only=True):
     """The cursor of the last one seen: those that come after it are listed."""
 
 
-class DeliveredMemory(_Message, frozen=True, kw_only=True):
+class DeliveredMemory(Message, frozen=True, kw_only=True):
     """One memory that was given."""
 
     id: bytes
@@ -162,7 +157,7 @@ class DeliveredMemory(_Message, frozen=True, kw_only=True):
     """Length of the whole memory."""
 
 
-class Delivery(_Message, frozen=True, kw_only=True):
+class Delivery(Message, frozen=True, kw_only=True):
     """What was given at one time."""
 
     cursor: str
@@ -187,7 +182,7 @@ class Delivery(_Message, frozen=True, kw_only=True):
     """The memories, in the order in which they were given. What was erased since is not among them."""
 
 
-class DeliveriesListed(_Message, frozen=True, kw_only=True):
+class DeliveriesListed(Message, frozen=True, kw_only=True):
     """Answer to `ListDeliveries`."""
 
     deliveries: tuple[Delivery, ...]
@@ -199,14 +194,14 @@ class DeliveriesListed(_Message, frozen=True, kw_only=True):
 # --- one memory ------------------------------------------------------------------------------------------------------
 
 
-class ShowMemories(_Message, frozen=True, kw_only=True):
+class ShowMemories(Verb["MemoriesShown"], frozen=True, kw_only=True):
     """Give memories whole, with all that belongs to each."""
 
     ids: tuple[bytes, ...]
     """Which."""
 
 
-class RelatedMemory(_Message, frozen=True, kw_only=True):
+class RelatedMemory(Message, frozen=True, kw_only=True):
     """Another memory, as far as it is shown beside one."""
 
     id: bytes
@@ -223,7 +218,7 @@ class RelatedMemory(_Message, frozen=True, kw_only=True):
     """Length of the whole."""
 
 
-class DeliveryCount(_Message, frozen=True, kw_only=True):
+class DeliveryCount(Message, frozen=True, kw_only=True):
     """How often a memory was given on one occasion."""
 
     occasion: str
@@ -236,7 +231,7 @@ class DeliveryCount(_Message, frozen=True, kw_only=True):
     """System time of the last, microseconds."""
 
 
-class MemoryDetail(_Message, frozen=True, kw_only=True):
+class MemoryDetail(Message, frozen=True, kw_only=True):
     """A memory with all that belongs to it."""
 
     memory: Memory
@@ -269,7 +264,7 @@ class MemoryDetail(_Message, frozen=True, kw_only=True):
     """How often it was given, by occasion."""
 
 
-class MemoriesShown(_Message, frozen=True, kw_only=True):
+class MemoriesShown(Message, frozen=True, kw_only=True):
     """Answer to `ShowMemories`."""
 
     memories: tuple[MemoryDetail, ...]
@@ -279,14 +274,14 @@ class MemoriesShown(_Message, frozen=True, kw_only=True):
 # --- use -------------------------------------------------------------------------------------------------------------
 
 
-class CountUse(_Message, frozen=True, kw_only=True):
+class CountUse(Verb["UseCounted"], frozen=True, kw_only=True):
     """Count memories, bytes and the tokens that assistants were given, by project and by week."""
 
     weeks: int = 8
     """So many weeks, this one and those before it."""
 
 
-class Use(_Message, frozen=True, kw_only=True):
+class Use(Message, frozen=True, kw_only=True):
     """What was kept and given in one span of time."""
 
     memories: int = 0
@@ -299,7 +294,7 @@ class Use(_Message, frozen=True, kw_only=True):
     """How long that was together."""
 
 
-class ProjectUse(_Message, frozen=True, kw_only=True):
+class ProjectUse(Message, frozen=True, kw_only=True):
     """What was kept and given of one scope."""
 
     path: str
@@ -310,7 +305,7 @@ class ProjectUse(_Message, frozen=True, kw_only=True):
     """In each of `UseCounted.weeks`."""
 
 
-class UseCounted(_Message, frozen=True, kw_only=True):
+class UseCounted(Message, frozen=True, kw_only=True):
     """Answer to `CountUse`."""
 
     weeks: tuple[int, ...]

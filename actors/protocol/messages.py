@@ -17,6 +17,7 @@ import msgspec
 
 from mnemic.actors.protocol.changes import Change, EncoderName, ScopeRef
 from mnemic.actors.protocol.events import DEFAULT_KINDS, Kind, Role
+from mnemic.actors.protocol.message import Message, Request, Verb
 
 __all__ = [
     "AddOutcome",
@@ -65,11 +66,7 @@ __all__ = [
 ]
 
 
-class _Message(msgspec.Struct, frozen=True, kw_only=True):
-    pass
-
-
-class FindSimilar(_Message, frozen=True, kw_only=True):
+class FindSimilar(Verb["SimilarFound"], frozen=True, kw_only=True):
     """Name the memories that say nearly the same as a text; of what was replaced, what replaced it is named too."""
 
     text: str
@@ -82,7 +79,7 @@ class FindSimilar(_Message, frozen=True, kw_only=True):
     """At most so many."""
 
 
-class Similar(_Message, frozen=True, kw_only=True):
+class Similar(Message, frozen=True, kw_only=True):
     """A memory that says nearly the same."""
 
     id: bytes
@@ -109,7 +106,7 @@ class Similar(_Message, frozen=True, kw_only=True):
     """Id of what replaced it."""
 
 
-class SimilarFound(_Message, frozen=True, kw_only=True):
+class SimilarFound(Message, frozen=True, kw_only=True):
     """Answer to `FindSimilar`."""
 
     similar: tuple[Similar, ...]
@@ -139,7 +136,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
 # --- Capture ---------------------------------------------------------------------------------------------------------
 
 
-class CaptureTranscript(_Message, frozen=True, kw_only=True):
+class CaptureTranscript(Verb["TranscriptCaptured"], frozen=True, kw_only=True):
     """Take in the next part of a transcript. Sent again and again until the reply says `done`."""
 
     path: str
@@ -152,7 +149,7 @@ class CaptureTranscript(_Message, frozen=True, kw_only=True):
     """How many items of the source earlier parts have taken; makes the message repeatable after a restart."""
 
 
-class TranscriptCaptured(_Message, frozen=True, kw_only=True):
+class TranscriptCaptured(Message, frozen=True, kw_only=True):
     """Answer to `CaptureTranscript`; the counts are of this part alone."""
 
     format: str
@@ -185,7 +182,7 @@ class TranscriptCaptured(_Message, frozen=True, kw_only=True):
     """Scopes that the new memories are in."""
 
 
-class CaptureText(_Message, frozen=True, kw_only=True):
+class CaptureText(Verb["TextCaptured"], frozen=True, kw_only=True):
     """Keep one text that a person or an assistant gives directly."""
 
     text: bytes
@@ -212,7 +209,7 @@ class CaptureText(_Message, frozen=True, kw_only=True):
     """The folder that the assistant works in, where one is known: what the settings leave out is known by it too."""
 
 
-class TextCaptured(_Message, frozen=True, kw_only=True):
+class TextCaptured(Message, frozen=True, kw_only=True):
     """Answer to `CaptureText`."""
 
     similar: tuple[Similar, ...] = ()
@@ -236,7 +233,7 @@ class TextCaptured(_Message, frozen=True, kw_only=True):
     """The scope's path."""
 
 
-class Forget(_Message, frozen=True, kw_only=True):
+class Forget(Verb["Forgotten"], frozen=True, kw_only=True):
     """Hide memories from recall from now on, all or none; their texts stay."""
 
     ids: tuple[bytes, ...]
@@ -245,14 +242,14 @@ class Forget(_Message, frozen=True, kw_only=True):
     """Why."""
 
 
-class Recover(_Message, frozen=True, kw_only=True):
+class Recover(Verb["Forgotten"], frozen=True, kw_only=True):
     """Take back that memories were forgotten, all or none."""
 
     ids: tuple[bytes, ...]
     """Which; one named twice is meant once."""
 
 
-class Retirement(_Message, frozen=True, kw_only=True):
+class Retirement(Message, frozen=True, kw_only=True):
     """How one memory stands after `Forget` or `Recover`."""
 
     id: bytes
@@ -281,7 +278,7 @@ class Retirement(_Message, frozen=True, kw_only=True):
     """World time, microseconds."""
 
 
-class Forgotten(_Message, frozen=True, kw_only=True):
+class Forgotten(Message, frozen=True, kw_only=True):
     """Answer to `Forget` and to `Recover`."""
 
     memories: tuple[Retirement, ...]
@@ -291,7 +288,7 @@ class Forgotten(_Message, frozen=True, kw_only=True):
 # --- Store -----------------------------------------------------------------------------------------------------------
 
 
-class Apply(_Message, frozen=True, kw_only=True):
+class Apply(Request["Applied"], frozen=True, kw_only=True):
     """Carry out changes in one transaction."""
 
     changes: tuple[Change, ...]
@@ -304,7 +301,7 @@ class Apply(_Message, frozen=True, kw_only=True):
     """What it belongs to: a trace, a night."""
 
 
-class AddOutcome(_Message, frozen=True, kw_only=True):
+class AddOutcome(Message, frozen=True, kw_only=True):
     """What became of one `AddMemory`."""
 
     superseded_by: bytes | None = None
@@ -324,7 +321,7 @@ class AddOutcome(_Message, frozen=True, kw_only=True):
     """Path of the scope it is in."""
 
 
-class Applied(_Message, frozen=True, kw_only=True):
+class Applied(Message, frozen=True, kw_only=True):
     """Answer to `Apply`: what was asked for is committed."""
 
     seq: int
@@ -335,21 +332,21 @@ class Applied(_Message, frozen=True, kw_only=True):
     """For each change, in order, whether it did anything: what is so already is not done again."""
 
 
-class Committed(_Message, frozen=True, kw_only=True):
+class Committed(Message, frozen=True, kw_only=True):
     """Event: memories were committed or rebuilt; whoever derives something from them may follow."""
 
     seq: int
     """The log's highest number then."""
 
 
-class Rebuild(_Message, frozen=True, kw_only=True):
+class Rebuild(Verb["Rebuilt"], frozen=True, kw_only=True):
     """Make what is derived again from the log."""
 
     meaning: bool = False
     """Whether the vectors too are to be made again; they follow in the background."""
 
 
-class Rebuilt(_Message, frozen=True, kw_only=True):
+class Rebuilt(Message, frozen=True, kw_only=True):
     """Answer to `Rebuild`."""
 
     seq: int
@@ -359,14 +356,14 @@ class Rebuilt(_Message, frozen=True, kw_only=True):
 # --- Embedder --------------------------------------------------------------------------------------------------------
 
 
-class EmbedQuery(_Message, frozen=True, kw_only=True):
+class EmbedQuery(Request["QueryEmbedded"], frozen=True, kw_only=True):
     """Embed a question."""
 
     text: str
     """What is asked; more than one window is cut."""
 
 
-class QueryEmbedded(_Message, frozen=True, kw_only=True):
+class QueryEmbedded(Message, frozen=True, kw_only=True):
     """Answer to `EmbedQuery`."""
 
     vector: bytes
@@ -375,11 +372,11 @@ class QueryEmbedded(_Message, frozen=True, kw_only=True):
     """Who made it."""
 
 
-class DescribeEncoder(_Message, frozen=True, kw_only=True):
+class DescribeEncoder(Verb["EncoderDescribed"], frozen=True, kw_only=True):
     """Say which encoder is used; it is loaded for that where it is not yet."""
 
 
-class EncoderDescribed(_Message, frozen=True, kw_only=True):
+class EncoderDescribed(Message, frozen=True, kw_only=True):
     """Answer to `DescribeEncoder`."""
 
     encoder: EncoderName
@@ -388,15 +385,15 @@ class EncoderDescribed(_Message, frozen=True, kw_only=True):
     """Length of its vectors."""
 
 
-class EmbedPending(_Message, frozen=True, kw_only=True):
+class EmbedPending(Verb["EmbedProgress"], frozen=True, kw_only=True):
     """Embed the next few windows of what is not embedded yet: one bounded step."""
 
 
-class EmbedMore(_Message, frozen=True, kw_only=True):
+class EmbedMore(Message, frozen=True, kw_only=True):
     """The Embedder to itself: go on in the background, after whoever asked meanwhile."""
 
 
-class EmbedProgress(_Message, frozen=True, kw_only=True):
+class EmbedProgress(Message, frozen=True, kw_only=True):
     """Answer to `EmbedPending`."""
 
     done: int
@@ -410,7 +407,7 @@ class EmbedProgress(_Message, frozen=True, kw_only=True):
 # --- Retriever -------------------------------------------------------------------------------------------------------
 
 
-class Recall(_Message, frozen=True, kw_only=True):
+class Recall(Verb["Recalled"], frozen=True, kw_only=True):
     """Find the memories that matter."""
 
     query: str
@@ -446,7 +443,7 @@ class Recall(_Message, frozen=True, kw_only=True):
     """The conversation it asks from, where it is known."""
 
 
-class Hit(_Message, frozen=True, kw_only=True):
+class Hit(Message, frozen=True, kw_only=True):
     """One memory found."""
 
     id: bytes
@@ -484,7 +481,7 @@ class Hit(_Message, frozen=True, kw_only=True):
     """Ids of the memories that this one replaces."""
 
 
-class Candidate(_Message, frozen=True, kw_only=True):
+class Candidate(Message, frozen=True, kw_only=True):
     """A candidate before fusion."""
 
     id: bytes
@@ -493,7 +490,7 @@ class Candidate(_Message, frozen=True, kw_only=True):
     """Each signal's own score."""
 
 
-class Recalled(_Message, frozen=True, kw_only=True):
+class Recalled(Message, frozen=True, kw_only=True):
     """Answer to `Recall`."""
 
     hits: tuple[Hit, ...]
@@ -512,14 +509,14 @@ class Recalled(_Message, frozen=True, kw_only=True):
     """With `trace`, every candidate any signal speaks for."""
 
 
-class GetMemories(_Message, frozen=True, kw_only=True):
+class GetMemories(Verb["Memories"], frozen=True, kw_only=True):
     """Give memories whole."""
 
     ids: tuple[bytes, ...]
     """Which."""
 
 
-class Memory(_Message, frozen=True, kw_only=True):
+class Memory(Message, frozen=True, kw_only=True):
     """One memory as it is kept."""
 
     id: bytes
@@ -568,32 +565,32 @@ class Memory(_Message, frozen=True, kw_only=True):
     """Ids of what it replaces."""
 
 
-class Memories(_Message, frozen=True, kw_only=True):
+class Memories(Message, frozen=True, kw_only=True):
     """Answer to `GetMemories`."""
 
     memories: tuple[Memory, ...]
     """In the order asked for."""
 
 
-class FindScope(_Message, frozen=True, kw_only=True):
+class FindScope(Verb["ScopeFound"], frozen=True, kw_only=True):
     """Say whether anything was captured in a place."""
 
     place: ScopeRef
     """What `mnemic.runtime.minds.projects` made of a folder or of a name."""
 
 
-class ScopeFound(_Message, frozen=True, kw_only=True):
+class ScopeFound(Message, frozen=True, kw_only=True):
     """Answer to `FindScope`."""
 
     path: str | None
     """The scope's path, or ``None`` where no memory is in it."""
 
 
-class Count(_Message, frozen=True, kw_only=True):
+class Count(Verb["Counts"], frozen=True, kw_only=True):
     """Count what is there."""
 
 
-class ScopeCount(_Message, frozen=True, kw_only=True):
+class ScopeCount(Message, frozen=True, kw_only=True):
     """What one scope holds."""
 
     path: str
@@ -604,7 +601,7 @@ class ScopeCount(_Message, frozen=True, kw_only=True):
     """How many."""
 
 
-class Counts(_Message, frozen=True, kw_only=True):
+class Counts(Message, frozen=True, kw_only=True):
     """Answer to `Count`."""
 
     scan: str = ""
@@ -646,7 +643,7 @@ class Counts(_Message, frozen=True, kw_only=True):
 # --- Consolidator ----------------------------------------------------------------------------------------------------
 
 
-class Sleep(_Message, frozen=True, kw_only=True):
+class Sleep(Verb["NightReport"], frozen=True, kw_only=True):
     """Consolidate while nobody asks for anything. An actor that has much to do takes one bounded step and tells itself
     to go on, so that `Preempt` comes through. While its report says that it is not finished and time is left, the same
     night is asked for again: for more of it, and for a report of all of it so far.
@@ -660,14 +657,14 @@ class Sleep(_Message, frozen=True, kw_only=True):
     """At most so long, seconds."""
 
 
-class Preempt(_Message, frozen=True, kw_only=True):
+class Preempt(Message, frozen=True, kw_only=True):
     """Somebody asks for something: finish the step and stop."""
 
     run: str
     """The night that is to end."""
 
 
-class NightReport(_Message, frozen=True, kw_only=True):
+class NightReport(Message, frozen=True, kw_only=True):
     """Answer to `Sleep`: what the night did so far."""
 
     run: str
@@ -680,7 +677,7 @@ class NightReport(_Message, frozen=True, kw_only=True):
     """Whether nothing is left to do until something new is captured."""
 
 
-class NoteBackup(msgspec.Struct, frozen=True, kw_only=True):
+class NoteBackup(Verb["BackupNoted"], frozen=True, kw_only=True):
     """Note that a backup or an export of the mind was made."""
 
     path: str
@@ -691,7 +688,7 @@ class NoteBackup(msgspec.Struct, frozen=True, kw_only=True):
     """How long it is."""
 
 
-class BackupNoted(msgspec.Struct, frozen=True, kw_only=True):
+class BackupNoted(Message, frozen=True, kw_only=True):
     """Answer to `NoteBackup`."""
 
     seq: int

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from typing import Union
 
-import msgspec
-
 from mnemic.actors.protocol.changes import MergeScopes, MoveProject, RenameScope, SplitScope
+from mnemic.actors.protocol.message import Message, Verb
 from mnemic.actors.protocol.messages import Retirement, ScopeCount
 
 __all__ = [
@@ -44,15 +43,11 @@ ScopeChange = Union[RenameScope, MergeScopes, SplitScope, MoveProject]  # noqa: 
 """A change of scopes; each is taken back by one of them."""
 
 
-class _Message(msgspec.Struct, frozen=True, kw_only=True):
-    pass
-
-
-class ListScopes(_Message, frozen=True, kw_only=True):
+class ListScopes(Verb["ScopesListed"], frozen=True, kw_only=True):
     """Say which scopes there are."""
 
 
-class ScopeInfo(_Message, frozen=True, kw_only=True):
+class ScopeInfo(Message, frozen=True, kw_only=True):
     """One scope."""
 
     path: str
@@ -69,7 +64,7 @@ class ScopeInfo(_Message, frozen=True, kw_only=True):
     """World time of the newest of them, microseconds."""
 
 
-class ScopesListed(_Message, frozen=True, kw_only=True):
+class ScopesListed(Message, frozen=True, kw_only=True):
     """Answer to `ListScopes`."""
 
     scopes: tuple[ScopeInfo, ...]
@@ -78,7 +73,7 @@ class ScopesListed(_Message, frozen=True, kw_only=True):
     """What takes back the last change of scopes that is not taken back yet; empty where there is none."""
 
 
-class ChangeScopes(_Message, frozen=True, kw_only=True):
+class ChangeScopes(Verb["ScopesChanged"], frozen=True, kw_only=True):
     """Change which scopes there are, or which project belongs to which: all of it or nothing."""
 
     changes: tuple[ScopeChange, ...]
@@ -87,14 +82,14 @@ class ChangeScopes(_Message, frozen=True, kw_only=True):
     """Whether this is the `ScopesListed.undo` of before: what it takes back is not taken back a second time."""
 
 
-class ScopesChanged(_Message, frozen=True, kw_only=True):
+class ScopesChanged(Message, frozen=True, kw_only=True):
     """Answer to `ChangeScopes`."""
 
     changed: tuple[bool, ...]
     """For each change, in order, whether it did anything."""
 
 
-class Selection(_Message, frozen=True, kw_only=True):
+class Selection(Message, frozen=True, kw_only=True):
     """Which memories are meant: those that are named, or else all that fulfil every condition that is given."""
 
     ids: tuple[bytes, ...] = ()
@@ -116,7 +111,7 @@ class Selection(_Message, frozen=True, kw_only=True):
         return self == Selection()
 
 
-class BackupCopy(_Message, frozen=True, kw_only=True):
+class BackupCopy(Message, frozen=True, kw_only=True):
     """A backup or an export that was made when a memory was there."""
 
     path: str
@@ -127,7 +122,7 @@ class BackupCopy(_Message, frozen=True, kw_only=True):
     """When, system time, microseconds."""
 
 
-class Survey(_Message, frozen=True, kw_only=True):
+class Survey(Verb["Surveyed"], frozen=True, kw_only=True):
     """Say what a selection holds."""
 
     selection: Selection
@@ -136,7 +131,7 @@ class Survey(_Message, frozen=True, kw_only=True):
     """So many of them at most are shown."""
 
 
-class Surveyed(_Message, frozen=True, kw_only=True):
+class Surveyed(Message, frozen=True, kw_only=True):
     """Answer to `Survey`."""
 
     memories: int
@@ -169,7 +164,7 @@ class Surveyed(_Message, frozen=True, kw_only=True):
     """Highest row of the mind's memories."""
 
 
-class ForgetSelection(_Message, frozen=True, kw_only=True):
+class ForgetSelection(Verb["SelectionForgotten"], frozen=True, kw_only=True):
     """Hide all memories of a selection from recall, or take that back."""
 
     selection: Selection
@@ -180,7 +175,7 @@ class ForgetSelection(_Message, frozen=True, kw_only=True):
     """Whether they are found again."""
 
 
-class SelectionForgotten(_Message, frozen=True, kw_only=True):
+class SelectionForgotten(Message, frozen=True, kw_only=True):
     """Answer to `ForgetSelection`."""
 
     changed: int

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from mnemic.actors.protocol.message import Message, Verb
 from mnemic.actors.protocol.messages import Hit
 
 __all__ = [
@@ -29,25 +30,21 @@ UNKNOWN = "?"
 """The filler that asks what fills the role."""
 
 
-class _Message(msgspec.Struct, frozen=True, kw_only=True):
-    pass
-
-
 # --- Binder ----------------------------------------------------------------------------------------------------------
 
 
-class VectorsChanged(_Message, frozen=True, kw_only=True):
+class VectorsChanged(Message, frozen=True, kw_only=True):
     """Event: vectors were kept, or went, memories were forgotten, or scopes changed; whoever binds them may follow."""
 
     seq: int
     """The log's highest number then."""
 
 
-class BindPending(_Message, frozen=True, kw_only=True):
+class BindPending(Verb["BindProgress"], frozen=True, kw_only=True):
     """Bind the next few memories that are not bound yet, or not any more: one bounded step."""
 
 
-class BindProgress(_Message, frozen=True, kw_only=True):
+class BindProgress(Message, frozen=True, kw_only=True):
     """Answer to `BindPending`."""
 
     done: int
@@ -56,13 +53,13 @@ class BindProgress(_Message, frozen=True, kw_only=True):
     """Memories that can be bound now, and still wait; what waits for its meaning first is not among them."""
 
 
-class RetryBinding(_Message, frozen=True, kw_only=True):
+class RetryBinding(Verb["BindProgress"], frozen=True, kw_only=True):
     """Have the memories of which something could not be bound wait again, and bind the next few: since then what reads
     them may have been mended. Answered with `BindProgress`; `BindPending` goes on.
     """
 
 
-class BindMore(_Message, frozen=True, kw_only=True):
+class BindMore(Message, frozen=True, kw_only=True):
     """The Binder to itself: go on in the background, after whoever asked meanwhile."""
 
     opened: bool = False
@@ -73,10 +70,10 @@ class BindMore(_Message, frozen=True, kw_only=True):
 # --- Retriever -------------------------------------------------------------------------------------------------------
 
 
-class Shape(_Message, frozen=True, kw_only=True):
+class Shape(Verb["Shaped"], frozen=True, kw_only=True):
     """Find memories by their structure, and what fills the roles that are asked for."""
 
-    pattern: dict[str, str] = {}
+    pattern: dict[str, str] = msgspec.field(default_factory=dict)
     """Role to filler, or to ``?``; an analogy has none."""
     analogy: tuple[str, ...] = ()
     """Three names A, B, C: A is to B as C is to what? Empty where a pattern is asked."""
@@ -100,7 +97,7 @@ class Shape(_Message, frozen=True, kw_only=True):
     """The conversation it asks from, where it is known."""
 
 
-class Answer(_Message, frozen=True, kw_only=True):
+class Answer(Message, frozen=True, kw_only=True):
     """What fills an unknown role."""
 
     role: str
@@ -121,7 +118,7 @@ class Answer(_Message, frozen=True, kw_only=True):
     """Ids of memories that it was read from, the best first, at most five."""
 
 
-class Shaped(_Message, frozen=True, kw_only=True):
+class Shaped(Message, frozen=True, kw_only=True):
     """Answer to `Shape`."""
 
     hits: tuple[Hit, ...]
@@ -138,11 +135,11 @@ class Shaped(_Message, frozen=True, kw_only=True):
     """What did not take part, and why, one sentence each."""
 
 
-class ListRoles(_Message, frozen=True, kw_only=True):
+class ListRoles(Verb["RolesListed"], frozen=True, kw_only=True):
     """Say what can be asked for."""
 
 
-class RoleView(_Message, frozen=True, kw_only=True):
+class RoleView(Message, frozen=True, kw_only=True):
     """One role."""
 
     name: str
@@ -159,7 +156,7 @@ class RoleView(_Message, frozen=True, kw_only=True):
     """The most frequent of them, at most five."""
 
 
-class RolesListed(_Message, frozen=True, kw_only=True):
+class RolesListed(Message, frozen=True, kw_only=True):
     """Answer to `ListRoles`."""
 
     roles: tuple[RoleView, ...]

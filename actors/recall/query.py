@@ -60,7 +60,6 @@ def query_vector(
     except (ModelError, RuntimeFault) as error:
         degraded.append(f"{part}: {error} {without}")
         return None
-    assert isinstance(answer, QueryEmbedded)
     return answer
 
 

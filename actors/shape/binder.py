@@ -16,7 +16,7 @@ import msgspec
 from mnemic.actors.protocol.changes import AddSpace, Change, EncoderName
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import MnemicError, ModelError, RuntimeFault
-from mnemic.actors.protocol.messages import Apply, Committed, DescribeEncoder, EncoderDescribed
+from mnemic.actors.protocol.messages import Apply, Committed, DescribeEncoder
 from mnemic.actors.protocol.ports import Ports
 from mnemic.actors.protocol.shape_messages import BindMore, BindPending, BindProgress, RetryBinding, VectorsChanged
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource, SpaceRow, Unbound
@@ -224,7 +224,6 @@ class BinderActor:
     def _ask_encoder(self, kept: SpaceRow | None, encoders: list[EncoderName], context: Context) -> None:
         try:
             named = context.ask(DescribeEncoder())
-            assert isinstance(named, EncoderDescribed)
             self._encoder, self._waiting = named.encoder, True
             model, embedding = named.encoder.model, named.dimensions
         except (ModelError, RuntimeFault) as error:

@@ -17,9 +17,7 @@ from mnemic.actors.protocol.messages import (
     FindScope,
     FindSimilar,
     GetMemories,
-    Memories,
     Memory,
-    ScopeFound,
     SimilarFound,
     TextCaptured,
 )
@@ -113,17 +111,12 @@ class CorrectionVerbs(ScopeVerbs):
             UnknownScope: no memory is in the scope.
             InvalidValue: the limit is less than 1.
         """
-        answer = self._ask(
-            FindSimilar(text=text, scope=normalize_scope_path(scope), exclude=tuple(exclude), limit=limit)
-        )
-        assert isinstance(answer, SimilarFound)
-        return answer
+        return self._ask(FindSimilar(text=text, scope=normalize_scope_path(scope), exclude=tuple(exclude), limit=limit))
 
     def _capture_text(self, message: CaptureText) -> TextCaptured:
         """Have a text kept: where it belongs, though the same was said elsewhere, and on top of what it replaces."""
         while True:
             kept = self._ask(message)
-            assert isinstance(kept, TextCaptured)
             if kept.created or kept.erased:
                 return kept
             if message.supersedes is None:
@@ -146,10 +139,8 @@ class CorrectionVerbs(ScopeVerbs):
 
     def _get_memory(self, memory: bytes) -> Memory:
         answer = self._ask(GetMemories(ids=(memory,)))
-        assert isinstance(answer, Memories)
         return answer.memories[0]
 
     def _find_scope_path(self, place: ScopeRef) -> str | None:
         answer = self._ask(FindScope(place=place))
-        assert isinstance(answer, ScopeFound)
         return answer.path

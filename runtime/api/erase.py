@@ -62,9 +62,7 @@ class ErasureVerbs(MindVerbs):
         Raises:
             NoSuchMemory, UnknownScope, InvalidValue: there is nothing of that name, or nothing is selected by anything.
         """
-        answer = self.actor_system.ask(Survey(selection=_check_selection(selection), shown=shown), _SWEEP_S)
-        assert isinstance(answer, Surveyed)
-        return answer
+        return self._ask(Survey(selection=_check_selection(selection), shown=shown), _SWEEP_S)
 
     def forget_all(self, selection: Selection, reason: str = "") -> SelectionForgotten:
         """Hide all memories of a selection from recall from now on. Nothing is lost: `recover_all` takes it back.
@@ -75,9 +73,7 @@ class ErasureVerbs(MindVerbs):
         Raises:
             NoSuchMemory, UnknownScope, InvalidValue: nothing was changed.
         """
-        answer = self.actor_system.ask(ForgetSelection(selection=_check_selection(selection), reason=reason), _SWEEP_S)
-        assert isinstance(answer, SelectionForgotten)
-        return answer
+        return self._ask(ForgetSelection(selection=_check_selection(selection), reason=reason), _SWEEP_S)
 
     def recover_all(self, selection: Selection) -> SelectionForgotten:
         """Take back that memories of a selection were forgotten; with `forgotten_at`, those of one `forget_all` alone.
@@ -85,9 +81,7 @@ class ErasureVerbs(MindVerbs):
         Raises:
             NoSuchMemory, UnknownScope, InvalidValue: nothing was changed.
         """
-        answer = self.actor_system.ask(ForgetSelection(selection=_check_selection(selection), restore=True), _SWEEP_S)
-        assert isinstance(answer, SelectionForgotten)
-        return answer
+        return self._ask(ForgetSelection(selection=_check_selection(selection), restore=True), _SWEEP_S)
 
     def recover_command(self, at: int) -> str:
         """The command that takes back what was forgotten at a time, whichever home the shell is set to."""

@@ -16,7 +16,6 @@ from mnemic.actors.protocol.log_messages import (
     ListDeliveries,
     ListMemories,
     MemoriesListed,
-    MemoriesShown,
     MemoryDetail,
     NoteDelivery,
     ShowMemories,
@@ -57,7 +56,7 @@ class InspectionVerbs(MindVerbs):
             UnknownScope, InvalidValue: what was asked for cannot be.
         """
         check_time_range(since, until)
-        answer = self._ask(
+        return self._ask(
             ListMemories(
                 scope=scope if scope == "*" else normalize_scope_path(scope),
                 session=session,
@@ -70,8 +69,6 @@ class InspectionVerbs(MindVerbs):
                 text_bytes=text_bytes,
             )
         )
-        assert isinstance(answer, MemoriesListed)
-        return answer
 
     def log_given(
         self,
@@ -91,7 +88,7 @@ class InspectionVerbs(MindVerbs):
             InvalidValue: what was asked for cannot be.
         """
         check_time_range(since, until)
-        answer = self._ask(
+        return self._ask(
             ListDeliveries(
                 scope=scope if scope == "*" else normalize_scope_path(scope),
                 session=session,
@@ -102,8 +99,6 @@ class InspectionVerbs(MindVerbs):
                 after=after,
             )
         )
-        assert isinstance(answer, DeliveriesListed)
-        return answer
 
     def show(self, ids: Sequence[bytes]) -> tuple[MemoryDetail, ...]:
         """Give memories whole, with links, source, use, and what superseded each, in the order asked for.
@@ -112,7 +107,6 @@ class InspectionVerbs(MindVerbs):
             NoSuchMemory: one of them is not there.
         """
         answer = self._ask(ShowMemories(ids=tuple(ids)))
-        assert isinstance(answer, MemoriesShown)
         return answer.memories
 
     def use(self, weeks: int = 8) -> UseCounted:
@@ -121,9 +115,7 @@ class InspectionVerbs(MindVerbs):
         Raises:
             InvalidValue: it is no number of weeks.
         """
-        answer = self.actor_system.ask(CountUse(weeks=weeks), idle=True)
-        assert isinstance(answer, UseCounted)
-        return answer
+        return self._ask(CountUse(weeks=weeks), idle=True)
 
     def note_delivery(self, assistant: str, session: str, parts: Sequence[DeliveredSpan]) -> None:
         """Keep in the log that an assistant was given memories that it named itself.

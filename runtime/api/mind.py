@@ -41,19 +41,15 @@ from mnemic.actors.protocol.messages import (
     DescribeEncoder,
     EmbedPending,
     EmbedProgress,
-    EncoderDescribed,
     Forget,
     Forgotten,
     GetMemories,
-    Memories,
     Memory,
     Rebuild,
-    Rebuilt,
     Recall,
     Recalled,
     Recover,
     SignalName,
-    TranscriptCaptured,
 )
 from mnemic.actors.protocol.scopes import normalize_scope_path
 from mnemic.actors.protocol.shape_messages import BindPending, BindProgress, RetryBinding
@@ -209,8 +205,7 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
         try:
             total = Drained(more=True)
             while total.more and more():
-                part = self.actor_system.ask(DrainSpool(transcripts=transcripts), DRAIN_TIMEOUT_S, idle=idle)
-                assert isinstance(part, Drained)
+                part = self._ask(DrainSpool(transcripts=transcripts), DRAIN_TIMEOUT_S, idle=idle)
                 counted = ("records", "new", "known", "set_aside", "left_out", "torn")
                 sums = {name: getattr(total, name) + getattr(part, name) for name in counted}
                 total = msgspec.structs.replace(part, **sums)
@@ -239,22 +234,17 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
             transcripts: each with the name of its format, as in `capture`.
         """
         paths = tuple((os.path.abspath(path), format) for path, format in transcripts)
-        answer = self._ask(QueueTranscripts(paths=paths))
-        assert isinstance(answer, Queued)
-        return answer
+        return self._ask(QueueTranscripts(paths=paths))
 
     def capture_progress(self) -> CaptureProgress:
         """What hooks kept: what of it was taken in, what could not be understood, which transcripts wait."""
-        answer = self.actor_system.ask(GetCaptureProgress(), idle=True)
-        assert isinstance(answer, CaptureProgress)
-        return answer
+        return self._ask(GetCaptureProgress(), idle=True)
 
     def retry_quarantined(self) -> QuarantineRetried:
         """Try again what could not be understood, and queue the transcripts that could not be read."""
         total = QuarantineRetried(readmitted=0, after=0, queued=0, more=True)
         while total.more:
             part = self._ask(RetryQuarantined(after=total.after))
-            assert isinstance(part, QuarantineRetried)
             total = msgspec.structs.replace(part, readmitted=total.readmitted + part.readmitted)
         return total
 
@@ -287,7 +277,7 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
             UnknownScope, InvalidValue: what was asked for cannot be.
         """
         check_time_range(since, until)
-        answer = self.actor_system.ask(
+        answer = self._ask(
             Recall(
                 query=query,
                 k=k,
@@ -307,7 +297,6 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
             ),
             progress=progress,
         )
-        assert isinstance(answer, Recalled)
         more = (*self._drain_warnings, *self._notices())
         return msgspec.structs.replace(answer, degraded=(*answer.degraded, *more)) if more else answer
 
@@ -318,7 +307,6 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
             NoSuchMemory: one of them is not there.
         """
         answer = self._ask(GetMemories(ids=tuple(ids)))
-        assert isinstance(answer, Memories)
         return answer.memories
 
     def forget(self, ids: Sequence[bytes], reason: str = "") -> Forgotten:
@@ -331,9 +319,7 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
             NoSuchMemory: one of them is not there; none was forgotten.
             InvalidValue: none is named, or the reason is too long.
         """
-        answer = self._ask(Forget(ids=tuple(ids), reason=reason))
-        assert isinstance(answer, Forgotten)
-        return answer
+        return self._ask(Forget(ids=tuple(ids), reason=reason))
 
     def recover(self, ids: Sequence[bytes]) -> Forgotten:
         """Take back that memories were forgotten, all or none: they are as if it had never been said.
@@ -342,9 +328,7 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
             NoSuchMemory: one of them is not there; nothing was changed.
             InvalidValue: none is named.
         """
-        answer = self._ask(Recover(ids=tuple(ids)))
-        assert isinstance(answer, Forgotten)
-        return answer
+        return self._ask(Recover(ids=tuple(ids)))
 
     def undo_command(self, ids: Sequence[bytes]) -> str:
         """The command that takes back that memories were forgotten, whichever home the shell is set to."""
@@ -412,7 +396,6 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
         """
         while True:
             answer = self._ask(EmbedPending())
-            assert isinstance(answer, EmbedProgress)
             if progress is not None:
                 progress("meaning", answer.done, answer.done + answer.pending)
             if not answer.pending:
@@ -422,7 +405,6 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
         """Wait until every memory is found by its shape; those that wait for their meaning first are not waited for."""
         while True:
             answer = self._ask(BindPending())
-            assert isinstance(answer, BindProgress)
             if progress is not None:
                 progress("shape", answer.done, answer.done + answer.pending)
             if not answer.pending:
@@ -441,7 +423,6 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
         try:
             while more():
                 answer = self._ask(BindPending())
-                assert isinstance(answer, BindProgress)
                 if not answer.pending:
                     return
         except MnemicError as error:
@@ -458,8 +439,7 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
 
     def rebuild(self, *, meaning: bool = False, progress: Callable[[int, int | None], None] | None = None) -> int:
         """Make what is derived again from the log; with `meaning`, vectors too. Returns the log's highest number."""
-        answer = self.actor_system.ask(Rebuild(meaning=meaning), timeout_s=24 * 3600.0, progress=progress)
-        assert isinstance(answer, Rebuilt)
+        answer = self._ask(Rebuild(meaning=meaning), timeout_s=24 * 3600.0, progress=progress)
         return answer.seq
 
     def fork(self, home: str | os.PathLike[str], mind: str = "default", *, at_seq: int | None = None) -> None:
@@ -482,9 +462,7 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
 
     def counts(self) -> Counts:
         """Count what is there."""
-        answer = self._ask(Count())
-        assert isinstance(answer, Counts)
-        return answer
+        return self._ask(Count())
 
     def status(self) -> Status:
         """What there is, and how it is."""
@@ -492,13 +470,11 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
         from mnemic.runtime.api.views import usage_view
         from mnemic.runtime.clock import SystemClock
 
-        counts = self.actor_system.ask(Count(), idle=True)
-        assert isinstance(counts, Counts)
+        counts = self._ask(Count(), idle=True)
         encoder = None
         degraded = [] if counts.scan != "numpy" else [_NOT_NATIVE]
         try:
-            named = self.actor_system.ask(DescribeEncoder(), idle=True)
-            assert isinstance(named, EncoderDescribed)
+            named = self._ask(DescribeEncoder(), idle=True)
             encoder = f"{named.encoder.implementation} {named.encoder.model[:12]}"
         except (ModelError, RuntimeFault) as error:
             degraded.append(f"meaning: {error} {error.remedy_text}")
@@ -565,9 +541,7 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
         return self._ask_brief(message)
 
     def _ask_brief(self, message: Brief) -> Briefed:
-        answer = self._ask(message)
-        assert isinstance(answer, Briefed)
-        return answer
+        return self._ask(message)
 
     def _capture_one(
         self, path: str, format: str, scope: str | None, report: CaptureReport, show: Callable[[int], None]
@@ -579,7 +553,6 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
         skip, done = 0, False
         while not done:
             taken = self._ask(CaptureTranscript(path=path, format=format, scope=scope, skip=skip))
-            assert isinstance(taken, TranscriptCaptured)
             skip, done = taken.taken, taken.done
             report.new += taken.new
             report.known += taken.known

@@ -17,7 +17,6 @@ from mnemic.actors.protocol.scope_messages import (
     ListScopes,
     ScopeChange,
     ScopeInfo,
-    ScopesChanged,
     ScopesListed,
 )
 from mnemic.actors.protocol.scopes import normalize_scope_path
@@ -34,9 +33,7 @@ class ScopeVerbs(MindVerbs):
 
     def scopes(self) -> ScopesListed:
         """Which scopes there are, by path, and what would take back the last change of them."""
-        answer = self._ask(ListScopes())
-        assert isinstance(answer, ScopesListed)
-        return answer
+        return self._ask(ListScopes())
 
     def rename_scope(self, path: str, to: str) -> tuple[ScopeOutcome, ...]:
         """Give a scope, and those below it, another path. `undo_scope_change` takes it back.
@@ -144,7 +141,6 @@ class ScopeVerbs(MindVerbs):
         self, known: Sequence[ScopeInfo], changes: tuple[ScopeChange, ...], *, undoes: bool = False
     ) -> tuple[ScopeOutcome, ...]:
         answer = self._ask(ChangeScopes(changes=changes, is_undo=undoes))
-        assert isinstance(answer, ScopesChanged)
         return summarize_changes(known, [one for one, changed in zip(changes, answer.changed, strict=True) if changed])
 
 

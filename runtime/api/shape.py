@@ -68,14 +68,11 @@ class ShapeVerbs(PauseVerbs):
                 assistant=assistant,
                 asking_session=asking,
             ),
-            progress,
+            progress=progress,
         )
-        assert isinstance(answer, Shaped)
         more = (*self._drain_warnings, *self._notices())
         return msgspec.structs.replace(answer, degraded=(*answer.degraded, *more)) if more else answer
 
     def roles(self) -> RolesListed:
         """Say what memories can be asked for by: each role, how its fillers match, and the most frequent of them."""
-        answer = self._ask(ListRoles())
-        assert isinstance(answer, RolesListed)
-        return answer
+        return self._ask(ListRoles())

@@ -24,7 +24,7 @@ from mnemic.actors.protocol.errors import (
     WrongRecoveryKey,
 )
 from mnemic.actors.protocol.events import escape_surrogates
-from mnemic.actors.protocol.messages import BackupNoted, NoteBackup
+from mnemic.actors.protocol.messages import NoteBackup
 from mnemic.runtime.api.verbs import MindVerbs
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys.keys import random_id
@@ -263,8 +263,7 @@ class TransferVerbs(MindVerbs):
         return True
 
     def _note_backup(self, path: Path, what: Literal["backup", "export"], size: int) -> None:
-        noted = self._ask(NoteBackup(path=escape_surrogates(str(path)), what=what, size_bytes=size))
-        assert isinstance(noted, BackupNoted)
+        self._ask(NoteBackup(path=escape_surrogates(str(path)), what=what, size_bytes=size))
 
 
 def _absolute(path: str | os.PathLike[str]) -> Path:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import MindMissing, NotServed, OlderProcess
+from mnemic.actors.protocol.message import AnswerT, Request, answer_type
 from mnemic.runtime.client.launcher import ensure_running, log_path, request_drain, wait_exited, wait_unpublished
 from mnemic.runtime.client.unix_http import CONNECTION_LOST, ServerDraining, held_request
 from mnemic.runtime.clock import SystemClock
@@ -135,5 +136,15 @@ class MindVerbs:
 
         return shlex.join(["mnemic", *parts]) + mind_options(mind_folder(self._home, self._name))
 
-    def _ask(self, message: object, progress: Callable[[int, int | None], None] | None = None) -> object:
-        return self.actor_system.ask(message, progress=progress)
+    def _ask(
+        self,
+        message: Request[AnswerT],
+        timeout_s: float | None = None,
+        progress: Callable[[int, int | None], None] | None = None,
+        *,
+        idle: bool = False,
+    ) -> AnswerT:
+        """Ask the actors; the answer is of the type that the message is declared with."""
+        answer = self.actor_system.ask(message, timeout_s, progress, idle=idle)
+        assert isinstance(answer, answer_type(type(message)))
+        return answer

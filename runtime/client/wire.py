@@ -16,18 +16,13 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol import errors
-from mnemic.actors.protocol.ambient_messages import (
-    Brief,
-    Briefed,
-    CaptureProgress,
-    Drained,
-    DrainSpool,
-    GetCaptureProgress,
-    QuarantineRetried,
-    Queued,
-    QueueTranscripts,
-    RetryQuarantined,
+from mnemic.actors.protocol import (
+    ambient_messages,
+    errors,
+    log_messages,
+    messages,
+    scope_messages,
+    shape_messages,
 )
 from mnemic.actors.protocol.errors import (
     BadBody,
@@ -40,67 +35,8 @@ from mnemic.actors.protocol.errors import (
     StoreError,
     UnknownArgument,
 )
-from mnemic.actors.protocol.log_messages import (
-    CountUse,
-    DeliveriesListed,
-    ListDeliveries,
-    ListMemories,
-    MemoriesListed,
-    MemoriesShown,
-    NoteDelivery,
-    ShowMemories,
-    UseCounted,
-)
-from mnemic.actors.protocol.messages import (
-    BackupNoted,
-    CaptureText,
-    CaptureTranscript,
-    Committed,
-    Count,
-    Counts,
-    DescribeEncoder,
-    EmbedPending,
-    EmbedProgress,
-    EncoderDescribed,
-    FindScope,
-    FindSimilar,
-    Forget,
-    Forgotten,
-    GetMemories,
-    Memories,
-    NightReport,
-    NoteBackup,
-    Preempt,
-    Rebuild,
-    Rebuilt,
-    Recall,
-    Recalled,
-    Recover,
-    ScopeFound,
-    SimilarFound,
-    Sleep,
-    TextCaptured,
-    TranscriptCaptured,
-)
-from mnemic.actors.protocol.scope_messages import (
-    ChangeScopes,
-    ForgetSelection,
-    ListScopes,
-    ScopesChanged,
-    ScopesListed,
-    SelectionForgotten,
-    Survey,
-    Surveyed,
-)
-from mnemic.actors.protocol.shape_messages import (
-    BindPending,
-    BindProgress,
-    ListRoles,
-    RetryBinding,
-    RolesListed,
-    Shape,
-    Shaped,
-)
+from mnemic.actors.protocol.message import Message, Verb, answer_type
+from mnemic.actors.protocol.shape_messages import Shape
 from mnemic.actors.protocol.validation_text import invalid_value_from, safe_operand
 from mnemic.actors.shape.arguments import analogy_names, pattern_texts
 
@@ -122,81 +58,18 @@ def message_path(message: Any) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "-", kind.__name__).lower()
 
 
-ASK_MESSAGES: dict[str, type[msgspec.Struct]] = {
+ASK_MESSAGES: dict[str, type[Verb[Any]]] = {
     message_path(kind): kind
-    for kind in (
-        CaptureTranscript,
-        CaptureText,
-        Forget,
-        Recover,
-        Rebuild,
-        EmbedPending,
-        DescribeEncoder,
-        Recall,
-        GetMemories,
-        FindScope,
-        Count,
-        ListMemories,
-        ListDeliveries,
-        ShowMemories,
-        CountUse,
-        Brief,
-        Sleep,
-        DrainSpool,
-        QueueTranscripts,
-        GetCaptureProgress,
-        RetryQuarantined,
-        NoteBackup,
-        FindSimilar,
-        ListScopes,
-        ChangeScopes,
-        Survey,
-        ForgetSelection,
-        Shape,
-        ListRoles,
-        BindPending,
-        RetryBinding,
-    )
+    for module in (messages, ambient_messages, log_messages, scope_messages, shape_messages)
+    for kind in vars(module).values()
+    if isinstance(kind, type) and issubclass(kind, Verb) and kind is not Verb
 }
-"""What a face may ask, by path."""
-TELL_MESSAGES: dict[str, type[msgspec.Struct]] = {
-    message_path(kind): kind for kind in (Committed, Preempt, NoteDelivery)
+"""What a face may ask, by path: every verb."""
+TELL_MESSAGES: dict[str, type[Message]] = {
+    message_path(kind): kind for kind in (messages.Committed, messages.Preempt, log_messages.NoteDelivery)
 }
 """What a face may tell, by path."""
-_ANSWERS: dict[str, type[msgspec.Struct]] = {
-    kind.__name__: kind
-    for kind in (
-        TranscriptCaptured,
-        TextCaptured,
-        Forgotten,
-        Rebuilt,
-        EmbedProgress,
-        EncoderDescribed,
-        Recalled,
-        Memories,
-        ScopeFound,
-        Counts,
-        MemoriesListed,
-        DeliveriesListed,
-        MemoriesShown,
-        UseCounted,
-        Briefed,
-        NightReport,
-        Drained,
-        Queued,
-        CaptureProgress,
-        QuarantineRetried,
-        BackupNoted,
-        SimilarFound,
-        ScopesListed,
-        ScopesChanged,
-        Surveyed,
-        SelectionForgotten,
-        Shaped,
-        RolesListed,
-        BindProgress,
-    )
-}
+_ANSWERS = {answer_type(kind).__name__: answer_type(kind) for kind in ASK_MESSAGES.values()}
 _ERRORS: dict[str, type[MnemicError]] = {getattr(errors, name).code: getattr(errors, name) for name in errors.__all__}
 _FAMILIES: dict[str, type[MnemicError]] = {
     kind.__name__: kind for kind in (BadInput, StoreError, ModelError, RuntimeFault, MnemicError)

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
+from mnemic.actors.protocol.message import AnswerT, Request
 from mnemic.actors.protocol.messages import NightReport
 
 __all__ = [
@@ -91,13 +92,13 @@ class ActorSystemPort(Protocol):
 
     def ask(
         self,
-        message: Any,
+        message: Request[AnswerT],
         timeout_s: float | None = None,
         progress: Progress | None = None,
         trace: str | None = None,
         *,
         idle: bool = False,
-    ) -> Any:
+    ) -> AnswerT:
         """Send a message and wait for its answer; an idle one is nobody's wish, and keeps nobody awake."""
         ...
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import DeadlineExceeded, MnemicError
-from mnemic.actors.protocol.messages import Count, Counts, NightReport, Preempt, Sleep
+from mnemic.actors.protocol.messages import Count, NightReport, Preempt, Sleep
 from mnemic.runtime.engine import idleness
 from mnemic.runtime.engine.engine import PendingReply, safe_cause
 from mnemic.runtime.engine.idleness import ExitProcess, IdlePolicy, IdleState, Instruction, StartSleep, StopSleep
@@ -117,7 +117,6 @@ class SleepScheduler:
             with self._gate:
                 self._state = idleness.postpone_sleep(self._state, self._clock.monotonic_s(), self._habits)
             return ""
-        assert isinstance(counts, Counts)
         return idleness.sleep_run_name(self._seed, counts.seq)
 
     def _carry_out(self, instructions: tuple[Instruction, ...]) -> tuple[str, PendingReply] | None:

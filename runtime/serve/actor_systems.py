@@ -13,7 +13,7 @@ from typing import Any
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import ActorRefused, InvalidValue, MnemicError, ModelError
-from mnemic.actors.protocol.messages import Count, Counts, DescribeEncoder
+from mnemic.actors.protocol.messages import Count, DescribeEncoder
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.engine.settings import load_settings
 from mnemic.runtime.engine.supervisor import Supervisor
@@ -150,7 +150,6 @@ def _has_embedding_work(name: str, mind: Mind) -> bool:
     actor_system = mind.actor_system
     try:
         counts = actor_system.ask(Count(), _QUERY_TIMEOUT_S, idle=True)
-        assert isinstance(counts, Counts)
         if not counts.pending:
             return False
         actor_system.ask(DescribeEncoder(), _QUERY_TIMEOUT_S, idle=True)

@@ -8,20 +8,19 @@ has a thread for as long as it takes.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import anyio
 import anyio.to_thread
 
-from mnemic.actors.protocol.changes import DeliveredSpan, ScopeRef
-from mnemic.actors.protocol.events import DEFAULT_KINDS, Kind, Role
-from mnemic.actors.protocol.messages import Forgotten, Memory, Recalled, TextCaptured
-from mnemic.actors.protocol.shape_messages import Shaped
-from mnemic.runtime.engine.reports import ActorSystemPort, Progress
+from mnemic.runtime.engine.reports import Progress
 
-__all__ = ["MAX_CONCURRENT_VERBS", "MindPort", "OpenMindsPort", "ServerControl", "run_in_thread"]
+if TYPE_CHECKING:
+    from mnemic.runtime.api.mind import Mind
+
+__all__ = ["MAX_CONCURRENT_VERBS", "OpenMindsPort", "ServerControl", "run_in_thread"]
 
 MAX_CONCURRENT_VERBS = 128
 """So many verbs run at a time; more wait for their turn."""
@@ -29,99 +28,10 @@ MAX_CONCURRENT_VERBS = 128
 T = TypeVar("T")
 
 
-class MindPort(Protocol):
-    """The verbs that the tools call; see `mnemic.runtime.api.mind.Mind`."""
-
-    @property
-    def actor_system(self) -> ActorSystemPort:
-        """The actors."""
-        ...
-
-    def recall(
-        self,
-        query: str,
-        k: int | None = None,
-        *,
-        scope: str = "*",
-        kinds: Sequence[str] = DEFAULT_KINDS,
-        session: str | None = None,
-        since: int | None = None,
-        until: int | None = None,
-        as_of: int | None = None,
-        budget_tokens: int | None = None,
-        assistant: str = "",
-        asking: str = "",
-        private: bool = False,
-        progress: Progress | None = None,
-    ) -> Recalled:
-        """Find memories."""
-        ...
-
-    def shape(
-        self,
-        pattern: Mapping[str, str | float] | None = None,
-        k: int | None = None,
-        *,
-        scope: str = "*",
-        until: int | None = None,
-        observe: bool = True,
-        assistant: str = "",
-        asking: str = "",
-        private: bool = False,
-        progress: Progress | None = None,
-    ) -> Shaped:
-        """Find memories by their structure."""
-        ...
-
-    def note_delivery(self, assistant: str, session: str, parts: Sequence[DeliveredSpan]) -> None:
-        """Keep in the log that an assistant was given memories that it named itself."""
-        ...
-
-    def remember(
-        self,
-        text: str,
-        *,
-        role: Role = "user",
-        session: str = "direct",
-        scope: ScopeRef | str | None = None,
-        kind: Kind = "note",
-        said_at: int | None = None,
-        supersedes: bytes | None = None,
-        assistant: str = "direct",
-        folder: str | None = None,
-    ) -> TextCaptured:
-        """Keep a text."""
-        ...
-
-    def get(self, ids: Sequence[bytes]) -> tuple[Memory, ...]:
-        """Give memories whole."""
-        ...
-
-    def forget(self, ids: Sequence[bytes], reason: str = "") -> Forgotten:
-        """Hide memories from recall."""
-        ...
-
-    def undo_command(self, ids: Sequence[bytes]) -> str:
-        """The command that takes back that memories were forgotten."""
-        ...
-
-    def folder_scope(self, folder: str) -> tuple[str | None, ScopeRef]:
-        """Find the scope of a folder."""
-        ...
-
-    def hook_reply(self, assistant: str, event: str, cwd: str | None, payload: bytes, unkept: bool = False) -> bytes:
-        """What a hook is to print: the exact bytes."""
-        ...
-
-    def status_view(self) -> dict[str, Any]:
-        """What there is, as JSON."""
-        ...
-
-
 class OpenMindsPort(Protocol):
     """The minds of the home."""
 
-    def use(self, name: str, create: bool) -> AbstractContextManager[MindPort]:
+    def use(self, name: str, create: bool) -> AbstractContextManager[Mind]:
         """Hold a mind open for one request; with `create`, it is made where there is none.
 
         Raises:

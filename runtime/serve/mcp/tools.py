@@ -25,6 +25,7 @@ from mnemic.actors.protocol.events import DEFAULT_KINDS
 from mnemic.actors.protocol.messages import Memory, Similar
 from mnemic.actors.protocol.times import parse_time, to_iso
 from mnemic.actors.shape.arguments import pattern_texts
+from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import (
     format_id,
     memory_view,
@@ -37,7 +38,7 @@ from mnemic.runtime.api.views import (
 from mnemic.runtime.engine.reports import Progress
 from mnemic.runtime.minds.projects import NO_SCOPE
 from mnemic.runtime.serve.mcp.tool_schemas import IDEMPOTENT_ADD, IDEMPOTENT_HIDE, READ_ONLY, error_text, tool
-from mnemic.runtime.serve.server_control import MindPort, OpenMindsPort, ServerControl, run_in_thread
+from mnemic.runtime.serve.server_control import OpenMindsPort, ServerControl, run_in_thread
 
 __all__ = ["CURRENT_CALLER", "INSTRUCTIONS", "PAGE_BYTES", "Caller", "make_server"]
 
@@ -116,7 +117,7 @@ def make_server(minds: OpenMindsPort, door: ServerControl, clock: Clock, version
     """The server, for all callers of the process."""
 
     async def answer(
-        name: str, verb: Callable[[MindPort, Caller, Progress | None], T], context: Context[Any, Any] | None = None
+        name: str, verb: Callable[[Mind, Caller, Progress | None], T], context: Context[Any, Any] | None = None
     ) -> T:
         caller = CURRENT_CALLER.get()
 
@@ -150,7 +151,7 @@ def make_server(minds: OpenMindsPort, door: ServerControl, clock: Clock, version
         """
         started = clock.monotonic_s()
 
-        def recall(mind: MindPort, caller: Caller, progress: Progress | None) -> _Recalled:
+        def recall(mind: Mind, caller: Caller, progress: Progress | None) -> _Recalled:
             path, found, unknown = _resolve_scope(mind, caller, scope)
             if unknown is not None:
                 nothing = _empty_result(path, found, unknown, 1e3 * (clock.monotonic_s() - started))
@@ -188,7 +189,7 @@ def make_server(minds: OpenMindsPort, door: ServerControl, clock: Clock, version
         """
         started = clock.monotonic_s()
 
-        def shape(mind: MindPort, caller: Caller, progress: Progress | None) -> _Shaped:
+        def shape(mind: Mind, caller: Caller, progress: Progress | None) -> _Shaped:
             path, found, unknown = _resolve_scope(mind, caller, scope)
             if unknown is not None:
                 # Looks through nothing, and so only refuses what cannot be asked.
@@ -221,7 +222,7 @@ def make_server(minds: OpenMindsPort, door: ServerControl, clock: Clock, version
     ) -> _Captured:
         """Keep a text for good. supersedes: id of the memory it replaces."""
 
-        def capture(mind: MindPort, caller: Caller, _: Progress | None) -> _Captured:
+        def capture(mind: Mind, caller: Caller, _: Progress | None) -> _Captured:
             own = scope is None and supersedes is None and caller.folder is not None
             kept = mind.remember(
                 text,
@@ -260,7 +261,7 @@ def make_server(minds: OpenMindsPort, door: ServerControl, clock: Clock, version
             )
         wanted = [parse_id(one) for one in ids]
 
-        def get(mind: MindPort, caller: Caller, _: Progress | None) -> _Got:
+        def get(mind: Mind, caller: Caller, _: Progress | None) -> _Got:
             return _Got(memories=_deliver_pages(mind, _assistant_name(context), caller, wanted, offset, limit))
 
         return await answer("memory_get", get)
@@ -269,7 +270,7 @@ def make_server(minds: OpenMindsPort, door: ServerControl, clock: Clock, version
         """Hide what the user wants forgotten. The command in undo brings it back."""
         wanted = [parse_id(id)]
 
-        def forget(mind: MindPort, caller: Caller, _: Progress | None) -> _Forgotten:
+        def forget(mind: Mind, caller: Caller, _: Progress | None) -> _Forgotten:
             (one,) = mind.forget(wanted, reason or "").memories
             shown = DeliveredSpan(memory=one.id, start=0, stop=len(one.text), why="it named this one to be forgotten")
             mind.note_delivery(_assistant_name(context), caller.session, [shown])
@@ -281,7 +282,7 @@ def make_server(minds: OpenMindsPort, door: ServerControl, clock: Clock, version
         """Counts, scopes, health."""
         return await answer("memory_status", lambda mind, *_: mind.status_view())
 
-    async def read(name: str, verb: Callable[[MindPort, Caller], Any]) -> str:
+    async def read(name: str, verb: Callable[[Mind, Caller], Any]) -> str:
         try:
             return json.dumps(await answer(name, lambda mind, caller, _: verb(mind, caller)))
         except BadInput as error:
@@ -295,7 +296,7 @@ def make_server(minds: OpenMindsPort, door: ServerControl, clock: Clock, version
     async def memory(context: Context[Any, Any], id: str) -> str:
         """Of a long text, the first page."""
 
-        def get(mind: MindPort, caller: Caller) -> dict[str, Any]:
+        def get(mind: Mind, caller: Caller) -> dict[str, Any]:
             return _deliver_pages(mind, _assistant_name(context), caller, [parse_id(id)], 0, PAGE_BYTES)[0]
 
         return await read("memory", get)
@@ -322,7 +323,7 @@ def make_server(minds: OpenMindsPort, door: ServerControl, clock: Clock, version
     return server
 
 
-def _resolve_scope(mind: MindPort, caller: Caller, named: str | None) -> tuple[str, str, str | None]:
+def _resolve_scope(mind: Mind, caller: Caller, named: str | None) -> tuple[str, str, str | None]:
     """The scope to look through, how it was found, and, where nothing is known of it, what to say."""
     if named is not None:
         return named, "named", None
@@ -363,7 +364,7 @@ def _assistant_name(context: Context[Any, Any]) -> str:
     return (told.client_info.name if told is not None else "") or "mcp"
 
 
-def _note_similar_delivery(mind: MindPort, assistant: str, caller: Caller, alike: Sequence[Similar]) -> None:
+def _note_similar_delivery(mind: Mind, assistant: str, caller: Caller, alike: Sequence[Similar]) -> None:
     """Keep in the log that an assistant was given what is near to a text that it has kept."""
     parts = []
     for one in alike:
@@ -374,7 +375,7 @@ def _note_similar_delivery(mind: MindPort, assistant: str, caller: Caller, alike
 
 
 def _deliver_pages(
-    mind: MindPort, assistant: str, caller: Caller, ids: list[bytes], offset: int, limit: int
+    mind: Mind, assistant: str, caller: Caller, ids: list[bytes], offset: int, limit: int
 ) -> list[dict[str, Any]]:
     """A page of each memory's text, and that it was given in the log; together they are no longer than one page."""
     pages, parts = [], []
