@@ -37,11 +37,11 @@ from mnemic.runtime.engine.embedded import EmbeddedEngine
 from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
-from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.minds.projects import is_ignored, resolve_scope
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import Store
+from tests.runtime.building import keys_of
 
 BOUND_S = 30.0
 START_US = 1_760_000_000_000_000
@@ -213,7 +213,7 @@ class ActorHarness:
             [ActorSpec(slot, kind, partial(kind.make, self.ports)) for slot, kind in BUILT_IN_ACTORS.items()],
             clock=self.clock,
             seed=self.keys.seed if seed is None else seed,
-            run=f"{Keys(bytes(32)).check[:8]}{next(_RUNS)}",  # never twice: the store answers a key of then as it did
+            run=f"{keys_of(bytes(32)).check[:8]}{next(_RUNS)}",  # never twice: a key is answered as it was
             policy=policy or RestartPolicy(first_delay_s=0.0, longest_delay_s=0.0),
         )
 

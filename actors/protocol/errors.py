@@ -66,6 +66,7 @@ __all__ = [
     "NotStarted",
     "NothingSaid",
     "OlderProcess",
+    "OtherSchema",
     "PassphraseNeeded",
     "PausesUnreadable",
     "Quarantined",
@@ -439,6 +440,14 @@ class NewerSchema(StoreError):
     code = "newer_schema"
     sentence = "The store {path} was written by a newer Mnemic (schema {found}; this one knows {known})."
     remedy = "Update Mnemic."
+
+
+class OtherSchema(StoreError):
+    """Of a store that a version from before the first release made: its tables were others."""
+
+    code = "other_schema"
+    sentence = "The store {path} was made by another development version of Mnemic, with other tables."
+    remedy = "Export the mind with that version and import it here, or make a new one."
 
 
 class DiskFull(StoreError):

@@ -14,7 +14,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-import apsw
 import msgspec
 
 from mnemic.actors.protocol.changes import RecordBackup, Tombstone
@@ -63,7 +62,7 @@ from mnemic.runtime.minds.homes import (
     spool_config_bytes,
     write_key_header,
 )
-from mnemic.runtime.store.schema import connect, remove_file, translate_errors
+from mnemic.runtime.store.schema import check_schema, connect, remove_file, translate_errors
 from mnemic.runtime.store.store import Store, TransactionMetadata
 from mnemic.runtime.transfer.backup import BackupFile, open_backup, verify_store
 from mnemic.runtime.version import __version__
@@ -356,18 +355,13 @@ def _read_replaced_state(folder: MindFolder, keys: Keys, known: list[str | None]
         if has_other_key(folder.key_header, keys):
             keys = _keys_of_replaced(folder, known)
         with closing(connect(folder.store, keys, alone=True)) as connection, translate_errors(folder.store):
-            erased = _rows(connection, "erased", "SELECT identity FROM erased")
-            copies = _rows(connection, "backups", "SELECT path, what, size, at FROM backups ORDER BY id")
+            check_schema(connection, folder.store)
+            erased: list[Any] = connection.execute("SELECT identity FROM erased").fetchall()
+            copies: list[Any] = connection.execute("SELECT path, what, size, at FROM backups ORDER BY id").fetchall()
     except MnemicError as error:  # it is being replaced because it is damaged, perhaps, or it is another one's
         _log.warning("what was erased in %s is not known: %s", folder.path, error)
         return _ReplacedState(), str(error)
     return _ReplacedState(erased=frozenset(identity for (identity,) in erased), copies=tuple(copies)), None
-
-
-def _rows(connection: apsw.Connection, table: str, sql: str) -> list[Any]:
-    """The rows of a table, which a mind of an older version may not have."""
-    has = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (table,)).get
-    return connection.execute(sql).fetchall() if has else []
 
 
 def _keys_of_replaced(folder: MindFolder, known: list[str | None]) -> Keys:
@@ -391,7 +385,5 @@ def _remove_obsolete(draft: Draft, folder: MindFolder, opened: _OpenedBackup) ->
     """Have what belongs to the replaced mind alone go with it."""
     if opened.file is None:
         draft.remove(folder.key.name)
-    if not opened.card.slots:  # of version 1: it has no copy, and that of the other one would be taken for its
-        draft.remove(folder.key_header_copy.name)
     for copy in folder.path.glob("store.schema-*.db"):
         draft.remove(copy.name)

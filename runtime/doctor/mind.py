@@ -21,10 +21,10 @@ from mnemic.actors.protocol.errors import DamagedStore, KeyMismatch, KeyMissing,
 from mnemic.runtime.doctor.checks import Check, failed_check, format_size, pluralize
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.keys.key_slots import KeyHeader, is_locked, open_by_file, parse_key_header
-from mnemic.runtime.keys.keys import KEY_BYTES, Keys
+from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, mind_folder, open_mind, write_key_header
 from mnemic.runtime.store.rebind_queue import BINDING_FAILED
-from mnemic.runtime.store.schema import BUSY_TIMEOUT_S, MIGRATIONS, check_schema, connect, translate_errors
+from mnemic.runtime.store.schema import BUSY_TIMEOUT_S, LATEST_SCHEMA, check_schema, connect, translate_errors
 
 __all__ = [
     "check_clock",
@@ -116,7 +116,7 @@ def _recover_key_header(folder: MindFolder) -> KeyHeader | None:
     """The card that a mind should have, where its own is of no use; ``None`` where nothing tells.
 
     The copy is right where the key file opens the store by it, or where a passphrase locks the mind, and the card
-    itself is no card. Without one, a key file that opens the store as it is was the first version's.
+    itself is no card.
     """
     try:
         card = parse_key_header(folder.key_header_copy.read_bytes(), folder.key_header_copy)
@@ -128,17 +128,8 @@ def _recover_key_header(folder: MindFolder) -> KeyHeader | None:
         except (DamagedStore, OSError):
             return card
         return None
-    except (MnemicError, OSError):  # there is none, or it is not the key's: was there ever one?
-        pass
-    try:
-        root = folder.key.read_bytes()
-    except OSError:
+    except (MnemicError, OSError):  # there is none, or it is not the key's
         return None
-    keys_of_root = Keys(root) if len(root) == KEY_BYTES else None
-    if keys_of_root is None or not _opens(folder.store, keys_of_root):
-        return None
-    made_at_us = folder.key.stat().st_mtime_ns // 1000
-    return KeyHeader(version=1, key="file", check=keys_of_root.check, made_at_us=made_at_us)
 
 
 def _opens(path: Path, keys: Keys) -> bool:
@@ -162,10 +153,10 @@ def check_store(home: Path, mind: str, keys: Keys | None = None) -> Iterator[Che
         return  # which the check of the key says
     folder, keys = found
     with translate_errors(folder.store), closing(connect(folder.store, keys)) as connection:
-        schema = check_schema(connection, folder.store, len(MIGRATIONS))
-        if schema < len(MIGRATIONS):
+        schema = check_schema(connection, folder.store, LATEST_SCHEMA)
+        if schema < LATEST_SCHEMA:
             advice = "The next command that opens the mind does it, after a copy."
-            yield Check("store", "advice", f"schema {schema} is to become {len(MIGRATIONS)}", advice)
+            yield Check("store", "advice", f"schema {schema} is to become {LATEST_SCHEMA}", advice)
             return
         faults = [str(row) for (row,) in connection.execute(f"PRAGMA quick_check({_FAULTS})") if row != "ok"]
         words = [row for row in faults if "fts5" in row.lower()]

@@ -2,9 +2,9 @@
 
 A card has a slot for each thing that opens the mind: a key file of 32 random bytes, a passphrase (scrypt), a recovery
 key that its owner keeps on paper. A slot seals the mind's secrets with ChaCha20-Poly1305, bound to the card's own
-fields, so that no slot fits another card. Each has a check value, which tells a wrong key from a damaged slot. A card
-of version 1 has no slots: there the key file is the root itself. Below stands `mnemic.runtime.keys.keys`, and above
-`mnemic.runtime.minds.homes`.
+fields, so that no slot fits another card. Each has a check value, which tells a wrong key from a damaged slot.
+
+Below stands `mnemic.runtime.keys.keys`, and above `mnemic.runtime.minds.homes`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ __all__ = [
     "with_slot",
 ]
 
-HEADER_VERSION = 2
+HEADER_VERSION = 1
 SCRYPT = (1 << 17, 8, 1)
 """n, r and p: 128 MiB and about 0.4 s on a laptop of 2026."""
 MIN_PASSPHRASE_LENGTH = 8
@@ -96,10 +96,8 @@ class KeyHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Of the mind's root; see `mnemic.runtime.keys.keys.Keys.check`."""
     made_at_us: int = 0
     """World time at which the mind was made, microseconds."""
-    key: str = ""
-    """``file`` in a card of version 1."""
     slots: tuple[KeySlot, ...] = ()
-    """What opens it; none in a card of version 1, which its key file opens."""
+    """What opens it."""
 
 
 # --- cards -----------------------------------------------------------------------------------------------------------
@@ -124,7 +122,7 @@ def parse_key_header(data: bytes, path: Path) -> KeyHeader:
             bytes.fromhex(slot.check + slot.sealed + slot.salt)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, msgspec.DecodeError) as error:
         raise DamagedStore(path=str(path), why=f"it cannot be read ({type(error).__name__})") from error
-    if version < 1 or (version == HEADER_VERSION) != bool(card.slots):
+    if version != HEADER_VERSION or not card.slots:
         raise DamagedStore(path=str(path), why="it names nothing that opens the mind")
     return card
 
@@ -161,8 +159,6 @@ def with_slot(
     recovery: bytes | None = None,
 ) -> KeyHeader:
     """A card that is opened by these too, each in place of one of its kind; see `new_key_header`."""
-    if card.version != HEADER_VERSION:  # one of version 1: its root stays, and is sealed now
-        card = KeyHeader(version=HEADER_VERSION, check=keys.check, made_at_us=card.made_at_us)
     made: dict[KeySlotKind, KeySlot] = {slot.kind: slot for slot in card.slots}
     if file is not None:
         made["file"] = _seal_slot(card, keys, KeySlot(kind="file", check="", sealed=""), file)
@@ -182,7 +178,7 @@ def slot_of(card: KeyHeader, kind: KeySlotKind) -> KeySlot | None:
 
 def is_locked(card: KeyHeader) -> bool:
     """Whether no key file opens a mind: somebody has to say its passphrase."""
-    return card.version >= HEADER_VERSION and slot_of(card, "file") is None
+    return slot_of(card, "file") is None
 
 
 def has_other_key(card: Path, keys: Keys) -> bool:
@@ -228,12 +224,7 @@ def open_by_file(card: KeyHeader, file: bytes, path: Path) -> Keys:
     """
     slot = slot_of(card, "file")
     if slot is None:
-        if card.version >= HEADER_VERSION:
-            raise KeyMismatch(path=str(path), why="no key file opens it")
-        keys = Keys(file)
-        if keys.check != card.check:  # no secret: it lies in clear beside the key
-            raise KeyMismatch(path=str(path), why="the mind was made with another one")
-        return keys
+        raise KeyMismatch(path=str(path), why="no key file opens it")
     opened = _open_slot(card, slot, file, path.with_name("mind.json"))
     if opened is None:
         raise KeyMismatch(path=str(path), why="the mind was made with another one")

@@ -53,21 +53,15 @@ class Secrets(msgspec.Struct, frozen=True):
         """Those of a new mind."""
         return cls(root=generate_key(), identities=generate_key(), seed=generate_key())
 
-    @classmethod
-    def from_root(cls, root: bytes) -> Secrets:
-        """Those of a mind whose key file is its root, as the first version had it."""
-        return cls(root=root, identities=derive_key(root, b"identities"), seed=derive_key(root, b"seed"))
-
 
 class Keys:
     """The keys of one mind."""
 
-    def __init__(self, secrets: Secrets | bytes) -> None:
-        """Derive them, from a root alone where it is the first version's."""
-        root = secrets if isinstance(secrets, bytes) else secrets.root
+    def __init__(self, secrets: Secrets) -> None:
+        root = secrets.root
         if len(root) != KEY_BYTES:
             raise ValueError(f"a key is {KEY_BYTES} bytes, not {len(root)}")
-        self.secrets = Secrets.from_root(root) if isinstance(secrets, bytes) else secrets
+        self.secrets = secrets
         """What they are made from."""
         self._root = root
         self.store_key = derive_key(root, b"store")

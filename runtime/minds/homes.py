@@ -270,8 +270,7 @@ def write_key_header(folder: MindFolder, card: KeyHeader) -> None:
     """Write what opens a mind, and its copy, in place of what was there; in a draft, or of what is as good."""
     written = key_header_bytes(card)
     _write_atomically(folder.key_header, written, os.replace)
-    if card.slots:  # of version 1 it can be made again from the key
-        _write_atomically(folder.key_header_copy, written, os.replace)
+    _write_atomically(folder.key_header_copy, written, os.replace)
 
 
 def spool_config_bytes(keys: Keys) -> bytes:
@@ -286,9 +285,8 @@ def spool_config_bytes(keys: Keys) -> bytes:
 def _sync_header_copy(folder: MindFolder) -> None:
     """Have the copy of a card that was opened say the same."""
     written = folder.key_header.read_bytes()
-    if parse_key_header(written, folder.key_header).slots and (
-        not folder.key_header_copy.exists() or folder.key_header_copy.read_bytes() != written
-    ):
+    parse_key_header(written, folder.key_header)
+    if not folder.key_header_copy.exists() or folder.key_header_copy.read_bytes() != written:
         _write_atomically(folder.key_header_copy, written, os.replace)
 
 

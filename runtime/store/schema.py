@@ -1,4 +1,4 @@
-"""The SQLite schema: opening the encrypted database, its tables, its numbered migrations.
+"""The SQLite schema: opening the encrypted database, its tables, and what brings an older one up to date.
 
 ``log`` and ``texts`` are what was given; all other tables can be made again from them, but for ``fences``, which says
 who may write to this very file. `mnemic.runtime.store.store` writes them and `mnemic.runtime.store.read.reader` reads
@@ -8,7 +8,8 @@ them.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+import zlib
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from mnemic.actors.protocol.errors import (
     DiskFull,
     MindExists,
     NewerSchema,
+    OtherSchema,
     Rekeyed,
     StoreBusy,
     StoreReadOnly,
@@ -26,9 +28,9 @@ from mnemic.actors.protocol.errors import (
 from mnemic.runtime.files.atomic_replace import lock_shared, write_error
 from mnemic.runtime.keys.key_slots import has_other_key
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.store.migrate import fill_history_from_log
 
 __all__ = [
+    "LATEST_SCHEMA",
     "MIGRATIONS",
     "STEM_TOKENIZER",
     "WORD_TOKENIZER",
@@ -51,7 +53,7 @@ BUSY_TIMEOUT_S = 20.0
 _WAL_LIMIT_BYTES = 16 << 20
 _MIN_DATABASE_BYTES = 512  # of a database; SQLite takes a file of 0 or 1 bytes for a new one, and writes to it
 
-_FIRST = f"""
+_SCHEMA = f"""
 CREATE TABLE generation(number INTEGER NOT NULL) STRICT;
 INSERT INTO generation VALUES(1);
 CREATE TABLE applies(
@@ -68,14 +70,16 @@ CREATE TABLE texts(
 CREATE TABLE scopes(
   id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, project TEXT UNIQUE, found TEXT NOT NULL) STRICT;
 CREATE TABLE sessions(
-  id INTEGER PRIMARY KEY, assistant TEXT NOT NULL, name TEXT NOT NULL, UNIQUE(assistant, name)) STRICT;
+  id INTEGER PRIMARY KEY, assistant TEXT NOT NULL, name TEXT NOT NULL,
+  mode TEXT NOT NULL DEFAULT '', UNIQUE(assistant, name)) STRICT;
 CREATE TABLE memories(
   id INTEGER PRIMARY KEY, uuid BLOB NOT NULL UNIQUE, identity BLOB NOT NULL UNIQUE, source_id TEXT,
   session INTEGER NOT NULL REFERENCES sessions(id), scope INTEGER NOT NULL REFERENCES scopes(id),
   kind TEXT NOT NULL, role TEXT NOT NULL, text INTEGER NOT NULL REFERENCES texts(id), words INTEGER NOT NULL,
   speaker TEXT, branch TEXT, tool TEXT, outcome TEXT, files TEXT NOT NULL,
   said_at INTEGER, valid_from INTEGER NOT NULL, valid_to INTEGER, recorded_at INTEGER NOT NULL,
-  superseded_by INTEGER REFERENCES memories(id), superseded_at INTEGER) STRICT;
+  superseded_by INTEGER REFERENCES memories(id), superseded_at INTEGER,
+  retired_at INTEGER, retired_reason TEXT) STRICT;
 CREATE INDEX memories_session ON memories(session);
 CREATE INDEX memories_scope ON memories(scope);
 CREATE INDEX memories_text ON memories(text);
@@ -94,16 +98,8 @@ CREATE TABLE windows(
   id INTEGER PRIMARY KEY, encoder INTEGER NOT NULL REFERENCES encoders(id),
   memory INTEGER NOT NULL REFERENCES memories(id), start INTEGER NOT NULL, stop INTEGER NOT NULL) STRICT;
 CREATE INDEX windows_memory ON windows(memory);
-"""
-
-_SECOND = """
 CREATE TABLE fences(slot TEXT PRIMARY KEY, epoch INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-ALTER TABLE memories ADD COLUMN retired_at INTEGER;
-ALTER TABLE memories ADD COLUMN retired_reason TEXT;
 CREATE INDEX memories_retired ON memories(retired_at) WHERE retired_at IS NOT NULL;
-"""
-
-_THIRD = """
 CREATE TABLE spool(
   file BLOB PRIMARY KEY, offset INTEGER NOT NULL, records INTEGER NOT NULL, torn INTEGER NOT NULL)
   STRICT, WITHOUT ROWID;
@@ -127,18 +123,9 @@ CREATE TABLE checks(
 CREATE TABLE scrubbed(
   memory INTEGER NOT NULL REFERENCES memories(id), type TEXT NOT NULL, count INTEGER NOT NULL,
   PRIMARY KEY(memory, type)) STRICT, WITHOUT ROWID;
-CREATE TABLE given(
-  id INTEGER PRIMARY KEY, session TEXT NOT NULL, assistant TEXT NOT NULL, occasion TEXT NOT NULL,
-  memory INTEGER NOT NULL REFERENCES memories(id), at INTEGER NOT NULL) STRICT;
-CREATE INDEX given_session ON given(session, assistant);
-CREATE INDEX given_memory ON given(memory);
 CREATE INDEX memories_turns ON memories(scope, session, coalesce(said_at, recorded_at))
   WHERE kind = 'turn' AND retired_at IS NULL;
 CREATE INDEX memories_kept ON memories(scope, kind) WHERE kind IN ('decision', 'note');
-"""
-
-_FOURTH = """
-ALTER TABLE sessions ADD COLUMN mode TEXT NOT NULL DEFAULT '';
 CREATE TABLE erased(identity BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
 CREATE TABLE erased_rows(last INTEGER NOT NULL) STRICT;
 INSERT INTO erased_rows VALUES(0);
@@ -161,11 +148,7 @@ CREATE TABLE given_parts(
   memory INTEGER NOT NULL REFERENCES memories(id), start INTEGER, stop INTEGER, why TEXT NOT NULL,
   PRIMARY KEY(giving, place)) STRICT, WITHOUT ROWID;
 CREATE INDEX given_parts_memory ON given_parts(memory);
-DROP TABLE given;
 CREATE INDEX memories_when ON memories(coalesce(said_at, recorded_at), id, scope, session, kind, retired_at);
-"""
-
-_FIFTH = """
 CREATE TABLE spaces(
   id INTEGER PRIMARY KEY, stamp TEXT NOT NULL UNIQUE, dimensions INTEGER NOT NULL, version INTEGER NOT NULL,
   roles TEXT NOT NULL, model TEXT NOT NULL, embedding INTEGER NOT NULL, reading TEXT NOT NULL) STRICT;
@@ -182,16 +165,14 @@ CREATE TABLE bound(memory INTEGER PRIMARY KEY REFERENCES memories(id), fillers T
 CREATE TABLE unbound(
   memory INTEGER PRIMARY KEY REFERENCES memories(id), marked INTEGER NOT NULL, encoder INTEGER NOT NULL) STRICT;
 CREATE INDEX unbound_encoder ON unbound(encoder, memory);
-INSERT INTO unbound SELECT m.id, 0, coalesce((SELECT max(x.encoder) FROM meanings x WHERE x.memory = m.id), 0)
-  FROM memories m WHERE m.retired_at IS NULL;
 CREATE INDEX memories_order ON memories(session, coalesce(said_at, recorded_at), id, kind, retired_at);
 CREATE INDEX memories_speakers ON memories(session, speaker) WHERE speaker IS NOT NULL AND retired_at IS NULL;
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
-"""Migration n takes a store from schema n to schema n + 1; the schema's number is SQLite's ``user_version``."""
-_PYTHON_STEPS: dict[int, Callable[[apsw.Connection], None]] = {3: fill_history_from_log}
-"""What is to do after the SQL of a migration."""
+MIGRATIONS: tuple[str, ...] = ()
+"""Migration n takes a store from schema n + 1 to schema n + 2; the schema's number is SQLite's ``user_version``."""
+LATEST_SCHEMA = 1 + len(MIGRATIONS)
+_FORM = zlib.crc32(_SCHEMA.encode()) >> 1  # SQLite's ``application_id``: schema 1 is edited in place before a release
 
 
 @contextmanager
@@ -330,36 +311,41 @@ def _open_connection(path: Path, keys: Keys, *, new: bool, words_only: bool) -> 
 def migrate(
     connection: apsw.Connection, path: Path, keys: Keys, migrations: Sequence[str] = MIGRATIONS, *, new: bool = False
 ) -> None:
-    """Bring a store to the newest schema, in one transaction, after a sealed copy beside it.
+    """Make the tables of a new store; bring an older one to the newest schema, after a sealed copy beside it.
 
     Raises:
-        NewerSchema: the store is of a schema that this version does not know.
+        NewerSchema, OtherSchema: the store is of a schema that this version does not know.
         DiskFull, StoreReadOnly, StoreBusy, DamagedStore: the store is as it was.
     """
+    latest = 1 + len(migrations)
     with translate_errors(path):
-        found = check_schema(connection, path, len(migrations))
-        if found == len(migrations):
+        found = check_schema(connection, path, latest)
+        if found == latest:
             return
         if found == 0 and not new:
             raise DamagedStore(path=str(path), why="it holds no memory")
         with write_transaction(connection):
-            found = check_schema(connection, path, len(migrations))  # another process may have been faster
-            if 0 < found < len(migrations):
+            found = check_schema(connection, path, latest)  # another process may have been faster
+            if 0 < found < latest:
                 _copy_before_migration(path, keys, found)
-            for number in range(found, len(migrations)):
-                connection.execute(migrations[number])
-                if found and number in _PYTHON_STEPS:
-                    _PYTHON_STEPS[number](connection)
-            connection.execute(f"PRAGMA user_version = {len(migrations)}")
+            if found == 0:
+                connection.execute(_SCHEMA)
+                connection.execute(f"PRAGMA application_id = {_FORM}")
+                found = 1
+            for step in migrations[found - 1 :]:
+                connection.execute(step)
+            connection.execute(f"PRAGMA user_version = {latest}")
 
 
-def check_schema(connection: apsw.Connection, path: Path, known: int = len(MIGRATIONS)) -> int:
+def check_schema(connection: apsw.Connection, path: Path, known: int = LATEST_SCHEMA) -> int:
     """The number of the store's schema, 0 for a new file's.
 
     Raises:
-        NewerSchema: it is not known to this version, which then may neither read nor write.
+        NewerSchema, OtherSchema: it is not known to this version, which then may neither read nor write.
     """
     found = int(connection.execute("PRAGMA user_version").get)
+    if found and connection.execute("PRAGMA application_id").get != _FORM:
+        raise OtherSchema(path=str(path))
     if found > known:
         raise NewerSchema(path=str(path), found=found, known=known)
     return found

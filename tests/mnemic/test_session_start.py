@@ -187,11 +187,11 @@ def locked(home: Path) -> None:
 
 
 def newer(home: Path) -> None:
-    from mnemic.runtime.store.schema import MIGRATIONS, connect
+    from mnemic.runtime.store.schema import LATEST_SCHEMA, connect
 
     folder, keys = open_mind(home, "default")
     connection = connect(folder.store, keys)
-    connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+    connection.execute(f"PRAGMA user_version = {LATEST_SCHEMA + 1}")
     connection.close()
 
 

@@ -28,13 +28,19 @@ from mnemic.actors.protocol.changes import (
 )
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.messages import Applied
-from mnemic.runtime.keys.keys import Keys
+from mnemic.runtime.keys.keys import Keys, Secrets, derive_key
 from mnemic.runtime.store.read.reader import Reader, StoreSnapshot, open_reader
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 from tests.paths import ROOT
 
-KEYS = Keys(bytes(range(32)))
+
+def keys_of(root: bytes) -> Keys:
+    """The keys of a mind all of whose secrets follow from one, so that a test has the same ones each time."""
+    return Keys(Secrets(root=root, identities=derive_key(root, b"identities"), seed=derive_key(root, b"seed")))
+
+
+KEYS = keys_of(bytes(range(32)))
 NAMED = ScopeRef(path="work/shelf", project=None, found="named")
 ENCODER = EncoderName(implementation="test-float32", model="0" * 64)
 DIMENSIONS = 4

@@ -15,8 +15,6 @@ from mnemic.actors.protocol.scope_messages import SCOPES_AUTHOR, SCOPES_UNDO_AUT
 
 __all__ = ["ScopeQueries", "project_scope", "scopes_below"]
 
-_MERGE_SCHEMA = 4
-"""The schema with which projects could be merged; what is told alone at a session's start migrates no older store."""
 _decode = msgspec.msgpack.Decoder(ScopeChange).decode
 
 
@@ -68,7 +66,7 @@ class ScopeQueries:
 def project_scope(connection: apsw.Connection, project: str) -> tuple[int, str] | None:
     """Number and path of the scope that a project belongs to: it is its own, or was merged into it."""
     found = connection.execute("SELECT id, path FROM scopes WHERE project = ?", (project,)).fetchone()
-    if found is None and connection.execute("PRAGMA user_version").get >= _MERGE_SCHEMA:
+    if found is None:
         found = connection.execute(
             "SELECT s.id, s.path FROM projects p JOIN scopes s ON s.id = p.scope WHERE p.project = ?", (project,)
         ).fetchone()

@@ -28,11 +28,11 @@ from mnemic.actors.protocol.ports import Scrubbed
 from mnemic.actors.protocol.snapshot import Snapshots
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine.settings import Settings
-from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.projects import is_ignored, resolve_scope
 from tests.harness import START_US, ActorHarness, ListSource, turns
+from tests.runtime.building import keys_of
 
-HASH = Keys(bytes(32)).identity_hash()
+HASH = keys_of(bytes(32)).identity_hash()
 KEEPING = ChangeBuilder(resolve_scope, HASH, lambda text: Scrubbed(text, ()), originals=False)
 
 
@@ -121,7 +121,7 @@ def test_no_two_names_run_into_each_other_lone_surrogates_included(names: list[t
 
 
 def test_another_mind_gives_another_identity() -> None:
-    assert identity_of(event(), 1, HASH) != identity_of(event(), 1, Keys(bytes(31) + b"1").identity_hash())
+    assert identity_of(event(), 1, HASH) != identity_of(event(), 1, keys_of(bytes(31) + b"1").identity_hash())
 
 
 # --- ids -------------------------------------------------------------------------------------------------------------

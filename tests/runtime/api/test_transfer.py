@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import itertools
-import json
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -39,8 +38,8 @@ from mnemic.runtime.capture.hook_files import install_hook_files
 from mnemic.runtime.clock import ManualClock, SystemClock
 from mnemic.runtime.keys import key_slots
 from mnemic.runtime.keys.key_slots import format_recovery_key
-from mnemic.runtime.keys.keys import Keys, write_private
-from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
+from mnemic.runtime.keys.keys import write_private
+from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 from tests.faces import EXAMPLE, Outcome, lines, turn
@@ -271,23 +270,6 @@ def test_a_mind_that_a_passphrase_locks_stays_locked_by_it_whatever_opened_the_b
         assert texts(tmp_path / "other", passphrase=WORDS) == [b"otter one"]
 
 
-def test_a_mind_of_the_first_version_is_kept_as_it_is_and_opened_by_the_backups_passphrase(
-    home: Path, tmp_path: Path
-) -> None:
-    folder = MindFolder(home / "minds" / "default")
-    folder.path.mkdir(parents=True)
-    keys = Keys(bytes(range(32)))
-    write_private(folder.key, bytes(range(32)))
-    folder.key_header.write_text(json.dumps({"version": 1, "key": "file", "check": keys.check, "made_at_us": 5}))
-    Store.create(folder.store, keys).close()
-    with mnemic.open(otters(home, "one")) as mind:
-        mind.backup(tmp_path / "k", passphrase=WORDS)
-    assert restore(tmp_path / "k", tmp_path / "a", key_file=folder.key).new_key is False
-    assert json.loads((tmp_path / "a" / "minds" / "default" / "mind.json").read_bytes())["version"] == 1
-    assert restore(tmp_path / "k", tmp_path / "b", passphrase=WORDS).new_key is True
-    assert texts(tmp_path / "a") == texts(tmp_path / "b") == [b"otter one"]
-
-
 # --- what is not replaced --------------------------------------------------------------------------------------------
 
 
@@ -420,19 +402,6 @@ def test_a_mind_that_a_key_file_opened_is_restored_beneath_an_object_that_knew_a
         assert mind.recall("otter").hits
         mind.rekey()
     assert texts(home) == [b"otter one"]
-
-
-def test_a_card_of_the_first_version_leaves_no_copy_of_another_one(home: Path, tmp_path: Path) -> None:
-    old = MindFolder(tmp_path / "old" / "minds" / "default")
-    old.path.mkdir(parents=True)
-    keys = Keys(bytes(range(32)))
-    write_private(old.key, bytes(range(32)))
-    old.key_header.write_text(json.dumps({"version": 1, "key": "file", "check": keys.check, "made_at_us": 5}))
-    Store.create(old.store, keys).close()
-    with mnemic.open(tmp_path / "old") as mind:
-        mind.backup(tmp_path / "k")
-    restore(tmp_path / "k", otters(home, "one"), replace=True, key_file=old.key)
-    assert not MindFolder(home / "minds" / "default").key_header_copy.exists()
 
 
 def test_no_copy_is_made_among_the_files_of_the_minds(home: Path, tmp_path: Path) -> None:

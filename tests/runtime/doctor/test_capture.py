@@ -16,7 +16,7 @@ from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.store.store import Store
 from tests.runtime import spooling
-from tests.runtime.building import apply
+from tests.runtime.building import apply, keys_of
 
 NOW_US = spooling.CREATED_US + 60_000_000
 
@@ -79,7 +79,7 @@ def test_lost_events_are_wrong_for_a_week_and_told_for_good(examined: Examined) 
 
 
 def test_a_file_of_another_key_is_named(examined: Examined) -> None:
-    examined.write("strange", b"x", key=Keys(bytes(32)).spool_public())
+    examined.write("strange", b"x", key=keys_of(bytes(32)).spool_public())
     check = examined.checks()["strange"]
     assert (check.state, "strange.spool" in check.detail) == ("wrong", True)
 

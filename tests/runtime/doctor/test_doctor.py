@@ -26,7 +26,7 @@ from mnemic.runtime.doctor.doctor import Check, RepairResult, examine, repair
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.store import schema
-from mnemic.runtime.store.schema import MIGRATIONS, connect
+from mnemic.runtime.store.schema import LATEST_SCHEMA, connect
 from mnemic.runtime.store.store import Store
 from tests.faces import Outcome
 from tests.runtime.building import add_encoder, add_space, apply, codes, files_of, held, memory, vectors
@@ -334,13 +334,13 @@ def test_a_missing_store_is_wrong_and_is_not_made(home: Home) -> None:
 
 
 def test_a_newer_store_is_wrong_and_an_older_one_is_to_be_migrated(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mind_checks, "MIGRATIONS", (*MIGRATIONS, "one more"))
+    monkeypatch.setattr(mind_checks, "LATEST_SCHEMA", LATEST_SCHEMA + 1)
     before = files_of(home.path)
     check = home.examine()["store"]
-    assert (check.state, check.detail) == ("advice", f"schema {len(MIGRATIONS)} is to become {len(MIGRATIONS) + 1}")
+    assert (check.state, check.detail) == ("advice", f"schema {LATEST_SCHEMA} is to become {LATEST_SCHEMA + 1}")
     assert files_of(home.path) == before
     home.change("PRAGMA user_version = 7")
-    newer = f"was written by a newer Mnemic (schema 7; this one knows {len(MIGRATIONS) + 1})."
+    newer = f"was written by a newer Mnemic (schema 7; this one knows {LATEST_SCHEMA + 1})."
     assert home.examine()["store"].detail.endswith(newer)
 
 

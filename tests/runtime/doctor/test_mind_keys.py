@@ -14,7 +14,7 @@ from mnemic.runtime.doctor.checks import Check
 from mnemic.runtime.files.atomic_replace import lock_exclusive
 from mnemic.runtime.keys import key_slots
 from mnemic.runtime.keys.keys import Keys, generate_key
-from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind, read_key_header
+from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.minds.rekey import rekey_mind
 from mnemic.runtime.store.store import Store
 from tests.runtime.building import apply, memory
@@ -85,16 +85,3 @@ def test_another_key_file_gets_no_card_of_its_own(tmp_path: Path) -> None:
     with pytest.raises(KeyMismatch):
         mind_checks.rewrite_key_header(tmp_path, "default")
     assert folder.key_header.read_bytes() == card
-
-
-def test_the_first_version_s_card_is_made_from_its_key(tmp_path: Path) -> None:
-    folder, _ = a_mind(tmp_path)
-    for path in (folder.store, folder.key_header, folder.key_header_copy, folder.key):
-        path.unlink()
-    root = generate_key()
-    folder.key.write_bytes(root)
-    Store.create(folder.store, Keys(root)).close()
-    assert checks(tmp_path)["mind"].repairable
-    mind_checks.rewrite_key_header(tmp_path, "default")
-    assert (read_key_header(folder).version, read_key_header(folder).slots) == (1, ())
-    assert open_mind(tmp_path, "default")[1].check == Keys(root).check

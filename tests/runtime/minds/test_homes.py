@@ -26,7 +26,7 @@ from mnemic.actors.protocol.errors import (
 )
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.keys.key_slots import format_recovery_key
-from mnemic.runtime.keys.keys import Keys, generate_key
+from mnemic.runtime.keys.keys import generate_key
 from mnemic.runtime.minds import homes
 from mnemic.runtime.minds.homes import MindFolder, create_mind, fork_mind, is_locked_mind, open_mind
 from mnemic.runtime.store.store import Store
@@ -47,7 +47,7 @@ def test_a_mind_is_a_folder_with_its_key_its_card_and_its_store(tmp_path: Path) 
     folder, keys = open_mind(tmp_path / "home", "default")
     assert folder == made
     card = json.loads(made.key_header.read_bytes())
-    assert (card["version"], card["check"], card["made_at_us"]) == (2, keys.check, CLOCK.now_us())
+    assert (card["version"], card["check"], card["made_at_us"]) == (1, keys.check, CLOCK.now_us())
     assert [slot["kind"] for slot in card["slots"]] == ["file"]
     assert made.key_header_copy.read_bytes() == made.key_header.read_bytes()
     assert keys.secrets.root.hex() not in made.key_header.read_text()
@@ -184,11 +184,11 @@ SPOILERS: dict[str, tuple[type[Exception], Callable[[MindFolder], object]]] = {
     "a card that is no text": (DamagedStore, lambda mind: mind.key_header.write_bytes(b"\xff\xfe")),
     "a card of a newer version": (
         NewerSchema,
-        lambda mind: mind.key_header.write_bytes(b'{"version": 3, "check": ""}'),
+        lambda mind: mind.key_header.write_bytes(b'{"version": 2, "check": ""}'),
     ),
     "a card that nothing opens": (
         DamagedStore,
-        lambda mind: mind.key_header.write_bytes(b'{"version": 2, "check": "", "slots": []}'),
+        lambda mind: mind.key_header.write_bytes(b'{"version": 1, "check": "", "slots": []}'),
     ),
     "another mind's check": (
         DamagedStore,
@@ -235,32 +235,6 @@ def test_a_fork_is_a_mind_of_its_own_with_the_same_key(tmp_path: Path) -> None:
     assert fork.pauses.read_text() == "5 9\n", "what was not to be captured then is not to be now"
     assert fork.spool_config.read_bytes() == source.spool_config.read_bytes()
     assert fork.losses.read_bytes() == bytes(64)
-
-
-def of_version_1(mind: MindFolder) -> Keys:
-    """Make a mind what the first version made of it: its key file is the root, and its card has no slots."""
-    root = bytes(range(32))
-    keys = Keys(root)
-    for path in mind.path.iterdir():
-        if path.is_file():
-            path.unlink()
-    mind.key.write_bytes(root)
-    mind.key_header.write_text(json.dumps({"version": 1, "key": "file", "check": keys.check, "made_at_us": 7}))
-    Store.create(mind.store, keys).close()
-    return keys
-
-
-def test_a_mind_of_the_first_version_opens_as_it_is(tmp_path: Path) -> None:
-    made = create_mind(tmp_path, "default", CLOCK)
-    keys = of_version_1(made)
-    folder, found = open_mind(tmp_path, "default")
-    assert (folder, found.secrets) == (made, keys.secrets)
-    with closing(opened(tmp_path)) as store:
-        apply(store, memory(1))
-    assert not made.key_header_copy.exists()
-    assert json.loads(made.key_header.read_bytes())["version"] == 1
-    with pytest.raises(InvalidValue, match="is opened by its key file, and has none"):
-        open_mind(tmp_path, "default", "a passphrase")
 
 
 def test_a_mind_that_a_passphrase_locks_has_no_key_file(tmp_path: Path) -> None:

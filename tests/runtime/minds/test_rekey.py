@@ -24,9 +24,8 @@ from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.minds.rekey import rekey_mind, replace_key_file
 from mnemic.runtime.spool.pending import measure_backlog, read_losses
 from mnemic.runtime.spool.spool import Spool
-from mnemic.runtime.store.schema import MIGRATIONS, connect, copy_database
+from mnemic.runtime.store.schema import connect, copy_database
 from mnemic.runtime.store.store import Store
-from tests.paths import FIXTURES
 from tests.runtime.building import add_encoder, apply, child, files_of, finish, held, memory, vectors
 from tests.runtime.spooling import drain, file_header, frames, record
 
@@ -102,23 +101,6 @@ def test_a_passphrase_takes_the_place_of_the_key_file_and_back(tmp_path: Path) -
     resealed(folder, locked)
     again = open_mind(tmp_path, "default")[1]
     assert held(folder.store, again) == before
-
-
-def test_a_mind_of_the_first_version_becomes_one_of_this_and_knows_its_memories(tmp_path: Path) -> None:
-    folder = MindFolder(tmp_path / "minds" / "default")
-    shutil.copytree(FIXTURES / "schema-3", folder.path)
-    keys = open_mind(tmp_path, "default")[1]
-    Store.open(folder.store, keys).close()
-    before = held(folder.store, keys)
-    new = resealed(folder, keys)
-    assert held(folder.store, new) == before
-    assert new.identity_hash()(b"text") == keys.identity_hash()(b"text")
-    assert open_mind(tmp_path, "default")[1].check == new.check
-    assert new.earlier_spool_privates == (keys.spool_private,)
-    kept = list(folder.path.glob("store.schema-*.db"))
-    assert [path.name for path in kept] == ["store.schema-3.db"]
-    with closing(connect(kept[0], new)) as db:
-        assert db.execute("PRAGMA user_version").get == 3 < len(MIGRATIONS)
 
 
 def test_what_a_hook_sealed_just_before_is_still_taken_in(tmp_path: Path) -> None:

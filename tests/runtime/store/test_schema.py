@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import stat
 import subprocess
 from collections.abc import Callable
@@ -13,19 +12,30 @@ from pathlib import Path
 from typing import Any
 
 import apsw
-import msgspec
 import pytest
 
-from mnemic.actors.protocol.changes import EncoderName
-from mnemic.actors.protocol.errors import DamagedStore, MindExists, MnemicError, NewerSchema, StoreReadOnly
+from mnemic.actors.protocol.errors import (
+    DamagedStore,
+    MindExists,
+    MnemicError,
+    NewerSchema,
+    OtherSchema,
+    StoreReadOnly,
+)
 from mnemic.runtime.clock import ManualClock
-from mnemic.runtime.keys.key_slots import read_keys_by_file
-from mnemic.runtime.keys.keys import KEY_BYTES, Keys
+from mnemic.runtime.keys.keys import KEY_BYTES
 from mnemic.runtime.minds.homes import create_mind
 from mnemic.runtime.store.read.reader import open_reader
-from mnemic.runtime.store.schema import MIGRATIONS, connect, copy_database, create_file, migrate, write_transaction
+from mnemic.runtime.store.schema import (
+    LATEST_SCHEMA,
+    MIGRATIONS,
+    connect,
+    copy_database,
+    create_file,
+    migrate,
+    write_transaction,
+)
 from mnemic.runtime.store.store import Store
-from tests.paths import FIXTURES
 from tests.runtime.building import (
     KEYS,
     add_encoder,
@@ -35,7 +45,7 @@ from tests.runtime.building import (
     files_of,
     finish,
     held,
-    id_of,
+    keys_of,
     memory,
     release,
     said,
@@ -43,38 +53,10 @@ from tests.runtime.building import (
     wait_for_release,
 )
 
-FIXTURES = sorted(FIXTURES.glob("schema-*"))
-NOW = len(MIGRATIONS)
+NOW = LATEST_SCHEMA
 COPY = f"store.schema-{NOW}.db"
 NEXT = (*MIGRATIONS, "CREATE TABLE extra(id INTEGER PRIMARY KEY) STRICT; INSERT INTO extra VALUES(1);")
 FAILING = (*MIGRATIONS, "CREATE TABLE extra(id INTEGER) STRICT; UPDATE memories SET role = 'system'; SELECT no_such();")
-
-RECALLED = (1, 1_795_000_000_000_005, 1, "recall", "", "", "shelf", "how many books?", 0, None)
-TOLD = (2, 1_795_000_000_000_107, 0, "session-start", "codex", "a session", "", "", 9, None)
-GIVEN = {
-    "schema-1": {"givings": [RECALLED], "given_parts": [(1, 0, 2, None, None, "")]},
-    "schema-2": {"givings": [RECALLED], "given_parts": [(1, 0, 2, None, None, "")]},
-    "schema-3": {"givings": [RECALLED, TOLD], "given_parts": [(1, 0, 2, None, None, ""), (2, 0, 2, None, None, "")]},
-    "schema-4": {
-        "givings": [
-            RECALLED,
-            TOLD,
-            (3, 1_795_000_000_000_200, 1, "recall", "claude-code", "a session", "shelf", "which shelf?", 2, None),
-            (4, 1_795_000_000_000_201, 0, "session-start", "codex", "a session", "shelf", "", 12, 7),
-        ],
-        "given_parts": [
-            (1, 0, 2, None, None, ""),
-            (2, 0, 2, None, None, ""),
-            (3, 0, 2, 4, 9, "words"),
-            (4, 0, 2, None, None, "a decision"),
-            (4, 1, 3, None, None, "said last"),
-        ],
-    },
-}
-GIVEN["schema-5"] = GIVEN["schema-4"]
-LOGGED = {"schema-1": 8, "schema-2": 11, "schema-3": 24, "schema-4": 33, "schema-5": 35}
-MOVED = ("schema-4", "schema-5")
-"""Those whose second scope was given another path."""
 
 
 @pytest.fixture
@@ -155,85 +137,14 @@ def test_a_newer_schema_is_refused_and_not_touched(path: Path) -> None:
     assert files_of(path.parent) == before
 
 
-def test_every_schema_left_a_store_behind() -> None:
-    assert [fixture.name for fixture in FIXTURES] == [f"schema-{number}" for number in range(1, NOW + 1)]
-
-
-def told_waiting(told: dict[str, Any]) -> list[int]:
-    """The rows of memories that have no hypervector, where none has: all that are not forgotten."""
-    return [row for row, one in zip(told["memories"][0], told["records"], strict=True) if one.retired_at is None]
-
-
-@pytest.mark.parametrize("fixture", FIXTURES, ids=lambda fixture: fixture.name)
-def test_the_store_of_an_earlier_schema_opens_and_says_what_it_said_then(fixture: Path, tmp_path: Path) -> None:
-    path = tmp_path / "store.db"
-    shutil.copy(fixture / "store.db", path)
-    keys = read_keys_by_file(fixture / "key", fixture / "mind.json")
-    with closing(Store.open(path, keys)) as store, closing(open_reader(path, keys)) as reader:
-        told = answers(reader)
-        texts = {record.id.hex(): record.text for record in told["records"]}
-        assert texts == {
-            id_of(1).hex(): b"The shelf holds nine books.",
-            id_of(2).hex(): b"The shelf holds ten books.",
-            id_of(3).hex(): "a \0, a \ud800 and\r\nan é".encode("utf-8", "surrogatepass"),
-            id_of(4).hex(): b"a long result, line after line\n" * 200,
-        }
-        assert told["scopes"] == {1: "shelf", 2: "other" if fixture.name in MOVED else "shelf~2", 3: ""}
-        assert [record.superseded_by for record in told["records"]] == [id_of(2), None, None, None]
-        assert told["encoders"] == [EncoderName(implementation="test-float32", model="0" * 64)]
-        assert told["vectors"][0][0] == [1, 2, 3, 4]
-        assert told["vectors"][0][3][0] == [3000.0, 3001.0, 3002.0, 3003.0]
-        assert told["postings"]["shelf"] == [[1, 2], [1.0, 1.0]]
-        assert told["counts"].memories == 4
-        retired = [(record.retired_at, record.retired_reason) for record in told["records"]]
-        assert told["seq"] == LOGGED[fixture.name]
-        was_retired = (None, None) if fixture.name == "schema-1" else (1_795_000_000_000_006, "it was a test")
-        assert retired == [(None, None)] * 3 + [was_retired]
-        if fixture.name == "schema-3":
-            assert told["spool"] == [{bytes(range(16)): 4096}, {bytes(range(16)): 2}]
-        if fixture.name in MOVED:
-            state = held(path, keys)
-            assert state["silenced"] == [("codex", "quiet")]
-            assert state["backups"] == [(1, "/t/kept", "backup", 7, 1_795_000_000_000_202)]
-            assert [row[3] for row in state["sessions"]] == ["headless", "", ""]
-            assert [row[2] for row in state["scopes"]] == ["/a/shelf/.git", "/c/shelf", None]
-            assert len(state["erased"]) == 2, "of what was erased, and of its words in its session"
-        if fixture.name in ("schema-3", *MOVED):
-            assert [one.payload for one in told["aside"]] == [b'{"odd": true}']
-            capture = told["capture"]
-            assert (capture.records, capture.torn, capture.transcripts) == (9, 2, 1)
-            assert capture.quarantined == (("codex", "prompt", "it has no prompt"),)
-            assert capture.transcripts_failed == (("/t/two", "it went"),)
-            assert capture.checks == {"codex": "a nonce"}
-        state = held(path, keys)
-        bound, waits = ([1, 1, 2, 2], [3]) if fixture.name == "schema-5" else ([], told_waiting(told))
-        assert ([row[1] for row in state["codes"]], [row[0] for row in state["unbound"]]) == (bound, waits)
-        assert [filler for _, filler in state["fillers"]] == (["shelf", "w1", "w2"] if bound else [])
-        was_given = {table: held(path, keys)[table] for table in ("givings", "given_parts")}
-        assert was_given == GIVEN[fixture.name]
-        store.fork(tmp_path / "fork.db", 0)  # what was given before can be taken back, too
-        forked = held(tmp_path / "fork.db", keys)
-        assert [forked[table] for table in ("givings", "given_parts", "memories", "log")] == [[]] * 4
-        assert store.rebuild(lambda done, total: None, meaning=False) == told["seq"]
-        waiting = len(told_waiting(told))  # all are bound again
-        assert answers(reader) == told | {"counts": msgspec.structs.replace(told["counts"], unbound=waiting)}
-        assert {table: held(path, keys)[table] for table in was_given} == was_given
-        assert apply(store, memory(9)).seq == told["seq"] + 1
-
-
-@pytest.mark.parametrize("fixture", FIXTURES, ids=lambda fixture: fixture.name)
-def test_a_schema_is_what_it_was_when_it_came(fixture: Path, tmp_path: Path) -> None:
-    keys = read_keys_by_file(fixture / "key", fixture / "mind.json")
-    shutil.copy(fixture / "store.db", tmp_path / "old.db")
-    Store.create(tmp_path / "new.db", KEYS).close()
-    ours = "tbl_name NOT GLOB 'vectors_*' AND name != 'sqlite_sequence'"  # sqlite-vec makes the others
-    asked = f"SELECT name, sql FROM sqlite_schema WHERE {ours} ORDER BY name"
-    with (
-        closing(connect(tmp_path / "old.db", keys)) as old,
-        closing(connect(tmp_path / "new.db", KEYS)) as new,
-    ):
-        migrate(old, tmp_path / "old.db", keys)
-        assert old.execute(asked).fetchall() == new.execute(asked).fetchall(), "a migration that was run never changes"
+def test_a_store_of_other_tables_is_refused_and_not_touched(path: Path) -> None:
+    with closing(connect(path, KEYS)) as db:
+        db.execute("PRAGMA application_id = 7")
+    before = files_of(path.parent)
+    with pytest.raises(OtherSchema) as caught:
+        Store.open(path, KEYS)
+    assert said(caught.value).endswith("was made by another development version of Mnemic, with other tables.")
+    assert files_of(path.parent) == before
 
 
 # --- one transaction -------------------------------------------------------------------------------------------------
@@ -324,7 +235,7 @@ def test_what_is_no_store_is_refused(path: Path, length: int) -> None:
 
 def test_a_wrong_key_reads_nothing_and_touches_nothing(path: Path) -> None:
     before = files_of(path.parent)
-    for use in (lambda: Store.open(path, Keys(bytes(32))), lambda: open_reader(path, Keys(bytes(32)))):
+    for use in (lambda: Store.open(path, keys_of(bytes(32))), lambda: open_reader(path, keys_of(bytes(32)))):
         with pytest.raises(DamagedStore) as caught:
             use()
         said(caught.value)

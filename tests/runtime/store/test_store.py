@@ -30,7 +30,6 @@ from mnemic.actors.protocol.changes import (
     Unsupersede,
 )
 from mnemic.actors.protocol.errors import DiskFull, InvalidValue, MindExists, NewerSchema, NoSuchMemory, StoreBusy
-from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store import schema
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.schema import connect
@@ -45,6 +44,7 @@ from tests.runtime.building import (
     files_of,
     held,
     id_of,
+    keys_of,
     memory,
     said,
     vectors,
@@ -425,7 +425,7 @@ def test_a_store_that_became_newer_is_neither_written_nor_read_by_who_has_it_ope
     apply(store, memory(1))
     with closing(open_reader(path, KEYS)) as reader:
         with closing(connect(path, KEYS)) as newer:
-            newer.execute(f"PRAGMA user_version = {len(schema.MIGRATIONS) + 1}")
+            newer.execute(f"PRAGMA user_version = {schema.LATEST_SCHEMA + 1}")
         with pytest.raises(NewerSchema):
             apply(store, memory(2))
         with pytest.raises(NewerSchema), reader.snapshot():
@@ -441,6 +441,6 @@ def test_a_store_of_another_key_is_not_opened_nor_touched(store: Store, path: Pa
     store.close()
     before = files_of(path.parent)
     with pytest.raises(building.MnemicError) as caught:
-        Store.open(path, Keys(bytes(32)))
+        Store.open(path, keys_of(bytes(32)))
     assert caught.value.code == "damaged_store"
     assert files_of(path.parent) == before

@@ -48,9 +48,9 @@ from mnemic.runtime.transfer.export import export_to
 from mnemic.runtime.transfer.export_format import FILES, MANIFEST, ExportSource, FileEntry, IdentityBasis, Manifest
 from mnemic.runtime.transfer.import_memories import ImportReport, import_into
 from tests.paths import ROOT
-from tests.runtime.building import KEYS, answers, apply, held, id_of, memory, said
+from tests.runtime.building import KEYS, answers, apply, held, id_of, keys_of, memory, said
 
-OTHER_KEYS = Keys(bytes(range(1, 33)))
+OTHER_KEYS = keys_of(bytes(range(1, 33)))
 PLACES = (
     ScopeRef(path="work/shelf", project=None, found="named"),
     ScopeRef(path="shelf", project="/a/shelf", found="git"),

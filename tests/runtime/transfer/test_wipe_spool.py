@@ -13,7 +13,7 @@ from mnemic.runtime.spool.decrypt import FrameDecryptor
 from mnemic.runtime.spool.frames import FILE_HEADER_BYTES
 from mnemic.runtime.spool.spool import Spool
 from mnemic.runtime.transfer.wipe_spool import quarantined_files, wipe_consumed
-from tests.runtime.building import Keys
+from tests.runtime.building import keys_of
 from tests.runtime.spooling import PRIVATE, drain, file_id, record, sealed, write
 
 OWN = FrameDecryptor(PRIVATE).key_ids
@@ -59,7 +59,7 @@ def test_what_is_not_taken_in_or_another_keys_is_left_alone(folder: Path) -> Non
     waits = write(folder, "waits", FIRST, number=1)
     foreign = write(folder, "foreign", SECOND, number=2)
     before = waits.read_bytes(), foreign.read_bytes()
-    assert wipe_consumed(folder, {file_id(2): 10_000}, FrameDecryptor(Keys(bytes(32)).spool_private).key_ids) == 0
+    assert wipe_consumed(folder, {file_id(2): 10_000}, FrameDecryptor(keys_of(bytes(32)).spool_private).key_ids) == 0
     assert wipe_consumed(folder, {}, OWN) == 0
     assert (waits.read_bytes(), foreign.read_bytes()) == before
 

@@ -15,8 +15,9 @@ from mnemic.actors.protocol.errors import KeyMismatch, KeyMissing
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.ray import sealing
 from mnemic.runtime.engine.ray.sealing import MindSealRecipe, Seal
-from mnemic.runtime.keys.keys import Keys, generate_key, write_private
+from mnemic.runtime.keys.keys import generate_key, write_private
 from mnemic.runtime.minds.homes import create_mind, open_mind
+from tests.runtime.building import keys_of
 
 KEY = bytes(range(32))
 
@@ -93,7 +94,7 @@ def test_without_the_minds_key_there_is_no_seal(tmp_path: Path) -> None:
     folder = create_mind(tmp_path, "default", SystemClock())
     check = open_mind(tmp_path, "default")[1].check
     with pytest.raises(KeyMismatch):
-        MindSealRecipe(folder.key, folder.key_header, Keys(generate_key()).check, "run").make_seal()
+        MindSealRecipe(folder.key, folder.key_header, keys_of(generate_key()).check, "run").make_seal()
     folder.key.unlink()
     with pytest.raises(KeyMissing):
         MindSealRecipe(folder.key, folder.key_header, check, "run").make_seal()

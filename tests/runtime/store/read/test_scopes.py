@@ -37,14 +37,6 @@ def test_a_project_belongs_to_its_scope_or_to_the_one_it_was_merged_into(store: 
         assert project_scope(db, "/p/lamp") == project_scope(db, "/p/shelf") == (1, "shelf")
 
 
-def test_a_store_from_before_projects_could_be_merged_is_read_as_it_is(store: Store, path: Path) -> None:
-    with closing(connect(path, KEYS)) as db:
-        db.execute("DROP TABLE projects")
-        db.execute("PRAGMA user_version = 3")
-        assert project_scope(db, "/p/lamp") == (2, "shelf/lamp")
-        assert project_scope(db, "/p/elsewhere") is None
-
-
 def test_below_is_what_starts_with_the_path_and_a_slash_and_nothing_else(store: Store, path: Path) -> None:
     with closing(connect(path, KEYS)) as db:
         assert scopes_below(db, "shelf") == [(1, "shelf"), (2, "shelf/lamp")]
