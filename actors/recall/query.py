@@ -1,42 +1,21 @@
-"""Asks the Embedder for a query's vector; without one, the query is answered degraded and says so.
+"""What a question is looked up by: the vector of its text, and the stems of its words.
 
-Terms: the stems by which a question's words are looked up. Below `mnemic.actors.recall.retriever`.
-
-The structural signal of a recall: what was said near the days that a question names, read off the hypervectors.
-
-Beside meaning and words in `mnemic.actors.recall.retriever`; below it stand `mnemic.algorithms.text.days`, which reads
-questions, and `mnemic.actors.shape.shape_index`, which holds the records. A question that names no day is answered as
-without it.
-
-The days named are bundled, bound to the role ``date`` and compared with every episode: what that role's likeness loses
-with distance is how near a memory was said. Which roles help ordinary recall, and which do not, was measured:
-docs/decisions/0011-structural-signal.md.
+Without an Embedder there is no vector: the question is answered degraded and says so. Nothing heavy is imported here,
+for the start of a session's sake. Below `mnemic.actors.recall.retriever`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import date, timedelta
-
-import numpy as np
-from numpy.typing import NDArray
-
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import ModelError, RuntimeFault
 from mnemic.actors.protocol.messages import EmbedQuery, QueryEmbedded
-from mnemic.actors.protocol.snapshot import Columns, Snapshot
-from mnemic.actors.shape.shape_index import ShapeIndex
-from mnemic.algorithms.text.days import DateRange, extract_dates
+from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.algorithms.text.stopwords import STOP_WORDS, content_words
-from mnemic.hd.algebra import Algebra
-from mnemic.hd.codebook import draw_hypervector
-from mnemic.hd.encoders import RecordEncoder
-from mnemic.hd.evidence import estimate_similarity
-from mnemic.hd.query import RecordVectors
 
-__all__ = ["WEIGHT", "day_nearness", "days_in_question", "query_vector", "search_terms"]
+__all__ = ["query_vector", "search_terms"]
 
 _TIMEOUT_S = 10.0  # an Embedder that hangs must leave time for the rest to answer
+_MOST_WORDS = 512  # of a question; each is looked up by itself
 
 
 def query_vector(
@@ -63,9 +42,6 @@ def query_vector(
     return answer
 
 
-_MOST_WORDS = 512  # of a question; each is looked up by itself
-
-
 def search_terms(query: str, snapshot: Snapshot, degraded: list[str]) -> list[str]:
     """The stems of a question's words, each once; none that a stop word shares, such as ``us`` of "use".
 
@@ -78,95 +54,3 @@ def search_terms(query: str, snapshot: Snapshot, degraded: list[str]) -> list[st
     stems = list(dict.fromkeys(snapshot.stems(words[:_MOST_WORDS])))
     telling = set(stems).difference(snapshot.stems(sorted(STOP_WORDS)))
     return [stem for stem in stems if stem in telling] or stems
-
-
-WEIGHT = 1.5
-"""Its share of a recall's score, where each of the other signals has 1."""
-_ROLE = "date"
-_LONGEST_DAYS = 100  # of more days each is too little like their bundle
-_BUNDLED_DAYS = 32
-_FAR_DAYS = 30  # so far from the days named, nothing is near them
-_ERRORS = 2.0  # standard errors by which what was said on the very day may look farther
-_LEAST_ROOM = 0.1  # between near and far; where noise leaves less, nothing can be read
-_DAY_US = 86_400_000_000
-_EPOCH = date(1970, 1, 1).toordinal()
-
-Floats = NDArray[np.float64]
-
-
-def days_in_question(question: str, now_us: int, said_at: NDArray[np.int64]) -> list[DateRange]:
-    """The days that a question names, none longer than a season; none where nothing is looked through.
-
-    Args:
-        now_us: what ``yesterday`` is told from, microseconds.
-        said_at: ``(v,) int64``: when the memories that are looked through were said, microseconds.
-    """
-    if not len(said_at):
-        return []
-    named = extract_dates(question, _day(now_us), _day(int(said_at.min())), _day(int(said_at.max())))
-    return [span for span in named if (span.last - span.first).days < _LONGEST_DAYS]
-
-
-def day_nearness(
-    spans: Sequence[DateRange], memory: ShapeIndex, columns: Columns, visible: NDArray[np.bool_]
-) -> Floats:
-    """How near to the nearest of some days each memory was said.
-
-    Args:
-        spans: one or more, none longer than a season.
-        memory: as of the same snapshot as the columns.
-        visible: ``(n,) bool``: the memories that are looked through.
-
-    Returns:
-        ``(n,) float64``: 1 on the days, 0 from a month's distance; NaN where a memory has no hypervector yet, or is not
-        visible.
-    """
-    scores = np.full(len(columns.row), np.nan)
-    places = memory.visible("episode", visible)
-    if memory.encoders is None or _ROLE not in memory.encoders.space.roles or not len(places):
-        return scores
-    asked, alikes, fars = zip(*(_bundle_days(span, memory.encoders, memory.algebra) for span in spans), strict=True)
-    codes = memory.codes("episode")
-    distances = _distances(codes, places, np.array(asked), memory.algebra)
-    alike, error = estimate_similarity(distances, codes.pairs[places], codes.dimensions)
-    alike, error = alike / np.array(alikes), error[:, None] / np.array(alikes)
-    room = 1 - _ERRORS * error - np.array(fars)
-    near = np.where(room > _LEAST_ROOM, (alike - np.array(fars)) / np.maximum(room, _LEAST_ROOM), 0.0)
-    positions = np.searchsorted(columns.row, memory.rows("episode")[places])
-    scores[positions] = np.clip(near, 0.0, 1.0).max(axis=1)
-    return scores
-
-
-def _distances(
-    codes: RecordVectors, places: NDArray[np.int64], asked: NDArray[np.uint64], algebra: Algebra
-) -> NDArray[np.int32]:
-    """The distances of some records from ``(q, w) uint64``: ``(m, q) int32``. To compare all beats copying most."""
-    whole = 2 * len(places) > len(codes.pairs)
-    head, tail = (codes.head, codes.tail) if whole else (codes.head[places], codes.tail[places])
-    first = head.shape[1]
-    distances = algebra.distances(head, np.ascontiguousarray(asked[:, :first]))
-    if tail.shape[1]:
-        distances = distances + algebra.distances(tail, np.ascontiguousarray(asked[:, first:]))
-    return distances[places] if whole else distances
-
-
-def _bundle_days(span: DateRange, encoders: RecordEncoder, algebra: Algebra) -> tuple[NDArray[np.uint64], float, float]:
-    """The bundle of some days, bound to the role; its mean likeness to them; and, as a part of that, to far ones."""
-    count = (span.last - span.first).days + 1
-    steps = np.unique(np.linspace(0, count - 1, min(count, _BUNDLED_DAYS)).round().astype(int))
-    days = encoders.encode_fillers(_ROLE, [(span.first + timedelta(days=int(step))).isoformat() for step in steps])
-    bundle = algebra.bundle(days, draw_hypervector(encoders.space, "tie", "days"))
-    alike = float(algebra.similarity(days, bundle).mean())
-    far = [_shift_day(span.first, -_FAR_DAYS), _shift_day(span.last, _FAR_DAYS)]
-    away = algebra.similarity(encoders.encode_fillers(_ROLE, [day.isoformat() for day in far]), bundle)
-    return bundle ^ encoders.role_vector(_ROLE), alike, float(away.max()) / alike
-
-
-def _shift_day(day: date, days: int) -> date:
-    """So many days later, or the calendar's end."""
-    return date.fromordinal(min(max(day.toordinal() + days, 1), date.max.toordinal()))
-
-
-def _day(at_us: int) -> date:
-    """The day of a time in UTC, as dates are bound; what no calendar holds is at its end."""
-    return date.fromordinal(min(max(_EPOCH + at_us // _DAY_US, 1), date.max.toordinal()))

@@ -50,9 +50,10 @@ from mnemic.actors.protocol.scopes import existing_scope, scopes_below
 from mnemic.actors.protocol.shape_messages import ListRoles, RolesListed, Shape, Shaped
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource, SpaceRow
 from mnemic.actors.protocol.validation_text import invalid_value_from
+from mnemic.actors.recall.day_signal import WEIGHT, day_nearness, days_in_question
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, delivered_span, excerpt, make_hit, token_count
 from mnemic.actors.recall.list_memories import BROWSE_MESSAGES, browse
-from mnemic.actors.recall.query import WEIGHT, day_nearness, days_in_question, query_vector, search_terms
+from mnemic.actors.recall.query import query_vector, search_terms
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.recall.similarity import find_similar
 from mnemic.actors.shape.bind import settings_mismatch as unlike_bound

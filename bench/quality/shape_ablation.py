@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from mnemic.actors.protocol.changes import EncoderName
 from mnemic.actors.protocol.messages import Memory
 from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.recall.query import day_nearness, days_in_question, search_terms
+from mnemic.actors.recall.day_signal import day_nearness, days_in_question
+from mnemic.actors.recall.query import search_terms
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.shape.shape_index import ShapeIndex
 from mnemic.algorithms.retrieval.bm25 import bm25, bm25_grouped

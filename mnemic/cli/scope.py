@@ -118,7 +118,12 @@ def add_scope_commands(cli: click.Group, options: CommonOptions) -> None:
             if more:
                 yield f"to take back the change before it: {more}"
 
-        chosen.print_answer({"moved": [one._asdict() for one in moved], "undo": more}, lines)
+        chosen.print_answer({"moved": [_outcome_view(one) for one in moved], "undo": more}, lines)
+
+
+def _outcome_view(one: ScopeOutcome) -> dict[str, Any]:
+    """What became of one scope, as JSON."""
+    return {"was" if name == "old_project" else name: value for name, value in one._asdict().items()}
 
 
 def _run_rescope(chosen: CommandContext, mind: Mind, verb: Callable[[], Sequence[ScopeOutcome]]) -> None:
@@ -133,7 +138,7 @@ def _run_rescope(chosen: CommandContext, mind: Mind, verb: Callable[[], Sequence
         yield from gone
         yield f"to take it back: {undo}" if undo else "it is so already"
 
-    chosen.print_answer({"moved": [one._asdict() for one in moved], "undo": undo}, lines)
+    chosen.print_answer({"moved": [_outcome_view(one) for one in moved], "undo": undo}, lines)
 
 
 def _moved_lines(moved: Sequence[ScopeOutcome]) -> Iterator[str]:

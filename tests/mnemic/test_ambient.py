@@ -157,7 +157,7 @@ def test_a_spool_that_cannot_be_taken_in_keeps_no_question_from_being_answered_a
 
     with mnemic.open(made) as mind:
         mind.remember("the otter is known")
-        monkeypatch.setattr(mind, "drain", full)
+        monkeypatch.setattr(mind, "drain_spool", full)
         mind.drain_before_question(lambda: True)
         recalled = mind.recall("otter")
         assert [to_text(hit.text) for hit in recalled.hits] == ["the otter is known"]

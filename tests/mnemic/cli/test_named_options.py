@@ -15,7 +15,7 @@ FOLDERS = ("actors", "algorithms", "hooks", "mnemic", "runtime")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 STRANGERS = {"--no-deps", "--assistant", "--event", "--cwd", "--ask", "--off"}
 """Options of pip, of the hook and of what it starts (docs/spool.md)."""
-READERS = {"shell_commands.py", "shell_programs.py"}
+READERS = {"shell.py", "shell_programs.py"}
 """Modules that name the options of programs whose calls are understood."""
 
 

@@ -18,7 +18,7 @@ from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.messages import Recalled
 from mnemic.actors.protocol.shape_messages import BindPending, BindProgress
 from mnemic.actors.protocol.snapshot import Columns
-from mnemic.actors.recall.query import WEIGHT, day_nearness, days_in_question
+from mnemic.actors.recall.day_signal import WEIGHT, day_nearness, days_in_question
 from mnemic.actors.shape.shape_index import ShapeIndex
 from mnemic.algorithms.text.days import DateRange
 from mnemic.hd.algebra import default_algebra
