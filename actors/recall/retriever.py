@@ -2,7 +2,7 @@
 
 It keeps the columns and vectors of all memories in memory and follows the log by `seq`; words come from the word
 index of its snapshot. Ranking itself is `mnemic.algorithms`: BM25 over turns and over whole sessions, cosines, fusion.
-Where a question names a day, hypervectors say what was said near it (`mnemic.actors.recall.query`).
+Where a question names a day, hypervectors say what was said near it (`mnemic.actors.recall.day_signal`).
 The cosines are exact for the windows that fit best, and off by 0.0005 or so for the others, which are scored by their
 codes of one byte a value (`mnemic.algorithms.retrieval.scan`). Windows of one text have one cosine, however many they
 are, so the newest of them come first. Windows that are not looked through are not read. A question is embedded by the
