@@ -1,9 +1,9 @@
 """Extracts the dates that a question names ("last Tuesday", "in May", ISO 8601).
 
-Above it stands `mnemic.actors.recall.day_signal`; below it nothing. English, and ISO 8601 in any language: ``7 July 2023``,
-``Oct. 13th``, ``in May``, ``2026-10-18``, ``yesterday``, ``two weeks ago``, ``last Tuesday``. What could as well be
-something else is left alone ("you may 10 times", "5/6/2026", "march on"), and so is a day that only bounds a time
-("since June"), for it tells nothing of how near an answer was said.
+Above it stands `mnemic.actors.recall.day_signal`; below it nothing. English, and ISO 8601 in any language:
+``7 July 2023``, ``Oct. 13th``, ``in May``, ``2026-10-18``, ``yesterday``, ``two weeks ago``, ``last Tuesday``. What
+could as well be something else is left alone ("you may 10 times", "5/6/2026", "march on"), and so is a day that only
+bounds a time ("since June"), for it tells nothing of how near an answer was said.
 """
 
 from __future__ import annotations

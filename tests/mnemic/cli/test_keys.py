@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import mnemic
+from mnemic.actors.protocol.errors import NotOnRay
 from mnemic.runtime.capture import python_hook
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys import key_slots
@@ -314,7 +315,7 @@ def test_a_mind_with_a_key_file_is_neither_locked_nor_unlocked(home: Path, comma
 
 
 def test_on_ray_a_locked_mind_is_refused(locked: Path) -> None:
-    with pytest.raises(mnemic.actors.protocol.errors.NotOnRay) as caught:
+    with pytest.raises(NotOnRay) as caught:
         mnemic.open(locked, engine="ray", passphrase=WORDS)
     assert "--key-file" in caught.value.remedy_text
 

@@ -31,7 +31,7 @@ from mnemic.runtime.spool.walk import scan_records
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.transfer.quote_finder import SHINGLE_BYTES
 from tests.faces import Outcome, git_project, lines, start, turn, until
-from tests.mnemic.test_ambient import hook, prompt
+from tests.mnemic.test_hooks_end_to_end import hook, prompt
 from tests.serving import serving
 
 Command = Callable[..., Outcome]

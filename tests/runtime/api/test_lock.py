@@ -140,7 +140,9 @@ def test_one_that_was_opened_by_its_recovery_key_wants_a_new_passphrase(home: Pa
 
 
 def test_whoever_has_a_mind_open_keeps_its_key_from_being_changed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mnemic.runtime.api.verbs.lock_exclusive", lambda path: atomic_replace.lock_exclusive(path, 0.1))
+    monkeypatch.setattr(
+        "mnemic.runtime.api.verbs.lock_exclusive", lambda path: atomic_replace.lock_exclusive(path, 0.1)
+    )
     with mnemic.open(home), mnemic.open(home) as mind:
         check = open_mind(home, "default")[1].check
         with pytest.raises(StoreBusy):

@@ -14,8 +14,7 @@ import msgspec
 import pytest
 
 from mnemic.actors.protocol.errors import NewerProcess
-from mnemic.runtime.client import launcher
-from mnemic.runtime.client import mcp_pipe
+from mnemic.runtime.client import launcher, mcp_pipe
 from mnemic.runtime.client.mcp_pipe import Pipe
 from mnemic.runtime.client.wire import encode_error
 from mnemic.runtime.clock import SystemClock

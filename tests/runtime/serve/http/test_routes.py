@@ -37,7 +37,7 @@ from mnemic.runtime.minds.run_dir import PROTOCOL
 from mnemic.runtime.serve.http.routes import BODY_BYTES, http_status
 from tests.faces import until
 from tests.hosted import BOUND_S, Answer, Hosted, UnixConnection, hosted, together
-from tests.mnemic.cli.test_errors import example
+from tests.mnemic.test_errors import example
 from tests.paths import ROOT
 
 
