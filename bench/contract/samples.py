@@ -7,12 +7,35 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.ambient_messages import Brief, Briefed
-from mnemic.actors.protocol.changes import AddMemory, Change, RecordRecall, ScopeRef, Supersede
+from mnemic.actors.protocol.ambient_messages import (
+    Brief,
+    Briefed,
+    CaptureProgress,
+    Drained,
+    DrainSpool,
+    GetCaptureProgress,
+    QuarantineRetried,
+    Queued,
+    QueueTranscripts,
+    RetryQuarantined,
+)
+from mnemic.actors.protocol.changes import AddMemory, Change, RecordRecall, RenameScope, ScopeRef, Supersede
 from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.protocol.log_messages import (
+    CountUse,
+    DeliveriesListed,
+    ListDeliveries,
+    ListMemories,
+    MemoriesListed,
+    MemoriesShown,
+    NoteDelivery,
+    ShowMemories,
+    UseCounted,
+)
 from mnemic.actors.protocol.messages import (
     Applied,
     Apply,
+    BackupNoted,
     CaptureText,
     CaptureTranscript,
     Committed,
@@ -25,11 +48,13 @@ from mnemic.actors.protocol.messages import (
     EmbedQuery,
     EncoderDescribed,
     FindScope,
+    FindSimilar,
     Forget,
     Forgotten,
     GetMemories,
     Memories,
     NightReport,
+    NoteBackup,
     Preempt,
     QueryEmbedded,
     Rebuild,
@@ -38,11 +63,33 @@ from mnemic.actors.protocol.messages import (
     Recalled,
     Recover,
     ScopeFound,
+    SimilarFound,
     Sleep,
     TextCaptured,
     TranscriptCaptured,
 )
-from mnemic.actors.protocol.shape_messages import BindMore, BindPending, BindProgress, RetryBinding, VectorsChanged
+from mnemic.actors.protocol.scope_messages import (
+    ChangeScopes,
+    ForgetSelection,
+    ListScopes,
+    ScopesChanged,
+    ScopesListed,
+    Selection,
+    SelectionForgotten,
+    Survey,
+    Surveyed,
+)
+from mnemic.actors.protocol.shape_messages import (
+    BindMore,
+    BindPending,
+    BindProgress,
+    ListRoles,
+    RetryBinding,
+    RolesListed,
+    Shape,
+    Shaped,
+    VectorsChanged,
+)
 from mnemic.bench.contract.world import ContractViolation
 
 __all__ = ["SLEEP_BUDGET_S", "check_answer", "invalid_messages", "valid_messages"]
@@ -68,6 +115,22 @@ ANSWERS: dict[type, type] = {
     Count: Counts,
     Brief: Briefed,
     Sleep: NightReport,
+    Shape: Shaped,
+    ListRoles: RolesListed,
+    FindSimilar: SimilarFound,
+    ShowMemories: MemoriesShown,
+    ListMemories: MemoriesListed,
+    ListDeliveries: DeliveriesListed,
+    CountUse: UseCounted,
+    ListScopes: ScopesListed,
+    Survey: Surveyed,
+    ForgetSelection: SelectionForgotten,
+    ChangeScopes: ScopesChanged,
+    NoteBackup: BackupNoted,
+    DrainSpool: Drained,
+    QueueTranscripts: Queued,
+    GetCaptureProgress: CaptureProgress,
+    RetryQuarantined: QuarantineRetried,
 }
 """What each message is answered with."""
 
@@ -103,6 +166,24 @@ def valid_messages(takes: tuple[type, ...], lines: str, ids: tuple[bytes, ...]) 
         GetMemories(ids=ids[:2]),
         FindScope(place=_SHELF),
         Count(),
+        Shape(pattern={"role": "user"}, k=3),
+        ListRoles(),
+        FindSimilar(text="The harbour wall is two metres high.", scope="work"),
+        ShowMemories(ids=ids[:1]),
+        ListMemories(scope="work", limit=2),
+        NoteDelivery(assistant="contract", session="new", parts=()),
+        ListDeliveries(limit=2),
+        CountUse(weeks=2),
+        ListScopes(),
+        Survey(selection=Selection(session="talk"), shown=1),
+        ForgetSelection(selection=Selection(session="talk"), reason="it is over"),
+        ForgetSelection(selection=Selection(session="talk"), restore=True),
+        ChangeScopes(changes=(RenameScope(path="work/shelf", to="work/board"),)),
+        NoteBackup(path="/backups/one", what="backup", size_bytes=1),
+        DrainSpool(),
+        QueueTranscripts(paths=((lines, "auto"),)),
+        GetCaptureProgress(),
+        RetryQuarantined(),
         Brief(occasion="session-start", place=_SHELF, assistant="contract", session="new"),
         Brief(occasion="prompt", place=_SHELF, assistant="contract", session="new", prompt="where is the tide table?"),
         Sleep(run="night-1", seed=bytes(32), budget_s=SLEEP_BUDGET_S),

@@ -185,7 +185,7 @@ def start_actor_system(
 
 def _placement(slot: str, settings: Settings) -> Placement:
     gpus = settings["embedder.gpus"] if slot == "embedder" and may_use_torch(settings.values()) else 0.0
-    pinned = bool(getattr(settings.actors[slot], "pinned", False))
+    pinned = bool(getattr(settings.actors[slot], "pinned", False)) or not settings["runtime.other_nodes"]
     return Placement(gpus=gpus, pinned=pinned, background=slot == "consolidator")
 
 

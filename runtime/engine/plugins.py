@@ -25,6 +25,7 @@ from mnemic.actors.protocol.ambient_messages import (
 )
 from mnemic.actors.protocol.contract import CONTRACT, Actor, Setting
 from mnemic.actors.protocol.errors import ActorRefused
+from mnemic.actors.protocol.log_messages import CountUse, ListDeliveries, ListMemories, NoteDelivery, ShowMemories
 from mnemic.actors.protocol.messages import (
     Apply,
     CaptureText,
@@ -35,15 +36,18 @@ from mnemic.actors.protocol.messages import (
     EmbedPending,
     EmbedQuery,
     FindScope,
+    FindSimilar,
     Forget,
     GetMemories,
+    NoteBackup,
     Preempt,
     Rebuild,
     Recall,
     Recover,
     Sleep,
 )
-from mnemic.actors.protocol.shape_messages import BindPending, VectorsChanged
+from mnemic.actors.protocol.scope_messages import ChangeScopes, ForgetSelection, ListScopes, Survey
+from mnemic.actors.protocol.shape_messages import BindPending, ListRoles, RetryBinding, Shape, VectorsChanged
 from mnemic.actors.recall.retriever import RetrieverActor
 from mnemic.actors.shape.binder import BinderActor
 from mnemic.actors.sleep.consolidator import ConsolidatorActor
@@ -66,13 +70,32 @@ ENTRY_POINT_GROUP = "mnemic.actors"
 SLOTS: dict[str, tuple[type, ...]] = {
     "store": (Apply, Rebuild),
     "embedder": (EmbedQuery, DescribeEncoder, EmbedPending),
-    "binder": (BindPending,),
-    "retriever": (Recall, GetMemories, FindScope, Count, Brief),
+    "binder": (BindPending, RetryBinding),
+    "retriever": (
+        Recall,
+        Shape,
+        ListRoles,
+        FindSimilar,
+        GetMemories,
+        ShowMemories,
+        ListMemories,
+        ListDeliveries,
+        NoteDelivery,
+        CountUse,
+        FindScope,
+        ListScopes,
+        Survey,
+        Count,
+        Brief,
+    ),
     "capture": (
         CaptureTranscript,
         CaptureText,
         Forget,
+        ForgetSelection,
         Recover,
+        ChangeScopes,
+        NoteBackup,
         DrainSpool,
         QueueTranscripts,
         GetCaptureProgress,
@@ -80,7 +103,7 @@ SLOTS: dict[str, tuple[type, ...]] = {
     ),
     "consolidator": (Sleep, Preempt),
 }
-"""The slots, in the order in which they start, and what each is asked for."""
+"""The slots, in the order in which they start, and what each is sent by faces and by other actors, events aside."""
 BUILT_IN_ACTORS: dict[str, type[Actor]] = {
     "store": StoreActor,
     "embedder": EmbedderActor,

@@ -31,6 +31,12 @@ _EXAMPLES = {
 _RUNTIME = (
     Setting("runtime.ask_timeout_s", 60.0, "seconds", "How long a face waits for one answer.", 0.1),
     Setting("runtime.inbox_messages", 256, "messages", "How many messages may wait for one actor.", 1),
+    Setting(
+        "runtime.other_nodes",
+        False,
+        "-",
+        "On a Ray of several machines, whether actors that are not pinned may run on others with the home's files.",
+    ),
     *idleness.SETTINGS,
     Setting("embedder.gpus", 0.1, "GPUs", "So much of a GPU is asked of Ray, where it has one and torch embeds.", 0.0),
 )

@@ -6,9 +6,10 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from mnemic.actors.protocol.ambient_messages import Brief
 from mnemic.actors.protocol.contract import Setting
 from mnemic.actors.protocol.errors import DamagedStore, InvalidValue
-from mnemic.actors.protocol.messages import Committed, Count, Preempt, Sleep
+from mnemic.actors.protocol.messages import Committed, Count, FindScope, GetMemories, Preempt, Recall, Sleep
 from mnemic.actors.protocol.ports import Ports
 from mnemic.actors.recall.retriever import RetrieverActor
 from mnemic.actors.sleep.consolidator import ConsolidatorActor
@@ -73,6 +74,10 @@ class TakesMutable(ConsolidatorActor):
 
 class NeverWakes(ConsolidatorActor):
     takes = (Sleep,)
+
+
+class RecallsAlone(RetrieverActor):
+    takes = (Recall, GetMemories, FindScope, Count, Brief)
 
 
 class Greedy(ConsolidatorActor):

@@ -5,8 +5,8 @@ A place's instance is a proxy. Its `handle` is a conversation with the actor's p
 the supervisor. A process that dies is `InstanceDied`, and what follows from it is decided where it is for every engine:
 in places and by the supervisor.
 
-An actor that is not pinned goes where Ray puts it. Where it cannot use the home's files there, it is kept from then on
-on the node of this process, which can.
+An actor that is not pinned goes where Ray puts it. Where it cannot be made there, for want of the home's files or of
+the package, it is kept from then on on the node of this process, which can.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mnemic.actors.protocol.contract import Actor, Clock
-from mnemic.actors.protocol.errors import ActorStopped, EngineLost, StoreError
-from mnemic.runtime.engine.engine import ANYWHERE, InstanceDied, Placement, RemoteFailure, SupervisorPort
+from mnemic.actors.protocol.errors import ActorStopped, EngineLost, MnemicError
+from mnemic.runtime.engine.engine import ANYWHERE, InstanceDied, Placement, RemoteFailure, SupervisorPort, error_kind
 from mnemic.runtime.engine.mailbox import MailboxEngine
 from mnemic.runtime.engine.ray.instance import RayInstance
 from mnemic.runtime.engine.ray.sealing import SealRecipe
@@ -119,10 +119,11 @@ class RayEngine(MailboxEngine):
             placement = msgspec.structs.replace(placement, pinned=True)
         try:
             return self._start_instance(name, factory, placement)
-        except StoreError as error:
-            if placement.pinned or self._cluster.is_single_node():
+        except (MnemicError, RemoteFailure, InstanceDied) as error:  # at home the same comes again, if it is no node's
+            if placement.pinned or name in self._abandoned or self._cluster.is_single_node():
                 raise
-            _log.warning("%s runs on the home's machine: where it was put first, %s", name, error.code)
+            why = error.code if isinstance(error, MnemicError) else error_kind(error)
+            _log.warning("%s runs on the home's machine: where it was put first, %s", name, why)
         self._forced_local.add(name)
         return self._start_instance(name, factory, msgspec.structs.replace(placement, pinned=True))
 

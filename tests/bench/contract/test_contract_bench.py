@@ -12,8 +12,11 @@ from typing import Any
 
 import pytest
 
+from mnemic.actors.protocol.log_messages import NoteDelivery
+from mnemic.actors.protocol.messages import Preempt
 from mnemic.bench.contract import contract_bench
 from mnemic.bench.contract.contract_bench import CHECKS, run
+from mnemic.bench.contract.samples import ANSWERS, valid_messages
 from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS, SLOTS, class_path
 from tests.bench.contract import third_party_actors
 from tests.runtime.building import ROOT
@@ -36,6 +39,12 @@ def tried(name: str, engine: str = "embedded") -> dict[str, tuple[str, str]]:
 
 def failed(found: dict[str, tuple[str, str]]) -> dict[str, str]:
     return {check: why for check, (state, why) in found.items() if state == "failed"}
+
+
+@pytest.mark.parametrize("slot", SLOTS)
+def test_every_message_that_a_slot_is_asked_for_is_tried(slot: str) -> None:
+    assert {type(message) for message in valid_messages(SLOTS[slot], "/lines", (bytes(16),))} == set(SLOTS[slot])
+    assert set(SLOTS[slot]) - set(ANSWERS) <= {NoteDelivery, Preempt}  # those are told
 
 
 @pytest.mark.parametrize("slot", SLOTS)
@@ -107,8 +116,8 @@ def test_one_that_ends_its_process_is_found_out() -> None:
 
 
 def test_one_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contract_bench, "TIMEOUT_S", 3.0)
-    assert failed(tried(f"{HERE}:Hangs")) == {"answers": "it was not done after 3 s, at a Sleep"}
+    monkeypatch.setattr(contract_bench, "TIMEOUT_S", 15.0)
+    assert failed(tried(f"{HERE}:Hangs")) == {"answers": "it was not done after 15 s, at a Sleep"}
 
 
 def bench(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -18,6 +18,7 @@ from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine import actor_system
 from mnemic.runtime.engine.actor_system import ActorFactory, start_actor_system
 from mnemic.runtime.engine.embedded import EmbeddedEngine
+from mnemic.runtime.engine.engine import Placement
 from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS, SLOTS, class_path
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
@@ -83,19 +84,26 @@ def test_the_slots_start_in_order_with_their_built_in_actors_on_the_embedded_eng
     assert {spec.capacity for spec in specs} == {256}
 
 
-def test_who_needs_the_homes_files_is_pinned_and_only_the_embedder_asks_for_gpus(
+def test_who_needs_the_homes_files_is_pinned_the_embedder_asks_for_gpus_and_nights_yield(
     mind: tuple[MindFolder, Keys], specs: list[ActorSpec]
 ) -> None:
     torch = {"embedder.implementation": "torch-float16", "embedder.model": "/nowhere"}
-    started(mind, Settings({"embedder.gpus": 0.5, **torch})).stop()
-    assert {spec.name: (spec.placement.pinned, spec.placement.gpus) for spec in specs} == {
-        "store": (True, 0.0),
-        "embedder": (True, 0.5),
-        "binder": (True, 0.0),
-        "retriever": (True, 0.0),
-        "capture": (True, 0.0),
-        "consolidator": (False, 0.0),
+    started(mind, Settings({"embedder.gpus": 0.5, "runtime.other_nodes": True, **torch})).stop()
+    assert {spec.name: spec.placement for spec in specs} == {
+        "store": Placement(pinned=True),
+        "embedder": Placement(pinned=True, gpus=0.5),
+        "binder": Placement(pinned=True),
+        "retriever": Placement(pinned=True),
+        "capture": Placement(pinned=True),
+        "consolidator": Placement(background=True),
     }
+
+
+def test_nobody_leaves_the_homes_machine_unless_the_settings_say_so(
+    mind: tuple[MindFolder, Keys], specs: list[ActorSpec]
+) -> None:
+    started(mind).stop()
+    assert all(spec.placement.pinned for spec in specs)
 
 
 def test_no_gpu_is_asked_for_where_torch_does_not_embed(mind: tuple[MindFolder, Keys], specs: list[ActorSpec]) -> None:

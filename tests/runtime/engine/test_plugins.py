@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 import os
@@ -55,6 +56,27 @@ def test_every_slot_has_a_built_in_actor_that_takes_what_the_slot_is_asked_for()
         assert load_actor(class_path(kind), slot) is kind
     assert {setting.name for setting in TABLE if setting.name.startswith("actors.")} == {f"actors.{s}" for s in SLOTS}
     assert Settings().actors == BUILT_IN_ACTORS
+
+
+def test_what_a_slot_is_asked_for_is_all_that_faces_and_other_actors_send_it() -> None:
+    # BindMore is left out: `mnemic.compose` sends it only to a binder that takes it.
+    known_absent = {"Committed", "VectorsChanged", "BindMore"}
+    calls: dict[str, set[str]] = {}
+    for folder in ("runtime", "mnemic", "hooks", "actors"):
+        for path in (ROOT / folder).rglob("*.py"):
+            nodes = ast.walk(ast.parse(path.read_text("utf-8")))
+            names = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+            calls["mnemic." + ".".join(path.relative_to(ROOT).with_suffix("").parts)] = names
+    for slot, kind in BUILT_IN_ACTORS.items():
+        sent = set().union(*(names for module, names in calls.items() if module != kind.__module__))
+        asked = {message.__name__ for message in kind.takes} & sent - known_absent
+        assert asked == {message.__name__ for message in SLOTS[slot]}, slot
+
+
+def test_an_actor_that_lacks_what_a_verb_sends_is_refused_with_the_names() -> None:
+    why = contract_violation(strangers.RecallsAlone, "retriever")
+    assert why is not None
+    assert why.startswith("it does not take Shape, ListRoles, FindSimilar, ShowMemories,")
 
 
 def test_a_named_class_fills_its_slot_and_brings_its_settings(tmp_path: Path) -> None:

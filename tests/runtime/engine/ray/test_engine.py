@@ -311,6 +311,12 @@ class TestRayEngine(EngineContract):
         engine.start("probe", ProbeActor, 10, Watch(engine), Placement(gpus=0.5, pinned=True))
         assert self.ask(engine, Say(1)) == (1,)
 
+    def test_an_actor_that_nobody_waits_for_yields_the_cores_to_the_others(self, engine: RayEngine) -> None:
+        engine.start("probe", MortalActor, 10, Watch(engine))
+        engine.start("night", MortalActor, 10, Watch(engine), Placement(background=True))
+        night = engine.send("night", letter(Pid()), timeout_s=BOUND_S).get()
+        assert psutil.Process(night).nice() == min(19, psutil.Process(self.ask(engine, Pid())).nice() + 15)
+
     # --- what crosses ------------------------------------------------------------------------------------------------
 
     def test_an_answer_foreseen_is_fetched_beforehand_and_taken_once(self, engine: RayEngine) -> None:
