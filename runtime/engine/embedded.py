@@ -1,4 +1,4 @@
-"""The in-process actor engine: one thread and one mailbox per actor, built on pykka."""
+"""The in-process actor engine: one thread and one mailbox per actor."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Actor mailboxes: a bounded queue, a thread and the current actor instance, shared by all engines.
 
-pykka's mailboxes are unbounded, and it drops what it holds when it stops; so the letters lie in a place of their own,
-which refuses more than its capacity and answers everyone, and pykka's mailbox only says that there is one more. An
-actor's messages to itself always pass. What has expired, or what nobody waits for any more, is not handled. Restarts
-are the supervisor's: a place only makes a new instance when it is told to. A message whose instance died with its
-process is given once more, before all others, to the next one: writes carry keys, so that twice is once.
+A mailbox refuses more than its capacity; an actor's messages to itself always pass. Restart, quarantine and stop are
+no messages and wait behind none. What has expired, or what nobody waits for any more, is taken out and not handled.
+Restarts are the supervisor's: a mailbox only makes a new instance when it is told to. A message whose instance died
+with its process is given once more, before all others, to the next one: writes carry keys, so that twice is once. Who
+still waits when the mailbox is stopped is answered.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from typing import Any, Protocol
-
-import pykka
 
 from mnemic.actors.protocol.contract import Clock, Context
 from mnemic.actors.protocol.errors import (
@@ -38,7 +36,7 @@ _log = logging.getLogger("mnemic.engine")
 
 
 class Instance(Protocol):
-    """What a place makes and hands its messages: an actor, or a proxy of one; it may have a ``close``."""
+    """What a mailbox makes and hands its messages: an actor, or a proxy of one; it may have a ``close``."""
 
     def handle(self, message: Any, context: Context) -> Any:
         """See `mnemic.actors.protocol.contract.Actor.handle`; raises `InstanceDied` where its process is gone."""
@@ -46,7 +44,7 @@ class Instance(Protocol):
 
 
 class MailboxEngine:
-    """All places of one engine, by the names of their actors."""
+    """All mailboxes of one engine, by the names of their actors."""
 
     def __init__(self, clock: Clock, stop_timeout_s: float) -> None:
         self._clock = clock
@@ -58,10 +56,10 @@ class MailboxEngine:
 
     def send(self, name: str, envelope: Envelope, *, timeout_s: float, own: bool = False) -> PendingReply:
         """See `mnemic.runtime.engine.engine.Engine.send`."""
-        place = self._mailboxes.get(name)
-        if place is None:
+        mailbox = self._mailboxes.get(name)
+        if mailbox is None:
             raise ActorStopped(actor=name, message=type(envelope.message).__name__)
-        return place.enqueue(envelope, timeout_s, own)
+        return mailbox.enqueue(envelope, timeout_s, own)
 
     def restart(self, name: str, delay_s: float) -> None:
         """See `mnemic.runtime.engine.engine.Engine.restart`."""
@@ -107,12 +105,13 @@ class _Mailbox:
         self._stale = False  # whether the instance is to go
         self._restart_delay_s = 0.0
         self._quarantine_error: Quarantined | None = None
-        self._gate = threading.Lock()  # over the letters and whether more are taken
+        self._changed = threading.Condition()  # over the queue, the current message and whether more are taken
         self._queue: deque[_QueuedMessage] = deque()
         self._current: _QueuedMessage | None = None
         self._stopping = threading.Event()
-        self._ended = threading.Event()
-        self._thread = _MailboxThread.start(self)
+        # A process that is told to end does not wait for a thread that hangs.
+        self._thread = threading.Thread(target=self._run, name=f"mnemic-{name}", daemon=True)
+        self._thread.start()
 
     @property
     def size(self) -> int:
@@ -121,17 +120,13 @@ class _Mailbox:
     def enqueue(self, envelope: Envelope, timeout_s: float, own: bool) -> PendingReply:
         letter = _QueuedMessage(envelope)
         message = type(envelope.message).__name__
-        with self._gate:
+        with self._changed:
             if self._stopping.is_set():
                 raise ActorStopped(actor=self._name, message=message)
             if len(self._queue) >= self._capacity and not own:
                 raise InboxFull(actor=self._name, capacity=self._capacity)
             self._queue.append(letter)
-            try:
-                self._thread.tell(None)
-            except pykka.ActorDeadError:  # somebody else has just stopped all of pykka's actors
-                self._queue.pop()
-                raise ActorStopped(actor=self._name, message=message) from None
+            self._changed.notify()
         return PendingReply(letter.answer, self._name, message, timeout_s)
 
     def restart(self, delay_s: float) -> None:
@@ -148,42 +143,39 @@ class _Mailbox:
         self._stale = True
 
     def stop(self, timeout_s: float) -> None:
-        with self._gate:
-            if not self._stopping.is_set():
-                self._stopping.set()
-                self._thread.stop(block=False)
-        if self._ended.wait(timeout_s):
-            self._worker.join()
-        else:
+        with self._changed:
+            self._stopping.set()
+            self._changed.notify()
+        self._thread.join(timeout_s)
+        if self._thread.is_alive():
             _log.error("%s did not stop within %g s", self._name, timeout_s)
             self._reject_all()
 
     # --- in the actor's thread ---------------------------------------------------------------------------------------
 
-    def on_thread_start(self) -> None:
-        self._worker = threading.current_thread()
-
-    def process_next(self) -> None:
-        """Handle one message and answer it; raises nothing."""
-        with self._gate:
-            if not self._queue:
-                return  # `stop` did not wait for it, and has answered it
-            letter = self._current = self._queue.popleft()
-        if letter.answer.set_running_or_notify_cancel():  # else nobody waits for it any more
-            try:
-                answer = self._handle(letter.envelope)
-            except MnemicError as error:
-                self._reject(letter, error)
-            else:
-                _resolve(letter, lambda: letter.answer.set_result(answer))
-        self._current = None
-
-    def on_thread_stop(self) -> None:
-        with self._gate:
-            self._stopping.set()  # also where somebody else stopped all of pykka's actors
-        self._reject_all()
+    def _run(self) -> None:
+        """Handle and answer one message after the other until the mailbox is stopped and empty."""
+        while (letter := self._take()) is not None:
+            self._process(letter)
+            del letter  # what was answered is held no longer
+            self._current = None
         self._close_actor()
-        self._ended.set()
+
+    def _take(self) -> _QueuedMessage | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._queue or self._stopping.is_set())
+            self._current = self._queue.popleft() if self._queue else None
+            return self._current
+
+    def _process(self, letter: _QueuedMessage) -> None:
+        if not letter.answer.set_running_or_notify_cancel():
+            return  # nobody waits for it any more
+        try:
+            answer = self._handle(letter.envelope)
+        except MnemicError as error:
+            self._reject(letter, error)
+        else:
+            _resolve(letter, lambda: letter.answer.set_result(answer))
 
     def _handle(self, envelope: Envelope) -> Any:
         died, deliveries = True, 0
@@ -243,7 +235,7 @@ class _Mailbox:
 
     def _reject_all(self) -> None:
         """Answer all that is not answered yet."""
-        with self._gate:
+        with self._changed:
             left = [letter for letter in (self._current, *self._queue) if letter is not None]
             self._queue.clear()
         for letter in left:
@@ -261,20 +253,3 @@ def _resolve(letter: _QueuedMessage, settle: Callable[[], None]) -> bool:
     except InvalidStateError:  # the actor and `stop` both came to it, or whoever waited went
         return False
     return True
-
-
-class _MailboxThread(pykka.ThreadingActor):
-    use_daemon_thread = True  # a process that is told to end does not wait for a thread that hangs
-
-    def __init__(self, place: _Mailbox) -> None:
-        super().__init__()
-        self._place = place
-
-    def on_start(self) -> None:
-        self._place.on_thread_start()
-
-    def on_receive(self, message: Any) -> None:
-        self._place.process_next()
-
-    def on_stop(self) -> None:
-        self._place.on_thread_stop()

@@ -21,7 +21,7 @@ from tests.faces import BOUND_S, EXAMPLE, Outcome, git_project, run
 
 SLIPWAY = "/home/ines/slipway"
 PAYLOAD = json.dumps({"session_id": "new", "source": "startup", "hook_event_name": "SessionStart"}).encode()
-LOADED = {"numpy", "click", "mcp", "pykka", "ray", "sqlite_vec", "starlette", "uvicorn"}
+LOADED = {"numpy", "click", "mcp", "ray", "sqlite_vec", "starlette", "uvicorn"}
 
 
 @pytest.fixture

@@ -85,7 +85,7 @@ def test_every_command_and_each_of_its_options_is_documented(name: str) -> None:
 
 
 def test_what_is_heavy_is_loaded_by_the_command_that_needs_it() -> None:
-    heavy = {"numpy", "apsw", "mcp", "cryptography", "pykka", "tokenizers"}
+    heavy = {"numpy", "apsw", "mcp", "cryptography", "tokenizers"}
     code = f"import sys, mnemic.cli.main; print({heavy!r} & set(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     # NumPy above all: the command says how many threads it may use before it is loaded; later it takes them all, and

@@ -215,13 +215,13 @@ def test_a_command_finds_the_process_and_loads_neither_numpy_nor_the_sdk(shared:
     for arguments in (["status"], ["recall", "otter", "--scope", "*"]):
         loaded = imported(*arguments, "--home", shared)
         assert "mnemic.runtime.client.client" in loaded
-        assert not {"numpy", "mcp", "apsw", "pykka", "ray", "cryptography", "asyncio", "psutil"} & loaded
+        assert not {"numpy", "mcp", "apsw", "ray", "cryptography", "asyncio", "psutil"} & loaded
 
 
 def test_the_pipe_loads_neither_numpy_nor_the_sdk(shared: Path) -> None:
     loaded = imported("mcp", "--home", shared)
     assert "mnemic.runtime.client.mcp_pipe" in loaded
-    assert not {"numpy", "mcp", "apsw", "pykka", "ray", "cryptography", "asyncio", "psutil"} & loaded
+    assert not {"numpy", "mcp", "apsw", "ray", "cryptography", "asyncio", "psutil"} & loaded
 
 
 def imported(*arguments: object) -> set[str]:

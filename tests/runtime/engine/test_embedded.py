@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import logging
 import threading
@@ -11,7 +10,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import pykka
 import pytest
 
 from mnemic.actors.protocol.errors import ActorFailed, ActorStopped
@@ -131,21 +129,6 @@ class TestEmbeddedEngine(EngineContract):
             reply.get()
         go_on.open()
         assert self.ask(engine, Say(2)) == (2,)
-
-    def test_where_somebody_else_stops_all_of_pykkas_actors_everyone_is_answered(
-        self, engine: EmbeddedEngine, gates: Callable[[], Gate]
-    ) -> None:
-        self.start(engine, Watch(engine))
-        go_on = self.occupy(engine, gates)
-        with ThreadPoolExecutor(1) as pool:
-            stopping = pool.submit(pykka.ActorRegistry.stop_all)
-            behind = engine.send("probe", letter(Say(1)), timeout_s=BOUND_S)
-            go_on.open()
-            stopping.result(BOUND_S)
-        with contextlib.suppress(ActorStopped):  # which of the two depends on who came first
-            assert behind.get() == (1,)
-        with pytest.raises(ActorStopped):
-            self.ask(engine, Say(2))
 
     def test_sending_races_with_stopping_and_every_message_is_handled_or_refused(self, clock: ManualClock) -> None:
         for _ in range(20):
