@@ -9,13 +9,8 @@ import msgspec
 
 from mnemic.actors.protocol.ambient_messages import (
     Brief,
-    Briefed,
-    CaptureProgress,
-    Drained,
     DrainSpool,
     GetCaptureProgress,
-    QuarantineRetried,
-    Queued,
     QueueTranscripts,
     RetryQuarantined,
 )
@@ -23,71 +18,47 @@ from mnemic.actors.protocol.changes import AddMemory, Change, RecordRecall, Rena
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.log_messages import (
     CountUse,
-    DeliveriesListed,
     ListDeliveries,
     ListMemories,
-    MemoriesListed,
-    MemoriesShown,
     NoteDelivery,
     ShowMemories,
-    UseCounted,
 )
+from mnemic.actors.protocol.message import Request, answer_type
 from mnemic.actors.protocol.messages import (
-    Applied,
     Apply,
-    BackupNoted,
     CaptureText,
     CaptureTranscript,
     Committed,
     Count,
-    Counts,
     DescribeEncoder,
     EmbedMore,
     EmbedPending,
-    EmbedProgress,
     EmbedQuery,
-    EncoderDescribed,
     FindScope,
     FindSimilar,
     Forget,
-    Forgotten,
     GetMemories,
-    Memories,
     NightReport,
     NoteBackup,
     Preempt,
-    QueryEmbedded,
     Rebuild,
-    Rebuilt,
     Recall,
-    Recalled,
     Recover,
-    ScopeFound,
-    SimilarFound,
     Sleep,
-    TextCaptured,
-    TranscriptCaptured,
 )
 from mnemic.actors.protocol.scope_messages import (
     ChangeScopes,
     ForgetSelection,
     ListScopes,
-    ScopesChanged,
-    ScopesListed,
     Selection,
-    SelectionForgotten,
     Survey,
-    Surveyed,
 )
 from mnemic.actors.protocol.shape_messages import (
     BindMore,
     BindPending,
-    BindProgress,
     ListRoles,
     RetryBinding,
-    RolesListed,
     Shape,
-    Shaped,
     VectorsChanged,
 )
 from mnemic.bench.contract.world import ContractViolation
@@ -97,42 +68,6 @@ __all__ = ["SLEEP_BUDGET_S", "check_answer", "invalid_messages", "valid_messages
 SLEEP_BUDGET_S = 0.2
 """Of a night that is asked for, seconds."""
 _SHELF = ScopeRef(path="work/shelf", project=None, found="named")
-ANSWERS: dict[type, type] = {
-    CaptureTranscript: TranscriptCaptured,
-    CaptureText: TextCaptured,
-    Forget: Forgotten,
-    Recover: Forgotten,
-    Apply: Applied,
-    Rebuild: Rebuilt,
-    EmbedQuery: QueryEmbedded,
-    DescribeEncoder: EncoderDescribed,
-    EmbedPending: EmbedProgress,
-    BindPending: BindProgress,
-    RetryBinding: BindProgress,
-    Recall: Recalled,
-    GetMemories: Memories,
-    FindScope: ScopeFound,
-    Count: Counts,
-    Brief: Briefed,
-    Sleep: NightReport,
-    Shape: Shaped,
-    ListRoles: RolesListed,
-    FindSimilar: SimilarFound,
-    ShowMemories: MemoriesShown,
-    ListMemories: MemoriesListed,
-    ListDeliveries: DeliveriesListed,
-    CountUse: UseCounted,
-    ListScopes: ScopesListed,
-    Survey: Surveyed,
-    ForgetSelection: SelectionForgotten,
-    ChangeScopes: ScopesChanged,
-    NoteBackup: BackupNoted,
-    DrainSpool: Drained,
-    QueueTranscripts: Queued,
-    GetCaptureProgress: CaptureProgress,
-    RetryQuarantined: QuarantineRetried,
-}
-"""What each message is answered with."""
 
 
 def valid_messages(takes: tuple[type, ...], lines: str, ids: tuple[bytes, ...]) -> list[Any]:
@@ -261,7 +196,7 @@ def check_answer(message: Any, answer: Any) -> None:
         if type(same) is not type(answer) or str(same) != str(answer):
             raise ContractViolation(f"its error {type(answer).__name__} does not survive pickling")
         return
-    expected = ANSWERS.get(type(message))
+    expected = answer_type(type(message)) if isinstance(message, Request) else None
     if expected is None:
         if answer is not None and not isinstance(answer, msgspec.Struct):
             raise ContractViolation(f"it answers {name} with a {type(answer).__name__}, no struct")

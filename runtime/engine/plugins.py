@@ -16,38 +16,10 @@ import msgspec
 
 from mnemic.actors.capture.capture import CaptureActor
 from mnemic.actors.embedder import EmbedderActor
-from mnemic.actors.protocol.ambient_messages import (
-    Brief,
-    DrainSpool,
-    GetCaptureProgress,
-    QueueTranscripts,
-    RetryQuarantined,
-)
 from mnemic.actors.protocol.contract import CONTRACT, Actor, Setting
 from mnemic.actors.protocol.errors import ActorRefused
-from mnemic.actors.protocol.log_messages import CountUse, ListDeliveries, ListMemories, NoteDelivery, ShowMemories
-from mnemic.actors.protocol.messages import (
-    Apply,
-    CaptureText,
-    CaptureTranscript,
-    Committed,
-    Count,
-    DescribeEncoder,
-    EmbedPending,
-    EmbedQuery,
-    FindScope,
-    FindSimilar,
-    Forget,
-    GetMemories,
-    NoteBackup,
-    Preempt,
-    Rebuild,
-    Recall,
-    Recover,
-    Sleep,
-)
-from mnemic.actors.protocol.scope_messages import ChangeScopes, ForgetSelection, ListScopes, Survey
-from mnemic.actors.protocol.shape_messages import BindPending, ListRoles, RetryBinding, Shape, VectorsChanged
+from mnemic.actors.protocol.messages import Committed, EmbedMore
+from mnemic.actors.protocol.shape_messages import BindMore, VectorsChanged
 from mnemic.actors.recall.retriever import RetrieverActor
 from mnemic.actors.shape.binder import BinderActor
 from mnemic.actors.sleep.consolidator import ConsolidatorActor
@@ -67,43 +39,6 @@ __all__ = [
 
 ENTRY_POINT_GROUP = "mnemic.actors"
 """The entry-point group by which a package offers actors."""
-SLOTS: dict[str, tuple[type, ...]] = {
-    "store": (Apply, Rebuild),
-    "embedder": (EmbedQuery, DescribeEncoder, EmbedPending),
-    "binder": (BindPending, RetryBinding),
-    "retriever": (
-        Recall,
-        Shape,
-        ListRoles,
-        FindSimilar,
-        GetMemories,
-        ShowMemories,
-        ListMemories,
-        ListDeliveries,
-        NoteDelivery,
-        CountUse,
-        FindScope,
-        ListScopes,
-        Survey,
-        Count,
-        Brief,
-    ),
-    "capture": (
-        CaptureTranscript,
-        CaptureText,
-        Forget,
-        ForgetSelection,
-        Recover,
-        ChangeScopes,
-        NoteBackup,
-        DrainSpool,
-        QueueTranscripts,
-        GetCaptureProgress,
-        RetryQuarantined,
-    ),
-    "consolidator": (Sleep, Preempt),
-}
-"""The slots, in the order in which they start, and what each is sent by faces and by other actors, events aside."""
 BUILT_IN_ACTORS: dict[str, type[Actor]] = {
     "store": StoreActor,
     "embedder": EmbedderActor,
@@ -114,6 +49,12 @@ BUILT_IN_ACTORS: dict[str, type[Actor]] = {
 }
 """Who fills a slot where nobody else is named."""
 _BROADCAST_EVENTS = (Committed, VectorsChanged)  # events: told to all who take them
+_TO_ONESELF = (EmbedMore, BindMore)  # how the built-in ones go on; others may do it otherwise
+SLOTS: dict[str, tuple[type, ...]] = {
+    slot: tuple(message for message in kind.takes if message not in (*_BROADCAST_EVENTS, *_TO_ONESELF))
+    for slot, kind in BUILT_IN_ACTORS.items()
+}
+"""The slots, in the order in which they start, and what each is sent by faces and by other actors, events aside."""
 
 
 def class_path(kind: type) -> str:

@@ -199,19 +199,8 @@ def elsewhere(folder: Path) -> None:
     def nowhere() -> NodeActor:
         raise MindMissing(mind="default", home="/home")
 
-    def survives_at_home() -> NodeActor:
-        if node() != home:
-            os._exit(1)  # as the process of a node that lacks the package does
-        return NodeActor()
-
-    makes = {
-        "seal": NodeActor,
-        "ports": ports_at_home,
-        "dies": survives_at_home,
-        "free": NodeActor,
-        "nowhere": nowhere,
-    }
-    seals = {name: SealAt(home) if name == "seal" else OpenSeal() for name in makes}
+    seals = {"seal": SealAt(home), "ports": OpenSeal(), "free": OpenSeal(), "nowhere": OpenSeal()}
+    makes = {"seal": NodeActor, "ports": ports_at_home, "free": NodeActor, "nowhere": nowhere}
     for name, seal in seals.items():
         engine = RayEngine(cluster, ManualClock(0), seal, namespace=name, make_timeout_s=BOUND_S)
         try:

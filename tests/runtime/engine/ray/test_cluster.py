@@ -201,7 +201,7 @@ def test_an_actor_that_cannot_use_the_homes_files_where_it_was_put_is_kept_on_th
     def moved(name: str, why: str) -> list[str]:
         return [f"{name} runs on the home's machine: where it was put first, {why}"]
 
-    for name, why in (("seal", "key_missing"), ("ports", "mind_missing"), ("dies", "InstanceDied")):
+    for name, why in (("seal", "key_missing"), ("ports", "mind_missing")):
         assert one.hear("here") == {"name": name, "here": [True, True], "warned": moved(name, why)}
     assert one.hear("here") == {"name": "free", "here": [False, False], "warned": []}
     said = one.hear("raised")
