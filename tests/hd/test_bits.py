@@ -120,6 +120,7 @@ def test_hypervectors_of_full_size_are_found_counted_and_bundled() -> None:
     assert set(bits.nearest(vectors, few, 15)[0]) == set(range(15))
 
 
+@pytest.mark.torch
 def test_it_is_torchhd() -> None:
     torch = pytest.importorskip("torch", reason=NO_TORCHHD)
     torchhd: Any = pytest.importorskip("torchhd", reason=NO_TORCHHD)

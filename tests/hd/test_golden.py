@@ -11,7 +11,6 @@ import json
 import os
 import subprocess
 import sys
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -60,12 +59,14 @@ def _digest(vectors: NDArray[np.uint64]) -> str:
     return hashlib.sha256(vectors.astype("<u8").tobytes()).hexdigest()
 
 
-@pytest.mark.parametrize("algebra", BACKENDS)
+@pytest.mark.parametrize(
+    "algebra", [pytest.param(name, marks=[pytest.mark.torch] if name == "torch" else []) for name in BACKENDS]
+)
 def test_hypervectors_are_those_that_were_kept(algebra: str) -> None:
     if algebra == "native" and not bits.NATIVE:
         pytest.skip("the native extension is not built")
-    if algebra == "torch" and find_spec("torchhd") is None:
-        pytest.skip("torchhd is another backend; install mnemic[torch] for this test")
+    if algebra == "torch":
+        pytest.importorskip("torchhd", reason="torchhd is another backend; install mnemic[torch] for this test")
     assert made(algebra) == json.loads(GOLDEN.read_bytes())
 
 

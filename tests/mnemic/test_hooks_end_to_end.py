@@ -168,7 +168,7 @@ def test_a_spool_that_cannot_be_taken_in_keeps_no_question_from_being_answered_a
 # --- served ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("engine", ["embedded", "ray"])
+@pytest.mark.parametrize("engine", ["embedded", pytest.param("ray", marks=pytest.mark.system)])
 def test_the_homes_process_takes_in_what_hooks_keep_by_itself_and_transcripts_add_what_they_missed(
     made: Path, project: Path, tmp_path: Path, engine: str
 ) -> None:

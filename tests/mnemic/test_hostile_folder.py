@@ -77,6 +77,7 @@ def test_served_there_on_threads_nothing_of_it_is_run(home: Path, hostile: Path)
     untouched(hostile)
 
 
+@pytest.mark.system
 def test_served_there_on_ray_nothing_of_it_is_run_and_no_process_works_there_or_leaves_a_core(
     home: Path, hostile: Path
 ) -> None:

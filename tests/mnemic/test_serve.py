@@ -556,6 +556,7 @@ def brought_back(home: Path, restarts: int) -> ServerInfo:
     return found[0]
 
 
+@pytest.mark.system
 def test_on_ray_everything_comes_back_that_is_killed_and_the_card_says_why(
     ray_home: tuple[Path, subprocess.Popen[bytes]],
 ) -> None:
@@ -596,6 +597,7 @@ def test_on_ray_everything_comes_back_that_is_killed_and_the_card_says_why(
     assert "its engine was brought back 2 times" in run("status", "--home", home).out
 
 
+@pytest.mark.system
 def test_told_to_leave_ray_leaves_nothing(ray_home: tuple[Path, subprocess.Popen[bytes]]) -> None:
     home, process = ray_home
     before = family(process.pid)
@@ -618,6 +620,7 @@ def test_told_to_leave_ray_leaves_nothing(ray_home: tuple[Path, subprocess.Popen
     assert list((home / "run" / "ray").iterdir()) == []
 
 
+@pytest.mark.system
 def test_when_its_parent_is_killed_nothing_of_ray_stays_and_the_next_one_clears_its_files(home: Path) -> None:
     with serving(home) as process:
         assert served(home).remember("an otter").created
@@ -631,6 +634,7 @@ def test_when_its_parent_is_killed_nothing_of_ray_stays_and_the_next_one_clears_
     assert list((home / "run" / "ray").iterdir()) == []
 
 
+@pytest.mark.system
 def test_a_cluster_that_is_not_there_is_one_sentence(home: Path) -> None:
     ended = run("serve", "--engine", "ray", "--address", "127.0.0.1:1", "--home", home)
     assert (ended.code, ended.err.count("\n")) == (2, 1)

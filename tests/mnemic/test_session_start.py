@@ -69,6 +69,7 @@ def test_it_is_the_same_with_a_process_and_without_and_however_often(example: Pa
     assert alone(example) == told
 
 
+@pytest.mark.system
 def test_it_is_the_same_on_ray(example: Path, local_ray: LocalRay) -> None:
     clock = SystemClock()
     actor_system = open_actor_system(

@@ -23,7 +23,7 @@ from mnemic.runtime.store.read.reader import open_reader
 from tests.assistants.programs import ASSISTANTS, SENT, World, programs
 from tests.faces import until
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.system
 
 DECISION = "We decided: the pier lamp has 38 lumen from now on."
 QUESTION = "How bright is the lamp?"

@@ -19,7 +19,7 @@ from mnemic.runtime.store.read.reader import open_reader
 from tests.assistants.programs import ASSISTANTS, World, programs
 from tests.system.test_assistants import kept, settled
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.system
 
 KNOWN = "We decided: the pier lamp has 38 lumen from now on."
 IN_IT, SWITCHED_OFF, UNTOLD = "Whisper in a pause.", "Whisper with the capture off.", "Say it, and be told nothing."

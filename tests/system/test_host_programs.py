@@ -14,7 +14,7 @@ import pytest
 from mnemic.hooks import find_transcripts
 from tests.assistants.programs import ASSISTANTS, World, programs
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.system
 
 
 def two_sessions(name: str, folder: Path) -> World:

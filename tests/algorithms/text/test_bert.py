@@ -208,6 +208,7 @@ def torch_encode(torch: ModuleType, config: BertConfig, tensors: Tensors, ids: l
     return vector
 
 
+@pytest.mark.torch
 class TestAgainstTorch:
     @settings(max_examples=60)
     @given(config=configs(), seed=st.integers(0, 2**32 - 1), data=st.data())

@@ -15,6 +15,7 @@ from mnemic.algorithms.text.bert import Bert, BertConfig
 from tests.algorithms.text.test_native_bert import configs, windows_of
 from tests.modelling import draw
 
+pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="torch is not installed; install mnemic[torch] for this test")
 
 from mnemic.algorithms.text import torch_bert  # noqa: E402

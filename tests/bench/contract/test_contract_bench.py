@@ -56,6 +56,7 @@ def test_a_stranger_with_messages_and_settings_of_its_own_keeps_it() -> None:
     assert {state for state, _ in tried(f"{HERE}:Steady").values()} == {"ok"}
 
 
+@pytest.mark.system
 @pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed")
 def test_a_stranger_keeps_it_on_ray() -> None:
     # As a process of its own: this one may have a Ray already, and there can be no second.

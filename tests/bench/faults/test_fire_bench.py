@@ -17,7 +17,7 @@ from mnemic.bench.faults.fire_bench import Outcome, hook_commands, run_campaign
 SEED = "MNEMIC_FIRE_SEED"
 
 
-@pytest.mark.slow
+@pytest.mark.system
 def test_what_was_acknowledged_is_kept_once_whoever_is_killed_when(tmp_path: Path) -> None:
     seed = int(os.environ.get(SEED) or secrets.randbits(32))
     outcome = run_campaign(tmp_path / "home", 50, seed, hook_commands())

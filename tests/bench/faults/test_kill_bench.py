@@ -12,7 +12,7 @@ from mnemic.bench.faults.kill_bench import KINDS, Outcome, kill_repeatedly
 from mnemic.bench.harness.homes import lexical_settings
 
 
-@pytest.mark.slow
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("engine", "killed"),
     [("embedded", ("process",) * 6), ("ray", ("actor", "gcs_server", "process", "parent"))],

@@ -26,6 +26,7 @@ def talk(name: str, first: str, question: str) -> dict[str, Any]:
     }
 
 
+@pytest.mark.system
 def test_what_is_right_is_told_and_what_nobody_knows_is_not(tmp_path: Path) -> None:
     file = tmp_path / "made-up.json"
     talks = [

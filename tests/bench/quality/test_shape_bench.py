@@ -152,6 +152,7 @@ def talk(name: str, texts: list[str]) -> dict[str, Any]:
     }
 
 
+@pytest.mark.system
 def test_a_whole_run_gives_every_part_for_the_example_and_for_a_file(tmp_path: Path) -> None:
     texts = ["The kiln is hot.", "The glaze cracked.", "Then it can wait.", "My boat is red.", "I see.", "It floats."]
     file = tmp_path / "made-up.json"

@@ -25,6 +25,7 @@ def run(hypervectors: int = 1000, rounds: int = 1) -> list[dict[str, Any]]:
     return bits_bench.run(argparse.Namespace(hypervectors=hypervectors, rounds=rounds))
 
 
+@pytest.mark.system
 def test_each_instruction_set_is_measured_beside_numpy_or_named_as_left_out() -> None:
     rows = run()
     done: dict[str, set[str]] = {}

@@ -10,6 +10,7 @@ from mnemic.bench.speed import brief_bench
 from mnemic.bench.speed.brief_bench import run
 
 
+@pytest.mark.system
 def test_a_short_run_tells_the_same_with_a_process_and_without(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(brief_bench, "_REQUESTS", 3)
     monkeypatch.setattr(brief_bench, "_COMMANDS", 2)

@@ -11,6 +11,8 @@ import pytest
 from mnemic.algorithms.retrieval.scan import NATIVE
 from mnemic.bench.speed.embed_bench import paragraphs, run
 
+pytestmark = pytest.mark.system
+
 OPTIONAL = [name for name in ("transformers", "onnx", "onnxruntime") if importlib.util.find_spec(name) is None]
 
 

@@ -20,6 +20,7 @@ def rows() -> dict[str, list[dict[str, Any]]]:
     return found
 
 
+@pytest.mark.system
 def test_recalls_are_measured_beside_the_same_recall_without_a_process(rows: dict[str, list[dict[str, Any]]]) -> None:
     recalls = {row["of"]: row for row in rows["recall"]}
     assert set(recalls) == {

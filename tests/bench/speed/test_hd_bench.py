@@ -58,12 +58,14 @@ def test_codes_are_as_similar_as_the_angle_says() -> None:
         assert row["lowest"] <= row["similarity"] <= row["highest"]
 
 
+@pytest.mark.system
 def test_texts_stay_near_each_other() -> None:
     (row,) = [row for row in run("projection", no_model=False) if row["what"] == "projection of texts"]
     assert row["mean_off"] < 0.02
     assert row["ten_nearest_kept"] > 0.85
 
 
+@pytest.mark.system
 def test_each_backend_is_timed_or_named_as_left_out() -> None:
     rows = run("speed")
     binding = [row for row in rows if row["what"] == "bind 1,000 episodes"]
@@ -77,6 +79,7 @@ def test_each_backend_is_timed_or_named_as_left_out() -> None:
         assert "competitor: torchhd" in {row["of"] for row in binding}
 
 
+@pytest.mark.system
 def test_a_mind_is_bound_and_every_kind_of_question_is_answered() -> None:
     rows = {row["what"]: row for row in run("mind", memories=240)}
     assert rows["binding, with all that is written"]["memories"] == 240
@@ -89,6 +92,7 @@ def test_a_mind_is_bound_and_every_kind_of_question_is_answered() -> None:
     assert rows["bytes a record, memory"]["bytes"] > 1280
 
 
+@pytest.mark.system
 def test_a_drawing_is_a_picture_of_what_was_counted(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: it comes with the extra `bench`")
     rows = run("capacity", "projection", plot=tmp_path / "hd.png")

@@ -10,6 +10,7 @@ from mnemic.bench.speed import owner_bench
 from mnemic.bench.speed.owner_bench import run
 
 
+@pytest.mark.system
 def test_a_short_run_does_everything_to_a_mind_and_counts_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(owner_bench, "_LOOKS", 1)
     rows = {row["what"]: row for row in run(Namespace(memories=100, seed=0, no_model=True))}

@@ -12,6 +12,7 @@ from mnemic.bench.speed import scan_bench
 from mnemic.bench.speed.scan_bench import QUERIES, draw, run
 
 
+@pytest.mark.system
 def test_every_instruction_set_and_competitor_has_a_row_with_its_recall() -> None:
     rows = run(argparse.Namespace(vectors=[300]))
     names = {row["of"] for row in rows}
@@ -31,6 +32,7 @@ def test_every_instruction_set_and_competitor_has_a_row_with_its_recall() -> Non
         assert [row["allowed"] for row in rows if row["of"] == "mnemic, native-portable"] == ["all", "10 %", "1 %"]
 
 
+@pytest.mark.system
 def test_without_native_code_its_rows_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scan_bench, "NATIVE", False)
     rows = [row for row in run(argparse.Namespace(vectors=[1])) if "mnemic" in row["of"]]

@@ -24,6 +24,7 @@ def test_fewer_than_two_samples_have_no_slope() -> None:
     assert slope([sample(0, 100)]) == 0
 
 
+@pytest.mark.system
 def test_a_short_run_leaves_as_many_memories_and_descriptors_as_it_found() -> None:
     rows = run(Namespace(engine="embedded", requests=200, seed=0, no_model=True))
     total = rows[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import json
 import os
 import re
@@ -262,11 +261,7 @@ if __name__ == "__main__":
     [
         ("embedded", "tally"),
         ("embedded", "mnemic_tally:Tally"),
-        pytest.param(
-            "ray",
-            "mnemic_tally:Tally",
-            marks=pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed"),
-        ),
+        pytest.param("ray", "mnemic_tally:Tally", marks=pytest.mark.system),
     ],
 )
 def test_an_actor_of_another_package_runs_and_is_shown(

@@ -58,6 +58,7 @@ class TestNativeInt8(EncoderContract):
     agreement = 0.99
 
 
+@pytest.mark.torch
 class TestTorchOnTheCpu(EncoderContract):
     implementation = "torch-float32"
     exact = False
@@ -73,6 +74,7 @@ class TestTorchOnTheCpu(EncoderContract):
             yield
 
 
+@pytest.mark.torch
 class OnADevice(EncoderContract):
     """torch, where it sees a device."""
 
@@ -120,6 +122,7 @@ class TestChoice:
         monkeypatch.delitem(sys.modules, "mnemic.algorithms.text.torch_bert", raising=False)
         assert not load_encoder(folder).implementation.startswith("torch")
 
+    @pytest.mark.torch
     @pytest.mark.parametrize("device", ["cuda", "mps"])
     def test_with_a_device_torch_computes_in_half_precision(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch, device: str
@@ -143,6 +146,7 @@ class TestChoice:
         (vector,) = encoder.encode([Window(0, 0, (2, 4, 3))])
         assert vector.dtype == np.float32
 
+    @pytest.mark.torch
     def test_a_device_that_torch_does_not_see_is_not_used(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.importorskip("torch", reason="torch is not installed; install mnemic[torch] for this test")
         from mnemic.algorithms.text import torch_bert
@@ -305,6 +309,7 @@ class TestTokenizer:
 
 
 class TestDevice:
+    @pytest.mark.torch
     def test_a_device_that_is_full_is_one_sentence(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         torch = pytest.importorskip("torch", reason="torch is not installed; install mnemic[torch] for this test")
         from mnemic.algorithms.text import torch_bert

@@ -492,6 +492,7 @@ def keep_on(mind: str, writer: str, enough: str) -> None:
     print(number)
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("writers", [1, 3])
 def test_nothing_is_lost_when_files_are_removed_at_the_very_moment_hooks_write(tmp_path: Path, writers: int) -> None:
     create_mind(tmp_path, "default", SystemClock())

@@ -17,6 +17,8 @@ import pytest
 
 from tests.paths import ROOT
 
+pytestmark = pytest.mark.system
+
 PLUGIN = ROOT / "hooks" / "hosts" / "opencode" / "plugin.js"
 
 # Reads steps, each [hook, input, output], runs them one after another, and prints what became of the outputs.

@@ -125,6 +125,7 @@ def ray_processes(place: Path) -> list[str]:
     return found
 
 
+@pytest.mark.system
 def test_no_memory_is_in_what_ray_wrote_or_shared_and_a_sweep_leaves_nothing_of_it(
     alone: Callable[..., Alone], tmp_path: Path
 ) -> None:
@@ -153,6 +154,7 @@ def test_no_memory_is_in_what_ray_wrote_or_shared_and_a_sweep_leaves_nothing_of_
     assert [path.name for path in folder.iterdir()] == ["lines"]
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(("which", "name"), [(1, "ray"), (0, "d" * 60)], ids=["raylet", "gcs, in a deep folder"])
 def test_a_local_ray_that_lost_its_head_says_so_and_stops_without_a_trace(
     alone: Callable[..., Alone], tmp_path: Path, which: int, name: str
@@ -175,6 +177,7 @@ def test_a_local_ray_that_lost_its_head_says_so_and_stops_without_a_trace(
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.system
 def test_a_node_is_lost_and_work_goes_on_where_the_pinned_actor_never_moved(
     short_folder: Path, alone: Callable[..., Alone], tmp_path: Path
 ) -> None:
@@ -192,6 +195,7 @@ def test_a_node_is_lost_and_work_goes_on_where_the_pinned_actor_never_moved(
     assert one.process.wait(BOUND_S) == 0
 
 
+@pytest.mark.system
 def test_an_actor_that_cannot_use_the_homes_files_where_it_was_put_is_kept_on_the_homes_machine(
     short_folder: Path, alone: Callable[..., Alone], tmp_path: Path
 ) -> None:
@@ -212,6 +216,7 @@ def test_an_actor_that_cannot_use_the_homes_files_where_it_was_put_is_kept_on_th
 # --- what is left behind ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.system
 def test_a_ray_of_a_killed_process_is_seen_and_swept_and_that_of_a_living_one_is_neither(
     alone: Callable[..., Alone], home: Path
 ) -> None:
@@ -328,6 +333,7 @@ def shows(process: psutil.Process) -> bool:
     return "/dashboard/dashboard.py --host" in line or line.startswith("ray::DashboardAgent")
 
 
+@pytest.mark.system
 def test_ray_reports_nothing_and_shows_nothing(local_ray: LocalRay) -> None:
     place = Path((local_ray._folder / "ray-place").read_text())
     family = [one for one in psutil.Process().children(recursive=True) if str(place) in " ".join(one.cmdline())]
@@ -380,7 +386,8 @@ def somebodys_ray(short_folder: Path, tmp_path: Path) -> Iterator[tuple[str, dic
                 continue
 
 
-@pytest.mark.slow
+@pytest.mark.system
+@pytest.mark.system
 def test_a_home_is_served_on_somebodys_ray_that_demands_a_token(
     home: Path, somebodys_ray: tuple[str, dict[str, str]]
 ) -> None:

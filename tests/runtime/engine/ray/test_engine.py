@@ -43,6 +43,8 @@ from tests.contract.engine_contract import (
 )
 from tests.ray_fixture import OpenSeal
 
+pytestmark = pytest.mark.system
+
 
 class FileGate:
     """A gate between processes."""
