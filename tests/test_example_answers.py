@@ -1,0 +1,56 @@
+"""Every question of the example is asked, with the model that ships, and no kind is answered worse than it was."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mnemic
+from mnemic.actors.protocol.events import DEFAULT_KINDS
+from mnemic.actors.protocol.times import parse_time
+from mnemic.bench.harness.metrics import reciprocal_rank
+from tests.faces import EXAMPLE, Outcome
+
+QUESTIONS: list[dict[str, Any]] = json.loads((EXAMPLE / "questions.json").read_text("utf-8"))
+K = 10
+FIRST_RIGHT = {"meaning": 2, "words": 7, "changed": 2, "time": 4}
+"""Questions, by kind, whose first hit is the answer; what a better recall adds is written here."""
+MEAN_RECIPROCAL_RANK = {"meaning": 0.32, "words": 0.80, "changed": 0.62, "time": 0.84}
+
+
+@pytest.fixture(scope="module")
+def rankings(
+    captured_example: tuple[Path, Outcome], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, list[list[bool]]]:
+    """By kind, for each question, which of its hits are the answer."""
+    home = Path(shutil.copytree(captured_example[0], tmp_path_factory.mktemp("asked") / "home"))
+    found = defaultdict(list)
+    with mnemic.open(home) as mind:
+        for one in QUESTIONS:
+            window = {name: parse_time(one[name]) for name in ("since", "until") if name in one}
+            recalled = mind.recall(one["question"], K, kinds=one.get("kinds", DEFAULT_KINDS), observe=False, **window)
+            assert recalled.degraded == ()
+            found[one["kind"]].append(
+                [
+                    hit.session == one["answer_session"] and one["answer_contains"] in hit.text.decode()
+                    for hit in recalled.hits
+                ]
+            )
+    return found
+
+
+def test_every_question_is_asked(rankings: dict[str, list[list[bool]]]) -> None:
+    assert sum(map(len, rankings.values())) == len(QUESTIONS) == 31
+    assert rankings.keys() == FIRST_RIGHT.keys() == MEAN_RECIPROCAL_RANK.keys()
+
+
+@pytest.mark.parametrize("kind", FIRST_RIGHT)
+def test_no_kind_of_question_is_answered_worse_than_it_was(rankings: dict[str, list[list[bool]]], kind: str) -> None:
+    first = sum(ranking[:1] == [True] for ranking in rankings[kind])
+    mean = sum(reciprocal_rank(ranking, {True}) for ranking in rankings[kind]) / len(rankings[kind])
+    assert (first >= FIRST_RIGHT[kind], mean >= MEAN_RECIPROCAL_RANK[kind]) == (True, True), (first, mean)
