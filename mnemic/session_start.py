@@ -19,7 +19,7 @@ from mnemic.actors.brief.briefing_note import BRIEFING_NOTE, encode_note
 from mnemic.actors.brief.compose import compose_session_start, session_start_reasons
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed
 from mnemic.actors.protocol.changes import RecordBriefing
-from mnemic.actors.protocol.errors import MindLocked, MnemicError
+from mnemic.actors.protocol.errors import BadSettings, MindLocked, MnemicError
 from mnemic.actors.recall.hits import token_count
 from mnemic.hooks.read.hook_reply import hook_reply
 from mnemic.runtime.capture.pauses import session_notices
@@ -87,10 +87,12 @@ def brief_without_server(home: Path, mind: str, asked: Brief, noted: Note = lamb
         noted: gets what the log is to keep of it.
 
     Raises:
-        MindMissing, StoreError, InvalidValue: it cannot be read.
+        MindMissing, StoreError, InvalidValue, BadSettings: it cannot be read.
     """
+    if asked.occasion != "session-start":
+        return _NOTHING
     budget = _read_brief_settings(home).budget(asked)
-    if asked.occasion != "session-start" or not budget:
+    if not budget:
         return _NOTHING
     try:
         folder, keys = open_mind(home, mind)
@@ -165,20 +167,30 @@ def _spool_note(home: Path, mind: str, change: RecordBriefing) -> None:
 
 
 def _read_brief_settings(home: Path) -> BriefSettings:
-    """What the settings say of telling unasked; whoever reads all of them says what is wrong with one."""
+    """What the settings say of telling unasked. They may forbid it, so what cannot be read is no permission.
+
+    Raises:
+        BadSettings: the file cannot be read, or a value in it is not one of its setting.
+    """
+    path = home / "mnemic.toml"
     try:
-        section = tomllib.loads((home / "mnemic.toml").read_text("utf-8")).get("brief", {})
-    except (OSError, ValueError):
-        section = {}
-    told = BriefSettings()
-    if isinstance(section, dict):
-        budget, subagents = section.get("budget_tokens"), section.get("subagents")
-        tracked = section.get("tracked_scopes")
-        told = BriefSettings(
-            budget if type(budget) is int and budget >= 0 else told.budget_tokens,
-            subagents if isinstance(subagents, bool) else told.subagents,
-            tracked if isinstance(tracked, bool) else told.tracked_scopes,
-        )
+        section = tomllib.loads(path.read_text("utf-8")).get("brief", {})
+    except FileNotFoundError:
+        return BriefSettings()
+    except (OSError, ValueError) as error:
+        raise BadSettings(path=str(path), why=str(error)) from error
+    if not isinstance(section, dict):
+        raise BadSettings(path=str(path), why="brief is no table")
+    default = BriefSettings()
+    told = BriefSettings(
+        section.get("budget_tokens", default.budget_tokens),
+        section.get("subagents", default.subagents),
+        section.get("tracked_scopes", default.tracked_scopes),
+    )
+    if type(told.budget_tokens) is not int or told.budget_tokens < 0:
+        raise BadSettings(path=str(path), why="brief.budget_tokens is no number of tokens")
+    if not isinstance(told.subagents, bool) or not isinstance(told.tracked_scopes, bool):
+        raise BadSettings(path=str(path), why="a switch in brief is neither true nor false")
     return told
 
 

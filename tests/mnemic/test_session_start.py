@@ -136,8 +136,6 @@ def test_cursor_is_always_answered_in_json(example: Path) -> None:
     [
         ("budget_tokens = 200", 200),
         ("budget_tokens = 0", 0),
-        ("budget_tokens = -1", 1500),
-        ("budget_tokens = 'x'", 1500),
     ],
 )
 def test_the_settings_say_how_long_it_may_be(example: Path, section: str, most: int) -> None:
@@ -173,8 +171,24 @@ def test_a_scope_that_a_clone_names_is_told_of_only_if_the_settings_say_so(examp
     assert len(set(told())) == 1
 
 
-def test_settings_that_are_no_toml_are_for_others_to_complain_of(example: Path) -> None:
-    (example / "mnemic.toml").write_text("[", "utf-8")
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "[brief]\nbudget_tokens = 0\n\n[",
+        "brief = 0",
+        "[brief]\nbudget_tokens = -1",
+        "[brief]\nbudget_tokens = 'x'",
+        "[brief]\nbudget_tokens = true",
+        "[brief]\nsubagents = 'no'",
+        "[brief]\ntracked_scopes = 0",
+    ],
+)
+def test_settings_that_cannot_be_read_tell_nothing_since_they_may_forbid_it(example: Path, settings: str) -> None:
+    (example / "mnemic.toml").write_text(settings, "utf-8")
+    assert alone(example) == Outcome(0, "", "")
+    last = json.loads((example / "mnemic.log").read_text("utf-8").splitlines()[-1])
+    assert (last["logger"], last["code"]) == ("mnemic.session_start", "bad_settings")
+    (example / "mnemic.toml").unlink()
     assert alone(example).out
 
 
