@@ -44,20 +44,19 @@ class JsonLines(logging.Formatter):
 
 
 @contextmanager
-def log_to(path: Path, *, rotate: bool = True, level: int = logging.INFO) -> Iterator[None]:
+def log_to(path: Path, *, rotate: bool = True) -> Iterator[None]:
     """Write what Mnemic logs into a file of mode 0600, until the block ends.
 
     Args:
         rotate: whether this process turns the file over once it holds 1 MiB, and keeps three older ones. Any process
             follows a file that another one turns over.
-        level: what is less than that is not written.
     """
     handler = _LogFile(path, rotate)
     handler.setFormatter(JsonLines())
     logger = logging.getLogger("mnemic")
     before = logger.level
     logger.addHandler(handler)
-    logger.setLevel(level)
+    logger.setLevel(logging.INFO)
     try:
         yield
     finally:

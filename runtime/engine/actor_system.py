@@ -24,7 +24,7 @@ from mnemic.runtime.capture.pauses import read_pauses
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.embedded import EmbeddedEngine
 from mnemic.runtime.engine.engine import Engine, Placement, safe_cause
-from mnemic.runtime.engine.idleness import IdlePolicy, idle_policy_from
+from mnemic.runtime.engine.idleness import idle_policy_from
 from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS, class_path, load_actor
 from mnemic.runtime.engine.reports import Observer
 from mnemic.runtime.engine.settings import Settings
@@ -133,7 +133,6 @@ def start_actor_system(
     seed: bytes | None = None,
     engine: Engine | None = None,
     observer: Observer | None = None,
-    habits: IdlePolicy | None = None,
     fence: str | None = None,
 ) -> Supervisor:
     """Start the actors that the settings name, those of `mnemic.runtime.engine.plugins.BUILT_IN_ACTORS` where they name
@@ -146,7 +145,6 @@ def start_actor_system(
         seed: what chance depends on; the mind's own where absent.
         engine: where they run; threads of this process where absent.
         observer: told what the actors do.
-        habits: when the mind sleeps; as the settings say where absent.
         fence: where given, this actor system's writer replaces every earlier one of the same name, which writes no
             more.
 
@@ -178,7 +176,7 @@ def start_actor_system(
         seed=keys.seed if seed is None else seed,
         run=random_id(),
         observer=observer,
-        habits=habits or idle_policy_from(settings.values()),
+        habits=idle_policy_from(settings.values()),
         ask_timeout_s=settings["runtime.ask_timeout_s"],
     )
 

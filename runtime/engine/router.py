@@ -1,19 +1,18 @@
 """Message router: finds the actor for a message type, wraps it in an envelope, keeps undeliverable ones.
 
-Above it stands the supervisor; below are the engine, which carries envelopes, and the dead letters.
+Above it stands the supervisor; below is the engine, which carries envelopes.
 
-Dead letters: messages that were told and not handled, kept in memory so that they can be sent again.
-
-Bounded twice, by number and by size: what there is no room for is no longer kept whole, then no longer shown, and
-always counted. The content of a letter leaves here only to be sent again.
+Dead letters are messages that were told and not handled, kept in memory so that they can be sent again: a bounded
+number, each of a bounded size. All are counted. The content of one leaves here only to be sent again.
 """
 
 from __future__ import annotations
 
 import itertools
 import logging
-import sys
+import pickle
 import threading
+from collections import deque
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
@@ -26,104 +25,61 @@ from mnemic.actors.protocol.messages import Envelope
 from mnemic.runtime.engine.engine import Engine, PendingReply
 from mnemic.runtime.engine.reports import DeadLetter, Observer
 
-__all__ = ["TRACE_PREFIX", "DeadLetters", "Router", "estimate_size_bytes", "log_fields"]
+__all__ = ["TRACE_PREFIX", "DeadLetters", "Router", "log_fields"]
+
+_MAX_DEAD_LETTERS = 256  # the last ones are kept
+_MAX_LETTER_BYTES = 256 << 10  # of one that is kept whole, pickled
 
 
 class DeadLetters:
-    """All dead letters of one process. Any thread may use it."""
+    """The last dead letters of one process, and how many there ever were. Any thread may use it."""
 
-    def __init__(self, most: int = 256, most_bytes: int = 64 << 20, most_shown: int = 1024) -> None:
-        """Make room.
-
-        Args:
-            most: so many letters are kept whole, the last ones.
-            most_bytes: those are together at most so large, by estimate.
-            most_shown: of so many it is known what they were.
-        """
-        self._most = most
-        self._most_bytes = most_bytes
-        self._most_shown = most_shown
-        self._gate = threading.Lock()
-        self._numbers = itertools.count()
-        self._letters: dict[int, DeadLetter] = {}  # in the order in which they came
-        self._whole: dict[int, tuple[Envelope, int]] = {}  # with the size of each; those of `_dead_letters` or fewer
-        self._bytes = 0
-        self._count = 0
-
-    @property
-    def count(self) -> int:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._letters: deque[tuple[DeadLetter, Envelope]] = deque(maxlen=_MAX_DEAD_LETTERS)
+        self.count = 0
         """All that ever came."""
-        return self._count
 
     def add(self, actor: str | None, envelope: Envelope, reason: str) -> DeadLetter:
-        """Keep a message for the actor that did not handle it; one that nobody takes is not kept whole."""
+        """Keep a message for the actor that did not handle it; one that nobody takes is only shown, as is a large one.
+
+        Returns what is shown of it.
+        """
         letter = DeadLetter(
             actor=actor or "-",
             message=type(envelope.message).__name__,
             trace=envelope.trace,
             reason=reason,
             id=envelope.id,
-            replayable=actor is not None,
+            replayable=actor is not None and _is_small(envelope.message),
         )
-        size = estimate_size_bytes(envelope.message) if actor is not None else 0
-        with self._gate:
-            self._count += 1
-            number = next(self._numbers)
-            self._letters[number] = letter
-            if actor is not None and size <= self._most_bytes:
-                self._whole[number] = (envelope, size)
-                self._bytes += size
-            while len(self._whole) > self._most or self._bytes > self._most_bytes:
-                self._drop(next(iter(self._whole)))
-            while len(self._letters) > self._most_shown:
-                oldest = next(iter(self._letters))
-                self._drop(oldest)
-                del self._letters[oldest]
-            return self._summary(number)
+        kept = envelope if letter.replayable else msgspec.structs.replace(envelope, message=None)
+        with self._lock:
+            self.count += 1
+            self._letters.append((letter, kept))
+        return letter
 
     def summaries(self) -> tuple[DeadLetter, ...]:
         """What is known of the last ones, oldest first."""
-        with self._gate:
-            return tuple(self._summary(number) for number in self._letters)
+        with self._lock:
+            return tuple(letter for letter, _ in self._letters)
 
     def take_replayable(self) -> list[tuple[str, Envelope]]:
         """Hand out those that can be sent again, oldest first, with the actors they are for: they are dead no more."""
-        with self._gate:
-            taken = [(self._letters.pop(number).actor, envelope) for number, (envelope, _) in self._whole.items()]
-            self._whole.clear()
-            self._bytes = 0
+        with self._lock:
+            taken = [(letter.actor, envelope) for letter, envelope in self._letters if letter.replayable]
+            left = [one for one in self._letters if not one[0].replayable]
+            self._letters.clear()
+            self._letters.extend(left)
             return taken
 
-    def _drop(self, number: int) -> None:
-        _, size = self._whole.pop(number, (None, 0))
-        self._bytes -= size
 
-    def _summary(self, number: int) -> DeadLetter:
-        letter = self._letters[number]
-        return letter if number in self._whole else msgspec.structs.replace(letter, replayable=False)
-
-
-def estimate_size_bytes(value: Any) -> int:
-    """About how much memory a message holds, bytes: what its fields reach is counted once."""
-    total = 0
-    seen: set[int] = set()
-    left = [value]
-    while left:
-        one = left.pop()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        total += max(
-            sys.getsizeof(one), getattr(one, "nbytes", 0)
-        )  # an array's view owns no data and holds it all the same
-        if isinstance(one, msgspec.Struct):
-            left.extend(getattr(one, name) for name in one.__struct_fields__)
-        elif isinstance(one, Mapping):
-            left.extend(one.keys())
-            left.extend(one.values())
-        elif isinstance(one, tuple | list | set | frozenset):
-            left.extend(one)
-    return total
+def _is_small(message: Any) -> bool:
+    """Whether a message may be kept whole; one that breaks the contract and does not pickle is not measured."""
+    try:
+        return len(pickle.dumps(message, pickle.HIGHEST_PROTOCOL)) <= _MAX_LETTER_BYTES
+    except Exception:  # whatever a stranger's class does when it is pickled
+        return True
 
 
 _log = logging.getLogger("mnemic.post")

@@ -1,14 +1,15 @@
 """The supervisor: starts a mind's actors on an engine, routes messages to them, handles their failures.
 
 Above it stand the faces (command line, Python, MCP, HTTP), which only ever `ask` and `tell` here. Below it,
-`mnemic.runtime.engine.router` finds who takes a message, `mnemic.runtime.engine.actor_health` restarts actors, and
-`mnemic.runtime.engine.sleep_scheduler` has them sleep.
+`mnemic.runtime.engine.router` finds who takes a message, `mnemic.runtime.engine.actor_health` decides what becomes of
+an actor that fails, and `mnemic.runtime.engine.sleep_scheduler` has them sleep.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
+import random
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,22 +17,20 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.protocol.contract import CONTRACT, Actor, Clock, Context
-from mnemic.actors.protocol.errors import InvalidValue, MnemicError, RuntimeFault
+from mnemic.actors.protocol.errors import InvalidValue, MnemicError, Quarantined, RuntimeFault
 from mnemic.actors.protocol.messages import Envelope
-from mnemic.runtime.engine.actor_health import ActorHealthMonitor, Restart, RestartPolicy
+from mnemic.runtime.engine.actor_health import FailureHistory, Quarantine, RestartPolicy, on_failure, on_release
 from mnemic.runtime.engine.engine import Engine, Placement, safe_cause
 from mnemic.runtime.engine.idleness import IdlePolicy
-from mnemic.runtime.engine.reports import ActorHealth, ActorSystemReport, DeadLetter, NullObserver, Observer
+from mnemic.runtime.engine.reports import ActorHealth, ActorSystemReport, NullObserver, Observer, Progress
 from mnemic.runtime.engine.router import Router, log_fields
 from mnemic.runtime.engine.sleep_scheduler import SleepScheduler
 
-__all__ = ["ActorHealth", "ActorSpec", "ActorSystemReport", "DeadLetter", "NullObserver", "Observer", "Supervisor"]
+__all__ = ["ActorSpec", "Supervisor"]
 
 _log = logging.getLogger("mnemic.supervisor")
 _REPORTED_DEAD_LETTERS = 20
 _TICKER_JOIN_S = 30.0
-
-Progress = Callable[[int, int | None], None]
 
 
 class ActorSpec(msgspec.Struct, frozen=True):
@@ -47,6 +46,18 @@ class ActorSpec(msgspec.Struct, frozen=True):
     """How many messages may wait for it."""
     placement: Placement = Placement()
     """What it wants of the machine it runs on."""
+
+
+class _ActorState:
+    """What is known of one actor. Its own thread changes all but the history."""
+
+    def __init__(self, kind: type[Actor]) -> None:
+        self.kind = f"{kind.__module__}:{kind.__qualname__}"
+        self.history = FailureHistory()
+        self.handled = 0
+        self.working = False  # whether it has taken up a message and is not done with it
+        self.resting = False  # whether it has failed, and had no message since
+        self.failing = False  # whether the message it has now has failed
 
 
 class Supervisor:
@@ -90,9 +101,11 @@ class Supervisor:
         self._closed = False
         self._started: list[str] = []
         routes = _routes(specs)
-        names = [spec.name for spec in specs]
-        self._kinds = {spec.name: f"{spec.kind.__module__}:{spec.kind.__qualname__}" for spec in specs}
-        self._keeper = ActorHealthMonitor(engine, names, clock, policy or RestartPolicy(), seed + run.encode())
+        self._actors = {spec.name: _ActorState(spec.kind) for spec in specs}
+        self._policy = policy or RestartPolicy()
+        self._random = random.Random(hashlib.sha256(seed + run.encode()).digest())
+        # A decision and what is done about it are one: the engine was told last what the history says.
+        self._deciding = threading.Lock()
         self._post = Router(engine, routes, clock, run, self._observer)
         self._nights = SleepScheduler(self._post, self._is_busy, clock, seed, habits or IdlePolicy())
         try:
@@ -152,7 +165,11 @@ class Supervisor:
 
     def release_quarantined(self) -> list[str]:
         """Have all actors that were set aside made anew before their next messages; returns their names."""
-        released = self._keeper.release_quarantined()
+        with self._deciding:
+            released = [name for name, actor in self._actors.items() if actor.history.quarantined]
+            for name in released:
+                self._actors[name].history = on_release(self._actors[name].history)
+                self._engine.end_quarantine(name)
         for actor in released:
             _log.warning("%s was released", actor, extra={"actor": actor})
         return released
@@ -168,10 +185,7 @@ class Supervisor:
         """How the actor system is; it costs no actor anything."""
         return ActorSystemReport(
             engine=self._engine.name,
-            actors=[
-                msgspec.structs.replace(self._keeper.health(name), kind=self._kinds[name])
-                for name in tuple(self._started)
-            ],
+            actors=[self._health(name) for name in tuple(self._started)],
             dead_letters=self._post.dead_letters.count,
             last_dead_letters=list(self._post.dead_letters.summaries()[-_REPORTED_DEAD_LETTERS:]),
             night=self._nights.last_report,
@@ -187,10 +201,6 @@ class Supervisor:
                 something.
         """
         self._nights.start_ticking(tick_s, on_idle_exit)
-
-    def tick(self) -> None:
-        """Look at the clock now; a night's step that is due is waited for."""
-        self._nights.tick()
 
     def stop(self) -> None:
         """Stop the actors, the last started first; each finishes its mailbox, and everyone who waits is answered.
@@ -215,7 +225,8 @@ class Supervisor:
 
     def make_context(self, actor: str, envelope: Envelope) -> Context:
         """What an actor is given with a message."""
-        self._keeper.message_started(actor)
+        state = self._actors[actor]
+        state.working, state.resting = True, False
 
         def ask(message: Any, timeout_s: float) -> Any:
             if envelope.deadline is not None:
@@ -248,8 +259,10 @@ class Supervisor:
 
     def handled(self, actor: str, envelope: Envelope, took_s: float, error: MnemicError | None) -> None:
         """An actor is done with a message."""
-        failed = self._keeper.message_ended(actor)
-        outcome = "failure" if failed else "ok" if error is None else error.code
+        state = self._actors[actor]
+        outcome = "failure" if state.failing else "ok" if error is None else error.code
+        state.handled += 1
+        state.working = state.failing = False
         kind = type(envelope.message).__name__
         self._observer.handled(actor, kind, outcome, took_s)
         if _log.isEnabledFor(logging.INFO):
@@ -259,8 +272,17 @@ class Supervisor:
     def failed(self, actor: str, envelope: Envelope, error: BaseException) -> None:
         """An actor failed: decide, and carry the decision out."""
         cause = safe_cause(error)
-        instruction = self._keeper.message_failed(actor, cause)
-        if isinstance(instruction, Restart):
+        state = self._actors[actor]
+        state.failing = state.resting = True
+        with self._deciding:
+            now_s, draw = self._clock.monotonic_s(), self._random.random()
+            state.history, instruction = on_failure(state.history, now_s, cause, self._policy, draw)
+            if isinstance(instruction, Quarantine):
+                set_aside = Quarantined(actor=actor, failures=state.history.failures, cause=cause)
+                self._engine.quarantine(actor, set_aside)
+            else:
+                self._engine.restart(actor, instruction.delay_s)
+        if not isinstance(instruction, Quarantine):
             self._observer.restarted(actor)
         kind, extra = type(envelope.message).__name__, log_fields(actor, envelope, "failure")
         _log.error("%s failed on %s: %s -> %s", actor, kind, cause, instruction, extra=extra)
@@ -268,7 +290,10 @@ class Supervisor:
     def close_failed(self, actor: str, error: Exception) -> None:
         """An actor's old instance could not be closed: it is a failure to show, and there is nothing to decide."""
         cause = safe_cause(error)
-        self._keeper.close_failed(actor, cause)
+        with self._deciding:
+            state = self._actors[actor]
+            failures = state.history.failures + 1
+            state.history = msgspec.structs.replace(state.history, failures=failures, cause=cause)
         _log.error("%s could not be closed: %s", actor, cause, extra={"actor": actor})
 
     def undelivered(self, actor: str, envelope: Envelope, error: MnemicError) -> None:
@@ -279,7 +304,21 @@ class Supervisor:
 
     def _is_busy(self) -> bool:
         """Whether an actor works, or has something to do."""
-        return any(self._keeper.is_working(name) or self._engine.mailbox_size(name) for name in tuple(self._started))
+        return any(self._actors[name].working or self._engine.mailbox_size(name) for name in tuple(self._started))
+
+    def _health(self, name: str) -> ActorHealth:
+        actor = self._actors[name]
+        history = actor.history
+        return ActorHealth(
+            actor=name,
+            waiting=self._engine.mailbox_size(name),
+            failures=history.failures,
+            cause=history.cause,
+            quarantined=history.quarantined,
+            state="quarantined" if history.quarantined else "resting" if actor.resting else "running",
+            handled=actor.handled,
+            kind=actor.kind,
+        )
 
 
 def _routes(specs: Sequence[ActorSpec]) -> dict[type, list[str]]:

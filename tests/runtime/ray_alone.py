@@ -69,7 +69,7 @@ def say(**what: Any) -> None:
 def leak(folder: Path) -> None:
     """Send a memory through in every way there is."""
     logging.getLogger().addHandler(logging.NullHandler())
-    ray = LocalRay.start(folder, object_store_bytes=80 << 20)
+    ray = LocalRay.start(folder)
     engine = RayEngine(ray.cluster, ManualClock(0), OpenSeal(), namespace="mind")
     mark = MARK.decode()
 

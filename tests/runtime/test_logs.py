@@ -103,8 +103,8 @@ def test_the_file_is_private_whatever_the_umask_and_whoever_made_it(tmp_path: Pa
 def test_where_nothing_is_said_no_file_is_made_and_the_logger_is_left_as_it_was(tmp_path: Path) -> None:
     logger = logging.getLogger("mnemic")
     before = (logger.level, list(logger.handlers))
-    with log_to(tmp_path / "log", level=logging.WARNING):
-        LOG.info("less than a warning")
+    with log_to(tmp_path / "log"):
+        LOG.debug("less than is written")
     assert (logger.level, list(logger.handlers)) == before
     assert not (tmp_path / "log").exists()
 
@@ -240,7 +240,8 @@ def test_no_text_ever_reaches_the_log_whatever_is_asked_told_answered_or_raised(
     def display(done: int, total: int | None) -> None:
         raise BrokenPipeError(secret)
 
-    with log_to(path, level=logging.DEBUG):
+    with log_to(path):
+        logging.getLogger("mnemic").setLevel(logging.DEBUG)
         supervisor = Supervisor(
             EmbeddedEngine(clock, stop_timeout_s=30.0),
             [ActorSpec("doer", Doer, Doer)],
@@ -257,7 +258,7 @@ def test_no_text_ever_reaches_the_log_whatever_is_asked_told_answered_or_raised(
                 answers.append(error)
         supervisor.replay_dead_letters()
         supervisor.release_quarantined()
-        supervisor.tick()
+        supervisor._nights.tick()
         supervisor.stop()
         shown = repr(supervisor.report())
     assert all(isinstance(one, StoreBusy) for one in answers if secret in str(one))

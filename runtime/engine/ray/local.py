@@ -39,6 +39,7 @@ __all__ = [
 _MAX_PATH_CHARS = 36
 """Characters of a folder in which Ray's sockets still fit: they add up to 71 to it, and a path may have 107."""
 _GONE_S = 5.0
+_OBJECT_STORE_BYTES = 100 << 20  # shared memory for what is larger than 100 KB; Ray wants 75 MiB at least
 _SHORT = "mnemic-ray-"
 _INSIDE = "ray"
 _PATH_FILE = "ray-place"
@@ -65,13 +66,11 @@ class LocalRay:
         self._head = [psutil.Process(pid) for pid in cluster.head_pids()]
 
     @classmethod
-    def start(cls, folder: Path, *, num_cpus: int = 1, object_store_bytes: int = 100 << 20) -> LocalRay:
+    def start(cls, folder: Path) -> LocalRay:
         """Start it, and end what an earlier run left in the folder.
 
         Args:
             folder: made, with mode 0700, where it is not there. Of one run at a time.
-            num_cpus: as many processes wait for an actor; actors count for none.
-            object_store_bytes: shared memory for what is larger than 100 KB; 75 MiB at least.
 
         Raises:
             EngineMissing: Ray is not installed.
@@ -92,8 +91,8 @@ class LocalRay:
         try:
             cluster = _cluster(
                 address="local",
-                num_cpus=num_cpus,
-                object_store_memory=object_store_bytes,
+                num_cpus=1,  # so many processes wait for an actor; actors count for none
+                object_store_memory=_OBJECT_STORE_BYTES,
                 include_dashboard=False,
                 _temp_dir=str(place / "r"),  # of mode 0777, as Ray will have it
             )

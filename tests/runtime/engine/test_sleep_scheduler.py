@@ -112,7 +112,7 @@ class Bedroom:
         """Let time pass, look at the clock once, and give what the sleeper was told because of it."""
         self.clock.advance(seconds)
         known = len(self.told)
-        self.supervisor.tick()
+        self.supervisor._nights.tick()
         return self.told[known:]
 
     def want(self) -> None:
@@ -302,7 +302,7 @@ def test_where_nobody_consolidates_nobody_is_asked_to_and_the_process_leaves_all
     left: list[int] = []
     supervisor.start_ticking(BOUND_S, lambda: left.append(1))
     clock.advance(5000)
-    supervisor.tick()
+    supervisor._nights.tick()
     assert left == [1]
     assert supervisor.report().dead_letters == 0
     supervisor.stop()
@@ -375,7 +375,7 @@ def test_the_default_consolidator_is_reached_from_the_idleness_of_a_real_mind(tm
         until(lambda: not actor_system.supervisor._is_busy())
         actor_system.clock.advance(300)
         seq = actor_system.supervisor.ask(Count(), idle=True).seq
-        actor_system.supervisor.tick()
+        actor_system.supervisor._nights.tick()
         report = actor_system.supervisor.report()
         assert report.night == NightReport(
             run=sleep_run_name(actor_system.keys.seed, seq), steps=(), changes=0, finished=True
@@ -383,6 +383,6 @@ def test_the_default_consolidator_is_reached_from_the_idleness_of_a_real_mind(tm
         handled = {one.actor: one.handled for one in report.actors}
         assert handled["consolidator"] == 1
         actor_system.clock.advance(300)
-        actor_system.supervisor.tick()
+        actor_system.supervisor._nights.tick()
         assert {one.actor: one.handled for one in actor_system.supervisor.report().actors}["consolidator"] == 1
         assert actor_system.supervisor.ask(Count(), idle=True).seq == seq

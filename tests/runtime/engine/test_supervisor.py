@@ -24,6 +24,7 @@ from mnemic.actors.protocol.errors import (
     Quarantined,
     StoreBusy,
 )
+from mnemic.actors.protocol.messages import Envelope
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine.actor_health import RestartPolicy
 from mnemic.runtime.engine.embedded import EmbeddedEngine
@@ -671,3 +672,90 @@ def test_after_the_stop_everything_is_refused_and_nothing_is_shown_as_running(su
     supervisor.tell(Do(lambda context: None))
     assert [one.reason for one in supervisor.report().last_dead_letters] == ["actor_stopped"]
     assert supervisor.report().actors == []
+
+
+# --- decisions and what is done about them ---------------------------------------------------------------------------
+
+
+class DecisionLog:
+    """An engine that writes down what it is told to do with its actors."""
+
+    name = "notes"
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, Any]] = []
+
+    def start(self, name: str, *rest: Any) -> None:
+        """Nothing runs."""
+
+    def restart(self, name: str, delay_s: float) -> None:
+        self.told.append((name, delay_s))
+
+    def quarantine(self, name: str, error: Quarantined) -> None:
+        self.told.append((name, str(error)))
+
+    def end_quarantine(self, name: str) -> None:
+        self.told.append((name, "released"))
+
+    def mailbox_size(self, name: str) -> int:
+        return 2
+
+
+def deciding(engine: Any, seed: bytes = b"seed") -> Supervisor:
+    specs = [ActorSpec("store", Doer, Doer), ActorSpec("embedder", OtherDoer, OtherDoer)]
+    policy = RestartPolicy(failures=3, first_delay_s=1.0, jitter=0.5)
+    return Supervisor(engine, specs, clock=ManualClock(0), seed=seed, run="run", policy=policy)
+
+
+def failure(supervisor: Supervisor, actor: str) -> None:
+    supervisor.failed(
+        actor, Envelope(id="m", trace="t", now=1, deadline=None, message=Do(lambda context: None)), ValueError()
+    )
+
+
+def delays(seed: bytes) -> list[float]:
+    engine = DecisionLog()
+    supervisor = deciding(engine, seed)
+    for actor in ("store", "embedder", "store"):
+        failure(supervisor, actor)
+    return [delay for _, delay in engine.told]
+
+
+def test_the_jitter_follows_from_the_seed_and_actors_that_fail_together_come_back_apart() -> None:
+    assert delays(b"one") == delays(b"one") != delays(b"another")
+    first, second, _ = delays(b"one")
+    assert first != second
+    assert all(0.5 < delay <= 1.0 for delay in (first, second))
+
+
+def test_an_instance_that_cannot_be_closed_is_a_failure_without_a_decision() -> None:
+    engine = DecisionLog()
+    supervisor = deciding(engine)
+    supervisor.close_failed("store", OSError())
+    assert (supervisor.report().actors[0].failures, supervisor.report().actors[0].cause) == (1, "OSError")
+    assert engine.told == []
+
+
+def test_however_failures_and_releases_meet_the_engine_was_told_last_what_the_health_says() -> None:
+    engine = DecisionLog()
+    supervisor = deciding(engine)
+    start = threading.Barrier(2)
+
+    def fail() -> None:
+        start.wait(BOUND_S)
+        for _ in range(200):
+            failure(supervisor, "store")
+
+    def release() -> None:
+        start.wait(BOUND_S)
+        for _ in range(200):
+            supervisor.release_quarantined()
+
+    with ThreadPoolExecutor(2) as pool:
+        for job in (pool.submit(fail), pool.submit(release)):
+            job.result(BOUND_S)
+    set_aside = False
+    for _, told in engine.told:
+        set_aside = isinstance(told, str) and told != "released"
+    store = supervisor.report().actors[0]
+    assert (store.quarantined, store.failures) == (set_aside, 200)
