@@ -268,6 +268,7 @@ def test_whatever_process_is_killed_under_load_nothing_acknowledged_is_lost_and_
     assert sum(failed.values()) >= len(victims)
 
 
+@pytest.mark.system
 @both()
 def test_what_hooks_kept_is_taken_in_once_whatever_process_is_killed_meanwhile(
     home: Path, make_engine: MakeEngine

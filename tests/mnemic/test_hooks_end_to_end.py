@@ -99,6 +99,7 @@ def test_what_is_not_understood_is_shown_by_status_and_doctor_and_the_rest_is_fo
     assert found(made, "otter") == ["the otter is well"], "what is not understood still waits, and doubles nothing"
 
 
+@pytest.mark.system
 def test_a_command_waits_for_nobody_who_drains_at_this_moment(made: Path, project: Path) -> None:
     prompt(made, "the otter is well", project)
     meeting = RunDir(made)
@@ -112,6 +113,7 @@ def test_a_command_waits_for_nobody_who_drains_at_this_moment(made: Path, projec
     assert found(made, "otter") == ["the otter is well"]
 
 
+@pytest.mark.system
 def test_status_says_how_long_the_oldest_event_waits_and_not_for_how_long_its_file_lay_still(
     made: Path, project: Path
 ) -> None:
@@ -191,6 +193,7 @@ def test_the_homes_process_takes_in_what_hooks_keep_by_itself_and_transcripts_ad
         assert status["process"]["engine"] == engine
 
 
+@pytest.mark.system
 def test_whoever_is_killed_when_every_event_is_kept_once(made: Path, project: Path) -> None:
     draw = random.Random(6)
     with ThreadPoolExecutor(4) as pool:
@@ -213,6 +216,7 @@ def test_whoever_is_killed_when_every_event_is_kept_once(made: Path, project: Pa
     assert Counter(kept(made)) == expected
 
 
+@pytest.mark.system
 def test_a_process_that_was_started_on_demand_leaves_though_files_of_hooks_are_still_there(
     home: Path, project: Path
 ) -> None:

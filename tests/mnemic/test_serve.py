@@ -75,6 +75,7 @@ def test_three_assistants_share_a_process_that_nobody_started(home: Path, tmp_pa
     assert card.mode == "on-demand"
 
 
+@pytest.mark.system
 def test_it_leaves_when_nobody_has_wanted_anything_and_comes_back_when_somebody_does(home: Path) -> None:
     setting(home, "[runtime]\nidle_exit_s = 0.5\nsleep_after_s = 0.2")
     with Assistant(home) as assistant:
@@ -98,6 +99,7 @@ def test_a_process_whose_home_is_gone_goes_as_well(home: Path) -> None:
 # --- it takes over, and is replaced ----------------------------------------------------------------------------------
 
 
+@pytest.mark.system
 def test_the_foreground_takes_over_while_requests_are_under_way_and_nothing_is_lost(home: Path) -> None:
     with Assistant(home) as assistant:
         first = ready(home)
@@ -261,7 +263,7 @@ def test_requests_of_the_protocol_without_a_handshake_pass(home: Path) -> None:
 # --- signals ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("sent", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.system)])
 def test_told_to_leave_it_answers_what_is_under_way(home: Path, tmp_path: Path, sent: signal.Signals) -> None:
     pipe = tmp_path / "pipe.jsonl"
     os.mkfifo(pipe)
@@ -280,6 +282,7 @@ def test_told_to_leave_it_answers_what_is_under_way(home: Path, tmp_path: Path, 
     assert not [path for path in (home / "run").iterdir() if path.suffix in (".sock", ".json")]
 
 
+@pytest.mark.system
 def test_what_hangs_does_not_keep_it(home: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.jsonl"
     os.mkfifo(pipe)
@@ -308,6 +311,7 @@ class Hanging(RetrieverActor):
 """An actor of somebody else's, which never returns from one question."""
 
 
+@pytest.mark.system
 def test_of_two_minds_one_hangs_and_the_process_is_gone_in_time(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -351,6 +355,7 @@ def opened(process: subprocess.Popen[bytes], home: Path) -> set[str]:
     return shown
 
 
+@pytest.mark.system
 def test_minds_that_nobody_uses_are_closed_by_a_process_that_stays(home: Path) -> None:
     setting(home, "[runtime]\nidle_exit_s = 0.3\nsleep_after_s = 0.2")
     with serving(home, "--engine", "embedded") as process:
@@ -398,6 +403,7 @@ def test_settings_are_read_again_and_bad_ones_change_nothing(home: Path) -> None
         assert not served(home).status().process["degraded"]  # type: ignore[index]
 
 
+@pytest.mark.system
 def test_an_edit_of_the_settings_is_said_to_have_no_effect_until_they_are_read_again(home: Path) -> None:
     def said() -> tuple[str, list[str]]:
         (check,) = (one for one in run("doctor", "--home", home, "--json").json["checks"] if one["name"] == "settings")

@@ -234,6 +234,7 @@ def test_a_command_on_a_terminal_asks_and_three_wrong_answers_are_enough(locked:
     assert (checks["key"], checks["store"], checks["words"]) == ("ok", "ok", "ok")
 
 
+@pytest.mark.system
 def test_unlocked_once_everybody_is_answered_until_it_is_locked(locked: Path, say: Say) -> None:
     opened = say("unlock", "--home", locked, "--json", given=WORDS.encode() + b"\n")
     assert opened.code == 0, opened
@@ -372,6 +373,7 @@ def test_a_session_s_start_is_told_that_the_memory_is_locked_with_a_process_and_
         assert "locked" not in hook(locked, "prompt", said(2, "what swims?"), "--ask").out
 
 
+@pytest.mark.system
 def test_a_session_of_a_mind_that_is_locked_and_paused_is_shown_both(locked: Path, say: Say) -> None:
     paused = say("pause", "--home", locked, "--json").json["paused"]["told"]
     with serving(locked, "--engine", "embedded"):
@@ -428,6 +430,7 @@ def served(home: Path, say: Say) -> Iterator[Path]:
         yield home
 
 
+@pytest.mark.system
 def test_rekey_changes_the_key_beneath_a_process_that_serves_on(served: Path, say: Say) -> None:
     old = folder(served).key.read_bytes()
     pid = ready(served).pid

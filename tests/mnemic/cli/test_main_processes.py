@@ -76,6 +76,7 @@ def test_a_capture_that_is_ended_keeps_what_it_acknowledged_and_is_finished_by_a
     assert sorted(hit.text for hit in found) == sorted(b"turn %d about the otter" % number for number in range(TURNS))
 
 
+@pytest.mark.system
 def test_embedding_that_is_interrupted_goes_on_where_it_was(tmp_path: Path) -> None:
     home, sources = tmp_path / "home", sorted((EXAMPLE / "claude").glob("*.jsonl"))[:4]
     with mnemic.open(home) as mind:
@@ -176,6 +177,7 @@ def on_a_terminal(*arguments: object) -> tuple[Outcome, str]:
     return finish(process), sent.decode()
 
 
+@pytest.mark.system
 def test_progress_is_shown_on_a_terminal_and_nowhere_else(home: Path, tmp_path: Path) -> None:
     source = all_turns(tmp_path / "all.jsonl")
     ended, shown = on_a_terminal("capture", source, "--home", home)
@@ -196,6 +198,7 @@ def test_progress_needs_no_size(home: Path, tmp_path: Path) -> None:
 # --- several at once -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.system
 def test_two_processes_capture_into_one_home_while_a_third_recalls(home: Path, tmp_path: Path) -> None:
     sources = [
         lines(tmp_path / f"{name}.jsonl", *(turn(f"{name} {number}", session=name) for number in range(600)))

@@ -167,6 +167,7 @@ def test_backed_up_and_restored_exported_and_imported_a_mind_gives_the_same_answ
         assert answers(mind) == before
 
 
+@pytest.mark.system
 def test_two_machines_that_captured_the_same_transcripts_merge_without_doubles(fresh: Callable[[], Path]) -> None:
     one, two = fresh(), fresh()
     for home, own in ((one, "of the first"), (two, "of the second")):
@@ -661,6 +662,7 @@ def served(home: Path) -> Iterator[Path]:
         yield home
 
 
+@pytest.mark.system
 def test_beneath_a_process_that_serves_it_a_mind_is_kept_moved_and_replaced(
     command: Command, served: Path, tmp_path: Path
 ) -> None:

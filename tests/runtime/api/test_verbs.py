@@ -86,6 +86,7 @@ def test_whoever_has_the_store_open_keeps_others_from_replacing_it(home: Path) -
         pass
 
 
+@pytest.mark.system
 def test_a_command_that_is_killed_while_it_holds_a_mind_lets_go_of_it(home: Path) -> None:
     with mnemic.open(home) as mind:
         mind.remember("kept")

@@ -63,12 +63,14 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 # --- one process -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.system
 def test_twenty_who_start_it_at_once_meet_in_one_process(home: Path) -> None:
     cards = together([lambda: ensure_running(home, CLOCK, ready=True)] * 20)
     assert len({card.pid for card in cards}) == 1
     assert cards[0].is_alive()
 
 
+@pytest.mark.system
 def test_of_many_processes_that_start_at_once_one_serves_and_the_others_leave_it_to_it(home: Path) -> None:
     started = [
         subprocess.Popen([*COMMAND, "serve", "--on-demand", "--home", str(home)], stderr=subprocess.PIPE)
@@ -347,6 +349,7 @@ def test_a_newer_process_is_one_sentence_and_stays(home: Path) -> None:
         assert process.poll() is None
 
 
+@pytest.mark.system
 def test_an_older_process_is_drained_and_replaced_once(home: Path) -> None:
     with serving(home, "--engine", "embedded", protocol=PROTOCOL - 1) as older:
         kept = together([lambda n=n: served(home).remember(f"otter {n}", session=f"s{n}") for n in range(6)])  # type: ignore[misc]

@@ -108,6 +108,7 @@ def test_a_home_that_nobody_serves_is_well(home: Path) -> None:
     assert not (home / "run").exists()
 
 
+@pytest.mark.system
 def test_a_process_that_serves_is_shown_and_goes_on_whatever_is_mended(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -260,7 +260,7 @@ if __name__ == "__main__":
     ("engine", "name"),
     [
         ("embedded", "tally"),
-        ("embedded", "mnemic_tally:Tally"),
+        pytest.param("embedded", "mnemic_tally:Tally", marks=pytest.mark.system),
         pytest.param("ray", "mnemic_tally:Tally", marks=pytest.mark.system),
     ],
 )

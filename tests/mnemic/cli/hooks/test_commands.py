@@ -222,6 +222,7 @@ def test_a_broken_record_says_what_to_do_and_that_helps(command: Command, user: 
     assert "mnemic" not in (user / ".cursor" / "hooks.json").read_text("utf-8")
 
 
+@pytest.mark.system
 def test_a_process_that_takes_no_part_is_told_though_a_session_would_be_answered_without_it(
     command: Command, user: Path, home: Path
 ) -> None:
@@ -281,6 +282,7 @@ def test_on_a_yes_they_are_taken_in_by_the_homes_process(command: Command, user:
     assert {hit["scope"] for hit in found()} == {"proj"}
 
 
+@pytest.mark.system
 def test_a_process_that_serves_already_is_told_of_them(command: Command, user: Path, home: Path) -> None:
     install(command, home, "cursor")
     with serving(home, "--engine", "embedded"):
@@ -294,6 +296,7 @@ def test_a_process_that_serves_already_is_told_of_them(command: Command, user: P
 # --- leaving ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.system
 def test_leaving_is_shown_first_and_then_undoes_every_host(command: Command, user: Path, home: Path) -> None:
     source = FIXTURES / "cursor" / "plain" / ".cursor" / "hooks.json"
     (user / ".cursor").mkdir()

@@ -181,6 +181,7 @@ def test_half_a_surrogate_pair_is_answered_and_kept_written_out(faces: Hosted) -
 # --- crowds and cancelling -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.system
 def test_a_hundred_clients_at_once_are_all_answered(faces: Hosted) -> None:
     def client(number: int) -> Any:
         with Wire(faces.mcp) as wire:
