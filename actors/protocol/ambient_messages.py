@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.message import Message, Verb
+from mnemic.actors.protocol.message import Id, Message, Time, Verb
 
 __all__ = [
     "Brief",
@@ -56,8 +56,8 @@ class Drained(Message, frozen=True, kw_only=True):
     """The transcript of which a part was taken in, or nothing."""
     more: bool = False
     """Whether more can be taken in now."""
-    next_due_at: int | None = None
-    """System time, microseconds, at which a transcript is due, where nothing is left to take in now; else ``None``."""
+    next_due_at: Time | None = None
+    """System time at which a transcript is due, where nothing is left to take in now; else ``None``."""
 
 
 class QueueTranscripts(Verb["Queued"], frozen=True, kw_only=True):
@@ -108,8 +108,8 @@ class CaptureProgress(Message, frozen=True, kw_only=True):
 
     offsets: dict[bytes, int]
     """How far each spool file is taken in, by its id."""
-    oldest_at: int | None = None
-    """World time of the oldest event in the spool that is not taken in, microseconds."""
+    oldest_at: Time | None = None
+    """World time of the oldest event in the spool that is not taken in."""
     records: int
     """Records of hooks taken in so far."""
     torn: int
@@ -165,7 +165,7 @@ class Briefed(Message, frozen=True, kw_only=True):
 
     text: str
     """What to put before the assistant, framed; empty where there is nothing to say."""
-    memories: tuple[bytes, ...]
+    memories: tuple[Id, ...]
     """Ids of the memories it quotes, in order."""
     tokens: int
     """How long the text is."""

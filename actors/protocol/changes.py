@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Union
 import msgspec
 
 from mnemic.actors.protocol.events import Kind, Outcome, Role
+from mnemic.actors.protocol.message import Id
 
 __all__ = [
     "AddCodes",
@@ -340,7 +341,7 @@ class DropCodes(_Change, frozen=True, kw_only=True, tag="drop_codes"):
 class DeliveredSpan(msgspec.Struct, frozen=True, array_like=True):
     """What was given of one memory, and why. Texts never change, so where it lies in the text is what it said."""
 
-    memory: bytes
+    memory: Id
     """Its id."""
     start: int
     """The byte at which it starts."""

@@ -7,7 +7,7 @@ Beside `mnemic.actors.protocol.messages`, whose rules hold here too. The Retriev
 from __future__ import annotations
 
 from mnemic.actors.protocol.changes import DeliveredSpan
-from mnemic.actors.protocol.message import Message, Verb
+from mnemic.actors.protocol.message import Id, Message, Text, Time, Verb
 from mnemic.actors.protocol.messages import Memory
 
 __all__ = [
@@ -45,10 +45,10 @@ class ListMemories(Verb["MemoriesListed"], frozen=True, kw_only=True):
     """A scope's path: it and what is below it; ``*`` for everything."""
     session: str | None = None
     """Only this conversation."""
-    since: int | None = None
-    """World time, microseconds: said at or after."""
-    until: int | None = None
-    """World time, microseconds: said before."""
+    since: Time | None = None
+    """Said at or after."""
+    until: Time | None = None
+    """Said before."""
     kinds: tuple[str, ...] = ()
     """Only of these kinds; of all where none is named."""
     forgotten: bool = False
@@ -66,10 +66,10 @@ class MemoryEntry(Message, frozen=True, kw_only=True):
 
     cursor: str
     """Where it stands: what comes after it is listed with this as `ListMemories.after`."""
-    id: bytes
+    id: Id
     """UUIDv7."""
-    at: int
-    """World time it was said, else kept, microseconds."""
+    at: Time
+    """World time it was said, else kept."""
     kind: str
     """What it is."""
     role: str
@@ -88,14 +88,14 @@ class MemoryEntry(Message, frozen=True, kw_only=True):
     """Tool name."""
     outcome: str | None
     """How the tool call ended."""
-    text: bytes
+    text: Text
     """Verbatim: whole, or the start of a long one."""
     size_bytes: int
     """Length of the whole."""
     replaced: bool
     """Whether another memory replaces it."""
-    retired_at: int | None
-    """System time it was forgotten, microseconds."""
+    retired_at: Time | None
+    """System time it was forgotten."""
     retired_reason: str | None
     """Why it was forgotten."""
 
@@ -130,10 +130,10 @@ class ListDeliveries(Verb["DeliveriesListed"], frozen=True, kw_only=True):
     """A scope's path: what was given for it or what is below it; ``*`` for everything."""
     session: str | None = None
     """Only to this conversation."""
-    since: int | None = None
-    """System time, microseconds: given at or after."""
-    until: int | None = None
-    """System time, microseconds: given before."""
+    since: Time | None = None
+    """Given at or after."""
+    until: Time | None = None
+    """Given before."""
     own: bool = False
     """Whether to list what the owner's own recalls gave, instead of what assistants were given."""
     limit: int = 20
@@ -145,13 +145,13 @@ class ListDeliveries(Verb["DeliveriesListed"], frozen=True, kw_only=True):
 class DeliveredMemory(Message, frozen=True, kw_only=True):
     """One memory that was given."""
 
-    id: bytes
+    id: Id
     """UUIDv7."""
     why: str
     """Why it was chosen, for a person to read; empty where that was not kept yet."""
     start_byte: int | None
     """Where what was given of it starts in the whole; ``None`` where that is not kept beside the memory."""
-    text: bytes | None
+    text: Text | None
     """What was given of it, word for word; ``None`` where it stands in `Delivery.text`, or was not kept yet."""
     size_bytes: int
     """Length of the whole memory."""
@@ -162,8 +162,8 @@ class Delivery(Message, frozen=True, kw_only=True):
 
     cursor: str
     """Where it stands: what comes after it is listed with this as `ListDeliveries.after`."""
-    at: int
-    """System time, microseconds."""
+    at: Time
+    """System time."""
     occasion: str
     """``session-start``, ``prompt``, ``recall``, ``shape`` or ``get``."""
     assistant: str
@@ -176,7 +176,7 @@ class Delivery(Message, frozen=True, kw_only=True):
     """What was asked, where something was."""
     tokens: int
     """How long it was, a token counted as four bytes of UTF-8."""
-    text: bytes | None
+    text: Text | None
     """What was given, word for word, where it was composed; else the parts hold it."""
     parts: tuple[DeliveredMemory, ...]
     """The memories, in the order in which they were given. What was erased since is not among them."""
@@ -197,22 +197,22 @@ class DeliveriesListed(Message, frozen=True, kw_only=True):
 class ShowMemories(Verb["MemoriesShown"], frozen=True, kw_only=True):
     """Give memories whole, with all that belongs to each."""
 
-    ids: tuple[bytes, ...]
+    ids: tuple[Id, ...]
     """Which."""
 
 
 class RelatedMemory(Message, frozen=True, kw_only=True):
     """Another memory, as far as it is shown beside one."""
 
-    id: bytes
+    id: Id
     """UUIDv7."""
-    at: int
-    """World time it was said, else kept, microseconds."""
-    since: int | None
-    """System time since which one replaces the other, microseconds."""
-    retired_at: int | None
-    """System time it was forgotten, microseconds."""
-    text: bytes
+    at: Time
+    """World time it was said, else kept."""
+    since: Time | None
+    """System time since which one replaces the other."""
+    retired_at: Time | None
+    """System time it was forgotten."""
+    text: Text
     """How it begins."""
     size_bytes: int
     """Length of the whole."""
@@ -227,8 +227,8 @@ class DeliveryCount(Message, frozen=True, kw_only=True):
     """Whether its owner asked."""
     times: int
     """How often."""
-    last_at: int
-    """System time of the last, microseconds."""
+    last_at: Time
+    """System time of the last."""
 
 
 class MemoryDetail(Message, frozen=True, kw_only=True):
@@ -256,9 +256,9 @@ class MemoryDetail(Message, frozen=True, kw_only=True):
     """What replaces it, what replaces that, to the one that holds."""
     older: tuple[RelatedMemory, ...]
     """What it replaces."""
-    previous: bytes | None
+    previous: Id | None
     """Id of what was said before it in the same conversation."""
-    next: bytes | None
+    next: Id | None
     """Id of what was said after it."""
     uses: tuple[DeliveryCount, ...]
     """How often it was given, by occasion."""
@@ -308,8 +308,8 @@ class ProjectUse(Message, frozen=True, kw_only=True):
 class UseCounted(Message, frozen=True, kw_only=True):
     """Answer to `CountUse`."""
 
-    weeks: tuple[int, ...]
-    """When each week starts, Monday at midnight UTC, microseconds; the newest first."""
+    weeks: tuple[Time, ...]
+    """When each week starts, Monday at midnight UTC; the newest first."""
     all: tuple[Use, ...]
     """Everything in each of them."""
     projects: tuple[ProjectUse, ...]

@@ -1,16 +1,59 @@
-"""What every message is, and how a request names its answer: the faces and the wire go by that.
+"""What every message is: how a request names its answer, how its fields are explained, how it stands in JSON.
 
-Above stand the messages themselves (`mnemic.actors.protocol.messages` and those beside it).
+Inside, an id is 16 bytes, a time is microseconds since 1970 UTC, and a text is UTF-8 with surrogates passed through; a
+field says which it is by its type (`Id`, `Time`, `Text`). In JSON, the same in every face, ids are UUIDs, times ISO
+8601 and texts text; bytes that are none of them are base64. Above stand the messages (`mnemic.actors.protocol.messages`
+and those beside it), the wire and the faces.
 """
 
 from __future__ import annotations
 
+import ast
+import base64
+import inspect
+import re
 import sys
-from typing import Any, Generic, TypeVar, get_args
+import textwrap
+import types
+import uuid
+from collections.abc import Callable
+from functools import cache
+from itertools import pairwise
+from typing import Annotated, Any, Generic, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-__all__ = ["AnswerT", "Message", "Request", "Verb", "answer_type"]
+from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory
+from mnemic.actors.protocol.events import escape_surrogates, to_bytes, to_text
+from mnemic.actors.protocol.times import parse_time, to_iso
+
+__all__ = [
+    "AnswerT",
+    "Id",
+    "Message",
+    "Request",
+    "Text",
+    "Time",
+    "Verb",
+    "answer_type",
+    "field_help",
+    "format_id",
+    "from_json",
+    "parse_id",
+    "to_json",
+]
+
+Id = Annotated[bytes, "id"]
+"""A memory's id."""
+Time = Annotated[int, "time"]
+"""Microseconds since 1970 UTC."""
+Text = Annotated[bytes, "text"]
+"""UTF-8 with ``surrogatepass``."""
+
+_NOT_CARRIED = re.compile(rb"\xed[\xa0-\xaf][\x80-\xbf]\xed[\xb0-\xbf]")
+"""Two halves of a surrogate pair, kept as two: JSON's readers make one character of them."""
+_BEYOND_CALENDAR = re.compile(r"-?\d{17,19}")
+_Convert = Callable[[Any], Any]
 
 AnswerT = TypeVar("AnswerT")
 
@@ -37,3 +80,164 @@ def answer_type(kind: type[Request[Any]]) -> type[msgspec.Struct]:
     answer = named if isinstance(named, type) else getattr(sys.modules[kind.__module__], named.__forward_arg__)
     assert isinstance(answer, type)
     return answer
+
+
+@cache
+def field_help(kind: type[msgspec.Struct]) -> dict[str, str]:
+    """What the string after each field of a message says, in one line; read from the source, so not in a hot path."""
+    (declared,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+    assert isinstance(declared, ast.ClassDef)
+    return {
+        part.target.id: " ".join(str(said.value.value).replace("``", "").split())
+        for part, said in pairwise(declared.body)
+        if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)
+        if isinstance(said, ast.Expr) and isinstance(said.value, ast.Constant)
+    }
+
+
+# --- in JSON ---------------------------------------------------------------------------------------------------------
+
+
+def format_id(memory: bytes | None) -> str | None:
+    """An id as people and programs write it."""
+    return None if memory is None else str(uuid.UUID(bytes=memory))
+
+
+def parse_id(text: str) -> bytes:
+    """Read an id.
+
+    Raises:
+        NoSuchMemory: it is no id at all.
+    """
+    try:
+        return uuid.UUID(text).bytes
+    except ValueError:
+        raise NoSuchMemory(id=text) from None
+
+
+def to_json(struct: msgspec.Struct, *, strict: bool = False, exact: bool = False) -> dict[str, Any]:
+    """A message as builtin values that JSON carries, by its fields' names.
+
+    Args:
+        strict: whether the encoder refuses a lone surrogate: then a text that has one is written out, and ``escaped``
+            beside it says so.
+        exact: whether a text that would not come back byte for byte is written as ``{"base64": …}``.
+    """
+    view: dict[str, Any] = (_exact_writer if exact else _writer)(type(struct))(struct)
+    return _escaped(view) if strict else view
+
+
+def from_json(kind: type[msgspec.Struct], value: dict[str, Any]) -> dict[str, Any]:
+    """What `msgspec.convert` takes for a message's fields, of what `to_json` gives or a program writes.
+
+    Raises:
+        NoSuchMemory, BadTime, InvalidValue: an id or a time is none.
+    """
+    read: dict[str, Any] = _reader(kind)(value)
+    return read
+
+
+def _write_time(at: int) -> str | None:
+    return to_iso(at)
+
+
+def _read_time(given: Any) -> int:
+    if not isinstance(given, str):
+        expected = "ISO 8601, such as 2026-11-21T14:05:00Z"
+        raise InvalidValue(name="a time", value=repr(given)[:40], why="it is no text", expected=expected)
+    return int(given) if _BEYOND_CALENDAR.fullmatch(given) else parse_time(given)
+
+
+def _write_exactly(text: bytes) -> str | dict[str, str]:
+    return {"base64": base64.b64encode(text).decode()} if _NOT_CARRIED.search(text) else to_text(text)
+
+
+def _read_text(given: Any) -> Any:
+    if isinstance(given, dict) and given.keys() == {"base64"}:
+        return msgspec.convert(given["base64"], bytes)
+    return to_bytes(given) if isinstance(given, str) else given
+
+
+_WRITERS: dict[str, _Convert] = {"id": format_id, "time": _write_time, "text": to_text}
+_READERS: dict[str, _Convert] = {
+    "id": lambda given: parse_id(given) if isinstance(given, str) else given,
+    "time": _read_time,
+    "text": _read_text,
+}
+
+
+@cache
+def _writer(hint: Any) -> _Convert:
+    """What writes values of a type."""
+    return _converter(hint, _WRITERS, _writer, getattr) or msgspec.to_builtins
+
+
+@cache
+def _exact_writer(hint: Any) -> _Convert:
+    """What writes values of a type so that reading gives the same bytes."""
+    return _converter(hint, _WRITERS | {"text": _write_exactly}, _exact_writer, getattr) or msgspec.to_builtins
+
+
+@cache
+def _reader(hint: Any) -> _Convert:
+    """What reads values of a type; what does not fit is left to `msgspec.convert`, which says so."""
+    return _converter(hint, _READERS, _reader, None) or _unchanged
+
+
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+def _converter(
+    hint: Any, marks: dict[str, _Convert], nested: Callable[[Any], _Convert], get: Callable[[Any, str], Any] | None
+) -> _Convert | None:
+    """What converts values of a type; ``None`` where `msgspec` does.
+
+    Args:
+        get: takes a field out of a struct; where absent, structs are mappings.
+    """
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return next((marks[mark] for mark in parts[1:] if isinstance(mark, str)), None) or nested(parts[0])
+    if origin in (Union, types.UnionType):
+        some = [part for part in parts if part is not type(None)]
+        if len(some) > 1:
+            return None
+        inner = nested(some[0])
+        return lambda value: None if value is None else inner(value)
+    if origin is tuple and parts[-1] is Ellipsis:
+        item = nested(parts[0])
+        return lambda value: [item(one) for one in value] if isinstance(value, list | tuple) else value
+    config = getattr(hint, "__struct_config__", None)
+    if config is None:
+        return None
+    fields = [(field.name, field.encode_name, nested(field.type)) for field in msgspec.structs.fields(hint)]
+    if config.array_like:
+        if get is not None:
+            return lambda value: [convert(get(value, name)) for name, _, convert in fields]
+        return lambda value: (
+            [convert(one) for (_, _, convert), one in zip(fields, value, strict=False)]
+            if isinstance(value, list)
+            else value
+        )
+    if get is not None:
+        tag = {} if config.tag is None else {config.tag_field: config.tag}
+        return lambda value: tag | {encoded: convert(get(value, name)) for name, encoded, convert in fields}
+    converters = {encoded: convert for _, encoded, convert in fields}
+    return lambda value: (
+        {name: converters.get(name, _unchanged)(one) for name, one in value.items()}
+        if isinstance(value, dict)
+        else value
+    )
+
+
+def _escaped(value: Any) -> Any:
+    """Values whose lone surrogates are written out."""
+    if isinstance(value, str):
+        return escape_surrogates(value)
+    if isinstance(value, list):
+        return [_escaped(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    written = {name: _escaped(one) for name, one in value.items()}
+    return written | ({"escaped": True} if written.get("text") != value.get("text") else {})

@@ -17,7 +17,7 @@ import msgspec
 
 from mnemic.actors.protocol.changes import Change, EncoderName, ScopeRef
 from mnemic.actors.protocol.events import DEFAULT_KINDS, Kind, Role
-from mnemic.actors.protocol.message import Message, Request, Verb
+from mnemic.actors.protocol.message import Id, Message, Request, Text, Time, Verb
 
 __all__ = [
     "AddOutcome",
@@ -73,7 +73,7 @@ class FindSimilar(Verb["SimilarFound"], frozen=True, kw_only=True):
     """The text; of a long one its first window counts for its meaning, and its longest words."""
     scope: str
     """A scope's path: it and what is below it are looked through."""
-    exclude: tuple[bytes, ...] = ()
+    exclude: tuple[Id, ...] = ()
     """Ids of memories that are not to be named: the text's own, and what it replaces."""
     limit: int = 3
     """At most so many."""
@@ -82,9 +82,9 @@ class FindSimilar(Verb["SimilarFound"], frozen=True, kw_only=True):
 class Similar(Message, frozen=True, kw_only=True):
     """A memory that says nearly the same."""
 
-    id: bytes
+    id: Id
     """Which."""
-    text: bytes
+    text: Text
     """How it begins, or its best stretch."""
     start_byte: int
     """Where that starts in the whole."""
@@ -96,13 +96,13 @@ class Similar(Message, frozen=True, kw_only=True):
     """Who it comes from."""
     scope: str
     """The scope's path."""
-    said_at: int | None
-    """World time, microseconds."""
+    said_at: Time | None
+    """World time."""
     score: float
     """How near it is, 1 at most: the greater of `why`."""
     why: dict[str, float]
     """``meaning``: the cosine of the two; ``words``: how many of the words that either has both have."""
-    superseded_by: bytes | None
+    superseded_by: Id | None
     """Id of what replaced it."""
 
 
@@ -185,11 +185,11 @@ class TranscriptCaptured(Message, frozen=True, kw_only=True):
 class CaptureText(Verb["TextCaptured"], frozen=True, kw_only=True):
     """Keep one text that a person or an assistant gives directly."""
 
-    text: bytes
+    text: Text
     """Verbatim."""
-    role: Role
+    role: Role = "user"
     """Who it comes from."""
-    session: str
+    session: str = "direct"
     """The conversation it belongs to."""
     place: ScopeRef
     """The scope."""
@@ -199,9 +199,9 @@ class CaptureText(Verb["TextCaptured"], frozen=True, kw_only=True):
     """What it is."""
     speaker: str | None = None
     """Name of who spoke."""
-    said_at: int | None = None
-    """World time, microseconds; the time of the message where absent."""
-    supersedes: bytes | None = None
+    said_at: Time | None = None
+    """When it was said; the time of the message where absent."""
+    supersedes: Id | None = None
     """Id of the memory that this one replaces."""
     occurrence: int = 1
     """Which of the same texts of its session it is, from 1: what is said in two scopes is kept in both."""
@@ -218,14 +218,14 @@ class TextCaptured(Message, frozen=True, kw_only=True):
     """
     degraded: tuple[str, ...] = ()
     """What took no part in finding those, and why, one sentence each."""
-    superseded_by: bytes | None = None
+    superseded_by: Id | None = None
     """Id of what has replaced it since, where it had been captured before."""
-    retired_at: int | None = None
-    """System time it was forgotten, microseconds, where it was: to capture it again does not bring it back."""
+    retired_at: Time | None = None
+    """System time it was forgotten, where it was: to capture it again does not bring it back."""
     erased: bool = False
     """Whether it was erased before, and so is not kept again: there is no memory of that id."""
 
-    id: bytes
+    id: Id
     """The memory's id, new or known."""
     created: bool
     """False where the same text had been captured in the same session."""
@@ -236,7 +236,7 @@ class TextCaptured(Message, frozen=True, kw_only=True):
 class Forget(Verb["Forgotten"], frozen=True, kw_only=True):
     """Hide memories from recall from now on, all or none; their texts stay."""
 
-    ids: tuple[bytes, ...]
+    ids: tuple[Id, ...]
     """Which; one named twice is meant once."""
     reason: str = ""
     """Why."""
@@ -245,22 +245,22 @@ class Forget(Verb["Forgotten"], frozen=True, kw_only=True):
 class Recover(Verb["Forgotten"], frozen=True, kw_only=True):
     """Take back that memories were forgotten, all or none."""
 
-    ids: tuple[bytes, ...]
+    ids: tuple[Id, ...]
     """Which; one named twice is meant once."""
 
 
 class Retirement(Message, frozen=True, kw_only=True):
     """How one memory stands after `Forget` or `Recover`."""
 
-    id: bytes
+    id: Id
     """Which."""
     changed: bool
     """False where it stood so before."""
-    retired_at: int | None
-    """System time it was forgotten, microseconds; ``None`` where it is found again."""
+    retired_at: Time | None
+    """System time it was forgotten; ``None`` where it is found again."""
     reason: str | None
     """Why it was forgotten; ``None`` where it is found again."""
-    text: bytes
+    text: Text
     """How it begins: enough to see that it is the one that was meant."""
     size_bytes: int
     """Length of the whole."""
@@ -274,8 +274,8 @@ class Retirement(Message, frozen=True, kw_only=True):
     """The conversation."""
     scope: str
     """The scope's path."""
-    said_at: int | None
-    """World time, microseconds."""
+    said_at: Time | None
+    """World time."""
 
 
 class Forgotten(Message, frozen=True, kw_only=True):
@@ -304,14 +304,14 @@ class Apply(Request["Applied"], frozen=True, kw_only=True):
 class AddOutcome(Message, frozen=True, kw_only=True):
     """What became of one `AddMemory`."""
 
-    superseded_by: bytes | None = None
+    superseded_by: Id | None = None
     """Id of what has replaced it since, where it was known."""
-    retired_at: int | None = None
-    """System time it was retired, microseconds, where it was known and is."""
+    retired_at: Time | None = None
+    """System time it was retired, where it was known and is."""
     erased: bool = False
     """Whether it was erased before, and so is not kept: there is no memory of that id."""
 
-    id: bytes
+    id: Id
     """The id under which it is kept: the earlier one's where it was known."""
     created: bool
     """Whether it is new."""
@@ -413,21 +413,21 @@ class Recall(Verb["Recalled"], frozen=True, kw_only=True):
     query: str
     """The question or the words."""
     k: int | None = None
-    """At most so many hits; as many as the setting ``recall.k`` says where absent."""
+    """At most so many memories; 10, or what the setting ``recall.k`` says, where absent."""
     scope: str = "*"
     """A scope's path: it and what is below it; ``*`` for everything."""
     kinds: tuple[str, ...] = DEFAULT_KINDS
-    """Which kinds to look through."""
+    """Only these kinds; unless given, what was said, done, decided or noted."""
     session: str | None = None
     """Only this conversation."""
-    since: int | None = None
-    """World time, microseconds: said at or after."""
-    until: int | None = None
-    """World time, microseconds: said before."""
-    as_of: int | None = None
-    """System time, microseconds: what the memory knew then."""
+    since: Time | None = None
+    """Said at or after."""
+    until: Time | None = None
+    """Said before."""
+    as_of: Time | None = None
+    """What the memory knew then."""
     budget_tokens: int | None = None
-    """The texts given are together at most so long."""
+    """At most so much text, a token counted as four bytes."""
     signals: tuple[SignalName, ...] = ("dense", "lexical", "session", "structural")
     """Which signals to use; ``structural`` says something where the question names a day."""
     private: bool = False
@@ -446,18 +446,16 @@ class Recall(Verb["Recalled"], frozen=True, kw_only=True):
 class Hit(Message, frozen=True, kw_only=True):
     """One memory found."""
 
-    id: bytes
+    id: Id
     """UUIDv7."""
     source_id: str | None
     """The input's own id."""
-    text: bytes
+    text: Text
     """Verbatim: whole, or the best stretch of a long one."""
     start_byte: int
     """Where `text` starts in the whole."""
     size_bytes: int
     """Length of the whole; equal to ``len(text)`` where it is given whole."""
-    tier: str
-    """``episodic``: what was said or done."""
     kind: str
     """What it is."""
     role: str
@@ -468,23 +466,23 @@ class Hit(Message, frozen=True, kw_only=True):
     """The conversation."""
     scope: str
     """The scope's path."""
-    said_at: int | None
-    """World time, microseconds."""
+    said_at: Time | None
+    """World time."""
     score: float
     """Of a recall the sum of `why`; of a shape see `mnemic.actors.protocol.shape_messages.Shaped`."""
     why: dict[str, float]
     """What each signal contributes: 1 is the best of what was looked through, 0 the least, by that signal;
     ``prior`` is what a correction takes over from the memory it replaces."""
-    superseded_by: bytes | None
+    superseded_by: Id | None
     """Id of the memory that replaces this one."""
-    supersedes: tuple[bytes, ...] = ()
+    supersedes: tuple[Id, ...] = ()
     """Ids of the memories that this one replaces."""
 
 
 class Candidate(Message, frozen=True, kw_only=True):
     """A candidate before fusion."""
 
-    id: bytes
+    id: Id
     """The memory."""
     raw: dict[str, float]
     """Each signal's own score."""
@@ -512,18 +510,18 @@ class Recalled(Message, frozen=True, kw_only=True):
 class GetMemories(Verb["Memories"], frozen=True, kw_only=True):
     """Give memories whole."""
 
-    ids: tuple[bytes, ...]
+    ids: tuple[Id, ...]
     """Which."""
 
 
 class Memory(Message, frozen=True, kw_only=True):
     """One memory as it is kept."""
 
-    id: bytes
+    id: Id
     """UUIDv7."""
     source_id: str | None
     """The input's own id."""
-    text: bytes
+    text: Text
     """Verbatim, whole."""
     assistant: str
     """The host."""
@@ -547,21 +545,21 @@ class Memory(Message, frozen=True, kw_only=True):
     """How the tool call ended."""
     files: tuple[str, ...]
     """Files touched."""
-    said_at: int | None
-    """World time it was said, microseconds."""
-    valid_from: int
-    """World time from which it holds, microseconds."""
-    valid_to: int | None
+    said_at: Time | None
+    """World time it was said."""
+    valid_from: Time
+    """World time from which it holds."""
+    valid_to: Time | None
     """World time from which it no longer holds."""
-    recorded_at: int
-    """System time it was kept, microseconds."""
-    retired_at: int | None = None
-    """System time it was forgotten, microseconds."""
+    recorded_at: Time
+    """System time it was kept."""
+    retired_at: Time | None = None
+    """System time it was forgotten."""
     retired_reason: str | None = None
     """Why it was forgotten."""
-    superseded_by: bytes | None
+    superseded_by: Id | None
     """Id of what replaces it. What was forgotten replaces nothing: what replaced that does, or nothing."""
-    supersedes: tuple[bytes, ...]
+    supersedes: tuple[Id, ...]
     """Ids of what it replaces."""
 
 

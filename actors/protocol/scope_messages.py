@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Union
 
 from mnemic.actors.protocol.changes import MergeScopes, MoveProject, RenameScope, SplitScope
-from mnemic.actors.protocol.message import Message, Verb
+from mnemic.actors.protocol.message import Id, Message, Time, Verb
 from mnemic.actors.protocol.messages import Retirement, ScopeCount
 
 __all__ = [
@@ -60,8 +60,8 @@ class ScopeInfo(Message, frozen=True, kw_only=True):
     """Further projects that were merged into it."""
     memories: int
     """How many memories it holds, those that were forgotten too."""
-    last_at: int | None
-    """World time of the newest of them, microseconds."""
+    last_at: Time | None
+    """World time of the newest of them."""
 
 
 class ScopesListed(Message, frozen=True, kw_only=True):
@@ -92,18 +92,18 @@ class ScopesChanged(Message, frozen=True, kw_only=True):
 class Selection(Message, frozen=True, kw_only=True):
     """Which memories are meant: those that are named, or else all that fulfil every condition that is given."""
 
-    ids: tuple[bytes, ...] = ()
+    ids: tuple[Id, ...] = ()
     """These, and no others; all of them must be there."""
     scope: str | None = None
     """In this scope or below it; ``*`` is everything."""
     session: str | None = None
     """Of the conversation of that name, and of those that its subagents had."""
-    since: int | None = None
-    """World time, microseconds: said at or after."""
-    until: int | None = None
-    """World time, microseconds: said before."""
-    forgotten_at: int | None = None
-    """System time, microseconds: those that were forgotten at that very moment."""
+    since: Time | None = None
+    """Said at or after."""
+    until: Time | None = None
+    """Said before."""
+    forgotten_at: Time | None = None
+    """Those that were forgotten at that very moment."""
 
     @property
     def empty(self) -> bool:
@@ -118,8 +118,8 @@ class BackupCopy(Message, frozen=True, kw_only=True):
     """Where it was written."""
     what: str
     """``backup`` or ``export``."""
-    at: int
-    """When, system time, microseconds."""
+    at: Time
+    """When, system time."""
 
 
 class Survey(Verb["Surveyed"], frozen=True, kw_only=True):
@@ -144,9 +144,9 @@ class Surveyed(Message, frozen=True, kw_only=True):
     """How many conversations they are of."""
     scopes: tuple[ScopeCount, ...]
     """How many of them are in which scope, by path."""
-    oldest: int | None
-    """World time of the oldest, microseconds."""
-    newest: int | None
+    oldest: Time | None
+    """World time of the oldest."""
+    newest: Time | None
     """World time of the newest."""
     first: tuple[Retirement, ...]
     """The newest of them, and how each begins; `Retirement.changed` says nothing here."""
@@ -182,5 +182,5 @@ class SelectionForgotten(Message, frozen=True, kw_only=True):
     """Memories that stood otherwise before."""
     unchanged: int
     """Memories that stood so already."""
-    at: int | None
-    """System time at which they were forgotten, microseconds: what takes just this back goes by it."""
+    at: Time | None
+    """System time at which they were forgotten: what takes just this back goes by it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from mnemic.actors.protocol.message import Message, Verb
+from mnemic.actors.protocol.message import Id, Message, Time, Verb
 from mnemic.actors.protocol.messages import Hit
 
 __all__ = [
@@ -78,15 +78,15 @@ class Shape(Verb["Shaped"], frozen=True, kw_only=True):
     analogy: tuple[str, ...] = ()
     """Three names A, B, C: A is to B as C is to what? Empty where a pattern is asked."""
     k: int | None = None
-    """At most so many hits, and answers for each role; as many as the setting ``recall.k`` says where absent."""
+    """At most so many memories, and answers for each role; 10, or what the setting ``recall.k`` says, where absent."""
     scope: str = "*"
     """A scope's path: it and what is below it; ``*`` for everything. Exact."""
     session: str | None = None
     """Only this conversation. Exact."""
-    since: int | None = None
-    """World time, microseconds: said at or after. Exact."""
-    until: int | None = None
-    """World time, microseconds: said before. Exact."""
+    since: Time | None = None
+    """Said at or after. Exact."""
+    until: Time | None = None
+    """Said before. Exact."""
     observe: bool = True
     """Whether it is kept in the log what was given; measuring leaves no trace."""
     private: bool = False
@@ -114,7 +114,7 @@ class Answer(Message, frozen=True, kw_only=True):
     it is known of none."""
     worked_of: int = 0
     """Of how many of the memories that it was read from that is known."""
-    memories: tuple[bytes, ...] = ()
+    memories: tuple[Id, ...] = ()
     """Ids of memories that it was read from, the best first, at most five."""
 
 

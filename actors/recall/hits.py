@@ -41,7 +41,6 @@ def make_hit(
         text=part,
         start_byte=offset,
         size_bytes=len(memory.text),
-        tier="episodic",
         kind=memory.kind,
         role=memory.role,
         speaker=memory.speaker,

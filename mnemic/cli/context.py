@@ -1,42 +1,35 @@
-"""Where a command works, how it prints, and how it opens the mind."""
+"""Where a command works, how it prints, how it opens the mind, and the options that its verb declares."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
-
-from mnemic.runtime.minds.ask_passphrase import is_interactive
-
-if TYPE_CHECKING:
-    from mnemic.runtime.keys.keys import Keys
-
 import json
 import os
-from collections.abc import Iterable
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
+
+import click
+import msgspec
 
 from mnemic.actors.protocol.errors import InvalidValue, WrongPassphrase, WrongRecoveryKey
-from mnemic.cli.output import (
-    escape_controls,
-    print_lines,
-)
+from mnemic.actors.protocol.message import Time, field_help
+from mnemic.actors.protocol.times import parse_time
+from mnemic.cli.output import escape_controls, print_lines
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.logs import log_to
+from mnemic.runtime.minds.ask_passphrase import is_interactive
 
 if TYPE_CHECKING:
     from mnemic.runtime.api.mind import Mind
     from mnemic.runtime.keys.keys import Keys
 
-__all__ = ["CommandContext", "read_secret_line"]
-
+__all__ = ["FOLDER_SCOPE", "CommandContext", "read_secret_line", "verb_options"]
 
 CLOCK = SystemClock()
-
-
 _DRAIN_FIRST_S = 3.0  # some thousand records
 
 
@@ -133,3 +126,86 @@ def read_secret_line() -> str | None:
     """A line of standard input; ``None`` where it has ended, or there is none."""
     line = "" if sys.stdin is None else sys.stdin.readline()
     return line.rstrip("\r\n") or None
+
+
+# --- options ---------------------------------------------------------------------------------------------------------
+
+FOLDER_SCOPE: Mapping[str, Any] = {
+    "default": None,
+    "show_default": False,
+    "more": "Default: this folder's project where it is known, else everything.",
+}
+"""How the scope of a question differs: where none is named, the folder that the command is given in decides."""
+
+_METAVARS = {int: "N", str: "S"}
+
+
+class _Time(click.ParamType):  # type: ignore[type-arg]
+    """A time as people write it; a command gets microseconds."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        return parse_time(value) if isinstance(value, str) else int(value)
+
+
+class _VerbOption(click.Option):
+    """An option whose help is read where somebody asks for it: it stands in the source of the message."""
+
+    field: tuple[type[msgspec.Struct], str]
+    more: str
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        verb, name = self.field
+        self.help = f"{field_help(verb)[name]} {self.more}".rstrip()
+        return super().get_help_record(ctx)
+
+
+def verb_options(
+    verb: type[msgspec.Struct], *names: str, **unlike: Mapping[str, Any]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command options for fields of a verb; each value comes under the field's name, as the message takes it.
+
+    Args:
+        names: of the fields, in the order of the help.
+        unlike: where the command differs, by field: attributes of `click.option`, ``flags`` for its names on the
+            command line, and ``more`` for a sentence after the help.
+    """
+    fields = {field.name: field for field in msgspec.structs.fields(verb)}
+
+    def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
+        for name in reversed(names):
+            given = _attributes(fields[name]) | dict(unlike.get(name, {}))
+            flags, more = given.pop("flags"), given.pop("more", "")
+            made = type("_Option", (_VerbOption,), {"field": (verb, name), "more": more})
+            command = click.option(*flags, name, cls=made, **given)(command)
+        return command
+
+    return with_options
+
+
+def _attributes(field: msgspec.structs.FieldInfo) -> dict[str, Any]:
+    """What `click.option` is given for a field."""
+    hint, many = _bare(field.type)
+    flag = f"--{(field.name.removesuffix('s') if many else field.name).replace('_', '-')}"
+    default = None if field.default is msgspec.NODEFAULT else field.default
+    given: dict[str, Any] = {"flags": (flag if len(field.name) > 1 else f"-{field.name}",), "default": default}
+    if hint is bool:
+        return given | {"is_flag": True}
+    if many:
+        return given | {"multiple": True, "type": hint}
+    given["show_default"] = default not in (None, "")
+    if hint == Time:
+        return given | {"type": _Time(), "metavar": "T"}
+    if get_origin(hint) is Literal:
+        return given | {"type": click.Choice(get_args(hint))}
+    return given | {"type": hint, "metavar": _METAVARS[hint]}
+
+
+def _bare(hint: Any) -> tuple[Any, bool]:
+    """A field's type without ``None``, and whether it takes many of them."""
+    if get_origin(hint) in (Union, types.UnionType):
+        (hint,) = (part for part in get_args(hint) if part is not type(None))
+    if get_origin(hint) is tuple:
+        return get_args(hint)[0], True
+    return hint, False

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mnemic.actors.protocol.errors import InvalidValue, SourceUnreadable
+from mnemic.actors.protocol.messages import CaptureText
+from mnemic.cli.context import verb_options
 from mnemic.cli.interrupts import interruptible_stdin
 from mnemic.cli.output import CommonOptions, memory_line
 from mnemic.cli.scope import add_scope_commands
@@ -35,14 +37,14 @@ def add_correct_commands(cli: click.Group, options: CommonOptions, clock: Clock)
     @cli.command()
     @click.argument("text", metavar="TEXT|-")
     @click.option("--scope", metavar="W/P", help="Scope it belongs to; else this folder's project.")
-    @click.option(
-        "--kind",
-        type=click.Choice(["note", "decision", "turn"]),
-        default="note",
-        show_default=True,
-        help="What it is; notes and decisions are told at the start of a session.",
+    @verb_options(
+        CaptureText,
+        *("kind", "session"),
+        kind={
+            "type": click.Choice(["note", "decision", "turn"]),
+            "more": "Notes and decisions are told at the start of a session.",
+        },
     )
-    @click.option("--session", default="direct", show_default=True, metavar="S", help="Conversation it belongs to.")
     @options
     def remember(chosen: CommandContext, text: str, scope: str | None, kind: Any, session: str) -> None:
         """Keep a text for good; - reads it from standard input. What says nearly the same is named."""
@@ -72,11 +74,12 @@ def add_correct_commands(cli: click.Group, options: CommonOptions, clock: Clock)
     @cli.command()
     @click.argument("id_", metavar="ID")
     @click.argument("text", metavar="TEXT|-")
-    @click.option("--session", default="direct", show_default=True, metavar="S", help="Conversation it belongs to.")
+    @verb_options(CaptureText, "session")
     @options
     def correct(chosen: CommandContext, id_: str, text: str, session: str) -> None:
         """Say what holds instead of a memory. It outranks that one at once, which stays readable as the past."""
-        from mnemic.runtime.api.views import format_id, parse_id, text_view
+        from mnemic.actors.protocol.events import to_text
+        from mnemic.runtime.api.views import format_id, parse_id
 
         old, words = parse_id(id_), _read_text(text)
         with chosen.open(create=False) as mind:
@@ -93,7 +96,7 @@ def add_correct_commands(cli: click.Group, options: CommonOptions, clock: Clock)
             undo = mind.command("forget", str(format_id(kept.id)))
         replaced = {
             "id": format_id(was.id),
-            **text_view(was.text, strict=False),
+            "text": to_text(was.text),
             "size_bytes": len(was.text),
             "kind": was.kind,
             "scope": was.scope,

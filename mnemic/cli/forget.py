@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from mnemic.actors.protocol.messages import Forget
 from mnemic.actors.protocol.scope_messages import BackupCopy, Selection, Surveyed
-from mnemic.actors.protocol.times import parse_time, to_iso
+from mnemic.actors.protocol.times import to_iso
+from mnemic.cli.context import verb_options
 from mnemic.cli.output import CommonOptions, format_size, memory_line, pluralize, progress_bars
 
 if TYPE_CHECKING:
@@ -36,12 +38,13 @@ def add_forget_commands(cli: click.Group, options: CommonOptions, clock: Clock) 
 
     @cli.command()
     @click.argument("ids", nargs=-1, metavar="[ID...]")
-    @click.option("--scope", metavar="S", help="All that is in a scope and below it; '*' is everything.")
-    @click.option("--session", metavar="S", help="All of a conversation and of its subagents.")
-    @click.option("--since", metavar="T", help="What was said at or after.")
-    @click.option("--before", "--until", "before", metavar="T", help="What was said before.")
-    @click.option("--forgotten-at", metavar="T", help="What one `forget` has hidden: --undo takes just that back.")
-    @click.option("--reason", default="", metavar="R", help="Why; kept with them.")
+    @verb_options(
+        Selection,
+        *("scope", "session", "since", "until", "forgotten_at"),
+        until={"flags": ("--before", "--until")},
+        forgotten_at={"more": "With --undo: just what one `forget` has hidden."},
+    )
+    @verb_options(Forget, "reason", reason={"metavar": "R"})
     @click.option("--undo", is_flag=True, help="Take it back: they are found again.")
     @click.option("--erase", is_flag=True, help="Remove them for good: there is no way back.")
     @click.option("--yes", is_flag=True, help="Do it without asking.")
@@ -49,15 +52,11 @@ def add_forget_commands(cli: click.Group, options: CommonOptions, clock: Clock) 
     def forget(
         chosen: CommandContext,
         ids: tuple[str, ...],
-        scope: str | None,
-        session: str | None,
-        since: str | None,
-        before: str | None,
-        forgotten_at: str | None,
         reason: str,
         undo: bool,
         erase: bool,
         yes: bool,
+        **selected: Any,
     ) -> None:
         """Hide memories from recall from now on; or, with --erase, remove them for good.
 
@@ -66,15 +65,7 @@ def add_forget_commands(cli: click.Group, options: CommonOptions, clock: Clock) 
         """
         from mnemic.runtime.api.views import parse_id
 
-        times = [None if text is None else parse_time(text) for text in (since, before, forgotten_at)]
-        selection = Selection(
-            ids=tuple(parse_id(one) for one in ids),
-            scope=scope,
-            session=session,
-            since=times[0],
-            until=times[1],
-            forgotten_at=times[2],
-        )
+        selection = Selection(ids=tuple(parse_id(one) for one in ids), **selected)
         _check_options(selection, reason, undo, erase)
         if erase:
             _erase(chosen, selection, yes, clock)

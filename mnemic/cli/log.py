@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mnemic.actors.protocol.events import KINDS
-from mnemic.actors.protocol.times import parse_time
+from mnemic.actors.protocol.log_messages import ListMemories
+from mnemic.cli.context import verb_options
 from mnemic.cli.output import CommonOptions
 
 if TYPE_CHECKING:
@@ -37,35 +38,25 @@ def add_see_commands(cli: click.Group, options: CommonOptions, clock: Clock) -> 
     """
 
     @cli.command()
-    @click.option("--scope", default="*", metavar="S", help="Only this scope and what is below it.")
-    @click.option("--session", metavar="S", help="Only this conversation.")
-    @click.option("--since", metavar="T", help="Said, or given, at or after.")
-    @click.option("--until", metavar="T", help="Said, or given, before.")
-    @click.option(
-        "--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only these kinds; may be given again."
+    @verb_options(
+        ListMemories,
+        *("scope", "session", "since", "until", "kinds", "forgotten"),
+        since={"more": "Of what was given: given at or after."},
+        until={"more": "Of what was given: given before."},
+        kinds={"type": click.Choice(KINDS)},
     )
-    @click.option("--forgotten", is_flag=True, help="What was forgotten, instead of what was not.")
     @click.option("--injected", is_flag=True, help="What assistants were given, word for word, and why.")
     @click.option("--recalls", is_flag=True, help="What your own recalls and shapes gave, word for word, and why.")
-    @click.option("-n", "--limit", default=20, show_default=True, metavar="N", help="At most so many entries.")
-    @click.option("--after", metavar="CURSOR", help="The page after the entry of this cursor.")
+    @verb_options(ListMemories, "limit", "after", limit={"flags": ("-n", "--limit")}, after={"metavar": "CURSOR"})
     @options
     def log(
-        chosen: CommandContext,
-        kinds: tuple[str, ...],
-        forgotten: bool,
-        injected: bool,
-        recalls: bool,
-        since: str | None,
-        until: str | None,
-        **asked: Any,
+        chosen: CommandContext, kinds: tuple[str, ...], forgotten: bool, injected: bool, recalls: bool, **asked: Any
     ) -> None:
         """What was captured, newest first; --injected: what assistants were given. --json: one object a line."""
         if injected and recalls:
             raise click.UsageError("--injected is of assistants, --recalls of yourself: name one of them")
         if (injected or recalls) and (kinds or forgotten):
             raise click.UsageError("--kind and --forgotten say which memories; they do not go with what was given")
-        asked |= {name: None if at is None else parse_time(at) for name, at in (("since", since), ("until", until))}
         if injected or recalls:
             _log_deliveries(chosen, asked, own=recalls)
         else:

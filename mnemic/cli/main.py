@@ -17,9 +17,9 @@ import click
 import msgspec
 
 from mnemic.actors.protocol.errors import InvalidValue, MnemicError, SourceUnreadable
-from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS
-from mnemic.actors.protocol.times import parse_time
-from mnemic.cli.context import CLOCK, CommandContext
+from mnemic.actors.protocol.events import KINDS
+from mnemic.actors.protocol.messages import Recall
+from mnemic.cli.context import CLOCK, FOLDER_SCOPE, CommandContext, verb_options
 from mnemic.cli.correct import add_correct_commands
 from mnemic.cli.forget import add_forget_commands
 from mnemic.cli.hooks.commands import add_hook_commands
@@ -154,58 +154,22 @@ def capture(
 
 @cli.command()
 @click.argument("query")
-@click.option("-k", default=None, type=int, metavar="N", help="At most so many memories; default 10.")
-@click.option(
-    "--scope",
-    metavar="S",
-    help="A scope and what is below it; '*' is everything. "
-    "Default: this folder's project where it is known, else everything.",
-)
-@click.option("--budget-tokens", type=int, metavar="N", help="At most so much text.")
-@click.option("--as-of", metavar="T", help="What the memory knew then.")
-@click.option("--since", metavar="T", help="Said at or after.")
-@click.option("--until", metavar="T", help="Said before.")
-@click.option("--session", metavar="S", help="Only this conversation.")
-@click.option(
-    "--kind",
-    "kinds",
-    multiple=True,
-    type=click.Choice(KINDS),
-    help=f"Which kinds; may be given again. Default: {', '.join(DEFAULT_KINDS)}.",
+@verb_options(
+    Recall,
+    *("k", "scope", "budget_tokens", "as_of", "since", "until", "session", "kinds"),
+    scope=FOLDER_SCOPE,
+    kinds={"type": click.Choice(KINDS), "show_default": True},
 )
 @click.option("--explain", is_flag=True, help="Show what each signal contributes.")
 @_common_options
-def recall(
-    chosen: CommandContext,
-    query: str,
-    k: int | None,
-    scope: str | None,
-    budget_tokens: int | None,
-    as_of: str | None,
-    since: str | None,
-    until: str | None,
-    session: str | None,
-    kinds: tuple[str, ...],
-    explain: bool,
-) -> None:
+def recall(chosen: CommandContext, query: str, scope: str | None, explain: bool, **asked: Any) -> None:
     """Find the memories that matter."""
     from mnemic.runtime.api.views import recall_view
 
-    as_of_us, since_us, until_us = (None if text is None else parse_time(text) for text in (as_of, since, until))
     started = CLOCK.monotonic_s()
     with chosen.open(create=False, asking=True) as mind:
         scope, found = _resolve_scope(chosen, mind, scope)
-        recalled = mind.recall(
-            query,
-            k,
-            scope=scope,
-            kinds=kinds or DEFAULT_KINDS,
-            session=session,
-            since=since_us,
-            until=until_us,
-            as_of=as_of_us,
-            budget_tokens=budget_tokens,
-        )
+        recalled = mind.recall(query, scope=scope, **asked)
         took_ms = 1e3 * (CLOCK.monotonic_s() - started)
         view = recall_view(recalled, strict=False, found=found, took_ms=took_ms, explain=explain)
 

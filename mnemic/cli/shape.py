@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.times import parse_time
+from mnemic.actors.protocol.shape_messages import Shape
+from mnemic.cli.context import FOLDER_SCOPE, verb_options
 from mnemic.cli.output import CommonOptions, hit_lines, pluralize
 
 if TYPE_CHECKING:
@@ -43,27 +44,10 @@ def add_shape_commands(cli: click.Group, options: CommonOptions, clock: Clock, f
     @click.argument("pairs", nargs=-1, metavar="ROLE=FILLER|ROLE=?...")
     @click.option("--analogy", is_flag=True, help="Of three names A B C: A is to B as C is to what?")
     @click.option("--roles", is_flag=True, help="List what can be asked for.")
-    @click.option("-k", default=None, type=int, metavar="N", help="At most so many memories, and answers a role.")
-    @click.option(
-        "--scope",
-        metavar="S",
-        help="A scope and what is below it; '*' is everything. "
-        "Default: this folder's project where it is known, else everything.",
-    )
-    @click.option("--session", metavar="S", help="Only this conversation.")
-    @click.option("--since", metavar="T", help="Said at or after.")
-    @click.option("--until", metavar="T", help="Said before.")
+    @verb_options(Shape, "k", "scope", "session", "since", "until", scope=FOLDER_SCOPE)
     @options
     def shape(
-        chosen: CommandContext,
-        pairs: tuple[str, ...],
-        analogy: bool,
-        roles: bool,
-        k: int | None,
-        scope: str | None,
-        session: str | None,
-        since: str | None,
-        until: str | None,
+        chosen: CommandContext, pairs: tuple[str, ...], analogy: bool, roles: bool, scope: str | None, **asked: Any
     ) -> None:
         """Find memories by their structure: who said or did what, with which tool, how it ended, what came before it.
 
@@ -71,7 +55,7 @@ def add_shape_commands(cli: click.Group, options: CommonOptions, clock: Clock, f
         """
         from mnemic.runtime.api.views import shape_view
 
-        if roles and (pairs or analogy or {k, scope, session, since, until} != {None}):
+        if roles and (pairs or analogy or {scope, *asked.values()} != {None}):
             raise click.UsageError("--roles lists what can be asked for, and asks for nothing: give it alone")
         if roles:
             _list_roles(chosen)
@@ -81,21 +65,12 @@ def add_shape_commands(cli: click.Group, options: CommonOptions, clock: Clock, f
         elif not pairs:
             raise click.UsageError(_NOTHING_ASKED)
         pattern = {} if analogy else read_pattern(pairs)
-        since_us, until_us = (None if text is None else parse_time(text) for text in (since, until))
         started = clock.monotonic_s()
         with chosen.open(create=False, asking=True) as mind:
             until_s = clock.monotonic_s() + _BIND_S
             mind.bind_before_question(lambda: clock.monotonic_s() < until_s)
             scope, found = find_scope(chosen, mind, scope)
-            shaped = mind.shape(
-                pattern,
-                k,
-                scope=scope,
-                session=session,
-                since=since_us,
-                until=until_us,
-                analogy=pairs if analogy else (),
-            )
+            shaped = mind.shape(pattern, scope=scope, analogy=pairs if analogy else (), **asked)
             took_ms = 1e3 * (clock.monotonic_s() - started)
             view = shape_view(shaped, strict=False, found=found, took_ms=took_ms)
 

@@ -265,7 +265,7 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
         private: bool = False,
         trace: bool = False,
         assistant: str = "",
-        asking: str = "",
+        asking_session: str = "",
         progress: Callable[[int, int | None], None] | None = None,
     ) -> Recalled:
         """Find the memories that matter; see `mnemic.actors.protocol.messages.Recall` for what each argument means.
@@ -293,7 +293,7 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
                 private=private,
                 trace=trace,
                 assistant=assistant,
-                asking_session=asking,
+                asking_session=asking_session,
             ),
             progress=progress,
         )
@@ -348,7 +348,7 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
         session: str = "",
         prompt: str = "",
         budget_tokens: int | None = None,
-        again: bool = False,
+        repeat: bool = False,
     ) -> Briefed:
         """Say what an assistant should know unasked; see `mnemic.actors.protocol.ambient_messages.Brief` for what each
         argument means.
@@ -367,7 +367,7 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
                 session=session,
                 prompt=prompt,
                 budget_tokens=budget_tokens,
-                repeat=again,
+                repeat=repeat,
             )
         )
 

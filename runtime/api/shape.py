@@ -36,7 +36,7 @@ class ShapeVerbs(PauseVerbs):
         observe: bool = True,
         private: bool = False,
         assistant: str = "",
-        asking: str = "",
+        asking_session: str = "",
         progress: Callable[[int, int | None], None] | None = None,
     ) -> Shaped:
         """Find memories by their structure, and what fills the roles that are asked for with ``?``.
@@ -66,7 +66,7 @@ class ShapeVerbs(PauseVerbs):
                 observe=observe,
                 private=private,
                 assistant=assistant,
-                asking_session=asking,
+                asking_session=asking_session,
             ),
             progress=progress,
         )

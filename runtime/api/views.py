@@ -1,28 +1,21 @@
-"""JSON views of memories, hits and errors, the same in the command line, HTTP and MCP.
+r"""JSON views of memories, hits and errors, the same in the command line, HTTP and MCP.
 
-A text may hold a lone surrogate. Python's JSON carries it; strict encoders refuse it, so for them (`strict`) it is
-written out, as ``\udc80``, and ``escaped`` beside the text says so.
-
-Views of shapes: what was found by its structure, what fills a role, and the roles. Beside `mnemic.runtime.api.views`.
-
-Views of what is seen: entries of the log, what was given, one memory whole, use. Beside `mnemic.runtime.api.views`.
-
-They go to a program as JSON, and `mnemic.cli.log_lines` makes lines for a person of them.
+Fields stand as `mnemic.actors.protocol.message` writes them; a view leaves out what nobody needs there, and adds what
+the face knows. A text may hold a lone surrogate: Python's JSON carries it; strict encoders refuse it, so for them
+(`strict`) it is written out, as ``\udc80``, and ``escaped`` beside the text says so.
 """
 
 from __future__ import annotations
 
-import uuid
 from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.errors import MnemicError, NoSuchMemory
-from mnemic.actors.protocol.events import escape_surrogates, to_text
-from mnemic.actors.protocol.log_messages import Delivery, MemoryDetail, MemoryEntry, RelatedMemory, Use, UseCounted
+from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.protocol.log_messages import Delivery, MemoryDetail, MemoryEntry, UseCounted
+from mnemic.actors.protocol.message import format_id, parse_id, to_json
 from mnemic.actors.protocol.messages import Hit, Memory, Recalled, Retirement, Similar
 from mnemic.actors.protocol.shape_messages import Answer, RolesListed, Shaped
-from mnemic.actors.protocol.times import to_iso
 
 __all__ = [
     "answer_view",
@@ -39,72 +32,25 @@ __all__ = [
     "roles_view",
     "shape_view",
     "similar_view",
-    "text_view",
     "usage_view",
 ]
 
 
-def format_id(memory: bytes | None) -> str | None:
-    """An id as people and programs write it."""
-    return None if memory is None else str(uuid.UUID(bytes=memory))
-
-
-def parse_id(text: str) -> bytes:
-    """Read an id.
-
-    Raises:
-        NoSuchMemory: it is no id at all.
-    """
-    try:
-        return uuid.UUID(text).bytes
-    except ValueError:
-        raise NoSuchMemory(id=text) from None
-
-
-def text_view(text: bytes, strict: bool) -> dict[str, Any]:
-    """A text; ``escaped`` is there, and true, where it had to be written out for a strict encoder."""
-    whole = to_text(text)
-    if not strict or (written := escape_surrogates(whole)) == whole:
-        return {"text": whole}
-    return {"text": written, "escaped": True}
-
-
 def hit_view(hit: Hit, *, strict: bool, explain: bool) -> dict[str, Any]:
     """A hit; without `explain`, its score without the reasons."""
-    view: dict[str, Any] = {
-        "id": format_id(hit.id),
-        "source_id": hit.source_id,
-        **text_view(hit.text, strict),
-        "tier": hit.tier,
-        "kind": hit.kind,
-        "role": hit.role,
-        "speaker": hit.speaker,
-        "session": hit.session,
-        "scope": hit.scope,
-        "said_at": to_iso(hit.said_at),
-        "score": round(hit.score, 4),
-        "superseded_by": format_id(hit.superseded_by),
-    }
-    if hit.supersedes:
-        view["supersedes"] = [format_id(one) for one in hit.supersedes]
-    if len(hit.text) < hit.size_bytes:
-        view |= {"start_byte": hit.start_byte, "size_bytes": hit.size_bytes}
-    if explain:
-        view["why"] = {name: round(share, 4) for name, share in hit.why.items()}
-    return view
+    view = to_json(hit, strict=strict)
+    if not hit.supersedes:
+        del view["supersedes"]
+    if len(hit.text) == hit.size_bytes:
+        del view["start_byte"], view["size_bytes"]
+    if not explain:
+        del view["why"]
+    return _rounded(view)
 
 
 def similar_view(similar: Similar, *, strict: bool) -> dict[str, Any]:
     """A near-duplicate, with the beginning of its text or its best stretch."""
-    view: dict[str, Any] = msgspec.structs.asdict(similar)
-    return view | {
-        "id": format_id(similar.id),
-        **text_view(similar.text, strict),
-        "said_at": to_iso(similar.said_at),
-        "score": round(similar.score, 4),
-        "why": {name: round(share, 4) for name, share in similar.why.items()},
-        "superseded_by": format_id(similar.superseded_by),
-    }
+    return _rounded(to_json(similar, strict=strict))
 
 
 def recall_view(recalled: Recalled, *, strict: bool, found: str, took_ms: float, explain: bool) -> dict[str, Any]:
@@ -127,31 +73,13 @@ def recall_view(recalled: Recalled, *, strict: bool, found: str, took_ms: float,
 
 def memory_view(memory: Memory, part: bytes, *, strict: bool) -> dict[str, Any]:
     """A memory as it is kept, with the part of its text that is given."""
-    view: dict[str, Any] = msgspec.structs.asdict(memory)
-    return view | {
-        "id": format_id(memory.id),
-        **text_view(part, strict),
-        "size_bytes": len(memory.text),
-        "files": list(memory.files),
-        "said_at": to_iso(memory.said_at),
-        "valid_from": to_iso(memory.valid_from),
-        "valid_to": to_iso(memory.valid_to),
-        "recorded_at": to_iso(memory.recorded_at),
-        "retired_at": to_iso(memory.retired_at),
-        "superseded_by": format_id(memory.superseded_by),
-        "supersedes": [format_id(one) for one in memory.supersedes],
-    }
+    view = to_json(msgspec.structs.replace(memory, text=part), strict=strict)
+    return view | {"size_bytes": len(memory.text)}
 
 
 def retirement_view(retirement: Retirement, *, strict: bool) -> dict[str, Any]:
     """How a memory stands that was forgotten or found again, with the beginning of its text."""
-    view: dict[str, Any] = msgspec.structs.asdict(retirement)
-    return view | {
-        "id": format_id(retirement.id),
-        "retired_at": to_iso(retirement.retired_at),
-        **text_view(retirement.text, strict),
-        "said_at": to_iso(retirement.said_at),
-    }
+    return to_json(retirement, strict=strict)
 
 
 def error_view(error: MnemicError) -> dict[str, str]:
@@ -165,15 +93,13 @@ def answer_view(answer: Answer, *, strict: bool, memories: int | None = None) ->
     Args:
         memories: so many ids at most of those that it was read from; all that are given, where absent.
     """
-    view: dict[str, Any] = {
-        "role": answer.role,
-        "filler": escape_surrogates(answer.filler) if strict else answer.filler,
-        "confidence": round(answer.confidence, 4),
-        "support": answer.support,
-    }
-    if answer.worked is not None:
-        view |= {"worked": round(answer.worked, 4), "worked_of": answer.worked_of}
-    return view | {"memories": [format_id(one) for one in answer.memories[:memories]]}
+    view = to_json(answer, strict=strict)
+    view |= {"confidence": round(answer.confidence, 4), "memories": view["memories"][:memories]}
+    if answer.worked is None:
+        del view["worked"], view["worked_of"]
+    else:
+        view["worked"] = round(answer.worked, 4)
+    return view
 
 
 def shape_view(
@@ -198,62 +124,27 @@ def shape_view(
 
 def roles_view(listed: RolesListed) -> dict[str, Any]:
     """What can be asked for."""
-    view: dict[str, Any] = msgspec.to_builtins(listed)
-    return view
+    return to_json(listed)
 
 
 def memory_entry_view(listed: MemoryEntry) -> dict[str, Any]:
     """An entry of the log."""
-    view: dict[str, Any] = msgspec.structs.asdict(listed)
-    return view | {
-        "id": format_id(listed.id),
-        "at": to_iso(listed.at),
-        "text": text_view(listed.text, strict=False)["text"],
-        "retired_at": to_iso(listed.retired_at),
-    }
+    return to_json(listed)
 
 
 def delivery_view(giving: Delivery) -> dict[str, Any]:
     """What was given at one time."""
-    view: dict[str, Any] = msgspec.structs.asdict(giving)
-    return view | {
-        "at": to_iso(giving.at),
-        "text": _text(giving.text),
-        "memories": [
-            {
-                "id": format_id(part.id),
-                "why": part.why,
-                "start_byte": part.start_byte,
-                "text": _text(part.text),
-                "size_bytes": part.size_bytes,
-            }
-            for part in view.pop("parts")
-        ],
-    }
+    view = to_json(giving)
+    return view | {"memories": view.pop("parts")}
 
 
 def memory_detail_view(shown: MemoryDetail) -> dict[str, Any]:
     """A memory with all that belongs to it."""
-    return memory_view(shown.memory, shown.memory.text, strict=False) | {
-        "mode": shown.mode,
-        "kept_by": {
-            "seq": shown.seq,
-            "author": shown.author,
-            "run": shown.run,
-            "machine": shown.machine,
-            "code": shown.code,
-        },
-        "scrubbed": shown.scrubbed,
-        "original_kept": shown.original,
-        "newer": [_related_memory_view(link) for link in shown.newer],
-        "older": [_related_memory_view(link) for link in shown.older],
-        "previous": format_id(shown.previous),
-        "next": format_id(shown.next),
-        "uses": [
-            {"occasion": use.occasion, "own": use.own, "times": use.times, "last_at": to_iso(use.last_at)}
-            for use in shown.uses
-        ],
-    }
+    view = to_json(shown)
+    del view["memory"]
+    kept_by = {name: view.pop(name) for name in ("seq", "author", "run", "machine", "code")}
+    own = memory_view(shown.memory, shown.memory.text, strict=False)
+    return own | view | {"kept_by": kept_by, "original_kept": view.pop("original")}
 
 
 def usage_view(use: UseCounted, *, cross: bool) -> dict[str, Any]:
@@ -262,32 +153,19 @@ def usage_view(use: UseCounted, *, cross: bool) -> dict[str, Any]:
     Args:
         cross: whether each project is told week by week, too.
     """
-    weeks = [str(to_iso(week))[:10] for week in use.weeks]
+    view = to_json(use)
     return {
-        "weeks": [{"from": week, **_usage(one)} for week, one in zip(weeks, use.all, strict=True)],
+        "weeks": [{"from": week[:10], **one} for week, one in zip(view["weeks"], view["all"], strict=True)],
         "projects": [
-            {"path": project.path, **_usage(project.total)}
-            | ({"weeks": [_usage(one) for one in project.weeks]} if cross else {})
-            for project in use.projects
+            {"path": project["path"], **project["total"]} | ({"weeks": project["weeks"]} if cross else {})
+            for project in view["projects"]
         ],
     }
 
 
-def _usage(use: Use) -> dict[str, Any]:
-    view: dict[str, Any] = msgspec.structs.asdict(use)
+def _rounded(view: dict[str, Any]) -> dict[str, Any]:
+    """A view whose scores are told to four places."""
+    view["score"] = round(view["score"], 4)
+    if "why" in view:
+        view["why"] = {name: round(share, 4) for name, share in view["why"].items()}
     return view
-
-
-def _text(text: bytes | None) -> str | None:
-    return None if text is None else str(text_view(text, strict=False)["text"])
-
-
-def _related_memory_view(link: RelatedMemory) -> dict[str, Any]:
-    view: dict[str, Any] = msgspec.structs.asdict(link)
-    return view | {
-        "id": format_id(link.id),
-        "at": to_iso(link.at),
-        "since": to_iso(link.since),
-        "retired_at": to_iso(link.retired_at),
-        "text": _text(link.text),
-    }

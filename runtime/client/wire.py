@@ -1,8 +1,9 @@
 """JSON encoding of messages, answers and errors between clients and the server process.
 
-Only what a face may say is known here: nobody outside tells the Store to `Apply`. JSON goes through the standard
-library's, since a text may hold a lone surrogate, which strict encoders refuse; bytes are base64. An answer names its
-type, an error carries its operands, so that whoever asks gets the same objects as inside the process.
+Only what a face may say is known here: nobody outside tells the Store to `Apply`. Fields stand in JSON as in every face
+(`mnemic.actors.protocol.message`). JSON goes through the standard library's, since a text may hold a lone surrogate,
+which strict encoders refuse. An answer names its type, an error carries its operands, so that whoever asks gets the
+same objects as inside the process.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from mnemic.actors.protocol.errors import (
     StoreError,
     UnknownArgument,
 )
-from mnemic.actors.protocol.message import Message, Verb, answer_type
+from mnemic.actors.protocol.message import Message, Verb, answer_type, from_json, to_json
 from mnemic.actors.protocol.shape_messages import Shape
 from mnemic.actors.protocol.validation_text import invalid_value_from, safe_operand
 from mnemic.actors.shape.arguments import analogy_names, pattern_texts
@@ -83,7 +84,7 @@ def encode(struct: msgspec.Struct | None) -> bytes:
     """A message or an answer as JSON, its type named in ``type``."""
     if struct is None:
         return b"null"
-    return json.dumps({"type": type(struct).__name__, **msgspec.to_builtins(struct)}, separators=(",", ":")).encode()
+    return json.dumps({"type": type(struct).__name__, **to_json(struct, exact=True)}, separators=(",", ":")).encode()
 
 
 def decode(value: Any) -> Any:
@@ -96,7 +97,8 @@ def decode(value: Any) -> Any:
         return None
     if not isinstance(value, dict) or value.get("type") not in _ANSWERS:
         raise ValueError("this is no answer that a face gives")
-    return msgspec.convert(value, _ANSWERS[value["type"]])
+    kind = _ANSWERS[value["type"]]
+    return msgspec.convert(from_json(kind, value), kind)
 
 
 def decode_message(kind: type[msgspec.Struct], body: bytes) -> Any:
@@ -123,7 +125,8 @@ def decode_message(kind: type[msgspec.Struct], body: bytes) -> Any:
         if field.required and field.name not in value:
             raise MissingArgument(tool=message, name=field.name, known=known)
     try:
-        return msgspec.convert(value | {name: take(value[name]) for name, take in _field_converters(kind, value)}, kind)
+        taken = value | {name: take(value[name]) for name, take in _field_converters(kind, value)}
+        return msgspec.convert(from_json(kind, taken), kind)
     except msgspec.ValidationError as error:
         raise invalid_value_from(error, value) from None
     except UnicodeEncodeError:

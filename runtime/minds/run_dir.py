@@ -26,7 +26,7 @@ from mnemic.actors.protocol.errors import StoreReadOnly
 
 __all__ = ["LINE_BYTES", "PROTOCOL", "RunDir", "ServerInfo", "process_start_time", "settings_digest", "settings_edited"]
 
-PROTOCOL = 5
+PROTOCOL = 6
 """Version of what command, hook and process say to each other."""
 LINE_BYTES = 64 << 20
 """The longest line of JSON-RPC that is read."""

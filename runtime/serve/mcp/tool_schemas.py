@@ -1,11 +1,14 @@
-"""Builds MCP tools with compact JSON schemas and uniform error results."""
+"""Builds MCP tools with compact JSON schemas and uniform error results; their parameters are those of the verb."""
 
 from __future__ import annotations
 
 import difflib
+import inspect
+import types
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+import msgspec
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
@@ -13,8 +16,11 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import ValidationError
 
 from mnemic.actors.protocol.errors import BadInput, InvalidValue, MissingArgument, MnemicError, UnknownArgument
+from mnemic.actors.protocol.message import Id, Text, Time, from_json
 
-__all__ = ["IDEMPOTENT_ADD", "IDEMPOTENT_HIDE", "READ_ONLY", "error_text", "tool"]
+__all__ = ["IDEMPOTENT_ADD", "IDEMPOTENT_HIDE", "READ_ONLY", "error_text", "read_arguments", "takes", "tool"]
+
+T = TypeVar("T")
 
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 """A tool that changes nothing."""
@@ -26,6 +32,53 @@ IDEMPOTENT_HIDE = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
 """A tool that hides, once, what a command shows again: nothing is destroyed."""
+
+
+_JSON_TYPES: dict[Any, Any] = {Id: str, Text: str, Time: str}
+"""How a model writes what a verb takes; all else as it is."""
+
+
+def takes(
+    verb: type[msgspec.Struct], *names: str, **unlike: tuple[Any, Any]
+) -> Callable[[Callable[..., Awaitable[T]]], Callable[..., Awaitable[T]]]:
+    """Give a tool's function, which takes ``(context, **given)``, the parameters of fields of a verb.
+
+    Args:
+        names: of the fields, and of what the tool alone takes, in the order of the schema.
+        unlike: type and default of what the tool alone takes, or offers otherwise than the verb.
+    """
+    fields = {field.name: field for field in msgspec.structs.fields(verb)}
+    kept = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Context[Any, Any])
+
+    def with_parameters(function: Callable[..., Awaitable[T]]) -> Callable[..., Awaitable[T]]:
+        parameters = [kept]
+        for name in names:
+            hint, default = unlike.get(name) or _json_parameter(fields[name])
+            parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=hint, default=default))
+        answer = get_type_hints(function)["return"]
+        function.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": answer}
+        function.__signature__ = inspect.Signature(parameters, return_annotation=answer)  # type: ignore[attr-defined]
+        return function
+
+    return with_parameters
+
+
+def _json_parameter(field: msgspec.structs.FieldInfo) -> tuple[Any, Any]:
+    """Type and default of a parameter; what may be left out is ``None`` then, and the verb knows the rest."""
+    hint = field.type
+    if get_origin(hint) in (Union, types.UnionType):
+        (hint,) = (part for part in get_args(hint) if part is not type(None))
+    hint = list[str] if get_origin(hint) is tuple else _JSON_TYPES.get(hint, hint)
+    return (hint, inspect.Parameter.empty) if field.required else (hint | None, None)
+
+
+def read_arguments(verb: type[msgspec.Struct], given: dict[str, Any]) -> dict[str, Any]:
+    """What was given of a verb's fields, as its Python method takes it.
+
+    Raises:
+        NoSuchMemory, BadTime: an id or a time is none.
+    """
+    return from_json(verb, {name: value for name, value in given.items() if value is not None})
 
 
 class _Tool(Tool):

@@ -8,6 +8,7 @@ assistant its tokens: what a model does not need is left out of them.
 
 from __future__ import annotations
 
+import inspect
 import json
 import logging
 from collections.abc import Callable, Sequence
@@ -21,9 +22,9 @@ from pydantic import BeforeValidator
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import BadInput, InvalidValue, MnemicError, SwitchedOff
-from mnemic.actors.protocol.events import DEFAULT_KINDS
-from mnemic.actors.protocol.messages import Memory, Similar
-from mnemic.actors.protocol.times import parse_time, to_iso
+from mnemic.actors.protocol.messages import CaptureText, Memory, Recall, Similar
+from mnemic.actors.protocol.shape_messages import Shape
+from mnemic.actors.protocol.times import to_iso
 from mnemic.actors.shape.arguments import pattern_texts
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import (
@@ -37,7 +38,15 @@ from mnemic.runtime.api.views import (
 )
 from mnemic.runtime.engine.reports import Progress
 from mnemic.runtime.minds.projects import NO_SCOPE
-from mnemic.runtime.serve.mcp.tool_schemas import IDEMPOTENT_ADD, IDEMPOTENT_HIDE, READ_ONLY, error_text, tool
+from mnemic.runtime.serve.mcp.tool_schemas import (
+    IDEMPOTENT_ADD,
+    IDEMPOTENT_HIDE,
+    READ_ONLY,
+    error_text,
+    read_arguments,
+    takes,
+    tool,
+)
 from mnemic.runtime.serve.server_control import OpenMindsPort, ServerControl, run_in_thread
 
 __all__ = ["CURRENT_CALLER", "INSTRUCTIONS", "PAGE_BYTES", "Caller", "make_server"]
@@ -52,6 +61,10 @@ _UNKNOWN_SCOPE = "no memory is in this folder's project ({path}) yet; scope='*' 
 _MIN_TIME = -(1 << 63)
 """The first time that the store can tell: no memory was said before it."""
 _NO_FOLDER = "this caller has named no folder, and so no project; scope='*' looks through everything"
+
+_PATTERN = Annotated[
+    dict[str, str], BeforeValidator(pattern_texts, json_schema_input_type=dict[str, str | float | bool])
+]
 
 T = TypeVar("T")
 
@@ -133,23 +146,18 @@ def make_server(minds: OpenMindsPort, door: ServerControl, clock: Clock, version
         wanted = context is not None and "progress_token" in (context.request_context.meta or {})
         return await run_in_thread(held, report if wanted else None)
 
-    async def memory_recall(
-        context: Context[Any, Any],
-        query: str,
-        k: int | None = None,
-        scope: str | None = None,
-        budget_tokens: int | None = None,
-        since: str | None = None,
-        until: str | None = None,
-        as_of: str | None = None,
-        session: str | None = None,
-        kinds: list[str] | None = None,
-        explain: bool = False,
-    ) -> _Recalled:
+    @takes(
+        Recall,
+        *("query", "k", "scope", "budget_tokens", "since", "until", "as_of", "session", "kinds", "explain"),
+        scope=(str | None, None),
+        explain=(bool, False),
+    )
+    async def memory_recall(context: Context[Any, Any], *, scope: str | None, explain: bool, **given: Any) -> _Recalled:
         """Find memories by meaning and words. scope: default this project, '*' all. Times ISO 8601: since/until when
         said, as_of what was known then.
         """
         started = clock.monotonic_s()
+        asked = read_arguments(Recall, given)
 
         def recall(mind: Mind, caller: Caller, progress: Progress | None) -> _Recalled:
             path, found, unknown = _resolve_scope(mind, caller, scope)
@@ -157,17 +165,10 @@ def make_server(minds: OpenMindsPort, door: ServerControl, clock: Clock, version
                 nothing = _empty_result(path, found, unknown, 1e3 * (clock.monotonic_s() - started))
                 return nothing | {"used_tokens": 0, "left_out": 0}  # type: ignore[return-value]
             recalled = mind.recall(
-                query,
-                k,
+                **asked,
                 scope=path,
-                kinds=DEFAULT_KINDS if kinds is None else kinds,
-                session=session,
-                since=None if since is None else parse_time(since),
-                until=None if until is None else parse_time(until),
-                as_of=None if as_of is None else parse_time(as_of),
-                budget_tokens=budget_tokens,
                 assistant=_assistant_name(context),
-                asking=caller.session,
+                asking_session=caller.session,
                 private=caller.switched_off == "capture",
                 progress=progress,
             )
@@ -176,13 +177,9 @@ def make_server(minds: OpenMindsPort, door: ServerControl, clock: Clock, version
 
         return await answer("memory_recall", recall, context)
 
+    @takes(Shape, "pattern", "k", "scope", pattern=(_PATTERN, inspect.Parameter.empty), scope=(str | None, None))
     async def memory_shape(
-        context: Context[Any, Any],
-        pattern: Annotated[
-            dict[str, str], BeforeValidator(pattern_texts, json_schema_input_type=dict[str, str | float | bool])
-        ],
-        k: int | None = None,
-        scope: str | None = None,
+        context: Context[Any, Any], *, pattern: dict[str, str], k: int | None, scope: str | None
     ) -> _Shaped:
         """Find memories by structure. pattern: roles to fillers, ? asks: {tool: pytest, about: login, file: ?},
         {after: edit, then: ?}.
@@ -201,7 +198,7 @@ def make_server(minds: OpenMindsPort, door: ServerControl, clock: Clock, version
                 k,
                 scope=path,
                 assistant=_assistant_name(context),
-                asking=caller.session,
+                asking_session=caller.session,
                 private=caller.switched_off == "capture",
                 progress=progress,
             )
@@ -210,28 +207,26 @@ def make_server(minds: OpenMindsPort, door: ServerControl, clock: Clock, version
 
         return await answer("memory_shape", shape, context)
 
+    @takes(
+        CaptureText,
+        *("text", "role", "session", "scope", "said_at", "kind", "supersedes"),
+        role=(Literal["user", "assistant", "system"], "assistant"),
+        scope=(str | None, None),
+        kind=(Literal["note", "decision", "turn"], "note"),
+    )
     async def memory_capture(
-        context: Context[Any, Any],
-        text: str,
-        role: Literal["user", "assistant", "system"] = "assistant",
-        session: str | None = None,
-        scope: str | None = None,
-        said_at: str | None = None,
-        kind: Literal["note", "decision", "turn"] = "note",
-        supersedes: str | None = None,
+        context: Context[Any, Any], *, text: str, session: str | None, scope: str | None, **given: Any
     ) -> _Captured:
         """Keep a text for good. supersedes: id of the memory it replaces."""
 
         def capture(mind: Mind, caller: Caller, _: Progress | None) -> _Captured:
-            own = scope is None and supersedes is None and caller.folder is not None
+            told = read_arguments(CaptureText, given)
+            own = scope is None and "supersedes" not in told and caller.folder is not None
             kept = mind.remember(
                 text,
-                role=role,
                 session=session or caller.session,
                 scope=mind.folder_scope(caller.folder)[1] if own and caller.folder is not None else scope,
-                kind=kind,
-                said_at=None if said_at is None else parse_time(said_at),
-                supersedes=None if supersedes is None else parse_id(supersedes),
+                **told,
                 assistant="mcp",
                 folder=caller.folder,
             )

@@ -158,7 +158,8 @@ def test_an_empty_mind_has_an_empty_log(command: Command, home: Path) -> None:
 def test_what_an_assistant_was_given_is_printed_word_for_word(command: Command, shelf: Path) -> None:
     with mnemic.open(shelf) as mind:
         told = mind.brief(scope="work/shelf", assistant="codex", session="new")
-        (hit,) = mind.recall("nine books", k=1, scope="work/shelf", assistant="claude-code", asking="mcp-1").hits
+        asker = {"assistant": "claude-code", "asking_session": "mcp-1"}
+        (hit,) = mind.recall("nine books", k=1, scope="work/shelf", **asker).hits
         mind.recall("my own question", k=1)
         mind.note_delivery("claude-code", "mcp-1", [DeliveredSpan(memory=hit.id, start=4, stop=9, why="it named it")])
         until(lambda: len(mind.log_given().deliveries) == 3 and len(mind.log_given(own=True).deliveries) == 1)

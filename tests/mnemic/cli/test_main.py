@@ -32,7 +32,6 @@ HIT = {
     "id",
     "source_id",
     "text",
-    "tier",
     "kind",
     "role",
     "speaker",

@@ -120,7 +120,7 @@ def test_numbers_are_taken_as_their_text(mind: Mind) -> None:
 
 def test_what_is_not_observed_leaves_no_trace_and_what_is_private_no_question(mind: Mind) -> None:
     mind.shape({"tool": "yen"}, observe=False)
-    mind.shape({"tool": "yen"}, private=True, assistant="codex", asking="abc")
+    mind.shape({"tool": "yen"}, private=True, assistant="codex", asking_session="abc")
     until(lambda: bool(mind.log_given().deliveries))
     (giving,) = mind.log_given().deliveries
     assert (giving.occasion, giving.assistant, giving.session, giving.query) == ("shape", "codex", "abc", "")

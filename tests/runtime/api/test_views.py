@@ -6,21 +6,13 @@ import json
 from typing import Any
 
 import msgspec
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from mnemic.actors.protocol.errors import NoSuchMemory
-from mnemic.actors.protocol.events import to_bytes
 from mnemic.actors.protocol.messages import Hit, Memory, Recalled, Retirement
 from mnemic.runtime.api.views import (
-    format_id,
     hit_view,
     memory_view,
-    parse_id,
     recall_view,
     retirement_view,
-    text_view,
 )
 
 HIT = Hit(
@@ -29,7 +21,6 @@ HIT = Hit(
     text=b"nine books",
     start_byte=0,
     size_bytes=10,
-    tier="episodic",
     kind="turn",
     role="user",
     speaker="Ida",
@@ -64,46 +55,12 @@ MEMORY = Memory(
 )
 
 
-@given(st.binary(min_size=16, max_size=16))
-def test_an_id_is_read_as_it_is_shown(memory: bytes) -> None:
-    shown = format_id(memory)
-    assert shown is not None
-    assert parse_id(shown) == parse_id(shown.upper()) == memory
-
-
-@pytest.mark.parametrize("text", ["", "x", "0" * 31, "\ud800"])
-def test_what_is_no_id_names_no_memory(text: str) -> None:
-    with pytest.raises(NoSuchMemory):
-        parse_id(text)
-
-
-@given(st.text(st.characters(codec=None)))
-def test_pythons_json_carries_every_text(text: str) -> None:
-    view = text_view(to_bytes(text), strict=False)
-    assert json.loads(json.dumps(view)) == {"text": text}
-
-
-@given(st.text(st.characters(codec=None)))
-def test_a_strict_encoder_takes_every_text_and_is_told_where_it_was_written_out(text: str) -> None:
-    view = text_view(to_bytes(text), strict=True)
-    assert msgspec.json.decode(msgspec.json.encode(view)) == view
-    halves = any("\ud800" <= letter <= "\udfff" for letter in text)
-    assert view.get("escaped", False) is halves
-    if not halves:
-        assert view == {"text": text}
-
-
-def test_a_half_letter_is_written_out_as_its_number() -> None:
-    assert text_view(b"a\xed\xa0\xbd\x00b", strict=True) == {"text": "a\\ud83d\x00b", "escaped": True}
-
-
 def test_a_hit_has_the_promised_names() -> None:
     view = hit_view(HIT, strict=True, explain=False)
     assert view == {
         "id": "00010203-0405-0607-0809-0a0b0c0d0e0f",
         "source_id": "line 3",
         "text": "nine books",
-        "tier": "episodic",
         "kind": "turn",
         "role": "user",
         "speaker": "Ida",

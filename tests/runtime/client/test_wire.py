@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import string
 import types
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 import pytest
@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from mnemic.actors.protocol import ambient_messages, log_messages, messages, scope_messages, shape_messages
 from mnemic.actors.protocol import errors as tree
 from mnemic.actors.protocol.errors import BadInput, InvalidValue, MnemicError, StoreError
-from mnemic.actors.protocol.messages import Apply, CaptureText, GetMemories, Recall
+from mnemic.actors.protocol.events import to_bytes
+from mnemic.actors.protocol.message import Id, Text, Time
+from mnemic.actors.protocol.messages import Apply, CaptureText, GetMemories, Recall, Sleep
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import error_view
 from mnemic.runtime.client import wire
@@ -50,6 +52,8 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
     if hint in plain:
         return plain[hint]
     kind, inner = get_origin(hint), get_args(hint)
+    if kind is Annotated:
+        return {Id: st.binary(min_size=16, max_size=16), Text: TEXTS.map(to_bytes), Time: plain[int]}[hint]
     if kind is Literal:
         return st.sampled_from(inner)
     if kind in (Union, types.UnionType):
@@ -60,7 +64,7 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
         return st.tuples(*map(values, inner))
     if kind is dict:
         return st.dictionaries(values(inner[0]), values(inner[1]), max_size=3)
-    hints = get_type_hints(hint)
+    hints = get_type_hints(hint, include_extras=True)
     return st.builds(hint, **{name: values(hints[name]) for name in hint.__struct_fields__})
 
 
@@ -182,8 +186,11 @@ def test_a_body_that_is_no_such_message_is_refused_with_a_sentence(body: bytes) 
         (Recall, b'{"query": "x", "scop": 1}', "recall takes no argument 'scop'. Did you mean 'scope'? What may be "),
         (Recall, b'{"query": "x", "type": "Take"}', "type cannot be 'Take': recall is asked. Give Recall."),
         (Recall, b'{"query": "x", "k": "many"}', "k cannot be 'many': it is a text. Give a whole number."),
-        (GetMemories, b'{"ids": ["%"]}', "ids[0] cannot be '%': it is no base64. Give base64."),
-        (GetMemories, b'{"ids": ["\\ud83d"]}', "The body cannot be taken: it has half a surrogate pair where base64 "),
+        (Recall, b'{"query": "x", "since": "soon"}', "'soon' is no time"),
+        (GetMemories, b'{"ids": ["%"]}', "There is no memory '%'"),
+        (GetMemories, b'{"ids": [7]}', "ids[0] cannot be 7: it is a whole number. Give bytes."),
+        (Sleep, b'{"run": "n", "seed": "%", "budget_s": 1}', "seed cannot be '%': it is no base64. Give base64."),
+        (Sleep, b'{"run": "n", "seed": "\\ud83d", "budget_s": 1}', "The body cannot be taken: it has half a surrogate"),
     ],
 )
 def test_what_is_wrong_with_a_body_is_named(kind: type[msgspec.Struct], body: bytes, said: str) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import threading
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,8 +54,7 @@ def faces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosted]:
 def text_of(text: str, **fields: Any) -> dict[str, Any]:
     """The fields of a text to capture."""
     place = {"path": "pier", "project": None, "found": "named"}
-    body = base64.b64encode(text.encode("utf-8", "surrogatepass")).decode()
-    return {"text": body, "role": "user", "session": "s", "place": place} | fields
+    return {"text": text, "role": "user", "session": "s", "place": place} | fields
 
 
 def refused(answer: Answer, status: int, kind: type[MnemicError]) -> MnemicError:
@@ -150,7 +149,7 @@ def test_a_look_that_is_nobodys_wish_keeps_nobody_awake(faces: Hosted) -> None:
         ("/api/recall", {"query": "x", "shape": "round"}, {}, UnknownArgument),
         ("/api/recall", {"query": " "}, {}, InvalidValue),
         ("/api/recall", {"query": "x", "scope": "nowhere"}, {}, UnknownScope),
-        ("/api/get-memories", {"ids": ["AAAA"]}, {}, NoSuchMemory),
+        ("/api/get-memories", {"ids": [str(uuid.UUID(int=0))]}, {}, NoSuchMemory),
         ("/api/capture-transcript", {"path": "-", "format": "auto", "scope": None, "skip": 0}, {}, InvalidValue),
         ("/api/capture-transcript", {"path": "a.jsonl", "format": "auto", "scope": None, "skip": 0}, {}, InvalidValue),
         ("/api/count", {}, {"Mnemic-Mind": "../etc"}, InvalidValue),
@@ -207,7 +206,7 @@ def test_no_odd_value_makes_an_actor_fail(faces: Hosted, path: str, fields: dict
     base = {
         "recall": {"query": "otter"},
         "capture-text": text_of("an odd one"),
-        "get-memories": {"ids": ["AAAA"]},
+        "get-memories": {"ids": [str(uuid.UUID(int=0))]},
         "find-scope": {"place": {"path": "p", "project": None, "found": "named"}},
     }.get(path, {})
     known = {name: value for name, value in fields.items() if name in ASK_MESSAGES[path].__struct_fields__}
