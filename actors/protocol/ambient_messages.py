@@ -140,13 +140,13 @@ class CaptureProgress(Message, frozen=True, kw_only=True):
 class Brief(Verb["Briefed"], frozen=True, kw_only=True):
     """Say what an assistant should know unasked, now: at the start of a session, or for one prompt."""
 
-    occasion: Occasion
+    occasion: Occasion = "session-start"
     """When."""
     place: ScopeRef
     """Where the assistant works."""
-    assistant: str
+    assistant: str = "direct"
     """The host."""
-    session: str
+    session: str = ""
     """The conversation: what it holds itself is not told to it."""
     prompt: str = ""
     """What the user said, where the occasion is a prompt."""
