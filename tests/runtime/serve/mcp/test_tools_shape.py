@@ -224,7 +224,7 @@ def test_http_takes_numbers_and_booleans_in_a_pattern_as_every_face_does(faces: 
         ({"analogy": "auth.py"}, "invalid_value", "the analogy cannot be 'auth.py': it is no list of names."),
         ({"analogy": {"a": 1}}, "invalid_value", "the analogy cannot be \"{'a': 1}\": it is no list of names."),
         ({"analogy": ["a", 3, "c"]}, "invalid_value", "analogy[1] cannot be 3: it is a whole number."),
-        ({"since": "2026-01-01"}, "invalid_value", "since cannot be '2026-01-01': it is a text."),
+        ({"since": 2026}, "invalid_value", "a time cannot be '2026': it is no text."),
         ({"patern": {}}, "unknown_argument", "shape takes no argument 'patern'."),
     ],
 )
