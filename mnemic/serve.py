@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mnemic.actors.protocol.errors import AlreadyServed, EngineMissing, InvalidValue, NotServed
+from mnemic.actors.protocol.errors import AlreadyServed, EngineMissing, InvalidValue
 from mnemic.runtime.client.launcher import request_drain
 from mnemic.runtime.engine.ray.parent import DriverParent, kill_session
 from mnemic.runtime.engine.settings import load_settings
 from mnemic.runtime.logs import log_to
-from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, process_start_time
+from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, log_path, not_served, process_start_time
 from mnemic.runtime.serve.options import ServeOptions, tcp_options
 from mnemic.runtime.version import __version__
 
@@ -83,7 +83,7 @@ def serve_home(home: Path, options: ServeOptions, clock: Clock, say: Callable[[s
         serving = f"serving {home} on the {engine} engine, process {card.pid}; Ctrl-C ends it"
         if engine == "ray":
             say(f"starting Ray to serve {home}, process {card.pid}; it takes seconds, and whoever asks meanwhile waits")
-            with log_to(home / "serve.log", rotate=False):
+            with log_to(log_path(home), rotate=False):
                 try:
                     return DriverParent(meeting, card, clock, card.pid, ready=lambda: _say_if_heard(say, serving)).run(
                         lambda numbers: _child_command(home, options, numbers), sockets
@@ -91,7 +91,7 @@ def serve_home(home: Path, options: ServeOptions, clock: Clock, say: Callable[[s
                 finally:
                     _clean_up_ray(home)  # a child that was killed has left it
         say(serving)
-        with log_to(home / "serve.log"):
+        with log_to(log_path(home)):
             from mnemic.process import serve_embedded  # here: it loads all there is, and clients may knock by now
 
             return serve_embedded(home, card, clock, meeting, sockets, options)
@@ -125,7 +125,7 @@ def acquire_home(home: Path, clock: Clock, *, foreground: bool) -> RunDir | None
                 asked.add((card.pid, card.started))
                 request_drain(card, "mnemic serve")
         if clock.monotonic_s() > until:
-            raise NotServed(home=str(home), why="another process holds its lock", log=str(home / "serve.log"))
+            raise not_served(home, "another process holds its lock")
         pause.wait(0.05)
     return meeting
 
@@ -192,9 +192,9 @@ def _run_ray_child(home: Path, options: ServeOptions, clock: Clock, numbers: Seq
     meeting = RunDir(home)
     card = meeting.read_info()
     if card is None:
-        raise NotServed(home=str(home), why="its parent went before it began", log=str(home / "serve.log"))
+        raise not_served(home, "its parent went before it began")
     threading.Thread(target=_exit_with_parent, args=(life,), daemon=True, name="mnemic-parent").start()
-    with log_to(home / "serve.log"):
+    with log_to(log_path(home)):
         from mnemic.process import serve_on_ray
 
         return serve_on_ray(home, card, clock, meeting, sockets, options)

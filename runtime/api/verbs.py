@@ -18,16 +18,16 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import MindMissing, NotServed, OlderProcess
+from mnemic.actors.protocol.errors import MindMissing, NotServed
 from mnemic.actors.protocol.message import AnswerT, Request, answer_type
-from mnemic.runtime.client.launcher import ensure_running, log_path, request_drain, wait_exited, wait_unpublished
-from mnemic.runtime.client.unix_http import CONNECTION_LOST, ServerDraining, held_request
+from mnemic.runtime.client.launcher import REPLACED, ensure_running, wait_replaced
+from mnemic.runtime.client.unix_http import held_request
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.reports import ActorSystemPort
 from mnemic.runtime.files.atomic_replace import finish_commit, lock_exclusive
 from mnemic.runtime.keys.keys import Keys, random_id
 from mnemic.runtime.minds.homes import MindFolder, mind_folder
-from mnemic.runtime.minds.run_dir import PROTOCOL
+from mnemic.runtime.minds.run_dir import PROTOCOL, not_served
 
 __all__ = ["MindVerbs", "exclusive_mind"]
 
@@ -67,14 +67,9 @@ def _request_release(stack: ExitStack, home: Path, mind: str, clock: Clock) -> N
         try:
             stack.enter_context(held_request(card.http_socket, "/api/let-go", headers))
             return
-        except ServerDraining:
-            wait_unpublished(home, card, clock)
-        except OlderProcess:
-            request_drain(card, "an older process")
-            wait_unpublished(home, card, clock)
-        except CONNECTION_LOST:
-            wait_exited(card, clock)
-    raise NotServed(home=str(home), why="it does not let go of the mind", log=log_path(home))
+        except REPLACED as error:
+            wait_replaced(home, card, clock, error)
+    raise not_served(home, "it does not let go of the mind")
 
 
 class MindVerbs:

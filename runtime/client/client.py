@@ -16,17 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from mnemic.actors.protocol.errors import ActorStopped, EngineLost, NewerProcess, NotServed, OlderProcess
-from mnemic.runtime.client.launcher import (
-    ensure_running,
-    log_path,
-    request_drain,
-    startup_error,
-    wait_exited,
-    wait_unpublished,
-)
+from mnemic.actors.protocol.errors import ActorStopped, EngineLost, NewerProcess, OlderProcess
+from mnemic.runtime.client.launcher import REPLACED, ensure_running, startup_error, wait_replaced, wait_unpublished
 from mnemic.runtime.client.unix_http import (
-    CONNECTION_LOST,
     MAX_SILENCE_S,
     MalformedAnswer,
     ServerDraining,
@@ -36,7 +28,7 @@ from mnemic.runtime.client.unix_http import (
 from mnemic.runtime.client.wire import decode, encode, message_path
 from mnemic.runtime.engine.reports import ActorSystemReport
 from mnemic.runtime.keys.keys import random_id
-from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir
+from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, not_served
 
 if TYPE_CHECKING:
     from mnemic.actors.protocol.contract import Clock
@@ -161,32 +153,23 @@ class RemoteActorSystem:
             try:
                 answer = call(card.http_socket, method, path, body, {**self._headers, **headers}, progress, limit_s)
                 return parse_answer(read, answer)
-            except ServerDraining as error:
-                why = str(error)
-                wait_unpublished(self._home, card, self._clock)
             except (ActorStopped, EngineLost) as error:  # does the process leave, or get itself another engine?
                 why = str(error).rstrip(".")
                 if not wait_unpublished(self._home, card, self._clock, _ENGINE_LOST_WAIT_S):
                     raise
-            except CONNECTION_LOST as error:  # it was killed, or has just left: another one takes the same request
-                why = type(error).__name__
-                wait_exited(card, self._clock)
+            except REPLACED as error:  # another one takes the same request
+                why = str(error) if isinstance(error, OlderProcess | ServerDraining) else type(error).__name__
+                wait_replaced(self._home, card, self._clock, error)
             except TimeoutError:
-                why = f"it said nothing for {limit_s:g} s"
-                raise NotServed(home=str(self._home), why=why, log=log_path(self._home)) from None
-            except OlderProcess as error:
-                request_drain(card, "an older process")
-                wait_unpublished(self._home, card, self._clock)
-                why = str(error)
+                raise not_served(self._home, f"it said nothing for {limit_s:g} s") from None
             except MalformedAnswer:
-                why = "what it answers cannot be read"
-                raise NotServed(home=str(self._home), why=why, log=log_path(self._home)) from None
+                raise not_served(self._home, "what it answers cannot be read") from None
             except NewerProcess:
                 raise NewerProcess(home=str(self._home), theirs=card.protocol, ours=PROTOCOL, pid=card.pid) from None
             _log.warning("the process of the home did not answer %s (%s): asking again", path, why)
         said = startup_error(RunDir(self._home))
         why = f"{_MAX_ATTEMPTS} of them went before they answered ({why}{f'; the last said: {said}' if said else ''})"
-        raise NotServed(home=str(self._home), why=why, log=log_path(self._home))
+        raise not_served(self._home, why)
 
 
 def _nothing(_: Any) -> None:

@@ -18,14 +18,25 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mnemic.actors.protocol.errors import NotServed, NotStarted, StoreReadOnly
-from mnemic.runtime.client.unix_http import CONNECTION_LOST, MalformedAnswer, call
-from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo
+from mnemic.actors.protocol.errors import NotStarted, OlderProcess, StoreReadOnly
+from mnemic.runtime.client.unix_http import CONNECTION_LOST, MalformedAnswer, ServerDraining, call
+from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, not_served
 
 if TYPE_CHECKING:
     from mnemic.actors.protocol.contract import Clock
 
-__all__ = ["ensure_running", "log_path", "request_drain", "startup_error", "wait_exited", "wait_unpublished"]
+__all__ = [
+    "REPLACED",
+    "ensure_running",
+    "request_drain",
+    "startup_error",
+    "wait_exited",
+    "wait_replaced",
+    "wait_unpublished",
+]
+
+REPLACED = (OlderProcess, *CONNECTION_LOST)
+"""What is met where a process is being replaced or was killed: after `wait_replaced`, ask the next one the same."""
 
 _log = logging.getLogger("mnemic.starting")
 
@@ -37,12 +48,13 @@ _ERROR_PREFIX = "mnemic: "  # so the command begins an error of its own, which s
 _COMMAND = (sys.executable, "-P", "-m", "mnemic", "serve", "--on-demand")  # -P: no module of a folder one is in
 
 
-def ensure_running(home: Path, clock: Clock, *, start: bool = True, ready: bool = False) -> ServerInfo:
+def ensure_running(home: Path, clock: Clock, *, start: bool = True) -> ServerInfo:
     """The card of the process that serves a home; it is started where there is none.
+
+    It may still be getting ready, and takes requests all the same.
 
     Args:
         start: whether to start one.
-        ready: whether to wait until it answers; else it may still be getting ready, and takes requests all the same.
 
     Raises:
         NotServed: there is none, or none could be started; `NotStarted` where it said why.
@@ -50,12 +62,8 @@ def ensure_running(home: Path, clock: Clock, *, start: bool = True, ready: bool 
     meeting = RunDir(home)
     card = _find_listening(meeting)
     if card is None and not start:
-        raise NotServed(home=str(home), why="none is running", log=log_path(home))
-    if card is None:
-        card = _start(meeting, clock)
-    if ready:
-        card = _wait_ready(meeting, card, clock)
-    return card
+        raise not_served(home, "none is running")
+    return card or _start(meeting, clock)
 
 
 def _find_listening(meeting: RunDir) -> ServerInfo | None:
@@ -98,7 +106,7 @@ def _start(meeting: RunDir, clock: Clock) -> ServerInfo:
         if _last_line(meeting).startswith(_ERROR_PREFIX):
             raise NotStarted(home=str(meeting.home), said=said)
         why = f"it was started and said: {said}" if said else "it was started and did not come up"
-        raise NotServed(home=str(meeting.home), why=why, log=log_path(meeting.home))
+        raise not_served(meeting.home, why)
 
 
 def _spawn(meeting: RunDir) -> subprocess.Popen[bytes]:
@@ -142,19 +150,6 @@ def _start_lock(meeting: RunDir) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _wait_ready(meeting: RunDir, card: ServerInfo, clock: Clock) -> ServerInfo:
-    until = clock.monotonic_s() + _START_TIMEOUT_S
-    while clock.monotonic_s() < until:
-        try:
-            call(card.http_socket, "GET", "/healthz", b"", {})
-            return meeting.read_info() or card
-        except CONNECTION_LOST:
-            card = ensure_running(meeting.home, clock)
-        except MalformedAnswer:
-            break
-    raise NotServed(home=str(meeting.home), why="it does not get ready", log=log_path(meeting.home))
-
-
 def request_drain(card: ServerInfo, reason: str) -> None:
     """Ask a process to finish and leave; one that is gone has done so."""
     body = json.dumps({"reason": reason, "protocol": PROTOCOL}).encode()
@@ -184,6 +179,11 @@ def wait_exited(card: ServerInfo, clock: Clock) -> None:
         pause.wait(_POLL_S)
 
 
-def log_path(home: Path) -> str:
-    """Where the process writes its log."""
-    return str(home / "serve.log")
+def wait_replaced(home: Path, card: ServerInfo, clock: Clock, error: BaseException) -> None:
+    """Wait until a process that answered with one of `REPLACED` has made room; an older one is asked to first."""
+    if isinstance(error, OlderProcess):
+        request_drain(card, "an older process")
+    if isinstance(error, OlderProcess | ServerDraining):
+        wait_unpublished(home, card, clock)
+    else:
+        wait_exited(card, clock)

@@ -19,10 +19,11 @@ from io import RawIOBase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mnemic.actors.protocol.errors import MnemicError, NotServed, OlderProcess
-from mnemic.runtime.client.launcher import ensure_running, request_drain, wait_exited, wait_unpublished
+from mnemic.actors.protocol.errors import MnemicError, NotServed
+from mnemic.runtime.client.launcher import REPLACED, ensure_running, wait_exited, wait_replaced
+from mnemic.runtime.client.unix_http import ServerDraining
 from mnemic.runtime.client.wire import decode_error
-from mnemic.runtime.minds.run_dir import LINE_BYTES, PROTOCOL, ServerInfo
+from mnemic.runtime.minds.run_dir import LINE_BYTES, PROTOCOL, ServerInfo, not_served
 
 if TYPE_CHECKING:
     from mnemic.actors.protocol.contract import Clock
@@ -103,7 +104,7 @@ class Pipe:
 
     def _timeout_error(self) -> NotServed:
         why = f"it has answered nothing for {self._limit_s:g} s"
-        return NotServed(home=str(self._home), why=why, log=str(self._home / "serve.log"))
+        return not_served(self._home, why)
 
     # --- from the assistant ------------------------------------------------------------------------------------------
 
@@ -174,14 +175,15 @@ class Pipe:
         """Meet a process, and hear what it says until its end."""
         try:
             card = ensure_running(self._home, self._clock)
-            connection = self._connect(card)
+            try:
+                connection = self._connect(card)
+            except (OSError, *REPLACED) as error:
+                _log.info("the process went before it said anything (%s)", type(error).__name__)
+                self._count_attempt()
+                wait_replaced(self._home, card, self._clock, error)
+                return
         except MnemicError as error:
             self._fail_all(error)
-            return
-        except OSError as error:
-            _log.info("the process went before it said anything (%s)", type(error).__name__)
-            self._count_attempt()
-            wait_exited(card, self._clock)
             return
         finally:
             self._met = True
@@ -247,12 +249,7 @@ class Pipe:
             greeting = _parse_json(_read_line(connection)) or {}
             if "error" in greeting:
                 error = decode_error(greeting["error"])
-                if isinstance(error, OlderProcess):
-                    request_drain(card, "an older process")
-                if isinstance(error, OlderProcess) or error.code == "draining":
-                    wait_unpublished(self._home, card, self._clock)
-                    raise ConnectionResetError("it is leaving")
-                raise error
+                raise ServerDraining("it is leaving") if error.code == "draining" else error
             if "session" not in greeting:
                 raise ConnectionResetError("it said nothing")
             self._preface["session"] = greeting["session"]
@@ -296,8 +293,7 @@ class Pipe:
         with self._state:
             for key, (line, times) in self._unanswered.items():
                 self._unanswered[key] = (line, times + 1)
-        log = str(self._home / "serve.log")
-        self._fail_after(_MAX_ATTEMPTS, NotServed(home=str(self._home), why="it ends before it answers", log=log))
+        self._fail_after(_MAX_ATTEMPTS, not_served(self._home, "it ends before it answers"))
 
     def _fail_all(self, error: MnemicError) -> None:
         """Answer all that waits with an error; what comes later is tried again."""

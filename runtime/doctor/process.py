@@ -15,11 +15,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import NotServed
 from mnemic.runtime.client.unix_http import ServerDraining, call
 from mnemic.runtime.doctor.checks import Check, pluralize
 from mnemic.runtime.engine.ray.local import clean_up_dead, clean_up_home, leftover_folders
-from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo
+from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, log_path, not_served
 
 __all__ = ["check_engine", "check_process", "end_ray", "remove_stale_files"]
 
@@ -41,7 +40,7 @@ def check_process(home: Path, clock: Clock) -> Iterator[Check]:
         yield _other_protocol(card)
     elif card.state == "restarting":
         told = f"process {card.pid} is bringing its engine back (restart {card.restarts}: {card.cause})"
-        yield Check("process", "wrong", told, f"Look again in a moment; {home / 'serve.log'} says more.")
+        yield Check("process", "wrong", told, f"Look again in a moment; {log_path(home)} says more.")
     elif card.state == "starting":
         yield _starting(meeting, card, clock)
     else:
@@ -74,7 +73,7 @@ def _starting(meeting: RunDir, card: ServerInfo, clock: Clock) -> Check:
     if not card.since_us or clock.now_us() - card.since_us < _STARTING_S * 1e6:  # else an older version's: not known
         return Check("process", "ok", f"process {card.pid}, {card.mode}, {card.engine} engine, is starting")
     told = f"process {card.pid} was started more than {_STARTING_S:g} s ago, and is not ready"
-    remedy = f"{meeting.home / 'serve.log'} says more; or end it: kill {card.pid}."
+    remedy = f"{log_path(meeting.home)} says more; or end it: kill {card.pid}."
     return Check("process", "wrong", told, remedy)
 
 
@@ -107,7 +106,7 @@ def _check_health(meeting: RunDir, card: ServerInfo) -> Check:
         )
     if card.restarts:
         told += f"; its engine was brought back {pluralize(card.restarts, 'time')}, last because: {card.cause}"
-        return Check("process", "advice", told, f"{meeting.home / 'serve.log'} says more.")
+        return Check("process", "advice", told, f"{log_path(meeting.home)} says more.")
     return Check("process", "ok", told)
 
 
@@ -130,7 +129,7 @@ def _hold_lock(home: Path) -> Iterator[RunDir]:
     """Be the home's process for a moment; taking its place clears the card of a dead one."""
     meeting = RunDir(home)
     if not meeting.acquire_server_lock():
-        raise NotServed(home=str(home), why="a process holds its lock", log=str(home / "serve.log"))
+        raise not_served(home, "a process holds its lock")
     try:
         yield meeting
     finally:

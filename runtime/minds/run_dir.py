@@ -22,9 +22,19 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.errors import StoreReadOnly
+from mnemic.actors.protocol.errors import NotServed, StoreReadOnly
 
-__all__ = ["LINE_BYTES", "PROTOCOL", "RunDir", "ServerInfo", "process_start_time", "settings_digest", "settings_edited"]
+__all__ = [
+    "LINE_BYTES",
+    "PROTOCOL",
+    "RunDir",
+    "ServerInfo",
+    "log_path",
+    "not_served",
+    "process_start_time",
+    "settings_digest",
+    "settings_edited",
+]
 
 PROTOCOL = 6
 """Version of what command, hook and process say to each other."""
@@ -117,6 +127,16 @@ def process_start_time(pid: int) -> str:
         return f"{psutil.Process(pid).create_time():.2f}"
     except psutil.Error:
         return ""
+
+
+def log_path(home: Path) -> Path:
+    """Where the process of a home writes its log."""
+    return home / "serve.log"
+
+
+def not_served(home: Path, why: str) -> NotServed:
+    """The error that the process of a home does not answer; it names the log."""
+    return NotServed(home=str(home), why=why, log=str(log_path(home)))
 
 
 class RunDir:

@@ -68,15 +68,9 @@ class OpenMinds:
         with self._changed:
             if self._is_closing or self._minds.get(name) is not mind or name in self._users or not idle():
                 return False
-            self._minds[name] = None
-            self._users[name] = 1  # whoever closes all of them waits for this one too
-        try:
-            self._close_mind(name, mind)
-        finally:
-            with self._changed:
-                del self._minds[name]
-                self._drop_user(name)
-        return True
+            self._claim(name)
+        with self._closed_while(name, mind):
+            return True
 
     @contextmanager
     def release_mind(self, name: str, timeout_s: float) -> Iterator[None]:
@@ -95,16 +89,9 @@ class OpenMinds:
             if self._ended:
                 raise ActorStopped(actor="the process", message="anything more")
             mind = self._minds.get(name)
-            self._minds[name] = None
-            self._users[name] = 1  # whoever closes all of them waits for this one too
-        try:
-            if mind is not None:
-                self._close_mind(name, mind)
+            self._claim(name)
+        with self._closed_while(name, mind):
             yield
-        finally:
-            with self._changed:
-                del self._minds[name]
-                self._drop_user(name)
 
     def close(self, timeout_s: float) -> None:
         """Close all; those who still use one after the time get `ActorStopped`."""
@@ -138,6 +125,23 @@ class OpenMinds:
             name, mind
         )  # those that were open have been closed meanwhile, and nobody else knows of this one
         raise ActorStopped(actor="the process", message="anything more")
+
+    def _claim(self, name: str) -> None:
+        """Have whoever wants a mind wait, and whoever closes all of them wait for this one; the lock is held."""
+        self._minds[name] = None
+        self._users[name] = 1
+
+    @contextmanager
+    def _closed_while(self, name: str, mind: Mind | None) -> Iterator[None]:
+        """Close a mind that was claimed, and give the name free once the context ends."""
+        try:
+            if mind is not None:
+                self._close_mind(name, mind)
+            yield
+        finally:
+            with self._changed:
+                del self._minds[name]
+                self._drop_user(name)
 
     def _is_free(self, name: str) -> bool:
         """Whether nobody uses, opens or closes a mind; the lock is held."""

@@ -91,7 +91,8 @@ def test_it_leaves_when_nobody_has_wanted_anything_and_comes_back_when_somebody_
 
 
 def test_a_process_whose_home_is_gone_goes_as_well(home: Path) -> None:
-    card = ensure_running(home, CLOCK, ready=True)
+    ensure_running(home, CLOCK)
+    card = ready(home)
     shutil.rmtree(home)
     until(lambda: gone(card.pid))
 
@@ -293,7 +294,8 @@ def test_what_hangs_does_not_keep_it(home: Path, tmp_path: Path) -> None:
             process.wait(STOP_S)
         asked.kill()
         asked.communicate()
-    assert ensure_running(home, CLOCK, ready=True).pid != process.pid
+    ensure_running(home, CLOCK)
+    assert ready(home).pid != process.pid
 
 
 HANGING = """

@@ -22,7 +22,7 @@ import msgspec
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import NotServed
 from mnemic.runtime.engine.actor_health import FailureHistory, Quarantine, RestartPolicy, on_failure
-from mnemic.runtime.minds.run_dir import RunDir, ServerInfo
+from mnemic.runtime.minds.run_dir import RunDir, ServerInfo, not_served
 
 __all__ = ["ENGINE_LOST", "DriverParent", "kill_session"]
 
@@ -143,8 +143,7 @@ class DriverParent:
             self._child.send_signal(number)
 
     def _not_served(self, why: str) -> NotServed:
-        home = self._meeting.home
-        return NotServed(home=str(home), why=why, log=str(home / "serve.log"))
+        return not_served(self._meeting.home, why)
 
     def _exit_cause(self, code: int) -> str:
         said = self._meeting.read_info()

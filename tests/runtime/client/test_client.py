@@ -65,7 +65,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.mark.system
 def test_twenty_who_start_it_at_once_meet_in_one_process(home: Path) -> None:
-    cards = together([lambda: ensure_running(home, CLOCK, ready=True)] * 20)
+    cards = together([lambda: ensure_running(home, CLOCK)] * 20)
     assert len({card.pid for card in cards}) == 1
     assert cards[0].is_alive()
 
@@ -411,7 +411,7 @@ def test_what_no_process_answers_is_one_sentence(tmp_path: Path, said: bytes) ->
 
 
 def test_one_that_has_gone_need_not_be_asked_to_leave(home: Path) -> None:
-    ensure_running(home, CLOCK, ready=True)
+    ensure_running(home, CLOCK)
     card = ready(home)
     end(home)
     request_drain(card, "a test")
