@@ -118,7 +118,7 @@ class ErasureVerbs(MindVerbs):
         """Remove memories for good: texts, words, vectors, and what the log and the spool hold of them.
 
         What is left of each is a keyed hash, so that no transcript, spool or import brings it back. There is no way
-        back. Backups and exports that were made before hold them still: `Surveyed.copies` and `holders` name them.
+        back. Backups and exports that were made before hold them still: `Surveyed.copies` and `copy_holders` name them.
 
         Args:
             seen: what `survey` said of the selection: what was kept since is not erased. Surveyed here where absent.

@@ -143,7 +143,7 @@ class Pipe:
             _log.warning("the process takes nothing: giving it up")
             self._fail_all(self._timeout_error())
             self._shutdown_socket(connection, socket.SHUT_RDWR)
-        except OSError as error:  # `_listen` meets it too, and says all that is unanswered to the next process
+        except OSError as error:  # `_read_servers` meets it too, and says all that is unanswered to the next process
             _log.info("the process went while it was told something (%s)", type(error).__name__)
 
     def _shutdown_socket(self, connection: socket.socket, how: int = socket.SHUT_WR) -> None:
