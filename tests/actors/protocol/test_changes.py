@@ -181,21 +181,20 @@ def test_there_is_a_sample_of_every_change_and_every_inverse() -> None:
     assert {type(sample) for sample in SAMPLES} == {*get_args(Logged), *get_args(Inverse)}
 
 
-@pytest.mark.parametrize("change", SAMPLES, ids=lambda change: type(change).__name__)
-def test_a_change_travels_unchanged(change: Any) -> None:
-    packed = msgspec.msgpack.encode(change)
-    for union in (Change, Inverse):
-        if isinstance(change, get_args(union)):
-            assert msgspec.msgpack.decode(packed, type=union) == change
-        else:
-            with pytest.raises(msgspec.ValidationError, match="Invalid value"):
-                msgspec.msgpack.decode(packed, type=union)
+def test_every_change_travels_unchanged() -> None:
+    for change in SAMPLES:
+        packed = msgspec.msgpack.encode(change)
+        for union in (Change, Inverse):
+            if isinstance(change, get_args(union)):
+                assert msgspec.msgpack.decode(packed, type=union) == change
+            else:
+                with pytest.raises(msgspec.ValidationError, match="Invalid value"):
+                    msgspec.msgpack.decode(packed, type=union)
 
 
-@pytest.mark.parametrize("change", SAMPLES, ids=lambda change: type(change).__name__)
-def test_a_change_cannot_be_changed(change: Any) -> None:
-    with pytest.raises(AttributeError, match="immutable"):
-        setattr(change, (*change.__struct_fields__, "more")[0], None)
+def test_no_change_can_be_changed() -> None:
+    kinds = {type(sample) for sample in SAMPLES}
+    assert [kind.__name__ for kind in kinds if not kind.__struct_config__.frozen] == []
 
 
 def test_no_change_takes_a_memory_away() -> None:
@@ -214,11 +213,11 @@ def test_no_change_takes_a_memory_away() -> None:
     assert not backwards & set(get_args(Change))
 
 
-@pytest.mark.parametrize("change", SAMPLES, ids=lambda change: type(change).__name__)
-def test_the_log_holds_all_of_a_change_but_its_bulk(change: Any) -> None:
-    logged = without_bulk(change)
-    for name in change.__struct_fields__:
-        assert getattr(logged, name) == (b"" if name in change.bulk else getattr(change, name))
+def test_the_log_holds_all_of_a_change_but_its_bulk() -> None:
+    for change in SAMPLES:
+        logged = without_bulk(change)
+        for name in change.__struct_fields__:
+            assert getattr(logged, name) == (b"" if name in change.bulk else getattr(change, name)), change
     assert {type(sample): sample.bulk for sample in SAMPLES if sample.bulk} == {
         AddMemory: ("text",),
         AddVectors: ("vectors",),
