@@ -163,7 +163,8 @@ class _Mailbox:
 
     def _take(self) -> _QueuedMessage | None:
         with self._changed:
-            self._changed.wait_for(lambda: self._queue or self._stopping.is_set())
+            while not self._queue and not self._stopping.is_set():
+                self._changed.wait()
             self._current = self._queue.popleft() if self._queue else None
             return self._current
 
