@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mnemic.actors.protocol.errors import NotServed
 from mnemic.runtime.api.mind import Mind
-from mnemic.runtime.api.ports import HostPorts
+from mnemic.runtime.api.reports import HostPorts
 from mnemic.runtime.files.paths import expand_home
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import msgspec
 
@@ -58,8 +58,7 @@ from mnemic.runtime.api.erase import ErasureVerbs
 from mnemic.runtime.api.lock import LockVerbs
 from mnemic.runtime.api.log import InspectionVerbs, check_time_range
 from mnemic.runtime.api.pause import PauseVerbs
-from mnemic.runtime.api.ports import HostPorts
-from mnemic.runtime.api.reports import CaptureReport, Status, unbound_warning
+from mnemic.runtime.api.reports import CaptureReport, HostPorts, Status, unbound_warning
 from mnemic.runtime.api.shape import ShapeVerbs
 from mnemic.runtime.api.transfer import TransferVerbs
 from mnemic.runtime.engine.reports import ActorSystemPort
@@ -67,9 +66,6 @@ from mnemic.runtime.files.paths import expand_home
 from mnemic.runtime.minds.projects import resolve_scope
 from mnemic.runtime.minds.run_dir import RunDir, settings_edited
 from mnemic.runtime.version import __version__
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["DRAIN_LOCK", "DRAIN_TIMEOUT_S", "Mind"]
 

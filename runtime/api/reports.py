@@ -1,7 +1,9 @@
-"""Result types of the longer verbs: capture and status."""
+"""Result types of the longer verbs, capture and status, and what the verbs need from above."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -12,7 +14,17 @@ from mnemic.runtime.engine.reports import ActorSystemReport
 if TYPE_CHECKING:  # whoever only captures need not load it
     from mnemic.runtime.api.capture_status import CaptureStatus
 
-__all__ = ["CaptureReport", "Status", "unbound_warning"]
+__all__ = ["CaptureReport", "HostPorts", "Status", "unbound_warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class HostPorts:
+    """The readers of the hosts' files, handed in when the parts are put together."""
+
+    find_transcripts: Callable[[str], Sequence[str]]
+    """The transcripts in a file or folder."""
+    hook_reply: Callable[..., bytes]
+    """What a hook prints, as its host takes it; see `mnemic.hooks.read.hook_reply.hook_reply`."""
 
 
 class CaptureReport(msgspec.Struct, kw_only=True):
