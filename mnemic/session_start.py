@@ -156,12 +156,12 @@ def _reply(
 
 def _spool_note(home: Path, mind: str, change: RecordBriefing) -> None:
     """Leave what was told in the spool, sealed as hooks seal: whoever writes the store next puts it into the log."""
-    from mnemic.runtime.capture.python_hook import Command, keep  # here: the assistant has its answer already
+    from mnemic.runtime.spool.append import append_record  # here: the assistant has its answer already
 
-    assistant, folder = change.assistant.encode(), mind_folder(home, mind).path
-    command = Command(assistant, BRIEFING_NOTE.encode(), False, bytes(home), mind.encode(), False)
+    assistant, session = change.assistant.encode(), change.session.encode()
+    told = {"assistant": assistant, "event": BRIEFING_NOTE.encode(), "session": session}
     try:
-        keep(command, bytes(folder), change.session.encode(), None, encode_note(change))
+        append_record(mind_folder(home, mind).spool, SystemClock(), encode_note(change), **told)
     except Exception as error:  # as a hook does, whatever it is: logged, and the assistant has its answer
         _log(home, type(error).__name__, "what a session was told is not in the log")
 
@@ -182,16 +182,13 @@ def _read_brief_settings(home: Path) -> BriefSettings:
     if not isinstance(section, dict):
         raise BadSettings(path=str(path), why="brief is no table")
     default = BriefSettings()
-    told = BriefSettings(
-        section.get("budget_tokens", default.budget_tokens),
-        section.get("subagents", default.subagents),
-        section.get("tracked_scopes", default.tracked_scopes),
-    )
-    if type(told.budget_tokens) is not int or told.budget_tokens < 0:
+    budget = section.get("budget_tokens", default.budget_tokens)
+    subagents, tracked = (section.get(name, getattr(default, name)) for name in ("subagents", "tracked_scopes"))
+    if type(budget) is not int or budget < 0:
         raise BadSettings(path=str(path), why="brief.budget_tokens is no number of tokens")
-    if not isinstance(told.subagents, bool) or not isinstance(told.tracked_scopes, bool):
+    if not isinstance(subagents, bool) or not isinstance(tracked, bool):
         raise BadSettings(path=str(path), why="a switch in brief is neither true nor false")
-    return told
+    return BriefSettings(budget, subagents, tracked)
 
 
 def _log(home: Path, why: str, what: str = "a session was told nothing") -> None:

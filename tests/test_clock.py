@@ -16,8 +16,6 @@ from tests.paths import ROOT
 FOLDERS = ["actors", "algorithms", "hd", "hooks", "mnemic", "runtime"]
 CLOCK = "runtime/clock.py"
 KEYS = "runtime/keys/keys.py"
-ALONE = "runtime/capture/python_hook.py"
-"""Runs where there is nothing of Mnemic that could hand it time or chance."""
 
 CLOCKS = {
     *("datetime.date.today", "datetime.datetime.now", "datetime.datetime.today", "datetime.datetime.utcnow"),
@@ -96,10 +94,10 @@ def _judge(name: str | None, call: ast.Call | None, path: str) -> str | None:
         return None
     module, _, last = name.rpartition(".")
     if module == "time" or name in CLOCKS:
-        return None if path in (CLOCK, ALONE) else f"{name} reads a clock"
+        return None if path == CLOCK else f"{name} reads a clock"
     secret = module == "secrets" or (module.split(".")[0] == "cryptography" and last.startswith("generate"))
     if secret or name in CHANCE:
-        return None if path in (KEYS, ALONE) and not name.startswith("uuid.") else f"{name} draws from the system"
+        return None if path == KEYS and not name.startswith("uuid.") else f"{name} draws from the system"
     if name in SEEDED:
         seeds = [] if call is None else [*call.args, *(keyword.value for keyword in call.keywords)]
         sown = any(not (isinstance(seed, ast.Constant) and seed.value is None) for seed in seeds)
@@ -161,7 +159,6 @@ def test_a_planted_clock_or_unseeded_draw_is_found(source: str) -> None:
     [
         (CLOCK, "import time\nfrom datetime import datetime\ntime.time_ns()\ndatetime.now()"),
         (KEYS, "import os\nimport secrets\nos.urandom(32)\nsecrets.token_bytes(32)"),
-        (ALONE, "import os\nimport time\nos.urandom(32)\ntime.time_ns()"),
         ("actors/a.py", "import random\nrandom.Random(7).random()"),
         ("actors/a.py", "import random\ndef f(chance: random.Random) -> random.Random | None: ..."),
         ("actors/a.py", "import numpy as np\ndef f(rng: np.random.Generator) -> None: np.random.default_rng([1, 2])"),

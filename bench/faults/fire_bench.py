@@ -26,7 +26,6 @@ import msgspec
 
 from mnemic.bench.harness.homes import MIND_NAME, lexical_settings, quick_check, stored_texts
 from mnemic.bench.harness.processes import wait_until
-from mnemic.runtime.capture import python_hook
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.spool.pending import read_losses
@@ -64,11 +63,13 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFIN
 os.execv(sys.argv[2], sys.argv[2:])
 """
 _MISTAKEN = """
-import os, sys
+import sys
 from mnemic.runtime.capture import python_hook
-at_us = int(sys.argv[1])
-python_hook.now_us = lambda: at_us
-python_hook.main([os.fsencode(argument) for argument in sys.argv[2:]])
+from mnemic.runtime.clock import SystemClock
+class MistakenClock(SystemClock):
+    def now_us(self):
+        return int(sys.argv[1])
+python_hook.main(sys.argv[2:], MistakenClock())
 """
 
 
@@ -144,7 +145,10 @@ def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
 def hook_commands() -> list[list[str]]:
     """The hooks there are: the executable, where one was built, and the one in Python."""
     built = Path(sys.executable).parent / "mnemic-hook"
-    return [*([[str(built)]] if built.exists() else []), [sys.executable, "-I", "-S", python_hook.__file__]]
+    return [
+        *([[str(built)]] if built.exists() else []),
+        [sys.executable, "-I", "-m", "mnemic.runtime.capture.python_hook"],
+    ]
 
 
 def run_campaign(home: Path, rounds: int, seed: int, hooks: Sequence[Sequence[str]]) -> Outcome:

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 from mnemic.actors.protocol.events import HookRecord
-from mnemic.runtime.capture import python_hook
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.spool.spool import Spool
@@ -59,7 +58,9 @@ def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
 
 def _rows(home: Path, turns: int) -> Iterator[dict[str, Any]]:
     options = ("claude-code", "tool", "--home", str(home))
-    hooks: dict[str, Sequence[str]] = {_PYTHON: (sys.executable, "-P", python_hook.__file__, *options)}
+    hooks: dict[str, Sequence[str]] = {
+        _PYTHON: (sys.executable, "-I", "-m", "mnemic.runtime.capture.python_hook", *options)
+    }
     if EXECUTABLE.exists():
         size_mb = EXECUTABLE.stat().st_size / 1e6
         yield {"what": "executable", "of": _OWN, "mb": size_mb} | _compare_with_goal("mb", size_mb, _GOAL_SIZE_MB, _OWN)

@@ -1,8 +1,8 @@
 """The files in HOME/bin that assistants start: the hook executable, its configuration, the mnemic launcher.
 
 ``mnemic-hook`` is the hook's executable, copied; where none was built, a few lines of shell that start the one in
-Python. ``mnemic`` starts this very Mnemic, for MCP; ``hook.json`` says what the executable starts by itself. Above
-stands the command that wires hosts.
+Python of this very environment. ``mnemic`` starts this very Mnemic, for MCP; ``hook.json`` says what hooks start by
+themselves. Above stands the command that wires hosts.
 """
 
 from __future__ import annotations
@@ -19,15 +19,14 @@ import msgspec
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import MindExists, MindLocked
-from mnemic.runtime.capture import python_hook
 from mnemic.runtime.minds.homes import create_mind, mind_folder, open_mind
 from mnemic.runtime.store.schema import write_error
 
 __all__ = ["HookFile", "install_hook_files", "installed_hook_files", "remove_hook_files", "required_hook_files"]
 
-_PYTHON_HOOK = "python_hook.py"
+_PYTHON_HOOK = "mnemic.runtime.capture.python_hook"
 _CONFIG = "hook.json"
-_NAMES = ("mnemic-hook", "mnemic", _PYTHON_HOOK, _CONFIG)
+_NAMES = ("mnemic-hook", "mnemic", _CONFIG)
 _DRAFT = ".{}.new"
 
 
@@ -64,18 +63,11 @@ def required_hook_files(home: Path) -> list[HookFile]:
         "serve": [*_python(), "-m", "mnemic", "serve", "--on-demand", "--home", str(home.absolute())],
         "answer": [*_python(), "-m", "mnemic.session_start"],
     }
-    files = [
+    hook = _launcher("-m", _PYTHON_HOOK) if built is None else built.read_bytes()
+    return [
         HookFile(folder / "mnemic", _launcher("-m", "mnemic"), 0o700),
         HookFile(folder / _CONFIG, json.dumps(started, indent=1).encode() + b"\n", 0o600),
-    ]
-    if built is not None:
-        return [*files, HookFile(folder / "mnemic-hook", built.read_bytes(), 0o700)]
-    source = Path(python_hook.__file__).read_bytes()
-    script = folder / _PYTHON_HOOK
-    return [
-        *files,
-        HookFile(script, source, 0o600),
-        HookFile(folder / "mnemic-hook", _launcher("-I", "-S", str(script)), 0o700),
+        HookFile(folder / "mnemic-hook", hook, 0o700),
     ]
 
 

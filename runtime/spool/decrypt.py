@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from mnemic.runtime.spool.frames import FrameHeader, key_id
 
-__all__ = ["FrameDecryptor"]
+__all__ = ["FrameDecryptor", "derive_cipher"]
 
 _INFO = b"mnemic/1/spool"
 
@@ -41,13 +41,20 @@ class FrameDecryptor:
             return None
         try:
             if frame.key + frame.ephemeral != self._ephemeral:  # one key a record, of however many frames
-                self._aead = self._aead_of(*self._pairs[frame.key], frame.ephemeral)
+                private, public = self._pairs[frame.key]
+                ephemeral = X25519PublicKey.from_public_bytes(frame.ephemeral)
+                self._aead = derive_cipher(private, ephemeral, frame.ephemeral + public)
                 self._ephemeral = frame.key + frame.ephemeral
             return self._aead.decrypt(frame.number.to_bytes(4, "little") + bytes(8), sealed, frame.header)
         except (InvalidTag, ValueError):  # ValueError: a public key that gives no secret, which no hook makes
             return None
 
-    def _aead_of(self, private: X25519PrivateKey, public: bytes, ephemeral: bytes) -> ChaCha20Poly1305:
-        shared = private.exchange(X25519PublicKey.from_public_bytes(ephemeral))
-        derive = HKDF(algorithm=SHA256(), length=32, salt=ephemeral + public, info=_INFO)
-        return ChaCha20Poly1305(derive.derive(shared))
+
+def derive_cipher(half: X25519PrivateKey, other: X25519PublicKey, salt: bytes) -> ChaCha20Poly1305:
+    """The cipher of a record: from one side's private key and the other's public one, salted with both public keys.
+
+    Raises:
+        ValueError: the public key gives no secret.
+    """
+    derive = HKDF(algorithm=SHA256(), length=32, salt=salt, info=_INFO)
+    return ChaCha20Poly1305(derive.derive(half.exchange(other)))

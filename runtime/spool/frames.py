@@ -22,8 +22,11 @@ __all__ = [
     "FRAME_HEADER_BYTES",
     "FRAME_MAGIC",
     "MAX_FRAME_BYTES",
+    "TAG_BYTES",
     "FileHeader",
     "FrameHeader",
+    "file_header_bytes",
+    "frame_header_bytes",
     "key_id",
     "parse_file_header",
     "parse_frame_header",
@@ -35,13 +38,14 @@ FILE_HEADER_BYTES = 48
 FRAME_HEADER_BYTES = 80
 MAX_FRAME_BYTES = 1 << 20
 """The longest frame, header included."""
+TAG_BYTES = 16
+"""By how much what is sealed is longer than what was said."""
 FRAME_MAGIC = bytes.fromhex("f34d9c1ea752e06b")
 """What a frame starts with; in what is sealed, it occurs once in 2**64 bytes."""
 
 _MAGIC = b"MNSPOOL"
 _VERSION = 1
 _CHACHA20_POLY1305 = 1
-_TAG_BYTES = 16
 _FILE = struct.Struct("<7sB16s8sQ4sI")
 _FRAME = struct.Struct("<8sBBHII8s16s32sI")
 
@@ -114,13 +118,30 @@ def _file_header(data: bytes) -> FileHeader | None:
     return FileHeader(file, key, created_us, version == _VERSION)
 
 
+def file_header_bytes(file: bytes, key: bytes, created_us: int) -> bytes:
+    """The first 48 bytes of a file; what `parse_file_header` reads."""
+    return _with_crc(_FILE.pack(_MAGIC, _VERSION, file, key, created_us, bytes(4), 0))
+
+
+def frame_header_bytes(
+    number: int, last: bool, sealed_bytes: int, key: bytes, record: bytes, ephemeral: bytes
+) -> bytes:
+    """The 80 bytes before what is sealed; what `parse_frame_header` reads."""
+    fields = (_VERSION, int(last), _CHACHA20_POLY1305, number, sealed_bytes, key, record, ephemeral)
+    return _with_crc(_FRAME.pack(FRAME_MAGIC, *fields, 0))
+
+
+def _with_crc(header: bytes) -> bytes:
+    return header[:-4] + zlib.crc32(header[:-4]).to_bytes(4, "little")
+
+
 def parse_frame_header(data: bytes) -> FrameHeader | None:
     """Read the 80 bytes before what is sealed; ``None`` where they are no header."""
     if len(data) < FRAME_HEADER_BYTES or not data.startswith(FRAME_MAGIC):
         return None
     header = bytes(data[:FRAME_HEADER_BYTES])
     _, version, flags, cipher, index, size, key, record, ephemeral, crc = _FRAME.unpack(header)
-    if crc != zlib.crc32(header[:-4]) or not _TAG_BYTES <= size <= MAX_FRAME_BYTES - FRAME_HEADER_BYTES:
+    if crc != zlib.crc32(header[:-4]) or not TAG_BYTES <= size <= MAX_FRAME_BYTES - FRAME_HEADER_BYTES:
         return None
     known = version == _VERSION and cipher == _CHACHA20_POLY1305
     return FrameHeader(known, bool(flags & 1), index, size, key, record, ephemeral, header)

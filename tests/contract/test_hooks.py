@@ -1,4 +1,4 @@
-"""Each hook keeps the hooks' contract: the executable that a cargo built, and the file that stands in for it."""
+"""Each hook keeps the hooks' contract: the executable that a cargo built, and the module that stands in for it."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ class TestExecutable(HookContract):
 
 
 class TestPython(HookContract):
-    command = (sys.executable, "-I", "-S", str(PYTHON_HOOK))
+    command = PYTHON_HOOK
     runs = 12

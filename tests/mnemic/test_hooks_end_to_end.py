@@ -24,13 +24,12 @@ from tests.faces import Outcome, git_project, lines, run, turn, until
 from tests.paths import PYTHON_HOOK
 from tests.serving import end, gone, ready, serving
 
-HOOK = PYTHON_HOOK
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "MNEMIC_OFF"}
 
 
 def hook(home: Path, event: str, payload: dict[str, Any], assistant: str = "claude-code") -> None:
     """Run a hook as a host does: a process of its own that is given JSON, and always ends with 0."""
-    command = [sys.executable, str(HOOK), assistant, event, "--home", str(home)]
+    command = [*PYTHON_HOOK, assistant, event, "--home", str(home)]
     given = json.dumps(payload).encode()
     ended = subprocess.run(command, input=given, capture_output=True, timeout=60, check=True, env=ENVIRONMENT)
     assert ended.stderr == b""

@@ -17,13 +17,13 @@ import pytest
 
 import mnemic
 from mnemic.actors.protocol.errors import NotOnRay
-from mnemic.runtime.capture import python_hook
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys import key_slots
 from mnemic.runtime.keys.key_slots import format_recovery_key
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from tests.faces import COMMAND, Outcome, finish, until
 from tests.hosted import tool_call
+from tests.paths import PYTHON_HOOK
 from tests.serving import Assistant, card_of, end, ready, serving
 
 Command = Callable[..., Outcome]
@@ -325,8 +325,8 @@ def test_on_ray_a_locked_mind_is_refused(locked: Path) -> None:
 
 
 def hook(home: Path, event: str, payload: bytes, *options: str) -> Outcome:
-    command = [python_hook.__file__, "claude-code", event, *options, "--home", str(home)]
-    done = subprocess.run([COMMAND[0], "-I", *command], input=payload, capture_output=True, timeout=60, check=False)
+    command = [*PYTHON_HOOK, "claude-code", event, *options, "--home", str(home)]
+    done = subprocess.run(command, input=payload, capture_output=True, timeout=60, check=False)
     return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 

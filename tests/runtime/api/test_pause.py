@@ -24,14 +24,13 @@ from tests.hosted import tool_call
 from tests.paths import PYTHON_HOOK
 from tests.serving import Assistant, serving
 
-HOOK = PYTHON_HOOK
 PAUSED = "The memory is paused, since "
 HEEDED = ("MNEMIC_OFF", "CLAUDE_CODE_ENTRYPOINT")
 
 
 def hook(home: Path, event: str, payload: dict[str, Any], *options: str, **environment: str) -> str:
     """Run a hook as a host does, with such an environment besides; what it printed."""
-    command = [sys.executable, str(HOOK), "claude-code", event, "--home", str(home), *options]
+    command = [*PYTHON_HOOK, "claude-code", event, "--home", str(home), *options]
     own = {name: value for name, value in os.environ.items() if name not in HEEDED}
     ended = subprocess.run(
         command,

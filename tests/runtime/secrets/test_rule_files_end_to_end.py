@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from tests.faces import Outcome, lines, turn
 from tests.paths import PYTHON_HOOK
 
 Command = Callable[..., Outcome]
-HOOK = PYTHON_HOOK
 SECRET = "acme-9f8a7d6c5b4e"
 RULES = "[[rules]]\nid = 'Acme Key'\nregex = 'acme-[0-9a-f]{12}'\nkeywords = ['acme']\n"
 
@@ -36,7 +34,7 @@ def found(command: Command, home: Path, query: str) -> list[str]:
 def prompt(home: Path, text: str, tmp_path: Path) -> None:
     """What a host's hook keeps when its user says something."""
     given = {"session_id": "s", "hook_event_name": "UserPromptSubmit", "cwd": str(tmp_path), "prompt": text}
-    hook = [sys.executable, str(HOOK), "claude-code", "prompt", "--home", str(home)]
+    hook = [*PYTHON_HOOK, "claude-code", "prompt", "--home", str(home)]
     subprocess.run(hook, input=json.dumps(given).encode(), check=True, timeout=60)
 
 

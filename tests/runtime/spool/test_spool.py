@@ -6,7 +6,6 @@ import errno
 import fcntl
 import os
 import subprocess
-import sys
 import time
 import tracemalloc
 from collections import Counter
@@ -19,10 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.events import HookRecord
-from mnemic.runtime.capture import python_hook
 from mnemic.runtime.clock import ManualClock, SystemClock
 from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.spool import spool as spool_module
+from mnemic.runtime.spool.append import append_record
 from mnemic.runtime.spool.files import QUARANTINE
 from mnemic.runtime.spool.pending import read_losses
 from mnemic.runtime.spool.spool import IDLE_S, Spool
@@ -475,19 +474,16 @@ def test_a_long_file_is_read_in_little_memory_and_a_long_record_is_joined_once(
 
 # --- racing ----------------------------------------------------------------------------------------------------------
 
-HOOK = PYTHON_HOOK
-
-
 REMOVALS = 25
 
 
 def keep_on(mind: str, writer: str, enough: str) -> None:
     """In a process: be one hook of a session after the other, until there is a file of that name; say how many."""
-    command = python_hook.parsed([b"codex", b"tool", b"--home", b"/unused"])
+    folder = Path(mind) / "spool"
     number = 0
     while not os.path.exists(enough):
         payload = f"{writer}/{number}/".encode() + b"x" * (number % 7 * 1000)
-        python_hook.keep(command, os.fsencode(mind), b"a session", None, payload)
+        append_record(folder, SystemClock(), payload, assistant=b"codex", event=b"tool", session=b"a session")
         number += 1
     print(number)
 
@@ -530,7 +526,7 @@ def test_nothing_is_lost_when_files_are_removed_at_the_very_moment_hooks_write(t
 def test_a_lock_that_is_held_keeps_no_hook_from_writing(tmp_path: Path) -> None:
     made = create_mind(tmp_path, "default", SystemClock())
     _, keys = open_mind(tmp_path, "default")
-    run = [sys.executable, str(HOOK), "codex", "tool", "--home", str(tmp_path)]
+    run = [*PYTHON_HOOK, "codex", "tool", "--home", str(tmp_path)]
     for number in range(2):
         subprocess.run(run, input=b"%d" % number, check=True, timeout=60, env=os.environ | {"MNEMIC_OFF": ""})
     with locked(next(made.spool.glob("*.spool"))):
