@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from mnemic.actors.protocol.errors import InvalidValue, MnemicError, ModelMissing
 from mnemic.actors.protocol.events import Event
 from mnemic.actors.protocol.messages import Apply, Committed, Counts, DescribeEncoder, Forget, Rebuild, Recover
+from mnemic.actors.protocol.ports import Window
 from mnemic.actors.protocol.shape_messages import BindMore, BindPending, BindProgress, RetryBinding
 from mnemic.actors.shape.binder import BinderActor
 from mnemic.actors.shape.features import EXTRACTION_VERSION, Triple, extract_records
@@ -33,6 +35,13 @@ from tests.shaped import bind
 SEED = bytes(range(32))
 SMALL = {"binder.dimensions": 1024}
 """Of the tests in which bits are compared: as good as long ones for that."""
+
+
+class OtherEncoder(BagEncoder):
+    """Another model: the same texts have other vectors."""
+
+    def encode(self, windows: Sequence[Window]) -> NDArray[np.float32]:
+        return np.ascontiguousarray(super().encode(windows)[:, ::-1])
 
 
 def actor_system(home: Path, **more: Any) -> ActorHarness:
@@ -266,6 +275,28 @@ def test_a_model_that_goes_takes_no_meaning_from_what_was_bound_with_it(tmp_path
         fresh.take("b")
         settled(fresh)
         assert texts_bound(fresh) == whole
+
+
+@pytest.mark.parametrize("knew_the_old_one", [False, True])
+def test_another_model_has_everything_bound_anew_with_its_meaning(tmp_path: Path, knew_the_old_one: bool) -> None:
+    with actor_system(tmp_path / "one", sources={"a": talk(12)}) as one:
+        one.take("a")
+        settled(one)
+        before = texts_bound(one)
+    with actor_system(tmp_path / "one", encoder=OtherEncoder("other", batch=8)) as other:
+        if knew_the_old_one:  # it has bound with the old model's vectors before the new one can be loaded
+            load, other.load = other.load, missing
+            bind(other)
+            other.load = load
+            other.supervisor.tell(Committed(seq=0))
+        assert settled(other) == BindProgress(done=12, pending=0)
+        assert other.look(lambda now: now.space().model) == other.encoder.model
+        after = texts_bound(other)
+    assert all(after[text] != before[text] for text in before)
+    with actor_system(tmp_path / "fresh", sources={"a": talk(12)}, encoder=OtherEncoder("other", batch=8)) as fresh:
+        fresh.take("a")
+        settled(fresh)
+        assert after == texts_bound(fresh)
 
 
 @pytest.mark.parametrize(
