@@ -1,8 +1,8 @@
-"""The closed list of write operations on the store, each with its inverse; actors send them in `Apply`.
+"""The closed list of write operations on the store; actors send them in `Apply`.
 
-The Store carries out all changes of one `Apply` in one transaction and keeps each in its log with its inverse, its
-run and its author. Whatever was done can be undone in reverse order (`Store.fork(at_seq)` does just that). What only
-takes back, no actor can ask for: nothing in `FileChange` takes a memory away. `Retire` hides one, and keeps its bytes.
+The Store carries out all changes of one `Apply` in one transaction and keeps each in its log with its run and its
+author. The log, carried out again from its start, gives the same state; to a number, the state as of then. What only
+erasing writes, no actor can ask for: nothing in `Change` takes a memory away. `Retire` hides one, and keeps its bytes.
 """
 
 from __future__ import annotations
@@ -27,20 +27,11 @@ __all__ = [
     "CountOccurrences",
     "DeliveredSpan",
     "DiscardSpoolFile",
-    "DropBackup",
-    "DropBriefing",
-    "DropCodes",
     "DropEncoder",
-    "DropMemory",
-    "DropOriginal",
-    "DropRecall",
-    "DropSpace",
-    "DropVectors",
     "EmbeddedWindows",
     "EncoderName",
     "FinishTranscript",
     "IgnoreSession",
-    "Inverse",
     "KeepOriginal",
     "Logged",
     "MergeScopes",
@@ -55,24 +46,14 @@ __all__ = [
     "RedactedChange",
     "ReleaseRecord",
     "RenameScope",
-    "RestoreOccurrences",
-    "RestoreSelfTest",
-    "RestoreSpoolFile",
-    "RestoreTranscriptState",
     "Retire",
-    "RewindSpool",
     "ScopeRef",
     "SetSessionMode",
     "SplitScope",
     "Supersede",
     "Tombstone",
     "TranscriptState",
-    "UnignoreSession",
-    "Unlink",
-    "UnquarantineRecord",
-    "UnreleaseRecord",
     "Unretire",
-    "Unsupersede",
     "idempotency_key",
 ]
 
@@ -143,7 +124,7 @@ class TranscriptState(msgspec.Struct, frozen=True):
 
 class _Change(msgspec.Struct, frozen=True, kw_only=True, tag_field="change", omit_defaults=True):
     bulk: ClassVar[tuple[str, ...]] = ()
-    """Fields left empty in the log: a text lives in its memory, and vectors can be made again."""
+    """Fields left empty in the log: a text lives in its memory, and what is derived can be made again."""
 
 
 class AddMemory(_Change, frozen=True, kw_only=True, tag="add_memory"):
@@ -185,13 +166,6 @@ class AddMemory(_Change, frozen=True, kw_only=True, tag="add_memory"):
     """What was taken out of the text before it was kept: the type of each secret and how many of it."""
 
 
-class DropMemory(_Change, frozen=True, kw_only=True, tag="drop_memory"):
-    """Take back an `AddMemory`, with its words, its vectors and a session or scope that held nothing else."""
-
-    id: bytes
-    """The memory."""
-
-
 class Supersede(_Change, frozen=True, kw_only=True, tag="supersede"):
     """Say that a newer memory replaces an older one; the old words stay readable as the past.
 
@@ -204,15 +178,6 @@ class Supersede(_Change, frozen=True, kw_only=True, tag="supersede"):
     """The memory that holds instead."""
 
 
-class Unsupersede(_Change, frozen=True, kw_only=True, tag="unsupersede"):
-    """Take back a `Supersede`."""
-
-    old: bytes
-    """The memory that holds again."""
-    new: bytes
-    """The memory that replaced it."""
-
-
 class Retire(_Change, frozen=True, kw_only=True, tag="retire"):
     """Hide a memory from recall from now on; what it was, and that it was, stays. One that is retired stays so."""
 
@@ -220,8 +185,6 @@ class Retire(_Change, frozen=True, kw_only=True, tag="retire"):
     """Which."""
     reason: str
     """Why, with lone surrogates escaped; ``""`` where nobody said."""
-    at: int | None = None
-    """System time it was, microseconds, where a `Unretire` is taken back."""
 
 
 class Unretire(_Change, frozen=True, kw_only=True, tag="restore"):
@@ -238,12 +201,10 @@ class AddEncoder(_Change, frozen=True, kw_only=True, tag="add_encoder"):
     """Its name."""
     dimensions: int
     """Length of its vectors."""
-    number: int | None = None
-    """The number it had, where a `DropEncoder` is taken back."""
 
 
 class DropEncoder(_Change, frozen=True, kw_only=True, tag="drop_encoder"):
-    """Take back an `AddEncoder`, or retire an encoder, with all its vectors; they can be made again."""
+    """Retire an encoder, with all its vectors; they can be made again."""
 
     encoder: EncoderName
     """Its name."""
@@ -252,7 +213,7 @@ class DropEncoder(_Change, frozen=True, kw_only=True, tag="drop_encoder"):
 class AddVectors(_Change, frozen=True, kw_only=True, tag="add_vectors"):
     """Keep the vectors of some memories. Those that a memory has from the same encoder stand: they are the same."""
 
-    bulk = ("vectors",)
+    bulk = ("meanings", "vectors")
 
     encoder: EncoderName
     """Who made them."""
@@ -260,15 +221,6 @@ class AddVectors(_Change, frozen=True, kw_only=True, tag="add_vectors"):
     """Which windows they are of, memory by memory."""
     vectors: bytes
     """All windows' vectors in that order: ``(windows, dimensions) float32``, little-endian, row-major."""
-
-
-class DropVectors(_Change, frozen=True, kw_only=True, tag="drop_vectors"):
-    """Take back an `AddVectors`."""
-
-    encoder: EncoderName
-    """Who made them."""
-    memories: tuple[bytes, ...]
-    """Whose they are."""
 
 
 class AddSpace(_Change, frozen=True, kw_only=True, tag="add_space"):
@@ -293,13 +245,6 @@ class AddSpace(_Change, frozen=True, kw_only=True, tag="add_space"):
     """How records are read out of memories; another way has all of them bound again, in the same space."""
 
 
-class DropSpace(_Change, frozen=True, kw_only=True, tag="drop_space"):
-    """Take back the last `AddSpace`, with all hypervectors of that space; they can be made again."""
-
-    stamp: str
-    """The space."""
-
-
 class CodeInfo(msgspec.Struct, frozen=True, array_like=True):
     """What one hypervector is of."""
 
@@ -314,7 +259,7 @@ class CodeInfo(msgspec.Struct, frozen=True, array_like=True):
 class AddCodes(_Change, frozen=True, kw_only=True, tag="add_codes"):
     """Keep the hypervectors of some memories, in place of those that they had."""
 
-    bulk = ("items", "codes")
+    bulk = ("memories", "items", "codes", "unread")
 
     stamp: str
     """The space they are of; where it is not the newest any more, nothing is kept."""
@@ -329,13 +274,6 @@ class AddCodes(_Change, frozen=True, kw_only=True, tag="add_codes"):
     unread: tuple[bytes, ...] = ()
     """Of the memories those of which something could not be found or bound. They are taken up again once they say
     something else, or when they are asked for (`mnemic.actors.protocol.shape_messages.RetryBinding`)."""
-
-
-class DropCodes(_Change, frozen=True, kw_only=True, tag="drop_codes"):
-    """Take back an `AddCodes`: these memories wait to be bound again."""
-
-    memories: tuple[bytes, ...]
-    """Whose they are; one that is gone stays so."""
 
 
 class DeliveredSpan(msgspec.Struct, frozen=True, array_like=True):
@@ -372,10 +310,6 @@ class RecordRecall(_Change, frozen=True, kw_only=True, tag="record_recall"):
     """What was asked for: ``recall``, memories by their structure (``shape``), or by their ids (``get``)."""
 
 
-class DropRecall(_Change, frozen=True, kw_only=True, tag="drop_recall"):
-    """Take back the last `RecordRecall` that is not taken back yet."""
-
-
 class AdvanceSpool(_Change, frozen=True, kw_only=True, tag="advance_spool"):
     """Say how far a spool file is taken in; in the same transaction as what was in it, so that it is taken once."""
 
@@ -389,37 +323,11 @@ class AdvanceSpool(_Change, frozen=True, kw_only=True, tag="advance_spool"):
     """How many places of it could not be read, beyond those before."""
 
 
-class RewindSpool(_Change, frozen=True, kw_only=True, tag="rewind_spool"):
-    """Take back an `AdvanceSpool`."""
-
-    file: bytes
-    """The file's own id."""
-    offset: int
-    """How far it was taken in; with nothing in it either, it was not known."""
-    records: int
-    """How many records that was."""
-    torn: int
-    """How many places of it could not be read."""
-
-
 class DiscardSpoolFile(_Change, frozen=True, kw_only=True, tag="forget_spool_file"):
     """Say that a spool file is gone for good; what came of it stays in the sums. One that is not known stays so."""
 
     file: bytes
     """The file's own id."""
-
-
-class RestoreSpoolFile(_Change, frozen=True, kw_only=True, tag="remember_spool_file"):
-    """Take back a `DiscardSpoolFile`."""
-
-    file: bytes
-    """The file's own id."""
-    offset: int
-    """How far it was taken in."""
-    records: int
-    """How many records that was."""
-    torn: int
-    """How many places of it could not be read."""
 
 
 class CountOccurrences(_Change, frozen=True, kw_only=True, tag="count_occurrences"):
@@ -430,13 +338,6 @@ class CountOccurrences(_Change, frozen=True, kw_only=True, tag="count_occurrence
 
     counts: tuple[OccurrenceCount, ...]
     """Text by text."""
-
-
-class RestoreOccurrences(_Change, frozen=True, kw_only=True, tag="recount"):
-    """Take back a `CountOccurrences`."""
-
-    counts: tuple[OccurrenceCount, ...]
-    """How often each had occurred; nothing but its identity where it had not."""
 
 
 class QuarantineRecord(_Change, frozen=True, kw_only=True, tag="set_aside"):
@@ -462,13 +363,6 @@ class QuarantineRecord(_Change, frozen=True, kw_only=True, tag="set_aside"):
     """The git branch."""
 
 
-class UnquarantineRecord(_Change, frozen=True, kw_only=True, tag="drop_aside"):
-    """Take back a `QuarantineRecord`."""
-
-    record: bytes
-    """The record."""
-
-
 class ReleaseRecord(_Change, frozen=True, kw_only=True, tag="readmit"):
     """Say that a record that was set aside has been understood after all; goes with the memories that were in it.
 
@@ -477,13 +371,6 @@ class ReleaseRecord(_Change, frozen=True, kw_only=True, tag="readmit"):
 
     record: bytes
     """Its id; one that is not aside, or was readmitted before, stays as it is."""
-
-
-class UnreleaseRecord(_Change, frozen=True, kw_only=True, tag="unreadmit"):
-    """Take back a `ReleaseRecord`: the record waits again, and its payload is gone."""
-
-    record: bytes
-    """The record."""
 
 
 class QueueTranscript(_Change, frozen=True, kw_only=True, tag="queue_transcript"):
@@ -510,15 +397,6 @@ class FinishTranscript(_Change, frozen=True, kw_only=True, tag="finish_transcrip
     """Why it could not be read; empty where it was."""
 
 
-class RestoreTranscriptState(_Change, frozen=True, kw_only=True, tag="put_back_transcript"):
-    """Take back a `QueueTranscript` or a `FinishTranscript`."""
-
-    path: str
-    """The file."""
-    state: TranscriptState | None
-    """What was known of it before; ``None`` where nothing was."""
-
-
 class KeepOriginal(_Change, frozen=True, kw_only=True, tag="keep_original"):
     """Keep the words of a memory as they were before secrets were taken out, where no recall looks."""
 
@@ -530,13 +408,6 @@ class KeepOriginal(_Change, frozen=True, kw_only=True, tag="keep_original"):
     """Its whole text."""
 
 
-class DropOriginal(_Change, frozen=True, kw_only=True, tag="drop_original"):
-    """Take back a `KeepOriginal`."""
-
-    memory: bytes
-    """The memory."""
-
-
 class RecordSelfTest(_Change, frozen=True, kw_only=True, tag="record_check"):
     """Say that a host's trial event arrived; the last one of each host is known."""
 
@@ -544,17 +415,6 @@ class RecordSelfTest(_Change, frozen=True, kw_only=True, tag="record_check"):
     """The host."""
     nonce: str
     """Which trial."""
-
-
-class RestoreSelfTest(_Change, frozen=True, kw_only=True, tag="put_back_check"):
-    """Take back a `RecordSelfTest`."""
-
-    assistant: str
-    """The host."""
-    nonce: str | None
-    """The trial before; ``None`` where there was none."""
-    at: int
-    """System time at which that one was recorded, microseconds."""
 
 
 class RecordBriefing(_Change, frozen=True, kw_only=True, tag="record_given"):
@@ -582,13 +442,6 @@ class RecordBriefing(_Change, frozen=True, kw_only=True, tag="record_given"):
     """System time it was given, microseconds; that of the change where absent."""
 
 
-class DropBriefing(_Change, frozen=True, kw_only=True, tag="drop_given"):
-    """Take back the last `RecordBriefing` that is not taken back yet."""
-
-    count: int
-    """How many memories it names."""
-
-
 class Tombstone(_Change, frozen=True, kw_only=True, tag="erased"):
     """What is left in the log of a memory that was erased: enough not to keep it again. No actor can ask for it."""
 
@@ -607,13 +460,6 @@ class RedactedChange(_Change, frozen=True, kw_only=True, tag="blank"):
     """Memories that an erased one stood between, once it was replaced itself: each with what replaces it since."""
 
 
-class Unlink(_Change, frozen=True, kw_only=True, tag="unlink"):
-    """Take back the links of a `RedactedChange`."""
-
-    memories: tuple[bytes, ...]
-    """Those that nothing replaces then."""
-
-
 class RecordBackup(_Change, frozen=True, kw_only=True, tag="record_backup"):
     """Say that a backup or an export was made: what is erased later is still in it."""
 
@@ -625,21 +471,8 @@ class RecordBackup(_Change, frozen=True, kw_only=True, tag="record_backup"):
     """How long it is."""
 
 
-class DropBackup(_Change, frozen=True, kw_only=True, tag="drop_backup"):
-    """Take back the last `RecordBackup` that is not taken back yet."""
-
-
 class IgnoreSession(_Change, frozen=True, kw_only=True, tag="silence_session"):
     """Say that a conversation was to be left alone: nothing of it is read from its transcript from now on."""
-
-    assistant: str
-    """The host."""
-    session: str
-    """The conversation."""
-
-
-class UnignoreSession(_Change, frozen=True, kw_only=True, tag="unsilence_session"):
-    """Take back a `IgnoreSession`."""
 
     assistant: str
     """The host."""
@@ -693,8 +526,6 @@ class SplitScope(_Change, frozen=True, kw_only=True, tag="split_scope"):
     """The scope it had been put into."""
     memories: tuple[bytes, ...]
     """Ids of the memories that were its own; those that are not in `into` stay where they are."""
-    number: int | None = None
-    """The number it had."""
 
 
 class MoveProject(_Change, frozen=True, kw_only=True, tag="move_project"):
@@ -740,41 +571,12 @@ Change = Union[  # noqa: UP007 - msgspec's
 """What an actor may ask for."""
 Logged = Union[Change, Tombstone, RedactedChange]  # noqa: UP007 - decoders need unions
 """What a log may hold."""
-Inverse = Union[  # noqa: UP007 - decoders need unions
-    DropMemory,
-    Unsupersede,
-    Unlink,
-    Retire,
-    Unretire,
-    AddEncoder,
-    DropEncoder,
-    DropVectors,
-    DropSpace,
-    DropCodes,
-    RewindSpool,
-    RestoreSpoolFile,
-    RestoreOccurrences,
-    UnquarantineRecord,
-    UnreleaseRecord,
-    RestoreTranscriptState,
-    DropOriginal,
-    RestoreSelfTest,
-    DropBriefing,
-    DropRecall,
-    DropBackup,
-    UnignoreSession,
-    SetSessionMode,
-    RenameScope,
-    MergeScopes,
-    SplitScope,
-    MoveProject,
-]
-"""What takes a change back."""
 
 
 def without_bulk(change: Any) -> Any:
     """The change as the log keeps it: its bulk fields empty."""
-    return msgspec.structs.replace(change, **dict.fromkeys(change.bulk, b"")) if change.bulk else change
+    empty = {name: type(getattr(change, name))() for name in change.bulk}
+    return msgspec.structs.replace(change, **empty) if empty else change
 
 
 def idempotency_key(verb: str, trace: str, *what: bytes) -> bytes:

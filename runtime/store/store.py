@@ -1,8 +1,8 @@
 """The store: one encrypted SQLite file for each mind, an append-only log of changes with derived tables.
 
 A writing transaction takes the right to write at its start, so that several processes may take turns; readers
-(`mnemic.runtime.store.read.reader`) work meanwhile. The log keeps each change with its inverse; whatever is derived can
-be made again from it (`rebuild`), and a mind can be copied as it was at any moment (`fork`).
+(`mnemic.runtime.store.read.reader`) work meanwhile. Whatever is derived can be made again from the log (`rebuild`), and
+a mind can be copied as it was at any moment: the log, carried out again to that number (`fork`).
 
 A writer that lives long is fenced: whoever opens the store for the same slot takes the next epoch, and one of an older
 epoch, believed dead and perhaps only slow, writes no more. A command that opens, writes and closes needs no fence: each
@@ -27,16 +27,10 @@ from mnemic.actors.protocol.changes import (
     AddVectors,
     Change,
     DropEncoder,
-    Inverse,
     KeepOriginal,
     Logged,
-    MergeScopes,
-    MoveProject,
-    RenameScope,
     Retire,
-    SplitScope,
     Supersede,
-    Tombstone,
     Unretire,
     without_bulk,
 )
@@ -57,17 +51,15 @@ from mnemic.runtime.store.schema import (
     translate_errors,
     write_transaction,
 )
-from mnemic.runtime.store.texts import load_text
+from mnemic.runtime.store.texts import drop_unused_texts, load_text
 
 __all__ = ["Store", "TransactionMetadata"]
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_change = msgspec.msgpack.Decoder(Logged).decode
-_decode_inverse = msgspec.msgpack.Decoder(Inverse).decode
 _decode_answer = msgspec.msgpack.Decoder(Applied).decode
 _REQUESTABLE = get_args(Change)
 _DERIVED = (AddEncoder, DropEncoder, AddVectors, AddSpace, AddCodes)
-_SCOPING = (RenameScope, MergeScopes, SplitScope, MoveProject)
 
 
 class TransactionMetadata(msgspec.Struct, frozen=True):
@@ -201,7 +193,7 @@ class Store:
         copy_database(self._db, path, self._keys)
         try:
             with closing(Store.open(path, self._keys, self._metadata)) as copy:
-                copy._undo_after(at_seq)
+                copy._rewind(at_seq)
         except BaseException:
             remove_file(path)
             raise
@@ -231,7 +223,7 @@ class Store:
         done: list[bool] = []
         for change in changes:
             if not isinstance(change, (*_REQUESTABLE, *also)):
-                raise ValueError(f"{type(change).__name__} takes something back, which only the store may do")
+                raise ValueError(f"{type(change).__name__} is what erasing leaves, which only the store may write")
             if not gone.isdisjoint(_memory_ids(change)):
                 done.append(False)
                 continue
@@ -239,19 +231,19 @@ class Store:
                 change = Supersede(old=known.get(change.old, change.old), new=known.get(change.new, change.new))
             elif isinstance(change, KeepOriginal):
                 change = KeepOriginal(memory=known.get(change.memory, change.memory), text=change.text)
-            became, inverse, changed, text = self._applier.apply(change, at)
-            if isinstance(change, AddMemory) and became is not None:
-                kept.append(became)
-                if became.erased:
+            result = self._applier.apply(change, at)
+            if isinstance(change, AddMemory) and result.kept is not None:
+                kept.append(result.kept)
+                if result.kept.erased:
                     gone.add(change.id)
                 else:
-                    known[change.id] = became.id
-                    change = _with_scope_path(change, became.scope)
-            done.append(changed)
-            if changed:
+                    known[change.id] = result.kept.id
+            done.append(result.changed)
+            if result.changed:
+                logged = _encode(without_bulk(result.logged or change))
+                undo = None if result.undo is None else _encode(result.undo)
                 self._db.execute(
-                    "INSERT INTO log(apply, change, inverse, text) VALUES(?, ?, ?, ?)",
-                    (number, _encode(without_bulk(change)), None if inverse is None else _encode(inverse), text),
+                    "INSERT INTO log(apply, change, undo, text) VALUES(?, ?, ?, ?)", (number, logged, undo, result.text)
                 )
         answer = Applied(seq=self._last_seq(), kept=tuple(kept), changed=tuple(done))
         if any(done):
@@ -291,30 +283,28 @@ class Store:
         self._db.execute("UPDATE unbound SET marked = 0")  # the log has all of it
         return seq
 
-    def _undo_after(self, at_seq: int) -> None:
+    def _rewind(self, at_seq: int) -> None:
+        """Make a copy what the store was after a number of the log; vectors of what was there then stay."""
         with self._write_transaction():
-            # Where the log says of what is erased only that there was its scope, scopes are not undone, but made again.
-            remade = any(one.place is not None for one in self._tombstones())
-            self._db.execute("PRAGMA defer_foreign_keys = ON")
+            self._db.execute("DELETE FROM fences")  # who may write to the original says nothing about the copy
             seq = self._db.execute(
                 "SELECT coalesce(max(last), 0) FROM (SELECT max(seq) AS last FROM log GROUP BY apply) WHERE last <= ?",
                 (at_seq,),
             ).get
-            rows: list[Any] = self._db.execute(
-                "SELECT seq, inverse FROM log WHERE seq > ? ORDER BY seq DESC", (seq,)
-            ).fetchall()
-            for number, inverse in rows:
-                self._db.execute("DELETE FROM log WHERE seq = ?", (number,))
-                change = None if inverse is None else _decode_inverse(inverse)
-                if change is not None and not (remade and isinstance(change, _SCOPING)):
-                    self._applier.apply(change, 0)
-            last = max((one.row for one in self._tombstones()), default=0)
-            self._db.execute("UPDATE erased_rows SET last = ?", (last,))
-            if remade:
-                self._replay(lambda done, total: None, meaning=False)
-            self._db.execute("UPDATE unbound SET marked = 0")
+            if seq == self._last_seq():
+                return
+            self._db.execute("DELETE FROM log WHERE seq > ?", (seq,))
             self._db.execute("DELETE FROM applies WHERE id NOT IN (SELECT apply FROM log)")
-            self._db.execute("DELETE FROM fences")  # who may write to the original says nothing about the copy
+            for table in CODE_TABLES:  # a memory may have been bound with what came after it
+                self._db.execute(f"DELETE FROM {table}")
+            self._replay(lambda done, total: None, meaning=False)
+            for encoder in self._column("SELECT id FROM encoders"):
+                later = f"SELECT id FROM windows WHERE encoder = {encoder} AND memory NOT IN (SELECT id FROM memories)"
+                for window in self._column(later):
+                    self._db.execute(f"DELETE FROM vectors_{encoder} WHERE rowid = ?", (window,))
+            for table in ("windows", "meanings"):
+                self._db.execute(f"DELETE FROM {table} WHERE memory NOT IN (SELECT id FROM memories)")
+            drop_unused_texts(self._db)
 
     @contextmanager
     def _write_transaction(self) -> Iterator[None]:
@@ -337,15 +327,8 @@ class Store:
             ).get
         self._fence, self._epoch = fence, int(epoch)
 
-    def _tombstones(self) -> list[Tombstone]:
-        """What the log says of what was erased."""
-        if not self._db.execute("SELECT last FROM erased_rows").get:
-            return []
-        found: list[Any] = self._db.execute(
-            "SELECT change FROM log WHERE instr(change, CAST('erased' AS BLOB))"
-        ).fetchall()
-        changes = (_decode_change(encoded) for (encoded,) in found)
-        return [change for change in changes if isinstance(change, Tombstone)]
+    def _column(self, sql: str) -> list[Any]:
+        return [row for (row,) in self._db.execute(sql).fetchall()]
 
     def _log_page(self, seq: int) -> list[Any]:
         """The next page of the log; fetched at once (see `mnemic.runtime.store.read.reader`)."""
@@ -364,11 +347,3 @@ def _memory_ids(change: Change) -> tuple[bytes, ...]:
     if isinstance(change, Supersede):
         return change.old, change.new
     return (change.memory,) if isinstance(change, KeepOriginal | Retire | Unretire) else ()
-
-
-def _with_scope_path(change: AddMemory, path: str) -> AddMemory:
-    """The memory in the scope that it came into: its log row makes that scope again, whatever else is erased."""
-    place = change.place
-    if path == place.path:
-        return change
-    return msgspec.structs.replace(change, place=msgspec.structs.replace(place, path=path))

@@ -9,9 +9,13 @@ import apsw
 
 from mnemic.actors.protocol.events import to_text
 
-__all__ = ["drop_text_if_unused", "load_text", "store_text", "to_index_text"]
+__all__ = ["drop_text_if_unused", "drop_unused_texts", "load_text", "store_text", "to_index_text"]
 
 _PACK_FROM_BYTES = 512  # below, deflate's own header and the lost time outweigh what it saves
+_UNUSED = " AND ".join(
+    f"NOT EXISTS (SELECT 1 FROM {table} x WHERE x.text = texts.id)"
+    for table in ("memories", "aside", "originals", "givings", "log")
+)
 
 
 def store_text(connection: apsw.Connection, text: bytes, digest: Callable[..., bytes]) -> int:
@@ -36,18 +40,13 @@ def load_text(connection: apsw.Connection, row: int) -> bytes:
 
 
 def drop_text_if_unused(connection: apsw.Connection, row: int) -> None:
-    """Delete a text that nothing has any more.
+    """Delete a text that nothing has any more."""
+    connection.execute(f"DELETE FROM texts WHERE id = ? AND {_UNUSED}", (row,))
 
-    That is: no memory, no record set aside, no original, nothing that was given, and no row of the log.
-    """
-    connection.execute(
-        "DELETE FROM texts WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM memories WHERE text = ?1)"
-        " AND NOT EXISTS (SELECT 1 FROM aside WHERE text = ?1)"
-        " AND NOT EXISTS (SELECT 1 FROM originals WHERE text = ?1)"
-        " AND NOT EXISTS (SELECT 1 FROM givings WHERE text = ?1)"
-        " AND NOT EXISTS (SELECT 1 FROM log WHERE text = ?1)",
-        (row,),
-    )
+
+def drop_unused_texts(connection: apsw.Connection) -> None:
+    """Delete all texts that nothing has any more."""
+    connection.execute(f"DELETE FROM texts WHERE {_UNUSED}")
 
 
 def to_index_text(text: bytes) -> str:

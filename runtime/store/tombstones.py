@@ -10,13 +10,12 @@ from typing import Any
 
 import apsw
 
-from mnemic.actors.protocol.changes import AddMemory, RedactedChange, ScopeRef, Tombstone, Unlink
+from mnemic.actors.protocol.changes import AddMemory, RedactedChange, ScopeRef, Tombstone
 from mnemic.actors.protocol.events import to_text
-from mnemic.runtime.store.apply.spool import ChangeResult
+from mnemic.runtime.store.apply.spool import CHANGED, ChangeResult
 
 __all__ = ["TombstoneApplier", "next_memory_row", "text_tombstone"]
 
-_UNCHANGED: ChangeResult = (None, None, False, None)
 _KINDS_WITH_IDS = ("tool_call", "tool_result")
 """Kinds that hosts give ids: one of them that is said once more is another one, and is kept."""
 _HOSTS_WITHOUT_IDS = ("gemini-cli",)
@@ -47,7 +46,6 @@ class TombstoneApplier:
         self.handlers: dict[type, Callable[[Any, int], ChangeResult]] = {
             Tombstone: self._add_tombstone,
             RedactedChange: self._relink,
-            Unlink: self._unlink,
         }
 
     def is_erased(self, change: AddMemory) -> bool:
@@ -66,7 +64,7 @@ class TombstoneApplier:
         self._db.execute("UPDATE erased_rows SET last = max(last, ?)", (change.row,))
         if change.place is not None:
             self._make_scope(change.place)
-        return None, None, is_new, None
+        return ChangeResult(changed=is_new)
 
     def _relink(self, change: RedactedChange, at: int) -> ChangeResult:
         for old, new in change.links:
@@ -76,15 +74,7 @@ class TombstoneApplier:
                 " valid_to = max(valid_from, (SELECT valid_from FROM memories WHERE id = ?1)) WHERE id = ?3",
                 (newer, at, older),
             )
-        return None, Unlink(memories=tuple(old for old, _ in change.links)), True, None
-
-    def _unlink(self, change: Unlink, at: int) -> ChangeResult:
-        for memory in change.memories:
-            self._db.execute(
-                "UPDATE memories SET superseded_by = NULL, superseded_at = NULL, valid_to = NULL WHERE uuid = ?",
-                (memory,),
-            )
-        return _UNCHANGED
+        return CHANGED
 
 
 def text_tombstone(memory: Any, identity: Callable[..., bytes]) -> bytes | None:

@@ -13,12 +13,7 @@ import apsw
 import msgspec
 
 from mnemic.actors.protocol.changes import (
-    AddCodes,
     AddMemory,
-    AddVectors,
-    DropCodes,
-    DropVectors,
-    Inverse,
     KeepOriginal,
     Logged,
     MergeScopes,
@@ -29,15 +24,13 @@ from mnemic.actors.protocol.changes import (
     RedactedChange,
     RenameScope,
     Retire,
-    ScopeRef,
     SplitScope,
     Supersede,
     Tombstone,
-    Unlink,
     Unretire,
-    Unsupersede,
 )
 from mnemic.actors.protocol.messages import Applied
+from mnemic.actors.protocol.scope_messages import ScopeChange
 
 __all__ = [
     "ErasedData",
@@ -52,14 +45,14 @@ __all__ = [
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Logged).decode
-_decode_inverse = msgspec.msgpack.Decoder(Inverse).decode
+_decode_undo = msgspec.msgpack.Decoder(ScopeChange).decode
 _decode_answer = msgspec.msgpack.Decoder(Applied).decode
 _SCOPING = (RenameScope, MergeScopes, SplitScope, MoveProject)
 _SCOPING_TAGS = ("rename_scope", "merge_scopes", "split_scope", "move_project")
 _PAGE = 2000
 
-LogRow = tuple[Any, Any, int | None]
-"""A change, its inverse, and the row of its text."""
+LogRow = tuple[Any, bytes | None, int | None]
+"""A change, what takes it back, and the row of its text."""
 
 
 class ErasedData(NamedTuple):
@@ -129,9 +122,7 @@ class _LogRedactor:
         self._db = connection
         self._gone = gone
         self._named = _scoped_paths(connection)
-        self._scopes: dict[str, str] = {}  # the path that a project's scope got, as long as no scope was renamed
-        self._paths: set[str] = set()
-        self._settled = False  # whether what is logged from here on says which path a scope got
+        self._paths: set[str] = set()  # of scopes that something was added to since scopes were changed last
         self._links: list[tuple[int, int, list[tuple[bytes, bytes]], bool]] = []
 
     def run(self, progress: Callable[[int, int | None], None]) -> RedactionResult:
@@ -139,11 +130,11 @@ class _LogRedactor:
         total = int(self._db.execute("SELECT count(*) FROM log").get)
         rows = _pages(
             self._db,
-            "SELECT l.seq, l.change, l.inverse, l.text, a.at FROM log l JOIN applies a ON a.id = l.apply"
+            "SELECT l.seq, l.change, l.undo, l.text, a.at FROM log l JOIN applies a ON a.id = l.apply"
             " WHERE l.seq > ? ORDER BY l.seq LIMIT ?",
         )
-        for done, (seq, encoded, inverse, text, at) in enumerate(rows, start=1):
-            before = (_decode(encoded), inverse, text)
+        for done, (seq, encoded, undo, text, at) in enumerate(rows, start=1):
+            before = (_decode(encoded), undo, text)
             after = self._redact_row(seq, before, at)
             if after is not before:
                 self._write(seq, after)
@@ -164,11 +155,7 @@ class _LogRedactor:
             case KeepOriginal() | Retire() | Unretire():
                 return (RedactedChange(), None, None) if change.memory in memories else self._redact_reason(row)
             case Supersede() | RedactedChange():
-                self._collect_links(seq, row, at)
-            case AddVectors():
-                return self._redact_vectors(row)
-            case AddCodes():
-                return self._redact_codes(row)
+                self._collect_links(seq, change, at)
             case RecordRecall():
                 return self._redact_recall(row)
             case RecordBriefing():
@@ -176,79 +163,26 @@ class _LogRedactor:
             case QuarantineRecord():
                 return (change, row[1], None) if row[2] in self._gone.texts else row
             case MergeScopes() | SplitScope() | RenameScope() | MoveProject():
-                self._settled = True
-                self._scopes.clear()  # whatever is added next may be the first of its scope again
+                self._paths.clear()  # whatever is added next may be the first of its scope again
                 return self._redact_scope_change(row)
         return row
 
     def _redact_memory(self, row: LogRow) -> LogRow:
         change: AddMemory = row[0]
-        place, is_first = self._resolve_scope(change.place)
+        place, is_first = change.place, change.place.path not in self._paths
+        self._paths.add(place.path)
         erased = self._gone.memories.get(change.id)
-        if erased is not None:
-            kept = place if is_first and _touches(self._named, place.path) else None
-            return Tombstone(identity=erased[1], row=erased[0], place=kept), None, None
-        return row if place is change.place else (msgspec.structs.replace(change, place=place), row[1], row[2])
+        if erased is None:
+            return row
+        kept = place if is_first and _touches(self._named, place.path) else None
+        return Tombstone(identity=erased[1], row=erased[0], place=kept), None, None
 
     def _redact_reason(self, row: LogRow) -> LogRow:
         """A row without the reason for which a memory was forgotten, where that quotes what is erased."""
-        change, inverse = row[0], None if row[1] is None else _decode_inverse(row[1])
-        after = [
-            msgspec.structs.replace(one, reason="")
-            if isinstance(one, Retire) and one.reason in self._gone.reasons
-            else one
-            for one in (change, inverse)
-        ]
-        if after == [change, inverse]:
+        change = row[0]
+        if not isinstance(change, Retire) or change.reason not in self._gone.reasons:
             return row
-        return after[0], None if after[1] is None else _encode(after[1]), row[2]
-
-    def _resolve_scope(self, place: ScopeRef) -> tuple[ScopeRef, bool]:
-        """A place with the path that its scope got, and whether it was the first of its scope.
-
-        Two projects of one name got two paths in the order in which they came: without the first, the second would get
-        the first one's when the log is replayed. Newer logs say themselves which path each got.
-        """
-        key = f"path {place.path}" if place.project is None else f"project {place.project}"
-        path = self._scopes.get(key)
-        is_first = path is None
-        if path is None:
-            path, number = place.path, 1
-            while place.project is not None and path in self._paths and not self._settled:
-                number += 1
-                path = f"{place.path}~{number}"
-            self._scopes[key] = path
-            self._paths.add(path)
-        if self._settled or path == place.path:
-            return place, is_first
-        return msgspec.structs.replace(place, path=path), is_first
-
-    def _redact_vectors(self, row: LogRow) -> LogRow:
-        change: AddVectors = row[0]
-        left = tuple(one for one in change.meanings if one.memory not in self._gone.memories)
-        if len(left) == len(change.meanings):
-            return row
-        inverse = None if row[1] is None else _decode_inverse(row[1])
-        added = self._without_erased(inverse.memories) if isinstance(inverse, DropVectors) else ()
-        if not left or not added:
-            return RedactedChange(), None, None
-        return (
-            msgspec.structs.replace(change, meanings=left),
-            _encode(DropVectors(encoder=change.encoder, memories=added)),
-            row[2],
-        )
-
-    def _redact_codes(self, row: LogRow) -> LogRow:
-        change: AddCodes = row[0]
-        left = self._without_erased(change.memories)
-        if len(left) == len(change.memories):
-            return row
-        inverse = None if row[1] is None else _decode_inverse(row[1])
-        kept = self._without_erased(inverse.memories) if isinstance(inverse, DropCodes) else ()
-        if not left or not kept:
-            return RedactedChange(), None, None
-        after = msgspec.structs.replace(change, memories=left, unread=self._without_erased(change.unread))
-        return after, _encode(DropCodes(memories=kept)), row[2]
+        return msgspec.structs.replace(change, reason=""), None, None
 
     def _redact_recall(self, row: LogRow) -> LogRow:
         change: RecordRecall = row[0]
@@ -273,14 +207,14 @@ class _LogRedactor:
         return msgspec.structs.replace(change, memories=left, why=why), row[1], None
 
     def _redact_scope_change(self, row: LogRow) -> LogRow:
-        change, inverse = row[0], None if row[1] is None else _decode_inverse(row[1])
+        change, undo = row[0], None if row[1] is None else _decode_undo(row[1])
         after = [
             msgspec.structs.replace(one, memories=self._without_erased(one.memories))
             if isinstance(one, SplitScope)
             else one
-            for one in (change, inverse)
+            for one in (change, undo)
         ]
-        if after == [change, inverse]:
+        if after == [change, undo]:
             return row
         return after[0], None if after[1] is None else _encode(after[1]), row[2]
 
@@ -288,21 +222,20 @@ class _LogRedactor:
         return tuple(one for one in memories if one not in self._gone.memories)
 
     def _write(self, seq: int, row: LogRow) -> None:
-        change, inverse, text = row
+        change, undo, text = row
         self._db.execute(
-            "UPDATE log SET change = ?, inverse = ?, text = ? WHERE seq = ?", (_encode(change), inverse, text, seq)
+            "UPDATE log SET change = ?, undo = ?, text = ? WHERE seq = ?", (_encode(change), undo, text, seq)
         )
 
     # --- what replaces what ------------------------------------------------------------------------------------------
 
-    def _collect_links(self, seq: int, row: LogRow, at: int) -> None:
-        """Note which links a row made: the store says so in its inverse, since a chain is followed to its end."""
-        change, inverse = row[0], None if row[1] is None else _decode_inverse(row[1])
+    def _collect_links(self, seq: int, change: Supersede | RedactedChange, at: int) -> None:
+        """Note which links a row made; it names the ends of the chains, as they were."""
         if isinstance(change, RedactedChange):
             self._links.append((seq, at, list(change.links), False))
-        elif isinstance(inverse, Unsupersede):
+        else:
             names_gone = change.old in self._gone.memories or change.new in self._gone.memories
-            self._links.append((seq, at, [(inverse.old, inverse.new)], names_gone))
+            self._links.append((seq, at, [(change.old, change.new)], names_gone))
 
     def _relink(self) -> list[Relinked]:
         """Link what an erased memory stood between, from the moment at which both links were there."""
@@ -324,8 +257,7 @@ class _LogRedactor:
         for seq, _, links, names_gone in self._links:
             now = made.get(seq, [])
             if names_gone or set(now) != set(links):
-                inverse = _encode(Unlink(memories=tuple(old for old, _ in now))) if now else None
-                self._write(seq, (RedactedChange(links=tuple(now)), inverse, None))
+                self._write(seq, (RedactedChange(links=tuple(now)), None, None))
         return healed
 
 

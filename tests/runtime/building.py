@@ -146,6 +146,14 @@ def held(path: Path, keys: Keys = KEYS) -> dict[str, list[Any]]:
     return found
 
 
+_DERIVED = {"encoders", "meanings", "windows", "vector tables", *_HYPERVECTORS}
+
+
+def without_derived(state: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """What a store holds, but for vectors and hypervectors, which follow when there is time."""
+    return {name: rows for name, rows in state.items() if name not in _DERIVED and not name.startswith("vectors_")}
+
+
 def answers(reader: Reader, words: Sequence[str] = ("shelf", "book", "nine", "absent")) -> dict[str, Any]:
     """Every answer a snapshot gives, in a form that can be compared; the generation is left out."""
     with reader.snapshot() as now:

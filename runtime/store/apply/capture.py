@@ -18,8 +18,6 @@ import msgspec
 
 from mnemic.actors.protocol.changes import (
     Change,
-    DropBackup,
-    DropOriginal,
     FinishTranscript,
     IgnoreSession,
     KeepOriginal,
@@ -28,22 +26,15 @@ from mnemic.actors.protocol.changes import (
     RecordBackup,
     RecordSelfTest,
     ReleaseRecord,
-    RestoreSelfTest,
-    RestoreTranscriptState,
     SetSessionMode,
     TranscriptState,
-    UnignoreSession,
-    UnquarantineRecord,
-    UnreleaseRecord,
 )
 from mnemic.runtime.store.apply.history import HistoryApplier
-from mnemic.runtime.store.apply.spool import ChangeResult, SpoolApplier
+from mnemic.runtime.store.apply.spool import CHANGED, UNCHANGED, ChangeResult, SpoolApplier
 from mnemic.runtime.store.read.capture import read_transcript_state
 from mnemic.runtime.store.texts import drop_text_if_unused, store_text
 
 __all__ = ["BACKUP_TABLES", "CAPTURE_TABLES", "BackupRecordApplier", "CaptureApplier", "SessionApplier"]
-
-_UNCHANGED: ChangeResult = (None, None, False, None)
 
 
 class SessionApplier:
@@ -53,28 +44,23 @@ class SessionApplier:
         self._db = connection
         self.handlers: dict[type, Callable[[Any, int], ChangeResult]] = {
             IgnoreSession: self._silence,
-            UnignoreSession: self._unsilence,
             SetSessionMode: self._mark,
         }
 
     def _silence(self, change: IgnoreSession, at: int) -> ChangeResult:
         name = (change.assistant, change.session)
         if self._db.execute("SELECT 1 FROM silenced WHERE assistant = ? AND session = ?", name).get is not None:
-            return _UNCHANGED
+            return UNCHANGED
         self._db.execute("INSERT INTO silenced(assistant, session) VALUES(?, ?)", name)
-        return None, UnignoreSession(assistant=change.assistant, session=change.session), True, None
-
-    def _unsilence(self, change: UnignoreSession, at: int) -> ChangeResult:
-        self._db.execute("DELETE FROM silenced WHERE assistant = ? AND session = ?", (change.assistant, change.session))
-        return None, None, True, None
+        return CHANGED
 
     def _mark(self, change: SetSessionMode, at: int) -> ChangeResult:
         name = (change.assistant, change.session)
         before = self._db.execute("SELECT mode FROM sessions WHERE assistant = ? AND name = ?", name).get
         if before is None or before == change.mode:
-            return _UNCHANGED
+            return UNCHANGED
         self._db.execute("UPDATE sessions SET mode = ? WHERE assistant = ? AND name = ?", (change.mode, *name))
-        return None, SetSessionMode(assistant=change.assistant, session=change.session, mode=str(before)), True, None
+        return CHANGED
 
 
 BACKUP_TABLES = ("backups",)
@@ -88,7 +74,6 @@ class BackupRecordApplier:
         self._db = connection
         self.handlers: dict[type, Callable[[Any, int], ChangeResult]] = {
             RecordBackup: self._record_backup,
-            DropBackup: self._drop_backup,
         }
 
     def _record_backup(self, change: RecordBackup, at: int) -> ChangeResult:
@@ -96,11 +81,7 @@ class BackupRecordApplier:
             "INSERT INTO backups(path, what, size, at) VALUES(?, ?, ?, ?)",
             (change.path, change.what, change.size_bytes, at),
         )
-        return None, DropBackup(), True, None
-
-    def _drop_backup(self, change: DropBackup, at: int) -> ChangeResult:
-        self._db.execute("DELETE FROM backups WHERE id = (SELECT max(id) FROM backups)")
-        return None, None, True, None
+        return CHANGED
 
 
 _decode = msgspec.msgpack.Decoder(Change).decode
@@ -130,16 +111,11 @@ class CaptureApplier:
         self.handlers: dict[type, Callable[[Any, int], ChangeResult]] = {
             **SpoolApplier(connection).handlers,
             QuarantineRecord: self._quarantine,
-            UnquarantineRecord: self._drop_quarantined,
             ReleaseRecord: self._readmit,
-            UnreleaseRecord: self._unreadmit,
             QueueTranscript: self._queue_transcript,
             FinishTranscript: self._finish_transcript,
-            RestoreTranscriptState: self._put_back_transcript,
             KeepOriginal: self._keep_original,
-            DropOriginal: self._drop_original,
             RecordSelfTest: self._record_check,
-            RestoreSelfTest: self._put_back_check,
             **HistoryApplier(connection, identity, row_of).handlers,
             **SessionApplier(connection).handlers,
             **BackupRecordApplier(connection).handlers,
@@ -149,7 +125,7 @@ class CaptureApplier:
 
     def _quarantine(self, change: QuarantineRecord, at: int) -> ChangeResult:
         if self._db.execute("SELECT 1 FROM aside WHERE record = ?", (change.record,)).get is not None:
-            return _UNCHANGED
+            return UNCHANGED
         text = store_text(self._db, change.text, self._identity) if change.text else None
         self._db.execute(
             "INSERT INTO aside(record, assistant, event, why, text, at, cwd, branch, recorded_at)"
@@ -166,25 +142,18 @@ class CaptureApplier:
                 at,
             ),
         )
-        return None, UnquarantineRecord(record=change.record), True, text
-
-    def _drop_quarantined(self, change: UnquarantineRecord, at: int) -> ChangeResult:
-        text = self._db.execute("SELECT text FROM aside WHERE record = ?", (change.record,)).get
-        self._db.execute("DELETE FROM aside WHERE record = ?", (change.record,))
-        if text is not None:
-            drop_text_if_unused(self._db, text)
-        return None, None, True, None
+        return ChangeResult(text=text)
 
     def _readmit(self, change: ReleaseRecord, at: int) -> ChangeResult:
         waits: Any = self._db.execute(
             "SELECT text FROM aside WHERE record = ? AND readmitted_at IS NULL", (change.record,)
         ).fetchone()
         if waits is None:
-            return _UNCHANGED
+            return UNCHANGED
         self._db.execute("UPDATE aside SET readmitted_at = ?, text = NULL WHERE record = ?", (at, change.record))
         if waits[0] is not None:
             self._delete_payload(change.record, waits[0])
-        return None, UnreleaseRecord(record=change.record), True, None
+        return CHANGED
 
     def _delete_payload(self, record: bytes, text: int) -> None:
         """Drop the payload of a record from the log too, where nothing else needs it: its memories are kept."""
@@ -194,10 +163,6 @@ class CaptureApplier:
             if isinstance(change, QuarantineRecord) and change.record == record:
                 self._db.execute("UPDATE log SET text = NULL WHERE seq = ?", (seq,))
         drop_text_if_unused(self._db, text)
-
-    def _unreadmit(self, change: UnreleaseRecord, at: int) -> ChangeResult:
-        self._db.execute("UPDATE aside SET readmitted_at = NULL WHERE record = ?", (change.record,))
-        return None, None, True, None
 
     # --- transcripts -------------------------------------------------------------------------------------------------
 
@@ -216,7 +181,7 @@ class CaptureApplier:
     def _finish_transcript(self, change: FinishTranscript, at: int) -> ChangeResult:
         known = read_transcript_state(self._db, change.path)
         if known is None:
-            return _UNCHANGED
+            return UNCHANGED
         # One that was put off meanwhile, because its session went on, comes again then.
         due_at = known.due_at if known.due_at is not None and known.due_at > at else None
         state = TranscriptState(
@@ -231,51 +196,24 @@ class CaptureApplier:
 
     def _put_transcript(self, path: str, known: TranscriptState | None, state: TranscriptState) -> ChangeResult:
         if state == known:
-            return _UNCHANGED
+            return UNCHANGED
         self._db.execute(
             "INSERT OR REPLACE INTO transcripts(path, format, due_at, changed_at, size, taken_at, why)"
             " VALUES(?, ?, ?, ?, ?, ?, ?)",
             (path, state.format, state.due_at, state.changed_at, state.size_bytes, state.taken_at, state.why),
         )
-        return None, RestoreTranscriptState(path=path, state=known), True, None
-
-    def _put_back_transcript(self, change: RestoreTranscriptState, at: int) -> ChangeResult:
-        if change.state is None:
-            self._db.execute("DELETE FROM transcripts WHERE path = ?", (change.path,))
-        else:
-            self._put_transcript(change.path, None, change.state)
-        return None, None, True, None
+        return CHANGED
 
     # --- beside memories ---------------------------------------------------------------------------------------------
 
     def _keep_original(self, change: KeepOriginal, at: int) -> ChangeResult:
         row = self._row_of(change.memory)
         if self._db.execute("SELECT 1 FROM originals WHERE memory = ?", (row,)).get is not None:
-            return _UNCHANGED
+            return UNCHANGED
         text = store_text(self._db, change.text, self._identity)
         self._db.execute("INSERT INTO originals(memory, text) VALUES(?, ?)", (row, text))
-        return None, DropOriginal(memory=change.memory), True, text
-
-    def _drop_original(self, change: DropOriginal, at: int) -> ChangeResult:
-        row = self._row_of(change.memory)
-        text = self._db.execute("SELECT text FROM originals WHERE memory = ?", (row,)).get
-        self._db.execute("DELETE FROM originals WHERE memory = ?", (row,))
-        drop_text_if_unused(self._db, text)
-        return None, None, True, None
+        return ChangeResult(text=text)
 
     def _record_check(self, change: RecordSelfTest, at: int) -> ChangeResult:
-        found = self._db.execute(
-            "SELECT nonce, recorded_at FROM checks WHERE assistant = ?", (change.assistant,)
-        ).fetchone()
-        nonce, recorded_at = found or (None, 0)
         self._db.execute("INSERT OR REPLACE INTO checks VALUES(?, ?, ?)", (change.assistant, change.nonce, at))
-        return None, RestoreSelfTest(assistant=change.assistant, nonce=nonce, at=recorded_at), True, None
-
-    def _put_back_check(self, change: RestoreSelfTest, at: int) -> ChangeResult:
-        if change.nonce is None:
-            self._db.execute("DELETE FROM checks WHERE assistant = ?", (change.assistant,))
-        else:
-            self._db.execute(
-                "INSERT OR REPLACE INTO checks VALUES(?, ?, ?)", (change.assistant, change.nonce, change.at)
-            )
-        return None, None, True, None
+        return CHANGED

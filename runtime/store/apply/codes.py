@@ -13,15 +13,14 @@ from typing import Any
 import apsw
 import msgspec
 
-from mnemic.actors.protocol.changes import AddCodes, AddSpace, CodeInfo, DropCodes, DropSpace
-from mnemic.runtime.store.apply.spool import ChangeResult
+from mnemic.actors.protocol.changes import AddCodes, AddSpace, CodeInfo
+from mnemic.runtime.store.apply.spool import CHANGED, UNCHANGED, ChangeResult
 from mnemic.runtime.store.rebind_queue import BINDING_FAILED, ItemMemory, RebindQueue
 
 __all__ = ["CODE_TABLES", "CodeApplier", "newest_space_id"]
 
 CODE_TABLES = ("bound", "fillers", "codes", "spaces", "unbound")
 """What is written here alone; the Binder makes it again. They go before ``memories`` does."""
-_UNCHANGED: ChangeResult = (None, None, False, None)
 _decode = msgspec.msgpack.Decoder(tuple[tuple[CodeInfo, ...], ...]).decode
 
 
@@ -34,9 +33,7 @@ class CodeApplier:
         self._items = ItemMemory(connection)
         self.handlers: dict[type, Callable[[Any, int], ChangeResult]] = {
             AddSpace: self._add_space,
-            DropSpace: self._drop_space,
             AddCodes: self._add_codes,
-            DropCodes: self._drop_codes,
         }
 
     def _add_space(self, change: AddSpace, at: int) -> ChangeResult:
@@ -44,7 +41,7 @@ class CodeApplier:
         known = self._db.execute("SELECT id, reading FROM spaces WHERE stamp = ?", (change.stamp,)).fetchone()
         if known is not None and known[0] == newest:
             if known[1] == change.reading:
-                return _UNCHANGED
+                return UNCHANGED
             self._db.execute("UPDATE spaces SET reading = ? WHERE id = ?", (change.reading, newest))
         else:
             if known is not None:  # one of before is the newest again: what is left of it may say what is not so now
@@ -65,28 +62,19 @@ class CodeApplier:
                 ),
             )
         self._rebind_queue.enqueue_all()
-        return None, DropSpace(stamp=change.stamp), True, None
-
-    def _drop_space(self, change: DropSpace, at: int) -> ChangeResult:
-        found = self._db.execute("SELECT id FROM spaces WHERE stamp = ?", (change.stamp,)).get
-        if found is None:
-            return _UNCHANGED
-        self._db.execute("DELETE FROM codes WHERE space = ?", (found,))
-        self._db.execute("DELETE FROM spaces WHERE id = ?", (found,))
-        self._rebind_queue.enqueue_all()
-        return None, None, True, None
+        return CHANGED
 
     def _add_codes(self, change: AddCodes, at: int) -> ChangeResult:
         newest = newest_space_id(self._db)
         if newest is None or self._db.execute("SELECT stamp FROM spaces WHERE id = ?", (newest,)).get != change.stamp:
-            return _UNCHANGED
+            return UNCHANGED
         items = _decode(change.items)
         size = int(self._db.execute("SELECT dimensions FROM spaces WHERE id = ?", (newest,)).get) // 8
         count = sum(len(records) for records in items)
         if len(items) != len(change.memories) or len(change.codes) != size * count:
             what = f"{len(items)} lists of records and {len(change.codes)} bytes"
             raise ValueError(f"{what} are not {len(change.memories)} and {count} hypervectors of {size} bytes")
-        kept: list[bytes] = []
+        result = UNCHANGED
         unread = frozenset(change.unread)
         stop = 0
         for memory, records in zip(change.memories, items, strict=True):
@@ -103,7 +91,7 @@ class CodeApplier:
                 self._db.execute("DELETE FROM unbound WHERE memory = ? AND marked <= ?", done)
             if self._is_unchanged(newest, row, records, change.codes[start:stop]):
                 continue
-            kept.append(memory)
+            result = CHANGED
             self._db.execute("DELETE FROM codes WHERE memory = ?", (row,))
             for place, record in enumerate(records):
                 code = change.codes[start + place * size : start + (place + 1) * size]
@@ -112,9 +100,7 @@ class CodeApplier:
                     (newest, row, record.tier, record.pairs, code),
                 )
             self._items.set_fillers(row, {filler for record in records for filler in record.fillers})
-        if not kept:
-            return _UNCHANGED
-        return None, DropCodes(memories=tuple(kept)), True, None
+        return result
 
     def _is_unchanged(self, space: int, row: int, records: tuple[CodeInfo, ...], codes: bytes) -> bool:
         """Whether a memory has these records already: it was to be bound again, and nothing came of it."""
@@ -123,14 +109,6 @@ class CodeApplier:
         ).fetchall()
         kept = b"".join(code for _, _, _, code in had)
         return kept == codes and [(space, one.tier, one.pairs) for one in records] == [one[:3] for one in had]
-
-    def _drop_codes(self, change: DropCodes, at: int) -> ChangeResult:
-        for memory in change.memories:
-            row = self._db.execute("SELECT id FROM memories WHERE uuid = ?", (memory,)).get
-            if row is not None:
-                self._rebind_queue.drop_codes(int(row))
-                self._rebind_queue.enqueue(int(row))
-        return None, None, True, None
 
     def _queued_row(self, memory: bytes) -> int | None:
         row = self._db.execute(

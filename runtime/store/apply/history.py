@@ -10,9 +10,9 @@ from typing import Any
 
 import apsw
 
-from mnemic.actors.protocol.changes import DropBriefing, DropRecall, RecordBriefing, RecordRecall
-from mnemic.runtime.store.apply.spool import ChangeResult
-from mnemic.runtime.store.texts import drop_text_if_unused, store_text
+from mnemic.actors.protocol.changes import RecordBriefing, RecordRecall
+from mnemic.runtime.store.apply.spool import CHANGED, ChangeResult
+from mnemic.runtime.store.texts import store_text
 
 __all__ = ["HistoryApplier"]
 
@@ -34,9 +34,7 @@ class HistoryApplier:
         self._row_of = row_of
         self.handlers: dict[type, Callable[[Any, int], ChangeResult]] = {
             RecordRecall: self._record_recall,
-            DropRecall: lambda change, at: self._drop_last(asked=True),
             RecordBriefing: self._record_given,
-            DropBriefing: lambda change, at: self._drop_last(asked=False),
         }
 
     def _record_recall(self, change: RecordRecall, at: int) -> ChangeResult:
@@ -49,7 +47,7 @@ class HistoryApplier:
             self._insert_parts((part.memory, part.start, part.stop, part.why) for part in change.parts)
         else:
             self._insert_parts((memory, None, None, "") for memory in change.returned)
-        return None, DropRecall(), True, None
+        return CHANGED
 
     def _record_given(self, change: RecordBriefing, at: int) -> ChangeResult:
         text = store_text(self._db, change.text, self._identity) if change.text else None
@@ -68,7 +66,7 @@ class HistoryApplier:
         )
         whys = (*change.why, *[""] * (len(change.memories) - len(change.why)))
         self._insert_parts((memory, None, None, why) for memory, why in zip(change.memories, whys, strict=False))
-        return None, DropBriefing(count=len(change.memories)), True, text
+        return ChangeResult(text=text)
 
     def _insert_parts(self, parts: Iterable[tuple[bytes, int | None, int | None, str]]) -> None:
         """Keep what was given of each memory, in that order, beside the giving that was written last."""
@@ -78,16 +76,3 @@ class HistoryApplier:
                 "INSERT INTO given_parts(giving, place, memory, start, stop, why) VALUES(?, ?, ?, ?, ?, ?)",
                 (giving, place, self._row_of(memory), start, stop, why),
             )
-
-    def _drop_last(self, *, asked: bool) -> ChangeResult:
-        found = self._db.execute(
-            "SELECT id, text FROM givings WHERE asked = ? ORDER BY id DESC LIMIT 1", (asked,)
-        ).fetchone()
-        if found is None:
-            return None, None, False, None
-        giving, text = found
-        self._db.execute("DELETE FROM given_parts WHERE giving = ?", (giving,))
-        self._db.execute("DELETE FROM givings WHERE id = ?", (giving,))
-        if text is not None:
-            drop_text_if_unused(self._db, text)
-        return None, None, True, None

@@ -1,4 +1,4 @@
-"""Applying changes to the database: memories, their replacement, and their embeddings; each with its inverse.
+"""Applying changes to the database: memories, their replacement, and their embeddings.
 
 Below `mnemic.runtime.store.store`, which gives the transaction and keeps the log.
 """
@@ -11,39 +11,34 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import apsw
+import msgspec
 import numpy as np
 
 from mnemic.actors.protocol.changes import (
     AddEncoder,
     AddMemory,
     AddVectors,
-    Change,
     DropEncoder,
-    DropMemory,
-    DropVectors,
     EncoderName,
-    Inverse,
+    Logged,
     Retire,
     ScopeRef,
     Supersede,
     Unretire,
-    Unsupersede,
 )
 from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory
 from mnemic.actors.protocol.messages import AddOutcome
 from mnemic.runtime.store.apply.capture import CaptureApplier
 from mnemic.runtime.store.apply.codes import CodeApplier
 from mnemic.runtime.store.apply.scopes import ScopeApplier
-from mnemic.runtime.store.apply.spool import ChangeResult
+from mnemic.runtime.store.apply.spool import CHANGED, UNCHANGED, ChangeResult
 from mnemic.runtime.store.read.scopes import project_scope
 from mnemic.runtime.store.rebind_queue import RebindQueue
 from mnemic.runtime.store.supersession import current_successor
-from mnemic.runtime.store.texts import drop_text_if_unused, store_text, to_index_text
+from mnemic.runtime.store.texts import store_text, to_index_text
 from mnemic.runtime.store.tombstones import TombstoneApplier, next_memory_row
 
 __all__ = ["ChangeApplier", "decode_varints", "encoder_row"]
-
-_UNCHANGED: ChangeResult = (None, None, False, None)
 
 
 class ChangeApplier:
@@ -58,15 +53,12 @@ class ChangeApplier:
         """Whether the log is carried out again: what it says was kept is kept."""
         self._handlers: dict[type, Callable[[Any, int], ChangeResult]] = {
             AddMemory: self._add_memory,
-            DropMemory: self._drop_memory,
             Supersede: self._supersede,
-            Unsupersede: self._unsupersede,
             Retire: self._retire,
             Unretire: self._restore,
             AddEncoder: self._add_encoder,
             DropEncoder: self._drop_encoder,
             AddVectors: self._add_vectors,
-            DropVectors: self._drop_vectors,
             **CaptureApplier(connection, identity, self._memory_row).handlers,
             **self._tombstones.handlers,
             **ScopeApplier(connection, self._rebind_queue.scopes_changed).handlers,
@@ -77,8 +69,8 @@ class ChangeApplier:
         """A transaction begins."""
         self._rebind_queue.begin_transaction()
 
-    def apply(self, change: Change | Inverse, at: int) -> ChangeResult:
-        """Do one change as of `at` (system time, microseconds); what only takes one back gives no inverse.
+    def apply(self, change: Logged, at: int) -> ChangeResult:
+        """Do one change as of `at` (system time, microseconds).
 
         Raises:
             NoSuchMemory: it names a memory that is not there.
@@ -105,10 +97,10 @@ class ChangeApplier:
                 superseded_by=None if newer is None else newer.id,
                 retired_at=retired_at,
             )
-            return kept, None, False, None
+            return ChangeResult(changed=False, kept=kept)
         if not self.is_replaying and self._tombstones.is_erased(change):
             gone = AddOutcome(id=change.id, created=False, same_text=True, scope=change.place.path, erased=True)
-            return gone, None, False, None
+            return ChangeResult(changed=False, kept=gone)
         scope, path = self._scope_row(change.place)
         text = store_text(self._db, change.text, self._identity)
         body, speaker = to_index_text(change.text), change.speaker or ""
@@ -144,26 +136,10 @@ class ChangeApplier:
         for type, count in change.scrubbed:
             self._db.execute("INSERT INTO scrubbed(memory, type, count) VALUES(?, ?, ?)", (row, type, count))
         self._rebind_queue.memory_added(row)
-        return AddOutcome(id=change.id, created=True, same_text=True, scope=path), DropMemory(id=change.id), True, text
-
-    def _drop_memory(self, change: DropMemory, at: int) -> ChangeResult:
-        row = self._memory_row(change.id)
-        self._rebind_queue.memory_leaving(row)
-        encoders: list[Any] = self._db.execute("SELECT encoder FROM meanings WHERE memory = ?", (row,)).fetchall()
-        for (encoder,) in encoders:
-            self._drop_windows(encoder, row)
-        session, scope, text = next(self._db.execute("SELECT session, scope, text FROM memories WHERE id = ?", (row,)))
-        self._db.execute("DELETE FROM words WHERE rowid = ?", (row,))
-        self._db.execute("DELETE FROM scrubbed WHERE memory = ?", (row,))
-        self._db.execute("DELETE FROM memories WHERE id = ?", (row,))
-        drop_text_if_unused(self._db, text)
-        self._db.execute(
-            "DELETE FROM sessions WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM memories WHERE session = ?1)", (session,)
-        )
-        self._db.execute(
-            "DELETE FROM scopes WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM memories WHERE scope = ?1)", (scope,)
-        )
-        return None, None, True, None
+        kept = AddOutcome(id=change.id, created=True, same_text=True, scope=path)
+        # The log names the scope it came into, so that it makes that again, whatever else is erased.
+        logged = msgspec.structs.replace(change, place=msgspec.structs.replace(change.place, path=path))
+        return ChangeResult(text=text, kept=kept, logged=logged)
 
     def _supersede(self, change: Supersede, at: int) -> ChangeResult:
         older, newer = (
@@ -171,7 +147,7 @@ class ChangeApplier:
             self._supersession_chain(self._memory_row(change.new)),
         )
         if newer[0] in older[1:]:  # it is so already
-            return _UNCHANGED
+            return UNCHANGED
         if older[-1] == newer[-1]:
             raise InvalidValue(
                 name="supersedes",
@@ -186,34 +162,25 @@ class ChangeApplier:
             (newer[0], at, older[-1]),
         )
         replaced = bytes(self._db.execute("SELECT uuid FROM memories WHERE id = ?", (older[-1],)).get)
-        return None, Unsupersede(old=replaced, new=change.new), True, None
-
-    def _unsupersede(self, change: Unsupersede, at: int) -> ChangeResult:
-        self._db.execute(
-            "UPDATE memories SET superseded_by = NULL, superseded_at = NULL, valid_to = NULL WHERE id = ?",
-            (self._memory_row(change.old),),
-        )
-        return None, None, True, None
+        return ChangeResult(logged=Supersede(old=replaced, new=change.new))
 
     def _retire(self, change: Retire, at: int) -> ChangeResult:
         row = self._memory_row(change.memory)
         if self._db.execute("SELECT retired_at FROM memories WHERE id = ?", (row,)).get is not None:
-            return _UNCHANGED
+            return UNCHANGED
         self._rebind_queue.memory_leaving(row)
         self._db.execute(
-            "UPDATE memories SET retired_at = ?, retired_reason = ? WHERE id = ?",
-            (at if change.at is None else change.at, change.reason, row),
+            "UPDATE memories SET retired_at = ?, retired_reason = ? WHERE id = ?", (at, change.reason, row)
         )
-        return None, Unretire(memory=change.memory), True, None
+        return CHANGED
 
     def _restore(self, change: Unretire, at: int) -> ChangeResult:
         row = self._memory_row(change.memory)
-        then, reason = next(self._db.execute("SELECT retired_at, retired_reason FROM memories WHERE id = ?", (row,)))
-        if then is None:
-            return _UNCHANGED
+        if self._db.execute("SELECT retired_at FROM memories WHERE id = ?", (row,)).get is None:
+            return UNCHANGED
         self._db.execute("UPDATE memories SET retired_at = NULL, retired_reason = NULL WHERE id = ?", (row,))
         self._rebind_queue.memory_added(row)
-        return None, Retire(memory=change.memory, reason=reason, at=then), True, None
+        return CHANGED
 
     def _supersession_chain(self, row: int) -> list[int]:
         """The memory, what replaces it, what replaces that, to the one that holds."""
@@ -256,26 +223,25 @@ class ChangeApplier:
 
     def _add_encoder(self, change: AddEncoder, at: int) -> ChangeResult:
         if encoder_row(self._db, change.encoder) is not None:
-            return _UNCHANGED
+            return UNCHANGED
         self._db.execute(
-            "INSERT INTO encoders(id, implementation, model, dimensions) VALUES(?, ?, ?, ?)",
-            (change.number, change.encoder.implementation, change.encoder.model, change.dimensions),
+            "INSERT INTO encoders(implementation, model, dimensions) VALUES(?, ?, ?)",
+            (change.encoder.implementation, change.encoder.model, change.dimensions),
         )
         row = self._db.last_insert_rowid()
         self._db.execute(f"CREATE VIRTUAL TABLE vectors_{row} USING vec0(embedding float[{int(change.dimensions)}])")
-        return None, DropEncoder(encoder=change.encoder), True, None
+        return CHANGED
 
     def _drop_encoder(self, change: DropEncoder, at: int) -> ChangeResult:
         row = encoder_row(self._db, change.encoder)
         if row is None:
-            return _UNCHANGED
-        dimensions = int(self._db.execute("SELECT dimensions FROM encoders WHERE id = ?", (row,)).get)
+            return UNCHANGED
         self._db.execute("DELETE FROM windows WHERE encoder = ?", (row,))
         self._db.execute("DELETE FROM meanings WHERE encoder = ?", (row,))
         self._db.execute(f"DROP TABLE vectors_{row}")
         self._db.execute("DELETE FROM encoders WHERE id = ?", (row,))
         self._rebind_queue.encoder_dropped(row)
-        return None, AddEncoder(encoder=change.encoder, dimensions=dimensions, number=row), True, None
+        return CHANGED
 
     def _add_vectors(self, change: AddVectors, at: int) -> ChangeResult:
         encoder = self._encoder(change.encoder)
@@ -285,7 +251,6 @@ class ChangeApplier:
         if numbers.size != count * dimensions:
             raise ValueError(f"{numbers.size} numbers are not {count} vectors of {dimensions}")
         rows = numbers.reshape(count, dimensions)
-        added: list[bytes] = []
         rows_added: list[int] = []
         stop_row = 0
         for meaning in change.meanings:
@@ -294,7 +259,6 @@ class ChangeApplier:
             known = self._db.execute("SELECT 1 FROM meanings WHERE encoder = ? AND memory = ?", (encoder, memory)).get
             if known is not None:
                 continue
-            added.append(meaning.memory)
             rows_added.append(memory)
             self._db.execute(
                 "INSERT INTO meanings(encoder, memory, covered, total) VALUES(?, ?, ?, ?)",
@@ -309,35 +273,16 @@ class ChangeApplier:
                     f"INSERT INTO vectors_{encoder}(rowid, embedding) VALUES(?, ?)",
                     (self._db.last_insert_rowid(), vector.tobytes()),
                 )
-        if not added:
-            return _UNCHANGED
+        if not rows_added:
+            return UNCHANGED
         self._rebind_queue.vectors_changed(rows_added)
-        return None, DropVectors(encoder=change.encoder, memories=tuple(added)), True, None
-
-    def _drop_vectors(self, change: DropVectors, at: int) -> ChangeResult:
-        encoder = encoder_row(self._db, change.encoder)
-        if encoder is None:  # retired since, or its vectors are being made anew
-            return _UNCHANGED
-        rows = [self._memory_row(memory) for memory in change.memories]
-        for row in rows:
-            self._drop_windows(encoder, row)
-        self._rebind_queue.vectors_changed(rows)
-        return None, None, True, None
+        return CHANGED
 
     def _encoder(self, name: EncoderName) -> int:
         row = encoder_row(self._db, name)
         if row is None:
             raise ValueError(f"no encoder {name.implementation} {name.model[:12]} was added")
         return row
-
-    def _drop_windows(self, encoder: int, memory: int) -> None:
-        found: list[Any] = self._db.execute(
-            "SELECT id FROM windows WHERE encoder = ? AND memory = ?", (encoder, memory)
-        ).fetchall()
-        for (window,) in found:
-            self._db.execute(f"DELETE FROM vectors_{encoder} WHERE rowid = ?", (window,))
-        self._db.execute("DELETE FROM windows WHERE encoder = ? AND memory = ?", (encoder, memory))
-        self._db.execute("DELETE FROM meanings WHERE encoder = ? AND memory = ?", (encoder, memory))
 
 
 def decode_varints(sizes: bytes) -> Iterator[int]:

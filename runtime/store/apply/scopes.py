@@ -14,12 +14,10 @@ import apsw
 from mnemic.actors.protocol.changes import MergeScopes, MoveProject, RenameScope, SplitScope
 from mnemic.actors.protocol.errors import InvalidValue, UnknownScope
 from mnemic.actors.protocol.scopes import normalize_scope_path
-from mnemic.runtime.store.apply.spool import ChangeResult
+from mnemic.runtime.store.apply.spool import UNCHANGED, ChangeResult
 from mnemic.runtime.store.read.scopes import project_scope, scopes_below
 
 __all__ = ["SCOPE_TABLES", "ScopeApplier"]
-
-_UNCHANGED: ChangeResult = (None, None, False, None)
 
 SCOPE_TABLES = ("projects",)
 """What is written here alone; it can be made again from the log, and goes before ``scopes`` does."""
@@ -45,7 +43,7 @@ class ScopeApplier:
 
     def _rename(self, change: RenameScope, at: int) -> ChangeResult:
         if change.path == change.to:
-            return _UNCHANGED
+            return UNCHANGED
         if not change.to or normalize_scope_path(change.to) != change.to:
             raise InvalidValue(
                 name="the new path", value=change.to, why="it is none", expected="a path, such as work/shelf"
@@ -70,12 +68,12 @@ class ScopeApplier:
                 "UPDATE scopes SET path = ? WHERE id = ?", (change.to + path.removeprefix(change.path), number)
             )
         self._on_moved(numbers)
-        return None, RenameScope(path=change.to, to=change.path, below=change.below), True, None
+        return ChangeResult(undo=RenameScope(path=change.to, to=change.path, below=change.below))
 
     def _merge(self, change: MergeScopes, at: int) -> ChangeResult:
         (number, path), (into, _) = self._find_scope(change.path), self._find_scope(change.into)
         if number == into:
-            return _UNCHANGED
+            return UNCHANGED
         found, project = next(self._db.execute("SELECT found, project FROM scopes WHERE id = ?", (number,)))
         projects: list[Any] = self._db.execute(
             "SELECT project FROM projects WHERE scope = ? ORDER BY project", (number,)
@@ -90,16 +88,15 @@ class ScopeApplier:
         if project is not None:
             self._db.execute("INSERT INTO projects(project, scope) VALUES(?, ?)", (project, into))
         self._bump_generation()
-        inverse = SplitScope(
+        undo = SplitScope(
             path=path,
             found=found,
             project=project,
             projects=tuple(one for (one,) in projects),
             into=change.into,
             memories=tuple(uuid for (uuid,) in memories),
-            number=number,
         )
-        return None, inverse, True, None
+        return ChangeResult(undo=undo)
 
     def _split(self, change: SplitScope, at: int) -> ChangeResult:
         into, _ = self._find_scope(change.into)
@@ -110,7 +107,6 @@ class ScopeApplier:
                 why="another one has been made of that path since",
                 expected="it another path first, by renaming it",
             )
-        free = self._db.execute("SELECT 1 FROM scopes WHERE id = ?", (change.number,)).get is None
         for project in (change.project, *change.projects):
             self._db.execute("DELETE FROM projects WHERE project = ? AND scope = ?", (project, into))
             there = None if project is None else project_scope(self._db, project)
@@ -122,8 +118,7 @@ class ScopeApplier:
                     expected=f"{there[1]!r} another folder first, by moving it",
                 )
         self._db.execute(
-            "INSERT INTO scopes(id, path, project, found) VALUES(?, ?, ?, ?)",
-            (change.number if free else None, change.path, change.project, change.found),
+            "INSERT INTO scopes(path, project, found) VALUES(?, ?, ?)", (change.path, change.project, change.found)
         )
         number = self._db.last_insert_rowid()
         for project in change.projects:
@@ -132,7 +127,7 @@ class ScopeApplier:
             self._db.execute("UPDATE memories SET scope = ? WHERE uuid = ? AND scope = ?", (number, memory, into))
         self._on_moved([number])
         self._bump_generation()
-        return None, MergeScopes(path=change.path, into=change.into), True, None
+        return ChangeResult(undo=MergeScopes(path=change.path, into=change.into))
 
     def _move(self, change: MoveProject, at: int) -> ChangeResult:
         number, path = self._find_scope(change.path)
@@ -154,12 +149,12 @@ class ScopeApplier:
                 expected=f"another one, or merge {there[1]!r} and {path!r}",
             )
         if there is not None or change.project == change.was:
-            return _UNCHANGED
+            return UNCHANGED
         if change.was == own:
             self._db.execute("UPDATE scopes SET project = ? WHERE id = ?", (change.project, number))
         else:
             self._db.execute("UPDATE projects SET project = ? WHERE project = ?", (change.project, change.was))
-        return None, MoveProject(path=change.path, project=change.was, was=change.project), True, None
+        return ChangeResult(undo=MoveProject(path=change.path, project=change.was, was=change.project))
 
     def _find_scope(self, path: str) -> tuple[int, str]:
         if not path:

@@ -58,8 +58,8 @@ class ScopeQueries:
             elif undone:
                 undone -= 1
             else:
-                rows = self._db.execute("SELECT inverse FROM log WHERE apply = ? ORDER BY seq DESC", (apply,))
-                return tuple(_decode(inverse) for (inverse,) in rows)
+                rows = self._db.execute("SELECT undo FROM log WHERE apply = ? ORDER BY seq DESC", (apply,))
+                return tuple(_decode(undo) for (undo,) in rows)
         return ()
 
 

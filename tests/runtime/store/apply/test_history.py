@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.changes import DeliveredSpan, DropBriefing, DropRecall, RecordBriefing, RecordRecall
+from mnemic.actors.protocol.changes import DeliveredSpan, RecordBriefing, RecordRecall
 from mnemic.actors.protocol.errors import NoSuchMemory
-from mnemic.runtime.store.apply.memories import ChangeApplier
 from mnemic.runtime.store.store import Store
 from tests.runtime.building import KEYS, apply, held, id_of, memory
 
@@ -37,20 +36,6 @@ def told(session: str, **fields: Any) -> RecordBriefing:
 def given(store: Store) -> list[tuple[str, str]]:
     found: list[Any] = store._db.execute("SELECT occasion, session || query FROM givings ORDER BY id").fetchall()
     return [(occasion, which) for occasion, which in found]
-
-
-def test_what_is_taken_back_is_the_last_that_was_asked_for_or_the_last_that_was_told(store: Store) -> None:
-    apply(store, recall("one"), told("a"), recall("two", occasion="get"), told("b"))
-    carrier = ChangeApplier(store._db, KEYS.identity_hash())
-    assert carrier.apply(DropRecall(), 0)[2]
-    assert given(store) == [("recall", "one"), ("prompt", "a"), ("prompt", "b")]
-    carrier.apply(DropBriefing(count=1), 0)
-    assert given(store) == [("recall", "one"), ("prompt", "a")]
-    carrier.apply(DropBriefing(count=1), 0)
-    carrier.apply(DropRecall(), 0)
-    assert given(store) == []
-    assert not carrier.apply(DropRecall(), 0)[2]
-    assert store._db.execute("SELECT count(*) FROM given_parts").get == 0
 
 
 def test_what_was_told_is_kept_once_as_a_text_and_not_in_the_log(store: Store) -> None:

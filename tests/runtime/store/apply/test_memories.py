@@ -1,4 +1,4 @@
-"""What each change does: scopes, corrections and both clocks, and that every change is taken back whole."""
+"""What each change does: scopes, corrections, both clocks; every change is carried out again from the log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from mnemic.actors.protocol.changes import (
     EncoderName,
     FinishTranscript,
     IgnoreSession,
-    Inverse,
     KeepOriginal,
     Logged,
     MergeScopes,
@@ -61,6 +60,7 @@ from tests.runtime.building import (
     memory,
     said,
     vectors,
+    without_derived,
 )
 
 OTHER = EncoderName(implementation="other-int8", model="f" * 64)
@@ -176,7 +176,7 @@ def test_what_is_captured_again_stays_retired_and_says_so(store: Store, path: Pa
     assert held(path) == before
 
 
-# --- taken back ---------------------------------------------------------------------------------------------------
+# --- from the log ---------------------------------------------------------------------------------------------------
 
 SAMPLES: dict[type, Change] = {
     AddMemory: memory(
@@ -237,14 +237,16 @@ SAMPLES: dict[type, Change] = {
 }
 
 
-def test_every_change_has_a_sample_and_every_inverse_is_one_of_some_change(store: Store) -> None:
+def test_every_change_has_a_sample_and_is_carried_out(store: Store) -> None:
     assert SAMPLES.keys() == set(get_args(Change))
     carrier = ChangeApplier(store._db, KEYS.identity_hash())
-    assert set(carrier._handlers) == {*get_args(Logged), *get_args(Inverse)}
+    assert set(carrier._handlers) == set(get_args(Logged))
 
 
 @pytest.mark.parametrize("change", SAMPLES.values(), ids=lambda change: type(change).__name__)
-def test_a_change_is_taken_back_whole_and_can_be_done_again(store: Store, path: Path, change: Change) -> None:
+def test_a_copy_from_before_a_change_is_as_it_was_and_a_rebuild_does_it_again(
+    store: Store, path: Path, tmp_path: Path, change: Change
+) -> None:
     apply(store, memory(1), memory(2), add_encoder(), add_encoder(THIRD), vectors(1), vectors(1, encoder=THIRD))
     apply(store, memory(4), Retire(memory=id_of(4), reason="it was retired before"), at=40)
     apply(store, memory(6, place=ScopeRef(path="boat", project="/a/boat/.git", found="git")))
@@ -258,24 +260,18 @@ def test_a_change_is_taken_back_whole_and_can_be_done_again(store: Store, path: 
     )
     apply(store, RecordBriefing(assistant="t", session="s", occasion="prompt", memories=(id_of(1),), tokens=9))
     apply(store, add_space())
-    carrier = ChangeApplier(store._db, KEYS.identity_hash())
     before = held(path)
-    _, inverse, changed, _ = carrier.apply(change, 50)
+    seq = apply(store, change, at=50).seq
     after = held(path)
-    assert changed
     assert after != before
-    if isinstance(change, DropEncoder):  # the vectors are not kept: they can be made again
-        kept = {name: [row for row in before[name] if row[at] != 1] for name, at in (("meanings", 0), ("windows", 1))}
-        before |= kept | {"vectors_1": []}
-    if inverse is not None:
-        assert isinstance(inverse, get_args(Inverse))
-        carrier.apply(inverse, 60)
+    store.fork(tmp_path / "copy.db", seq - 1)
+    forked = without_derived(held(tmp_path / "copy.db"))
     if isinstance(change, ReleaseRecord):  # what a record set aside had said is let go of for good
         gone = {"aside", "log", "texts"}
-        assert {name: rows for name, rows in held(path).items() if name not in gone} == {
-            name: rows for name, rows in before.items() if name not in gone
+        assert {name: rows for name, rows in forked.items() if name not in gone} == {
+            name: rows for name, rows in without_derived(before).items() if name not in gone
         }
     else:
-        assert held(path) == before
-    carrier.apply(change, 50)
-    assert held(path) == after
+        assert forked == without_derived(before)
+    store.rebuild(lambda done, total: None, meaning=False)
+    assert without_derived(held(path)) == without_derived(after)
