@@ -132,7 +132,7 @@ def _run_trials(name: str, folder: Path, engine: str) -> dict[str, str | None]:
         check=keys.check,
         actors={one: class_path(kind) for one, kind in settings.actors.items()},
         settings=settings.values(),
-        stamp=TransactionMetadata(machine=platform.node(), version="contract", settings=settings.hash()),
+        stamp=TransactionMetadata(machine=platform.node(), version="contract"),
         open_transcript=open_lines,
     )
     trials = tuple(trial for trial in TRIALS if trial != "nights" or slot == "consolidator")

@@ -20,7 +20,7 @@ from mnemic.actors.protocol.errors import MindMissing, PausesUnreadable, StoreRe
 from mnemic.actors.protocol.ports import PauseSpan
 from mnemic.actors.protocol.times import to_iso
 from mnemic.runtime.files.atomic_replace import LOCKS_UNSUPPORTED, write_error
-from mnemic.runtime.keys.keys import random_id, write_private
+from mnemic.runtime.keys.keys import replace_private
 from mnemic.runtime.minds.homes import MindFolder, mind_folder, mind_options
 
 __all__ = ["CAPTURE_OFF_NOTICE", "Pause", "current_pause", "pause", "read_pauses", "resume", "session_notices"]
@@ -171,15 +171,11 @@ def _span(line: bytes) -> PauseSpan | None:
 
 def _write(folder: MindFolder, spans: list[PauseSpan]) -> None:
     path = folder.pauses
-    draft = path.with_name(f".{path.name}-{random_id()}")
     lines = (f"{since} {'-' if until is None else until}\n" for since, until in spans)
     try:
-        write_private(draft, "".join(lines).encode())
-        os.replace(draft, path)
+        replace_private(path, "".join(lines).encode())
     except OSError as error:
         raise write_error(path, error) from error
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 @contextmanager

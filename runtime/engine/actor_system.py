@@ -158,7 +158,7 @@ def start_actor_system(
         check=keys.check,
         actors={slot: class_path(kind) for slot, kind in settings.actors.items()},
         settings=settings.values(),
-        stamp=TransactionMetadata(machine=platform.node(), version=code, settings=settings.hash()),
+        stamp=TransactionMetadata(machine=platform.node(), version=code),
         open_transcript=opener,
         read_record=reader,
         fence=fence,

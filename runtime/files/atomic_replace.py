@@ -27,6 +27,7 @@ __all__ = [
     "atomic_replace",
     "disk_full_as_no_room",
     "finish_commit",
+    "fsync_path",
     "lock_exclusive",
     "lock_shared",
     "write_error",
@@ -69,13 +70,13 @@ class Draft:
             ):  # the draft's: who waits has the mind's own open
                 file.unlink()
             else:
-                _fsync(file)
+                fsync_path(file)
         plan = self.path / _PLAN
         plan.write_text(json.dumps({"remove": self._removed}))
-        _fsync(plan)
-        _fsync(self.path)
+        fsync_path(plan)
+        fsync_path(self.path)
         os.rename(self.path, decided)
-        _fsync(decided.parent)
+        fsync_path(decided.parent)
 
 
 @contextmanager
@@ -127,7 +128,7 @@ def _move_into_place(mind: Path) -> None:
                     for suffix in _COMPANIONS:
                         (mind / f"{_STORE}{suffix}").unlink(missing_ok=True)
                 os.replace(file, mind / file.name)
-            _fsync(mind)
+            fsync_path(mind)
             plan.unlink()
         decided.rmdir()
     except OSError as error:
@@ -210,7 +211,8 @@ def _acquire_lock(descriptor: int, how: int, mind: Path, timeout_s: float) -> bo
     raise StoreBusy(path=str(mind / _STORE), waited_s=timeout_s)
 
 
-def _fsync(path: Path) -> None:
+def fsync_path(path: Path) -> None:
+    """Have the disk know a file, or which files a folder has."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

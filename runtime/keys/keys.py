@@ -25,6 +25,7 @@ __all__ = [
     "nonce_prefix",
     "random_id",
     "read_key",
+    "replace_private",
     "write_private",
 ]
 
@@ -172,3 +173,13 @@ def write_private(path: Path, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
+
+
+def replace_private(path: Path, data: bytes, place: Callable[[Path, Path], None] = os.replace) -> None:
+    """Have a private file appear whole, however many do so at once; by a rename, in place of what was there."""
+    draft = path.with_name(f".{path.name}-{random_id()}")
+    try:
+        write_private(draft, data)
+        place(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)

@@ -15,6 +15,7 @@ import shlex
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,7 @@ from mnemic.runtime.keys.key_slots import (
     open_by_recovery,
     parse_key_header,
 )
-from mnemic.runtime.keys.keys import Keys, Secrets, generate_key, random_id, read_key, write_private
+from mnemic.runtime.keys.keys import Keys, Secrets, generate_key, read_key, replace_private, write_private
 from mnemic.runtime.spool.frames import key_id
 
 if TYPE_CHECKING:
@@ -269,8 +270,8 @@ def read_key_header(folder: MindFolder) -> KeyHeader:
 def write_key_header(folder: MindFolder, card: KeyHeader) -> None:
     """Write what opens a mind, and its copy, in place of what was there; in a draft, or of what is as good."""
     written = key_header_bytes(card)
-    _write_atomically(folder.key_header, written, os.replace)
-    _write_atomically(folder.key_header_copy, written, os.replace)
+    replace_private(folder.key_header, written)
+    replace_private(folder.key_header_copy, written)
 
 
 def spool_config_bytes(keys: Keys) -> bytes:
@@ -287,29 +288,18 @@ def _sync_header_copy(folder: MindFolder) -> None:
     written = folder.key_header.read_bytes()
     parse_key_header(written, folder.key_header)
     if not folder.key_header_copy.exists() or folder.key_header_copy.read_bytes() != written:
-        _write_atomically(folder.key_header_copy, written, os.replace)
+        replace_private(folder.key_header_copy, written)
 
 
 def ensure_spool(folder: MindFolder, keys: Keys) -> None:
     """Make what hooks need, as far as it is not there."""
     folder.spool.mkdir(mode=0o700, exist_ok=True)
     if not folder.losses.exists():  # its bytes are there before a disk is full: hooks change them in place
-        _write_atomically(folder.losses, bytes(_LOSSES_BYTES), os.link)
+        with suppress(FileExistsError):  # another process was faster, and it says the same
+            replace_private(folder.losses, bytes(_LOSSES_BYTES), os.link)
     written = spool_config_bytes(keys)
     if not folder.spool_config.exists() or folder.spool_config.read_bytes() != written:
-        _write_atomically(folder.spool_config, written, os.replace)
-
-
-def _write_atomically(path: Path, data: bytes, place: Callable[[Path, Path], None]) -> None:
-    """Have a private file appear whole, however many do so at once."""
-    draft = path.with_name(f".{path.name}-{random_id()}")
-    write_private(draft, data)
-    try:
-        place(draft, path)
-    except FileExistsError:  # another process was faster, and it says the same
-        _log.debug("%s was made meanwhile", path)
-    finally:
-        draft.unlink(missing_ok=True)
+        replace_private(folder.spool_config, written)
 
 
 def create_atomically(home: Path, mind: str, fill: Callable[[MindFolder], None]) -> MindFolder:

@@ -20,6 +20,7 @@ from pathlib import Path
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.events import HookRecord
 from mnemic.actors.protocol.ports import SpoolBatch
+from mnemic.runtime.files.atomic_replace import fsync_path
 from mnemic.runtime.spool.decrypt import FrameDecryptor
 from mnemic.runtime.spool.files import QUARANTINE, SUFFIX, SpoolFile, open_spool_file, read_at, spool_files, try_lock
 from mnemic.runtime.spool.frames import FILE_HEADER_BYTES
@@ -223,11 +224,7 @@ class Spool:
     def _sync_removals(self) -> bool:
         """Have the disk know what was removed; says whether it does."""
         try:
-            descriptor = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            fsync_path(self._folder)
         except OSError as error:
             self._log_once(self._folder.name, error)
             return False

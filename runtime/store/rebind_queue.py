@@ -14,8 +14,18 @@ from collections.abc import Iterable
 import apsw
 
 from mnemic.actors.protocol.snapshot import NEAR_CALLS
+from mnemic.runtime.store.schema import SAID_OR_KEPT
 
-__all__ = ["BINDING_FAILED", "MAX_SPEAKERS", "ItemMemory", "RebindQueue", "first_speakers"]
+__all__ = [
+    "BINDING_FAILED",
+    "CALLS",
+    "MAX_SPEAKERS",
+    "TURNS",
+    "ItemMemory",
+    "RebindQueue",
+    "adjacent_rows",
+    "first_speakers",
+]
 
 
 class ItemMemory:
@@ -64,8 +74,8 @@ BINDING_FAILED = -1
 """In place of an encoder's number: something of this memory could not be bound, and it waits until it is marked again,
 because of what it says or stands beside, or since somebody asks for it."""
 
-_TOOLS = "('tool_call', 'tool_result')"
-_WHEN = "coalesce(m.said_at, m.recorded_at)"
+TURNS = "('turn')"
+CALLS = "('tool_call', 'tool_result')"
 
 
 class RebindQueue:
@@ -140,42 +150,23 @@ class RebindQueue:
         session, kind, at = self._session_position(row)
         if kind != "turn":
             return set()
-        ends = [self._adjacent_turn(session, at, row, step) for step in ("before", "after")]
-        found = {int(end[0]) for end in ends if end is not None}
-        last, last_at = ends[1] or (1 << 62, 1 << 62)
+        before, after = (adjacent_rows(self._db, session, at, row, step, TURNS, 1) for step in ("before", "after"))
+        found = {one for one, _ in (*before, *after)}
+        last, last_at = after[0] if after else (1 << 62, 1 << 62)
         following = self._db.execute(
-            f"SELECT m.id FROM memories m WHERE m.session = ?1 AND {_WHEN} >= ?2 AND {_WHEN} <= ?4"
-            f" AND ({_WHEN}, m.id) > (?2, ?3) AND ({_WHEN}, m.id) < (?4, ?5) AND m.retired_at IS NULL",
+            f"SELECT m.id FROM memories m WHERE m.session = ?1 AND {SAID_OR_KEPT} >= ?2 AND {SAID_OR_KEPT} <= ?4"
+            f" AND ({SAID_OR_KEPT}, m.id) > (?2, ?3) AND ({SAID_OR_KEPT}, m.id) < (?4, ?5) AND m.retired_at IS NULL",
             (session, at, row, last_at, last),
         )
         return found | {int(one) for (one,) in following}
-
-    def _adjacent_turn(self, session: int, at: int, row: int, step: str) -> tuple[int, int] | None:
-        """The next turn of a session, not forgotten, before or after a place in it: row and time."""
-        compared, order = ("<", "DESC") if step == "before" else (">", "ASC")
-        found = self._db.execute(
-            f"SELECT m.id, {_WHEN} FROM memories m WHERE m.session = ?1 AND {_WHEN} {compared}= ?2"
-            f" AND ({_WHEN}, m.id) {compared} (?2, ?3) AND m.kind = 'turn' AND m.retired_at IS NULL"
-            f" ORDER BY {_WHEN} {order}, m.id {order} LIMIT 1",
-            (session, at, row),
-        ).fetchone()
-        return None if found is None else (int(found[0]), int(found[1]))
 
     def _nearby_calls(self, row: int) -> set[int]:
         """Of a call of a tool, or a result: those that are near it on both sides."""
         session, kind, at = self._session_position(row)
         if kind not in ("tool_call", "tool_result"):
             return set()
-        found: set[int] = set()
-        for compared, order in (("<", "DESC"), (">", "ASC")):
-            near = self._db.execute(
-                f"SELECT m.id FROM memories m WHERE m.session = ?1 AND {_WHEN} {compared}= ?2"
-                f" AND ({_WHEN}, m.id) {compared} (?2, ?3) AND m.kind IN {_TOOLS} AND m.retired_at IS NULL"
-                f" ORDER BY {_WHEN} {order}, m.id {order} LIMIT {NEAR_CALLS}",
-                (session, at, row),
-            )
-            found |= {int(one) for (one,) in near}
-        return found
+        sides = [adjacent_rows(self._db, session, at, row, step, CALLS, NEAR_CALLS) for step in ("before", "after")]
+        return {one for side in sides for one, _ in side}
 
     def _affected_by_speaker(self, row: int) -> set[int]:
         """The whole session, where nobody else in it has the memory's speaker, and the name is one of the first."""
@@ -193,7 +184,7 @@ class RebindQueue:
 
     def _session_position(self, row: int) -> tuple[int, str, int]:
         session, kind, at = next(
-            self._db.execute(f"SELECT m.session, m.kind, {_WHEN} FROM memories m WHERE m.id = ?", (row,))
+            self._db.execute(f"SELECT m.session, m.kind, {SAID_OR_KEPT} FROM memories m WHERE m.id = ?", (row,))
         )
         return int(session), str(kind), int(at)
 
@@ -213,6 +204,25 @@ class RebindQueue:
             " WHERE (marked, encoder) != (excluded.marked, excluded.encoder)",
             (self._marked, *values),
         )
+
+
+def adjacent_rows(
+    connection: apsw.Connection, session: int, at: int, row: int, step: str, kinds: str, limit: int
+) -> list[tuple[int, int]]:
+    """Rows and times of memories of some kinds, not forgotten, beside a place in a session, the nearest first.
+
+    Args:
+        step: ``before`` or ``after``.
+        kinds: `TURNS` or `CALLS`.
+    """
+    compared, order = ("<", "DESC") if step == "before" else (">", "ASC")
+    found = connection.execute(
+        f"SELECT id, {SAID_OR_KEPT} FROM memories WHERE session = ?1 AND {SAID_OR_KEPT} {compared}= ?2"
+        f" AND ({SAID_OR_KEPT}, id) {compared} (?2, ?3) AND kind IN {kinds} AND retired_at IS NULL"
+        f" ORDER BY {SAID_OR_KEPT} {order}, id {order} LIMIT ?4",
+        (session, at, row, limit),
+    )
+    return [(int(one), int(then)) for one, then in found]
 
 
 def first_speakers(connection: apsw.Connection, session: int) -> list[str]:

@@ -32,6 +32,7 @@ from mnemic.runtime.keys.keys import Keys
 __all__ = [
     "LATEST_SCHEMA",
     "MIGRATIONS",
+    "SAID_OR_KEPT",
     "STEM_TOKENIZER",
     "WORD_TOKENIZER",
     "check_schema",
@@ -49,6 +50,8 @@ WORD_TOKENIZER = ("unicode61", "remove_diacritics", "2")
 """The tokenizer that finds words."""
 STEM_TOKENIZER = ("porter", *WORD_TOKENIZER)
 """The tokenizer of the word index: the same, stemmed."""
+SAID_OR_KEPT = "coalesce(said_at, recorded_at)"
+"""World time a memory was said, else kept; indexes have it."""
 BUSY_TIMEOUT_S = 20.0
 _WAL_LIMIT_BYTES = 16 << 20
 _MIN_DATABASE_BYTES = 512  # of a database; SQLite takes a file of 0 or 1 bytes for a new one, and writes to it
@@ -58,7 +61,7 @@ CREATE TABLE generation(number INTEGER NOT NULL) STRICT;
 INSERT INTO generation VALUES(1);
 CREATE TABLE applies(
   id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, at INTEGER NOT NULL, machine TEXT NOT NULL, code TEXT NOT NULL,
-  settings TEXT NOT NULL, author TEXT NOT NULL, run TEXT NOT NULL, answer BLOB NOT NULL) STRICT;
+  author TEXT NOT NULL, run TEXT NOT NULL, answer BLOB NOT NULL) STRICT;
 CREATE TABLE log(
   seq INTEGER PRIMARY KEY, apply INTEGER NOT NULL REFERENCES applies(id), change BLOB NOT NULL, undo BLOB,
   text INTEGER REFERENCES texts(id)) STRICT;
@@ -77,7 +80,7 @@ CREATE TABLE memories(
   session INTEGER NOT NULL REFERENCES sessions(id), scope INTEGER NOT NULL REFERENCES scopes(id),
   kind TEXT NOT NULL, role TEXT NOT NULL, text INTEGER NOT NULL REFERENCES texts(id), words INTEGER NOT NULL,
   speaker TEXT, branch TEXT, tool TEXT, outcome TEXT, files TEXT NOT NULL,
-  said_at INTEGER, valid_from INTEGER NOT NULL, valid_to INTEGER, recorded_at INTEGER NOT NULL,
+  said_at INTEGER, valid_from INTEGER NOT NULL, recorded_at INTEGER NOT NULL,
   superseded_by INTEGER REFERENCES memories(id), superseded_at INTEGER,
   retired_at INTEGER, retired_reason TEXT) STRICT;
 CREATE INDEX memories_session ON memories(session);
@@ -123,7 +126,7 @@ CREATE TABLE checks(
 CREATE TABLE scrubbed(
   memory INTEGER NOT NULL REFERENCES memories(id), type TEXT NOT NULL, count INTEGER NOT NULL,
   PRIMARY KEY(memory, type)) STRICT, WITHOUT ROWID;
-CREATE INDEX memories_turns ON memories(scope, session, coalesce(said_at, recorded_at))
+CREATE INDEX memories_turns ON memories(scope, session, {SAID_OR_KEPT})
   WHERE kind = 'turn' AND retired_at IS NULL;
 CREATE INDEX memories_kept ON memories(scope, kind) WHERE kind IN ('decision', 'note');
 CREATE TABLE erased(identity BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
@@ -148,7 +151,7 @@ CREATE TABLE given_parts(
   memory INTEGER NOT NULL REFERENCES memories(id), start INTEGER, stop INTEGER, why TEXT NOT NULL,
   PRIMARY KEY(giving, place)) STRICT, WITHOUT ROWID;
 CREATE INDEX given_parts_memory ON given_parts(memory);
-CREATE INDEX memories_when ON memories(coalesce(said_at, recorded_at), id, scope, session, kind, retired_at);
+CREATE INDEX memories_when ON memories({SAID_OR_KEPT}, id, scope, session, kind, retired_at);
 CREATE TABLE spaces(
   id INTEGER PRIMARY KEY, stamp TEXT NOT NULL UNIQUE, dimensions INTEGER NOT NULL, version INTEGER NOT NULL,
   roles TEXT NOT NULL, model TEXT NOT NULL, embedding INTEGER NOT NULL, reading TEXT NOT NULL) STRICT;
@@ -165,7 +168,7 @@ CREATE TABLE bound(memory INTEGER PRIMARY KEY REFERENCES memories(id), fillers T
 CREATE TABLE unbound(
   memory INTEGER PRIMARY KEY REFERENCES memories(id), marked INTEGER NOT NULL, encoder INTEGER NOT NULL) STRICT;
 CREATE INDEX unbound_encoder ON unbound(encoder, memory);
-CREATE INDEX memories_order ON memories(session, coalesce(said_at, recorded_at), id, kind, retired_at);
+CREATE INDEX memories_order ON memories(session, {SAID_OR_KEPT}, id, kind, retired_at);
 CREATE INDEX memories_speakers ON memories(session, speaker) WHERE speaker IS NOT NULL AND retired_at IS NULL;
 """
 

@@ -14,11 +14,12 @@ from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.messages import Retirement, ScopeCount
 from mnemic.actors.protocol.scope_messages import BackupCopy, Selection, Surveyed
 from mnemic.actors.recall.hits import excerpt
+from mnemic.runtime.store.read.scopes import scopes_below
+from mnemic.runtime.store.schema import SAID_OR_KEPT
 from mnemic.runtime.store.texts import load_text
 
 __all__ = ["SelectionQueries", "select_rows", "survey"]
 
-_WHEN = "coalesce(m.said_at, m.recorded_at)"
 _PREVIEW_BYTES = 200
 
 
@@ -55,12 +56,12 @@ def survey(connection: apsw.Connection, selection: Selection, shown: int) -> Sur
     """
     asked = (
         "count(*), count(m.retired_at), coalesce(sum(t.size), 0), count(DISTINCT m.session),"
-        f" min({_WHEN}), max({_WHEN}), min(m.recorded_at),"
+        f" min({SAID_OR_KEPT}), max({SAID_OR_KEPT}), min(m.recorded_at),"
         " coalesce(sum((SELECT count(*) FROM originals o WHERE o.memory = m.id)), 0)"
     )
     memories, retired, size, sessions, oldest, newest, since, originals = _query(connection, selection, asked)[0]
     scopes = _query(connection, selection, "c.path, c.found, count(*)", "c.path", "GROUP BY c.id")
-    newest_first = f"{_WHEN} DESC, m.id DESC LIMIT {max(0, shown)}"
+    newest_first = f"{SAID_OR_KEPT} DESC, m.id DESC LIMIT {max(0, shown)}"
     first = _query(connection, selection, "m.id", newest_first)
     given = "SELECT g.giving FROM given_parts g WHERE g.memory IN ({})"
     corrected = "SELECT o.id FROM memories o WHERE o.superseded_by IN ({0}) AND o.id NOT IN ({0})"
@@ -115,7 +116,7 @@ def _condition(connection: apsw.Connection, selection: Selection) -> tuple[str, 
         conditions.append(f"m.scope IN ({_numbers(_scopes(connection, selection.scope))})")
     if selection.session is not None:
         conditions.append(f"m.session IN ({_numbers(_sessions(connection, selection.session))})")
-    for name, compared in (("since", f"{_WHEN} >= :since"), ("until", f"{_WHEN} < :until")):
+    for name, compared in (("since", f"{SAID_OR_KEPT} >= :since"), ("until", f"{SAID_OR_KEPT} < :until")):
         if getattr(selection, name) is not None:
             conditions.append(compared)
             values[name] = getattr(selection, name)
@@ -136,13 +137,10 @@ def _id_condition(connection: apsw.Connection, ids: tuple[bytes, ...]) -> tuple[
 
 
 def _scopes(connection: apsw.Connection, path: str) -> list[int]:
-    found: list[Any] = connection.execute(
-        "SELECT id FROM scopes WHERE path = ?1 OR (?1 != '' AND substr(path, 1, length(?1) + 1) = ?1 || '/')",
-        (escape_surrogates(path),),
-    ).fetchall()
+    found = scopes_below(connection, str(escape_surrogates(path)))
     if not found:
         raise UnknownScope(scope=path, near="")
-    return [int(number) for (number,) in found]
+    return [number for number, _ in found]
 
 
 def _sessions(connection: apsw.Connection, name: str) -> list[int]:

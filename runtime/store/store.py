@@ -69,8 +69,6 @@ class TransactionMetadata(msgspec.Struct, frozen=True):
     """Name of the machine."""
     version: str = ""
     """Version of Mnemic."""
-    settings: str = ""
-    """Hash of the settings in force."""
 
 
 class Store:
@@ -212,9 +210,8 @@ class Store:
         if answered is not None:
             return _decode_answer(answered)
         self._db.execute(
-            "INSERT INTO applies(key, at, machine, code, settings, author, run, answer)"
-            " VALUES(?, ?, ?, ?, ?, ?, ?, x'')",
-            (key, at, self._metadata.machine, self._metadata.version, self._metadata.settings, author, run),
+            "INSERT INTO applies(key, at, machine, code, author, run, answer) VALUES(?, ?, ?, ?, ?, ?, x'')",
+            (key, at, self._metadata.machine, self._metadata.version, author, run),
         )
         number = self._db.last_insert_rowid()
         kept: list[AddOutcome] = []

@@ -1,6 +1,6 @@
 """Supersession: which memory currently replaces which, retired ones left out.
 
-A link of the store (`superseded_by`, and with it `valid_to`) says what was said: that one memory replaces another. A
+A link of the store (`superseded_by`) says what was said: that one memory replaces another. A
 retired memory replaces nothing, so that what it replaced stands for itself again, or is replaced by what replaced the
 retired one. `mnemic.runtime.store.apply.memories` and `mnemic.runtime.store.read.reader` ask here;
 `mnemic.actors.recall.recall_index` says the same of any time.
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-__all__ = ["Successor", "current_successor", "superseded_ids"]
+__all__ = ["Successor", "current_successor", "set_successor", "superseded_ids", "supersession_chain"]
 
 
 class Successor(NamedTuple):
@@ -22,6 +22,22 @@ class Successor(NamedTuple):
     """Its id."""
     valid_from: int
     """World time from which it holds, microseconds."""
+
+
+def set_successor(connection: apsw.Connection, row: int, successor: int | None, at: int | None) -> None:
+    """Say which memory replaces another one since when (system time, microseconds); none does where it is ``None``."""
+    connection.execute("UPDATE memories SET superseded_by = ?, superseded_at = ? WHERE id = ?", (successor, at, row))
+
+
+def supersession_chain(connection: apsw.Connection, row: int) -> list[int]:
+    """The memory, what replaces it, what replaces that, to the last one, retired ones too."""
+    found: list[Any] = connection.execute(
+        "WITH RECURSIVE chain(id, place) AS (SELECT ?, 0 UNION ALL SELECT m.superseded_by, place + 1"
+        " FROM chain JOIN memories m ON m.id = chain.id WHERE m.superseded_by IS NOT NULL)"
+        " SELECT id FROM chain ORDER BY place",
+        (row,),
+    ).fetchall()
+    return [int(memory) for (memory,) in found]
 
 
 def current_successor(connection: apsw.Connection, row: int) -> Successor | None:

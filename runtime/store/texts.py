@@ -9,9 +9,10 @@ import apsw
 
 from mnemic.actors.protocol.events import to_text
 
-__all__ = ["drop_text_if_unused", "drop_unused_texts", "load_text", "store_text", "to_index_text"]
+__all__ = ["drop_text_if_unused", "drop_unused_texts", "load_text", "store_text", "text_prefix", "to_index_text"]
 
 _PACK_FROM_BYTES = 512  # below, deflate's own header and the lost time outweigh what it saves
+_PACKED_MORE_BYTES = 512  # deflate's tables come before what they pack
 _UNUSED = " AND ".join(
     f"NOT EXISTS (SELECT 1 FROM {table} x WHERE x.text = texts.id)"
     for table in ("memories", "aside", "originals", "givings", "log")
@@ -39,6 +40,23 @@ def load_text(connection: apsw.Connection, row: int) -> bytes:
     return zlib.decompress(body) if packed else bytes(body)
 
 
+def text_prefix(connection: apsw.Connection, row: int, limit: int) -> tuple[bytes, int]:
+    """The start of a text, cut between two characters, and how long the whole is; no more of it is read."""
+    size, packed = next(connection.execute("SELECT size, packed FROM texts WHERE id = ?", (row,)))
+    if not limit:  # to zlib that is no limit
+        return b"", size
+    with connection.blob_open("main", "texts", "body", row, False) as blob:
+        body = blob.read(min(blob.length(), limit + _PACKED_MORE_BYTES))
+    text = zlib.decompressobj().decompress(body, limit) if packed else body[:limit]
+    if len(text) == size:
+        return text, size
+    end = len(text)
+    while end and text[end - 1] & 0xC0 == 0x80:  # a byte that continues a character
+        end -= 1
+    whole = end and _utf8_length(text[end - 1]) == len(text) - end + 1
+    return text if whole else text[: max(0, end - 1)], size
+
+
 def drop_text_if_unused(connection: apsw.Connection, row: int) -> None:
     """Delete a text that nothing has any more."""
     connection.execute(f"DELETE FROM texts WHERE id = ? AND {_UNUSED}", (row,))
@@ -60,3 +78,8 @@ def to_index_text(text: bytes) -> str:
     except UnicodeDecodeError as error:
         raise ValueError(f"the text is no UTF-8 at byte {error.start}") from None
     return decoded.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
+
+
+def _utf8_length(first: int) -> int:
+    """How many bytes a character has, by its first one."""
+    return 1 if first < 0x80 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4

@@ -13,6 +13,7 @@ import apsw
 from mnemic.actors.protocol.changes import AddMemory, RedactedChange, ScopeRef, Tombstone
 from mnemic.actors.protocol.events import to_text
 from mnemic.runtime.store.apply.spool import CHANGED, ChangeResult
+from mnemic.runtime.store.supersession import set_successor
 
 __all__ = ["TombstoneApplier", "next_memory_row", "text_tombstone"]
 
@@ -68,12 +69,7 @@ class TombstoneApplier:
 
     def _relink(self, change: RedactedChange, at: int) -> ChangeResult:
         for old, new in change.links:
-            older, newer = self._row_of(old), self._row_of(new)
-            self._db.execute(
-                "UPDATE memories SET superseded_by = ?1, superseded_at = ?2,"
-                " valid_to = max(valid_from, (SELECT valid_from FROM memories WHERE id = ?1)) WHERE id = ?3",
-                (newer, at, older),
-            )
+            set_successor(self._db, self._row_of(old), self._row_of(new), at)
         return CHANGED
 
 

@@ -21,6 +21,7 @@ from typing import BinaryIO
 import msgspec
 
 from mnemic.actors.protocol.errors import DamagedStore, NewerSchema, NotABackup
+from mnemic.runtime.files.atomic_replace import fsync_path
 from mnemic.runtime.keys.key_slots import KeyHeader, key_header_bytes, new_key_header, parse_key_header
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, read_key_header
@@ -160,7 +161,7 @@ def write_backup(
             (draft / _STORE).unlink()
             memories = _verify_backup(draft / _FINISHED_NAME, keys, draft / _STORE)
             os.replace(draft / _FINISHED_NAME, path)
-            _flush(path.parent)
+            fsync_path(path.parent)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
     except OSError as error:
@@ -326,11 +327,3 @@ def _zip_entry(name: str) -> zipfile.ZipInfo:
     entry = zipfile.ZipInfo(name, _FIXED_TIMESTAMP)
     entry.external_attr = 0o600 << 16
     return entry
-
-
-def _flush(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

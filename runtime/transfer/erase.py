@@ -28,6 +28,7 @@ from mnemic.runtime.store.read.capture import spool_offsets
 from mnemic.runtime.store.rebind_queue import RebindQueue, first_speakers
 from mnemic.runtime.store.schema import connect, copy_database, translate_errors, write_error, write_transaction
 from mnemic.runtime.store.select import select_rows
+from mnemic.runtime.store.supersession import set_successor
 from mnemic.runtime.store.texts import drop_text_if_unused, load_text
 from mnemic.runtime.store.tombstones import text_tombstone
 from mnemic.runtime.transfer.quote_finder import find_quotes
@@ -259,25 +260,17 @@ class _Eraser:
     def _erase_side_tables(self, gone: ErasedData, healed: list[Relinked]) -> None:
         """What is beside the memories."""
         for link in healed:
-            self._db.execute(
-                "UPDATE memories SET superseded_by = NULL, superseded_at = NULL, valid_to = NULL WHERE uuid = ?",
-                (link.memory,),
-            )
-            if link.successor is not None:
-                newer, valid_from = next(
-                    self._db.execute("SELECT id, valid_from FROM memories WHERE uuid = ?", (link.successor,))
-                )
-                self._db.execute(
-                    "UPDATE memories SET superseded_by = ?, superseded_at = ?, valid_to = max(valid_from, ?)"
-                    " WHERE uuid = ?",
-                    (newer, link.at, valid_from, link.memory),
-                )
+            newer = None if link.successor is None else self._row_of(link.successor)
+            set_successor(self._db, self._row_of(link.memory), newer, None if newer is None else link.at)
         for text in gone.texts:
             self._db.execute("UPDATE aside SET text = NULL WHERE text = ?", (text,))
         for reason in gone.reasons:
             self._db.execute("UPDATE memories SET retired_reason = '' WHERE retired_reason = ?", (reason,))
         self._db.execute("DELETE FROM originals WHERE memory IN (SELECT row FROM gone)")
         self._db.execute("DELETE FROM scrubbed WHERE memory IN (SELECT row FROM gone)")
+
+    def _row_of(self, memory: bytes) -> int:
+        return int(self._db.execute("SELECT id FROM memories WHERE uuid = ?", (memory,)).get)
 
     def _rebuild_history(self) -> None:
         """What assistants were given, made again from the log, which does not name what is erased any more."""

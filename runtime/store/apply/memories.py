@@ -34,7 +34,7 @@ from mnemic.runtime.store.apply.scopes import ScopeApplier
 from mnemic.runtime.store.apply.spool import CHANGED, UNCHANGED, ChangeResult
 from mnemic.runtime.store.read.scopes import project_scope
 from mnemic.runtime.store.rebind_queue import RebindQueue
-from mnemic.runtime.store.supersession import current_successor
+from mnemic.runtime.store.supersession import current_successor, set_successor, supersession_chain
 from mnemic.runtime.store.texts import store_text, to_index_text
 from mnemic.runtime.store.tombstones import TombstoneApplier, next_memory_row
 
@@ -143,8 +143,8 @@ class ChangeApplier:
 
     def _supersede(self, change: Supersede, at: int) -> ChangeResult:
         older, newer = (
-            self._supersession_chain(self._memory_row(change.old)),
-            self._supersession_chain(self._memory_row(change.new)),
+            supersession_chain(self._db, self._memory_row(change.old)),
+            supersession_chain(self._db, self._memory_row(change.new)),
         )
         if newer[0] in older[1:]:  # it is so already
             return UNCHANGED
@@ -155,12 +155,7 @@ class ChangeApplier:
                 why="the memory would replace itself",
                 expected="the id of another memory",
             )
-        # What holds from before the old memory on leaves the old one no time at all, and never less than none.
-        self._db.execute(
-            "UPDATE memories SET superseded_by = ?1, superseded_at = ?2,"
-            " valid_to = max(valid_from, (SELECT valid_from FROM memories WHERE id = ?1)) WHERE id = ?3",
-            (newer[0], at, older[-1]),
-        )
+        set_successor(self._db, older[-1], newer[0], at)
         replaced = bytes(self._db.execute("SELECT uuid FROM memories WHERE id = ?", (older[-1],)).get)
         return ChangeResult(logged=Supersede(old=replaced, new=change.new))
 
@@ -181,16 +176,6 @@ class ChangeApplier:
         self._db.execute("UPDATE memories SET retired_at = NULL, retired_reason = NULL WHERE id = ?", (row,))
         self._rebind_queue.memory_added(row)
         return CHANGED
-
-    def _supersession_chain(self, row: int) -> list[int]:
-        """The memory, what replaces it, what replaces that, to the one that holds."""
-        found: list[Any] = self._db.execute(
-            "WITH RECURSIVE chain(id, place) AS (SELECT ?, 0 UNION ALL SELECT m.superseded_by, place + 1"
-            " FROM chain JOIN memories m ON m.id = chain.id WHERE m.superseded_by IS NOT NULL)"
-            " SELECT id FROM chain ORDER BY place",
-            (row,),
-        ).fetchall()
-        return [int(memory) for (memory,) in found]
 
     def _memory_row(self, memory: bytes) -> int:
         row = self._db.execute("SELECT id FROM memories WHERE uuid = ?", (memory,)).get

@@ -7,7 +7,6 @@ the store, and no clock is read: the same state gives the same material.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,7 +19,9 @@ from mnemic.actors.protocol.briefing_sources import NO_SOURCES, BriefingSources,
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.runtime.store.read.scopes import project_scope, scopes_below
+from mnemic.runtime.store.schema import SAID_OR_KEPT
 from mnemic.runtime.store.supersession import current_successor
+from mnemic.runtime.store.texts import text_prefix
 
 __all__ = ["BriefQueries", "read_briefing_sources", "read_delivered_ids", "scope_path_of"]
 
@@ -37,8 +38,7 @@ _SESSIONS = 64
 _READ_BYTES = 64 << 10
 """Of a longer text no more is read: a tool may have answered with 50 MB."""
 
-_WHEN = "coalesce(m.said_at, m.recorded_at)"
-_QUOTED = f"m.id, m.uuid, m.text, {_WHEN}, m.role, m.kind"
+_QUOTED = f"m.id, m.uuid, m.text, {SAID_OR_KEPT}, m.role, m.kind"
 
 
 class BriefQueries:
@@ -93,7 +93,7 @@ class _BriefingQuery:
 
     def _last_session(self) -> LastSession | None:
         found: list[Any] = self._db.execute(
-            f"WITH ends(id, at) AS MATERIALIZED (SELECT s.id, (SELECT max({_WHEN}) FROM memories m"
+            f"WITH ends(id, at) AS MATERIALIZED (SELECT s.id, (SELECT max({SAID_OR_KEPT}) FROM memories m"
             f" WHERE m.session = s.id AND m.kind = 'turn' AND {self._within}) FROM sessions s)"
             f" SELECT id, at FROM ends WHERE at IS NOT NULL ORDER BY at DESC, id DESC LIMIT {_SESSIONS}"
         ).fetchall()
@@ -120,7 +120,7 @@ class _BriefingQuery:
     def _last_said(self, session: int, role: str, count: int) -> list[Any]:
         found: list[Any] = self._db.execute(
             f"SELECT {_QUOTED} FROM memories m WHERE m.session = ? AND m.role = ? AND m.kind = 'turn' AND"
-            f" {self._within} ORDER BY {_WHEN} DESC, m.id DESC LIMIT ?",
+            f" {self._within} ORDER BY {SAID_OR_KEPT} DESC, m.id DESC LIMIT ?",
             (session, role, count),
         ).fetchall()
         return found
@@ -138,7 +138,7 @@ class _BriefingQuery:
         """
         steps: list[Any] = self._db.execute(
             f"SELECT {_QUOTED}, m.tool, m.outcome FROM memories m WHERE m.session = ? AND m.kind IN"
-            f" ('tool_call', 'tool_result') AND {self._within} ORDER BY {_WHEN} DESC, m.id DESC LIMIT {_STEPS}",
+            f" ('tool_call', 'tool_result') AND {self._within} ORDER BY {SAID_OR_KEPT} DESC, m.id DESC LIMIT {_STEPS}",
             (session,),
         ).fetchall()
         calls: dict[str, list[Any]] = {}
@@ -152,7 +152,10 @@ class _BriefingQuery:
                 ended.append((step, waiting.pop(0) if waiting else None))
         succeeded: set[tuple[str, str]] = set()
         for result, call in reversed(ended):
-            kind_of_call = (result[6] or "", "" if call is None else _call_target(self._text(call[2])[0]))
+            kind_of_call = (
+                result[6] or "",
+                "" if call is None else _call_target(text_prefix(self._db, call[2], _READ_BYTES)[0]),
+            )
             if result[7] != "failed":
                 succeeded.add(kind_of_call)
             elif kind_of_call not in succeeded:
@@ -173,7 +176,7 @@ class _BriefingQuery:
             " UNION ALL SELECT superseded_by, 1 FROM memories WHERE superseded_by IS NOT NULL) GROUP BY id)"
             f" SELECT {_QUOTED}, m.session, kept.corrects, m.superseded_by"
             f" FROM kept JOIN memories m ON m.id = kept.id WHERE {self._within}"
-            f" ORDER BY m.kind != 'decision' AND NOT kept.corrects, {_WHEN} DESC, m.id DESC LIMIT {_MAX_SCANNED}"
+            f" ORDER BY m.kind != 'decision' AND NOT kept.corrects, {SAID_OR_KEPT} DESC, m.id DESC LIMIT {_MAX_SCANNED}"
         ).fetchall()
         for row in rows:
             if self._is_current(row[0], row[8]) and self._is_briefable_session(row[6]):
@@ -185,7 +188,7 @@ class _BriefingQuery:
         rows: list[Any] = self._db.execute(
             f"SELECT {_QUOTED}, m.session, m.superseded_by FROM words(?) w JOIN memories m ON m.id = w.rowid"
             f" WHERE m.kind = 'turn' AND m.role = 'user' AND {self._within}"
-            f" ORDER BY {_WHEN} DESC, m.id DESC LIMIT {_MAX_SCANNED}",
+            f" ORDER BY {SAID_OR_KEPT} DESC, m.id DESC LIMIT {_MAX_SCANNED}",
             (f"text : ({words})",),
         ).fetchall()
         for row in rows:
@@ -222,21 +225,8 @@ class _BriefingQuery:
         return self._kinds[session]
 
     def _quote(self, row: Any, corrects: bool = False) -> Quote:
-        text, size = self._text(row[2])
+        text, size = text_prefix(self._db, row[2], _READ_BYTES)
         return Quote(id=row[1], text=text, size_bytes=size, at=row[3], role=row[4], kind=row[5], is_correction=corrects)
-
-    def _text(self, row: int) -> tuple[bytes, int]:
-        """The start of a text, cut between two characters, and how long the whole is."""
-        size, packed = next(self._db.execute("SELECT size, packed FROM texts WHERE id = ?", (row,)))
-        with self._db.blob_open("main", "texts", "body", row, False) as blob:
-            body = blob.read(min(blob.length(), _READ_BYTES))
-        text = zlib.decompressobj().decompress(body, _READ_BYTES) if packed else body
-        if len(text) == size:
-            return text, size
-        end = len(text)
-        while end and text[end - 1] & 0xC0 == 0x80:  # a byte that continues a character
-            end -= 1
-        return text[: max(0, end - 1)], size
 
 
 def _sort_key(row: Any) -> tuple[int, int]:

@@ -19,8 +19,9 @@ from mnemic.actors.protocol.messages import Memory
 from mnemic.actors.protocol.snapshot import NEAR_CALLS, CodeBlock, NearbyCall, SpaceRow, Unbound
 from mnemic.runtime.store.apply.codes import newest_space_id
 from mnemic.runtime.store.apply.memories import decode_varints, encoder_row
-from mnemic.runtime.store.read.log import text_prefix
-from mnemic.runtime.store.rebind_queue import BINDING_FAILED, first_speakers
+from mnemic.runtime.store.rebind_queue import BINDING_FAILED, CALLS, TURNS, adjacent_rows, first_speakers
+from mnemic.runtime.store.schema import SAID_OR_KEPT
+from mnemic.runtime.store.texts import text_prefix
 
 __all__ = ["CodeQueries"]
 
@@ -29,7 +30,6 @@ _MAX_OTHER_SPEAKERS = 3
 """So many speakers other than its own are told of a memory."""
 _CALL_BYTES = 2048
 """So much of the text of a call or a result nearby is told."""
-_WHEN = "coalesce(m.said_at, m.recorded_at)"
 
 
 class CodeQueries:
@@ -151,7 +151,7 @@ class _BindingBatch:
         self._speakers: dict[int, list[str]] = {}
 
     def unbound(self, row: int, memory: Memory) -> Unbound:
-        session, at = next(self._db.execute(f"SELECT m.session, {_WHEN} FROM memories m WHERE m.id = ?", (row,)))
+        session, at = next(self._db.execute(f"SELECT m.session, {SAID_OR_KEPT} FROM memories m WHERE m.id = ?", (row,)))
         is_call = memory.kind in ("tool_call", "tool_result")
         return Unbound(
             row=row,
@@ -182,23 +182,12 @@ class _BindingBatch:
         return tuple(name for name in self._speakers[session] if name != speaker)[:_MAX_OTHER_SPEAKERS]
 
     def _adjacent_turn(self, session: int, at: int, row: int, step: str) -> int | None:
-        found = self._adjacent_rows(session, at, row, step, "= 'turn'", 1)
-        return found[0] if found else None
+        found = adjacent_rows(self._db, session, at, row, step, TURNS, 1)
+        return found[0][0] if found else None
 
     def _nearby_calls(self, session: int, at: int, row: int, step: str) -> tuple[NearbyCall, ...]:
-        found = self._adjacent_rows(session, at, row, step, "IN ('tool_call', 'tool_result')", NEAR_CALLS)
-        return tuple(self._call(one) for one in found)
-
-    def _adjacent_rows(self, session: int, at: int, row: int, step: str, kinds: str, limit: int) -> list[int]:
-        """Rows of memories of some kinds, not forgotten, before or after a place in a session, the nearest first."""
-        compared, order = ("<", "DESC") if step == "before" else (">", "ASC")
-        found = self._db.execute(
-            f"SELECT m.id FROM memories m WHERE m.session = ?1 AND {_WHEN} {compared}= ?2"
-            f" AND ({_WHEN}, m.id) {compared} (?2, ?3) AND m.kind {kinds} AND m.retired_at IS NULL"
-            f" ORDER BY {_WHEN} {order}, m.id {order} LIMIT ?4",
-            (session, at, row, limit),
-        )
-        return [int(one) for (one,) in found]
+        found = adjacent_rows(self._db, session, at, row, step, CALLS, NEAR_CALLS)
+        return tuple(self._call(one) for one, _ in found)
 
     def _call(self, row: int) -> NearbyCall:
         if row not in self._calls:

@@ -30,13 +30,12 @@ from mnemic.actors.protocol.log_messages import (
     Use,
     UseCounted,
 )
+from mnemic.runtime.store.schema import SAID_OR_KEPT
 from mnemic.runtime.store.supersession import current_successor
-from mnemic.runtime.store.texts import load_text
+from mnemic.runtime.store.texts import load_text, text_prefix
 
-__all__ = ["SAID_OR_RECORDED_AT", "LogQueries", "read_usage", "text_prefix"]
+__all__ = ["LogQueries", "read_usage"]
 
-SAID_OR_RECORDED_AT = "coalesce(said_at, recorded_at)"
-"""World time a memory was said, else kept; the index ``memories_when`` has it."""
 _WEEK_US = 7 * 24 * 3600 * 1_000_000
 _MONDAY_US = 4 * 24 * 3600 * 1_000_000
 """The first Monday of world time."""
@@ -53,7 +52,7 @@ def read_usage(connection: apsw.Connection, weeks: int, now: int) -> UseCounted:
     found: dict[str, dict[int, list[int]]] = {}
     kept: list[Any] = connection.execute(
         "SELECT c.path, k.week, k.count, k.size FROM"
-        f" (SELECT m.scope AS scope, {_week_sql(SAID_OR_RECORDED_AT)} AS week,"
+        f" (SELECT m.scope AS scope, {_week_sql(SAID_OR_KEPT)} AS week,"
         " count(*) AS count, sum(t.size) AS size FROM memories m JOIN texts t ON t.id = m.text GROUP BY 1, 2) k"
         " JOIN scopes c ON c.id = k.scope"
     ).fetchall()
@@ -91,7 +90,6 @@ def _sum(all_of_them: Any) -> Use:
 _CURSOR = re.compile(r"(-?[0-9]{1,19})-([0-9]{1,19})")
 _PAGE_BYTES = 4 << 20
 """A page of what was given ends with the one that makes it longer."""
-_PACKED_MORE_BYTES = 512  # deflate's tables come before what they pack
 
 
 class LogQueries:
@@ -133,10 +131,10 @@ def _list_memories(
     if asked.kinds:
         where.append(f"kind IN ({','.join('?' * len(asked.kinds))})")
         values += asked.kinds
-    where, values = _page_conditions(where, values, SAID_OR_RECORDED_AT, asked)
+    where, values = _page_conditions(where, values, SAID_OR_KEPT, asked)
     rows: list[Any] = connection.execute(
-        f"SELECT id, {SAID_OR_RECORDED_AT} FROM memories INDEXED BY memories_when WHERE {' AND '.join(where)}"
-        f" ORDER BY {SAID_OR_RECORDED_AT} DESC, id DESC LIMIT ?",
+        f"SELECT id, {SAID_OR_KEPT} FROM memories INDEXED BY memories_when WHERE {' AND '.join(where)}"
+        f" ORDER BY {SAID_OR_KEPT} DESC, id DESC LIMIT ?",
         (*values, asked.limit + 1),
     ).fetchall()
     found = [_load_listed(connection, row, at, asked.text_bytes) for row, at in rows[: asked.limit]]
@@ -199,23 +197,6 @@ def _load_listed(connection: apsw.Connection, row: int, at: int, text_bytes: int
     )
 
 
-def text_prefix(connection: apsw.Connection, row: int, limit: int) -> tuple[bytes, int]:
-    """The start of a text, cut between two characters, and how long the whole is; no more of it is read."""
-    size, packed = next(connection.execute("SELECT size, packed FROM texts WHERE id = ?", (row,)))
-    if not limit:  # to zlib that is no limit
-        return b"", size
-    with connection.blob_open("main", "texts", "body", row, False) as blob:
-        body = blob.read(min(blob.length(), limit + _PACKED_MORE_BYTES))
-    text = zlib.decompressobj().decompress(body, limit) if packed else body[:limit]
-    if len(text) == size:
-        return text, size
-    end = len(text)
-    while end and text[end - 1] & 0xC0 == 0x80:  # a byte that continues a character
-        end -= 1
-    whole = end and _utf8_length(text[end - 1]) == len(text) - end + 1
-    return text if whole else text[: max(0, end - 1)], size
-
-
 def _text_slice(connection: apsw.Connection, row: int, start: int, stop: int) -> bytes:
     """A stretch of a text; what comes after it is not read."""
     packed = connection.execute("SELECT packed FROM texts WHERE id = ?", (row,)).get
@@ -224,11 +205,6 @@ def _text_slice(connection: apsw.Connection, row: int, start: int, stop: int) ->
             blob.seek(start)
         body = blob.read() if packed else blob.read(stop - start)
     return zlib.decompressobj().decompress(body, max(1, stop))[start:stop] if packed else body
-
-
-def _utf8_length(first: int) -> int:
-    """How many bytes a character has, by its first one."""
-    return 1 if first < 0x80 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
 
 
 # --- what was given --------------------------------------------------------------------------------------------------

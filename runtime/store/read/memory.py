@@ -13,7 +13,8 @@ import msgspec
 from mnemic.actors.protocol.changes import AddMemory, Logged
 from mnemic.actors.protocol.log_messages import DeliveryCount, MemoryDetail, RelatedMemory
 from mnemic.actors.protocol.messages import Memory
-from mnemic.runtime.store.read.log import SAID_OR_RECORDED_AT, text_prefix
+from mnemic.runtime.store.schema import SAID_OR_KEPT
+from mnemic.runtime.store.texts import text_prefix
 
 __all__ = ["read_memory_details"]
 
@@ -30,7 +31,7 @@ def read_memory_details(connection: apsw.Connection, row: int, memory: Memory) -
     """
     session, at, text, mode = next(
         connection.execute(
-            f"SELECT m.session, {SAID_OR_RECORDED_AT}, m.text, s.mode"
+            f"SELECT m.session, {SAID_OR_KEPT}, m.text, s.mode"
             " FROM memories m JOIN sessions s ON s.id = m.session"
             " WHERE m.id = ?",
             (row,),
@@ -95,7 +96,7 @@ def _predecessors(connection: apsw.Connection, row: int) -> tuple[RelatedMemory,
 
 def _link(connection: apsw.Connection, row: int, since: int | None) -> RelatedMemory:
     uuid, at, retired_at, text = next(
-        connection.execute(f"SELECT uuid, {SAID_OR_RECORDED_AT}, retired_at, text FROM memories WHERE id = ?", (row,))
+        connection.execute(f"SELECT uuid, {SAID_OR_KEPT}, retired_at, text FROM memories WHERE id = ?", (row,))
     )
     start, size = text_prefix(connection, text, _LINK_BYTES)
     return RelatedMemory(id=uuid, at=at, since=since, retired_at=retired_at, text=start, size_bytes=size)
@@ -103,8 +104,8 @@ def _link(connection: apsw.Connection, row: int, since: int | None) -> RelatedMe
 
 def _neighbour(connection: apsw.Connection, session: int, at: int, row: int, side: str, order: str) -> bytes | None:
     found = connection.execute(
-        f"SELECT uuid FROM memories WHERE session = ? AND ({SAID_OR_RECORDED_AT}, id) {side} (?, ?)"
-        f" ORDER BY {SAID_OR_RECORDED_AT} {order}, id {order} LIMIT 1",
+        f"SELECT uuid FROM memories WHERE session = ? AND ({SAID_OR_KEPT}, id) {side} (?, ?)"
+        f" ORDER BY {SAID_OR_KEPT} {order}, id {order} LIMIT 1",
         (session, at, row),
     ).get
     return None if found is None else bytes(found)

@@ -23,14 +23,21 @@ from mnemic.runtime.store.apply.memories import encoder_row
 from mnemic.runtime.store.read.brief import BriefQueries
 from mnemic.runtime.store.read.capture import CaptureQueries
 from mnemic.runtime.store.read.codes import CodeQueries
-from mnemic.runtime.store.read.log import LogQueries, text_prefix
+from mnemic.runtime.store.read.log import LogQueries
 from mnemic.runtime.store.read.memory import read_memory_details
 from mnemic.runtime.store.read.scopes import ScopeQueries
 from mnemic.runtime.store.rebind_queue import BINDING_FAILED
-from mnemic.runtime.store.schema import STEM_TOKENIZER, WORD_TOKENIZER, check_schema, connect, translate_errors
+from mnemic.runtime.store.schema import (
+    SAID_OR_KEPT,
+    STEM_TOKENIZER,
+    WORD_TOKENIZER,
+    check_schema,
+    connect,
+    translate_errors,
+)
 from mnemic.runtime.store.select import SelectionQueries
 from mnemic.runtime.store.supersession import current_successor, superseded_ids
-from mnemic.runtime.store.texts import load_text, to_index_text
+from mnemic.runtime.store.texts import load_text, text_prefix, to_index_text
 
 __all__ = ["Reader", "StoreSnapshot", "open_reader"]
 
@@ -90,7 +97,7 @@ class StoreSnapshot(CaptureQueries, BriefQueries, CodeQueries, ScopeQueries, Log
 
     def memory_columns(self, after_row: int) -> Columns:
         found = self._db.execute(
-            f"SELECT id, session, scope, {_KIND_NUMBER}, words, coalesce(said_at, recorded_at), recorded_at"
+            f"SELECT id, session, scope, {_KIND_NUMBER}, words, {SAID_OR_KEPT}, recorded_at"
             " FROM memories WHERE id > ? ORDER BY id",
             (after_row,),
         ).fetchall()

@@ -12,6 +12,7 @@ import apsw
 import msgspec
 
 from mnemic.actors.protocol.scope_messages import SCOPES_AUTHOR, SCOPES_UNDO_AUTHOR, ScopeChange, ScopeInfo
+from mnemic.runtime.store.schema import SAID_OR_KEPT
 
 __all__ = ["ScopeQueries", "project_scope", "scopes_below"]
 
@@ -32,7 +33,7 @@ class ScopeQueries:
         for project, scope in self._db.execute("SELECT project, scope FROM projects ORDER BY project"):
             others.setdefault(scope, []).append(project)
         found: list[Any] = self._db.execute(
-            "SELECT s.id, s.path, s.found, s.project, count(m.id), max(coalesce(m.said_at, m.recorded_at))"
+            f"SELECT s.id, s.path, s.found, s.project, count(m.id), max({SAID_OR_KEPT})"
             " FROM scopes s LEFT JOIN memories m ON m.scope = s.id GROUP BY s.id ORDER BY s.path"
         ).fetchall()
         return [

@@ -136,12 +136,10 @@ def test_ten_megabytes_in_one_turn_are_kept_and_found(store: Store, path: Path) 
 
 
 def test_what_was_done_is_marked_with_who_did_it_where(path: Path) -> None:
-    with closing(
-        Store.create(path, KEYS, TransactionMetadata(machine="desk", version="0.1.0", settings="abc"))
-    ) as store:
+    with closing(Store.create(path, KEYS, TransactionMetadata(machine="desk", version="0.1.0"))) as store:
         store.apply([memory(1)], at=5, key=b"k", author="capture", run="r1")
     (row,) = held(path)["applies"]
-    assert row[1:8] == (b"k", 5, "desk", "0.1.0", "abc", "capture", "r1")
+    assert row[1:7] == (b"k", 5, "desk", "0.1.0", "capture", "r1")
 
 
 @pytest.mark.parametrize(

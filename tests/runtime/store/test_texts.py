@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemic.runtime.store.texts import drop_text_if_unused, load_text, store_text, to_index_text
+from mnemic.runtime.store.texts import drop_text_if_unused, load_text, store_text, text_prefix, to_index_text
 from tests.runtime.building import KEYS
 
 DIGEST = KEYS.identity_hash()
@@ -90,3 +90,18 @@ def test_what_is_no_text_is_refused_without_showing_it() -> None:
     assert "secret" not in repr(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
+
+
+@given(text=any_text, times=st.sampled_from([1, 1, 40]), limit=st.integers(0, 700))
+def test_the_start_of_a_text_is_as_much_of_it_as_fits_in_whole_characters(
+    db: apsw.Connection, text: str, times: int, limit: int
+) -> None:
+    whole = text.encode("utf-8", "surrogatepass") * times
+    start, size = text_prefix(db, store_text(db, whole, DIGEST), limit)
+    assert size == len(whole)
+    assert whole.startswith(start)
+    start.decode("utf-8", "surrogatepass")
+    assert len(start) <= limit
+    if len(start) < len(whole):
+        following = len(whole[len(start) :].decode("utf-8", "surrogatepass")[0].encode("utf-8", "surrogatepass"))
+        assert len(start) + following > limit

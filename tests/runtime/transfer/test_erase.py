@@ -403,7 +403,7 @@ def test_a_correction_of_a_correction_stands_for_the_first_word_once_the_one_bet
     mind.apply(Supersede(old=id_of(2), new=id_of(3)), at=9)
     mind.erase(2)
     assert mind.replacements() == {id_of(1): id_of(3), id_of(4): id_of(3)}
-    assert [row[18:21] for row in mind.held()["memories"] if row[1] != id_of(3)] == [(1_000_000, 3, 9)] * 2
+    assert [row[17:20] for row in mind.held()["memories"] if row[1] != id_of(3)] == [(1_000_000, 3, 9)] * 2
     stubs = [one for one in mind.log() if isinstance(one, RedactedChange)]
     assert [sorted(one.links) for one in stubs] == [[], [], [(id_of(1), id_of(3)), (id_of(4), id_of(3))]]
 
@@ -427,7 +427,7 @@ def test_the_log_keeps_a_keyed_hash_and_its_numbers(mind: Mind) -> None:
     assert [row[0] for row in mind.held()["log"]] == before
     assert mind.log()[0] == Tombstone(identity=(1).to_bytes(32, "big"), row=1)
     assert mind.log()[2] == RedactedChange()
-    answers = [row[8] for row in mind.held()["applies"]]
+    answers = [row[7] for row in mind.held()["applies"]]
     assert not any(id_of(1) in answer for answer in answers)
     assert any(id_of(2) in answer for answer in answers)
 

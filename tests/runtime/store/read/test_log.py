@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 
 from mnemic.actors.protocol.changes import DeliveredSpan, RecordBriefing, RecordRecall
 from mnemic.actors.protocol.log_messages import CountUse, DeliveriesListed, ListDeliveries, ListMemories, UseCounted
-from mnemic.runtime.store.read.log import text_prefix
 from mnemic.runtime.store.read.reader import StoreSnapshot, open_reader
 from mnemic.runtime.store.store import Store
-from mnemic.runtime.store.texts import store_text
 from tests.runtime.building import KEYS, apply, id_of, memory
 
 DAY_US = 24 * 3600 * 1_000_000
@@ -58,30 +56,6 @@ def test_pages_hold_each_memory_once_whatever_comes_in_meanwhile(
                 apply(store, memory(number + 1, b"%d" % number, said_at=late.pop()), at=99)
                 number += 1
         assert found == [number for _, number in expected]
-
-
-TEXTS = st.text(st.characters(exclude_categories=()), max_size=40).map(
-    lambda text: text.encode("utf-8", "surrogatepass")
-)
-
-
-@settings(max_examples=60)
-@given(text=TEXTS, times=st.sampled_from([1, 1, 40]), limit=st.integers(0, 700))
-def test_the_start_of_a_text_is_as_much_of_it_as_fits_in_whole_characters(
-    tmp_path_factory: pytest.TempPathFactory, text: bytes, times: int, limit: int
-) -> None:
-    whole = text * times
-    path = tmp_path_factory.mktemp("law") / "store.db"
-    with closing(Store.create(path, KEYS)) as store:
-        row = store_text(store._db, whole, KEYS.identity_hash())
-        start, size = text_prefix(store._db, row, limit)
-    assert size == len(whole)
-    assert whole.startswith(start)
-    start.decode("utf-8", "surrogatepass")
-    assert len(start) <= limit
-    if len(start) < len(whole):
-        following = len(whole[len(start) :].decode("utf-8", "surrogatepass")[0].encode("utf-8", "surrogatepass"))
-        assert len(start) + following > limit
 
 
 def givings(store: Store, **asked: Any) -> DeliveriesListed:
