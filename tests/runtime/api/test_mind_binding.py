@@ -105,17 +105,6 @@ def test_a_mind_with_a_new_key_has_the_bits_it_had(captured: Path) -> None:
     assert bits(captured) == before
 
 
-@pytest.mark.parametrize("schema", range(1, 6))
-def test_a_mind_of_an_earlier_version_is_bound_when_it_is_next_used(home: Path, schema: int) -> None:
-    folder = home / "minds" / "default"
-    shutil.copytree(FIXTURES / f"schema-{schema}", folder)
-    with mnemic.open(home) as mind:
-        active = mind.counts().memories - mind.counts().retired
-        mind.embed_in_background()
-        assert mind.bind().pending == 0
-        assert state(mind) == (active, 0)
-
-
 def test_what_is_forgotten_or_moved_is_bound_anew_at_once(captured: Path) -> None:
     with mnemic.open(captured) as mind:
         hits = mind.recall("text 7 harbour", observe=False).hits
