@@ -1,11 +1,12 @@
-"""Describes one assistant for installation: its events, files, transcripts and notes.
+"""Describes one assistant for installation: its folder, events, files, transcripts and notes.
 
 The transcripts that hosts have kept from before they were wired: found, counted, and how long they will take.
 """
 
 from __future__ import annotations
 
-import os
+import json
+import stat
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -13,17 +14,22 @@ from typing import Any, Literal
 import msgspec
 
 from mnemic.hooks.wire.commands import Wiring
-from mnemic.hooks.wire.edits import FileEdits, HookEntry
+from mnemic.hooks.wire.edits import FileEdits, Format, Hook, read_settings
+from mnemic.hooks.wire.json_edits import value_at
 
 __all__ = [
+    "CONFIG_VARIABLES",
+    "FOLDER",
     "INSTRUCTIONS",
     "READ_ONLY_TOOLS",
+    "SESSION",
     "HookRegistration",
     "Host",
     "HostTranscripts",
+    "OffSwitch",
+    "Place",
     "existing_transcripts",
-    "hook_entries",
-    "never_blocked",
+    "hook_edits",
 ]
 
 INSTRUCTIONS = """\
@@ -54,8 +60,37 @@ class HookRegistration(msgspec.Struct, frozen=True):
     """Whether the hook's answer goes to the model; ``opted`` where the user wants memories with prompts."""
 
 
+class Place(msgspec.Struct, frozen=True):
+    """A folder that a variable may move."""
+
+    variable: str
+    """The variable; empty where there is none."""
+    otherwise: str
+    """Where it is without the variable, below the user's own folder."""
+    inside: str = ""
+    """What is added to either."""
+
+    def folder(self, environment: Mapping[str, str]) -> Path:
+        """Where it is."""
+        named = environment.get(self.variable)
+        return (Path(named).absolute() if named else Path(environment["HOME"]) / self.otherwise) / self.inside
+
+
+class OffSwitch(msgspec.Struct, frozen=True):
+    """A setting of a host's own that keeps hooks from running."""
+
+    file: str
+    """The file it is in, below the host's folder."""
+    format: Format
+    """What that is."""
+    path: tuple[str, ...]
+    """Names on the way to it."""
+    value: bool | str
+    """What it says then, or what is in the list that it is."""
+
+
 class Host(msgspec.Struct, frozen=True, kw_only=True):
-    """An assistant."""
+    """An assistant: what its `wiring` module declares."""
 
     name: str
     """As the command line names it."""
@@ -63,23 +98,56 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     """As its users know it."""
     program: str
     """The command that starts it."""
-    folder: Callable[[Mapping[str, str]], Path]
+    place: Place
     """Where its user-wide configuration is."""
-    file_edits: Callable[[Wiring], list[FileEdits]]
-    """All that is to stand in its files."""
     events: tuple[HookRegistration, ...]
     """The events that are wired."""
-    transcripts: Callable[[Mapping[str, str]], list[tuple[str, str]]]
-    """The transcripts it has kept: each one's path and the format to read it by."""
-    trial_payload: Callable[[str, str], dict[str, Any]]
-    """What it hands a hook when the user says something, by session and folder."""
-    blocked_reason: Callable[[Mapping[str, str]], str]
-    """Why its own settings keep all hooks from running; empty where they don't."""
-    notes: Callable[[Wiring], list[str]] = lambda wiring: []
+    files: Callable[[Wiring, Path], list[FileEdits]]
+    """All that is to stand in its files, by its folder."""
+    transcripts: tuple[str, ...] = ()
+    """Patterns of the transcripts it keeps."""
+    transcripts_place: Place | None = None
+    """Where they are, if not in its folder."""
+    trial: Mapping[str, Any]
+    """What it hands a hook when the user says something; `SESSION` and `FOLDER` stand for those of the trial."""
+    off_switches: tuple[OffSwitch, ...] = ()
+    """Its own settings that keep all hooks from running."""
+    notes: Callable[[Wiring, Path], list[str]] = lambda wiring, folder: []
     """What its user has to know besides."""
 
+    def folder(self, environment: Mapping[str, str]) -> Path:
+        """Where its user-wide configuration is."""
+        return self.place.folder(environment)
 
-def hook_entries(
+    def file_edits(self, wiring: Wiring) -> list[FileEdits]:
+        """All that is to stand in its files."""
+        return self.files(wiring, self.folder(wiring.environment))
+
+    def trial_payload(self, session: str, folder: str) -> dict[str, Any]:
+        """What it hands a hook when the user says something."""
+        given = {SESSION: session, FOLDER: folder}
+        return {
+            name: [folder] if value == [FOLDER] else given.get(value, value) if isinstance(value, str) else value
+            for name, value in self.trial.items()
+        }
+
+    def blocked_reason(self, environment: Mapping[str, str]) -> str:
+        """Why its own settings keep all hooks from running; empty where they don't."""
+        for switch in self.off_switches:
+            path = self.folder(environment) / switch.file
+            held = value_at(read_settings(path, switch.format), switch.path)
+            if held is switch.value or (isinstance(held, list) and switch.value in held):
+                return f"{path} says {json.dumps(switch.value)} in {'.'.join(switch.path)}"
+        return ""
+
+
+SESSION, FOLDER = "{session}", "{folder}"
+"""In a trial: the session's id, and the folder it is in."""
+CONFIG_VARIABLES = ("HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
+"""Variables that say where hosts have their configuration."""
+
+
+def hook_edits(
     host: str,
     events: tuple[HookRegistration, ...],
     wiring: Wiring,
@@ -87,35 +155,19 @@ def hook_entries(
     grouped: bool,
     substituted: str = "",
     **more: Any,
-) -> list[HookEntry]:
+) -> list[Hook]:
     """The hooks of a host whose configuration lists commands by event.
 
     Args:
         grouped: whether each command stands in a group.
         more: what its handlers hold besides command and timeout.
     """
-    return [
-        HookEntry(
-            ("hooks", one.name),
-            {
-                **more,
-                "command": wiring.hook_command(
-                    host,
-                    one.event,
-                    ask=one.inject == "always" or (one.inject == "opted" and wiring.recall_prompts),
-                    substituted=substituted,
-                ),
-                "timeout": one.timeout,
-            },
-            grouped,
-        )
-        for one in events
-    ]
-
-
-def never_blocked(environment: Mapping[str, str]) -> str:
-    """For hosts without a setting that switches hooks off."""
-    return ""
+    edits = []
+    for one in events:
+        asks = one.inject == "always" or (one.inject == "opted" and wiring.recall_prompts)
+        command = wiring.hook_command(host, one.event, ask=asks, substituted=substituted)
+        edits.append(Hook(("hooks", one.name), {**more, "command": command, "timeout": one.timeout}, grouped))
+    return edits
 
 
 _BYTES_PER_S = 600_000.0  # 300 turns a second are found by their meaning, and a turn of a transcript is about 2 kB long
@@ -142,7 +194,10 @@ def existing_transcripts(hosts: Iterable[Host], environment: Mapping[str, str]) 
     found = []
     for host in hosts:
         seen = [
-            (one, *state) for one in host.transcripts(environment) if (state := _modified_and_size(one[0])) is not None
+            ((str(path), host.name), *state)
+            for pattern in host.transcripts
+            for path in (host.transcripts_place or host.place).folder(environment).glob(pattern)
+            if (state := _modified_and_size(path)) is not None
         ]
         if seen:
             newest = sorted(seen, key=lambda one: -one[1])
@@ -151,10 +206,10 @@ def existing_transcripts(hosts: Iterable[Host], environment: Mapping[str, str]) 
     return found
 
 
-def _modified_and_size(path: str) -> tuple[float, int] | None:
-    """When a file was last written to, and how long it is; ``None`` where it went meanwhile."""
+def _modified_and_size(path: Path) -> tuple[float, int] | None:
+    """When a file was last written to, and how long it is; ``None`` where it is none, or went meanwhile."""
     try:
-        seen = os.stat(path)
+        seen = path.stat()
     except OSError:
         return None
-    return seen.st_mtime, seen.st_size
+    return (seen.st_mtime, seen.st_size) if stat.S_ISREG(seen.st_mode) else None

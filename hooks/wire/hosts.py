@@ -16,14 +16,14 @@ from mnemic.hooks.hosts.opencode.wiring import OPENCODE
 from mnemic.hooks.wire.commands import ASSISTANTS
 from mnemic.hooks.wire.host import Host
 
-__all__ = ["HOSTS", "absence_reason", "select_hosts"]
+__all__ = ["HOSTS", "absence_reason", "named_hosts", "select_hosts"]
 
 HOSTS: dict[str, Host] = {host.name: host for host in (CLAUDE_CODE, CODEX, GEMINI_CLI, CURSOR, OPENCODE)}
 """By name."""
 
 
-def select_hosts(names: Sequence[str], environment: Mapping[str, str]) -> tuple[list[Host], dict[str, str]]:
-    """The hosts that are meant: those named, or for ``all`` those that are here; and why others were left out.
+def named_hosts(names: Sequence[str]) -> list[Host]:
+    """The hosts of these names; every one for ``all``.
 
     Raises:
         InvalidValue: there is no such host.
@@ -37,12 +37,18 @@ def select_hosts(names: Sequence[str], environment: Mapping[str, str]) -> tuple[
             why=f"no assistant is known by that name{f' (did you mean {near[0]}?)' if near else ''}",
             expected=f"one of {', '.join(ASSISTANTS)}, or all",
         )
-    if "all" not in names:
-        return [HOSTS[name] for name in dict.fromkeys(names)], {}
-    absent = {
-        name: why for name, host in HOSTS.items() if (why := absence_reason(host, environment)) and name not in names
-    }
-    return [host for name, host in HOSTS.items() if name not in absent], absent
+    return [host for name, host in HOSTS.items() if name in names or "all" in names]
+
+
+def select_hosts(names: Sequence[str], environment: Mapping[str, str]) -> tuple[list[Host], dict[str, str]]:
+    """The hosts that are meant: those named, or for ``all`` those that are here; and why others were left out.
+
+    Raises:
+        InvalidValue: there is no such host.
+    """
+    hosts = named_hosts(names)
+    absent = {host.name: why for host in hosts if (why := absence_reason(host, environment)) and host.name not in names}
+    return [host for host in hosts if host.name not in absent], absent
 
 
 def absence_reason(host: Host, environment: Mapping[str, str]) -> str:

@@ -1,180 +1,51 @@
 """Edits somebody else's JSON file in place: comments, order and every other byte stay as they are.
 
-Where an entry goes in or out is found by a tokenizer that keeps positions; the text is spliced there and nothing is
-printed anew. A library was not taken: those that keep comments (json-five among them) have one edit a tree and print
-the tree, which normalises what a user wrote, and a file of a megabyte takes them seconds.
-
-Reads JSON, with comments and trailing commas where its host does, into a tree that knows where everything stands.
+The standard library reads the text, its comments and trailing commas blanked out, and so tells where each value starts
+and ends; the text is spliced there and nothing is printed anew. No library is used: those that edit in place bring a
+JavaScript engine along, and the others print the whole tree, which normalises what a user wrote. Above stands
+`mnemic.hooks.wire.edits`.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import msgspec
 
-__all__ = ["Container", "Entry", "JsonEditor", "ParseError", "read_json", "to_python"]
+__all__ = ["JsonEditor", "ParseError"]
 
-_TOKEN = re.compile(
-    r"""(?P<space>[ \t\r\n]+)|(?P<comment>//[^\r\n]*|/\*.*?\*/)|(?P<mark>[{}\[\]:,])
-    |(?P<string>"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")
-    |(?P<literal>true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.+-])""",
-    re.DOTALL | re.VERBOSE,
-)
-_MAX_DEPTH = 200
+_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
+_TRAILING_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]\s*,|,(?=\s*[\]}])', re.DOTALL)
+_SPACE = " \t\r\n"
 
 
 class ParseError(Exception):
     """The text is not what its host reads; says why, and where."""
 
 
-class Entry(msgspec.Struct):
-    """A member of an object or an element of an array."""
+class _Entry(msgspec.Struct, frozen=True):
+    """A member of an object or an element of an array: its name or number, and where it stands."""
 
-    key: str | None
-    """Its name; ``None`` in an array."""
+    key: str | int
     start: int
-    """Where it starts: at its key, or at its value."""
     value_start: int
-    """Where its value starts."""
     end: int
-    """Where its value ends."""
-    value: Any
-    """A `Container`, or what a scalar stands for."""
-    comma: int | None = None
+    comma: int | None
     """Where the comma after it is."""
 
 
-class Container(msgspec.Struct):
-    """An object or an array."""
-
-    start: int
-    """Of its opening bracket."""
-    end: int
-    """Behind its closing one."""
-    entries: list[Entry]
-    """What is in it, in order."""
-    is_array: bool
-    """Which of the two."""
-
-    def find(self, key: str) -> Entry | None:
-        """The member of a name; of several the last, which is the one that counts."""
-        return next((entry for entry in reversed(self.entries) if entry.key == key), None)
-
-    def to_python(self) -> Any:
-        """As Python's own values."""
-        if self.is_array:
-            return [to_python(entry.value) for entry in self.entries]
-        return {entry.key: to_python(entry.value) for entry in self.entries}
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
 
 
-def to_python(value: Any) -> Any:
-    """What a value of the tree stands for, as Python's own values."""
-    return value.to_python() if isinstance(value, Container) else value
-
-
-def read_json(text: str, *, comments: bool, trailing_commas: bool) -> tuple[Container, list[tuple[int, int]]]:
-    """The object in a text, and where its comments are.
-
-    Args:
-        comments: whether its host reads comments.
-        trailing_commas: whether its host reads a comma after the last entry.
-
-    Raises:
-        Broken: it is not JSON as its host reads it, or no object.
-    """
-    reader = _Reader(text, comments, trailing_commas)
-    return reader.read_document(), reader.comment_spans
-
-
-class _Reader:
-    """One reading of a text."""
-
-    def __init__(self, text: str, comments: bool, trailing_commas: bool) -> None:
-        self.text = text
-        self._comments, self._trailing = comments, trailing_commas
-        self.comment_spans: list[tuple[int, int]] = []
-
-    def read_document(self) -> Container:
-        tokens = self._tokens()
-        entry = self._value(next(tokens), tokens, None, 0)
-        for kind, start, _ in tokens:
-            if kind != "end":
-                raise self._broken(start, "something stands behind its end")
-        if not isinstance(entry.value, Container) or entry.value.is_array:
-            raise ParseError("it holds no object")
-        return entry.value
-
-    def _tokens(self) -> Iterator[tuple[str, int, int]]:
-        at = len(self.text) - len(self.text.removeprefix("\ufeff"))
-        while at < len(self.text):
-            found = _TOKEN.match(self.text, at)
-            if found is None or found.lastgroup is None:
-                raise self._broken(at, "this is no JSON")
-            if found.lastgroup == "comment":
-                if not self._comments:
-                    raise self._broken(at, "there is a comment, which its host does not read")
-                self.comment_spans.append(found.span())
-            elif found.lastgroup != "space":
-                yield found.lastgroup, at, found.end()
-            at = found.end()
-        yield "end", at, at
-
-    def _value(
-        self,
-        token: tuple[str, int, int],
-        tokens: Iterator[tuple[str, int, int]],
-        key: tuple[str, int] | None,
-        deep: int,
-    ) -> Entry:
-        kind, start, end = token
-        name, first = key or (None, start)
-        if kind in ("string", "literal"):
-            return Entry(name, first, start, end, json.loads(self.text[start:end]))
-        if kind == "end":
-            raise self._broken(start, "it breaks off")
-        if self.text[start] not in "{[":
-            raise self._broken(start, "a value is missing")
-        if deep > _MAX_DEPTH:
-            raise self._broken(start, "it is nested too deeply")
-        inside = self._container(start, tokens, deep)
-        return Entry(name, first, start, inside.end, inside)
-
-    def _container(self, start: int, tokens: Iterator[tuple[str, int, int]], deep: int) -> Container:
-        array = self.text[start] == "["
-        closing = "]" if array else "}"
-        entries: list[Entry] = []
-        for kind, at, end in tokens:
-            expects = not entries or entries[-1].comma is not None
-            if kind == "mark" and self.text[at] == closing:
-                if entries and entries[-1].comma is not None and not self._trailing:
-                    raise self._broken(at, "there is a comma before it that its host does not read")
-                return Container(start, end, entries, array)
-            if kind == "mark" and self.text[at] == "," and entries and not expects:
-                entries[-1].comma = at
-            elif not expects:
-                raise self._broken(at, "it breaks off" if kind == "end" else "a comma is missing")
-            elif array:
-                entries.append(self._value((kind, at, end), tokens, None, deep + 1))
-            elif kind != "string":
-                raise self._broken(at, "it breaks off" if kind == "end" else "a name in double quotes is missing")
-            else:
-                _, colon, behind = next(tokens)
-                if self.text[colon:behind] != ":":
-                    raise self._broken(colon, "a colon is missing")
-                named = json.loads(self.text[at:end])
-                entries.append(self._value(next(tokens), tokens, (named, at), deep + 1))
-        raise self._broken(len(self.text), "it breaks off")
-
-    def _broken(self, at: int, why: str) -> ParseError:
-        return ParseError(f"line {self.text.count(chr(10), 0, at) + 1}: {why}")
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 class JsonEditor:
-    """A text being edited. Each edit changes `text` and reads it anew."""
+    """A text being edited. Each edit changes `text` and reads it anew. Paths hold names, and numbers in arrays."""
 
     def __init__(self, text: str, *, comments: bool = False, trailing_commas: bool = False) -> None:
         """Read a text; an empty one stands for an object with nothing in it.
@@ -184,170 +55,184 @@ class JsonEditor:
             trailing_commas: whether its host reads a comma after the last entry.
 
         Raises:
-            Broken: it is not JSON as its host reads it, or no object.
+            ParseError: it is not JSON as its host reads it, or no object.
         """
         self._comments, self._trailing = comments, trailing_commas
         self._eol = "\r\n" if "\r\n" in text else "\n"
         self.text = text if text.removeprefix("\ufeff").strip() else text + "{}" + self._eol
         """What it is by now."""
+        self.value: dict[str, Any] = {}
+        """As Python's own values."""
         self._read()
 
-    def get(self, path: Sequence[str]) -> Entry | None:
-        """The entry at a path of member names; ``None`` where there is none."""
-        entry: Entry | None = None
-        where: Any = self.root
-        for key in path:
-            entry = where.find(key) if isinstance(where, Container) and not where.is_array else None
-            if entry is None:
-                return None
-            where = entry.value
-        return entry
+    def get(self, path: Sequence[str | int]) -> Any:
+        """The value at a path; ``None`` where there is none."""
+        return value_at(self.value, path)
 
-    def merge(self, path: Sequence[str], value: Any) -> None:
-        """Have a value at a path; of an object that is there, only the members that the new one names are changed.
+    def text_at(self, path: Sequence[str | int]) -> str | None:
+        """The value at a path, as it is written."""
+        entry = self._find(path)
+        return None if entry is None else self.text[entry.value_start : entry.end]
+
+    def set(self, path: Sequence[str | int], value: Any, written: str | None = None) -> None:
+        """Have a value at a path; objects on the way are made.
+
+        Args:
+            written: the value as it is to be written, in the place of another.
 
         Raises:
-            Broken: something on the way is no object.
+            ParseError: something on the way is no object.
         """
-        entry = self.get(path)
+        entry = self._find(path)
         if entry is None:
-            inside = self._ensure_object(path[:-1])
-            self._insert_last(inside, path[-1], value)
-        elif to_python(entry.value) == value:
-            return
-        elif isinstance(value, dict) and isinstance(entry.value, Container) and not entry.value.is_array:
-            for key, one in value.items():
-                self.merge((*path, key), one)
-        else:
-            self.replace(entry, value)
+            self._insert(self._open(path[:-1], {}), path[-1], value)
+        elif self.get(path) != value:
+            one_line = "\n" not in self.text[entry.value_start : entry.end]
+            written = written or self._dumps(value, self._line_indent(entry.start), one_line)
+            self._splice((entry.value_start, entry.end, written))
 
-    def append(self, path: Sequence[str], value: Any) -> None:
+    def append(self, path: Sequence[str | int], value: Any) -> None:
         """Put a value at the end of the array at a path, which is made where there is none.
 
         Raises:
-            Broken: what is there is no array.
+            ParseError: what is there is no array.
         """
-        entry = self.get(path)
-        if entry is None:
-            self._insert_last(self._ensure_object(path[:-1]), path[-1], [value])
-        elif isinstance(entry.value, Container) and entry.value.is_array:
-            self._insert_last(entry.value, None, value)
-        else:
-            raise ParseError(f"its {'.'.join(path)} is no list")
+        self._insert(self._open(path, []), None, value)
 
-    def add_member(self, container: Container, name: str, value: Any) -> None:
-        """Give an object one more member."""
-        self._insert_last(container, name, value)
+    def remove(self, path: Sequence[str | int]) -> None:
+        """Take the entry at a path out, its comma with it; comments around it stay."""
+        start = self._open(path[:-1], {} if isinstance(path[-1], str) else [])
+        entries, close = self._entries(start)
+        number = max(number for number, entry in enumerate(entries) if entry.key == path[-1])
+        entry = entries[number]
+        if not (self.text[start + 1 : entry.start] + self.text[entry.end : close]).strip(f"{_SPACE},"):
+            self._splice((start + 1, close, ""))
+            return
+        before = len(self.text[: entry.start].rstrip(_SPACE))
+        behind = self.text[entry.end if entry.comma is None else entry.comma + 1 :].lstrip(" \t")
+        if before in self._line_comments and behind[:1] not in ("\r", "\n"):
+            before = entry.start  # what follows must not become part of the comment that ends there
+        comma = entry.comma if entry.comma is not None else entries[number - 1].comma if number else None
+        self._splice((before, entry.end, ""), *([] if comma is None else [(comma, comma + 1, "")]))
 
-    def replace(self, entry: Entry, value: Any) -> None:
-        """Put another value in the place of an entry's."""
-        inside = self._line_indent(entry.start)
-        self.replace_raw(entry, self._serialize(value, inside, compact="\n" not in self.text.strip()))
+    # --- reading -----------------------------------------------------------------------------------------------------
 
-    def replace_raw(self, entry: Entry, written: str) -> None:
-        """Put a value, written as JSON already, in the place of an entry's."""
-        self._splice((entry.value_start, entry.end, written))
+    def _read(self) -> None:
+        self._line_comments: set[int] = set()
 
-    def remove(self, container: Container, entry: Entry) -> None:
-        """Take an entry out, its comma with it; comments around it stay."""
-        number = container.entries.index(entry)
-        before = self._skip_space_back(entry.start)
-        behind = entry.end if entry.comma is None else entry.comma + 1
-        cuts = [(before, entry.end, "")]
-        if self._ends_comment(before) and self.text[behind:].lstrip(" \t")[:1] not in ("\r", "\n"):
-            cuts = [(entry.start, entry.end, "")]  # what follows must not become part of the comment
-        if entry.comma is not None:
-            cuts.append((entry.comma, entry.comma + 1, ""))
-        elif number:
-            comma = container.entries[number - 1].comma
-            assert comma is not None
-            cuts.append((comma, comma + 1, ""))
-        if len(container.entries) == 1 and not self.text[container.start + 1 : before].strip():
-            rest = self.text[entry.end : container.end - 1]
-            if not rest.strip(" \t\r\n,"):
-                cuts = [(container.start + 1, container.end - 1, "")]
-        elif not number and entry.comma is not None and self.text[before : entry.start] == "":
-            following = self.text[behind:]
-            cuts.append((behind, behind + len(following) - len(following.lstrip(" \t")), ""))
-        self._splice(*cuts)
+        def blank(found: re.Match[str]) -> str:
+            if found[0].startswith("//"):
+                self._line_comments.add(found.end())
+            return found[0] if found[0][0] != "/" else re.sub(r"[^\r\n]", " ", found[0])
+
+        text = f" {self.text[1:]}" if self.text.startswith("\ufeff") else self.text
+        self._bare = _COMMENT.sub(blank, text) if self._comments else text
+        self._blank = self._bare
+        if self._trailing:
+            self._blank = _TRAILING_COMMA.sub(lambda found: " " if found[0] == "," else found[0], self._bare)
+        try:
+            self.value = json.loads(self._blank, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError) as error:
+            raise ParseError(str(error)) from None
+        if not isinstance(self.value, dict):
+            raise ParseError("it holds no object")
+
+    def _entries(self, start: int) -> tuple[list[_Entry], int]:
+        """What is in the object or array whose bracket is at a position, and where its closing bracket is."""
+        found: list[_Entry] = []
+        at = self._skip(self._blank, start + 1)
+        while self._blank[at] not in "]}":
+            first, key = at, len(found)
+            if self._blank[start] == "{":
+                key, at = _DECODER.raw_decode(self._blank, at)
+                at = self._skip(self._blank, self._skip(self._blank, at) + 1)
+            _, end = _DECODER.raw_decode(self._blank, at)
+            behind = self._skip(self._bare, end)
+            found.append(_Entry(key, first, at, end, behind if self._bare[behind] == "," else None))
+            after = self._skip(self._blank, end)
+            at = self._skip(self._blank, after + 1) if self._blank[after] == "," else after
+        return found, at
+
+    def _skip(self, text: str, at: int) -> int:
+        while text[at] in _SPACE:
+            at += 1
+        return at
+
+    def _find(self, path: Sequence[str | int]) -> _Entry | None:
+        """The entry at a path; of a name that is there twice the last one, which counts."""
+        entry, start = None, self._skip(self._blank, 0)
+        for key in path:
+            if self._blank[start] not in "[{":
+                return None
+            entry = next((one for one in reversed(self._entries(start)[0]) if one.key == key), None)
+            if entry is None:
+                return None
+            start = entry.value_start
+        return entry
 
     # --- writing -----------------------------------------------------------------------------------------------------
 
-    def _ensure_object(self, path: Sequence[str]) -> Container:
-        """The object at a path, made where there is none."""
+    def _open(self, path: Sequence[str | int], empty: Any) -> int:
+        """Where the object or array at a path starts, made where there is none."""
         if not path:
-            return self.root
-        entry = self.get(path)
-        if entry is None:
-            self._insert_last(self._ensure_object(path[:-1]), path[-1], {})
-            entry = self.get(path)
-        if entry is None or not isinstance(entry.value, Container) or entry.value.is_array:
-            raise ParseError(f"its {'.'.join(path)} is no object")
-        return entry.value
+            return self._skip(self._blank, 0)
+        if self._find(path) is None:
+            self._insert(self._open(path[:-1], {}), path[-1], empty)
+        entry = self._find(path)
+        if entry is None or type(self.get(path)) is not type(empty):
+            kind = "list" if isinstance(empty, list) else "object"
+            raise ParseError(f"its {'.'.join(map(str, path))} is no {kind}")
+        return entry.value_start
 
-    def _insert_last(self, inside: Container, key: str | None, value: Any) -> None:
-        whole_in_line = "\n" not in self.text.strip() and bool(self.root.entries)
-        in_line = bool(inside.entries) and "\n" not in self.text[inside.start : inside.end]
-        compact = whole_in_line or in_line
-        indent = self._child_indent(inside)
-        written = ("" if key is None else f"{json.dumps(key, ensure_ascii=False)}: ") + self._serialize(
-            value, indent, compact=compact
-        )
-        at = self._skip_space_back(inside.end - 1)
-        if not inside.entries:
-            if compact:
-                self._splice((at, at, written))
-                return
-            closing = self.text[at : inside.end - 1]
-            if "\n" not in closing:
-                closing = self._eol + self._line_indent(inside.start)
-            self._splice((at, inside.end - 1, self._eol + indent + written + closing))
+    def _insert(self, start: int, key: str | int | None, value: Any) -> None:
+        """Put one more entry at the end of an object or array, written like those around it."""
+        entries, close = self._entries(start)
+        one_line = "\n" not in (self.text[start:close] if entries else self.text.strip()) and self.value != {}
+        lines = (self.text[: one.start].rpartition("\n")[2] for one in entries if "\n" in self.text[start : one.start])
+        indent = next((line for line in lines if not line.strip()), self._line_indent(start) + self._indent_unit())
+        written = "" if not isinstance(key, str) else f"{json.dumps(key, ensure_ascii=False)}: "
+        written = ("" if one_line else self._eol + indent) + written + self._dumps(value, indent, one_line)
+        at = len(self.text[:close].rstrip(_SPACE))
+        if not entries:
+            ending = "" if one_line or "\n" in self.text[at:close] else self._eol + self._line_indent(start)
+            self._splice((at, close, written + (ending or self.text[at:close])))
             return
-        last = inside.entries[-1]
-        lead = " " if compact else self._eol + indent
-        if last.comma is not None:
-            self._splice((at, at, f"{lead}{written},"))
-        elif at == last.end:
-            self._splice((at, at, f",{lead}{written}"))
+        written = f" {written}" if one_line else written
+        if entries[-1].comma is not None:
+            self._splice((at, at, f"{written},"))
+        elif at == entries[-1].end:
+            self._splice((at, at, f",{written}"))
         else:
-            self._splice((last.end, last.end, ","), (at, at, lead + written))
+            self._splice((entries[-1].end, entries[-1].end, ","), (at, at, written))
 
-    def _serialize(self, value: Any, indent: str, *, compact: bool) -> str:
-        if compact:
+    def _dumps(self, value: Any, indent: str, one_line: bool) -> str:
+        if one_line:
             return json.dumps(value, ensure_ascii=False)
         return json.dumps(value, ensure_ascii=False, indent=self._indent_unit()).replace("\n", self._eol + indent)
 
     def _indent_unit(self) -> str:
         """By how much one level is indented: as the first line of the file that is."""
-        for entry in self.root.entries:
-            lead = self._line_indent(entry.start)
-            if lead and not self.text[: entry.start].rsplit("\n", 1)[-1].strip():
-                return lead
-        return "  "
-
-    def _child_indent(self, inside: Container) -> str:
-        for entry in inside.entries:
-            line = self.text[: entry.start].rsplit("\n", 1)[-1]
-            if not line.strip() and "\n" in self.text[inside.start : entry.start]:
-                return line
-        return self._line_indent(inside.start) + self._indent_unit()
+        found = re.search(r"\n([ \t]+)[^\s*]", self.text)
+        return found[1] if found else "  "
 
     def _line_indent(self, at: int) -> str:
         """The white space that the line of a position starts with."""
-        line = self.text[:at].rsplit("\n", 1)[-1].removeprefix("\ufeff")
+        line = self.text[:at].rpartition("\n")[2].removeprefix("\ufeff")
         return line[: len(line) - len(line.lstrip(" \t"))]
 
-    def _skip_space_back(self, at: int) -> int:
-        """Where what is no white space ends, going back from a position."""
-        return len(self.text[:at].rstrip(" \t\r\n"))
-
-    def _ends_comment(self, at: int) -> bool:
-        return any(end == at and self.text.startswith("//", start) for start, end in self._comment_spans)
-
     def _splice(self, *cuts: tuple[int, int, str]) -> None:
+        text = self.text
         for start, end, written in sorted(cuts, reverse=True):
-            self.text = self.text[:start] + written + self.text[end:]
+            text = text[:start] + written + text[end:]
+        self.text = text
         self._read()
 
-    def _read(self) -> None:
-        self.root, self._comment_spans = read_json(self.text, comments=self._comments, trailing_commas=self._trailing)
+
+def value_at(value: Any, path: Sequence[str | int]) -> Any:
+    """What is at a path in plain values; ``None`` where nothing is."""
+    for key in path:
+        inside = key in value if isinstance(value, dict) else isinstance(value, list) and key in range(len(value))
+        if not inside:
+            return None
+        value = value[key]
+    return value

@@ -5,7 +5,6 @@ A file's bytes from before lie under ``HOME/backups``, for nobody but the user: 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from datetime import UTC, datetime
@@ -16,31 +15,25 @@ import msgspec
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import BrokenRecord
 from mnemic.hooks.wire.commands import ASSISTANTS
-from mnemic.hooks.wire.edits import UndoInfo
+from mnemic.hooks.wire.edits import Format
 from mnemic.runtime.keys.keys import write_private
 from mnemic.runtime.store.schema import write_error
 
-__all__ = ["BACKUP", "HostInstall", "InstallRecord", "InstalledFile", "digest"]
+__all__ = ["BACKUP", "HostInstall", "InstallRecord", "InstalledFile"]
 
-BACKUP = re.compile(rf"\d{{8}}T\d{{6}}\.\d{{6}}Z-(\d+-)?({'|'.join(ASSISTANTS)})-.+")
+BACKUP = re.compile(rf"\d{{8}}T\d{{6}}\.\d{{6}}Z-({'|'.join(ASSISTANTS)})-.+")
 """What the files under ``backups`` are called."""
 
 _VERSION = 1
 
 
-class InstalledFile(msgspec.Struct):
-    """What became of one file."""
+class InstalledFile(msgspec.Struct, frozen=True):
+    """One file that was changed."""
 
-    existed: bool
-    """Whether it was there before."""
-    base: str
-    """The file under ``backups`` that holds it without these changes; empty where it was not there."""
-    after: str
-    """Digest of what was written."""
-    traces: UndoInfo
-    """What it takes to take the changes out of a file that others have written to since."""
-    folders: list[str] = msgspec.field(default_factory=list)
-    """Folders that were made for it, the outermost first."""
+    format: Format
+    """What it is: a host may read another file by the time it is to be as it was."""
+    backup: str
+    """The file under ``backups`` that holds it as it was; empty where it was not there."""
 
 
 class HostInstall(msgspec.Struct):
@@ -54,6 +47,10 @@ class HostInstall(msgspec.Struct):
     """The variables that said where its configuration is."""
     files: dict[str, InstalledFile] = msgspec.field(default_factory=dict)
     """By path."""
+    folders: list[str] = msgspec.field(default_factory=list)
+    """Folders that were made for them."""
+    trusted: dict[str, str] = msgspec.field(default_factory=dict)
+    """The hooks that were marked as trusted in Codex: its key of each, and its hash."""
 
 
 class _RecordFile(msgspec.Struct):
@@ -106,7 +103,7 @@ class InstallRecord:
         except OSError as error:
             raise write_error(self.path, error) from error
 
-    def save_backup(self, assistant: str, path: Path, content: bytes, why: str = "") -> str:
+    def save_backup(self, assistant: str, path: Path, content: bytes) -> str:
         """Keep the bytes of a configuration; returns the name they are kept under.
 
         Raises:
@@ -114,13 +111,9 @@ class InstallRecord:
         """
         stamp = datetime.fromtimestamp(self._clock.now_us() / 1e6, UTC).strftime("%Y%m%dT%H%M%S.%fZ")
         folder = self._home / "backups"
-        name = f"{stamp}-{assistant}-{path.name.lstrip('.')}{why}"
+        name = f"{stamp}-{assistant}-{path.name.lstrip('.')}"
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            number = 0
-            while (folder / name).exists():
-                number += 1
-                name = f"{stamp}-{number}-{assistant}-{path.name.lstrip('.')}{why}"
             write_private(folder / name, content)
         except OSError as error:
             raise write_error(folder, error) from error
@@ -133,7 +126,6 @@ class InstallRecord:
         except FileNotFoundError:
             return None
 
-
-def digest(content: bytes) -> str:
-    """A name for a file's bytes."""
-    return hashlib.sha256(content).hexdigest()
+    def remove_backup(self, name: str) -> None:
+        """Forget the bytes kept under a name: they are in their file again."""
+        (self._home / "backups" / name).unlink(missing_ok=True)

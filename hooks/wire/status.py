@@ -1,19 +1,15 @@
-"""Checks how Mnemic is installed in an assistant, and proves it by sending a test event.
+"""Looks at how Mnemic is installed in an assistant, for `mnemic hooks status` and the doctor; changes nothing.
 
-Nothing here changes a configuration. The trial goes through the command as it stands in the host's own file; whoever
-asks for it looks in the store whether it arrived.
-
-The doctor's look at the hooks: the executable, and each host's wiring. It changes nothing and fires no trial.
+Below stand the host's declarations and `mnemic.hooks.wire.wiring`; above, `mnemic.hooks.wire.trial` proves by an event
+that what is wired works.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -21,11 +17,9 @@ from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import BadConfiguration
 from mnemic.hooks.hosts.codex.trust import list_codex_hooks
 from mnemic.hooks.hosts.opencode.wiring import plugin_command
-from mnemic.hooks.read.hook_reply import check_reply_pid
-from mnemic.hooks.read.own_text import remove_block
+from mnemic.hooks.read.own_text import has_block, remove_block
 from mnemic.hooks.wire.commands import Wiring, make_wiring
-from mnemic.hooks.wire.edits import FileEdits, HookEntry, JsonMember, MarkedBlock, TomlTable, WholeFile
-from mnemic.hooks.wire.file_edits import hook_commands, present_edits
+from mnemic.hooks.wire.edits import FileEdits, Hook, Member, edit_states
 from mnemic.hooks.wire.host import Host
 from mnemic.hooks.wire.hosts import HOSTS, absence_reason
 from mnemic.hooks.wire.json_edits import ParseError
@@ -36,19 +30,7 @@ from mnemic.runtime.capture.pauses import current_pause
 from mnemic.runtime.doctor.checks import Check
 from mnemic.runtime.minds.homes import mind_folder, mind_options
 
-__all__ = [
-    "HostStatus",
-    "capture_blockers",
-    "examine_host",
-    "executable_state",
-    "recorded_wiring",
-    "request_trial_reply",
-    "send_trial_event",
-    "wiring_checks",
-]
-
-_TRIAL_S = 20.0
-_GOOD = ("", "answered")
+__all__ = ["HostStatus", "capture_blockers", "examine_host", "executable_state", "recorded_wiring", "wiring_checks"]
 
 
 class HostStatus(msgspec.Struct, kw_only=True):
@@ -56,25 +38,25 @@ class HostStatus(msgspec.Struct, kw_only=True):
 
     name: str
     """The host."""
-    installed: bool
+    here: bool
     """Whether it seems to be on this machine at all."""
     events: dict[str, str]
     """Each event: ``wired``, ``differs`` (another home's, or older) or ``missing``."""
-    mcp: str
+    mcp: str = "missing"
     """The same of the MCP server."""
-    instructions: str
-    """The same of the instructions; empty where it has no file for them."""
-    problems: list[str]
-    """What keeps it from working, a sentence each."""
-    trial: str = ""
+    instructions: str | None = None
+    """The same of the instructions; ``None`` where it has no file for them."""
+    trial: str | None = None
     """``arrived``, why it did not, or nothing where none was made."""
-    reply_check: str = ""
+    asked: str | None = None
     """``answered`` where a question as at a session's start was, why it was not, or nothing where none was asked."""
-    reply_ms: float | None = None
+    asked_ms: float | None = None
     """How long the answer took."""
+    wrong: list[str] = msgspec.field(default_factory=list)
+    """What keeps it from working, a sentence each."""
     notes: list[str] = msgspec.field(default_factory=list)
     """What can be known and is no fault."""
-    remedy: str = ""
+    remedy: str
     """The command that wires it as it was wired."""
 
     @property
@@ -85,10 +67,8 @@ class HostStatus(msgspec.Struct, kw_only=True):
     @property
     def is_healthy(self) -> bool:
         """Whether nothing of it is wrong, or it is not wired at all."""
-        whole = not self.wired or not (
-            self.missing_parts or self.trial not in ("", "arrived") or self.reply_check not in _GOOD
-        )
-        return whole and not self.problems
+        works = self.trial in (None, "arrived") and self.asked in (None, "answered") and not self.missing_parts
+        return not self.wrong and (works or not self.wired)
 
     @property
     def missing_parts(self) -> list[str]:
@@ -96,94 +76,80 @@ class HostStatus(msgspec.Struct, kw_only=True):
         parts = {**self.events, "MCP": self.mcp, "instructions": self.instructions or "wired"}
         return [part for part, state in parts.items() if state != "wired"]
 
+    def view(self) -> dict[str, Any]:
+        """As JSON."""
+        told = msgspec.structs.asdict(self)
+        return {"here": told.pop("here"), "wired": self.wired} | {
+            name: value for name, value in told.items() if name not in ("name", "remedy")
+        }
+
 
 def recorded_wiring(wiring: Wiring, known: HostInstall | None) -> Wiring:
     """What a host was wired to be, where that was recorded; else what it would be."""
     if known is None:
         return wiring
+    environment = {**wiring.environment, **known.places}
     return msgspec.structs.replace(
-        wiring,
-        mind=known.mind,
-        recall_prompts=known.recall_prompts,
-        environment={**wiring.environment, **known.places},
+        wiring, mind=known.mind, recall_prompts=known.recall_prompts, environment=environment
     )
 
 
 def examine_host(host: Host, wiring: Wiring, clock: Clock) -> HostStatus:
     """Look at a host's configuration, at what its hooks call, and whether it lets them run."""
+    again = ["mnemic", "hooks", "install", "--assistant", host.name, "--apply"]
+    again += ["--recall-prompts"] if wiring.recall_prompts else []
     status = HostStatus(
         name=host.name,
-        installed=not absence_reason(host, wiring.environment),
+        here=not absence_reason(host, wiring.environment),
         events={one.event: "missing" for one in host.events},
-        mcp="missing",
-        instructions="",
-        problems=[],
-        remedy=_install_command(host, wiring),
+        remedy=" ".join(again) + mind_options(mind_folder(wiring.home, wiring.mind)),
     )
     for file in host.file_edits(wiring):
         try:
             _examine_file(file, host, status)
-        except BadConfiguration as error:
-            status.problems.append(f"{file.path} cannot be read: {error.operands['why']}")
+        except (BadConfiguration, ParseError) as error:
+            why = error.operands["why"] if isinstance(error, BadConfiguration) else error
+            status.wrong.append(f"{file.path} cannot be read: {why}")
     if status.wired:
-        _examine_environment(host, wiring, clock, status)
+        status.wrong += capture_blockers(wiring, clock)
+        if blocked := host.blocked_reason(wiring.environment):
+            status.wrong.append(f"its own settings keep hooks from running: {blocked}")
+        if host.name == "codex":
+            _examine_trust(host, wiring, clock, status)
     return status
-
-
-def _install_command(host: Host, wiring: Wiring) -> str:
-    words = ["mnemic", "hooks", "install", "--assistant", host.name, "--apply"]
-    words += ["--recall-prompts"] if wiring.recall_prompts else []
-    return " ".join(words) + mind_options(mind_folder(wiring.home, wiring.mind))
 
 
 def _examine_file(file: FileEdits, host: Host, status: HostStatus) -> None:
     text = read_text(file)
-    if any(isinstance(edit, MarkedBlock) for edit in file.edits):
-        status.instructions = "missing"
-    if text is None:
+    if file.format == "block":
+        text = text or ""
+        ours = has_block(text, file.text)
+        status.instructions = "wired" if ours else "differs" if remove_block(text) != text else "missing"
+    elif text is None:
         return
-    try:
-        present = list(present_edits(text, file, host.name))
-        written = {event for event, _ in hook_commands(text, file, host.name)}
-    except ParseError as error:
-        raise BadConfiguration(path=str(file.path), why=str(error)) from error
+    elif file.format == "whole" and file.path.suffix == ".js":
+        state = "wired" if text == file.text else "differs" if plugin_command(text) else "missing"
+        status.events = dict.fromkeys(status.events, state)
     names = {one.name: one.event for one in host.events}
-    for edit, same in present:
-        if isinstance(edit, HookEntry):
-            event = names[edit.path[-1]]
-            status.events[event] = "wired" if same else "differs" if event in written else "missing"
-        elif isinstance(edit, WholeFile) and file.path.suffix == ".js":
-            state = "wired" if same else "differs" if plugin_command(text) else "missing"
-            status.events = dict.fromkeys(status.events, state)
-        elif isinstance(edit, MarkedBlock):
-            status.instructions = "wired" if same else "differs" if remove_block(text) != text else "missing"
-        elif isinstance(edit, JsonMember) or (isinstance(edit, TomlTable) and edit.name[0] == "mcp_servers"):
-            status.mcp = "wired" if same else "missing"
+    for edit, state in edit_states(text, file, host.name):
+        if isinstance(edit, Hook):
+            status.events[names[edit.path[-1]]] = state
+        elif isinstance(edit, Member):
+            status.mcp = "wired" if state == "wired" else "missing"
 
 
-def _examine_environment(host: Host, wiring: Wiring, clock: Clock, status: HostStatus) -> None:
-    status.problems += capture_blockers(wiring, clock)
-    blocked = host.blocked_reason(wiring.environment)
-    if blocked:
-        status.problems.append(f"its own settings keep hooks from running: {blocked}")
-    if host.name == "codex":
-        seen = list_codex_hooks(wiring.environment, clock)
-        if seen is None:
-            status.notes.append(
-                "whether Codex trusts its hooks is not known: it could not be asked (no codex in $PATH?)"
-            )
-        unseen = {one.event for one in host.events} - {hook.event for hook in seen or ()}
-        if seen is not None and unseen:
-            status.problems.append(f"Codex does not see: {', '.join(sorted(unseen))}")
-        untrusted = sorted(hook.event for hook in seen or () if not hook.trusted)
-        off = sorted(hook.event for hook in seen or () if hook.trusted and not hook.enabled)
-        if untrusted:
-            status.problems.append(f"Codex does not trust, and so does not run: {', '.join(untrusted)}")
-        if off:
-            status.problems.append(f"switched off in Codex (/hooks): {', '.join(off)}")
-
-
-# --- the trial -------------------------------------------------------------------------------------------------------
+def _examine_trust(host: Host, wiring: Wiring, clock: Clock, status: HostStatus) -> None:
+    seen = list_codex_hooks(wiring.environment, clock)
+    if seen is None:
+        status.notes.append("whether Codex trusts its hooks is not known: it could not be asked (no codex in $PATH?)")
+        return
+    for told, events in (
+        ("Codex does not see", {one.event for one in host.events} - {hook.event for hook in seen}),
+        ("Codex does not trust, and so does not run", {hook.event for hook in seen if not hook.trusted}),
+        ("switched off in Codex (/hooks)", {hook.event for hook in seen if hook.trusted and not hook.enabled}),
+    ):
+        if events:
+            status.wrong.append(f"{told}: {', '.join(sorted(events))}")
 
 
 def capture_blockers(wiring: Wiring, clock: Clock) -> list[str]:
@@ -197,62 +163,6 @@ def capture_blockers(wiring: Wiring, clock: Clock) -> list[str]:
     if (held := current_pause(wiring.home / "minds" / wiring.mind, clock.now_us())) is not None:
         why.append(held.sentence())
     return why
-
-
-def send_trial_event(host: Host, wiring: Wiring, nonce: str) -> str:
-    """Run the command that stands in a host's configuration for a prompt, on a trial event; returns why it could not.
-
-    Args:
-        nonce: tells this trial from others.
-    """
-    return _run(host, wiring, "prompt", nonce)[0]
-
-
-def request_trial_reply(host: Host, wiring: Wiring, nonce: str) -> tuple[str, int | None]:
-    """Run the command for a session's start; returns why nobody answered, or the number of the process that did."""
-    why, said = _run(host, wiring, "session-start", nonce)
-    if why:
-        return why, None
-    pid = check_reply_pid(said, nonce)
-    return ("" if pid is not None else "it ran, and nobody answered it"), pid
-
-
-def _run(host: Host, wiring: Wiring, event: str, nonce: str) -> tuple[str, bytes]:
-    command = next(_commands(host, wiring, event), None)
-    if command is None:
-        return f"no command for a {event.replace('-', ' ')} is in its configuration", b""
-    payload = {**host.trial_payload("mnemic-check", str(wiring.home)), "mnemic_check": nonce}
-    try:
-        ended = subprocess.run(
-            command,
-            input=json.dumps(payload).encode(),
-            env=dict(wiring.environment),
-            cwd=wiring.home,
-            capture_output=True,
-            timeout=_TRIAL_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return f"the command did not end within {_TRIAL_S:g} s", b""
-    except OSError as error:
-        return f"the command could not be run ({error.strerror or type(error).__name__})", b""
-    return (f"the command ended with {ended.returncode}" if ended.returncode else ""), ended.stdout
-
-
-def _commands(host: Host, wiring: Wiring, event: str) -> Iterator[list[str]]:
-    """The commands that stand in a host's configuration for an event."""
-    for file in host.file_edits(wiring):
-        text = read_text(file)
-        if text is None:
-            continue
-        if file.format == "whole":
-            words = plugin_command(text, event)
-            if words is not None:
-                yield words
-        elif file.format.startswith("json"):
-            yield from (
-                ["/bin/sh", "-c", told] for found, told in hook_commands(text, file, host.name) if found == event
-            )
 
 
 def wiring_checks(
@@ -273,7 +183,7 @@ def wiring_checks(
         status = examine_host(host, recorded_wiring(base, record.hosts.get(name)), clock)
         if name in record.hosts or status.wired:
             yield _check(host, status, name in (arrived or {}))
-        elif status.installed:
+        elif status.here:
             told = f"{host.title} is here, and nothing of it is remembered by itself"
             yield Check(f"hooks {name}", "advice", told, status.remedy)
 
@@ -297,9 +207,9 @@ def executable_state(home: Path) -> Check:
 
 def _check(host: Host, status: HostStatus, arrived: bool) -> Check:
     lacks = status.missing_parts
-    if status.problems or lacks:
-        told = "; ".join([*status.problems, *([f"not as they were installed: {', '.join(lacks)}"] if lacks else [])])
-        state: Literal["advice", "wrong"] = "wrong" if status.problems or not status.wired else "advice"
+    if status.wrong or lacks:
+        told = "; ".join([*status.wrong, *([f"not as they were installed: {', '.join(lacks)}"] if lacks else [])])
+        state: Literal["advice", "wrong"] = "wrong" if status.wrong or not status.wired else "advice"
         return Check(f"hooks {host.name}", state, told, status.remedy)
     proof = "a trial event arrived" if arrived else "`mnemic hooks status` proves it by a trial"
     return Check(f"hooks {host.name}", "ok", f"{host.title}: {len(status.events)} events, MCP; {proof}")

@@ -1,8 +1,8 @@
 """Edits somebody else's TOML file in place: adds and removes whole tables, leaves every other byte.
 
-The text is spliced and read before and after by the standard library, so every other byte stays. tomlkit, which keeps
-comments too, counts those before the next table to the table above them: taking ours out would take the user's along.
-Above stands `mnemic.hooks.wire.wiring`.
+A table is added behind all others and found again by its header; the standard library reads the text before and after,
+so an edit that would change anything else is refused. tomlkit, which keeps comments too, counts those before the next
+table to the table above them: taking ours out would take the user's along. Above stands `mnemic.hooks.wire.edits`.
 """
 
 from __future__ import annotations
@@ -13,172 +13,110 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import msgspec
+from mnemic.hooks.wire.json_edits import ParseError, value_at
 
-from mnemic.hooks.wire.json_edits import ParseError
+__all__ = ["put_table", "read_toml", "remove_table"]
 
-__all__ = ["TomlEditor"]
-
-_STRING = re.compile(r'"""(?:[^\\]|\\.)*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'', re.DOTALL)
+_HEADER = re.compile(r"^[ \t]*\[.*$", re.MULTILINE)
+_STRING = re.compile(r'"""(?:[^\\]|\\.)*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*', re.DOTALL)
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
-class _Line(msgspec.Struct, frozen=True):
-    """A table's head, or a pair of a name and a value, which may run over several lines."""
+def read_toml(text: str) -> dict[str, Any]:
+    """The pairs in a text.
 
-    start: int
-    """Where it starts."""
-    end: int
-    """Where it ends, before a comment and the line's end."""
-    head: tuple[str, ...] | None
-    """The table's name, where it is a head."""
+    Raises:
+        ParseError: it is no TOML.
+    """
+    try:
+        return tomllib.loads(text.removeprefix("\ufeff"))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ParseError(str(error) or "it is nested too deeply") from None
 
 
-class TomlEditor:
-    """A text being edited. Each edit changes `text` and reads it anew."""
+def put_table(text: str, name: tuple[str, ...], values: dict[str, Any]) -> str:
+    """A text whose table of a name has these pairs, and keeps what else is in it.
 
-    def __init__(self, text: str) -> None:
-        """Read a text.
+    Raises:
+        ParseError: it is no TOML, or the table is written where none can be put.
+    """
+    held = value_at(read_toml(text), name)
+    if isinstance(held, dict) and held.items() >= values.items():
+        return text
+    eol = "\r\n" if "\r\n" in text else "\n"
+    pairs = "".join(f"{dotted_key((key,))} = {_serialize(value)}{eol}" for key, value in values.items())
+    section = next((one for one in _sections(text) if one[0] == name), None)
+    if section is not None:
+        _, start, end = section
+        header, *lines = _LINE.findall(text[start:end])
+        others = "".join(line for line in lines if line.partition("=")[0].strip(" \t'\"") not in values)
+        header = header if header.endswith("\n") else header + eol
+        new = text[:start] + header + pairs + others + text[end:]
+    else:
+        lead = "" if not text else eol if text.endswith("\n") else eol * 2
+        new = f"{text}{lead}[{dotted_key(name)}]{eol}{pairs}"
+    return _checked(text, new, name, {**(held if isinstance(held, dict) else {}), **values})
 
-        Raises:
-            Broken: it is no TOML.
-        """
-        self.text = text
-        """What it is by now."""
-        self._eol = "\r\n" if "\r\n" in text else "\n"
-        self.parsed = self._read()
-        """As Python's own values."""
 
-    def get(self, name: Sequence[str]) -> Any:
-        """What is at a name; ``None`` where nothing is."""
-        where: Any = self.parsed
-        for key in name:
-            if not isinstance(where, dict) or key not in where:
-                return None
-            where = where[key]
-        return where
+def remove_table(text: str, name: tuple[str, ...]) -> str:
+    """A text without a table and those in it; comments between its pairs go along, those around it stay.
 
-    def merge(self, name: tuple[str, ...], values: dict[str, Any]) -> None:
-        """Have pairs in a table, which is added at the end where there is none; its other pairs stay.
+    Raises:
+        ParseError: it is no TOML, or the table is written inside another.
+    """
+    new = text
+    for found, start, end in reversed(list(_sections(text))):
+        if found[: len(name)] == name:
+            start -= next((len(eol) for eol in ("\r\n", "\n") if new[:start].endswith(eol * 2)), 0)
+            new = new[:start] + new[end:]
+    return _checked(text, new, name, None)
 
-        Raises:
-            Broken: it is there in a form that cannot be added to.
-        """
-        there = self.get(name)
-        if there is not None and all(there.get(key, ...) == value for key, value in values.items()):
-            return
-        if there is None:
-            lead = self._eol if self.text else ""
-            if self.text and not self.text.endswith("\n"):
-                lead += self._eol
-            pairs = "".join(f"{key} = {_serialize(value)}{self._eol}" for key, value in values.items())
-            self._replace_text(f"{self.text}{lead}[{dotted_key(name)}]{self._eol}{pairs}", name)
-            return
-        for key, value in values.items():
-            self._set(name, key, value)
 
-    def remove(self, name: tuple[str, ...]) -> None:
-        """Take a table out, and the tables in it; comments between its pairs go along, those around it stay."""
-        spans = list(self._spans(name))
-        for start, end in reversed(spans):
-            behind = self._line_end(end)
-            if not self.text[end:behind].strip():
-                end = behind  # else a comment stands behind it, which stays
-            before = self.text[:start]
-            for blank in ("\r\n\r\n", "\n\n"):
-                if before.endswith(blank):
-                    start -= len(blank) // 2
-                    break
-            self.text = self.text[:start] + self.text[end:]
-        self.parsed = self._read()
+def _checked(before: str, after: str, name: tuple[str, ...], wanted: Any) -> str:
+    """The new text, if it says what the old one said but for one table."""
+    try:
+        held = read_toml(after)
+    except ParseError:
+        held = {}
+    if value_at(held, name) == wanted and _without(held, name) == _without(read_toml(before), name):
+        return after
+    why = f"its {dotted_key(name)} cannot be edited; write it and what is around it as tables of their own"
+    raise ParseError(why)
 
-    # --- inside ------------------------------------------------------------------------------------------------------
 
-    def _set(self, name: tuple[str, ...], key: str, value: Any) -> None:
-        lines = list(self._lines())
-        heads = [number for number, line in enumerate(lines) if line.head == name]
-        if not heads:
-            raise ParseError(f"its {dotted_key(name)} is written inside another table; write it as a table of its own")
-        pair = f"{dotted_key((key,))} = {_serialize(value)}"
-        last = lines[heads[0]]
-        for line in lines[heads[0] + 1 :]:
-            if line.head is not None:
-                break
-            if next(iter(tomllib.loads(self.text[line.start : line.end]))) == key:
-                self._replace_text(self.text[: line.start] + pair + self.text[line.end :], name)
-                return
-            last = line
-        at = self._line_end(last.end)
-        lead = "" if self.text[:at].endswith("\n") else self._eol
-        self._replace_text(f"{self.text[:at]}{lead}{pair}{self._eol}{self.text[at:]}", name)
+def _without(values: dict[str, Any], name: Sequence[str]) -> dict[str, Any]:
+    """Pairs without a table, and without those around it that hold nothing else."""
+    head, *rest = name
+    inner = values.get(head)
+    left = {key: value for key, value in values.items() if key != head}
+    kept = _without(inner, rest) if rest and isinstance(inner, dict) else None if not rest else inner
+    return left | ({head: kept} if kept not in (None, {}) else {})
 
-    def _replace_text(self, text: str, name: tuple[str, ...]) -> None:
-        before, self.text = self.text, text
-        try:
-            self.parsed = self._read()
-        except ParseError:
-            self.text = before
-            why = f"its {dotted_key(name[:-1])} is written in one line; write it as tables"
-            raise ParseError(why) from None
 
-    def _read(self) -> dict[str, Any]:
-        try:
-            return tomllib.loads(self.text.removeprefix("\ufeff"))
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise ParseError(str(error) or "it is nested too deeply") from None
+def _sections(text: str) -> Iterator[tuple[tuple[str, ...], int, int]]:
+    """Each table: its name, where its header starts, and where its last pair's line ends."""
+    outside = _STRING.sub(lambda found: re.sub(r"[^\n]", "x", found[0]) if "\n" in found[0] else found[0], text)
+    found = [(one.start(), _header_name(text[one.start() : one.end()].strip())) for one in _HEADER.finditer(outside)]
+    heads = [(start, name) for start, name in found if name]
+    for (start, name), (following, _) in zip(heads, [*heads[1:], (len(text), ())], strict=False):
+        lines = _LINE.findall(text[start:following])
+        while not lines[-1].strip() or lines[-1].lstrip().startswith("#"):
+            lines.pop()
+        yield name, start, start + len("".join(lines))
 
-    def _spans(self, name: tuple[str, ...]) -> Iterator[tuple[int, int]]:
-        """From each head of a table and of those in it to the end of its last pair."""
-        span: tuple[int, int] | None = None
-        for line in self._lines():
-            if line.head is None:
-                span = span and (span[0], line.end)
-                continue
-            if span is not None:
-                yield span
-            span = (line.start, line.end) if line.head[: len(name)] == name else None
-        if span is not None:
-            yield span
 
-    def _lines(self) -> Iterator[_Line]:
-        at = len(self.text) - len(self.text.removeprefix("\ufeff"))
-        while at < len(self.text):
-            start = at + len(self.text[at:]) - len(self.text[at:].lstrip())
-            if start == len(self.text):
-                return
-            if self.text[start] == "#":
-                at = self._line_end(start)
-                continue
-            end = self._end(start)
-            written = self.text[start:end]
-            yield _Line(start, end, _parse_header(tomllib.loads(written)) if written.startswith("[") else None)
-            at = self._line_end(end)
-
-    def _end(self, at: int) -> int:
-        """Where what starts here ends: at the end of its line, outside of strings and brackets, before a comment."""
-        deep, end = 0, at
-        while at < len(self.text):
-            string = _STRING.match(self.text, at)
-            letter = self.text[at]
-            if string is not None:
-                at = end = string.end()
-                continue
-            if letter == "\n" and not deep:
-                break
-            if letter == "#":
-                at = self._line_end(at) - 1 if "\n" in self.text[at:] else len(self.text)
-                if not deep:
-                    break
-                continue
-            deep += (letter in "[{") - (letter in "]}")
-            at += 1
-            if not letter.isspace():
-                end = at
-        return end
-
-    def _line_end(self, at: int) -> int:
-        found = self.text.find("\n", at)
-        return len(self.text) if found < 0 else found + 1
+def _header_name(line: str) -> tuple[str, ...]:
+    """The name in a table's header; an empty one where the line is none."""
+    try:
+        where: Any = tomllib.loads(line)
+    except tomllib.TOMLDecodeError:
+        return ()
+    name: list[str] = []
+    while where and (where := where[0] if isinstance(where, list) else where):
+        name += where
+        where = where[name[-1]]
+    return tuple(name)
 
 
 def dotted_key(name: Sequence[str]) -> str:
@@ -189,17 +127,3 @@ def dotted_key(name: Sequence[str]) -> str:
 def _serialize(value: Any) -> str:
     """A value as TOML: JSON's strings, lists and literals are TOML's too, but for the DEL letter."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _parse_header(head: dict[str, Any]) -> tuple[str, ...]:
-    """The name in a head that was read by itself: one key in the other."""
-    name: list[str] = []
-    where: Any = head
-    while where:
-        where = where[0] if isinstance(where, list) else where
-        if not where:
-            break
-        key = next(iter(where))
-        name.append(key)
-        where = where[key]
-    return tuple(name)

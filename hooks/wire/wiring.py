@@ -1,32 +1,42 @@
 """Plans, shows as a diff, applies and undoes the changes to assistants' settings files.
 
 A file is written whole or not at all, under its own mode, behind whatever link leads to it, and only if it is still
-what the plan was made from. Taking back gives a file its bytes from before where nobody has written to it since, and
-takes out only this home's entries where somebody has. Below stands `mnemic.hooks.wire.file_edits`; above are the host's
-files and the command.
+what the plan was made from. What was in it is kept once, before the first change, until it is taken back. Taking back
+removes what an install put there; where nothing else has changed by then but white space, the file gets its bytes from
+before. Below stands `mnemic.hooks.wire.edits`; above is the command.
 """
 
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
 from mnemic.actors.protocol.errors import BadConfiguration, ConfigurationReadOnly, MnemicError, StoreReadOnly
+from mnemic.hooks.hosts.codex.wiring import with_trusted_hooks
 from mnemic.hooks.wire.commands import Wiring
-from mnemic.hooks.wire.edits import FileEdits, JsonDefault, UndoInfo, WholeFile
-from mnemic.hooks.wire.file_edits import apply_edits, assumed_undo_info, belongs_to_home, remove_edits
-from mnemic.hooks.wire.json_edits import ParseError
-from mnemic.hooks.wire.record import HostInstall, InstalledFile, InstallRecord, digest
+from mnemic.hooks.wire.edits import (
+    FileEdits,
+    Member,
+    apply_edits,
+    calls_this_home,
+    hook_commands,
+    remove_edits,
+    settings_in,
+)
+from mnemic.hooks.wire.host import CONFIG_VARIABLES, Host
+from mnemic.hooks.wire.json_edits import ParseError, value_at
+from mnemic.hooks.wire.record import HostInstall, InstalledFile, InstallRecord
 from mnemic.runtime.store.schema import write_error
 
-__all__ = ["CONFIG_VARIABLES", "FileChange", "apply", "diff_of", "plan_install", "plan_uninstall", "read_text"]
+__all__ = ["FileChange", "apply_install", "apply_uninstall", "diff_of", "plan_install", "plan_uninstall", "read_text"]
 
 _CONTEXT_LINES = 2
 
@@ -34,16 +44,19 @@ _CONTEXT_LINES = 2
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):
     """What becomes of one file."""
 
-    path: Path
-    """The file, as its host names it."""
+    file: FileEdits
+    """The file, and what is to stand in it."""
     before: bytes | None
     """What is in it; ``None`` where it is not there."""
     after: bytes | None
     """What will be in it; ``None`` where it goes."""
     base: bytes | None = None
-    """What it holds without this home's entries; ``None`` where it is not there without them. Only to install."""
-    traces: UndoInfo | None = None
-    """What it takes to take them out; ``None`` where that is known already."""
+    """What it holds without an install; ``None`` where it is not there without one."""
+
+    @property
+    def path(self) -> Path:
+        """Where it is, as its host names it."""
+        return self.file.path
 
     @property
     def action(self) -> str:
@@ -53,121 +66,123 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
         return "made" if self.before is None else "removed" if self.after is None else "changed"
 
 
-def plan_install(assistant: str, files: Iterable[FileEdits], wiring: Wiring, record: InstallRecord) -> list[FileChange]:
+def plan_install(
+    host: Host, wiring: Wiring, record: InstallRecord, files: list[FileEdits] | None = None
+) -> list[FileChange]:
     """What changes where a host is wired; nothing is written.
 
-    Where it is wired to this home already and the record does not say so, as in a home that was restored, what is there
-    is taken for this home's, with a change that changes nothing.
+    Args:
+        files: what is to stand in its files; the host's own edits unless given.
 
     Raises:
         BadConfiguration: one of the files is not what its host reads.
     """
-    known = record.hosts.get(assistant)
-    changes, files = [], list(files)
-    own = any(_is_own(file, wiring, assistant) for file in files)
+    known, changes = record.hosts.get(host.name), []
+    files = host.file_edits(wiring) if files is None else files
+    found_here = _calls_home(host, files, wiring)  # a home that was restored finds its own there, and has no record
     for file in files:
         before = _read(file.path)
-        trace = known.files.get(str(file.path)) if known is not None else None
-        if trace is None and own and before is not None:
-            trace = _assumed_trace(before, file, wiring, assistant)
-        adopts = trace is not None and (known is None or str(file.path) not in known.files)
-        traces = UndoInfo() if trace is None else msgspec.json.decode(msgspec.json.encode(trace.traces), type=UndoInfo)
         with _parse_errors_name(file):
-            text = apply_edits(_text(before, file), file, wiring, assistant, traces)
-        after = _bytes(text)
-        if before is not None and after == before and not adopts:
-            changes.append(FileChange(path=file.path, before=before, after=after))
-            continue
-        base = None if before is None else _content_without_edits(before, file, wiring, assistant, trace, record)
-        changes.append(FileChange(path=file.path, before=before, after=after, base=base, traces=traces))
+            after = apply_edits(_text(before, file), file, host.name).encode("utf-8", "surrogateescape")
+        base = before
+        if found_here and before is not None and (known is None or str(file.path) not in known.files):
+            base = _without_edits(before, file, host, wiring, None, record)
+        changes.append(FileChange(file=file, before=before, after=after, base=base))
     return changes
 
 
-def plan_uninstall(
-    assistant: str, files: Iterable[FileEdits], wiring: Wiring, record: InstallRecord
-) -> list[FileChange]:
+def plan_uninstall(host: Host, wiring: Wiring, record: InstallRecord) -> list[FileChange]:
     """What changes where a host is unwired; nothing is written.
+
+    Where its hooks call another home by now, or there is no record and they do not call this one, nothing does.
 
     Raises:
         BadConfiguration: one of the files is not what its host reads.
     """
-    known = record.hosts.get(assistant)
-    changes = []
-    files = list(files)
-    for file in [*files, *_orphaned_files(files, known)]:
+    known, changes = record.hosts.get(host.name), []
+    files = host.file_edits(wiring)
+    calls = _calls_home(host, files, wiring)
+    if calls is False or (calls is None and known is None):
+        return []
+    for path, kept in known.files.items() if known is not None else ():
+        if not any(str(file.path) == path for file in files):  # its host reads another file by now
+            edits = tuple(edit for file in files if file.format == kept.format for edit in file.edits)
+            files.append(FileEdits(path=Path(path), format=kept.format, edits=edits))
+    trusted = {} if known is None else known.trusted
+    for file in with_trusted_hooks(files, trusted):
         before = _read(file.path)
-        if before is None:
-            continue
-        trace = known.files.get(str(file.path)) if known is not None else None
-        after = _content_without_edits(before, file, wiring, assistant, trace, record)
-        changes.append(FileChange(path=file.path, before=before, after=after))
+        if before is not None:
+            kept_file = None if known is None else known.files.get(str(file.path))
+            after = _without_edits(before, file, host, wiring, kept_file, record)
+            changes.append(FileChange(file=file, before=before, after=after))
     return changes
 
 
-def apply(
-    assistant: str, changes: Iterable[FileChange], wiring: Wiring, record: InstallRecord, *, install: bool
-) -> list[tuple[Path, str]]:
-    """Carry changes out, all or none; returns the files that were written, and the name of each one's backup.
+def apply_install(
+    host: Host,
+    changes: list[FileChange],
+    wiring: Wiring,
+    record: InstallRecord,
+    trusted: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """Carry changes out, all or none; returns the name of each changed file's backup, by path.
+
+    Args:
+        trusted: the hooks that are marked as trusted, besides those that are.
 
     Raises:
         BadConfiguration: a file was written by somebody else meanwhile, or cannot be written.
         StoreReadOnly, DiskFull: the home or a file cannot be written.
     """
-    known = record.hosts.get(assistant)
-    done: list[FileChange] = []
-    try:
-        return _apply_changes(assistant, changes, wiring, record, done, install=install)
-    except MnemicError:
-        _roll_back(assistant, done, known, record)
-        raise
-
-
-def _apply_changes(
-    assistant: str,
-    changes: Iterable[FileChange],
-    wiring: Wiring,
-    record: InstallRecord,
-    done: list[FileChange],
-    *,
-    install: bool,
-) -> list[tuple[Path, str]]:
-    host = record.hosts.get(assistant)
+    known = record.hosts.get(host.name)
     places = {name: value for name, value in wiring.environment.items() if name in CONFIG_VARIABLES}
-    if install:
-        host = HostInstall(wiring.mind, wiring.recall_prompts, places, {} if host is None else dict(host.files))
-        record.hosts[assistant] = host
-    written = []
-    for change in changes:
-        if change.action == "unchanged":
-            if install and host is not None and change.traces is not None:  # nothing is written, and it is known by now
-                host.files[str(change.path)] = _file_trace(assistant, change, "", record, None)
-            continue
-        backup = "" if change.before is None else record.save_backup(assistant, change.path, change.before)
-        if install and host is not None:
-            known = host.files.get(str(change.path))
-            host.files[str(change.path)] = _file_trace(assistant, change, backup, record, known)
-            record.save()  # first: what is recorded and was not done is seen for what it is
-        _write(change)
-        done.append(change)
-        written.append((change.path, backup))
-    if not install:
-        _remove_folders(
-            folder for trace in (host.files.values() if host is not None else ()) for folder in trace.folders
-        )
-        record.hosts.pop(assistant, None)
-    record.save()
-    return written
-
-
-def _roll_back(assistant: str, done: list[FileChange], known: HostInstall | None, record: InstallRecord) -> None:
-    """Give the files that were written what was in them. Where one cannot have it, what is recorded tells of it."""
-    for change in reversed(done):
-        _write(FileChange(path=change.path, before=change.after, after=change.before))
-    tried = record.hosts.pop(assistant, None)
+    now = HostInstall(wiring.mind, wiring.recall_prompts, places)
     if known is not None:
-        record.hosts[assistant] = known
-    _remove_folders(folder for trace in (tried.files.values() if tried is not None else ()) for folder in trace.folders)
+        now.files, now.folders, now.trusted = dict(known.files), list(known.folders), dict(known.trusted)
+    now.trusted |= trusted or {}
+    made: list[str] = []
+    for change in changes:
+        if str(change.path) not in now.files:
+            backup = "" if change.base is None else record.save_backup(host.name, change.path, change.base)
+            now.files[str(change.path)] = InstalledFile(change.file.format, backup)
+            made.append(backup)
+        now.folders += [str(folder) for folder in change.path.parents if not folder.exists()]
+    record.hosts[host.name] = now
+    record.save()  # first: what is recorded and was not done is seen for what it is
+    try:
+        _write_all(changes)
+    except MnemicError:
+        record.hosts.pop(host.name)
+        if known is not None:
+            record.hosts[host.name] = known
+        _remove_folders(now.folders)
+        record.save()
+        for backup in filter(None, made):
+            record.remove_backup(backup)
+        raise
+    changed = {str(change.path) for change in changes if change.action != "unchanged"}
+    return {path: kept.backup for path, kept in now.files.items() if kept.backup and path in changed}
+
+
+def apply_uninstall(host: Host, changes: list[FileChange], record: InstallRecord) -> dict[str, str]:
+    """Take back what was changed, all or none; returns the backups that are kept, of files that others have changed.
+
+    Raises:
+        BadConfiguration: a file was written by somebody else meanwhile, or cannot be written.
+        StoreReadOnly, DiskFull: the home or a file cannot be written.
+    """
+    _write_all(changes)
+    known = record.hosts.pop(host.name, None)
     record.save()
+    if known is None:
+        return {}
+    _remove_folders(known.folders)
+    backups = {path: kept.backup for path, kept in known.files.items() if kept.backup}
+    for change in changes:
+        backup = backups.get(str(change.path))
+        if backup is not None and change.after == record.read_backup(backup):
+            record.remove_backup(backups.pop(str(change.path)))
+    return backups
 
 
 def diff_of(change: FileChange) -> Iterator[str]:
@@ -193,83 +208,44 @@ def read_text(file: FileEdits) -> str | None:
     return None if content is None else _text(content, file)
 
 
-CONFIG_VARIABLES = ("HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
-"""Variables that say where hosts have their configuration."""
+# --- what a file holds -----------------------------------------------------------------------------------------------
 
 
-# --- what a file held before -----------------------------------------------------------------------------------------
+def _calls_home(host: Host, files: Iterable[FileEdits], wiring: Wiring) -> bool | None:
+    """Whether what is in a host's files calls this home, not another; ``None`` where nothing of Mnemic's is there."""
+    calls = []
+    for file in files:
+        text = read_text(file)
+        if text is None:
+            continue
+        if file.format == "whole" and "/bin/mnemic-hook" in text:
+            calls.append(json.dumps(str(wiring.executable)) in text)
+        with _parse_errors_name(file):
+            calls += [calls_this_home(told, wiring, file) for _, told in hook_commands(text, file, host.name)]
+            held = settings_in(text, file)
+        members = [value_at(held, edit.path) for edit in file.edits if isinstance(edit, Member)]
+        calls += [True for member in members if calls_this_home(member, wiring, file)]
+    return any(calls) if calls else None
 
 
-def _content_without_edits(
-    before: bytes, file: FileEdits, wiring: Wiring, assistant: str, trace: InstalledFile | None, record: InstallRecord
+def _without_edits(
+    before: bytes, file: FileEdits, host: Host, wiring: Wiring, kept: InstalledFile | None, record: InstallRecord
 ) -> bytes | None:
-    """A file without this home's entries: as it was, where nobody has written to it since."""
-    if trace is not None and digest(before) == trace.after:
-        if not trace.existed:
-            return None
-        kept = record.read_backup(trace.base)
-        if kept is not None:
-            return kept
-    return _strip_edits(before, file, wiring, assistant, trace)
-
-
-def _strip_edits(
-    before: bytes, file: FileEdits, wiring: Wiring, assistant: str, trace: InstalledFile | None
-) -> bytes | None:
-    """A file without what is known to be this home's: by its record, or by a command that calls it."""
-    if file.format == "whole":
-        told = [
-            edit.text.encode() for edit in file.edits if isinstance(edit, WholeFile) and not edit.same_for_all_homes
-        ]
-        return None if trace is not None or before in told else before
-    if not before.strip() or (file.format == "text" and trace is None):
-        return before
-    traces = UndoInfo() if trace is None else trace.traces
+    """A file without what an install put there: as it was, where nobody has written to it since."""
+    backup = record.read_backup(kept.backup) if kept is not None and kept.backup else None
+    base = None if backup is None else _text(backup, file)
     with _parse_errors_name(file):
-        text = remove_edits(_text(before, file), file, wiring, assistant, traces)
-    empty = not text.strip() or (file.format.startswith("json") and not text.strip(" \t\r\n{}"))
-    if trace is not None and not trace.existed and empty:
+        text = remove_edits(_text(before, file), file, wiring, host.name, base)
+    if base is not None and _without_space(text, file) == _without_space(base, file):
+        return backup
+    if not _without_space(text, file) and not (kept is not None and kept.backup):
         return None
-    return _bytes(text)
+    return text.encode("utf-8", "surrogateescape")
 
 
-def _is_own(file: FileEdits, wiring: Wiring, assistant: str) -> bool:
-    before = _read(file.path)
-    with _parse_errors_name(file):
-        return before is not None and belongs_to_home(_text(before, file), file, wiring, assistant)
-
-
-def _assumed_trace(before: bytes, file: FileEdits, wiring: Wiring, assistant: str) -> InstalledFile | None:
-    """A trace of what is in a file though no record says so: a home that was restored finds its own there.
-
-    ``None`` where nothing of it would be taken out.
-    """
-    if file.format == "whole" and before not in [
-        edit.text.encode() for edit in file.edits if isinstance(edit, WholeFile)
-    ]:
-        return None
-    trace = InstalledFile(existed=False, base="", after="", traces=assumed_undo_info(file, wiring, assistant))
-    without = _strip_edits(before, file, wiring, assistant, trace)
-    if without is not None:  # a default that stands among what is its user's is left there
-        lone = [list(edit.path) for edit in file.edits if isinstance(edit, JsonDefault) and not edit.needed_by]
-        trace.traces.made = [way for way in trace.traces.made if way not in lone]
-        without = _strip_edits(before, file, wiring, assistant, trace)
-    return None if without == before else trace
-
-
-def _orphaned_files(files: Iterable[FileEdits], known: HostInstall | None) -> Iterator[FileEdits]:
-    """Files that were changed, and would not be any more: another file holds instructions or settings by now."""
-    now = {str(file.path) for file in files}
-    for path in known.files if known is not None else ():
-        kind = {".md": "text", ".toml": "toml", ".js": "whole"}.get(Path(path).suffix)
-        alike = [file for file in files if kind is None and file.format.startswith("json")]
-        if path not in now and kind is not None:
-            yield FileEdits(path=Path(path), format=kind, edits=())  # type: ignore[arg-type]
-        elif path not in now and alike:
-            edits = tuple(edit for file in alike for edit in file.edits)
-            yield FileEdits(
-                path=Path(path), format="json5-commas", edits=edits, substitution_chars=alike[0].substitution_chars
-            )
+def _without_space(text: str, file: FileEdits) -> str:
+    told = "".join(text.split())
+    return "" if told == "{}" and file.format.startswith("json") else told
 
 
 # --- files -----------------------------------------------------------------------------------------------------------
@@ -287,16 +263,10 @@ def _read(path: Path) -> bytes | None:
 def _text(content: bytes | None, file: FileEdits) -> str:
     if content is None:
         return ""
-    if file.format in ("text", "whole"):
-        return content.decode("utf-8", "surrogateescape")
     try:
-        return content.decode("utf-8")
+        return content.decode("utf-8", "surrogateescape" if file.format in ("block", "whole") else "strict")
     except UnicodeDecodeError as error:
         raise BadConfiguration(path=str(file.path), why=f"it is not UTF-8 from byte {error.start} on") from error
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
 
 
 @contextmanager
@@ -306,28 +276,21 @@ def _parse_errors_name(file: FileEdits) -> Iterator[None]:
         yield
     except ParseError as error:
         what = "TOML" if file.format == "toml" else "JSON"
-        why = f"it cannot be read as {what} ({error})"
-        raise BadConfiguration(path=str(file.path), why=why) from error
+        raise BadConfiguration(path=str(file.path), why=f"it cannot be edited as {what} ({error})") from error
 
 
-def _file_trace(
-    assistant: str, change: FileChange, backup: str, record: InstallRecord, before: InstalledFile | None
-) -> InstalledFile:
-    assert change.after is not None
-    assert change.traces is not None
-    base = backup
-    if change.base is not None and change.base != change.before:
-        known = before is not None and before.base and record.read_backup(before.base) == change.base
-        base = before.base if known and before else record.save_backup(assistant, change.path, change.base, ".without")
-    folders = [] if before is None else before.folders
-    missing = [str(folder) for folder in change.path.parents if not folder.exists()]
-    return InstalledFile(
-        existed=change.base is not None,
-        base=base if change.base is not None else "",
-        after=digest(change.after),
-        traces=change.traces,
-        folders=[*folders, *reversed(missing)],
-    )
+def _write_all(changes: Iterable[FileChange]) -> None:
+    """Write every file that changes; where one cannot be written, those before it get their bytes back."""
+    done: list[FileChange] = []
+    try:
+        for change in changes:
+            if change.action != "unchanged":
+                _write(change)
+                done.append(change)
+    except MnemicError:
+        for change in reversed(done):
+            _write(msgspec.structs.replace(change, before=change.after, after=change.before))
+        raise
 
 
 def _write(change: FileChange) -> None:

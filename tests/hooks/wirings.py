@@ -11,7 +11,7 @@ from mnemic.hooks.wire.commands import Wiring, make_wiring
 from mnemic.hooks.wire.host import Host
 from mnemic.hooks.wire.hosts import HOSTS
 from mnemic.hooks.wire.record import InstallRecord
-from mnemic.hooks.wire.wiring import FileChange, apply, plan_install, plan_uninstall
+from mnemic.hooks.wire.wiring import FileChange, apply_install, apply_uninstall, plan_install, plan_uninstall
 from mnemic.runtime.clock import ManualClock
 from tests.paths import FIXTURES
 
@@ -56,17 +56,17 @@ class User(NamedTuple):
         return User(self.host, wiring, InstallRecord(self.wiring.home, ManualClock(START_US)))
 
     def planned(self) -> list[FileChange]:
-        return plan_install(self.host.name, self.host.file_edits(self.wiring), self.wiring, self.record)
+        return plan_install(self.host, self.wiring, self.record)
 
     def install(self) -> list[str]:
         """Wire it; returns what became of each file."""
         changes = self.planned()
-        apply(self.host.name, changes, self.wiring, self.record, install=True)
+        apply_install(self.host, changes, self.wiring, self.record)
         return [change.action for change in changes]
 
     def uninstall(self) -> list[str]:
-        changes = plan_uninstall(self.host.name, self.host.file_edits(self.wiring), self.wiring, self.record)
-        apply(self.host.name, changes, self.wiring, self.record, install=False)
+        changes = plan_uninstall(self.host, self.wiring, self.record)
+        apply_uninstall(self.host, changes, self.record)
         return [change.action for change in changes]
 
 

@@ -14,25 +14,24 @@ it asks before the others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from mnemic.hooks.wire.commands import Wiring
-from mnemic.hooks.wire.edits import (
-    FileEdits,
-    JsonArrayItem,
-    JsonMember,
-    MarkedBlock,
-    glob_transcripts,
-    host_folder,
-    read_json,
+from mnemic.hooks.wire.edits import FileEdits, Item, Member
+from mnemic.hooks.wire.host import (
+    FOLDER,
+    INSTRUCTIONS,
+    READ_ONLY_TOOLS,
+    SESSION,
+    HookRegistration,
+    Host,
+    OffSwitch,
+    Place,
+    hook_edits,
 )
-from mnemic.hooks.wire.host import INSTRUCTIONS, READ_ONLY_TOOLS, HookRegistration, Host, hook_entries
 
 __all__ = ["CLAUDE_CODE"]
 
-_SUBSTITUTION_CHARS = "$"  # in the MCP entry; hooks only know names of their own
 _EVENTS = (
     HookRegistration("SessionStart", "session-start", 5, "always"),
     HookRegistration("UserPromptSubmit", "prompt", 5, "opted"),
@@ -46,58 +45,36 @@ _EVENTS = (
 )
 
 
-def _folder(environment: Mapping[str, str]) -> Path:
-    return host_folder(environment, "CLAUDE_CONFIG_DIR", ".claude")
-
-
-def _files(wiring: Wiring) -> list[FileEdits]:
-    folder = _folder(wiring.environment)
+def _files(wiring: Wiring, folder: Path) -> list[FileEdits]:
     beside = folder if wiring.environment.get("CLAUDE_CONFIG_DIR") else wiring.user_home
-    command, *arguments = wiring.mcp_argv(_SUBSTITUTION_CHARS)
-    server = {"type": "stdio", "command": command, "args": arguments}
-    hooks = hook_entries("claude-code", _EVENTS, wiring, grouped=True, type="command")
-    allowed = [JsonArrayItem(("permissions", "allow"), f"mcp__mnemic__{tool}") for tool in READ_ONLY_TOOLS]
+    chars = "$"  # in the MCP entry; hooks only know names of their own
+    command, *arguments = wiring.mcp_argv(chars)
+    server = Member(("mcpServers", "mnemic"), {"type": "stdio", "command": command, "args": arguments})
+    hooks = hook_edits("claude-code", _EVENTS, wiring, grouped=True, type="command")
+    allowed = [Item(("permissions", "allow"), f"mcp__mnemic__{tool}") for tool in READ_ONLY_TOOLS]
     return [
         FileEdits(path=folder / "settings.json", format="json", edits=(*hooks, *allowed)),
-        FileEdits(
-            path=beside / ".claude.json",
-            format="json",
-            edits=(JsonMember(("mcpServers", "mnemic"), server),),
-            substitution_chars=_SUBSTITUTION_CHARS,
-        ),
-        FileEdits(path=folder / "CLAUDE.md", format="text", edits=(MarkedBlock(INSTRUCTIONS),)),
+        FileEdits(path=beside / ".claude.json", format="json", edits=(server,), substitution_chars=chars),
+        FileEdits(path=folder / "CLAUDE.md", format="block", text=INSTRUCTIONS),
     ]
-
-
-def _transcripts(environment: Mapping[str, str]) -> list[tuple[str, str]]:
-    return glob_transcripts(_folder(environment) / "projects", "**/*.jsonl", "claude-code")
-
-
-def _trial_payload(session: str, folder: str) -> dict[str, Any]:
-    return {
-        "session_id": session,
-        "transcript_path": "",
-        "cwd": folder,
-        "permission_mode": "default",
-        "hook_event_name": "UserPromptSubmit",
-        "prompt": "",
-    }
-
-
-def _blocked_reason(environment: Mapping[str, str]) -> str:
-    path = _folder(environment) / "settings.json"
-    return f"{path} says disableAllHooks" if read_json(path, "json").get("disableAllHooks") is True else ""
 
 
 CLAUDE_CODE = Host(
     name="claude-code",
     title="Claude Code",
     program="claude",
-    folder=_folder,
-    file_edits=_files,
+    place=Place("CLAUDE_CONFIG_DIR", ".claude"),
     events=_EVENTS,
-    transcripts=_transcripts,
-    trial_payload=_trial_payload,
-    blocked_reason=_blocked_reason,
+    files=_files,
+    transcripts=("projects/**/*.jsonl",),
+    trial={
+        "session_id": SESSION,
+        "transcript_path": "",
+        "cwd": FOLDER,
+        "permission_mode": "default",
+        "hook_event_name": "UserPromptSubmit",
+        "prompt": "",
+    },
+    off_switches=(OffSwitch("settings.json", "json", ("disableAllHooks",), True),),
 )
 """How Claude Code is wired."""

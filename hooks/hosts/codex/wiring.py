@@ -18,11 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from mnemic.hooks.wire.commands import Wiring
-from mnemic.hooks.wire.edits import FileEdits, MarkedBlock, TomlTable, glob_transcripts, host_folder, read_toml
-from mnemic.hooks.wire.host import INSTRUCTIONS, HookRegistration, Host, hook_entries
+from mnemic.hooks.wire.edits import FileEdits, Member
+from mnemic.hooks.wire.host import FOLDER, INSTRUCTIONS, SESSION, HookRegistration, Host, OffSwitch, Place, hook_edits
 
 __all__ = ["CODEX", "with_trusted_hooks"]
 
@@ -38,68 +39,47 @@ _EVENTS = (
 )
 
 
-def _folder(environment: Mapping[str, str]) -> Path:
-    return host_folder(environment, "CODEX_HOME", ".codex")
-
-
-def _files(wiring: Wiring) -> list[FileEdits]:
-    folder = _folder(wiring.environment)
+def _files(wiring: Wiring, folder: Path) -> list[FileEdits]:
     command, *arguments = wiring.mcp_argv()
-    server = TomlTable(("mcp_servers", "mnemic"), {"command": command, "args": arguments})
-    hooks = hook_entries("codex", _EVENTS, wiring, grouped=True, type="command")
+    server = Member(("mcp_servers", "mnemic"), {"command": command, "args": arguments})
+    hooks = hook_edits("codex", _EVENTS, wiring, grouped=True, type="command")
     instead = folder / "AGENTS.override.md"
     told = instead if instead.is_file() and instead.stat().st_size else folder / "AGENTS.md"
     return [
         FileEdits(path=folder / "hooks.json", format="json", edits=tuple(hooks)),
         FileEdits(path=folder / "config.toml", format="toml", edits=(server,)),
-        FileEdits(path=told, format="text", edits=(MarkedBlock(INSTRUCTIONS),)),
+        FileEdits(path=told, format="block", text=INSTRUCTIONS),
     ]
 
 
 def with_trusted_hooks(files: list[FileEdits], trusted: Mapping[str, str]) -> list[FileEdits]:
     """The same files with hooks marked as trusted: by the key that Codex gives each, and the hash of what it runs."""
-    marks = tuple(TomlTable(("hooks", "state", key), {"trusted_hash": found}) for key, found in trusted.items())
+    marks = tuple(Member(("hooks", "state", key), {"trusted_hash": found}) for key, found in trusted.items())
     return [
-        FileEdits(path=file.path, format="toml", edits=(*file.edits, *marks)) if file.format == "toml" else file
-        for file in files
+        msgspec.structs.replace(file, edits=(*file.edits, *marks)) if file.format == "toml" else file for file in files
     ]
-
-
-def _transcripts(environment: Mapping[str, str]) -> list[tuple[str, str]]:
-    folder = _folder(environment)
-    found = [glob_transcripts(folder / name, "**/*.jsonl", "codex") for name in ("sessions", "archived_sessions")]
-    return found[0] + found[1]
-
-
-def _trial_payload(session: str, folder: str) -> dict[str, Any]:
-    return {
-        "session_id": session,
-        "turn_id": "check",
-        "transcript_path": None,
-        "cwd": folder,
-        "hook_event_name": "UserPromptSubmit",
-        "model": "",
-        "permission_mode": "default",
-        "prompt": "",
-    }
-
-
-def _blocked_reason(environment: Mapping[str, str]) -> str:
-    path = _folder(environment) / "config.toml"
-    features = read_toml(path).get("features")
-    off = isinstance(features, dict) and False in (features.get("hooks"), features.get("codex_hooks"))
-    return f"{path} switches them off ([features] hooks)" if off else ""
 
 
 CODEX = Host(
     name="codex",
     title="Codex",
     program="codex",
-    folder=_folder,
-    file_edits=_files,
+    place=Place("CODEX_HOME", ".codex"),
     events=_EVENTS,
-    transcripts=_transcripts,
-    trial_payload=_trial_payload,
-    blocked_reason=_blocked_reason,
+    files=_files,
+    transcripts=("sessions/**/*.jsonl", "archived_sessions/**/*.jsonl"),
+    trial={
+        "session_id": SESSION,
+        "turn_id": "check",
+        "transcript_path": None,
+        "cwd": FOLDER,
+        "hook_event_name": "UserPromptSubmit",
+        "model": "",
+        "permission_mode": "default",
+        "prompt": "",
+    },
+    off_switches=tuple(
+        OffSwitch("config.toml", "toml", ("features", name), False) for name in ("hooks", "codex_hooks")
+    ),
 )
 """How Codex is wired."""

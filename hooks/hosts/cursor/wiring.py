@@ -10,17 +10,14 @@ which carries the text; ``stop`` does not. A hook that prints nothing has no say
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from mnemic.hooks.wire.commands import Wiring
-from mnemic.hooks.wire.edits import FileEdits, JsonDefault, JsonMember
-from mnemic.hooks.wire.host import INSTRUCTIONS, HookRegistration, Host, hook_entries, never_blocked
+from mnemic.hooks.wire.edits import Default, FileEdits, Member
+from mnemic.hooks.wire.host import FOLDER, INSTRUCTIONS, SESSION, HookRegistration, Host, Place, hook_edits
 
 __all__ = ["CURSOR"]
 
-_SUBSTITUTION_CHARS = "$"
 _EVENTS = (
     HookRegistration("sessionStart", "session-start", 5, "always"),
     HookRegistration("beforeSubmitPrompt", "prompt", 5, "opted"),
@@ -33,34 +30,19 @@ _EVENTS = (
 )
 
 
-def _folder(environment: Mapping[str, str]) -> Path:
-    return Path(environment["HOME"]) / ".cursor"
-
-
-def _files(wiring: Wiring) -> list[FileEdits]:
-    folder = _folder(wiring.environment)
-    command, *arguments = wiring.mcp_argv(_SUBSTITUTION_CHARS)
-    server = JsonMember(("mcpServers", "mnemic"), {"command": command, "args": arguments})
-    hooks = hook_entries("cursor", _EVENTS, wiring, grouped=False)
-    version = JsonDefault(("version",), 1, needed_by=("hooks",))
+def _files(wiring: Wiring, folder: Path) -> list[FileEdits]:
+    chars = "$"
+    command, *arguments = wiring.mcp_argv(chars)
+    server = Member(("mcpServers", "mnemic"), {"command": command, "args": arguments})
+    version = Default(("version",), 1, needed_by=("hooks",))
+    hooks = hook_edits("cursor", _EVENTS, wiring, grouped=False)
     return [
         FileEdits(path=folder / "hooks.json", format="json", edits=(version, *hooks)),
-        FileEdits(path=folder / "mcp.json", format="json", edits=(server,), substitution_chars=_SUBSTITUTION_CHARS),
+        FileEdits(path=folder / "mcp.json", format="json", edits=(server,), substitution_chars=chars),
     ]
 
 
-def _trial_payload(session: str, folder: str) -> dict[str, Any]:
-    return {
-        "conversation_id": session,
-        "generation_id": "check",
-        "hook_event_name": "beforeSubmitPrompt",
-        "workspace_roots": [folder],
-        "prompt": "",
-        "attachments": [],
-    }
-
-
-def _notes(wiring: Wiring) -> list[str]:
+def _notes(wiring: Wiring, folder: Path) -> list[str]:
     told = " ".join(INSTRUCTIONS.partition("\n\n")[2].split())
     return [f"Cursor has no file for a user's own rules; if you like, add this one in its settings (Rules): {told}"]
 
@@ -69,12 +51,17 @@ CURSOR = Host(
     name="cursor",
     title="Cursor",
     program="cursor",
-    folder=_folder,
-    file_edits=_files,
+    place=Place("", ".cursor"),
     events=_EVENTS,
-    transcripts=lambda environment: [],
-    trial_payload=_trial_payload,
-    blocked_reason=never_blocked,
+    files=_files,
+    trial={
+        "conversation_id": SESSION,
+        "generation_id": "check",
+        "hook_event_name": "beforeSubmitPrompt",
+        "workspace_roots": [FOLDER],
+        "prompt": "",
+        "attachments": [],
+    },
     notes=_notes,
 )
 """How Cursor is wired."""

@@ -12,18 +12,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from mnemic.hooks.read.own_text import remove_block
 from mnemic.hooks.wire.commands import Wiring
-from mnemic.hooks.wire.edits import FileEdits, JsonDefault, JsonMember, MarkedBlock, WholeFile
-from mnemic.hooks.wire.host import INSTRUCTIONS, HookRegistration, Host, never_blocked
+from mnemic.hooks.wire.edits import Default, FileEdits, Member
+from mnemic.hooks.wire.host import FOLDER, INSTRUCTIONS, SESSION, HookRegistration, Host, Place
 
 __all__ = ["OPENCODE", "plugin_command"]
 
-_SUBSTITUTION_CHARS = "{"
 _SCHEMA = "https://opencode.ai/config.json"  # where it is missing, OpenCode writes it into the file itself
 _PLUGIN = Path(__file__).with_name("plugin.js")
 _PLUGIN_CONSTANT = re.compile(r"^const (?:HOOK|GIVEN) = (.+)$", re.MULTILINE)
@@ -36,26 +33,18 @@ _EVENTS = tuple(
 )
 
 
-def _folder(environment: Mapping[str, str]) -> Path:
-    return Path(environment.get("XDG_CONFIG_HOME") or Path(environment["HOME"]) / ".config").absolute() / "opencode"
-
-
-def _files(wiring: Wiring) -> list[FileEdits]:
-    folder = _folder(wiring.environment)
-    server = {"type": "local", "command": wiring.mcp_argv(_SUBSTITUTION_CHARS), "enabled": True}
+def _files(wiring: Wiring, folder: Path) -> list[FileEdits]:
+    chars = "{"
+    server = {"type": "local", "command": wiring.mcp_argv(chars), "enabled": True}
+    edits = (Default(("$schema",), _SCHEMA), Member(("mcp", "mnemic"), server))
     names = ("opencode.jsonc", "opencode.json", "config.json")
     settings = next((folder / name for name in names if (folder / name).exists()), folder / "opencode.json")
     files = [
-        FileEdits(path=folder / "plugins" / "mnemic.js", format="whole", edits=(WholeFile(_plugin(wiring)),)),
-        FileEdits(
-            path=settings,
-            format="json5-commas",
-            edits=(JsonDefault(("$schema",), _SCHEMA), JsonMember(("mcp", "mnemic"), server)),
-            substitution_chars=_SUBSTITUTION_CHARS,
-        ),
+        FileEdits(path=folder / "plugins" / "mnemic.js", format="whole", text=_plugin(wiring)),
+        FileEdits(path=settings, format="json5-commas", edits=edits, substitution_chars=chars),
     ]
-    if not _uses_claude_md(wiring):
-        files.append(FileEdits(path=folder / "AGENTS.md", format="text", edits=(MarkedBlock(INSTRUCTIONS),)))
+    if not _uses_claude_md(wiring, folder):
+        files.append(FileEdits(path=folder / "AGENTS.md", format="block", text=INSTRUCTIONS))
     return files
 
 
@@ -81,44 +70,37 @@ def plugin_command(text: str, event: str = "prompt") -> list[str] | None:
     return [executable, "opencode", event, *asks, *(str(one) for one in given if one != "--ask")]
 
 
-def _uses_claude_md(wiring: Wiring) -> bool:
+def _uses_claude_md(wiring: Wiring, folder: Path) -> bool:
     """Whether OpenCode goes by the user's ``CLAUDE.md``, which an ``AGENTS.md`` would hide from it."""
-    if (_folder(wiring.environment) / "AGENTS.md").exists():
+    if (folder / "AGENTS.md").exists():
         return False
-    claudes = wiring.user_home / ".claude" / "CLAUDE.md"
     try:
-        return bool(remove_block(claudes.read_text("utf-8", "replace")).strip())
+        return bool(remove_block(_claude_md(wiring).read_text("utf-8", "replace")).strip())
     except OSError:
         return False
 
 
-def _transcripts(environment: Mapping[str, str]) -> list[tuple[str, str]]:
-    data = Path(environment.get("XDG_DATA_HOME") or Path(environment["HOME"]) / ".local" / "share")
-    database = data / "opencode" / "opencode.db"
-    return [(str(database), "opencode")] if database.is_file() else []
+def _claude_md(wiring: Wiring) -> Path:
+    return wiring.user_home / ".claude" / "CLAUDE.md"
 
 
-def _trial_payload(session: str, folder: str) -> dict[str, Any]:
-    return {"session_id": session, "cwd": folder, "hook_event_name": "prompt", "message": {"id": ""}, "parts": []}
-
-
-def _notes(wiring: Wiring) -> list[str]:
-    if not _uses_claude_md(wiring):
+def _notes(wiring: Wiring, folder: Path) -> list[str]:
+    if not _uses_claude_md(wiring, folder):
         return []
-    claudes = wiring.user_home / ".claude" / "CLAUDE.md"
-    return [f"OpenCode has no AGENTS.md and reads {claudes}, which one would hide; so no instructions are added for it"]
+    told = f"OpenCode has no AGENTS.md and reads {_claude_md(wiring)}, which one would hide"
+    return [f"{told}; so no instructions are added for it"]
 
 
 OPENCODE = Host(
     name="opencode",
     title="OpenCode",
     program="opencode",
-    folder=_folder,
-    file_edits=_files,
+    place=Place("XDG_CONFIG_HOME", ".config", "opencode"),
     events=_EVENTS,
-    transcripts=_transcripts,
-    trial_payload=_trial_payload,
-    blocked_reason=never_blocked,
+    files=_files,
+    transcripts=("opencode.db",),
+    transcripts_place=Place("XDG_DATA_HOME", ".local/share", "opencode"),
+    trial={"session_id": SESSION, "cwd": FOLDER, "hook_event_name": "prompt", "message": {"id": ""}, "parts": []},
     notes=_notes,
 )
 """How OpenCode is wired."""

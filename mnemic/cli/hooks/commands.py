@@ -10,7 +10,6 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from mnemic.cli.output import CommonOptions, format_size, pluralize
 if TYPE_CHECKING:
     from mnemic.actors.protocol.contract import Clock
     from mnemic.cli.context import CommandContext
-    from mnemic.cli.hooks.wiring import WiringResult
+    from mnemic.cli.hooks.uninstall import UninstallResult
     from mnemic.hooks.wire.host import HostTranscripts
 
 __all__ = ["add_hook_commands"]
@@ -73,17 +72,17 @@ def add_hook_commands(cli: click.Group, options: CommonOptions, clock: Clock) ->
             write=write,
         )
         if chosen.as_json:
-            taken = _run_backfill(chosen, wired.transcripts, clock, write and backfill is True)
-            chosen.print_answer(wiring_view(wired, write) | {"backfill": taken}, lambda: iter(()))
+            taken = _run_backfill(chosen, [*wired.transcripts.values()], clock, write and backfill is True)
+            chosen.print_answer(wiring_view(wired) | {"backfill": taken}, lambda: iter(()))
         else:
-            chosen.print_answer({}, lambda: wiring_lines(wired, write, chosen.home, "install"))
+            chosen.print_answer({}, lambda: wiring_lines(wired, chosen.home, "install"))
             if write and wired.transcripts:
                 if backfill is None and sys.stdin.isatty():
                     backfill = _confirmed("Take them in now, in the background, the newest first?", default=True)
-                taken = _run_backfill(chosen, wired.transcripts, clock, backfill is True)
-                again = _install_command(chosen, [one.assistant for one in wired.transcripts], recall_prompts)
+                taken = _run_backfill(chosen, [*wired.transcripts.values()], clock, backfill is True)
+                again = _install_command(chosen, [*wired.transcripts], recall_prompts)
                 chosen.print_answer({}, lambda: _backfill_lines(taken, again))
-        if any(one.failed for one in wired.hosts):
+        if wired.has_failed:
             sys.exit(2)
 
     @hooks.command()
@@ -96,8 +95,8 @@ def add_hook_commands(cli: click.Group, options: CommonOptions, clock: Clock) ->
         from mnemic.cli.hooks.wiring import uninstall
 
         wired = uninstall(chosen.home, assistants, os.environ, clock, write=write)
-        chosen.print_answer(wiring_view(wired, write), lambda: wiring_lines(wired, write, chosen.home, "uninstall"))
-        if any(one.failed for one in wired.hosts):
+        chosen.print_answer(wiring_view(wired), lambda: wiring_lines(wired, chosen.home, "uninstall"))
+        if wired.has_failed:
             sys.exit(2)
 
     @hooks.command()
@@ -106,9 +105,9 @@ def add_hook_commands(cli: click.Group, options: CommonOptions, clock: Clock) ->
     @options
     def status(chosen: CommandContext, assistants: tuple[str, ...], no_trial: bool) -> None:
         """How assistants are wired; trials through each one's own commands prove that it works."""
-        from mnemic.cli.hooks.lines import status_lines, status_view
-        from mnemic.cli.hooks.self_test import check_hosts
+        from mnemic.cli.hooks.lines import status_lines
         from mnemic.hooks.wire.status import executable_state
+        from mnemic.hooks.wire.trial import check_hosts
 
         def opened(mind: str) -> Any:
             return type(chosen)(str(chosen.home), mind, chosen.as_json).open(create=False)
@@ -117,7 +116,7 @@ def add_hook_commands(cli: click.Group, options: CommonOptions, clock: Clock) ->
         executable = executable_state(chosen.home)
         view = {
             "executable": {"state": executable.state, "detail": executable.detail},
-            "hosts": {one.name: status_view(one) for one in found},
+            "hosts": {one.name: one.view() for one in found},
         }
 
         def lines() -> Iterator[str]:
@@ -171,70 +170,65 @@ def _uninstall_all(chosen: CommandContext, clock: Clock, erase: bool, yes: bool)
     asks = not yes and sys.stdin.isatty() and not chosen.as_json
     home = chosen.home.absolute()
 
-    def erased() -> Iterator[str]:
-        for path, size in remaining_files(home):
-            yield f"  {path} ({format_size(size)})"
+    def say(*lines: str) -> None:
+        chosen.print_answer({}, lambda: iter(lines))
+
+    def remains() -> list[str]:
+        return [f"  {path} ({format_size(size)})" for path, size in remaining_files(home)]
 
     if erase:
         require_home(home)
     planned = uninstall_home(home, os.environ, clock, write=False)
     if not yes:
         if chosen.as_json:
-            chosen.print_answer(
-                {"applied": False, "erased": [], "stays": []} | uninstall_view(planned, home), lambda: iter(())
-            )
+            view = {"applied": False, "erased": [], "stays": []} | uninstall_view(planned, home)
+            chosen.print_answer(view, lambda: iter(()))
             return
-        chosen.print_answer({}, lambda: _uninstall_lines(planned.wiring, planned.process, home, write=False))
-        if erase:
-            chosen.print_answer({}, lambda: iter(["--erase-data would remove, for good:", *erased()]))
+        say(*_uninstall_lines(planned, home), *(["--erase-data would remove, for good:", *remains()] if erase else []))
         if not asks:
-            chosen.print_answer({}, lambda: iter(["nothing was done; --yes does it"]))
+            say("nothing was done; --yes does it")
             return
         wanted = _confirmed("Do it?", default=False)
         if not wanted:
-            chosen.print_answer(
-                {}, lambda: iter(["nothing was done" if wanted is False else "nobody answered: nothing was done"])
-            )
+            say("nothing was done" if wanted is False else "nobody answered: nothing was done")
             return
-        if erase and _prompted("There is no way back. Type ERASE to remove the data too") != "ERASE":
+        warning = "There is no way back. Type ERASE to remove the data too"
+        if erase and _answer(lambda: click.prompt(warning, default="")) != "ERASE":
             erase = False
-            chosen.print_answer({}, lambda: iter(["the data stays"]))
+            say("the data stays")
     left = uninstall_home(home, os.environ, clock, write=True)
-    erases = erase and not any(one.failed for one in left.wiring.hosts)
+    erases = erase and not left.wiring.has_failed
     gone = erase_data(home) if erases else []
     still = foreign_files(home) if erases else []
     told = {"erased": [str(path) for path in gone], "stays": [str(path) for path in still]}
-    view = {"applied": True, **told} | uninstall_view(left, home)
 
     def lines() -> Iterator[str]:
-        yield from _uninstall_lines(left.wiring, left.process, home, write=True)
+        yield from _uninstall_lines(left, home)
         yield from (f"removed {path}" for path in (*left.removed, *gone))
         if still:
             yield "what stays is not Mnemic's:"
             yield from (f"  {path}" for path in still)
-        remaining = [] if erases else list(erased())
-        if remaining:
-            yield "what remains is yours:"
-            yield from remaining
+        if not erases and (kept := remains()):
+            yield from ("what remains is yours:", *kept)
         if erase and not erases:
             yield "the data was not erased: see to the assistants above first"
 
-    chosen.print_answer(view, lines)
-    if any(one.failed for one in left.wiring.hosts):
+    chosen.print_answer({"applied": True, **told} | uninstall_view(left, home), lines)
+    if left.wiring.has_failed:
         sys.exit(2)
 
 
-def _uninstall_lines(wired: WiringResult, process: str, home: Path, *, write: bool) -> Iterator[str]:
+def _uninstall_lines(left: UninstallResult, home: Path) -> Iterator[str]:
     yield f"Uninstalling from the home {home}"
-    for host in wired.hosts:
-        for change in host.changes:
-            if change.action != "unchanged":
-                yield f"{host.name}: {change.path}: {change.action if write else f'would be {change.action}'}"
+    for name, host in left.wiring.hosts.items():
+        for file in host.files:
+            if file.change != "unchanged":
+                yield f"{name}: {file.path}: {'' if left.wiring.applied else 'would be '}{file.change}"
         if host.failed:
-            yield f"{host.name}: not undone: {host.failed}"
-    if not wired.hosts:
+            yield f"{name}: not undone: {host.failed}"
+    if not left.wiring.hosts:
         yield "no assistant is wired"
-    yield process
+    yield left.process
 
 
 # --- questions -------------------------------------------------------------------------------------------------------
@@ -242,26 +236,19 @@ def _uninstall_lines(wired: WiringResult, process: str, home: Path, *, write: bo
 
 def _confirmed(question: str, *, default: bool) -> bool | None:
     """The answer to a question; ``None`` where the input ended instead."""
-    with _answer_or_end() as answer:
-        answer.append(click.confirm(question, default=default))
-    return answer[0] if answer else None
+    answer: bool | None = _answer(lambda: click.confirm(question, default=default))
+    return answer
 
 
-def _prompted(question: str) -> str:
-    with _answer_or_end() as answer:
-        answer.append(click.prompt(question, default=""))
-    return answer[0] if answer else ""
-
-
-@contextmanager
-def _answer_or_end() -> Iterator[list[Any]]:
-    """Holds an answer; none where the input ended. Ctrl-C ends the command."""
+def _answer(asks: Callable[[], Any]) -> Any:
+    """What is answered; ``None`` where the input ended. Ctrl-C ends the command."""
     try:
-        yield []
+        return asks()
     except click.Abort as ended:
         if isinstance(ended.__context__, KeyboardInterrupt):
             raise
         click.echo()
+        return None
 
 
 # --- transcripts from before -----------------------------------------------------------------------------------------

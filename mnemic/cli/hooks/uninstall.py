@@ -213,7 +213,7 @@ def foreign_files(home: Path) -> list[Path]:
 def uninstall_view(left: UninstallResult, home: Path) -> dict[str, Any]:
     """As JSON."""
     return {
-        "hosts": {one.name: one.view() for one in left.wiring.hosts},
+        "hosts": msgspec.to_builtins(left.wiring.hosts),
         "process": left.process,
         "removed": [str(path) for path in left.removed],
         "remains": [{"path": str(path), "size_bytes": size} for path, size in remaining_files(home)],

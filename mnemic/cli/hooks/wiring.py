@@ -1,7 +1,7 @@
 """Installs and removes Mnemic's hooks, MCP entry and instructions in the assistants' configurations.
 
-Below stand `mnemic.hooks`, which knows the hosts, and `mnemic.runtime`, which knows the home; beside it stands
-`mnemic.cli.hooks.self_test`, which proves that what was wired works.
+Below stand `mnemic.hooks.wire`, which knows the hosts, and `mnemic.runtime`, which knows the home; above are the
+commands. What comes back is what `--json` prints; `mnemic.cli.hooks.lines` puts it into words.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -19,18 +18,25 @@ from mnemic.actors.protocol.errors import MnemicError
 from mnemic.hooks.hosts.codex.trust import list_codex_hooks
 from mnemic.hooks.hosts.codex.wiring import with_trusted_hooks
 from mnemic.hooks.wire.commands import Wiring, make_wiring
-from mnemic.hooks.wire.host import HostTranscripts, existing_transcripts
-from mnemic.hooks.wire.hosts import HOSTS, select_hosts
+from mnemic.hooks.wire.host import Host, HostTranscripts, existing_transcripts
+from mnemic.hooks.wire.hosts import named_hosts, select_hosts
 from mnemic.hooks.wire.record import InstallRecord
 from mnemic.hooks.wire.status import recorded_wiring
-from mnemic.hooks.wire.wiring import FileChange, apply, diff_of, plan_install, plan_uninstall
+from mnemic.hooks.wire.wiring import (
+    FileChange,
+    apply_install,
+    apply_uninstall,
+    diff_of,
+    plan_install,
+    plan_uninstall,
+)
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.capture.hook_files import install_hook_files, required_hook_files
 from mnemic.runtime.client.launcher import ensure_running
 from mnemic.runtime.minds.homes import mind_folder
 from mnemic.runtime.serve.drainer import notify_queued
 
-__all__ = ["HostChanges", "WiringResult", "backfill", "install", "uninstall"]
+__all__ = ["FileResult", "HostResult", "WiringResult", "backfill", "install", "uninstall"]
 
 _TRUST = (
     "Codex runs a hook only once you trust it: start `codex`, type /hooks, look at those of mnemic-hook and trust them"
@@ -38,52 +44,50 @@ _TRUST = (
 _RESTART = "sessions that are open go on as they were; new ones have it"
 
 
-class HostChanges(msgspec.Struct, kw_only=True):
+class FileResult(msgspec.Struct, frozen=True):
+    """What becomes, or became, of one file."""
+
+    path: str
+    """The file."""
+    change: str
+    """``made``, ``changed``, ``removed`` or ``unchanged``."""
+    diff: list[str]
+    """The lines of a unified diff."""
+    backup: str | None
+    """The name of what was in it, under ``backups`` in the home."""
+
+
+class HostResult(msgspec.Struct):
     """What becomes, or became, of one host's configuration."""
 
-    name: str
-    """The host."""
-    changes: list[FileChange]
+    files: list[FileResult] = msgspec.field(default_factory=list)
     """Its files."""
-    backups: dict[str, str] = msgspec.field(default_factory=dict)
-    """By path: the name of what was in it, under ``backups`` in the home."""
     notes: list[str] = msgspec.field(default_factory=list)
     """What its user has to know."""
-    failed: str = ""
+    failed: str | None = None
     """Why it is as it was."""
-
-    def view(self) -> dict[str, Any]:
-        """As JSON."""
-        files = [
-            {
-                "path": str(change.path),
-                "change": change.action,
-                "diff": list(diff_of(change)),
-                "backup": self.backups.get(str(change.path)),
-            }
-            for change in self.changes
-        ]
-        return {"files": files, "notes": self.notes, "failed": self.failed or None}
 
 
 class WiringResult(msgspec.Struct, kw_only=True):
     """What an install or an uninstall does, or did."""
 
-    hosts: list[HostChanges]
-    """Of each host."""
-    absent_hosts: dict[str, str]
+    applied: bool
+    """Whether it was done, not only shown."""
+    hosts: dict[str, HostResult] = msgspec.field(default_factory=dict)
+    """By name."""
+    left_out: dict[str, str] = msgspec.field(default_factory=dict)
     """Hosts that are not here, and how that was seen."""
-    executables: list[Path] = msgspec.field(default_factory=list)
-    """What is put into the home's ``bin``."""
-    transcripts: list[HostTranscripts] = msgspec.field(default_factory=list)
-    """The transcripts that the hosts have kept from before."""
-    new_key_path: Path | None = None
+    made: str | None = None
     """The key of the mind that is made, or was made, for what hooks keep."""
+    executables: list[str] = msgspec.field(default_factory=list)
+    """What is put into the home's ``bin``."""
+    transcripts: dict[str, HostTranscripts] = msgspec.field(default_factory=dict)
+    """The transcripts that the hosts have kept from before."""
 
     @property
-    def changed(self) -> bool:
-        """Whether anything is not as it is to be."""
-        return bool(self.executables) or any(one.action != "unchanged" for host in self.hosts for one in host.changes)
+    def has_failed(self) -> bool:
+        """Whether a host is as it was and should not be."""
+        return any(host.failed for host in self.hosts.values())
 
 
 def install(
@@ -108,51 +112,83 @@ def install(
     wiring = make_wiring(home, environment, mind=mind, recall_prompts=recall_prompts)
     hosts, left_out = select_hosts(names, environment)
     record = InstallRecord(wiring.home, clock)
-    wired = WiringResult(hosts=[HostChanges(name=host.name, changes=[]) for host in hosts], absent_hosts=left_out)
+    result = WiringResult(applied=write, hosts={host.name: HostResult() for host in hosts}, left_out=left_out)
     alone = len(names) == 1 and "all" not in names
-    for one, host in zip(wired.hosts, hosts, strict=True):
-        with _collecting_failure(one, alone):
-            one.changes = plan_install(one.name, host.file_edits(wiring), wiring, record)
-            one.notes = host.notes(wiring)
-    if all(one.failed for one in wired.hosts):
-        return wired
-    wired.executables = [file.path for file in required_hook_files(wiring.home) if not file.is_installed]
+    planned: dict[str, list[FileChange]] = {}
+    for host in hosts:
+        with _collecting_failure(result.hosts[host.name], alone):
+            planned[host.name] = plan_install(host, wiring, record)
+            result.hosts[host.name].notes = host.notes(wiring, host.folder(environment))
+    if not planned:
+        return result
+    result.executables = [str(file.path) for file in required_hook_files(wiring.home) if not file.is_installed]
     folder = mind_folder(wiring.home, mind)
-    wired.new_key_path = None if folder.path.is_dir() else folder.key
+    result.made = None if folder.path.is_dir() else str(folder.key)
     if write:
         install_hook_files(wiring.home, mind, clock)
-    for one in wired.hosts:
-        if not one.failed:
-            with _collecting_failure(one, alone):
-                _wire(one, wiring, record, clock, write=write)
-    done = [host for one, host in zip(wired.hosts, hosts, strict=True) if not one.failed]
-    wired.transcripts = existing_transcripts(done, environment)
-    return wired
+    for host in hosts:
+        if host.name in planned:
+            with _collecting_failure(result.hosts[host.name], alone):
+                _wire(host, planned[host.name], result.hosts[host.name], wiring, record, clock if write else None)
+    done = [host for host in hosts if not result.hosts[host.name].failed]
+    result.transcripts = {one.assistant: one for one in existing_transcripts(done, environment)}
+    return result
 
 
 @contextmanager
-def _collecting_failure(one: HostChanges, alone: bool) -> Iterator[None]:
+def _collecting_failure(result: HostResult, alone: bool) -> Iterator[None]:
     """Let one host's failure be told beside what became of the others, unless it is alone."""
     try:
         yield
     except MnemicError as error:
         if alone:
             raise
-        one.changes, one.notes, one.failed = [], [], f"{error} {error.remedy_text}"
+        result.files, result.notes, result.failed = [], [], f"{error} {error.remedy_text}"
 
 
-def _wire(one: HostChanges, wiring: Wiring, record: InstallRecord, clock: Clock, *, write: bool) -> None:
-    changes = any(change.action != "unchanged" for change in one.changes)
-    if write:
-        done = apply(one.name, one.changes, wiring, record, install=True)
-        one.backups = {str(path): backup for path, backup in done if backup}
-    if one.name == "codex":
+def _wire(
+    host: Host,
+    changes: list[FileChange],
+    result: HostResult,
+    wiring: Wiring,
+    record: InstallRecord,
+    clock: Clock | None,
+) -> None:
+    """Write what is planned for one host; without a clock, only say it."""
+    backups: dict[str, str] = {}
+    changes_any = any(change.action != "unchanged" for change in changes)
+    if clock is not None:
+        backups = apply_install(host, changes, wiring, record)
+    if host.name == "codex" and clock is None and changes_any:  # asked for its hooks, Codex writes to its own folder
+        result.notes.append("Codex runs no hook that is not trusted: --apply marks these as trusted in config.toml")
+    elif host.name == "codex" and clock is not None:
         try:
-            _trust_codex_hooks(one, wiring, record, clock, write=write)
+            trusted, note = _trust_codex_hooks(host, wiring, record, clock, backups)
+            before = {change.path: change.before for change in changes}
+            changes = [
+                msgspec.structs.replace(one, before=before.get(one.path, one.before)) for one in trusted or changes
+            ]
+            result.notes += [note] if note else []
         except MnemicError as error:  # they are wired, and their user can still trust them
-            one.notes.append(f"{_TRUST} ({error})")
-    if changes:
-        one.notes.append(_RESTART)
+            result.notes.append(f"{_TRUST} ({error})")
+    result.notes += [_RESTART] if changes_any else []
+    result.files = _file_results(changes, backups)
+
+
+def _trust_codex_hooks(
+    host: Host, wiring: Wiring, record: InstallRecord, clock: Clock, backups: dict[str, str]
+) -> tuple[list[FileChange], str]:
+    """Mark Codex's hooks as trusted, where Codex can be asked what it calls them; says what is left to do."""
+    seen = list_codex_hooks(wiring.environment, clock)
+    if seen is None:
+        return [], f"{_TRUST}; with `codex` in $PATH, --apply does it"
+    untrusted = {hook.key: hook.hash for hook in seen if not hook.trusted}
+    if not untrusted:
+        return [], ""
+    changes = plan_install(host, wiring, record, with_trusted_hooks(host.file_edits(wiring), untrusted))
+    backups |= apply_install(host, changes, wiring, record, untrusted)
+    still = [hook.event for hook in list_codex_hooks(wiring.environment, clock) or () if not hook.trusted]
+    return changes, f"{_TRUST} (not yet: {', '.join(still)})" if still else "Codex trusts these hooks now"
 
 
 def uninstall(
@@ -167,24 +203,27 @@ def uninstall(
     """
     base = make_wiring(home, environment)
     record = InstallRecord(base.home, clock)
-    select_hosts(names, environment)  # says which is unknown
-    wired = WiringResult(hosts=[], absent_hosts={})
-    for host in HOSTS.values() if "all" in names else [HOSTS[name] for name in dict.fromkeys(names)]:
+    result = WiringResult(applied=write)
+    for host in named_hosts(names):
         known = record.hosts.get(host.name)
-        wiring = recorded_wiring(base, known)
-        one = HostChanges(name=host.name, changes=[])
+        one = HostResult()
         try:
-            one.changes = plan_uninstall(host.name, host.file_edits(wiring), wiring, record)
-            if write:
-                done = apply(host.name, one.changes, wiring, record, install=False)
-                one.backups = {str(path): backup for path, backup in done if backup}
+            changes = plan_uninstall(host, recorded_wiring(base, known), record)
+            one.files = _file_results(changes, apply_uninstall(host, changes, record) if write else {})
         except MnemicError as error:
             if known is None:
                 continue  # a file that is broken, of a host that was never wired
             one.failed = f"{error} {error.remedy_text}"
-        if known is not None or any(change.action != "unchanged" for change in one.changes):
-            wired.hosts.append(one)
-    return wired
+        if known is not None or any(file.change != "unchanged" for file in one.files):
+            result.hosts[host.name] = one
+    return result
+
+
+def _file_results(changes: list[FileChange], backups: Mapping[str, str]) -> list[FileResult]:
+    return [
+        FileResult(str(change.path), change.action, list(diff_of(change)), backups.get(str(change.path)))
+        for change in changes
+    ]
 
 
 def backfill(
@@ -204,30 +243,3 @@ def backfill(
         queued = mind.queue_transcripts([path for one in kept for path in one.paths])
     notify_queued(home, mind_name)
     return queued
-
-
-def _trust_codex_hooks(one: HostChanges, wiring: Wiring, record: InstallRecord, clock: Clock, *, write: bool) -> None:
-    """Mark Codex's hooks as trusted, where Codex can be asked what it calls them."""
-    if not write:  # Codex writes to its own folder when it is asked
-        if any(change.action != "unchanged" for change in one.changes):
-            one.notes.append("Codex runs no hook that is not trusted: --apply marks these as trusted in config.toml")
-        return
-    seen = list_codex_hooks(wiring.environment, clock)
-    if seen is None:
-        one.notes.append(f"{_TRUST}; with `codex` in $PATH, --apply does it")
-        return
-    untrusted = {hook.key: hook.hash for hook in seen if not hook.trusted}
-    if not untrusted:
-        return
-    files = with_trusted_hooks(HOSTS["codex"].file_edits(wiring), untrusted)
-    changes = plan_install("codex", files, wiring, record)
-    done = apply("codex", changes, wiring, record, install=True)
-    before = {str(change.path): change.before for change in one.changes}
-    for path, backup in done:
-        if backup and before.get(str(path)) is not None:
-            one.backups.setdefault(str(path), backup)
-    one.changes = [
-        msgspec.structs.replace(change, before=before.get(str(change.path), change.before)) for change in changes
-    ]
-    still = [hook.event for hook in list_codex_hooks(wiring.environment, clock) or () if not hook.trusted]
-    one.notes.append(f"{_TRUST} (not yet: {', '.join(still)})" if still else "Codex trusts these hooks now")

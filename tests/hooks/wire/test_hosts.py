@@ -13,7 +13,7 @@ from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.hooks.hosts.opencode.wiring import plugin_command
 from mnemic.hooks.read.records import ADAPTERS
 from mnemic.hooks.wire.commands import ASSISTANTS, event_in_command
-from mnemic.hooks.wire.edits import FileEdits, HookEntry, JsonMember, MarkedBlock, TomlTable
+from mnemic.hooks.wire.edits import FileEdits, Hook, Member
 from mnemic.hooks.wire.host import READ_ONLY_TOOLS
 from mnemic.hooks.wire.hosts import HOSTS, select_hosts
 from tests.hooks.wirings import user
@@ -68,7 +68,7 @@ def test_what_gives_memories_is_asked_at_a_sessions_start_and_at_prompts_only_wh
 ) -> None:
     for wanted in (False, True):
         one = user(tmp_path / str(wanted), name).again(recall_prompts=wanted)
-        hooks = [edit for file in one.host.file_edits(one.wiring) for edit in file.edits if isinstance(edit, HookEntry)]
+        hooks = [edit for file in one.host.file_edits(one.wiring) for edit in file.edits if isinstance(edit, Hook)]
         asking = {
             event_in_command(hook.handler["command"], name) for hook in hooks if " --ask " in hook.handler["command"]
         }
@@ -86,16 +86,13 @@ def test_every_host_gets_the_mcp_server_and_every_one_with_a_file_for_it_the_ins
 ) -> None:
     one = user(tmp_path, name)
     files = one.host.file_edits(one.wiring)
-    servers = [edit for file in files for edit in file.edits if _server(edit)]
+    servers = [edit for file in files for edit in file.edits if isinstance(edit, Member) and edit.path[-1] == "mnemic"]
     assert len(servers) == 1
-    blocks = [edit for file in files for edit in file.edits if isinstance(edit, MarkedBlock)]
+    blocks = [file for file in files if file.format == "block"]
     assert len(blocks) == (0 if name == "cursor" else 1)
-    assert bool(blocks) or any("Rules" in note for note in one.host.notes(one.wiring))
-
-
-def _server(edit: object) -> bool:
-    named = edit.path if isinstance(edit, JsonMember) else edit.name if isinstance(edit, TomlTable) else ()
-    return named[-1:] == ("mnemic",)
+    assert bool(blocks) or any(
+        "Rules" in note for note in one.host.notes(one.wiring, one.host.folder(one.wiring.environment))
+    )
 
 
 @pytest.mark.parametrize("name", ASSISTANTS)
@@ -114,7 +111,7 @@ def test_the_tools_that_pass_without_asking_are_those_that_only_read() -> None:
     [
         ("claude-code", ".claude/settings.json", '{"disableAllHooks": true}', "disableAllHooks"),
         ("claude-code", ".claude/settings.json", '{"disableAllHooks": false}', ""),
-        ("codex", ".codex/config.toml", "[features]\nhooks = false\n", "[features] hooks"),
+        ("codex", ".codex/config.toml", "[features]\nhooks = false\n", "false in features.hooks"),
         ("codex", ".codex/config.toml", "[features]\nother = false\n", ""),
         ("gemini-cli", ".gemini/settings.json", '{"hooksConfig": {"enabled": false}} // off', "hooksConfig.enabled"),
         ("gemini-cli", ".gemini/settings.json", '{"hooksConfig": {"disabled": ["mnemic"]}}', "hooksConfig.disabled"),
@@ -173,7 +170,7 @@ def test_opencode_is_not_kept_from_the_instructions_it_borrows(tmp_path: Path) -
     claudes.parent.mkdir()
     claudes.write_text("# Mine\n", "utf-8")
     assert ".config/opencode/AGENTS.md" not in paths(one.host.file_edits(one.wiring), one.folder)
-    assert any("CLAUDE.md" in note for note in one.host.notes(one.wiring))
+    assert any("CLAUDE.md" in note for note in one.host.notes(one.wiring, one.host.folder(one.wiring.environment)))
     user_of_claude = user(tmp_path / "other", "claude-code")
     user_of_claude.install()
     assert ".config/opencode/AGENTS.md" in paths(

@@ -10,15 +10,8 @@ import msgspec
 import pytest
 
 from mnemic.hooks.wire.commands import ASSISTANTS, Wiring
-from mnemic.hooks.wire.status import (
-    HostStatus,
-    examine_host,
-    executable_state,
-    recorded_wiring,
-    request_trial_reply,
-    send_trial_event,
-    wiring_checks,
-)
+from mnemic.hooks.wire.status import HostStatus, examine_host, executable_state, recorded_wiring, wiring_checks
+from mnemic.hooks.wire.trial import request_trial_reply, send_trial_event
 from mnemic.runtime.capture.hook_files import required_hook_files
 from mnemic.runtime.clock import SystemClock
 from tests.hooks.wirings import User, user
@@ -47,8 +40,8 @@ def test_a_host_is_told_as_wired_once_it_is_and_not_before(tmp_path: Path, name:
     assert (before.wired, before.mcp, set(before.events.values())) == (False, "missing", {"missing"})
     one.install()
     after = status(one)
-    assert (after.wired, after.missing_parts, after.problems) == (True, [], [])
-    assert after.instructions == ("" if name == "cursor" else "wired")
+    assert (after.wired, after.missing_parts, after.wrong) == (True, [], [])
+    assert after.instructions == (None if name == "cursor" else "wired")
 
 
 @pytest.mark.parametrize("name", ASSISTANTS)
@@ -99,13 +92,13 @@ def test_what_is_no_answer_to_this_question_is_told_as_none(tmp_path: Path, said
 def test_a_missing_executable_and_a_silencing_variable_are_said(tmp_path: Path) -> None:
     one = user(tmp_path, "cursor")
     one.install()
-    assert any("is missing" in why for why in status(one).problems)
+    assert any("is missing" in why for why in status(one).wrong)
     executable(one)
     off = msgspec.structs.replace(one.wiring, environment={**one.wiring.environment, "MNEMIC_OFF": "1"})
-    assert any("MNEMIC_OFF" in why and "keep nothing" in why for why in status(one, off).problems)
+    assert any("MNEMIC_OFF" in why and "keep nothing" in why for why in status(one, off).wrong)
     told = msgspec.structs.replace(one.wiring, environment={**one.wiring.environment, "MNEMIC_OFF": "recall"})
-    assert any("MNEMIC_OFF" in why and "tell nothing" in why for why in status(one, told).problems)
-    assert status(one).problems == []
+    assert any("MNEMIC_OFF" in why and "tell nothing" in why for why in status(one, told).wrong)
+    assert status(one).wrong == []
 
 
 def test_a_memory_that_is_paused_is_said_and_not_tried(tmp_path: Path) -> None:
@@ -115,10 +108,10 @@ def test_a_memory_that_is_paused_is_said_and_not_tried(tmp_path: Path) -> None:
     mind = one.wiring.home / "minds" / "default"
     mind.mkdir(parents=True)
     (mind / "pauses").write_text("1 -\n")
-    (why,) = status(one).problems
+    (why,) = status(one).wrong
     assert why.startswith("The memory is paused, since 1970-01-01T00:00:00Z and until somebody resumes")
     (mind / "pauses").write_text("1 2\n")
-    assert status(one).problems == []
+    assert status(one).wrong == []
 
 
 def test_what_somebody_edited_is_told_from_what_is_missing(tmp_path: Path) -> None:
@@ -146,7 +139,7 @@ def test_a_broken_file_is_said_and_the_rest_is_looked_at(tmp_path: Path) -> None
     one.install()
     (one.folder / ".claude.json").write_text("{", "utf-8")
     seen = status(one)
-    assert any(".claude.json cannot be read" in why for why in seen.problems)
+    assert any(".claude.json cannot be read" in why for why in seen.wrong)
     assert seen.events["prompt"] == "wired"
 
 
@@ -177,9 +170,9 @@ def test_hooks_that_codex_does_not_trust_are_told_from_working_ones(tmp_path: Pa
     one = user(tmp_path, "codex")
     executable(one)
     one.install()
-    assert status(one, trust(one, tmp_path)).problems == []
+    assert status(one, trust(one, tmp_path)).wrong == []
     edited = status(one, trust(one, tmp_path, reply="modified", session_end="untrusted"))
-    assert edited.problems == ["Codex does not trust, and so does not run: reply, session-end"]
+    assert edited.wrong == ["Codex does not trust, and so does not run: reply, session-end"]
     assert any("could not be asked" in note for note in status(one).notes)
 
 

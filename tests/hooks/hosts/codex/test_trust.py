@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from mnemic.hooks.hosts.codex.trust import CodexHook, list_codex_hooks
 from mnemic.hooks.hosts.codex.wiring import with_trusted_hooks
-from mnemic.hooks.wire.toml_edits import TomlEditor
+from mnemic.hooks.wire.wiring import apply_install, plan_install
 from mnemic.runtime.clock import SystemClock
 from tests.hooks.wirings import User, user
 
@@ -108,19 +109,15 @@ def test_trust_is_written_as_codex_reads_it_and_goes_with_the_hooks(tmp_path: Pa
     before = one.files()
     one.install()
     key = f"{one.folder}/.codex/hooks.json:stop:1:0"
-    files = with_trusted_hooks(one.host.file_edits(one.wiring), {key: "sha256:x"})
-    trusted = User(
-        one.host.__class__(**{**_fields(one), "file_edits": lambda wiring: files}), one.wiring, one.again().record
+    record = one.again().record
+    changes = plan_install(
+        one.host, one.wiring, record, with_trusted_hooks(one.host.file_edits(one.wiring), {key: "sha256:x"})
     )
-    trusted.install()
+    apply_install(one.host, changes, one.wiring, record, {key: "sha256:x"})
     text = one.files()[".codex/config.toml"].decode()
-    assert TomlEditor(text).get(("hooks", "state", key)) == {"trusted_hash": "sha256:x"}
+    assert tomllib.loads(text)["hooks"]["state"][key] == {"trusted_hash": "sha256:x"}
     assert f"[hooks.state.{json.dumps(key)}]\n" in text
     assert set(one.again().install()) == {"unchanged"}
     (one.folder / ".codex" / "config.toml").write_text(text + '\n[new]\na = "b"\n', "utf-8")
     one.again().uninstall()
     assert one.files()[".codex/config.toml"] == before[".codex/config.toml"] + b'\n[new]\na = "b"\n'
-
-
-def _fields(one: User) -> dict[str, object]:
-    return {name: getattr(one.host, name) for name in one.host.__struct_fields__}

@@ -92,7 +92,6 @@ def lived_in(home: Path) -> Path:
     for assistant in ASSISTANTS:
         for path in (Path(".claude.json"), Path("mnemic.js")):
             record.save_backup(assistant, path, b"{}")
-            record.save_backup(assistant, path, b"{}", ".without")
     put(home, *WRITTEN)
     return home
 

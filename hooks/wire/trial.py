@@ -1,36 +1,35 @@
-"""Proves an assistant's wiring by firing a trial event and asking as at a session's start.
+"""Proves an assistant's wiring: a trial event through the command in its own file, and a question as at a start.
 
-Above stands the command; `mnemic.cli.hooks.wiring`, beside it, does the wiring, and `mnemic.hooks.wire.status` looks at
-it.
+Below stands `mnemic.hooks.wire.status`, which looks at the wiring; above stands the command.
 """
 
 from __future__ import annotations
 
+import json
+import subprocess
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import MnemicError
+from mnemic.hooks.hosts.opencode.wiring import plugin_command
+from mnemic.hooks.read.hook_reply import check_reply_pid
 from mnemic.hooks.wire.commands import Wiring, make_wiring
+from mnemic.hooks.wire.edits import hook_commands
 from mnemic.hooks.wire.host import Host
-from mnemic.hooks.wire.hosts import HOSTS, select_hosts
+from mnemic.hooks.wire.hosts import named_hosts
 from mnemic.hooks.wire.record import InstallRecord
-from mnemic.hooks.wire.status import (
-    HostStatus,
-    capture_blockers,
-    examine_host,
-    recorded_wiring,
-    request_trial_reply,
-    send_trial_event,
-)
+from mnemic.hooks.wire.status import HostStatus, capture_blockers, examine_host, recorded_wiring
+from mnemic.hooks.wire.wiring import read_text
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.keys.keys import random_id
 from mnemic.runtime.minds.run_dir import RunDir, ServerInfo
 
-__all__ = ["check_hosts"]
+__all__ = ["check_hosts", "request_trial_reply", "send_trial_event"]
 
+_TRIAL_S = 20.0
 _ARRIVES_S, _POLL_S = 20.0, 0.25
 _MAX_QUESTIONS = 3  # a process that has just been started may need longer for the first than a hook waits
 
@@ -55,16 +54,15 @@ def check_hosts(
     """
     base = make_wiring(home, environment)
     record = InstallRecord(base.home, clock)
-    select_hosts(names, environment)
     found = []
-    for host in HOSTS.values() if "all" in names else [HOSTS[name] for name in dict.fromkeys(names)]:
+    for host in named_hosts(names):
         wiring = recorded_wiring(base, record.hosts.get(host.name))
         status = examine_host(host, wiring, clock)
         if trial and status.wired and not capture_blockers(wiring, clock):
             nonce = random_id()
             status.trial = _trial_event(host, wiring, clock, opened, nonce)
             if status.trial == "arrived":
-                status.reply_check, status.reply_ms = _trial_question(host, wiring, clock, nonce)
+                status.asked, status.asked_ms = _trial_question(host, wiring, clock, nonce)
         found.append(status)
     return found
 
@@ -111,3 +109,54 @@ def _live_server(home: Path) -> ServerInfo | None:
     """The card of the process that serves a home."""
     card = RunDir(home).read_info()
     return card if card is not None and card.is_alive() else None
+
+
+def send_trial_event(host: Host, wiring: Wiring, nonce: str) -> str:
+    """Run the command that stands in a host's configuration for a prompt, on a trial event; returns why it could not.
+
+    Args:
+        nonce: tells this trial from others.
+    """
+    return _run(host, wiring, "prompt", nonce)[0]
+
+
+def request_trial_reply(host: Host, wiring: Wiring, nonce: str) -> tuple[str, int | None]:
+    """Run the command for a session's start; returns why nobody answered, or the number of the process that did."""
+    why, said = _run(host, wiring, "session-start", nonce)
+    if why:
+        return why, None
+    pid = check_reply_pid(said, nonce)
+    return ("" if pid is not None else "it ran, and nobody answered it"), pid
+
+
+def _run(host: Host, wiring: Wiring, event: str, nonce: str) -> tuple[str, bytes]:
+    command = next(_commands(host, wiring, event), None)
+    if command is None:
+        return f"no command for a {event.replace('-', ' ')} is in its configuration", b""
+    payload = {**host.trial_payload("mnemic-check", str(wiring.home)), "mnemic_check": nonce}
+    try:
+        ended = subprocess.run(
+            command,
+            input=json.dumps(payload).encode(),
+            env=dict(wiring.environment),
+            cwd=wiring.home,
+            capture_output=True,
+            timeout=_TRIAL_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"the command did not end within {_TRIAL_S:g} s", b""
+    except OSError as error:
+        return f"the command could not be run ({error.strerror or type(error).__name__})", b""
+    return (f"the command ended with {ended.returncode}" if ended.returncode else ""), ended.stdout
+
+
+def _commands(host: Host, wiring: Wiring, event: str) -> Iterator[list[str]]:
+    """The commands that stand in a host's configuration for an event."""
+    for file in host.file_edits(wiring):
+        text = read_text(file)
+        if text is None:
+            continue
+        words = plugin_command(text, event) if file.format == "whole" else None
+        yield from [] if words is None else [words]
+        yield from (["/bin/sh", "-c", told] for found, told in hook_commands(text, file, host.name) if found == event)

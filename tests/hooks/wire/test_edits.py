@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.hooks.wire.commands import Wiring
-from mnemic.hooks.wire.edits import FileEdits, UndoInfo
-from mnemic.hooks.wire.file_edits import apply_edits, present_edits, remove_edits
+from mnemic.hooks.wire.edits import FileEdits, apply_edits, edit_states, remove_edits
 from mnemic.hooks.wire.hosts import HOSTS
 from mnemic.hooks.wire.json_edits import JsonEditor, ParseError
 
@@ -71,17 +70,17 @@ def test_what_goes_into_any_configuration_comes_out_of_it(
     one: tuple[str, FileEdits], value: dict[str, Any], layout: int | str | None
 ) -> None:
     name, file = one
-    text, traces = json.dumps(value, indent=layout, ensure_ascii=False), UndoInfo()
-    wired = apply_edits(text, file, WIRING, name, traces)
-    assert all(same for _, same in present_edits(wired, file, name))
-    assert apply_edits(wired, file, WIRING, name, traces) == wired
-    assert remove_edits(wired, file, WIRING, name, traces) == text or not _full(value, file)
-    assert json.loads(remove_edits(wired, file, WIRING, name, traces)) == value
+    text = json.dumps(value, indent=layout, ensure_ascii=False)
+    wired = apply_edits(text, file, name)
+    assert all(state == "wired" for _, state in edit_states(wired, file, name))
+    assert apply_edits(wired, file, name) == wired
+    assert remove_edits(wired, file, WIRING, name, text) == text or not _full(value, file)
+    assert json.loads(remove_edits(wired, file, WIRING, name, text)) == value
 
 
 def _full(value: dict[str, Any], file: FileEdits) -> bool:
     """Whether nothing is wired into an object or array that is there and empty: its white space may change."""
-    ways = [edit.path[:length] for edit in file.edits for length in range(len(edit.path) + 1)]  # type: ignore[union-attr]
+    ways = [edit.path[:length] for edit in file.edits for length in range(len(edit.path) + 1)]
     for way in ways:
         where: Any = value
         for key in way:
@@ -101,11 +100,11 @@ def test_what_others_do_to_it_in_between_survives(
     data: st.DataObject,
 ) -> None:
     name, file = one
-    traces = UndoInfo()
-    wired = apply_edits(json.dumps(value, indent=layout), file, WIRING, name, traces)
+    text = json.dumps(value, indent=layout)
+    wired = apply_edits(text, file, name)
     own = json.loads(wired)
     changed = edited_by_others(own, data)
-    taken = json.loads(remove_edits(json.dumps(changed, indent=theirs), file, WIRING, name, traces))
+    taken = json.loads(remove_edits(json.dumps(changed, indent=theirs), file, WIRING, name, text))
     assert "it's $a home" not in json.dumps(taken)
     assert "(printf" not in json.dumps(taken)
     for name_ in ("model", "theirs", "é"):
@@ -123,11 +122,11 @@ def test_a_configuration_of_another_shape_is_refused_or_wired_and_never_half(
     name, file = one
     text = json.dumps(value)
     try:
-        wired = apply_edits(text, file, WIRING, name, UndoInfo())
+        wired = apply_edits(text, file, name)
     except ParseError:
-        assert not all(isinstance(value.get(edit.path[0], {}), dict) for edit in file.edits)  # type: ignore[union-attr]
+        assert not all(isinstance(value.get(edit.path[0], {}), dict) for edit in file.edits)
         return
-    held = JsonEditor(wired, comments=True, trailing_commas=True).root.to_python()
+    held = JsonEditor(wired, comments=True, trailing_commas=True).value
     assert {key: held[key] for key in value if key in ("model", "", "é")} == {
         key: one for key, one in value.items() if key in ("model", "", "é")
     }
