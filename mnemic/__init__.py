@@ -4,7 +4,7 @@ import mnemic
 
 with mnemic.open("~/memories") as mind:
     mind.capture("session.jsonl")
-    print(mind.recall("what did we decide about the database?").hits[0].text.decode())
+    print(mind.recall("what did we decide about the database?").hits[0].text)
 """
 
 from __future__ import annotations

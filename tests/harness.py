@@ -303,7 +303,7 @@ class ActorHarness:
         """All texts, in the order they were kept."""
 
         def read(snapshot: Any) -> list[bytes]:
-            return [memory.text for memory in snapshot.load_memories(snapshot.memory_columns(0).row.tolist())]
+            return [memory.data for memory in snapshot.load_memories(snapshot.memory_columns(0).row.tolist())]
 
         found = self.look(read)
         assert isinstance(found, list)

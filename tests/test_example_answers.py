@@ -36,10 +36,7 @@ def rankings(
             recalled = mind.recall(one["question"], K, kinds=one.get("kinds", DEFAULT_KINDS), observe=False, **window)
             assert recalled.degraded == ()
             found[one["kind"]].append(
-                [
-                    hit.session == one["answer_session"] and one["answer_contains"] in hit.text.decode()
-                    for hit in recalled.hits
-                ]
+                [hit.session == one["answer_session"] and one["answer_contains"] in hit.text for hit in recalled.hits]
             )
     return found
 

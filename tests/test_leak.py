@@ -188,7 +188,7 @@ def leaks(home: Path, engine: str, large: int, before: Sequence[str] = (), *, fi
         ids = fill(card, corpus, large)
         found = ask(card, GetMemories(ids=tuple(ids["other"][:1])), "other")
         assert isinstance(found, Memories)
-        assert corpus.mark in found.memories[0].text
+        assert corpus.mark in found.memories[0].data
         under_load_until_killed(card, corpus, ids, (lambda: spilled(home)) if fills else (lambda: True))
         searched = [Path(folder) for folder in TEMPORARY if Path(folder).is_dir()]
         assert any(path.name.startswith("store.db") for path in files_since([home], started))

@@ -78,7 +78,7 @@ def test_1_and_2_what_was_captured_comes_back_byte_for_byte_and_is_stored_once(m
     for number, text in enumerate(said):
         hits = everything(mind, f"word{number}x", signals=("lexical",))
         (memory,) = mind.get([hits[0].id])
-        assert memory.text == to_bytes(text)
+        assert memory.data == to_bytes(text)
     assert mind.counts().memories == len(said)
 
 
@@ -91,7 +91,7 @@ def test_2_a_transcript_that_grew_adds_what_is_new_however_often_a_word_is_said(
     begun = mind.capture(write(path, *map(turn, texts[:cut])), format="jsonl", embed=False)
     grown = mind.capture(write(path, *map(turn, texts)), format="jsonl", embed=False)
     assert (begun.new, grown.new) == (len(texts[:cut]), len(texts[cut:]))
-    kept = Counter(hit.text.decode() for word in set(texts) for hit in everything(mind, word, signals=("lexical",)))
+    kept = Counter(hit.text for word in set(texts) for hit in everything(mind, word, signals=("lexical",)))
     assert kept == Counter(texts)
 
 
@@ -133,7 +133,7 @@ def test_6_a_scope_sees_what_is_in_it_and_below_it_and_nothing_else(minds: Any, 
         with pytest.raises(UnknownScope):
             everything(mind, scope=asked)
     else:
-        assert sorted(hit.text.decode() for hit in everything(mind, scope=asked)) == expected
+        assert sorted(hit.text for hit in everything(mind, scope=asked)) == expected
     assert len(everything(mind)) == len(scopes)
 
 
@@ -152,7 +152,7 @@ def test_7_windows_of_world_time_are_half_open_and_complete(
 
     def within(since: int | None, until: int | None) -> set[bytes]:
         edges = [None if day is None else start_us + day * DAY_US for day in (since, until)]
-        return {hit.text for hit in everything(mind, since=edges[0], until=edges[1])}
+        return {hit.data for hit in everything(mind, since=edges[0], until=edges[1])}
 
     last = first + length
     if not length:
@@ -216,8 +216,8 @@ def test_9_a_kill_loses_nothing_that_mcp_acknowledged(home: Path, tmp_path: Path
     end(home)  # the next one, where the pipe was quick enough to start it
     with mnemic.open(home) as mind:
         kept = mind.get([parse_id(one) for one in ids])
-        assert [memory.text for memory in kept] == [b"otter %d" % (number + 1) for number in range(acknowledged)]
-        texts = [hit.text for hit in everything(mind)]
+        assert [memory.data for memory in kept] == [b"otter %d" % (number + 1) for number in range(acknowledged)]
+        texts = [hit.data for hit in everything(mind)]
         assert len(texts) == len(set(texts))
         assert set(texts) <= {b"otter %d" % number for number in range(1, 20)}, "none is half there"
 

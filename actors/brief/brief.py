@@ -157,9 +157,9 @@ def _relevant_memories(
                 break
             if hit.id in known or hit.superseded_by is not None or hit.session.partition("/")[0] == own:
                 continue
-            if quote_inline(hit.text) in prompt:
+            if quote_inline(hit.data) in prompt:
                 continue
-            part = densest_excerpt(hit.text, RECALLED_BYTES, rarities)
+            part = densest_excerpt(hit.data, RECALLED_BYTES, rarities)
             held = set(snapshot.stems(snapshot.split_words(f"{hit.speaker or ''} {to_text(part)}")))
             if is_relevant(cosines.get(hit.id), rarities, held):
                 why[hit.id] = prompt_reason(cosines.get(hit.id), rarities, held)

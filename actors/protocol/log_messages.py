@@ -6,8 +6,11 @@ Beside `mnemic.actors.protocol.messages`, whose rules hold here too. The Retriev
 
 from __future__ import annotations
 
+import msgspec
+
 from mnemic.actors.protocol.changes import DeliveredSpan
-from mnemic.actors.protocol.message import Id, Message, Text, Time, Verb
+from mnemic.actors.protocol.events import to_text
+from mnemic.actors.protocol.message import Id, MemoryExcerpt, MemoryText, Message, Text, Time, Verb
 from mnemic.actors.protocol.messages import Memory
 
 __all__ = [
@@ -61,19 +64,13 @@ class ListMemories(Verb["MemoriesListed"], frozen=True, kw_only=True):
     """Of a longer text so much of its start is given."""
 
 
-class MemoryEntry(Message, frozen=True, kw_only=True):
+class MemoryEntry(MemoryExcerpt, frozen=True, kw_only=True):
     """A memory in a list."""
 
     cursor: str
     """Where it stands: what comes after it is listed with this as `ListMemories.after`."""
-    id: Id
-    """UUIDv7."""
     at: Time
     """World time it was said, else kept."""
-    kind: str
-    """What it is."""
-    role: str
-    """Who it comes from."""
     speaker: str | None
     """Name of who spoke."""
     assistant: str
@@ -82,16 +79,10 @@ class MemoryEntry(Message, frozen=True, kw_only=True):
     """The conversation."""
     mode: str
     """How that is held: ``headless``, ``subagent``, or nothing to say."""
-    scope: str
-    """The scope's path."""
     tool: str | None
     """Tool name."""
     outcome: str | None
     """How the tool call ended."""
-    text: Text
-    """Verbatim: whole, or the start of a long one."""
-    size_bytes: int
-    """Length of the whole."""
     replaced: bool
     """Whether another memory replaces it."""
     retired_at: Time | None
@@ -151,10 +142,15 @@ class DeliveredMemory(Message, frozen=True, kw_only=True):
     """Why it was chosen, for a person to read; empty where that was not kept yet."""
     start_byte: int | None
     """Where what was given of it starts in the whole; ``None`` where that is not kept beside the memory."""
-    text: Text | None
-    """What was given of it, word for word; ``None`` where it stands in `Delivery.text`, or was not kept yet."""
+    data: Text | None = msgspec.field(name="text")
+    """What was given of it, word for word; ``None`` where it stands in `Delivery.data`, or was not kept yet."""
     size_bytes: int
     """Length of the whole memory."""
+
+    @property
+    def text(self) -> str | None:
+        """The same as text."""
+        return None if self.data is None else to_text(self.data)
 
 
 class Delivery(Message, frozen=True, kw_only=True):
@@ -176,10 +172,15 @@ class Delivery(Message, frozen=True, kw_only=True):
     """What was asked, where something was."""
     tokens: int
     """How long it was, a token counted as four bytes of UTF-8."""
-    text: Text | None
+    data: Text | None = msgspec.field(name="text")
     """What was given, word for word, where it was composed; else the parts hold it."""
     parts: tuple[DeliveredMemory, ...]
     """The memories, in the order in which they were given. What was erased since is not among them."""
+
+    @property
+    def text(self) -> str | None:
+        """The same as text."""
+        return None if self.data is None else to_text(self.data)
 
 
 class DeliveriesListed(Message, frozen=True, kw_only=True):
@@ -201,19 +202,15 @@ class ShowMemories(Verb["MemoriesShown"], frozen=True, kw_only=True):
     """Which."""
 
 
-class RelatedMemory(Message, frozen=True, kw_only=True):
+class RelatedMemory(MemoryText, frozen=True, kw_only=True):
     """Another memory, as far as it is shown beside one."""
 
-    id: Id
-    """UUIDv7."""
     at: Time
     """World time it was said, else kept."""
     since: Time | None
     """System time since which one replaces the other."""
     retired_at: Time | None
     """System time it was forgotten."""
-    text: Text
-    """How it begins."""
     size_bytes: int
     """Length of the whole."""
 

@@ -30,6 +30,8 @@ from mnemic.actors.protocol.times import parse_time, to_iso
 __all__ = [
     "AnswerT",
     "Id",
+    "MemoryExcerpt",
+    "MemoryText",
     "Message",
     "Request",
     "Text",
@@ -60,6 +62,33 @@ AnswerT = TypeVar("AnswerT")
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
     """A payload: a request, its answer, an event, or a part of one."""
+
+
+class MemoryText(Message, frozen=True, kw_only=True):
+    """A memory, or a part of one, as an answer gives it."""
+
+    id: Id
+    """UUIDv7."""
+    data: Text = msgspec.field(name="text")
+    """Verbatim, UTF-8: whole, its start, or the best stretch of a long one."""
+
+    @property
+    def text(self) -> str:
+        """The same as text; a lone surrogate comes back as one."""
+        return to_text(self.data)
+
+
+class MemoryExcerpt(MemoryText, frozen=True, kw_only=True):
+    """A memory as it is listed: enough of it to see which one it is."""
+
+    size_bytes: int
+    """Length of the whole; equal to ``len(data)`` where it is given whole."""
+    kind: str
+    """What it is."""
+    role: str
+    """Who it comes from."""
+    scope: str
+    """The scope's path."""
 
 
 class Request(Message, Generic[AnswerT], frozen=True, kw_only=True):

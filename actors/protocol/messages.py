@@ -17,7 +17,7 @@ import msgspec
 
 from mnemic.actors.protocol.changes import Change, EncoderName, ScopeRef
 from mnemic.actors.protocol.events import DEFAULT_KINDS, Kind, Role
-from mnemic.actors.protocol.message import Id, Message, Request, Text, Time, Verb
+from mnemic.actors.protocol.message import Id, MemoryExcerpt, MemoryText, Message, Request, Text, Time, Verb
 
 __all__ = [
     "AddOutcome",
@@ -79,23 +79,11 @@ class FindSimilar(Verb["SimilarFound"], frozen=True, kw_only=True):
     """At most so many."""
 
 
-class Similar(Message, frozen=True, kw_only=True):
+class Similar(MemoryExcerpt, frozen=True, kw_only=True):
     """A memory that says nearly the same."""
 
-    id: Id
-    """Which."""
-    text: Text
-    """How it begins, or its best stretch."""
     start_byte: int
     """Where that starts in the whole."""
-    size_bytes: int
-    """Length of the whole."""
-    kind: str
-    """What it is."""
-    role: str
-    """Who it comes from."""
-    scope: str
-    """The scope's path."""
     said_at: Time | None
     """World time."""
     score: float
@@ -249,31 +237,19 @@ class Recover(Verb["Forgotten"], frozen=True, kw_only=True):
     """Which; one named twice is meant once."""
 
 
-class Retirement(Message, frozen=True, kw_only=True):
+class Retirement(MemoryExcerpt, frozen=True, kw_only=True):
     """How one memory stands after `Forget` or `Recover`."""
 
-    id: Id
-    """Which."""
     changed: bool
     """False where it stood so before."""
     retired_at: Time | None
     """System time it was forgotten; ``None`` where it is found again."""
     reason: str | None
     """Why it was forgotten; ``None`` where it is found again."""
-    text: Text
-    """How it begins: enough to see that it is the one that was meant."""
-    size_bytes: int
-    """Length of the whole."""
-    kind: str
-    """What it is."""
-    role: str
-    """Who it comes from."""
     speaker: str | None
     """Name of who spoke."""
     session: str
     """The conversation."""
-    scope: str
-    """The scope's path."""
     said_at: Time | None
     """World time."""
 
@@ -443,29 +419,17 @@ class Recall(Verb["Recalled"], frozen=True, kw_only=True):
     """The conversation it asks from, where it is known."""
 
 
-class Hit(Message, frozen=True, kw_only=True):
+class Hit(MemoryExcerpt, frozen=True, kw_only=True):
     """One memory found."""
 
-    id: Id
-    """UUIDv7."""
     source_id: str | None
     """The input's own id."""
-    text: Text
-    """Verbatim: whole, or the best stretch of a long one."""
     start_byte: int
     """Where `text` starts in the whole."""
-    size_bytes: int
-    """Length of the whole; equal to ``len(text)`` where it is given whole."""
-    kind: str
-    """What it is."""
-    role: str
-    """Who it comes from."""
     speaker: str | None
     """Name of who spoke."""
     session: str
     """The conversation."""
-    scope: str
-    """The scope's path."""
     said_at: Time | None
     """World time."""
     score: float
@@ -514,15 +478,11 @@ class GetMemories(Verb["Memories"], frozen=True, kw_only=True):
     """Which."""
 
 
-class Memory(Message, frozen=True, kw_only=True):
+class Memory(MemoryText, frozen=True, kw_only=True):
     """One memory as it is kept."""
 
-    id: Id
-    """UUIDv7."""
     source_id: str | None
     """The input's own id."""
-    text: Text
-    """Verbatim, whole."""
     assistant: str
     """The host."""
     session: str

@@ -38,9 +38,9 @@ def make_hit(
     return Hit(
         id=memory.id,
         source_id=memory.source_id,
-        text=part,
+        data=part,
         start_byte=offset,
-        size_bytes=len(memory.text),
+        size_bytes=len(memory.data),
         kind=memory.kind,
         role=memory.role,
         speaker=memory.speaker,
@@ -57,7 +57,7 @@ def make_hit(
 def delivered_span(hit: Hit) -> DeliveredSpan:
     """What was given of a memory, and why: what each signal contributed."""
     why = ", ".join(f"{name} {share:.2f}" for name, share in hit.why.items())
-    return DeliveredSpan(memory=hit.id, start=hit.start_byte, stop=hit.start_byte + len(hit.text), why=why)
+    return DeliveredSpan(memory=hit.id, start=hit.start_byte, stop=hit.start_byte + len(hit.data), why=why)
 
 
 BYTES_PER_TOKEN = 4

@@ -375,10 +375,10 @@ class RetrieverActor:
             room = self._hit_bytes
             if recall.budget_tokens is not None:
                 room = min(room, BYTES_PER_TOKEN * (recall.budget_tokens - used))
-            if len(memory.text) > room < min(self._hit_bytes, _LEAST_EXCERPT_BYTES):
+            if len(memory.data) > room < min(self._hit_bytes, _LEAST_EXCERPT_BYTES):
                 left_out += place < k
                 continue
-            part, offset = excerpt(memory.text, room, start, terms)
+            part, offset = excerpt(memory.data, room, start, terms)
             used += token_count(part)
             why = {name: float(share[index]) for name, share in fused.contributions.items()}
             if prior[index]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mnemic.actors.brief.relevance_gate import rarity
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.events import KINDS, to_bytes, to_text
+from mnemic.actors.protocol.events import KINDS, to_bytes
 from mnemic.actors.protocol.messages import FindSimilar, Memory, Similar, SimilarFound
 from mnemic.actors.protocol.scopes import scopes_below
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
@@ -71,13 +71,13 @@ def find_similar(asked: FindSimilar, memory: RecallIndex, source: SnapshotSource
         for index in dict.fromkeys(near):
             (record,) = snapshot.load_memories([int(memory.columns.row[index])])
             why = {} if cosines is None or np.isnan(cosines[index]) else {"meaning": float(cosines[index])}
-            if len(record.text) <= _MAX_LENGTH_RATIO * len(to_bytes(asked.text)) + _SHOWN_BYTES:
-                why["words"] = resemblance(set(terms), set(search_terms(to_text(record.text), snapshot, [])))
+            if len(record.data) <= _MAX_LENGTH_RATIO * len(to_bytes(asked.text)) + _SHOWN_BYTES:
+                why["words"] = resemblance(set(terms), set(search_terms(record.text, snapshot, [])))
             if why.get("meaning", 0.0) < LEAST_COSINE and why.get("words", 0.0) < LEAST_RESEMBLANCE:
                 continue
             if not _is_superseded_by(record, asked.exclude, snapshot):
                 start = -1 if starts is None else int(starts[index])
-                found.append(_similar(record, why, *excerpt(record.text, _SHOWN_BYTES, start, terms)))
+                found.append(_similar(record, why, *excerpt(record.data, _SHOWN_BYTES, start, terms)))
     found.sort(key=lambda one: (-one.score, -(one.said_at or 0), one.id))
     return SimilarFound(similar=tuple(found[: asked.limit]), degraded=tuple(degraded))
 
@@ -123,9 +123,9 @@ def _is_superseded_by(record: Memory, ids: tuple[bytes, ...], snapshot: Snapshot
 def _similar(record: Memory, why: dict[str, float], part: bytes, start: int) -> Similar:
     return Similar(
         id=record.id,
-        text=part,
+        data=part,
         start_byte=start,
-        size_bytes=len(record.text),
+        size_bytes=len(record.data),
         kind=record.kind,
         role=record.role,
         scope=record.scope,

@@ -78,7 +78,7 @@ class CallContext:
         if memory.kind not in _KINDS:
             return None
         own = NearbyCall(
-            kind=memory.kind, tool=memory.tool, outcome=memory.outcome, files=memory.files, text=memory.text
+            kind=memory.kind, tool=memory.tool, outcome=memory.outcome, files=memory.files, text=memory.data
         )
         return cls(
             [_happened(one) for one in (*unbound.before[::-1], own, *unbound.after)],
@@ -218,7 +218,7 @@ def extract_records(
     work = CallContext.from_unbound(unbound)
     tiers: list[tuple[Tier, Iterable[Pair]]] = [("episode", _episode(unbound, work))]
     if memory.kind in _SPOKEN_KINDS:
-        text = memory.text.decode("utf-8", "replace")  # its end may be cut off within a letter
+        text = memory.data.decode("utf-8", "replace")  # its end may be cut off within a letter
         phrases = key_phrases(text, topics if "topic" in roles else 0)
         tiers[0] = ("episode", chain(tiers[0][1], _named("topic", *phrases)))
         if not roles.isdisjoint(("subject", "relation", "object")):

@@ -58,7 +58,7 @@ def shape_recall_record(asked: Shape, hits: Sequence[Hit], answers: Sequence[Ans
         assistant=escape_surrogates(asked.assistant),
         session=escape_surrogates(asked.asking_session),
         parts=(*map(delivered_span, hits), *(_answer_span(one) for one in answers if one.memories)),
-        tokens=sum(token_count(hit.text) for hit in hits),
+        tokens=sum(token_count(hit.data) for hit in hits),
         occasion="shape",
     )
 
@@ -287,7 +287,7 @@ class ShapeQueryEngine:
             if row in hits or probability < _MIN_PROBABILITY or score <= 0:
                 continue
             memory = snapshot.load_memories([row])[0]
-            part, offset = excerpt(memory.text, self._hit_bytes, -1, [])
+            part, offset = excerpt(memory.data, self._hit_bytes, -1, [])
             why: dict[str, float] = {}
             for name, share in zip(names, shares.tolist(), strict=True):
                 why[name] = why.get(name, 1.0) * share

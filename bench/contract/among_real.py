@@ -92,7 +92,7 @@ def _asked(actor_system: Supervisor, slot: str, takes: tuple[type, ...], lines: 
             return str(broken)
     found = actor_system.ask(GetMemories(ids=(kept.id,)))
     assert isinstance(found, Memories)
-    if found.memories[0].text != _TEXT:
+    if found.memories[0].data != _TEXT:
         return "a memory does not come back as it was kept"
     for actor in actor_system.report().actors:
         if actor.failures:

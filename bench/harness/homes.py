@@ -157,7 +157,7 @@ def stored_texts(home: Path) -> list[bytes]:
     try:
         with reader.snapshot() as snapshot:
             rows = [int(row) for row in snapshot.memory_columns(0).row]
-            return [memory.text for memory in snapshot.load_memories(rows)]
+            return [memory.data for memory in snapshot.load_memories(rows)]
     finally:
         reader.close()
 

@@ -93,7 +93,7 @@ def example_questions(folder: Path, memories: Sequence[Memory]) -> list[Claim]:
     for asked in json.loads((folder / "questions.json").read_text("utf-8")):
         answer = asked["answer_contains"].encode()
         for memory in memories:
-            if memory.kind == "turn" and memory.session == asked["answer_session"] and answer in memory.text:
+            if memory.kind == "turn" and memory.session == asked["answer_session"] and answer in memory.data:
                 claims.append(Claim(memory, asked["question"]))
                 break
     return claims

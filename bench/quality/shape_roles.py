@@ -14,7 +14,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.messages import Memory
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.recall.recall_index import RecallIndex
@@ -137,9 +136,9 @@ def _known(
     yield "project", [memory.scope]
     yield "branch", [memory.branch or ""]
     yield "kind", [memory.kind]
-    said = set(key_phrases(to_text(memory.text), _PHRASES))
+    said = set(key_phrases(memory.text, _PHRASES))
     yield "topic", [phrase for phrase in key_phrases(claim.text, _PHRASES) if phrase in said]
-    yield "size", [str(len(to_text(memory.text).split()))]
+    yield "size", [str(len(memory.text.split()))]
     if number is not None:
         for role, step in (("previous", -1), ("next", 1)):
             beside = turns[number + step] if 0 <= number + step < len(turns) else memory

@@ -78,7 +78,6 @@ def add_correct_commands(cli: click.Group, options: CommonOptions, clock: Clock)
     @options
     def correct(chosen: CommandContext, id_: str, text: str, session: str) -> None:
         """Say what holds instead of a memory. It outranks that one at once, which stays readable as the past."""
-        from mnemic.actors.protocol.events import to_text
         from mnemic.runtime.api.views import format_id, parse_id
 
         old, words = parse_id(id_), _read_text(text)
@@ -96,8 +95,8 @@ def add_correct_commands(cli: click.Group, options: CommonOptions, clock: Clock)
             undo = mind.command("forget", str(format_id(kept.id)))
         replaced = {
             "id": format_id(was.id),
-            "text": to_text(was.text),
-            "size_bytes": len(was.text),
+            "text": was.text,
+            "size_bytes": len(was.data),
             "kind": was.kind,
             "scope": was.scope,
         }

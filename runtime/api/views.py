@@ -41,7 +41,7 @@ def hit_view(hit: Hit, *, strict: bool, explain: bool) -> dict[str, Any]:
     view = to_json(hit, strict=strict)
     if not hit.supersedes:
         del view["supersedes"]
-    if len(hit.text) == hit.size_bytes:
+    if len(hit.data) == hit.size_bytes:
         del view["start_byte"], view["size_bytes"]
     if not explain:
         del view["why"]
@@ -73,8 +73,8 @@ def recall_view(recalled: Recalled, *, strict: bool, found: str, took_ms: float,
 
 def memory_view(memory: Memory, part: bytes, *, strict: bool) -> dict[str, Any]:
     """A memory as it is kept, with the part of its text that is given."""
-    view = to_json(msgspec.structs.replace(memory, text=part), strict=strict)
-    return view | {"size_bytes": len(memory.text)}
+    view = to_json(msgspec.structs.replace(memory, data=part), strict=strict)
+    return view | {"size_bytes": len(memory.data)}
 
 
 def retirement_view(retirement: Retirement, *, strict: bool) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def memory_detail_view(shown: MemoryDetail) -> dict[str, Any]:
     view = to_json(shown)
     del view["memory"]
     kept_by = {name: view.pop(name) for name in ("seq", "author", "run", "machine", "code")}
-    own = memory_view(shown.memory, shown.memory.text, strict=False)
+    own = memory_view(shown.memory, shown.memory.data, strict=False)
     return own | view | {"kept_by": kept_by, "original_kept": view.pop("original")}
 
 

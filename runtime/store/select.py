@@ -173,7 +173,7 @@ def _load_preview(connection: apsw.Connection, row: int) -> Retirement:
         changed=False,
         retired_at=found[1],
         reason=found[2],
-        text=excerpt(load_text(connection, found[3]), _PREVIEW_BYTES, 0, ())[0],
+        data=excerpt(load_text(connection, found[3]), _PREVIEW_BYTES, 0, ())[0],
         size_bytes=found[4],
         kind=found[5],
         role=found[6],

@@ -94,13 +94,13 @@ def test_what_was_captured_is_found_by_its_words_at_once_and_by_meaning_later(tm
         counts = actor_system.ask(Count())
         assert (counts.memories, counts.embedded, counts.pending) == (2, 0, 2)
         words = actor_system.recall("kettle", signals=("lexical",))
-        assert [hit.text for hit in words.hits] == [b"the kettle is on"]
+        assert [hit.data for hit in words.hits] == [b"the kettle is on"]
         actor_system.encoder.gate.release(100)
         assert actor_system.embed().done == 2
         counts = actor_system.ask(Count())
         assert (counts.embedded, counts.pending) == (2, 0)
         meaning = actor_system.recall("kettle", signals=("dense",))
-        assert meaning.hits[0].text == b"the kettle is on"
+        assert meaning.hits[0].data == b"the kettle is on"
 
 
 def test_what_is_committed_is_embedded_in_the_background_unasked(tmp_path: Path) -> None:
@@ -454,7 +454,7 @@ def test_another_model_embeds_everything_anew_in_the_background_while_words_and_
             until_asked(actor_system)
             other.gate.release(2)
             recalled = asked.result(BOUND_S)
-        assert recalled.hits[0].text == b"text 7"
+        assert recalled.hits[0].data == b"text 7"
         assert any("are found by their words only so far" in line for line in recalled.degraded)
         assert len(windows(actor_system, BagEncoder())) == 100  # the old ones stand until the new ones are whole
     last = BagEncoder("other")
@@ -498,7 +498,7 @@ def test_without_a_model_words_answer_and_the_reply_and_the_dead_letter_say_so(t
         with pytest.raises(ModelMissing):
             actor_system.embed()
         recalled = actor_system.recall("kettle")
-        assert [hit.text for hit in recalled.hits] == [b"the kettle is on"]
+        assert [hit.data for hit in recalled.hits] == [b"the kettle is on"]
         assert recalled.degraded == (
             "meaning: The embedding model is not at /nowhere: it is gone. Words alone answered.",
         )
@@ -577,7 +577,7 @@ def test_a_text_that_the_model_fails_on_holds_up_no_other_and_is_counted_and_log
         answer = actor_system.embed()
         assert (answer.done, answer.pending, answer.partly) == (4, 0, 2)
         assert windows(actor_system) == [(1, 0), (3, 0)]
-        assert actor_system.recall("poison", signals=("lexical",)).hits[0].text.endswith(b"poison")
+        assert actor_system.recall("poison", signals=("lexical",)).hits[0].data.endswith(b"poison")
         assert caplog.text.count("found by its words only") == 2
         assert "blue tin" not in caplog.text
         assert all(one.failures == 0 for one in actor_system.supervisor.report().actors)
@@ -618,7 +618,7 @@ def test_a_question_that_the_model_fails_on_is_answered_by_words_and_is_no_failu
             actor_system.ask(EmbedQuery(text="poison"))
         for _ in range(10):
             recalled = actor_system.recall("poison")
-            assert [hit.text for hit in recalled.hits] == [b"one poison"]
+            assert [hit.data for hit in recalled.hits] == [b"one poison"]
             assert "Words alone answered." in recalled.degraded[0]
         assert actor_system.supervisor.report().actors[1].failures == 0
 
@@ -632,7 +632,7 @@ def test_a_model_that_keeps_dying_is_set_aside_with_its_reason_and_words_go_on(t
         while not actor_system.supervisor.report().actors[1].quarantined:
             pause.wait(0.001)
         recalled = actor_system.recall("kettle")
-        assert [hit.text for hit in recalled.hits] == [b"the kettle is on"]
+        assert [hit.data for hit in recalled.hits] == [b"the kettle is on"]
         assert "embedder failed 3 times and was set aside: RuntimeError at encode" in recalled.degraded[0]
         actor_system.keep("captured all the same")
 

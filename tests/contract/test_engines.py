@@ -133,7 +133,7 @@ def rescoped(actor_system: Supervisor) -> list[Any]:
         ]
         if scope == path:
             actor_system.ask(ChangeScopes(changes=answers[-1].undo, is_undo=True))
-    assert [[hit.text.decode() for hit in answers[at].hits[:1]] for at in (2, 6)] == [[words]] * 2
+    assert [[hit.text for hit in answers[at].hits[:1]] for at in (2, 6)] == [[words]] * 2
     assert [len(answers[at].similar) for at in (0, 4)] == [1, 0]
     assert [answers[at].path for at in (1, 5)] == [path, "boathouse"]
     return answers
@@ -364,7 +364,7 @@ def _life(
             actor_system.ask(Forget(ids=known, reason="it flew away"), trace=trace)
     found = actor_system.ask(GetMemories(ids=tuple(ids.values()))).memories
     counts = actor_system.ask(Count())
-    return sorted((one.text, one.retired_at is None) for one in found), counts.memories, counts.text_bytes
+    return sorted((one.data, one.retired_at is None) for one in found), counts.memories, counts.text_bytes
 
 
 def test_a_transcript_that_grew_while_the_answer_was_lost_is_taken_in_as_it_is_now(home: Path) -> None:

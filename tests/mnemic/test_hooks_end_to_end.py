@@ -18,7 +18,6 @@ import pytest
 
 import mnemic
 from mnemic.actors.protocol.errors import DiskFull
-from mnemic.actors.protocol.events import to_text
 from mnemic.runtime.minds.run_dir import RunDir
 from tests.faces import Outcome, git_project, lines, run, turn, until
 from tests.paths import PYTHON_HOOK
@@ -50,7 +49,7 @@ def kept(home: Path) -> list[str]:
     """Every text of a mind that nobody serves."""
     with mnemic.open(home) as mind:
         hits = mind.recall("number", 1000, signals=("lexical",)).hits
-        return [to_text(hit.text) for hit in hits]
+        return [hit.text for hit in hits]
 
 
 @pytest.fixture
@@ -161,7 +160,7 @@ def test_a_spool_that_cannot_be_taken_in_keeps_no_question_from_being_answered_a
         monkeypatch.setattr(mind, "drain_spool", full)
         mind.drain_before_question(lambda: True)
         recalled = mind.recall("otter")
-        assert [to_text(hit.text) for hit in recalled.hits] == ["the otter is known"]
+        assert [hit.text for hit in recalled.hits] == ["the otter is known"]
         assert any("could not be taken in" in why and "full" in why for why in recalled.degraded)
         assert any("could not be taken in" in why for why in mind.status().degraded)
 

@@ -332,8 +332,8 @@ def test_of_two_minds_one_hangs_and_the_process_is_gone_in_time(
         asked.kill()
         asked.communicate()
     with serving(home, "--engine", "embedded"):
-        assert [hit.text for hit in served(home).recall("otter").hits] == [b"an otter"]
-        assert [hit.text for hit in served(home, "other").recall("heron").hits] == [b"a heron"]
+        assert [hit.data for hit in served(home).recall("otter").hits] == [b"an otter"]
+        assert [hit.data for hit in served(home, "other").recall("heron").hits] == [b"a heron"]
 
 
 def metrics_of(home: Path) -> str:
@@ -365,7 +365,7 @@ def test_minds_that_nobody_uses_are_closed_by_a_process_that_stays(home: Path) -
             assert served(home, mind).remember("an otter").created
         until(lambda: len(opened(process, home)) == 1)  # the last one is ready for whoever comes next
         for mind in ("default", "other"):
-            assert [hit.text for hit in served(home, mind).recall("otter").hits] == [b"an otter"]
+            assert [hit.data for hit in served(home, mind).recall("otter").hits] == [b"an otter"]
         until(lambda: len(opened(process, home)) == 1)
         assert process.poll() is None
         assert ready(home).pid == process.pid

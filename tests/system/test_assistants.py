@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.messages import Memory
 from mnemic.runtime.minds.homes import open_mind
 from mnemic.runtime.store.read.reader import open_reader
@@ -119,19 +118,19 @@ def test_what_the_model_asks_the_memory_is_answered(story: Story) -> None:
 
 
 def test_the_store_holds_each_prompt_reply_call_and_result_once(story: Story) -> None:
-    found = Counter((one.kind, one.role, to_text(one.text).partition(" [[")[0]) for one in kept(story.world))
+    found = Counter((one.kind, one.role, one.text.partition(" [[")[0]) for one in kept(story.world))
     assert found["turn", "user", DECISION] == 1
     assert found["turn", "user", QUESTION] == 1
     assert found["turn", "assistant", "It is lit."] == 1
     assert found["turn", "assistant", ANSWER] == 1
     memories = kept(story.world)
-    calls = [one for one in memories if one.kind == "tool_call" and ECHO.search(to_text(one.text))]
-    results = [one for one in memories if one.kind == "tool_result" and LAMP.search(to_text(one.text))]
-    assert [("exit 3" in to_text(one.text), "echo lit" in to_text(one.text)) for one in calls] == [
+    calls = [one for one in memories if one.kind == "tool_call" and ECHO.search(one.text)]
+    results = [one for one in memories if one.kind == "tool_result" and LAMP.search(one.text)]
+    assert [("exit 3" in one.text, "echo lit" in one.text) for one in calls] == [
         (True, False),
         (False, True),
     ]
-    assert [("dark" in to_text(one.text), one.outcome) for one in results] == [(True, "failed"), (False, "ok")]
+    assert [("dark" in one.text, one.outcome) for one in results] == [(True, "failed"), (False, "ok")]
     assert {(one.scope, one.branch) for one in memories if (one.kind, one.role) == ("turn", "user")} == {
         ("pier", "jetty")
     }
@@ -146,7 +145,7 @@ def test_its_transcripts_captured_once_more_add_nothing(story: Story) -> None:
 
 
 def test_what_the_memory_was_asked_or_gave_is_not_in_it(story: Story) -> None:
-    texts = [to_text(one.text) for one in kept(story.world)]
+    texts = [one.text for one in kept(story.world)]
     assert [text for text in texts if TOLD in text] == []
     assert [text for text in texts if "scope_found" in text] == []
     assert sum(DECISION in text for text in texts) == 1
@@ -156,8 +155,8 @@ def test_a_subagents_words_are_kept_in_a_session_of_its_own(story: Story) -> Non
     if not story.world.assistant.subagent:
         pytest.skip(f"{story.world.assistant.name} sends no subagent by a script of one step")
     memories = kept(story.world)
-    (sent,) = [one for one in memories if to_text(one.text) == SENT and one.role == "assistant" and one.kind == "turn"]
-    parents = {one.session for one in memories if to_text(one.text) == QUESTION or to_text(one.text).startswith("Have")}
+    (sent,) = [one for one in memories if one.text == SENT and one.role == "assistant" and one.kind == "turn"]
+    parents = {one.session for one in memories if one.text == QUESTION or one.text.startswith("Have")}
     assert sent.session.partition("/")[0] in parents
     assert sent.session not in parents
 
@@ -165,7 +164,7 @@ def test_a_subagents_words_are_kept_in_a_session_of_its_own(story: Story) -> Non
 def test_after_a_compaction_the_model_is_told_again_and_the_session_goes_on_once(story: Story) -> None:
     told = any(TOLD in body and AGAIN in body for body in map(json.dumps, story.compacted))
     assert told or not story.world.assistant.told_again
-    found = Counter(to_text(one.text) for one in kept(story.world) if one.kind == "turn" and one.role == "user")
+    found = Counter(one.text for one in kept(story.world) if one.kind == "turn" and one.role == "user")
     assert found[AGAIN] == 1
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.events import to_text
 from mnemic.runtime.minds.homes import open_mind
 from mnemic.runtime.store.read.reader import open_reader
 from tests.assistants.programs import ASSISTANTS, World, programs
@@ -63,9 +62,7 @@ def test_what_is_said_in_a_pause_or_with_the_capture_off_is_nowhere(name: str, t
         taken = world.mnemic("hooks", "install", "--assistant", name, "--backfill", "--apply")
         assert taken.returncode == 0, taken.stderr
         settled(world)
-        prompts = {
-            to_text(one.text).partition(" [[")[0] for one in kept(world) if (one.kind, one.role) == ("turn", "user")
-        }
+        prompts = {one.text.partition(" [[")[0] for one in kept(world) if (one.kind, one.role) == ("turn", "user")}
         assert prompts == {KNOWN, UNTOLD}
         assert (PAUSED in paused, TOLD in paused) == (True, True)
         assert (UNKEPT in unkept, TOLD in unkept) == (True, True)

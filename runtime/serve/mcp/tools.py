@@ -267,7 +267,7 @@ def make_server(minds: OpenMindsPort, door: ServerControl, clock: Clock, version
 
         def forget(mind: Mind, caller: Caller, _: Progress | None) -> _Forgotten:
             (one,) = mind.forget(wanted, reason or "").memories
-            shown = DeliveredSpan(memory=one.id, start=0, stop=len(one.text), why="it named this one to be forgotten")
+            shown = DeliveredSpan(memory=one.id, start=0, stop=len(one.data), why="it named this one to be forgotten")
             mind.note_delivery(_assistant_name(context), caller.session, [shown])
             return _Forgotten(retired=retirement_view(one, strict=True), undo=mind.undo_command(wanted))
 
@@ -364,7 +364,7 @@ def _note_similar_delivery(mind: Mind, assistant: str, caller: Caller, alike: Se
     parts = []
     for one in alike:
         near = ", ".join(f"{name} {share:.2f}" for name, share in one.why.items())
-        stop = one.start_byte + len(one.text)
+        stop = one.start_byte + len(one.data)
         parts.append(DeliveredSpan(memory=one.id, start=one.start_byte, stop=stop, why=f"near to what it kept: {near}"))
     mind.note_delivery(assistant, caller.session, parts)
 
@@ -377,7 +377,7 @@ def _deliver_pages(
     for memory in mind.get(ids):
         page = _page(memory, offset, limit)
         pages.append(page)
-        end = len(memory.text) if page["next_offset"] is None else page["next_offset"]
+        end = len(memory.data) if page["next_offset"] is None else page["next_offset"]
         if end > page["offset"]:
             parts.append(
                 DeliveredSpan(memory=memory.id, start=page["offset"], stop=end, why="it asked for this one by its id")
@@ -390,11 +390,11 @@ def _deliver_pages(
 
 def _page(memory: Memory, offset: int, limit: int) -> dict[str, Any]:
     """A record with the page of its text that starts at `offset`; a page starts and ends on a whole character."""
-    start = _character_start(memory.text, offset)
-    end = _character_start(memory.text, start + limit)
-    view = memory_view(memory, memory.text[start:end], strict=True)
+    start = _character_start(memory.data, offset)
+    end = _character_start(memory.data, start + limit)
+    view = memory_view(memory, memory.data[start:end], strict=True)
     view["offset"] = start
-    view["next_offset"] = end if end < len(memory.text) else None
+    view["next_offset"] = end if end < len(memory.data) else None
     return view
 
 

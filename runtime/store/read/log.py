@@ -189,7 +189,7 @@ def _load_listed(connection: apsw.Connection, row: int, at: int, text_bytes: int
         scope=found[7],
         tool=found[8],
         outcome=found[9],
-        text=text,
+        data=text,
         size_bytes=size,
         replaced=found[11] is not None and current_successor(connection, row) is not None,
         retired_at=found[12],
@@ -228,7 +228,7 @@ def _list_deliveries(connection: apsw.Connection, asked: ListDeliveries) -> Deli
     size = 0
     for (row,) in rows[: asked.limit]:
         found.append(_load_delivery(connection, row))
-        size += len(found[-1].text or b"") + sum(len(part.text or b"") for part in found[-1].parts)
+        size += len(found[-1].data or b"") + sum(len(part.data or b"") for part in found[-1].parts)
         if size > _PAGE_BYTES:
             break
     return DeliveriesListed(deliveries=tuple(found), more=len(rows) > len(found))
@@ -254,13 +254,13 @@ def _load_delivery(connection: apsw.Connection, row: int) -> Delivery:
         scope=scope,
         query=query,
         tokens=tokens,
-        text=None if text is None else load_text(connection, text),
+        data=None if text is None else load_text(connection, text),
         parts=tuple(
             DeliveredMemory(
                 id=uuid,
                 why=why,
                 start_byte=start,
-                text=None if start is None else _text_slice(connection, of, start, stop),
+                data=None if start is None else _text_slice(connection, of, start, stop),
                 size_bytes=size,
             )
             for uuid, why, start, stop, of, size in parts

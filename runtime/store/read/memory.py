@@ -99,7 +99,7 @@ def _link(connection: apsw.Connection, row: int, since: int | None) -> RelatedMe
         connection.execute(f"SELECT uuid, {SAID_OR_KEPT}, retired_at, text FROM memories WHERE id = ?", (row,))
     )
     start, size = text_prefix(connection, text, _LINK_BYTES)
-    return RelatedMemory(id=uuid, at=at, since=since, retired_at=retired_at, text=start, size_bytes=size)
+    return RelatedMemory(id=uuid, at=at, since=since, retired_at=retired_at, data=start, size_bytes=size)
 
 
 def _neighbour(connection: apsw.Connection, session: int, at: int, row: int, side: str, order: str) -> bytes | None:

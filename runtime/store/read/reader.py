@@ -254,7 +254,7 @@ class StoreSnapshot(CaptureQueries, BriefQueries, CodeQueries, ScopeQueries, Log
         return Memory(
             id=found[0],
             source_id=found[1],
-            text=text,
+            data=text,
             assistant=found[3],
             session=found[4],
             scope=found[5],

@@ -74,6 +74,6 @@ def test_it_is_in_the_log_when_it_is_taken_in_and_what_is_gone_since_is_left_out
     assert isinstance(listed, DeliveriesListed)
     (giving,) = listed.deliveries
     assert (giving.at, giving.assistant, giving.session) == (START_US - 5, "codex", "new\\ud800")
-    assert (giving.scope, giving.tokens, giving.text) == ("work/shelf", 9, b"nine books")
+    assert (giving.scope, giving.tokens, giving.data) == ("work/shelf", 9, b"nine books")
     assert [(part.id, part.why) for part in giving.parts] == [(kept, "a decision")]
     assert actor_system.look(lambda snapshot: snapshot.delivered_ids("codex", "new\\ud800")) == {kept}

@@ -261,7 +261,7 @@ def test_names_with_lone_surrogates_are_kept_written_out_and_the_text_as_it_was(
         assert counts(actor_system.take("a")) == (1, 0, 0)
         assert counts(actor_system.take("a")) == (0, 1, 0)
         (memory,) = actor_system.look(lambda snapshot: snapshot.load_memories([1]))
-        assert memory.text == to_bytes(f"{lone} said")
+        assert memory.data == to_bytes(f"{lone} said")
         names = (memory.session, memory.assistant, memory.speaker, memory.source_id, memory.branch, memory.tool)
         assert set(names) == {"\\udc80x"}
         assert [hit.id for hit in actor_system.recall("said", session=lone).hits] == [memory.id]

@@ -44,10 +44,10 @@ def test_what_is_forgotten_is_described_and_said_to_be_so_once(actor_system: Act
     assert isinstance(answer, Forgotten)
     otter, heron = answer.memories
     assert (otter.id, otter.changed, otter.kind, otter.reason) == (second.id, True, "note", "both were\\ud800 wrong")
-    assert (heron.id, heron.text, heron.size_bytes, heron.speaker) == (first.id, b"a heron", 7, "Ada")
+    assert (heron.id, heron.data, heron.size_bytes, heron.speaker) == (first.id, b"a heron", 7, "Ada")
     assert heron.retired_at == otter.retired_at == actor_system.clock.now_us()
-    assert long.encode("utf-8", "surrogatepass").startswith(otter.text)
-    assert len(otter.text) <= 200 < otter.size_bytes
+    assert long.encode("utf-8", "surrogatepass").startswith(otter.data)
+    assert len(otter.data) <= 200 < otter.size_bytes
     actor_system.clock.advance(1)
     (again,) = actor_system.ask(Forget(ids=(first.id,), reason="another")).memories
     assert (again.changed, again.retired_at, again.reason) == (False, heron.retired_at, heron.reason)

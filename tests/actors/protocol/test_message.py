@@ -20,7 +20,7 @@ HALVES = to_bytes("\ud83d") + to_bytes("\ude00")
 
 
 def related(text: bytes, at: int = 0) -> RelatedMemory:
-    return RelatedMemory(id=bytes(range(16)), at=at, since=None, retired_at=None, text=text, size_bytes=len(text))
+    return RelatedMemory(id=bytes(range(16)), at=at, since=None, retired_at=None, data=text, size_bytes=len(text))
 
 
 @given(st.binary(min_size=16, max_size=16))

@@ -43,7 +43,7 @@ def listed(actor_system: ActorHarness, **asked: Any) -> MemoriesListed:
 
 
 def texts(actor_system: ActorHarness, **asked: Any) -> list[str]:
-    return [one.text.decode() for one in listed(actor_system, **asked).memories]
+    return [one.text for one in listed(actor_system, **asked).memories]
 
 
 def recorded(actor_system: ActorHarness, count: int, **asked: Any) -> DeliveriesListed:
@@ -91,7 +91,7 @@ def test_what_was_forgotten_is_listed_where_it_is_asked_for_and_only_there(actor
     assert entry.retired_at is not None
     assert not listed(actor_system).memories[0].replaced
     actor_system.keep("it corrects", supersedes=kept.id)
-    assert [(one.text, one.replaced) for one in listed(actor_system).memories] == [
+    assert [(one.data, one.replaced) for one in listed(actor_system).memories] == [
         (b"it corrects", False),
         (b"it stays", True),
     ]
@@ -100,8 +100,8 @@ def test_what_was_forgotten_is_listed_where_it_is_asked_for_and_only_there(actor
 def test_of_a_long_text_the_start_is_given_cut_between_two_characters(actor_system: ActorHarness) -> None:
     actor_system.keep("ä" * 10_000)
     (entry,) = listed(actor_system, text_bytes=7).memories
-    assert (entry.text.decode(), entry.size_bytes) == ("äää", 20_000)
-    assert listed(actor_system, text_bytes=0).memories[0].text == b""
+    assert (entry.text, entry.size_bytes) == ("äää", 20_000)
+    assert listed(actor_system, text_bytes=0).memories[0].data == b""
 
 
 @pytest.mark.parametrize(
@@ -145,8 +145,8 @@ def test_what_an_assistant_asked_for_is_listed_word_for_word_with_the_reasons(ac
     assert (giving.occasion, giving.assistant, giving.session) == ("recall", "codex", "mcp-1")
     assert (giving.scope, giving.query, giving.tokens) == ("work/shelf", "heron", recalled.used_tokens)
     (part,), (hit,) = giving.parts, recalled.hits
-    assert (part.id, part.text, part.start_byte, part.size_bytes) == (kept, hit.text, hit.start_byte, len(long))
-    assert 0 < len(hit.text) < len(long)
+    assert (part.id, part.data, part.start_byte, part.size_bytes) == (kept, hit.data, hit.start_byte, len(long))
+    assert 0 < len(hit.data) < len(long)
     assert part.why == ", ".join(f"{name} {share:.2f}" for name, share in hit.why.items())
     (own,) = recorded(actor_system, 1, own=True).deliveries
     assert (own.assistant, own.query) == ("", "my own question")
@@ -162,7 +162,7 @@ def test_what_an_assistant_named_is_noted(actor_system: ActorHarness) -> None:
     )
     (giving,) = recorded(actor_system, 1, session="mcp-1").deliveries
     assert (giving.occasion, giving.assistant, giving.tokens) == ("get", "a\\ud800", 2)
-    assert [(part.text, part.why) for part in giving.parts] == [(b"heron", "by its id")]
+    assert [(part.data, part.why) for part in giving.parts] == [(b"heron", "by its id")]
 
 
 def test_what_was_given_is_filtered_and_paged(actor_system: ActorHarness) -> None:
@@ -207,9 +207,9 @@ def test_a_memory_is_shown_with_its_source_its_links_and_its_use(actor_system: A
     answer = actor_system.ask(ShowMemories(ids=(first.id, third.id)))
     assert isinstance(answer, MemoriesShown)
     old, new = answer.memories
-    assert (old.memory.text, old.memory.speaker, old.memory.superseded_by) == (b"the pier is 40 m", "Ada", second.id)
+    assert (old.memory.data, old.memory.speaker, old.memory.superseded_by) == (b"the pier is 40 m", "Ada", second.id)
     assert [link.id for link in old.newer] == [second.id, third.id]
-    assert [link.text for link in old.newer] == [b"it is 38 m", b"it is 37 m"]
+    assert [link.data for link in old.newer] == [b"it is 38 m", b"it is 37 m"]
     assert all(link.since is not None for link in old.newer)
     assert [link.id for link in new.older] == [second.id]
     assert (old.older, new.newer) == ((), ())

@@ -41,7 +41,7 @@ def named(path: str) -> ScopeRef:
 
 
 def said(recalled: Recalled) -> list[str]:
-    return [to_text(hit.text) for hit in recalled.hits]
+    return [hit.text for hit in recalled.hits]
 
 
 @pytest.fixture
@@ -139,7 +139,7 @@ def test_the_texts_never_exceed_the_budget_and_what_is_left_out_is_counted(
     harbour: ActorHarness, budget: int, k: int
 ) -> None:
     recalled = harbour.recall("harbour crane", k=k, budget_tokens=budget)
-    assert recalled.used_tokens == sum(-(-len(hit.text) // 4) for hit in recalled.hits) <= budget
+    assert recalled.used_tokens == sum(-(-len(hit.data) // 4) for hit in recalled.hits) <= budget
     whole = harbour.recall("harbour crane", k=100)
     assert {hit.id for hit in recalled.hits} <= {hit.id for hit in whole.hits}
     if len(recalled.hits) < min(k, len(whole.hits)):
@@ -151,7 +151,7 @@ def test_a_long_memory_is_cut_to_the_budget_and_not_hidden_by_it(actor_system: A
     actor_system.keep("a kettle")
     recalled = actor_system.recall("when does the kettle boil", budget_tokens=100, signals=("lexical",))
     cut = next(hit for hit in recalled.hits if hit.id == long.id)
-    assert 256 <= len(cut.text) < cut.size_bytes
+    assert 256 <= len(cut.data) < cut.size_bytes
     assert recalled.used_tokens <= 100
 
 
@@ -262,10 +262,10 @@ def test_a_long_memory_is_shown_by_a_verbatim_stretch_with_its_place(
         (hit,) = actor_system.recall("kettle", signals=("dense", "lexical") if embedded else ("lexical",)).hits
         assert hit.id == kept.id
         assert hit.size_bytes == len(text)
-        assert text[hit.start_byte : hit.start_byte + len(hit.text)] == hit.text
-        assert len(hit.text) == len(text) or len(hit.text) <= 64
+        assert text[hit.start_byte : hit.start_byte + len(hit.data)] == hit.data
+        assert len(hit.data) == len(text) or len(hit.data) <= 64
         if not embedded:
-            assert b"kettle" in hit.text
+            assert b"kettle" in hit.data
 
 
 def test_the_window_that_fits_best_is_the_one_that_is_shown(tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_the_window_that_fits_best_is_the_one_that_is_shown(tmp_path: Path) -> N
         actor_system.embed()
         (hit,) = actor_system.recall("the kettle boils", signals=("dense",)).hits
         assert hit.start_byte == 400
-        assert hit.text.startswith(b"the kettle boils")
+        assert hit.data.startswith(b"the kettle boils")
 
 
 # --- corrections -----------------------------------------------------------------------------------------------------
@@ -350,7 +350,7 @@ def test_what_is_forgotten_is_not_found_from_then_on_by_who_had_loaded_it(
     assert (said(before)[0], before.searched) == ("the gate code is four four one", 2)
     (memory,) = actor_system.ask(GetMemories(ids=(gone.id,))).memories
     assert (memory.retired_at, memory.retired_reason) == (then, "it was another gate")
-    assert memory.text == b"the gate code is four four one"
+    assert memory.data == b"the gate code is four four one"
     actor_system.ask(Recover(ids=(gone.id,)))
     assert said(actor_system.recall("gate code"))[0] == "the gate code is four four one"
 
@@ -525,7 +525,7 @@ def test_recalls_and_captures_at_the_same_time_disturb_each_other_in_nothing(tmp
             asked = 0
             while not done.is_set() or not asked:
                 for hit in actor_system.recall("number5 number7 note", k=20).hits:
-                    assert hit.text.startswith(b"note number")
+                    assert hit.data.startswith(b"note number")
                 asked += 1
             return asked
 
@@ -565,7 +565,7 @@ def test_memories_are_given_whole_and_in_the_order_asked_for(actor_system: Actor
     long = "a \ud800 text\0" * 10_000
     ids = [actor_system.keep(text).id for text in ("one", long, "three")]
     got = actor_system.ask(GetMemories(ids=(ids[2], ids[1], ids[2]))).memories
-    assert [memory.text for memory in got] == [b"three", to_bytes(long), b"three"]
+    assert [memory.data for memory in got] == [b"three", to_bytes(long), b"three"]
     assert actor_system.ask(GetMemories(ids=())).memories == ()
     with pytest.raises(NoSuchMemory):
         actor_system.ask(GetMemories(ids=(ids[0], bytes(16))))

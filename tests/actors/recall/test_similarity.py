@@ -47,7 +47,7 @@ def test_a_changed_value_is_named_by_meaning_and_by_words(actor_system: ActorHar
     actor_system.keep("The ferry to the island leaves at seven.", kind="note")
     actor_system.embed()
     (found,) = similar(actor_system, TOKEN.replace("thirty", "fifteen")).similar
-    assert (found.id, found.text, found.kind, found.superseded_by) == (old.id, TOKEN.encode(), "note", None)
+    assert (found.id, found.data, found.kind, found.superseded_by) == (old.id, TOKEN.encode(), "note", None)
     assert found.why["meaning"] >= LEAST_COSINE
     assert found.why["words"] >= LEAST_RESEMBLANCE
     assert found.score == max(found.why.values()) <= 1
@@ -125,7 +125,7 @@ def test_no_more_are_named_than_asked_for_the_nearest_first(actor_system: ActorH
         actor_system.keep(TOKEN.replace("thirty", word), kind="note", session=f"{number}")
     actor_system.embed()
     found = similar(actor_system, TOKEN, limit=2).similar
-    assert found[0].text == TOKEN.encode()
+    assert found[0].data == TOKEN.encode()
     assert len(found) == 2
     assert found[0].score > found[1].score
     with pytest.raises(InvalidValue):
@@ -138,10 +138,10 @@ def test_a_long_text_that_holds_the_note_is_named_by_its_window_and_shown_there(
     actor_system.embed()
     (found,) = similar(actor_system, TOKEN).similar
     assert (found.id, found.size_bytes, list(found.why)) == (old.id, len(long), ["meaning"])
-    assert b"session token" in found.text
-    assert long.encode()[found.start_byte :].startswith(found.text)
+    assert b"session token" in found.data
+    assert long.encode()[found.start_byte :].startswith(found.data)
     assert found.start_byte > 0
-    assert len(found.text) <= 400
+    assert len(found.data) <= 400
 
 
 @given(st.sets(st.sampled_from("abcdef")), st.sets(st.sampled_from("abcdef")))

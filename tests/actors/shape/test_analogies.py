@@ -92,13 +92,13 @@ def test_what_every_memory_has_is_answered_whether_or_not_a_fact_or_a_step_was_b
     found = shape(mind, analogy=names)
     assert [(one.role, one.filler) for one in found.answers] == [(role, filler)]
     assert found.answers[0].confidence > 0.9
-    assert [hit.text for hit in found.hits[:2]] == [b"the rope is here", b"bring the rope"]
+    assert [hit.data for hit in found.hits[:2]] == [b"the rope is here", b"bring the rope"]
     assert found.degraded == ()
 
 
 def test_the_memories_of_the_third_in_the_same_relation_are_the_hits(mind: ActorHarness) -> None:
     found = shape(mind, analogy=("Alice", "Berlin", "Bob"))
-    assert [hit.text for hit in found.hits] == [b"Bob lives in Paris"]
+    assert [hit.data for hit in found.hits] == [b"Bob lives in Paris"]
     assert set(found.hits[0].why) == {"subject", "relation"}
     assert list(answers(found, "object")) == ["paris"]
 

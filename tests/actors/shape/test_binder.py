@@ -94,7 +94,7 @@ def texts_bound(actor_system: ActorHarness, tier: str = "episode") -> dict[bytes
     by_id = {id: codes for (one, id), codes in bound(actor_system).items() if one == tier}
     return actor_system.look(
         lambda now: {
-            record.text: by_id[record.id]
+            record.data: by_id[record.id]
             for record in now.load_memories(now.rows_of(list(by_id)))
             if record.id in by_id
         }

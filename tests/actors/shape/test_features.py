@@ -29,7 +29,7 @@ FLOATS = st.floats(-1, 1, width=32)
 
 MEMORIES = st.builds(
     lambda **fields: msgspec.structs.replace(MEMORY, **fields),
-    text=ANYTHING.map(lambda text: text.encode("utf-8", "surrogatepass")) | st.binary(max_size=60),
+    data=ANYTHING.map(lambda text: text.encode("utf-8", "surrogatepass")) | st.binary(max_size=60),
     scope=st.sampled_from(["", "acme", "acme/Web"]),
     kind=st.sampled_from(["turn", "tool_call", "tool_result", "decision", "note", "summary", "thinking", "injected"]),
     role=st.sampled_from(["user", "assistant", "tool", "system"]),
@@ -74,7 +74,7 @@ def episode(unbound: Unbound) -> dict[str, list[str]]:
 
 
 def said(text: str, **fields: object) -> Unbound:
-    memory = msgspec.structs.replace(MEMORY, text=text.encode(), **fields)
+    memory = msgspec.structs.replace(MEMORY, data=text.encode(), **fields)
     return msgspec.structs.replace(BARE, memory=memory, words=len(text.split()))
 
 
@@ -229,7 +229,7 @@ def test_an_extractor_fills_roles_of_its_own_and_no_role_twice(monkeypatch: pyte
             return [Triple("rex", "is", text)]
 
         def fillers(self, memory: Memory) -> list[tuple[str, str]]:
-            assert memory.text == b"good"
+            assert memory.data == b"good"
             return [("mood", "Glad"), ("mood", "sad"), ("pet", "Rex"), ("pet", "Tom"), ("who", "me"), ("no", "x")]
 
     (_, episode), (_, fact) = extract_records(said("good"), ALL | {"mood", "pet"}, 5, Mine())
@@ -330,7 +330,7 @@ def test_roles_that_are_not_bound_are_left_out_and_change_nothing_else(unbound: 
 
 
 def test_a_text_that_is_cut_off_within_a_letter_is_read_up_to_there() -> None:
-    memory = msgspec.structs.replace(MEMORY, text="I like tea. Zürich".encode()[:14])
+    memory = msgspec.structs.replace(MEMORY, data="I like tea. Zürich".encode()[:14])
     assert [tier for tier, _ in records(msgspec.structs.replace(BARE, memory=memory))] == ["episode", "fact"]
     neighbour = NearbyCall(
         kind="tool_call", tool="Bash", outcome=None, files=(), text="Bash\ncommand: ls ü".encode()[:-1]

@@ -14,7 +14,7 @@ from mnemic.actors.shape.features import CallContext, CallOutcome
 MEMORY = Memory(
     id=bytes(16),
     source_id=None,
-    text=b"",
+    data=b"",
     assistant="claude-code",
     session="s",
     scope="slipway",
@@ -60,7 +60,7 @@ SESSION = [
 def at(session: list[NearbyCall], place: int) -> Unbound:
     own = session[place]
     memory = msgspec.structs.replace(
-        MEMORY, kind=own.kind, tool=own.tool, outcome=own.outcome, files=own.files, text=own.text
+        MEMORY, kind=own.kind, tool=own.tool, outcome=own.outcome, files=own.files, data=own.text
     )
     before, after = tuple(session[:place][::-1]), tuple(session[place + 1 :])
     return Unbound(

@@ -11,7 +11,6 @@ import pytest
 
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import InvalidValue, ModelMissing, UnknownRole, UnknownScope
-from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.log_messages import ListDeliveries
 from mnemic.actors.protocol.messages import EmbedQuery, Forget, Memory
 from mnemic.actors.protocol.shape_messages import ListRoles, RetryBinding, RolesListed, Shape, Shaped
@@ -37,7 +36,7 @@ def mind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ActorHarness]:
 
 
 def said(found: Shaped) -> list[str]:
-    return [to_text(hit.text) for hit in found.hits]
+    return [hit.text for hit in found.hits]
 
 
 # --- which memories --------------------------------------------------------------------------------------------------
@@ -149,7 +148,7 @@ def test_of_several_days_of_a_memory_one_that_is_near_is_not_taken_for_the_one_a
             return []
 
         def fillers(self, memory: Memory) -> list[tuple[str, str]]:
-            return [("due", day) for day in to_text(memory.text).split()]
+            return [("due", day) for day in memory.text.split()]
 
     days = ("2026-05-01 2030-08-01", "2026-05-04 2030-08-01")
     with ActorHarness(tmp_path, ports={"extract": Due()}) as actor_system:
@@ -178,7 +177,7 @@ def test_a_long_memory_is_given_by_its_beginning(tmp_path: Path) -> None:
     with shaped(tmp_path, [event(0, "user", "words " * 50, "s")], hit_bytes=64) as actor_system:
         (hit,) = shape(actor_system, {"who": "user"}).hits
         assert (hit.start_byte, hit.size_bytes) == (0, 300)
-        assert len(hit.text) <= 64
+        assert len(hit.data) <= 64
 
 
 # --- what fills a role -----------------------------------------------------------------------------------------------
@@ -324,7 +323,7 @@ def test_what_is_not_bound_yet_is_counted_and_found_once_it_is(tmp_path: Path) -
 
 def test_what_is_forgotten_is_not_found(tmp_path: Path) -> None:
     with shaped(tmp_path, [event(n, "user", text, "s") for n, text in enumerate(("tea", "cake"))]) as actor_system:
-        (tea,) = [hit.id for hit in shape(actor_system, {"who": "user"}).hits if hit.text == b"tea"]
+        (tea,) = [hit.id for hit in shape(actor_system, {"who": "user"}).hits if hit.data == b"tea"]
         actor_system.ask(Forget(ids=(tea,)))
         assert said(shape(actor_system, {"who": "user"})) == ["cake"]
 

@@ -37,7 +37,7 @@ def test_a_filled_home_holds_its_texts_and_is_found_by_words(tmp_path: Path) -> 
         counts = mind.counts()
         assert (counts.memories, counts.sessions) == (90, 3)
         (question,) = SyntheticCorpus(4).questions(texts[40:41], 1)
-        assert texts[40] in [hit.text.decode() for hit in mind.recall(question, 10).hits]
+        assert texts[40] in [hit.text for hit in mind.recall(question, 10).hits]
 
 
 def test_an_empty_home_can_be_made(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def memory(number: int, text: str, **more: Any) -> Memory:
     fields: dict[str, Any] = {
         "id": bytes([number]) * 16,
         "source_id": f"conv-1/D1:{number}",
-        "text": text.encode(),
+        "data": text.encode(),
         "kind": "turn",
         "role": "user",
         "speaker": "Ida" if number % 2 else "Oto",

@@ -80,7 +80,7 @@ def test_standard_input_is_kept_byte_for_byte(home: Path) -> None:
     kept = run("remember", "-", "--scope", "x", "--home", home, "--json", given=text.encode()).json
     with mnemic.open(home) as mind:
         (hit,) = mind.recall("heron").hits
-    assert (hit.text.decode(), kept["created"]) == (text, True)
+    assert (hit.text, kept["created"]) == (text, True)
 
 
 @pytest.mark.parametrize(("given", "told"), [(b"\xff", "it is no UTF-8 at byte 0"), (b" \n", "nothing to keep")])

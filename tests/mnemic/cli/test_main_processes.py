@@ -73,7 +73,7 @@ def test_a_capture_that_is_ended_keeps_what_it_acknowledged_and_is_finished_by_a
     assert (again["known"], again["new"]) == (2 * BATCH, TURNS - 2 * BATCH)
     with mnemic.open(home) as mind:
         found = mind.recall("otter", TURNS + 1, signals=("lexical",), observe=False).hits
-    assert sorted(hit.text for hit in found) == sorted(b"turn %d about the otter" % number for number in range(TURNS))
+    assert sorted(hit.data for hit in found) == sorted(b"turn %d about the otter" % number for number in range(TURNS))
 
 
 @pytest.mark.system

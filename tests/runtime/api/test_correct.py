@@ -46,7 +46,7 @@ def seen(mind: Mind) -> dict[str, Any]:
     for scope in ("*", *(one.path for one in mind.scopes().scopes)):
         for question in QUESTIONS:
             hits = mind.recall(question, 50, scope=scope, observe=False).hits
-            found[f"{scope} {question}"] = [(hit.id, hit.text, hit.scope, hit.superseded_by) for hit in hits]
+            found[f"{scope} {question}"] = [(hit.id, hit.data, hit.scope, hit.superseded_by) for hit in hits]
     return found
 
 
@@ -66,7 +66,7 @@ def test_a_correction_outranks_what_it_replaces_at_once_everywhere_and_both_say_
     assert (first.id, first.superseded_by, first.supersedes) == (new.id, None, (old.id,))
     assert (second.id, second.superseded_by, second.supersedes) == (old.id, new.id, ())
     was, now = mind.get([old.id, new.id])
-    assert (was.text.decode(), was.superseded_by, was.valid_to) == (TOKEN, new.id, now.valid_from)
+    assert (was.text, was.superseded_by, was.valid_to) == (TOKEN, new.id, now.valid_from)
     assert now.kind == ("decision" if kind == "decision" else "note")
     then = mind.recall(TOKEN, scope="shelf", as_of=between).hits
     assert [(hit.id, hit.superseded_by) for hit in then] == [(old.id, None)]
@@ -237,7 +237,7 @@ def test_a_merge_is_seen_at_once_in_the_scope_that_stays(mind: Mind) -> None:
         ScopeOutcome("renamed", "a/y", "b/y", memories=1),
     )
     hits = mind.recall("otter", scope="b").hits
-    assert sorted((hit.scope, hit.text.split()[3]) for hit in hits) == [
+    assert sorted((hit.scope, hit.data.split()[3]) for hit in hits) == [
         ("b", b"a,"),
         ("b", b"b,"),
         ("b/x", b"a/x,"),
@@ -247,7 +247,7 @@ def test_a_merge_is_seen_at_once_in_the_scope_that_stays(mind: Mind) -> None:
     mind.rebuild()
     assert {hit.id for hit in mind.recall("otter", scope="b").hits} == {hit.id for hit in hits}
     # A correction stays with what it corrects, wherever that has come.
-    (old,) = [hit for hit in hits if b"a/x" in hit.text]
+    (old,) = [hit for hit in hits if b"a/x" in hit.data]
     assert mind.correct(old.id, "No otter.").scope == "b/x"
 
 

@@ -47,7 +47,7 @@ def test_a_passphrase_makes_and_opens_a_mind(home: Path) -> None:
     with mnemic.open(home, passphrase=WORDS) as mind:
         mind.remember("the heron stands on the pier")
     with mnemic.open(home, passphrase=WORDS) as mind:
-        assert mind.recall("heron").hits[0].text == b"the heron stands on the pier"
+        assert mind.recall("heron").hits[0].data == b"the heron stands on the pier"
     with pytest.raises(MindLocked):
         mnemic.open(home)
     with pytest.raises(WrongPassphrase):

@@ -59,7 +59,7 @@ def jsonl(path: Path, texts: list[str], session: str = "s", **fields: Any) -> Pa
 
 
 def said(recalled: Recalled) -> list[str]:
-    return [hit.text.decode() for hit in recalled.hits]
+    return [hit.text for hit in recalled.hits]
 
 
 @pytest.fixture(scope="module")
@@ -230,7 +230,7 @@ def test_a_text_is_kept_corrected_and_given_back_whole(mind: Mind) -> None:
     old = mind.remember(text, scope="work/shelf", role="assistant", kind="decision", speaker="Maud")
     new = mind.remember("short", scope="work/shelf", supersedes=old.id)
     first, second = mind.get([old.id, new.id])
-    assert first.text == text.encode("utf-8", "surrogatepass")
+    assert first.data == text.encode("utf-8", "surrogatepass")
     assert (first.superseded_by, second.supersedes, first.kind, first.speaker) == (
         new.id,
         (old.id,),
@@ -249,7 +249,7 @@ def test_what_is_forgotten_is_hidden_and_recovered_by_the_command_that_is_named(
     old = mind.remember("the ferry leaves at seven")
     new = mind.remember("the ferry leaves at nine", supersedes=old.id)
     (one,) = mind.forget([new.id], "it was the bus").memories
-    assert (one.id, one.changed, one.reason, one.text) == (new.id, True, "it was the bus", b"the ferry leaves at nine")
+    assert (one.id, one.changed, one.reason, one.data) == (new.id, True, "it was the bus", b"the ferry leaves at nine")
     assert said(mind.recall("ferry")) == ["the ferry leaves at seven"]
     assert [memory.superseded_by for memory in mind.get([old.id, new.id])] == [None, None]
     assert mind.counts().retired == 1

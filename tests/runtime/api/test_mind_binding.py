@@ -36,7 +36,7 @@ def bits(home: Path) -> dict[bytes, bytes]:
     try:
         with reader.snapshot() as now:
             block = now.codes("episode", 0)
-            texts = [one.text for one in now.load_memories(block.row.tolist())]
+            texts = [one.data for one in now.load_memories(block.row.tolist())]
             return {text: code.tobytes() for text, code in zip(texts, block.codes, strict=True)}
     finally:
         reader.close()
@@ -203,7 +203,7 @@ class Birds:
         return []
 
     def fillers(self, memory):
-        return [("bird", one) for one in ("heron", "tern") if one in memory.text.decode().lower()]
+        return [("bird", one) for one in ("heron", "tern") if one in memory.text.lower()]
 
 birds = Birds()
 """
@@ -246,7 +246,7 @@ def test_the_role_of_ones_own_that_is_documented_finds_each_ticket_of_the_exampl
         roles.ROLES.pop("ticket", None)
     folder, keys = open_mind(home, "default")
     with closing(open_reader(folder.store, keys)) as reader, reader.snapshot() as now:
-        named = [one.id for one in now.load_memories(now.memory_columns(0).row.tolist()) if b"SLIP-23" in one.text]
+        named = [one.id for one in now.load_memories(now.memory_columns(0).row.tolist()) if b"SLIP-23" in one.data]
     assert set(tickets) == {"slip-4", "slip-9", "slip-23", "slip-31", "slip-44"}
     assert {hit.id for hit in found.hits} == set(named)
     assert (found.answers[0].filler, found.answers[0].support) == ("2026-10-02", 3)

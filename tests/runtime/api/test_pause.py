@@ -13,7 +13,6 @@ import pytest
 
 import mnemic
 from mnemic.actors.protocol.errors import InvalidValue, PausesUnreadable
-from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.times import to_iso
 from mnemic.runtime.api.pause import parse_duration_us
 from mnemic.runtime.capture.pauses import CAPTURE_OFF_NOTICE, read_pauses
@@ -58,7 +57,7 @@ def kept(home: Path) -> list[str]:
     """Every text that a mind holds, in order; what hooks kept and what is due is taken in first."""
     with mnemic.open(home) as mind:
         mind.drain_spool()
-        return sorted(to_text(hit.text) for hit in mind.recall("otter", 1000, signals=("lexical",)).hits)
+        return sorted(hit.text for hit in mind.recall("otter", 1000, signals=("lexical",)).hits)
 
 
 def claude_line(text: str, number: int, at: str, session: str, cwd: Path, **more: Any) -> dict[str, Any]:

@@ -80,7 +80,7 @@ def key_of(home: Path) -> Path:
 def texts(home: Path, **options: Any) -> list[bytes]:
     """What a mind holds, by its words."""
     with mnemic.open(home, **options) as mind:
-        return sorted(hit.text for hit in mind.recall("otter", 100, observe=False).hits)
+        return sorted(hit.data for hit in mind.recall("otter", 100, observe=False).hits)
 
 
 def otters(home: Path, *kept: str, **options: Any) -> Path:
@@ -287,7 +287,7 @@ def test_nothing_is_replaced_unless_that_is_said(home: Path, tmp_path: Path) -> 
         assert mind.counts().memories == 2
         mind.restore(tmp_path / "k", replace=True)
         assert mind.counts().memories == 1
-        assert [hit.text for hit in mind.recall("otter").hits] == [b"otter one"]
+        assert [hit.data for hit in mind.recall("otter").hits] == [b"otter one"]
 
 
 def test_what_is_no_backup_leaves_the_mind_as_it_was(home: Path, tmp_path: Path) -> None:
@@ -411,7 +411,7 @@ def test_no_copy_is_made_among_the_files_of_the_minds(home: Path, tmp_path: Path
         for inside in (home / "minds" / "default" / "store.db", tmp_path / "link" / "k"):
             raises(InvalidValue, lambda: mind.backup(inside, replace=True))  # noqa: B023
             raises(InvalidValue, lambda: mind.export(inside))  # noqa: B023
-        assert [hit.text for hit in mind.recall("otter").hits] == [b"otter one"]
+        assert [hit.data for hit in mind.recall("otter").hits] == [b"otter one"]
 
 
 # --- the command -----------------------------------------------------------------------------------------------------

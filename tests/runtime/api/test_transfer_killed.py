@@ -75,7 +75,7 @@ def state(home):
             mind.import_from(home / "out")
         name = "fresh"
     with mnemic.open(home, name) as mind:
-        found = sorted(hit.text.decode() for hit in mind.recall("otter", 100, observe=False).hits)
+        found = sorted(hit.text for hit in mind.recall("otter", 100, observe=False).hits)
         mind.remember("it goes on being written to")
     return found
 

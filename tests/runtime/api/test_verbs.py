@@ -66,7 +66,7 @@ def test_a_mind_opened_in_this_process_is_closed_meanwhile_and_open_again_afterw
             assert isinstance(folder, MindFolder)
             with pytest.raises(StoreBusy), lock_exclusive(folder.path, 0.0):
                 pytest.fail("it is held")
-        assert [hit.text for hit in mind.recall("kept").hits] == [b"kept"]
+        assert [hit.data for hit in mind.recall("kept").hits] == [b"kept"]
 
 
 def test_whoever_has_the_store_open_keeps_others_from_replacing_it(home: Path) -> None:

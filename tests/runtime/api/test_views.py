@@ -18,7 +18,7 @@ from mnemic.runtime.api.views import (
 HIT = Hit(
     id=bytes(range(16)),
     source_id="line 3",
-    text=b"nine books",
+    data=b"nine books",
     start_byte=0,
     size_bytes=10,
     kind="turn",
@@ -34,7 +34,7 @@ HIT = Hit(
 MEMORY = Memory(
     id=bytes(16),
     source_id=None,
-    text=b"nine books",
+    data=b"nine books",
     assistant="codex",
     session="s",
     scope="work/shelf",
@@ -81,7 +81,7 @@ def test_a_part_of_a_text_says_which_part_it_is() -> None:
 
 def test_a_memory_is_shown_with_everything_that_is_known_of_it() -> None:
     view: dict[str, Any] = memory_view(MEMORY, b"books", strict=True)
-    assert set(view) == set(Memory.__struct_fields__) | {"size_bytes"}
+    assert set(view) == set(Memory.__struct_encode_fields__) | {"size_bytes"}
     assert view | {"id": "", "superseded_by": "", "supersedes": ""} == {
         "id": "",
         "source_id": None,
@@ -132,7 +132,7 @@ def test_what_was_forgotten_shows_when_why_and_how_it_begins() -> None:
         changed=True,
         retired_at=2_000_000,
         reason="it was wrong",
-        text=b"nine \xed\xa0\xbd",
+        data=b"nine \xed\xa0\xbd",
         size_bytes=900,
         kind="turn",
         role="user",

@@ -209,7 +209,7 @@ def test_one_client_serves_many_threads(shared: Path) -> None:
     mind = served(shared)
     kept = together([lambda n=n: mind.remember(f"heron {n}", session=f"s{n}") for n in range(24)])  # type: ignore[misc]
     assert len({one.id for one in kept}) == 24
-    found = together([lambda: mind.recall("otter", observe=False).hits[0].text] * 24)
+    found = together([lambda: mind.recall("otter", observe=False).hits[0].data] * 24)
     assert set(found) == {b"an otter on the pier"}
 
 
@@ -238,7 +238,7 @@ def test_standard_input_is_captured_here_while_a_process_serves(shared: Path) ->
     command = [*COMMAND, "capture", "-", "--format", "jsonl", "--no-meaning", "--home", str(shared)]
     ended = subprocess.run(command, input=given, capture_output=True, check=True, timeout=60)
     assert b"1 new memory" in ended.stdout
-    assert served(shared).recall("stork", observe=False).hits[0].text == b"a stork"
+    assert served(shared).recall("stork", observe=False).hits[0].data == b"a stork"
 
 
 # --- lost and found --------------------------------------------------------------------------------------------------
@@ -317,7 +317,7 @@ def test_a_killed_process_is_replaced_for_whoever_asks_next(home: Path) -> None:
     mind.remember("an otter")
     first = ready(home)
     os.kill(first.pid, signal.SIGKILL)
-    assert mind.recall("otter").hits[0].text == b"an otter"
+    assert mind.recall("otter").hits[0].data == b"an otter"
     assert ready(home).pid != first.pid
     until(lambda: gone(first.pid))
 

@@ -171,7 +171,7 @@ def test_a_key_that_is_gone_or_another_minds_is_said_when_an_actor_is_made(
 def test_every_slot_answers(mind: tuple[MindFolder, Keys]) -> None:
     running = started(mind)
     keep(running)
-    assert running.ask(Recall(query="tea", observe=False)).hits[0].text == SECRET
+    assert running.ask(Recall(query="tea", observe=False)).hits[0].data == SECRET
     night = running.ask(Sleep(run="n1", seed=bytes(32), budget_s=1.0))
     assert night == NightReport(run="n1", steps=(), changes=0, finished=True)
     running.stop()

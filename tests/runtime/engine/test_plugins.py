@@ -252,7 +252,7 @@ if __name__ == "__main__":
         kinds = {actor.actor: actor.kind for actor in actor_system.report().actors}
     finally:
         actor_system.stop()
-    print(json.dumps([[night.steps for night in nights], [hit.text.decode() for hit in found.hits], kinds]))
+    print(json.dumps([[night.steps for night in nights], [hit.text for hit in found.hits], kinds]))
 """
 
 

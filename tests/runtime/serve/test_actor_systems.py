@@ -102,7 +102,7 @@ def test_a_mind_that_nobody_uses_is_closed_while_others_are_used_and_a_next_use_
             assert set(actor_systems.open_minds.open_minds()) == {"other"}
             assert shown(metrics, "other")
             with actor_systems.open_minds.use("default", False) as mind:
-                assert [hit.text for hit in mind.recall("otter").hits] == [b"an otter"]
+                assert [hit.data for hit in mind.recall("otter").hits] == [b"an otter"]
                 assert shown(metrics)
             assert other.remember("a heron").created
         until(lambda: len(actor_systems.open_minds.open_minds()) == 1)  # the last one is ready for whoever comes next

@@ -123,7 +123,7 @@ def test_a_text_said_twice_is_two_memories_and_kept_once(store: Store, path: Pat
 def test_a_memory_is_read_as_it_was_given(store: Store, path: Path, text: bytes) -> None:
     apply(store, memory(1, text))
     with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
-        assert now.load_memories([1])[0].text == text
+        assert now.load_memories([1])[0].data == text
 
 
 def test_ten_megabytes_in_one_turn_are_kept_and_found(store: Store, path: Path) -> None:
@@ -131,7 +131,7 @@ def test_ten_megabytes_in_one_turn_are_kept_and_found(store: Store, path: Path) 
     assert len(text) > 10 << 20
     apply(store, memory(1, text))
     with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
-        assert now.load_memories([1])[0].text == text
+        assert now.load_memories([1])[0].data == text
         assert now.postings("needl").row.tolist() == [1]
 
 

@@ -402,7 +402,7 @@ def test_a_home_is_served_on_somebodys_ray_that_demands_a_token(
         mind = open_served(home, "default", SystemClock(), create=True)
         assert mind is not None
         assert mind.remember("an otter").created
-        assert [hit.text for hit in mind.recall("otter").hits] == [b"an otter"]
+        assert [hit.data for hit in mind.recall("otter").hits] == [b"an otter"]
         assert mind.status().actor_system.engine == "ray"
         process.terminate()
         assert process.wait(BOUND_S) == 0

@@ -56,15 +56,15 @@ def test_every_tool_that_gives_memories_says_what_it_gave(faces: Hosted, tmp_pat
     name = "an assistant" if over is over_stream else "mcp"  # over HTTP each request stands alone
     assert {one.assistant for one in (pier, got, books, whole, forgotten)} == {name}
     assert (pier.occasion, pier.scope, pier.query) == ("recall", "*", "how long is the pier?")
-    assert [part.text for part in pier.parts] == [hit["text"].encode() for hit in recalled["hits"]]
+    assert [part.data for part in pier.parts] == [hit["text"].encode() for hit in recalled["hits"]]
     assert pier.tokens == recalled["used_tokens"]
     assert [part.why for part in pier.parts] != [""]
-    assert (books.scope, [part.text for part in books.parts]) == ("work/shelf", [BOOKS.encode()])
+    assert (books.scope, [part.data for part in books.parts]) == ("work/shelf", [BOOKS.encode()])
     (part,) = got.parts
-    assert (got.occasion, part.start_byte, part.text) == ("get", page["offset"], page["text"].encode())
+    assert (got.occasion, part.start_byte, part.data) == ("get", page["offset"], page["text"].encode())
     assert (part.why, got.tokens) == ("it asked for this one by its id", 45)
-    assert [(part.text, part.why) for part in whole.parts] == [(BOOKS.encode(), "it asked for this one by its id")]
-    assert [(format_id(part.id), part.text) for part in forgotten.parts] == [(retired["id"], BOOKS.encode())]
+    assert [(part.data, part.why) for part in whole.parts] == [(BOOKS.encode(), "it asked for this one by its id")]
+    assert [(format_id(part.id), part.data) for part in forgotten.parts] == [(retired["id"], BOOKS.encode())]
     assert [use.times for use in _uses(faces, retired["id"])] == [2, 1]
 
 
@@ -91,7 +91,7 @@ def test_what_is_near_to_what_an_assistant_keeps_is_given_to_it(faces: Hosted) -
         ]["similar"]
     (giving,) = given(faces, 1)
     (part,) = giving.parts
-    assert (format_id(part.id), part.text, similar["text"]) == (similar["id"], BOOKS.encode(), BOOKS)
+    assert (format_id(part.id), part.data, similar["text"]) == (similar["id"], BOOKS.encode(), BOOKS)
     assert part.why.startswith("near to what it kept: ")
     assert similar["start_byte"] == part.start_byte == 0
     with Wire(faces.mcp, {"off": "recall"}) as wire:

@@ -170,7 +170,7 @@ def test_what_it_gave_is_in_the_log_word_for_word_under_the_assistants_name(face
     assert giving.query == "tool=pytest outcome=failed 'file=?'"
     (hit,) = shown[0]["hits"]
     part = giving.parts[0]
-    assert (format_id(part.id), part.text) == (hit["id"], b"the pier's test")
+    assert (format_id(part.id), part.data) == (hit["id"], b"the pier's test")
     assert part.why.startswith("tool ")
     assert any(shown[0]["answers"][0]["filler"] in one.why for one in giving.parts), "an answer was given, too"
 

@@ -162,9 +162,9 @@ def test_what_was_understood_after_all_is_let_go_of_unless_a_memory_says_the_sam
     assert [one.payload for one in seen(store, lambda now: now.quarantined_records(0, 10))][2] == b""
     apply(store, *(ReleaseRecord(record=number.to_bytes(16, "big")) for number in (1, 2, 3)))
     assert [row[1:] for row in bodies(tmp_path / "store.db")] == [(b"the shelf holds nine books",)]
-    assert seen(store, lambda now: now.load_memories([1]))[0].text == b"the shelf holds nine books"
+    assert seen(store, lambda now: now.load_memories([1]))[0].data == b"the shelf holds nine books"
     store.rebuild(lambda done, total: None, meaning=False)
-    assert seen(store, lambda now: (now.quarantined_records(0, 10), now.load_memories([1])[0].text)) == (
+    assert seen(store, lambda now: (now.quarantined_records(0, 10), now.load_memories([1])[0].data)) == (
         [],
         b"the shelf holds nine books",
     )

@@ -147,7 +147,7 @@ def test_what_is_retired_is_kept_with_the_time_and_the_reason(store: Store, path
     assert apply(store, Retire(memory=id_of(1), reason="it was wrong"), at=6000).changed == (True,)
     after = record(path, 1)
     assert (after.retired_at, after.retired_reason) == (6000, "it was wrong")
-    assert (after.text, after.recorded_at, after.valid_from) == (b"nine", 5000, 100)
+    assert (after.data, after.recorded_at, after.valid_from) == (b"nine", 5000, 100)
     held_then = held(path)
     assert apply(store, Retire(memory=id_of(1), reason="again"), at=7000).changed == (False,)
     assert held(path) == held_then, "it is so already"

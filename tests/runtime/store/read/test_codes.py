@@ -93,7 +93,7 @@ def test_of_many_speakers_three_others_are_told_whoever_speaks(store: Store, pat
 def test_of_a_long_text_the_beginning_is_read_and_no_letter_is_cut(store: Store, path: Path, limit: int) -> None:
     text = "aéa漢".encode()  # of 1, 2, 1 and 3 bytes
     apply(store, memory(1, text))
-    given = read(path, limit)[1].memory.text
+    given = read(path, limit)[1].memory.data
     assert given == {0: b"", 1: b"a", 2: b"a", 3: text[:3], 5: text[:4], 6: text[:4]}.get(limit, text)
     assert read(path, limit)[1].words == 1, "of the whole"
 
@@ -120,7 +120,7 @@ def test_of_a_text_of_any_length_no_more_than_the_beginning_is_read(
     monkeypatch.setattr("mnemic.runtime.store.read.reader.load_text", pytest.fail)
     monkeypatch.setattr("mnemic.runtime.store.read.codes.load_text", pytest.fail, raising=False)
     found = read(path, 100)
-    assert [len(found[n].memory.text) for n in (1, 2, 3)] == [100, 100, 100]
+    assert [len(found[n].memory.data) for n in (1, 2, 3)] == [100, 100, 100]
     assert [len(one.text) for one in (*found[2].before, *found[2].after)] == [2048, 2048]
 
 

@@ -48,7 +48,7 @@ def test_pages_hold_each_memory_once_whatever_comes_in_meanwhile(
         while more:
             with snapshot(store) as now:
                 page = now.list_memories(ListMemories(limit=limit, after=after), None, None)
-            found += [int(one.text) for one in page.memories]
+            found += [int(one.data) for one in page.memories]
             more = page.more
             assert len(page.memories) == limit or not more
             after = page.memories[-1].cursor if page.memories else None
@@ -73,7 +73,7 @@ def test_what_was_given_of_a_long_text_is_cut_out_of_it_again(store: Store) -> N
     )
     apply(store, RecordRecall(query="q", scope="*", returned=(id_of(1),), assistant="codex", parts=parts, tokens=9))
     (giving,) = givings(store).deliveries
-    assert [part.text for part in giving.parts] == [packed[5_000:5_900], unpacked[7:19], b""]
+    assert [part.data for part in giving.parts] == [packed[5_000:5_900], unpacked[7:19], b""]
     assert [part.size_bytes for part in giving.parts] == [len(packed), len(unpacked), len(unpacked)]
 
 
@@ -84,8 +84,8 @@ def test_of_what_was_given_before_its_words_were_kept_the_memories_are_told(stor
     (own,) = givings(store, own=True).deliveries
     (told,) = givings(store).deliveries
     for giving in (own, told):
-        assert giving.text is None
-        assert [(part.id, part.why, part.start_byte, part.text) for part in giving.parts] == [
+        assert giving.data is None
+        assert [(part.id, part.why, part.start_byte, part.data) for part in giving.parts] == [
             (id_of(1), "", None, None)
         ]
 

@@ -94,8 +94,9 @@ def test_a_record_holds_all_that_was_given(store: Store, reader: Reader) -> None
     apply(store, given, memory(2), Supersede(old=id_of(1), new=id_of(2)), at=99)
     with reader.snapshot() as now:
         (record,) = now.load_memories([1])
-    for name in ("id", "text", "session", "assistant", "kind", "role", "source_id", "speaker", "said_at", "branch"):
+    for name in ("id", "session", "assistant", "kind", "role", "source_id", "speaker", "said_at", "branch"):
         assert getattr(record, name) == getattr(given, name)
+    assert record.data == given.text
     assert (record.tool, record.outcome, record.files) == ("Bash", "failed", ("a b.py", "é.py"))
     assert (record.scope, record.found) == ("shelf", "git")
     assert (record.valid_from, record.recorded_at, record.valid_to) == (77, 99, 99)
@@ -105,7 +106,7 @@ def test_a_record_holds_all_that_was_given(store: Store, reader: Reader) -> None
 def test_records_come_in_the_order_asked_for(store: Store, reader: Reader) -> None:
     apply(store, *(memory(n, b"%d" % n) for n in range(1, 6)))
     with reader.snapshot() as now:
-        assert [record.text for record in now.load_memories([3, 1, 3, 5])] == [b"3", b"1", b"3", b"5"]
+        assert [record.data for record in now.load_memories([3, 1, 3, 5])] == [b"3", b"1", b"3", b"5"]
         assert now.rows_of([id_of(5), id_of(2)]) == [5, 2]
 
 
