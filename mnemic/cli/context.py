@@ -1,4 +1,4 @@
-"""Where a command works, how it prints, how it opens the mind, and the options that its verb declares."""
+"""The group that commands add themselves to, where a command works, how it prints, opens the mind, gets its options."""
 
 from __future__ import annotations
 
@@ -22,15 +22,25 @@ from mnemic.cli.output import escape_controls, print_lines
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.logs import log_to
 from mnemic.runtime.minds.ask_passphrase import is_interactive
+from mnemic.runtime.version import __version__
 
 if TYPE_CHECKING:
     from mnemic.runtime.api.mind import Mind
     from mnemic.runtime.keys.keys import Keys
 
-__all__ = ["FOLDER_SCOPE", "CommandContext", "read_secret_line", "verb_options"]
+__all__ = ["CLOCK", "FOLDER_SCOPE", "CommandContext", "cli", "common_options", "read_secret_line", "verb_options"]
 
 CLOCK = SystemClock()
 _DRAIN_FIRST_S = 3.0  # some thousand records
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
+@click.version_option(__version__, prog_name="mnemic")
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """A long-term memory for AI assistants, on your own machine."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 class CommandContext:
@@ -94,6 +104,15 @@ class CommandContext:
             expected = "--scope, or go to a folder that is there"
             raise InvalidValue(name="the working folder", value=".", why="it was removed", expected=expected) from None
 
+    def resolve_scope(self, mind: Mind, named: str | None) -> tuple[str, str]:
+        """The scope to look through and how it was found."""
+        from mnemic.actors.protocol.scopes import normalize_scope_path
+
+        if named is not None:
+            return ("*", "asked for") if named == "*" else (normalize_scope_path(named), "named")
+        path, place = mind.folder_scope(self.working_folder())
+        return (path, place.found) if path is not None else ("*", "this folder's project is not known here")
+
     def prompt_for_keys(self) -> Keys | None:
         """The keys of a mind that is locked, where whoever sits at the terminal says its passphrase."""
         from mnemic.runtime.minds.ask_passphrase import keys_for
@@ -120,6 +139,23 @@ class CommandContext:
     def print_entries(self, views: Iterable[Any], lines: Callable[[], Iterator[str]]) -> None:
         """Print entries: as JSON, one object a line, or as lines for a person."""
         print_lines(map(json.dumps, views) if self.as_json else map(escape_controls, lines()))
+
+
+def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that every command has."""
+
+    def chosen(context: click.Context, home: str | None, mind: str, as_json: bool, **rest: Any) -> Any:
+        context.obj = as_json
+        return command(CommandContext(home, mind, as_json), **rest)
+
+    chosen.__name__, chosen.__doc__ = command.__name__, command.__doc__
+    chosen.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
+    chosen = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(chosen)
+    chosen = click.option("--mind", default="default", show_default=True, metavar="NAME", help="Which memory.")(chosen)
+    chosen = click.option(
+        "--home", metavar="DIR", help="Folder of all minds; else $MNEMIC_HOME, else the platform's data folder."
+    )(chosen)
+    return click.pass_context(chosen)
 
 
 def read_secret_line() -> str | None:

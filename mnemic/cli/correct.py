@@ -1,8 +1,4 @@
-"""The commands `mnemic remember` and `mnemic correct`.
-
-They read arguments and print; the verbs of `mnemic.runtime.api.mind.Mind` do it. `mnemic.cli.main` above adds them to
-the others.
-"""
+"""The commands `mnemic remember` and `mnemic correct`."""
 
 from __future__ import annotations
 
@@ -14,107 +10,94 @@ import click
 
 from mnemic.actors.protocol.errors import InvalidValue, SourceUnreadable
 from mnemic.actors.protocol.messages import CaptureText
-from mnemic.cli.context import verb_options
+from mnemic.cli.context import CommandContext, cli, common_options, verb_options
 from mnemic.cli.interrupts import interruptible_stdin
-from mnemic.cli.output import CommonOptions, memory_line
-from mnemic.cli.scope import add_scope_commands
+from mnemic.cli.output import memory_line
 
 if TYPE_CHECKING:
-    from mnemic.actors.protocol.contract import Clock
     from mnemic.actors.protocol.messages import TextCaptured
-    from mnemic.cli.context import CommandContext
-
-__all__ = ["add_correct_commands"]
 
 
-def add_correct_commands(cli: click.Group, options: CommonOptions, clock: Clock) -> None:
-    """Add the commands to the command line.
+@cli.command()
+@click.argument("text", metavar="TEXT|-")
+@click.option("--scope", metavar="W/P", help="Scope it belongs to; else this folder's project.")
+@verb_options(
+    CaptureText,
+    *("kind", "session"),
+    kind={
+        "type": click.Choice(["note", "decision", "turn"]),
+        "more": "Notes and decisions are told at the start of a session.",
+    },
+)
+@common_options
+def remember(chosen: CommandContext, text: str, scope: str | None, kind: Any, session: str) -> None:
+    """Keep a text for good; - reads it from standard input. What says nearly the same is named."""
+    from mnemic.actors.protocol.scopes import normalize_scope_path
+    from mnemic.runtime.minds.projects import resolve_scope
 
-    Args:
-        options: gives a command the options that every command has.
-    """
-
-    @cli.command()
-    @click.argument("text", metavar="TEXT|-")
-    @click.option("--scope", metavar="W/P", help="Scope it belongs to; else this folder's project.")
-    @verb_options(
-        CaptureText,
-        *("kind", "session"),
-        kind={
-            "type": click.Choice(["note", "decision", "turn"]),
-            "more": "Notes and decisions are told at the start of a session.",
-        },
+    words = _read_text(text)
+    place = (
+        resolve_scope(None, chosen.working_folder())
+        if scope is None
+        else resolve_scope(normalize_scope_path(scope), None)
     )
-    @options
-    def remember(chosen: CommandContext, text: str, scope: str | None, kind: Any, session: str) -> None:
-        """Keep a text for good; - reads it from standard input. What says nearly the same is named."""
-        from mnemic.actors.protocol.scopes import normalize_scope_path
-        from mnemic.runtime.minds.projects import resolve_scope
+    with chosen.open(create=True) as mind:
+        kept = mind.remember(words, kind=kind, session=session, scope=place)
+        undo = mind.undo_command([kept.id])
+    view = _captured_view(kept) | {"scope_found": place.found}
 
-        words = _read_text(text)
-        place = (
-            resolve_scope(None, chosen.working_folder())
-            if scope is None
-            else resolve_scope(normalize_scope_path(scope), None)
-        )
-        with chosen.open(create=True) as mind:
-            kept = mind.remember(words, kind=kind, session=session, scope=place)
-            undo = mind.undo_command([kept.id])
-        view = _captured_view(kept) | {"scope_found": place.found}
+    def lines() -> Iterator[str]:
+        where = f"{kept.scope or 'no scope'} ({place.found})"
+        did = "remembered" if kept.created else "not remembered" if kept.erased else "known already"
+        yield f"{did}: {view['id']} in {where}"
+        yield from _supersession_lines(view, undo)
+        yield from _similar_lines(view)
 
-        def lines() -> Iterator[str]:
-            where = f"{kept.scope or 'no scope'} ({place.found})"
-            did = "remembered" if kept.created else "not remembered" if kept.erased else "known already"
-            yield f"{did}: {view['id']} in {where}"
-            yield from _supersession_lines(view, undo)
-            yield from _similar_lines(view)
+    chosen.print_answer(view, lines)
 
-        chosen.print_answer(view, lines)
 
-    @cli.command()
-    @click.argument("id_", metavar="ID")
-    @click.argument("text", metavar="TEXT|-")
-    @verb_options(CaptureText, "session")
-    @options
-    def correct(chosen: CommandContext, id_: str, text: str, session: str) -> None:
-        """Say what holds instead of a memory. It outranks that one at once, which stays readable as the past."""
-        from mnemic.runtime.api.views import format_id, parse_id
+@cli.command()
+@click.argument("id_", metavar="ID")
+@click.argument("text", metavar="TEXT|-")
+@verb_options(CaptureText, "session")
+@common_options
+def correct(chosen: CommandContext, id_: str, text: str, session: str) -> None:
+    """Say what holds instead of a memory. It outranks that one at once, which stays readable as the past."""
+    from mnemic.runtime.api.views import format_id, parse_id
 
-        old, words = parse_id(id_), _read_text(text)
-        with chosen.open(create=False) as mind:
-            kept = mind.correct(old, words, session=session)
-            if kept.erased or kept.retired_at is not None:
-                again = "another --session" if kept.erased else f"have it hold again: {mind.undo_command([kept.id])}"
-                raise InvalidValue(
-                    name="the text",
-                    value="-" if text == "-" else words[:40],
-                    why="the same words were erased, and are not kept again" if kept.erased else "it was forgotten",
-                    expected=f"other words, or {again}",
-                )
-            was, now = mind.get([old, kept.id])
-            undo = mind.command("forget", str(format_id(kept.id)))
-        replaced = {
-            "id": format_id(was.id),
-            "text": was.text,
-            "size_bytes": len(was.data),
-            "kind": was.kind,
-            "scope": was.scope,
-        }
-        between = [str(format_id(one)) for one in now.supersedes if one != was.id]
-        view = _captured_view(kept) | {"corrects": replaced, "supersedes": [format_id(one) for one in now.supersedes]}
-        view["undo"] = undo
+    old, words = parse_id(id_), _read_text(text)
+    with chosen.open(create=False) as mind:
+        kept = mind.correct(old, words, session=session)
+        if kept.erased or kept.retired_at is not None:
+            again = "another --session" if kept.erased else f"have it hold again: {mind.undo_command([kept.id])}"
+            raise InvalidValue(
+                name="the text",
+                value="-" if text == "-" else words[:40],
+                why="the same words were erased, and are not kept again" if kept.erased else "it was forgotten",
+                expected=f"other words, or {again}",
+            )
+        was, now = mind.get([old, kept.id])
+        undo = mind.command("forget", str(format_id(kept.id)))
+    replaced = {
+        "id": format_id(was.id),
+        "text": was.text,
+        "size_bytes": len(was.data),
+        "kind": was.kind,
+        "scope": was.scope,
+    }
+    between = [str(format_id(one)) for one in now.supersedes if one != was.id]
+    view = _captured_view(kept) | {"corrects": replaced, "supersedes": [format_id(one) for one in now.supersedes]}
+    view["undo"] = undo
 
-        def lines() -> Iterator[str]:
-            yield f"{'corrected' if kept.created else 'known already'}: {view['id']} in {kept.scope or 'no scope'}"
-            yield f"it replaces: {memory_line(replaced)}"
-            if between:
-                yield f"that had been replaced by {', '.join(between)}, which it replaces too"
-            yield from _similar_lines(view)
-            yield f"to take it back: {undo}"
+    def lines() -> Iterator[str]:
+        yield f"{'corrected' if kept.created else 'known already'}: {view['id']} in {kept.scope or 'no scope'}"
+        yield f"it replaces: {memory_line(replaced)}"
+        if between:
+            yield f"that had been replaced by {', '.join(between)}, which it replaces too"
+        yield from _similar_lines(view)
+        yield f"to take it back: {undo}"
 
-        chosen.print_answer(view, lines)
-
-    add_scope_commands(cli, options)
+    chosen.print_answer(view, lines)
 
 
 def _read_text(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.times import to_iso
-from mnemic.cli.shape import answer_lines
+from mnemic.cli.recall import answer_lines
 from mnemic.open_mind import open_here
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import answer_view, format_id

@@ -1,8 +1,4 @@
-"""The command `mnemic forget`: hide memories (undoable), or delete them with --erase.
-
-It reads arguments, asks the person in front of the terminal, and prints; the verbs of `mnemic.runtime.api.mind.Mind` do
-it. `mnemic.cli.main` above adds it to the others.
-"""
+"""The command `mnemic forget`: hide memories (undoable), or delete them with --erase."""
 
 from __future__ import annotations
 
@@ -18,61 +14,51 @@ import msgspec
 from mnemic.actors.protocol.messages import Forget
 from mnemic.actors.protocol.scope_messages import BackupCopy, Selection, Surveyed
 from mnemic.actors.protocol.times import to_iso
-from mnemic.cli.context import verb_options
-from mnemic.cli.output import CommonOptions, format_size, memory_line, pluralize, progress_bars
+from mnemic.cli.context import CLOCK, CommandContext, cli, common_options, verb_options
+from mnemic.cli.output import memory_line, progress_bars
+from mnemic.runtime.api.reports import format_size, pluralize
 
 if TYPE_CHECKING:
-    from mnemic.actors.protocol.contract import Clock
-    from mnemic.cli.context import CommandContext
     from mnemic.runtime.api.erase import CopyHolders
 
-__all__ = ["add_forget_commands"]
 
+@cli.command()
+@click.argument("ids", nargs=-1, metavar="[ID...]")
+@verb_options(
+    Selection,
+    *("scope", "session", "since", "until", "forgotten_at"),
+    until={"flags": ("--before", "--until")},
+    forgotten_at={"more": "With --undo: just what one `forget` has hidden."},
+)
+@verb_options(Forget, "reason", reason={"metavar": "R"})
+@click.option("--undo", is_flag=True, help="Take it back: they are found again.")
+@click.option("--erase", is_flag=True, help="Remove them for good: there is no way back.")
+@click.option("--yes", is_flag=True, help="Do it without asking.")
+@common_options
+def forget(
+    chosen: CommandContext,
+    ids: tuple[str, ...],
+    reason: str,
+    undo: bool,
+    erase: bool,
+    yes: bool,
+    **selected: Any,
+) -> None:
+    """Hide memories from recall from now on; or, with --erase, remove them for good.
 
-def add_forget_commands(cli: click.Group, options: CommonOptions, clock: Clock) -> None:
-    """Add the commands to the command line.
-
-    Args:
-        options: gives a command the options that every command has.
+    Nothing that is hidden is lost: --undo takes it back. Memories are named by their ids, or selected by
+    conditions, which all have to hold.
     """
+    from mnemic.runtime.api.views import parse_id
 
-    @cli.command()
-    @click.argument("ids", nargs=-1, metavar="[ID...]")
-    @verb_options(
-        Selection,
-        *("scope", "session", "since", "until", "forgotten_at"),
-        until={"flags": ("--before", "--until")},
-        forgotten_at={"more": "With --undo: just what one `forget` has hidden."},
-    )
-    @verb_options(Forget, "reason", reason={"metavar": "R"})
-    @click.option("--undo", is_flag=True, help="Take it back: they are found again.")
-    @click.option("--erase", is_flag=True, help="Remove them for good: there is no way back.")
-    @click.option("--yes", is_flag=True, help="Do it without asking.")
-    @options
-    def forget(
-        chosen: CommandContext,
-        ids: tuple[str, ...],
-        reason: str,
-        undo: bool,
-        erase: bool,
-        yes: bool,
-        **selected: Any,
-    ) -> None:
-        """Hide memories from recall from now on; or, with --erase, remove them for good.
-
-        Nothing that is hidden is lost: --undo takes it back. Memories are named by their ids, or selected by
-        conditions, which all have to hold.
-        """
-        from mnemic.runtime.api.views import parse_id
-
-        selection = Selection(ids=tuple(parse_id(one) for one in ids), **selected)
-        _check_options(selection, reason, undo, erase)
-        if erase:
-            _erase(chosen, selection, yes, clock)
-        elif ids:
-            _forget(chosen, list(selection.ids), reason, undo)
-        else:
-            _forget_all(chosen, selection, reason, undo, yes)
+    selection = Selection(ids=tuple(parse_id(one) for one in ids), **selected)
+    _check_options(selection, reason, undo, erase)
+    if erase:
+        _erase(chosen, selection, yes)
+    elif ids:
+        _forget(chosen, list(selection.ids), reason, undo)
+    else:
+        _forget_all(chosen, selection, reason, undo, yes)
 
 
 def _check_options(selection: Selection, reason: str, undo: bool, erase: bool) -> None:
@@ -124,7 +110,7 @@ def _forget_all(chosen: CommandContext, selection: Selection, reason: str, undo:
 
     def lines() -> Iterator[str]:
         did = "found again" if undo else "forgotten"
-        yield f"{pluralize(swept.changed, 'memory', 'memories')} {did}"
+        yield f"{pluralize(swept.changed, 'memory')} {did}"
         if swept.unchanged:
             was = "not forgotten" if undo else "forgotten already"
             yield pluralize(swept.unchanged, f"was {was}", f"were {was}")
@@ -138,7 +124,7 @@ def _forget_all(chosen: CommandContext, selection: Selection, reason: str, undo:
 # --- erased ----------------------------------------------------------------------------------------------------------
 
 
-def _erase(chosen: CommandContext, selection: Selection, yes: bool, clock: Clock) -> None:
+def _erase(chosen: CommandContext, selection: Selection, yes: bool) -> None:
     with chosen.open(create=False, whole=True) as mind:
         mind.drain_before_erase()
         seen, beside = mind.survey(selection), mind.copy_holders()
@@ -149,16 +135,16 @@ def _erase(chosen: CommandContext, selection: Selection, yes: bool, clock: Clock
             if chosen.as_json:
                 chosen.print_answer(view | {"applied": False}, lambda: iter(()))
             return
-        many = pluralize(seen.memories, "memory", "memories")
+        many = pluralize(seen.memories, "memory")
         if not yes and not _confirmed(chosen, view, f"There is no way back. Erase {many}?", "nothing was erased"):
             return
-        started = clock.monotonic_s()
+        started = CLOCK.monotonic_s()
         with progress_bars(chosen.as_json) as progress:
             erased = mind.erase(selection, seen, progress)
-        took_s = clock.monotonic_s() - started
+        took_s = CLOCK.monotonic_s() - started
 
     def lines() -> Iterator[str]:
-        yield f"{pluralize(erased.memories, 'memory', 'memories')} erased, in {took_s:.1f} s"
+        yield f"{pluralize(erased.memories, 'memory')} erased, in {took_s:.1f} s"
         yield f"the store was {format_size(erased.before_bytes)}, and is {format_size(erased.after_bytes)}"
         if erased.quoted:
             yield f"{pluralize(erased.quoted, 'record')} that quoted them lost the words"
@@ -177,7 +163,7 @@ def _preview_lines(seen: Surveyed, beside: CopyHolders, view: dict[str, Any]) ->
     if seen.given:
         yield f"out of {pluralize(seen.given, 'record')} of what a recall found or an assistant was given"
     if seen.corrected:
-        yield f"{pluralize(seen.corrected, 'memory', 'memories')} that they replace will stand for themselves again"
+        yield f"{pluralize(seen.corrected, 'memory')} that they replace will stand for themselves again"
     for name in beside.migration_copies:
         yield f"removed with them: {name}, a copy of the store from before a migration"
     for name in beside.aside:
@@ -239,7 +225,7 @@ def _survey_lines(seen: Surveyed, what: str) -> Iterator[str]:
     if not seen.memories:
         yield "nothing is selected: no memory fulfils all of it"
         return
-    many, sessions = pluralize(seen.memories, "memory", "memories"), pluralize(seen.sessions, "session")
+    many, sessions = pluralize(seen.memories, "memory"), pluralize(seen.sessions, "session")
     said = f"said from {to_iso(seen.oldest)} to {to_iso(seen.newest)}"
     yield f"{many} {what}, of {sessions}, {format_size(seen.size_bytes)}, {said}"
     if seen.retired:

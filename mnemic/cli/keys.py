@@ -1,8 +1,4 @@
-"""The commands `mnemic init`, `unlock`, `lock` and `rekey`.
-
-They read arguments, ask for what nobody shall see, and print; `mnemic.runtime.api.lock` and
-`mnemic.runtime.minds.homes` do it. `mnemic.cli.main` above adds them to the others.
-"""
+"""The commands `mnemic init`, `unlock`, `lock` and `rekey`."""
 
 from __future__ import annotations
 
@@ -13,160 +9,154 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from mnemic.actors.protocol.errors import BadPassphrase, KeyMismatch, KeyMissing, MnemicError, NothingSaid
-from mnemic.cli.context import read_secret_line
+from mnemic.cli.context import CLOCK, CommandContext, cli, common_options, read_secret_line
 from mnemic.cli.interrupts import require_stdin
-from mnemic.cli.output import CommonOptions, print_error
+from mnemic.cli.output import print_error
 from mnemic.runtime.minds.ask_passphrase import is_interactive, prompt_hidden
 
 if TYPE_CHECKING:
-    from mnemic.actors.protocol.contract import Clock
-    from mnemic.cli.context import CommandContext
     from mnemic.runtime.keys.keys import Keys
     from mnemic.runtime.minds.homes import MindFolder
 
-__all__ = ["add_key_commands", "open_by_secret", "read_new_passphrase"]
+__all__ = ["open_by_secret", "read_new_passphrase"]
 
 T = TypeVar("T")
 
 
-def add_key_commands(cli: click.Group, options: CommonOptions, clock: Clock) -> None:
-    """Add the commands to the command line.
+@cli.command()
+@click.option("--passphrase", is_flag=True, help="Lock it by a passphrase; asked for twice, else a line of stdin.")
+@common_options
+def init(chosen: CommandContext, passphrase: bool) -> None:
+    """Make a mind: its folder, its key, its store. Prints a recovery key, this once."""
+    from mnemic.runtime.engine.settings import load_settings
+    from mnemic.runtime.keys.key_slots import format_recovery_key
+    from mnemic.runtime.keys.keys import generate_key
+    from mnemic.runtime.minds.homes import create_mind, mind_folder, mind_options
 
-    Args:
-        options: gives a command the options that every command has.
-    """
+    load_settings(chosen.home / "mnemic.toml")  # what no later command could work with is said first
+    if mind_folder(chosen.home, chosen.mind).path.exists():  # before anybody thinks of a passphrase
+        passphrase = False
+    said = read_new_passphrase() if passphrase else None
+    recovery = generate_key()
+    folder = create_mind(chosen.home, chosen.mind, CLOCK, passphrase=said, recovery=recovery)
+    told = format_recovery_key(recovery)
+    view = {
+        "mind": chosen.mind,
+        "folder": str(folder.path),
+        "key": None if passphrase else str(folder.key),
+        "recovery": told,
+    }
 
-    @cli.command()
-    @click.option("--passphrase", is_flag=True, help="Lock it by a passphrase; asked for twice, else a line of stdin.")
-    @options
-    def init(chosen: CommandContext, passphrase: bool) -> None:
-        """Make a mind: its folder, its key, its store. Prints a recovery key, this once."""
-        from mnemic.runtime.engine.settings import load_settings
-        from mnemic.runtime.keys.key_slots import format_recovery_key
-        from mnemic.runtime.keys.keys import generate_key
-        from mnemic.runtime.minds.homes import create_mind, mind_folder, mind_options
+    def lines() -> Iterator[str]:
+        yield f"Made the mind {chosen.mind!r} in {folder.path}"
+        yield from _opening_lines(view, mind_options(folder))
 
-        load_settings(chosen.home / "mnemic.toml")  # what no later command could work with is said first
-        if mind_folder(chosen.home, chosen.mind).path.exists():  # before anybody thinks of a passphrase
-            passphrase = False
-        said = read_new_passphrase() if passphrase else None
-        recovery = generate_key()
-        folder = create_mind(chosen.home, chosen.mind, clock, passphrase=said, recovery=recovery)
-        told = format_recovery_key(recovery)
-        view = {
-            "mind": chosen.mind,
-            "folder": str(folder.path),
-            "key": None if passphrase else str(folder.key),
-            "recovery": told,
-        }
+    chosen.print_answer(view, lines)
+    _warn_output_kept()
 
-        def lines() -> Iterator[str]:
-            yield f"Made the mind {chosen.mind!r} in {folder.path}"
-            yield from _opening_lines(view, mind_options(folder))
 
-        chosen.print_answer(view, lines)
-        _warn_output_kept()
+@cli.command()
+@click.option("--recovery", is_flag=True, help="By the recovery key; for a lost key file a new one is written.")
+@common_options
+def unlock(chosen: CommandContext, recovery: bool) -> None:
+    """Open a mind that a passphrase locks: the home's process holds its key in memory until `mnemic lock`."""
+    from mnemic.runtime.api.lock import renew_key_file
+    from mnemic.runtime.api.lock import unlock as give
+    from mnemic.runtime.keys.key_slots import is_locked, open_by_recovery
+    from mnemic.runtime.minds.homes import mind_options, open_mind, read_key_header
 
-    @cli.command()
-    @click.option("--recovery", is_flag=True, help="By the recovery key; for a lost key file a new one is written.")
-    @options
-    def unlock(chosen: CommandContext, recovery: bool) -> None:
-        """Open a mind that a passphrase locks: the home's process holds its key in memory until `mnemic lock`."""
-        from mnemic.runtime.api.lock import renew_key_file
-        from mnemic.runtime.api.lock import unlock as give
-        from mnemic.runtime.keys.key_slots import is_locked, open_by_recovery
-        from mnemic.runtime.minds.homes import mind_options, open_mind, read_key_header
+    try:
+        folder, keys = open_mind(chosen.home, chosen.mind)
+    except (KeyMissing, KeyMismatch):
+        if not recovery:
+            raise
+    except MnemicError as error:
+        if error.code != "mind_locked":
+            raise
+    else:
+        view = {"mind": chosen.mind, "unlocked": True, "key": str(folder.key), "pid": None}
+        chosen.print_answer(view, lambda: iter([f"The mind {chosen.mind!r} is not locked: {folder.key} opens it"]))
+        return
 
-        try:
-            folder, keys = open_mind(chosen.home, chosen.mind)
-        except (KeyMissing, KeyMismatch):
-            if not recovery:
-                raise
-        except MnemicError as error:
-            if error.code != "mind_locked":
-                raise
-        else:
-            view = {"mind": chosen.mind, "unlocked": True, "key": str(folder.key), "pid": None}
-            chosen.print_answer(view, lambda: iter([f"The mind {chosen.mind!r} is not locked: {folder.key} opens it"]))
-            return
+    folder = _mind_folder(chosen)
+    card = read_key_header(folder)
 
-        folder = _mind_folder(chosen)
-        card = read_key_header(folder)
+    def opens(said: str) -> tuple[MindFolder, Keys]:
+        if recovery:
+            return folder, open_by_recovery(card, said, folder.key_header)
+        return open_mind(chosen.home, chosen.mind, said)
 
-        def opens(said: str) -> tuple[MindFolder, Keys]:
-            if recovery:
-                return folder, open_by_recovery(card, said, folder.key_header)
-            return open_mind(chosen.home, chosen.mind, said)
+    _, keys = open_by_secret(opens, "Recovery key" if recovery else f"Passphrase of the mind {chosen.mind!r}")
+    if not is_locked(card):
+        key = renew_key_file(chosen.home, chosen.mind, keys, CLOCK)
+        view = {"mind": chosen.mind, "unlocked": True, "key": str(key), "pid": None}
+        chosen.print_answer(view, lambda: iter([f"Wrote {key}: it opens the mind again. Keep a copy elsewhere."]))
+        return
+    pid = give(chosen.home, chosen.mind, keys, CLOCK).get("pid")
+    view = {"mind": chosen.mind, "unlocked": True, "key": None, "pid": pid}
+    named = mind_options(folder)
+    told = f"Unlocked: process {pid} holds the key in memory until `mnemic lock{named}`, or until it ends"
+    chosen.print_answer(view, lambda: iter([told]))
 
-        _, keys = open_by_secret(opens, "Recovery key" if recovery else f"Passphrase of the mind {chosen.mind!r}")
-        if not is_locked(card):
-            key = renew_key_file(chosen.home, chosen.mind, keys, clock)
-            view = {"mind": chosen.mind, "unlocked": True, "key": str(key), "pid": None}
-            chosen.print_answer(view, lambda: iter([f"Wrote {key}: it opens the mind again. Keep a copy elsewhere."]))
-            return
-        pid = give(chosen.home, chosen.mind, keys, clock).get("pid")
-        view = {"mind": chosen.mind, "unlocked": True, "key": None, "pid": pid}
-        named = mind_options(folder)
-        told = f"Unlocked: process {pid} holds the key in memory until `mnemic lock{named}`, or until it ends"
-        chosen.print_answer(view, lambda: iter([told]))
 
-    @cli.command()
-    @options
-    def lock(chosen: CommandContext) -> None:
-        """Have the home's process forget the key of a mind that a passphrase locks."""
-        from mnemic.runtime.api.lock import lock as take
+@cli.command()
+@common_options
+def lock(chosen: CommandContext) -> None:
+    """Have the home's process forget the key of a mind that a passphrase locks."""
+    from mnemic.runtime.api.lock import lock as take
 
-        folder = _mind_folder(chosen)
-        was = take(chosen.home, chosen.mind, clock)
-        told = "Locked: what happens is kept, and nothing can be recalled" if was else "It was locked already"
-        chosen.print_answer({"mind": folder.path.name, "locked": True, "was_unlocked": was}, lambda: iter([told]))
+    folder = _mind_folder(chosen)
+    was = take(chosen.home, chosen.mind, CLOCK)
+    told = "Locked: what happens is kept, and nothing can be recalled" if was else "It was locked already"
+    chosen.print_answer({"mind": folder.path.name, "locked": True, "was_unlocked": was}, lambda: iter([told]))
 
-    @cli.command()
-    @click.option("--passphrase", is_flag=True, help="Have a passphrase lock it from now on, or another one.")
-    @click.option("--key-file", is_flag=True, help="Have a key file open it from now on.")
-    @click.option("--recovery", is_flag=True, help="Make a recovery key, where it has none.")
-    @options
-    def rekey(chosen: CommandContext, passphrase: bool, key_file: bool, recovery: bool) -> None:
-        """Change what opens a mind, and seal all of it anew. What opened it before opens it no more."""
-        from mnemic.runtime.api.lock import rekey as reseal
-        from mnemic.runtime.keys.key_slots import is_locked, is_recovery_key
-        from mnemic.runtime.minds.homes import mind_options, open_mind, read_key_header
 
-        if passphrase and key_file:
-            raise click.UsageError("a mind is opened by a passphrase or by a key file: give one of them")
+@cli.command()
+@click.option("--passphrase", is_flag=True, help="Have a passphrase lock it from now on, or another one.")
+@click.option("--key-file", is_flag=True, help="Have a key file open it from now on.")
+@click.option("--recovery", is_flag=True, help="Make a recovery key, where it has none.")
+@common_options
+def rekey(chosen: CommandContext, passphrase: bool, key_file: bool, recovery: bool) -> None:
+    """Change what opens a mind, and seal all of it anew. What opened it before opens it no more."""
+    from mnemic.runtime.api.lock import rekey as reseal
+    from mnemic.runtime.keys.key_slots import is_locked, is_recovery_key
+    from mnemic.runtime.minds.homes import mind_options, open_mind, read_key_header
+
+    if passphrase and key_file:
+        raise click.UsageError("a mind is opened by a passphrase or by a key file: give one of them")
+    said = None
+    if is_locked(read_key_header(_mind_folder(chosen))):
+
+        def opens(typed: str) -> tuple[str, Keys]:
+            return typed, open_mind(chosen.home, chosen.mind, typed)[1]
+
+        said, keys = open_by_secret(opens, f"Passphrase of the mind {chosen.mind!r}, as it is now")
+        passphrase = passphrase or not (key_file or recovery) or (not key_file and is_recovery_key(said))
+    else:
+        keys = open_mind(chosen.home, chosen.mind)[1]
+    if passphrase:
+        said = read_new_passphrase()
+    elif key_file:
         said = None
-        if is_locked(read_key_header(_mind_folder(chosen))):
+    done = reseal(chosen.home, chosen.mind, keys, CLOCK, passphrase=said, recovery=recovery)
+    view = {
+        "mind": chosen.mind,
+        "key": None if done.key is None else str(done.key),
+        "recovery": done.recovery,
+        "unlocked": done.unlocked,
+        "not_unlocked": done.not_unlocked,
+    }
 
-            def opens(typed: str) -> tuple[str, Keys]:
-                return typed, open_mind(chosen.home, chosen.mind, typed)[1]
+    def lines() -> Iterator[str]:
+        yield f"Sealed the mind {chosen.mind!r} anew; what opened it before opens it no more"
+        yield "Backups from before still need it (the old key file, passphrase or recovery key): make new ones."
+        yield from _opening_lines(view, mind_options(_mind_folder(chosen)))
+        if done.not_unlocked is not None:
+            yield f"It was unlocked, and is locked now: {done.not_unlocked}"
 
-            said, keys = open_by_secret(opens, f"Passphrase of the mind {chosen.mind!r}, as it is now")
-            passphrase = passphrase or not (key_file or recovery) or (not key_file and is_recovery_key(said))
-        else:
-            keys = open_mind(chosen.home, chosen.mind)[1]
-        if passphrase:
-            said = read_new_passphrase()
-        elif key_file:
-            said = None
-        done = reseal(chosen.home, chosen.mind, keys, clock, passphrase=said, recovery=recovery)
-        view = {
-            "mind": chosen.mind,
-            "key": None if done.key is None else str(done.key),
-            "recovery": done.recovery,
-            "unlocked": done.unlocked,
-            "not_unlocked": done.not_unlocked,
-        }
-
-        def lines() -> Iterator[str]:
-            yield f"Sealed the mind {chosen.mind!r} anew; what opened it before opens it no more"
-            yield "Backups from before still need it (the old key file, passphrase or recovery key): make new ones."
-            yield from _opening_lines(view, mind_options(_mind_folder(chosen)))
-            if done.not_unlocked is not None:
-                yield f"It was unlocked, and is locked now: {done.not_unlocked}"
-
-        chosen.print_answer(view, lines)
-        if done.recovery is not None:
-            _warn_output_kept()
+    chosen.print_answer(view, lines)
+    if done.recovery is not None:
+        _warn_output_kept()
 
 
 def _mind_folder(chosen: CommandContext) -> MindFolder:

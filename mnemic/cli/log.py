@@ -1,8 +1,4 @@
-"""The commands `mnemic log` and `mnemic show`.
-
-They read arguments and print; the verbs of `mnemic.runtime.api.mind.Mind` do it. `mnemic.cli.main` above adds them to
-the others.
-"""
+"""The commands `mnemic log` and `mnemic show`."""
 
 from __future__ import annotations
 
@@ -14,15 +10,11 @@ import click
 
 from mnemic.actors.protocol.events import KINDS
 from mnemic.actors.protocol.log_messages import ListMemories
-from mnemic.cli.context import verb_options
-from mnemic.cli.output import CommonOptions
+from mnemic.cli.context import CommandContext, cli, common_options, verb_options
 
 if TYPE_CHECKING:
-    from mnemic.actors.protocol.contract import Clock
-    from mnemic.cli.context import CommandContext
     from mnemic.runtime.api.mind import Mind
 
-__all__ = ["add_see_commands"]
 
 _COLUMNS = 120
 """Of a table that is printed where there is no terminal."""
@@ -30,56 +22,50 @@ _JSON_TEXT_BYTES = 8192
 """Of a longer text so much is given to a program; `mnemic show` gives all of it."""
 
 
-def add_see_commands(cli: click.Group, options: CommonOptions, clock: Clock) -> None:
-    """Add the commands to the command line.
+@cli.command()
+@verb_options(
+    ListMemories,
+    *("scope", "session", "since", "until", "kinds", "forgotten"),
+    since={"more": "Of what was given: given at or after."},
+    until={"more": "Of what was given: given before."},
+    kinds={"type": click.Choice(KINDS)},
+)
+@click.option("--injected", is_flag=True, help="What assistants were given, word for word, and why.")
+@click.option("--recalls", is_flag=True, help="What your own recalls and shapes gave, word for word, and why.")
+@verb_options(ListMemories, "limit", "after", limit={"flags": ("-n", "--limit")}, after={"metavar": "CURSOR"})
+@common_options
+def log(
+    chosen: CommandContext, kinds: tuple[str, ...], forgotten: bool, injected: bool, recalls: bool, **asked: Any
+) -> None:
+    """What was captured, newest first; --injected: what assistants were given. --json: one object a line."""
+    if injected and recalls:
+        raise click.UsageError("--injected is of assistants, --recalls of yourself: name one of them")
+    if (injected or recalls) and (kinds or forgotten):
+        raise click.UsageError("--kind and --forgotten say which memories; they do not go with what was given")
+    if injected or recalls:
+        _log_deliveries(chosen, asked, own=recalls)
+    else:
+        _log(chosen, asked, kinds, forgotten)
 
-    Args:
-        options: gives a command the options that every command has.
-    """
 
-    @cli.command()
-    @verb_options(
-        ListMemories,
-        *("scope", "session", "since", "until", "kinds", "forgotten"),
-        since={"more": "Of what was given: given at or after."},
-        until={"more": "Of what was given: given before."},
-        kinds={"type": click.Choice(KINDS)},
-    )
-    @click.option("--injected", is_flag=True, help="What assistants were given, word for word, and why.")
-    @click.option("--recalls", is_flag=True, help="What your own recalls and shapes gave, word for word, and why.")
-    @verb_options(ListMemories, "limit", "after", limit={"flags": ("-n", "--limit")}, after={"metavar": "CURSOR"})
-    @options
-    def log(
-        chosen: CommandContext, kinds: tuple[str, ...], forgotten: bool, injected: bool, recalls: bool, **asked: Any
-    ) -> None:
-        """What was captured, newest first; --injected: what assistants were given. --json: one object a line."""
-        if injected and recalls:
-            raise click.UsageError("--injected is of assistants, --recalls of yourself: name one of them")
-        if (injected or recalls) and (kinds or forgotten):
-            raise click.UsageError("--kind and --forgotten say which memories; they do not go with what was given")
-        if injected or recalls:
-            _log_deliveries(chosen, asked, own=recalls)
-        else:
-            _log(chosen, asked, kinds, forgotten)
+@cli.command()
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@common_options
+def show(chosen: CommandContext, ids: tuple[str, ...]) -> None:
+    """One memory whole: its text, source, links and use, and what superseded it."""
+    from mnemic.cli.log_lines import memory_detail_lines
+    from mnemic.runtime.api.views import memory_detail_view, parse_id
 
-    @cli.command()
-    @click.argument("ids", nargs=-1, required=True, metavar="ID...")
-    @options
-    def show(chosen: CommandContext, ids: tuple[str, ...]) -> None:
-        """One memory whole: its text, source, links and use, and what superseded it."""
-        from mnemic.cli.log_lines import memory_detail_lines
-        from mnemic.runtime.api.views import memory_detail_view, parse_id
+    wanted = [parse_id(one) for one in ids]
+    with chosen.open(create=False, asking=True) as mind:
+        memories = [memory_detail_view(one) for one in mind.show(wanted)]
 
-        wanted = [parse_id(one) for one in ids]
-        with chosen.open(create=False, asking=True) as mind:
-            memories = [memory_detail_view(one) for one in mind.show(wanted)]
+    def lines() -> Iterator[str]:
+        for place, one in enumerate(memories):
+            yield from ("",) if place else ()
+            yield from memory_detail_lines(one)
 
-        def lines() -> Iterator[str]:
-            for place, one in enumerate(memories):
-                yield from ("",) if place else ()
-                yield from memory_detail_lines(one)
-
-        chosen.print_answer({"memories": memories}, lines)
+    chosen.print_answer({"memories": memories}, lines)
 
 
 def _log(chosen: CommandContext, asked: dict[str, Any], kinds: tuple[str, ...], forgotten: bool) -> None:

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from mnemic.actors.recall.hits import token_count
-from mnemic.cli.output import escape_controls, format_size, pluralize
+from mnemic.cli.output import escape_controls
+from mnemic.runtime.api.reports import pluralize
 
-__all__ = ["delivery_lines", "log_lines", "memory_detail_lines", "usage_lines"]
+__all__ = ["delivery_lines", "log_lines", "memory_detail_lines"]
 
 _TABLE_FROM = 112
 """From so many columns on, an entry of the log has one line; else two, the text in the second."""
@@ -218,28 +219,3 @@ def _provenance(shown: dict[str, Any]) -> Iterator[str]:
 def _usage_text(use: dict[str, Any]) -> str:
     who = "its owner" if use["own"] else "an assistant"
     return f"given to {who} ({use['occasion']}) {pluralize(use['times'], 'time')}, last at {use['last_at']}"
-
-
-# --- use -------------------------------------------------------------------------------------------------------------
-
-
-def usage_lines(use: dict[str, Any], found: dict[str, str]) -> Iterator[str]:
-    """Memories, bytes and tokens given, by project and by week, as `mnemic.runtime.api.views.usage_view` gives it.
-
-    Args:
-        found: how the scopes that are there were found, by path.
-    """
-    for project in use["projects"]:
-        how = f" ({found[project['path']]})" if project["path"] in found else ""
-        name = {"": "(no scope)", "*": "(asked of everything)"}.get(project["path"], project["path"])
-        yield f"  {name}: {_amount(project)}{how}"
-    weeks = [week for week in use["weeks"] if week["memories"] or week["given"]]
-    if weeks:
-        yield "by week, from Monday on (UTC):"
-        yield from (f"  {week['from']}: {_amount(week)}" for week in weeks)
-
-
-def _amount(use: dict[str, Any]) -> str:
-    kept = f"{pluralize(use['memories'], 'memory', 'memories')}, {format_size(use['text_bytes'])}"
-    times = pluralize(use["given"], "time")
-    return f"{kept}, {pluralize(use['tokens'], 'token')} given ({times})" if use["given"] else kept

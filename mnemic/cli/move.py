@@ -1,8 +1,4 @@
-"""The commands `mnemic backup`, `restore`, `export` and `import`.
-
-They read arguments and print; the verbs of `mnemic.runtime.api.mind.Mind`, and `mnemic.runtime.api.restore`, do it.
-`mnemic.cli.main` above adds them to the others.
-"""
+"""The commands `mnemic backup`, `restore`, `export` and `import`."""
 
 from __future__ import annotations
 
@@ -14,185 +10,177 @@ import click
 import msgspec
 
 from mnemic.actors.protocol.times import to_iso
-from mnemic.cli.output import CommonOptions, format_size, pluralize, progress_bars
+from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
+from mnemic.cli.output import progress_bars
+from mnemic.runtime.api.reports import format_size, pluralize
 
 if TYPE_CHECKING:
-    from mnemic.actors.protocol.contract import Clock
-    from mnemic.cli.context import CommandContext
     from mnemic.runtime.api.mind import Mind
 
-__all__ = ["add_move_commands"]
+
+@cli.command()
+@click.argument("file", metavar="FILE")
+@click.option("--passphrase", is_flag=True, help="Have a passphrase open it too; asked for, else a line of stdin.")
+@click.option("--replace", is_flag=True, help="Put it in the place of a file of that name.")
+@common_options
+def backup(chosen: CommandContext, file: str, passphrase: bool, replace: bool) -> None:
+    """Write a sealed copy of the mind, while it is used, and prove it by opening it."""
+    from mnemic.cli.keys import read_new_passphrase
+
+    said = read_new_passphrase() if passphrase else None
+    started = CLOCK.monotonic_s()
+    with chosen.open(create=False, whole=True) as mind, progress_bars(chosen.as_json) as progress:
+        done = mind.backup(file, passphrase=said, replace=replace, progress=_labelled(progress, "backup"))
+    took_s = CLOCK.monotonic_s() - started
+
+    def lines() -> Iterator[str]:
+        memories = pluralize(done.memories, "memory")
+        size = format_size(done.size_bytes)
+        yield f"{memories} in {done.path}, {size}, in {took_s:.1f} s; opened and looked through"
+        yield f"It is sealed: what opens the mind opens it{', and so does its passphrase' if said else ''}."
+        yield from done.behind
+
+    chosen.print_answer(msgspec.to_builtins(done) | {"passphrase": passphrase, "took_s": round(took_s, 2)}, lines)
 
 
-def add_move_commands(cli: click.Group, options: CommonOptions, clock: Clock) -> None:
-    """Add the commands to the command line.
+@cli.command()
+@click.argument("file", metavar="FILE")
+@click.option("--replace", is_flag=True, help="Put it in the place of the mind that is there.")
+@click.option("--passphrase", is_flag=True, help="Open it by its passphrase; asked for, else a line of stdin.")
+@click.option("--recovery", is_flag=True, help="Open it by the recovery key; asked for, else a line of stdin.")
+@click.option("--key-file", metavar="KEY", help="Open it by your copy of the mind's key file.")
+@common_options
+def restore(
+    chosen: CommandContext, file: str, replace: bool, passphrase: bool, recovery: bool, key_file: str | None
+) -> None:
+    """Make a mind of a backup. One that is there stays, unless --replace says otherwise."""
+    from mnemic.cli.keys import open_by_secret
+    from mnemic.runtime.api.restore import check_recovery_key, restore
 
-    Args:
-        options: gives a command the options that every command has.
-    """
+    if sum((passphrase, recovery, key_file is not None)) > 1:
+        raise click.UsageError("one thing opens a backup: give --passphrase, --recovery or --key-file")
 
-    @cli.command()
-    @click.argument("file", metavar="FILE")
-    @click.option("--passphrase", is_flag=True, help="Have a passphrase open it too; asked for, else a line of stdin.")
-    @click.option("--replace", is_flag=True, help="Put it in the place of a file of that name.")
-    @options
-    def backup(chosen: CommandContext, file: str, passphrase: bool, replace: bool) -> None:
-        """Write a sealed copy of the mind, while it is used, and prove it by opening it."""
-        from mnemic.cli.keys import read_new_passphrase
+    def spelt(said: str) -> str:
+        return check_recovery_key(said, file)  # a slip is said to be one, and not taken for a passphrase
 
-        said = read_new_passphrase() if passphrase else None
-        started = clock.monotonic_s()
-        with chosen.open(create=False, whole=True) as mind, progress_bars(chosen.as_json) as progress:
-            done = mind.backup(file, passphrase=said, replace=replace, progress=_labelled(progress, "backup"))
-        took_s = clock.monotonic_s() - started
+    said = None
+    if passphrase or recovery:
+        said = open_by_secret(spelt, "Recovery key") if recovery else open_by_secret(str, "Passphrase of the backup")
+    started = CLOCK.monotonic_s()
+    with progress_bars(chosen.as_json) as progress:
+        done = restore(
+            file,
+            chosen.home,
+            chosen.mind,
+            replace=replace,
+            passphrase=said,
+            key_file=key_file,
+            progress=_labelled(progress, "restore"),
+        )
+    took_s = CLOCK.monotonic_s() - started
+    erased = [_id(one) for one in done.erased]
+    view = msgspec.to_builtins(done) | {
+        "made_at": to_iso(done.made_at),
+        "erased": erased,
+        "took_s": round(took_s, 2),
+    }
 
-        def lines() -> Iterator[str]:
-            memories = pluralize(done.memories, "memory", "memories")
-            size = format_size(done.size_bytes)
-            yield f"{memories} in {done.path}, {size}, in {took_s:.1f} s; opened and looked through"
-            yield f"It is sealed: what opens the mind opens it{', and so does its passphrase' if said else ''}."
-            yield from done.behind
+    def lines() -> Iterator[str]:
+        memories = pluralize(done.memories, "memory")
+        place = "in place of what was there" if done.replaced else "which was not there"
+        yield f"{memories} as of {view['made_at']} in {done.folder}, {place}, in {took_s:.1f} s"
+        if done.new_key:
+            yield f"Its key is new: {done.key}. Keep a copy elsewhere; the one from before opens the backup alone."
+        elif done.key is None:
+            yield f"Its passphrase opens it, as before: `mnemic unlock{_mind_options(chosen)}`."
+        if erased:
+            back = pluralize(len(erased), "memory")
+            yield f"{back} erased since then came back; to erase them again:"
+            yield f"  mnemic forget{_mind_options(chosen)} --erase {' '.join(erased)}"
+        if done.marks_lost is not None:
+            yield "What was erased in the mind that was replaced is not known, and may be kept again;"
+            yield f"nor is where it was backed up or exported to since: {done.marks_lost}"
+        if not done.hooked:
+            yield "No hooks are installed in this home: of assistants that are wired to it, nothing is kept."
+            yield f"To install them: mnemic hooks install --assistant all --apply{_mind_options(chosen)}"
 
-        chosen.print_answer(msgspec.to_builtins(done) | {"passphrase": passphrase, "took_s": round(took_s, 2)}, lines)
+    chosen.print_answer(view, lines)
 
-    @cli.command()
-    @click.argument("file", metavar="FILE")
-    @click.option("--replace", is_flag=True, help="Put it in the place of the mind that is there.")
-    @click.option("--passphrase", is_flag=True, help="Open it by its passphrase; asked for, else a line of stdin.")
-    @click.option("--recovery", is_flag=True, help="Open it by the recovery key; asked for, else a line of stdin.")
-    @click.option("--key-file", metavar="KEY", help="Open it by your copy of the mind's key file.")
-    @options
-    def restore(
-        chosen: CommandContext, file: str, replace: bool, passphrase: bool, recovery: bool, key_file: str | None
-    ) -> None:
-        """Make a mind of a backup. One that is there stays, unless --replace says otherwise."""
-        from mnemic.cli.keys import open_by_secret
-        from mnemic.runtime.api.restore import check_recovery_key, restore
 
-        if sum((passphrase, recovery, key_file is not None)) > 1:
-            raise click.UsageError("one thing opens a backup: give --passphrase, --recovery or --key-file")
+@cli.command()
+@click.argument("folder", metavar="DIR")
+@common_options
+def export(chosen: CommandContext, folder: str) -> None:
+    """Write everything that cannot be rebuilt as JSON Lines into a new folder, in clear."""
+    started = CLOCK.monotonic_s()
+    with chosen.open(create=False, whole=True) as mind, progress_bars(chosen.as_json) as progress:
+        done = mind.export(folder, progress=_labelled(progress, "export"))
+    took_s = CLOCK.monotonic_s() - started
 
-        def spelt(said: str) -> str:
-            return check_recovery_key(said, file)  # a slip is said to be one, and not taken for a passphrase
+    def lines() -> Iterator[str]:
+        memories = pluralize(done.memories, "memory")
+        yield f"{memories} in {done.path}, {format_size(done.size_bytes)}, in {took_s:.1f} s"
+        yield "It is in clear: whoever reads this folder reads everything. Only you may, as it is now."
+        yield from done.behind
 
-        said = None
-        if passphrase or recovery:
-            said = (
-                open_by_secret(spelt, "Recovery key") if recovery else open_by_secret(str, "Passphrase of the backup")
-            )
-        started = clock.monotonic_s()
-        with progress_bars(chosen.as_json) as progress:
-            done = restore(
-                file,
-                chosen.home,
-                chosen.mind,
-                replace=replace,
-                passphrase=said,
-                key_file=key_file,
-                progress=_labelled(progress, "restore"),
-            )
-        took_s = clock.monotonic_s() - started
-        erased = [_id(one) for one in done.erased]
-        view = msgspec.to_builtins(done) | {
-            "made_at": to_iso(done.made_at),
-            "erased": erased,
-            "took_s": round(took_s, 2),
-        }
+    chosen.print_answer(msgspec.to_builtins(done) | {"took_s": round(took_s, 2)}, lines)
 
-        def lines() -> Iterator[str]:
-            memories = pluralize(done.memories, "memory", "memories")
-            place = "in place of what was there" if done.replaced else "which was not there"
-            yield f"{memories} as of {view['made_at']} in {done.folder}, {place}, in {took_s:.1f} s"
-            if done.new_key:
-                yield f"Its key is new: {done.key}. Keep a copy elsewhere; the one from before opens the backup alone."
-            elif done.key is None:
-                yield f"Its passphrase opens it, as before: `mnemic unlock{_mind_options(chosen)}`."
-            if erased:
-                back = pluralize(len(erased), "memory", "memories")
-                yield f"{back} erased since then came back; to erase them again:"
-                yield f"  mnemic forget{_mind_options(chosen)} --erase {' '.join(erased)}"
-            if done.marks_lost is not None:
-                yield "What was erased in the mind that was replaced is not known, and may be kept again;"
-                yield f"nor is where it was backed up or exported to since: {done.marks_lost}"
-            if not done.hooked:
-                yield "No hooks are installed in this home: of assistants that are wired to it, nothing is kept."
-                yield f"To install them: mnemic hooks install --assistant all --apply{_mind_options(chosen)}"
 
-        chosen.print_answer(view, lines)
+@cli.command("import")
+@click.argument("folder", metavar="DIR")
+@click.option("--no-meaning", is_flag=True, help="Do not wait for the meaning; what is missing is added later.")
+@common_options
+def import_(chosen: CommandContext, folder: str, no_meaning: bool) -> None:
+    """Take in what a mind exported, this one or another: twice is once, and two minds become one."""
+    from mnemic.runtime.minds.homes import mind_folder
+    from mnemic.runtime.transfer.export_format import ExportSource
 
-    @cli.command()
-    @click.argument("folder", metavar="DIR")
-    @options
-    def export(chosen: CommandContext, folder: str) -> None:
-        """Write everything that cannot be rebuilt as JSON Lines into a new folder, in clear."""
-        started = clock.monotonic_s()
-        with chosen.open(create=False, whole=True) as mind, progress_bars(chosen.as_json) as progress:
-            done = mind.export(folder, progress=_labelled(progress, "export"))
-        took_s = clock.monotonic_s() - started
+    if not mind_folder(chosen.home, chosen.mind).path.exists():  # no mind is made for what is no export
+        ExportSource.open(Path(folder).expanduser())
+    started = CLOCK.monotonic_s()
+    with chosen.open(create=True, whole=True) as mind, progress_bars(chosen.as_json) as progress:
+        done = mind.import_from(folder, progress=_labelled(progress, "import"))
+        took_s = CLOCK.monotonic_s() - started
+        meaning = _embedding_counts(mind, progress if done.new and not no_meaning else None)
+    erased_there = [_id(one) for one in done.erased_there]
+    ids: dict[str, list[Any]] = {
+        "erased_there": erased_there,
+        "apart": [[_id(one), _id(other)] for one, other in done.apart],
+        "contrary": [[_id(one), _id(other)] for one, other in done.contrary],
+    }
+    view = msgspec.to_builtins(done) | meaning | ids | {"took_s": round(took_s, 2)}
 
-        def lines() -> Iterator[str]:
-            memories = pluralize(done.memories, "memory", "memories")
-            yield f"{memories} in {done.path}, {format_size(done.size_bytes)}, in {took_s:.1f} s"
-            yield "It is in clear: whoever reads this folder reads everything. Only you may, as it is now."
-            yield from done.behind
+    def lines() -> Iterator[str]:
+        known = f", {done.known} known already" if done.known else ""
+        yield f"{pluralize(done.new, 'new memory', 'new memories')}{known}, in {took_s:.1f} s"
+        if done.erased:
+            yield pluralize(done.erased, "was erased here, and stays so", "were erased here, and stay so")
+        if done.forgotten or done.superseded:
+            changed = ((done.forgotten, "forgotten"), (done.superseded, "replaced"))
+            told = " and ".join(f"{count} {how}" for count, how in changed if count)
+            yield f"{told} there {'is' if done.forgotten + done.superseded == 1 else 'are'} so here too"
+        for stands, other in ids["apart"]:
+            yield f"corrected here and there: {stands} was said later and stands, and replaces {other}"
+        for stands, other in ids["contrary"]:
+            yield f"here {stands} replaces {other}, and there it is the other way round: what was said here stands"
+        for there, here in sorted(done.scopes.items()):
+            if there in done.same_projects:
+                yield f"what was in {there} there is in {here} here: the same project is called {here} here"
+                continue
+            yield f"what was in {there or '(no scope)'} there is in {here} here: another project has that name"
+            yield f"  if both are one project: mnemic scope merge{_mind_options(chosen)} {here} {there}"
+        if not done.same_key:
+            yield "the other mind tells events apart by another key: see docs/export.md for what that means"
+        if erased_there:
+            still = pluralize(len(erased_there), "memory")
+            yield f"{still} erased there are here still; to erase them:"
+            yield f"  mnemic forget{_mind_options(chosen)} --erase {' '.join(erased_there)}"
+        if meaning["pending"] and not meaning["meaning_error"]:
+            yield f"{pluralize(meaning['pending'], 'memory waits', 'memories wait')} for the meaning"
+        if meaning["meaning_error"]:
+            yield f"no meaning: {meaning['meaning_error']}"
 
-        chosen.print_answer(msgspec.to_builtins(done) | {"took_s": round(took_s, 2)}, lines)
-
-    @cli.command("import")
-    @click.argument("folder", metavar="DIR")
-    @click.option("--no-meaning", is_flag=True, help="Do not wait for the meaning; what is missing is added later.")
-    @options
-    def import_(chosen: CommandContext, folder: str, no_meaning: bool) -> None:
-        """Take in what a mind exported, this one or another: twice is once, and two minds become one."""
-        from mnemic.runtime.minds.homes import mind_folder
-        from mnemic.runtime.transfer.export_format import ExportSource
-
-        if not mind_folder(chosen.home, chosen.mind).path.exists():  # no mind is made for what is no export
-            ExportSource.open(Path(folder).expanduser())
-        started = clock.monotonic_s()
-        with chosen.open(create=True, whole=True) as mind, progress_bars(chosen.as_json) as progress:
-            done = mind.import_from(folder, progress=_labelled(progress, "import"))
-            took_s = clock.monotonic_s() - started
-            meaning = _embedding_counts(mind, progress if done.new and not no_meaning else None)
-        erased_there = [_id(one) for one in done.erased_there]
-        ids: dict[str, list[Any]] = {
-            "erased_there": erased_there,
-            "apart": [[_id(one), _id(other)] for one, other in done.apart],
-            "contrary": [[_id(one), _id(other)] for one, other in done.contrary],
-        }
-        view = msgspec.to_builtins(done) | meaning | ids | {"took_s": round(took_s, 2)}
-
-        def lines() -> Iterator[str]:
-            known = f", {done.known} known already" if done.known else ""
-            yield f"{pluralize(done.new, 'new memory', 'new memories')}{known}, in {took_s:.1f} s"
-            if done.erased:
-                yield pluralize(done.erased, "was erased here, and stays so", "were erased here, and stay so")
-            if done.forgotten or done.superseded:
-                changed = ((done.forgotten, "forgotten"), (done.superseded, "replaced"))
-                told = " and ".join(f"{count} {how}" for count, how in changed if count)
-                yield f"{told} there {'is' if done.forgotten + done.superseded == 1 else 'are'} so here too"
-            for stands, other in ids["apart"]:
-                yield f"corrected here and there: {stands} was said later and stands, and replaces {other}"
-            for stands, other in ids["contrary"]:
-                yield f"here {stands} replaces {other}, and there it is the other way round: what was said here stands"
-            for there, here in sorted(done.scopes.items()):
-                if there in done.same_projects:
-                    yield f"what was in {there} there is in {here} here: the same project is called {here} here"
-                    continue
-                yield f"what was in {there or '(no scope)'} there is in {here} here: another project has that name"
-                yield f"  if both are one project: mnemic scope merge{_mind_options(chosen)} {here} {there}"
-            if not done.same_key:
-                yield "the other mind tells events apart by another key: see docs/export.md for what that means"
-            if erased_there:
-                still = pluralize(len(erased_there), "memory", "memories")
-                yield f"{still} erased there are here still; to erase them:"
-                yield f"  mnemic forget{_mind_options(chosen)} --erase {' '.join(erased_there)}"
-            if meaning["pending"] and not meaning["meaning_error"]:
-                yield f"{pluralize(meaning['pending'], 'memory waits', 'memories wait')} for the meaning"
-            if meaning["meaning_error"]:
-                yield f"no meaning: {meaning['meaning_error']}"
-
-        chosen.print_answer(view, lines)
+    chosen.print_answer(view, lines)
 
 
 def _embedding_counts(mind: Mind, progress: Callable[[str, int, int | None], None] | None) -> dict[str, Any]:

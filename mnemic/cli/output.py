@@ -1,4 +1,4 @@
-"""Terminal output helpers: safe printing, plurals and sizes, progress bars, hidden prompts."""
+"""Safe printing to a terminal, lines of memories and hits, and progress bars."""
 
 from __future__ import annotations
 
@@ -15,20 +15,16 @@ import click
 from mnemic.actors.protocol.errors import MnemicError
 
 __all__ = [
-    "CommonOptions",
     "OutputFailed",
     "escape_controls",
-    "format_size",
     "hit_lines",
     "memory_line",
-    "pluralize",
     "print_error",
     "print_lines",
     "progress_bars",
+    "searched_scope",
 ]
 
-CommonOptions = Callable[[Callable[..., Any]], Callable[..., Any]]
-"""Gives a command the options that every command has."""
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 
 
@@ -70,18 +66,6 @@ def escape_controls(line: str) -> str:
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", line)
 
 
-def pluralize(number: int, one: str, many: str | None = None) -> str:
-    """A number and what it counts."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
-
-
-def format_size(size_bytes: int) -> str:
-    """A number of bytes."""
-    if size_bytes < 1000:
-        return pluralize(size_bytes, "byte")
-    return f"{size_bytes / 1e6:.1f} MB" if size_bytes >= 1e5 else f"{size_bytes / 1e3:.1f} kB"
-
-
 def hit_lines(number: int, hit: dict[str, Any]) -> Iterator[str]:
     """A hit, as `mnemic.runtime.api.views.hit_view` gives it."""
     who = hit["speaker"] or hit["role"]
@@ -97,6 +81,13 @@ def hit_lines(number: int, hit: dict[str, Any]) -> Iterator[str]:
     yield f"     {hit['id']}{f'  why: {why}' if why else ''}"
 
 
+def searched_scope(scope: str, found: str) -> str:
+    """Where was looked, how that was found, and how to look further."""
+    where = "everything" if scope == "*" else scope or "what belongs to no project"
+    more = "" if found in ("named", "asked for") or scope == "*" else "; --scope '*' looks through everything"
+    return f"{where} ({found}{more})"
+
+
 def memory_line(memory: dict[str, Any]) -> str:
     """A memory in one line, as `mnemic.runtime.api.views.retirement_view` gives it: the first line of its text will
     do.
@@ -104,35 +95,6 @@ def memory_line(memory: dict[str, Any]) -> str:
     first = next(iter(memory["text"].splitlines()), "")
     whole = len(first.encode("utf-8", "surrogatepass")) == memory["size_bytes"]
     return f"{memory['id']} ({memory['kind']}, {memory['scope'] or 'no scope'}) {first}{'' if whole else ' …'}"
-
-
-def process_line(process: dict[str, Any]) -> str:
-    """What the home's process says of itself."""
-    line = f"served by process {process['pid']} ({process['mode']}, {process['engine']} engine), {process['state']}"
-    if process["tcp"]:
-        line += f", also on {process['tcp']}"
-    if process["restarts"]:
-        line += (
-            f"; its engine was brought back {pluralize(process['restarts'], 'time')}, last because: {process['cause']}"
-        )
-    return line
-
-
-def actor_lines(actor_system: dict[str, Any]) -> Iterator[str]:
-    """How the actors are, where there is something to say; `--json` says it of each."""
-    for actor in actor_system["actors"]:
-        if actor["failures"]:
-            failed = pluralize(actor["failures"], "failure")
-            yield f"  {actor['actor']} ({actor['kind']}): {actor['state']}, {failed}, the last: {actor['cause']}"
-        elif not actor["kind"].startswith("mnemic."):
-            yield f"  {actor['actor']}: {actor['kind']}, {actor['state']}"
-    if actor_system["dead_letters"]:
-        undelivered = pluralize(actor_system["dead_letters"], "message")
-        yield f"  {undelivered} could not be delivered; `mnemic doctor` shows them"
-    night = actor_system["night"]
-    if night is not None:
-        done = "finished" if night["finished"] else "not finished"
-        yield f"  last night {night['run']}: {pluralize(night['changes'], 'change')}, {done}"
 
 
 @contextmanager

@@ -1,7 +1,4 @@
-"""The commands `mnemic scope list|rename|merge|move|undo`.
-
-They read arguments and print; the verbs of `mnemic.runtime.api.mind.Mind` do it. `mnemic.cli.correct` above adds them.
-"""
+"""The commands `mnemic scope list|rename|merge|move|undo`."""
 
 from __future__ import annotations
 
@@ -10,115 +7,112 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mnemic.cli.output import CommonOptions, pluralize
+from mnemic.cli.context import CommandContext, cli, common_options
+from mnemic.runtime.api.reports import pluralize
 
 if TYPE_CHECKING:
     from mnemic.actors.capture.rescope import ScopeOutcome
     from mnemic.actors.protocol.scope_messages import ScopeInfo
-    from mnemic.cli.context import CommandContext
     from mnemic.runtime.api.mind import Mind
 
-__all__ = ["add_scope_commands"]
 
 _VERBS = {"renamed": "renamed", "merged": "merged", "split": "taken out again", "moved": "moved"}
 _NAMED_EXPLICITLY = ("named", ".mnemic.toml")
 
 
-def add_scope_commands(cli: click.Group, options: CommonOptions) -> None:
-    """Add the commands to the command line.
+@cli.group(
+    epilog="Each takes --home, --mind and --json; see `mnemic scope COMMAND --help`.", invoke_without_command=True
+)
+@click.pass_context
+def scope(context: click.Context) -> None:
+    """Which scopes there are; projects that changed their name or their folder. All of it can be taken back."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
-    Args:
-        options: gives a command the options that every command has.
-    """
 
-    @cli.group(
-        epilog="Each takes --home, --mind and --json; see `mnemic scope COMMAND --help`.", invoke_without_command=True
-    )
-    @click.pass_context
-    def scope(context: click.Context) -> None:
-        """Which scopes there are; projects that changed their name or their folder. All of it can be taken back."""
-        if context.invoked_subcommand is None:
-            click.echo(context.get_help())
+@scope.command("list")
+@common_options
+def list_(chosen: CommandContext) -> None:
+    """Which scopes there are, how each was found, and which folder's project it is."""
+    from mnemic.actors.protocol.times import to_iso
 
-    @scope.command("list")
-    @options
-    def list_(chosen: CommandContext) -> None:
-        """Which scopes there are, how each was found, and which folder's project it is."""
-        from mnemic.actors.protocol.times import to_iso
+    with chosen.open(create=False, asking=True) as mind:
+        found = mind.scopes()
+        undo = mind.command("scope", "undo") if found.undo else None
+    scopes: list[dict[str, Any]] = [
+        {
+            "path": one.path,
+            "found": one.found,
+            "project": one.project,
+            "projects": list(one.projects),
+            "memories": one.memories,
+            "last_at": to_iso(one.last_at),
+        }
+        for one in found.scopes
+    ]
 
-        with chosen.open(create=False, asking=True) as mind:
-            found = mind.scopes()
-            undo = mind.command("scope", "undo") if found.undo else None
-        scopes: list[dict[str, Any]] = [
-            {
-                "path": one.path,
-                "found": one.found,
-                "project": one.project,
-                "projects": list(one.projects),
-                "memories": one.memories,
-                "last_at": to_iso(one.last_at),
-            }
-            for one in found.scopes
-        ]
+    def lines() -> Iterator[str]:
+        for one in scopes:
+            last = f", the last of {one['last_at']}" if one["last_at"] else ""
+            count = pluralize(one["memories"], "memory")
+            yield f"{one['path'] or '(no scope)'}: {count} ({one['found']}){last}"
+            for project in (one["project"], *one["projects"]):
+                if project is not None:
+                    yield f"  {project}{'' if project == one['project'] else ' (merged into it)'}"
+        if not scopes:
+            yield "there is none yet"
+        if undo:
+            yield f"to take back the last change of them: {undo}"
 
-        def lines() -> Iterator[str]:
-            for one in scopes:
-                last = f", the last of {one['last_at']}" if one["last_at"] else ""
-                count = pluralize(one["memories"], "memory", "memories")
-                yield f"{one['path'] or '(no scope)'}: {count} ({one['found']}){last}"
-                for project in (one["project"], *one["projects"]):
-                    if project is not None:
-                        yield f"  {project}{'' if project == one['project'] else ' (merged into it)'}"
-            if not scopes:
-                yield "there is none yet"
-            if undo:
-                yield f"to take back the last change of them: {undo}"
+    chosen.print_answer({"scopes": scopes, "undo": undo}, lines)
 
-        chosen.print_answer({"scopes": scopes, "undo": undo}, lines)
 
-    @scope.command()
-    @click.argument("old", metavar="OLD")
-    @click.argument("new", metavar="NEW")
-    @options
-    def rename(chosen: CommandContext, old: str, new: str) -> None:
-        """Give a scope, and those below it, another path."""
-        with chosen.open(create=False, asking=True) as mind:
-            _run_rescope(chosen, mind, lambda: mind.rename_scope(old, new))
+@scope.command()
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
+@common_options
+def rename(chosen: CommandContext, old: str, new: str) -> None:
+    """Give a scope, and those below it, another path."""
+    with chosen.open(create=False, asking=True) as mind:
+        _run_rescope(chosen, mind, lambda: mind.rename_scope(old, new))
 
-    @scope.command()
-    @click.argument("from_", metavar="FROM")
-    @click.argument("into", metavar="INTO")
-    @options
-    def merge(chosen: CommandContext, from_: str, into: str) -> None:
-        """Put a scope, and those below it, into another one, and what their projects bring from now on."""
-        with chosen.open(create=False, asking=True) as mind:
-            _run_rescope(chosen, mind, lambda: mind.merge_scopes(from_, into))
 
-    @scope.command()
-    @click.argument("what", metavar="SCOPE|OLD_FOLDER")
-    @click.argument("folder", metavar="NEW_FOLDER")
-    @options
-    def move(chosen: CommandContext, what: str, folder: str) -> None:
-        """Say where a project is now; of a folder, where all projects are that were in it."""
-        with chosen.open(create=False, asking=True) as mind:
-            _run_rescope(chosen, mind, lambda: mind.move_scope(what, folder))
+@scope.command()
+@click.argument("from_", metavar="FROM")
+@click.argument("into", metavar="INTO")
+@common_options
+def merge(chosen: CommandContext, from_: str, into: str) -> None:
+    """Put a scope, and those below it, into another one, and what their projects bring from now on."""
+    with chosen.open(create=False, asking=True) as mind:
+        _run_rescope(chosen, mind, lambda: mind.merge_scopes(from_, into))
 
-    @scope.command()
-    @options
-    def undo(chosen: CommandContext) -> None:
-        """Take back the last of these changes that is not taken back yet."""
-        with chosen.open(create=False) as mind:
-            moved = mind.undo_scope_change()
-            more = mind.command("scope", "undo") if mind.scopes().undo else None
 
-        def lines() -> Iterator[str]:
-            yield from _moved_lines(moved)
-            if not moved:
-                yield "nothing is left to take back"
-            if more:
-                yield f"to take back the change before it: {more}"
+@scope.command()
+@click.argument("what", metavar="SCOPE|OLD_FOLDER")
+@click.argument("folder", metavar="NEW_FOLDER")
+@common_options
+def move(chosen: CommandContext, what: str, folder: str) -> None:
+    """Say where a project is now; of a folder, where all projects are that were in it."""
+    with chosen.open(create=False, asking=True) as mind:
+        _run_rescope(chosen, mind, lambda: mind.move_scope(what, folder))
 
-        chosen.print_answer({"moved": [_outcome_view(one) for one in moved], "undo": more}, lines)
+
+@scope.command()
+@common_options
+def undo(chosen: CommandContext) -> None:
+    """Take back the last of these changes that is not taken back yet."""
+    with chosen.open(create=False) as mind:
+        moved = mind.undo_scope_change()
+        more = mind.command("scope", "undo") if mind.scopes().undo else None
+
+    def lines() -> Iterator[str]:
+        yield from _moved_lines(moved)
+        if not moved:
+            yield "nothing is left to take back"
+        if more:
+            yield f"to take back the change before it: {more}"
+
+    chosen.print_answer({"moved": [_outcome_view(one) for one in moved], "undo": more}, lines)
 
 
 def _outcome_view(one: ScopeOutcome) -> dict[str, Any]:
@@ -148,7 +142,7 @@ def _moved_lines(moved: Sequence[ScopeOutcome]) -> Iterator[str]:
         elif one.what == "moved":
             yield f"moved: {one.path}: {one.old_project or 'no folder'} -> {one.project}"
         else:
-            yield f"{_VERBS[one.what]}: {one.path} -> {one.to} ({pluralize(one.memories, 'memory', 'memories')})"
+            yield f"{_VERBS[one.what]}: {one.path} -> {one.to} ({pluralize(one.memories, 'memory')})"
 
 
 def _merged_into(moved: Sequence[ScopeOutcome]) -> list[str]:

@@ -58,7 +58,7 @@ from mnemic.runtime.api.erase import ErasureVerbs
 from mnemic.runtime.api.lock import LockVerbs
 from mnemic.runtime.api.log import InspectionVerbs, check_time_range
 from mnemic.runtime.api.pause import PauseVerbs
-from mnemic.runtime.api.reports import CaptureReport, HostPorts, Status, unbound_warning
+from mnemic.runtime.api.reports import CaptureReport, HostPorts, Status, capture_status, unbound_warning
 from mnemic.runtime.api.shape import ShapeVerbs
 from mnemic.runtime.api.transfer import TransferVerbs
 from mnemic.runtime.engine.reports import ActorSystemPort
@@ -462,7 +462,6 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
 
     def status(self) -> Status:
         """What there is, and how it is."""
-        from mnemic.runtime.api.capture_status import capture_status  # here: only this needs it
         from mnemic.runtime.api.views import usage_view
         from mnemic.runtime.clock import SystemClock
 
@@ -489,9 +488,8 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
             if not process["degraded"] and settings_edited(process.get("settings", ""), self._home):
                 degraded.append(_SETTINGS_EDITED.format(process["pid"]))
         folder = self._home / "minds" / self._name
-        capture = capture_status(
-            folder / "spool", self.capture_progress(), SystemClock().now_us()
-        )  # hooks have no other clock
+        now_us = SystemClock().now_us()  # hooks have no other clock
+        capture = capture_status(folder / "spool", self.capture_progress(), now_us)
         paused = self.paused()
         degraded += [*([] if paused is None else [paused.sentence()]), *self._drain_warnings, *capture.warnings()]
         files = folder.glob("store.db*")

@@ -1,61 +1,35 @@
-"""Doctor checks of capture: the spool's backlog, lost events, quarantined records, unreadable transcripts.
+"""Doctor checks of capture: pauses, the spool's backlog, lost events, quarantined records, unreadable transcripts.
 
 The spool is looked at as it lies there, and the store by a connection of its own. How the hosts are wired is looked at
-above (`mnemic.cli.doctor`), since only the adapters know it.
+above (`mnemic.hooks.wire.status`), since only the adapters know it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import closing
-from pathlib import Path
+from collections.abc import Iterator
 
-from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import MindLocked, MindMissing
 from mnemic.actors.protocol.snapshot import CaptureCounts
 from mnemic.actors.protocol.times import to_iso
+from mnemic.runtime.api.reports import STALE_S, format_size, pluralize
 from mnemic.runtime.capture.pauses import current_pause
-from mnemic.runtime.doctor.checks import Check, format_size, pluralize
+from mnemic.runtime.doctor.checks import Check, Target
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.minds.homes import MindFolder, mind_folder, open_mind
+from mnemic.runtime.minds.homes import MindFolder
 from mnemic.runtime.spool.decrypt import FrameDecryptor
 from mnemic.runtime.spool.pending import Backlog, Losses, measure_backlog, read_losses
 from mnemic.runtime.store.read.capture import capture_counts, spool_offsets
-from mnemic.runtime.store.schema import connect, translate_errors
 
-__all__ = ["check_capture", "check_pause", "last_trial_events"]
+__all__ = ["check_capture", "check_pause", "format_span", "read_again"]
 
-_OLD_S = 600.0
-"""What a process that serves has not taken in for so long, it will not."""
 _RECENT_S = 7 * 86_400.0
 """For so long a loss is wrong; from then on it is history."""
 _NAMED = 3
 
 
-def check_capture(folder: MindFolder, keys: Keys, clock: Clock, *, serving: bool) -> Iterator[Check]:
-    """Whether hooks can write, what waits, and what became of the rest.
-
-    Args:
-        serving: whether a process serves the home, which takes in what hooks write.
-    """
-    with translate_errors(folder.store), closing(connect(folder.store, keys)) as connection:
-        counts, offsets = capture_counts(connection, clock.now_us()), spool_offsets(connection)
-    waiting, lost = (
-        measure_backlog(folder.spool, offsets, FrameDecryptor(keys.spool_private, keys.earlier_spool_privates)),
-        read_losses(folder.spool),
-    )
-    yield _card(folder, keys)
-    yield _spool(waiting, clock, serving=serving)
-    yield _lost(lost, clock)
-    yield _unreadable_files(folder, waiting, lost)
-    yield _records(counts)
-    yield _transcripts(counts)
-
-
-def check_pause(home: Path, mind: str, clock: Clock) -> Iterator[Check]:
+def check_pause(target: Target) -> Iterator[Check]:
     """Whether the mind captures at all; no key is needed to see that."""
-    held = current_pause(mind_folder(home, mind).path, clock.now_us())
+    held = current_pause(target.folder.path, target.clock.now_us())
     if held is None:
         yield Check("pause", "ok", "the memory is not paused")
         return
@@ -63,24 +37,33 @@ def check_pause(home: Path, mind: str, clock: Clock) -> Iterator[Check]:
     yield Check("pause", "wrong" if held.read_error else "advice", f"{told}: nothing is captured", remedy)
 
 
-def last_trial_events(home: Path, mind: str, clock: Clock, keys: Keys | None = None) -> Mapping[str, str]:
-    """The last trial event of each host that reached the store; none where there is no mind, or nobody opens it.
+def check_capture(target: Target) -> Iterator[Check]:
+    """Whether hooks can write, what waits, and what became of the rest."""
+    if not target.readable or target.keys is None:
+        return
+    folder, keys, now_us = target.folder, target.keys, target.clock.now_us()
+    with target.store() as connection:
+        counts, offsets = capture_counts(connection, now_us), spool_offsets(connection)
+    opener = FrameDecryptor(keys.spool_private, keys.earlier_spool_privates)
+    waiting, lost = measure_backlog(folder.spool, offsets, opener), read_losses(folder.spool)
+    target.trials = counts.checks
+    yield _spool_config(folder, keys)
+    yield _backlog(waiting, now_us, serving=target.serving)
+    yield _lost(lost, now_us)
+    yield _unreadable_files(folder, waiting, lost)
+    yield _records(counts)
+    yield _transcripts(counts)
 
-    Args:
-        keys: of a mind that is locked, where somebody said its passphrase.
 
-    Raises:
-        MnemicError: the mind cannot be read.
-    """
-    try:
-        folder, keys = open_mind(home, mind) if keys is None else (mind_folder(home, mind), keys)
-    except (MindLocked, MindMissing):
-        return {}
-    with translate_errors(folder.store), closing(connect(folder.store, keys)) as connection:
-        return capture_counts(connection, clock.now_us()).checks
+def read_again(target: Target) -> str:
+    """Try again what could not be understood or read; says what came of it."""
+    with target.open_mind() as mind:
+        again = mind.retry_quarantined()
+        mind.drain_spool()
+    return f"understood {again.readmitted} of the records now, and read {again.queued} transcripts again"
 
 
-def _card(folder: MindFolder, keys: Keys) -> Check:
+def _spool_config(folder: MindFolder, keys: Keys) -> Check:
     """Whether hooks seal to this mind's key."""
     remedy = f"See that {folder.path} can be written; the next command that opens the mind mends it."
     try:
@@ -94,15 +77,14 @@ def _card(folder: MindFolder, keys: Keys) -> Check:
     return Check("hooks", "ok", "what they need to write is there")
 
 
-def _spool(waiting: Backlog, clock: Clock, *, serving: bool) -> Check:
+def _backlog(waiting: Backlog, now_us: int, *, serving: bool) -> Check:
     """Whether what hooks wrote is taken in."""
     if waiting.oldest_at is None:
         return Check("spool", "ok", "all that hooks wrote is taken in")
-    age_s = max(0.0, clock.now_us() / 1e6 - waiting.oldest_at / 1e6)
-    told = (
-        f"{format_size(waiting.size_bytes)} in {pluralize(waiting.files, 'file')} wait, the oldest for {_span(age_s)}"
-    )
-    if age_s <= _OLD_S:
+    age_s = max(0.0, (now_us - waiting.oldest_at) / 1e6)
+    size, files = format_size(waiting.size_bytes), pluralize(waiting.files, "file")
+    told = f"{size} in {files} wait, the oldest for {format_span(age_s)}"
+    if age_s <= STALE_S:
         return Check("spool", "ok", told)
     if serving:
         remedy = "`mnemic status` says what is in the way; end the process, and the next command starts another one."
@@ -110,15 +92,14 @@ def _spool(waiting: Backlog, clock: Clock, *, serving: bool) -> Check:
     return Check("spool", "advice", told, "The next recall or status takes it in; nothing is lost meanwhile.")
 
 
-def _lost(lost: Losses, clock: Clock) -> Check:
+def _lost(lost: Losses, now_us: int) -> Check:
     """Whether hooks could write all they had to."""
     if not lost.lost or lost.lost_at is None:
         return Check("losses", "ok", "no event was lost")
     told = f"hooks could not write {pluralize(lost.lost, 'event')} ({format_size(lost.lost_bytes)})"
     told += f", the last at {to_iso(lost.lost_at)}"
     remedy = "See that the disk has room; what the transcripts of those sessions hold is taken from there."
-    recent = clock.now_us() - lost.lost_at <= _RECENT_S * 1e6
-    return Check("losses", "wrong" if recent else "advice", told, remedy)
+    return Check("losses", "wrong" if now_us - lost.lost_at <= _RECENT_S * 1e6 else "advice", told, remedy)
 
 
 def _unreadable_files(folder: MindFolder, waiting: Backlog, lost: Losses) -> Check:
@@ -141,9 +122,8 @@ def _records(counts: CaptureCounts) -> Check:
     torn = f"; {pluralize(counts.torn, 'place')} of the spool held no whole record" if counts.torn else ""
     if counts.quarantined_count:
         shown = "; ".join(f"{host or 'unknown'} {event}: {why}" for host, event, why in counts.quarantined[:_NAMED])
-        told = (
-            f"{pluralize(counts.quarantined_count, 'record')} could not be understood ({' '.join(shown.split())}){torn}"
-        )
+        records = pluralize(counts.quarantined_count, "record")
+        told = f"{records} could not be understood ({' '.join(shown.split())}){torn}"
         remedy = "They are kept aside; --repair tries them again, after an update too."
         return Check("records", "wrong", told, remedy, True)
     if torn:
@@ -169,7 +149,8 @@ def _names(files: tuple[str, ...]) -> str:
     return ", ".join(files[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _span(seconds: float) -> str:
+def format_span(seconds: float) -> str:
+    """A span of time in its largest unit."""
     for size, unit in ((86_400.0, "day"), (3600.0, "hour"), (60.0, "minute")):
         if seconds >= size:
             return pluralize(round(seconds / size), unit)

@@ -1,21 +1,32 @@
-"""The result of one check of `mnemic doctor`, and how a check that itself fails is reported.
+"""One check of `mnemic doctor`, what the checks look at, and how a check that itself fails is told.
 
-Above stand the modules that look (`examine_home`, `examine_machine`, `examine_mind`, `examine_process` and
-`examine_actor system`), and `mnemic.runtime.doctor.doctor`, which has them look.
+Above stand the modules that look, and `mnemic.runtime.doctor.doctor` with the table of them.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
-from typing import Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.runtime.engine.engine import safe_cause
+from mnemic.runtime.minds.homes import MindFolder, mind_folder
+from mnemic.runtime.minds.run_dir import RunDir
 
-__all__ = ["Check", "failed_check", "format_size", "pluralize", "run_check"]
+if TYPE_CHECKING:
+    import apsw
+
+    from mnemic.actors.protocol.contract import Clock
+    from mnemic.runtime.api.mind import Mind, Progress
+    from mnemic.runtime.keys.keys import Keys
+
+__all__ = ["Check", "Target", "failed_check", "run_check"]
 
 _log = logging.getLogger("mnemic.doctor")
 _LONGEST = 400
@@ -36,9 +47,60 @@ class Check(msgspec.Struct, frozen=True):
     """Whether ``--repair`` mends it."""
 
 
-def failed_check(name: str, error: MnemicError, *, repairable: bool = False, remedy: str = "") -> Check:
+@dataclass(kw_only=True)
+class Target:
+    """What is looked at, and what the checks so far have found out about it for those that follow."""
+
+    home: Path
+    """The home's folder."""
+    mind: str
+    """One of its minds."""
+    clock: Clock
+    """Tells the time of now."""
+    open_mind: Callable[[], AbstractContextManager[Mind]]
+    """Opens the mind for a repair, by way of the home's process where it runs."""
+    progress: Progress
+    """Told how far a repair is."""
+    keys: Keys | None = None
+    """What opens the store: of a mind that is locked, as somebody said; else as the check of the key found."""
+    able: bool = False
+    """Whether there is a model, as its check found."""
+    serving: bool = False
+    """Whether a process serves the mind, as the check of its actors found."""
+    trials: Mapping[str, str] = field(default_factory=dict)
+    """The last trial event of each host that reached the store, as the check of capture found."""
+    states: dict[str, str] = field(default_factory=dict)
+    """The state of each check so far."""
+
+    @property
+    def folder(self) -> MindFolder:
+        """The mind's folder."""
+        return mind_folder(self.home, self.mind)
+
+    @property
+    def run_dir(self) -> RunDir:
+        """The run directory of the home."""
+        return RunDir(self.home)
+
+    @property
+    def readable(self) -> bool:
+        """Whether the store can be opened and is whole, as its check found."""
+        return self.keys is not None and self.states.get("store") == "ok"
+
+    @contextmanager
+    def store(self) -> Iterator[apsw.Connection]:
+        """A connection to the store, its own: a process that serves the mind, and its writer, go on meanwhile."""
+        from mnemic.runtime.store.schema import connect, translate_errors
+
+        assert self.keys is not None, "the check of the key comes first"
+        path = self.folder.store
+        with translate_errors(path), closing(connect(path, self.keys)) as connection:
+            yield connection
+
+
+def failed_check(name: str, error: MnemicError, *, remedy: str = "") -> Check:
     """A check that met an error: what it says, on one line, and its remedy unless there is a better one."""
-    return Check(name, "wrong", " ".join(str(error).split())[:_LONGEST], remedy or error.remedy_text, repairable)
+    return Check(name, "wrong", " ".join(str(error).split())[:_LONGEST], remedy or error.remedy_text)
 
 
 def run_check(name: str, look: Callable[[], Iterable[Check]]) -> Iterator[Check]:
@@ -55,13 +117,3 @@ def run_check(name: str, look: Callable[[], Iterable[Check]]) -> Iterator[Check]
         _log.error("the check %s failed: %s", name, cause)
         remedy = "Report it: the fault is in this check."
         yield Check(name, "wrong", f"it could not be looked at ({cause})", remedy)
-
-
-def pluralize(number: int, one: str, many: str = "") -> str:
-    """A number and what it counts."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
-
-
-def format_size(size_bytes: int) -> str:
-    """A number of bytes."""
-    return f"{size_bytes / 1e6:.1f} MB"

@@ -1,4 +1,4 @@
-"""Doctor checks of the process that serves a home, and of its engine; it starts none.
+"""Doctor checks of the process that serves a home, its engine and its actors; they start none.
 
 What a dead one left behind is cleared while its lock is held, and in no other way: so nothing is taken from a process
 that is just starting.
@@ -9,139 +9,136 @@ from __future__ import annotations
 import http.client
 import importlib.metadata
 import importlib.util
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from mnemic.actors.protocol.contract import Clock
+import msgspec
+
+from mnemic.actors.protocol.errors import MnemicError
+from mnemic.runtime.api.reports import pluralize
 from mnemic.runtime.client.unix_http import ServerDraining, call
-from mnemic.runtime.doctor.checks import Check, pluralize
+from mnemic.runtime.doctor.checks import Check, Target
 from mnemic.runtime.engine.ray.local import clean_up_dead, clean_up_home, leftover_folders
+from mnemic.runtime.engine.reports import ActorSystemReport
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, log_path, not_served
 
-__all__ = ["check_engine", "check_process", "end_ray", "remove_stale_files"]
+__all__ = [
+    "actor_checks",
+    "check_actors",
+    "check_engine",
+    "check_process",
+    "end_ray",
+    "release_actors",
+    "remove_stale_files",
+    "replay_letters",
+]
 
 _PATIENCE_S = 10.0
 _STARTING_S = 120.0
+_OPENING_S = 60.0  # the first who asks about a mind waits until it is open: on Ray, until its actors have processes
 _LOST = (OSError, http.client.HTTPException)
 
 
 # --- the process -----------------------------------------------------------------------------------------------------
 
 
-def check_process(home: Path, clock: Clock) -> Iterator[Check]:
+def check_process(target: Target) -> Iterator[Check]:
     """Whether a process serves, and how it is; whether one left something behind."""
-    meeting = RunDir(home)
-    card = meeting.read_info()
-    if card is None or not card.is_alive():
-        yield _no_process(meeting, card)
-    elif card.protocol != PROTOCOL:
-        yield _other_protocol(card)
-    elif card.state == "restarting":
-        told = f"process {card.pid} is bringing its engine back (restart {card.restarts}: {card.cause})"
-        yield Check("process", "wrong", told, f"Look again in a moment; {log_path(home)} says more.")
-    elif card.state == "starting":
-        yield _starting(meeting, card, clock)
+    run = target.run_dir
+    info = run.read_info()
+    if info is None or not info.is_alive():
+        yield _no_process(run, info)
+    elif info.protocol != PROTOCOL:
+        told = f"process {info.pid}, Mnemic {info.version}, speaks protocol {info.protocol}, this command {PROTOCOL}"
+        if info.protocol < PROTOCOL:
+            yield Check("process", "advice", told, "It is older: the next command has it replaced.")
+        else:
+            remedy = f"Use the Mnemic it was started with, or end it: kill {info.pid}."
+            yield Check("process", "wrong", told, remedy)
+    elif info.state == "restarting":
+        told = f"process {info.pid} is bringing its engine back (restart {info.restarts}: {info.cause})"
+        yield Check("process", "wrong", told, f"Look again in a moment; {log_path(target.home)} says more.")
+    elif info.state == "starting" and target.clock.now_us() - info.since_us < _STARTING_S * 1e6:
+        yield Check("process", "ok", f"process {info.pid}, {info.mode}, {info.engine} engine, is starting")
+    elif info.state == "starting":
+        told = f"process {info.pid} was started more than {_STARTING_S:g} s ago, and is not ready"
+        yield Check("process", "wrong", told, f"{log_path(target.home)} says more; or end it: kill {info.pid}.")
     else:
-        yield _check_health(meeting, card)
+        yield _health(run, info)
 
 
-def remove_stale_files(home: Path) -> str:
+def remove_stale_files(target: Target) -> str:
     """Clear what a dead process left; returns what was done.
 
     Raises:
         NotServed: a process holds the lock.
     """
-    with _hold_lock(home) as meeting:
-        left = [path for path in _process_files(meeting) if path.exists()]
+    with _hold_lock(target) as run:
+        left = [path for path in _process_files(run) if path.exists()]
         for path in left:
             path.unlink()
     return f"cleared what a dead process left ({', '.join(path.name for path in left) or 'its card'})"
 
 
-def _no_process(meeting: RunDir, card: ServerInfo | None) -> Check:
-    if _is_lock_held(meeting):
+def _no_process(run: RunDir, info: ServerInfo | None) -> Check:
+    if run.is_server_locked():
         return Check("process", "ok", "a process is just starting or leaving")
-    if card is None and not any(path.exists() for path in _process_files(meeting)):
+    if info is None and not any(path.exists() for path in _process_files(run)):
         return Check("process", "ok", "none serves this home; one is started when it is needed")
-    told = f"process {card.pid} is gone, and its card is there" if card else "card or sockets of no process are there"
+    told = f"process {info.pid} is gone, and its card is there" if info else "card or sockets of no process are there"
     return Check("process", "wrong", told, "--repair clears them; so does the next process.", True)
 
 
-def _starting(meeting: RunDir, card: ServerInfo, clock: Clock) -> Check:
-    if not card.since_us or clock.now_us() - card.since_us < _STARTING_S * 1e6:  # else an older version's: not known
-        return Check("process", "ok", f"process {card.pid}, {card.mode}, {card.engine} engine, is starting")
-    told = f"process {card.pid} was started more than {_STARTING_S:g} s ago, and is not ready"
-    remedy = f"{log_path(meeting.home)} says more; or end it: kill {card.pid}."
-    return Check("process", "wrong", told, remedy)
-
-
-def _other_protocol(card: ServerInfo) -> Check:
-    told = f"process {card.pid}, Mnemic {card.version}, speaks protocol {card.protocol}, and this command {PROTOCOL}"
-    if card.protocol < PROTOCOL:
-        return Check("process", "advice", told, "It is older: the next command has it replaced.")
-    return Check("process", "wrong", told, f"Use the Mnemic it was started with, or end it: kill {card.pid}.")
-
-
-def _check_health(meeting: RunDir, card: ServerInfo) -> Check:
+def _health(run: RunDir, info: ServerInfo) -> Check:
     try:
-        said = call(card.http_socket, "GET", "/healthz", b"", {}, limit_s=_PATIENCE_S)
+        said = call(info.http_socket, "GET", "/healthz", b"", {}, limit_s=_PATIENCE_S)
     except ServerDraining:
-        return Check("process", "ok", f"process {card.pid} is leaving")
+        return Check("process", "ok", f"process {info.pid} is leaving")
     except TimeoutError:
-        told = f"process {card.pid} has said nothing for {_PATIENCE_S:g} s"
-        return Check("process", "wrong", told, f"End it: kill -9 {card.pid}; the next command starts another one.")
+        told = f"process {info.pid} has said nothing for {_PATIENCE_S:g} s"
+        return Check("process", "wrong", told, f"End it: kill -9 {info.pid}; the next command starts another one.")
     except _LOST as error:
-        if meeting.read_info() != card:
+        if run.read_info() != info:
             return Check("process", "ok", "a process is just starting or leaving")
-        told = f"nobody answers at the socket of process {card.pid} ({type(error).__name__})"
-        if not _is_lock_held(meeting):
+        told = f"nobody answers at the socket of process {info.pid} ({type(error).__name__})"
+        if not run.is_server_locked():
             return Check("process", "wrong", told, "--repair clears it; so does the next process.", True)
-        return Check("process", "wrong", told, f"End it: kill {card.pid}; the next command starts another one.")
-    told = f"process {card.pid}, {card.mode}, {card.engine} engine, {card.state}, Mnemic {card.version}"
+        return Check("process", "wrong", told, f"End it: kill {info.pid}; the next command starts another one.")
+    told = f"process {info.pid}, {info.mode}, {info.engine} engine, {info.state}, Mnemic {info.version}"
     if said.get("degraded"):
-        return Check(
-            "process", "advice", f"{told}; {'; '.join(said['degraded'])}", "Mend it, and kill -HUP the process."
-        )
-    if card.restarts:
-        told += f"; its engine was brought back {pluralize(card.restarts, 'time')}, last because: {card.cause}"
-        return Check("process", "advice", told, f"{log_path(meeting.home)} says more.")
+        told += f"; {'; '.join(said['degraded'])}"
+        return Check("process", "advice", told, "Mend it, and kill -HUP the process.")
+    if info.restarts:
+        told += f"; its engine was brought back {pluralize(info.restarts, 'time')}, last because: {info.cause}"
+        return Check("process", "advice", told, f"{log_path(run.home)} says more.")
     return Check("process", "ok", told)
 
 
-def _process_files(meeting: RunDir) -> list[Path]:
-    return [meeting.info_path, meeting.folder / "http.sock", meeting.folder / "mcp.sock"]
-
-
-def _is_lock_held(meeting: RunDir) -> bool:
-    """Whether a process has the lock; one that takes it at this very moment tries again."""
-    if not (meeting.folder / "serve.lock").exists():
-        return False
-    descriptor = meeting.acquire_lock("serve.lock")
-    if descriptor is not None:
-        os.close(descriptor)
-    return descriptor is None
+def _process_files(run: RunDir) -> list[Path]:
+    return [run.info_path, run.folder / "http.sock", run.folder / "mcp.sock"]
 
 
 @contextmanager
-def _hold_lock(home: Path) -> Iterator[RunDir]:
+def _hold_lock(target: Target) -> Iterator[RunDir]:
     """Be the home's process for a moment; taking its place clears the card of a dead one."""
-    meeting = RunDir(home)
-    if not meeting.acquire_server_lock():
-        raise not_served(home, "a process holds its lock")
+    run = target.run_dir
+    if not run.acquire_server_lock():
+        raise not_served(target.home, "a process holds its lock")
     try:
-        yield meeting
+        yield run
     finally:
-        meeting.release_server_lock()
+        run.release_server_lock()
 
 
 # --- the engine ------------------------------------------------------------------------------------------------------
 
 
-def check_engine(home: Path) -> Iterator[Check]:
+def check_engine(target: Target) -> Iterator[Check]:
     """Whether both engines can be had, and whether a Ray was left behind."""
-    left = [folder for folder in leftover_folders(home) if folder.name != "ray" or not _is_lock_held(RunDir(home))]
+    held = target.run_dir.is_server_locked()
+    left = [folder for folder in leftover_folders(target.home) if folder.name != "ray" or not held]
     if left:
         told = f"a Ray in {left[0]} was left behind by a process that is gone"
         yield Check("engine", "wrong", told, "--repair ends it; so does the next `mnemic serve`.", True)
@@ -152,14 +149,95 @@ def check_engine(home: Path) -> Iterator[Check]:
         yield Check("engine", "ok", f"embedded, or Ray {importlib.metadata.version('ray')}")
 
 
-def end_ray(home: Path) -> str:
+def end_ray(target: Target) -> str:
     """End the Ray that a dead process left, and remove its files; returns what was done.
 
     Raises:
         NotServed: a process holds the lock, and the Ray that is left may be its own.
     """
-    clean_up_dead(home)
-    if leftover_folders(home):
-        with _hold_lock(home):
-            clean_up_home(home)
+    clean_up_dead(target.home)
+    if leftover_folders(target.home):
+        with _hold_lock(target):
+            clean_up_home(target.home)
     return "ended the Ray of a dead process"
+
+
+# --- its actors ------------------------------------------------------------------------------------------------------
+
+
+def check_actors(target: Target) -> Iterator[Check]:
+    """Whether an actor was set aside, whether messages wait to be sent again, and how the last night was."""
+    info = target.run_dir.read_info()
+    if not target.readable or target.states.get("process") == "wrong" or info is None:
+        return
+    target.serving = info.is_alive() and info.protocol == PROTOCOL and info.state == "ready"
+    if not target.serving:
+        return
+    try:
+        report = msgspec.convert(_call(target, info, "GET", "report"), ActorSystemReport)
+    except (MnemicError, *_LOST) as error:
+        why = str(error) if isinstance(error, MnemicError) else type(error).__name__
+        remedy = f"See to what is wrong above; {log_path(target.home)} says more."
+        yield Check("actors", "wrong", f"the process does not say how they are: {why}", remedy)
+    else:
+        yield from actor_checks(report, log_path(target.home))
+
+
+def release_actors(target: Target) -> str:
+    """Have actors that were set aside made anew; returns what was done."""
+    return f"released {', '.join(_ask(target, 'release')['released']) or 'nobody'}"
+
+
+def replay_letters(target: Target) -> str:
+    """Send dead letters again; returns what was done."""
+    return f"sent {pluralize(_ask(target, 'replay')['replayed'], 'message')} again"
+
+
+def _ask(target: Target, verb: str) -> Any:
+    info = target.run_dir.read_info()
+    if info is None:
+        raise not_served(target.home, "the process went meanwhile")
+    return _call(target, info, "POST", verb)
+
+
+def _call(target: Target, info: ServerInfo, method: str, verb: str) -> Any:
+    headers = {"Mnemic-Protocol": str(PROTOCOL), "Mnemic-Mind": target.mind, "Mnemic-Create": "0"}
+    return call(info.http_socket, method, f"/api/{verb}", b"", headers, limit_s=_OPENING_S)
+
+
+def actor_checks(report: ActorSystemReport, log: Path) -> Iterator[Check]:
+    """What a report says of the actors, of dead letters and of the last night.
+
+    Args:
+        log: the file that says more.
+    """
+    aside = [one for one in report.actors if one.quarantined]
+    failed = [one for one in report.actors if one.failures]
+    if aside:
+        told = "; ".join(
+            f"{one.actor} was set aside after {pluralize(one.failures, 'failure')}: {one.cause}" for one in aside
+        )
+        yield Check("actors", "wrong", told, "Mend the cause; --repair has them made anew.", True)
+    elif failed:
+        told = "; ".join(f"{one.actor} failed {pluralize(one.failures, 'time')}, last: {one.cause}" for one in failed)
+        yield Check("actors", "advice", told, f"They were made anew; {log} says more.")
+    else:
+        yield Check("actors", "ok", f"{len(report.actors)} are well")
+
+    letters, night = report.last_dead_letters, report.night
+    if letters:
+        last = letters[-1]
+        number = pluralize(len(letters), "message")
+        told = f"{number} not delivered, the last {last.message} for {last.actor} ({last.reason})"
+        again = any(letter.replayable for letter in letters)
+        remedy = "--repair sends again what can be." if again else f"None can be sent again; {log} says more."
+        yield Check("letters", "advice", told, remedy, again)
+    else:
+        yield Check("letters", "ok", "every message was delivered")
+    if night is None:
+        yield Check("night", "ok", "there was none since the process started")
+    elif night.finished:
+        yield Check("night", "ok", f"{night.run}: {pluralize(night.changes, 'change')}, finished")
+    else:
+        told = f"{night.run}: {pluralize(night.changes, 'change')}, not finished"
+        yield Check("night", "advice", told, "It goes on when nobody wants anything.")

@@ -202,6 +202,15 @@ class RunDir:
             raise
         return descriptor
 
+    def is_server_locked(self) -> bool:
+        """Whether a process has the server's lock; one that takes it at this very moment tries again."""
+        if not (self.folder / "serve.lock").exists():
+            return False
+        descriptor = self.acquire_lock("serve.lock")
+        if descriptor is not None:
+            os.close(descriptor)
+        return descriptor is None
+
     # --- the process's own side --------------------------------------------------------------------------------------
 
     def acquire_server_lock(self) -> bool:

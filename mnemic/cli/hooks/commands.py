@@ -1,8 +1,4 @@
-"""The commands `mnemic hooks install|uninstall|status` and `mnemic uninstall`.
-
-They read arguments, ask the person in front of the terminal, and print; `mnemic.cli.hooks.wiring` and
-`mnemic.cli.hooks.uninstall` do it. `mnemic.cli.main` above adds them to the others.
-"""
+"""The commands `mnemic hooks install|uninstall|status` and `mnemic uninstall`."""
 
 from __future__ import annotations
 
@@ -16,130 +12,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mnemic.actors.protocol.errors import MnemicError
-from mnemic.cli.output import CommonOptions, format_size, pluralize
+from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
+from mnemic.runtime.api.reports import format_size, pluralize
 
 if TYPE_CHECKING:
-    from mnemic.actors.protocol.contract import Clock
-    from mnemic.cli.context import CommandContext
     from mnemic.cli.hooks.uninstall import UninstallResult
     from mnemic.hooks.wire.host import HostTranscripts
 
-__all__ = ["add_hook_commands"]
 
 _KNOWN = "claude-code, codex, gemini-cli, cursor, opencode or all"
-
-
-def add_hook_commands(cli: click.Group, options: CommonOptions, clock: Clock) -> None:
-    """Add the commands to the command line.
-
-    Args:
-        options: gives a command the options that every command has.
-    """
-
-    @cli.group(
-        epilog="Each takes --home, --mind and --json; see `mnemic hooks COMMAND --help`.", invoke_without_command=True
-    )
-    @click.pass_context
-    def hooks(context: click.Context) -> None:
-        """Wire assistants, so that they remember by themselves: their hooks, MCP, and a word in their instructions."""
-        if context.invoked_subcommand is None:
-            click.echo(context.get_help())
-
-    @hooks.command()
-    @_assistant("Which to wire; may be given again. all: those that are here.")
-    @click.option("--apply", "write", is_flag=True, help="Write it; without, it is only shown.")
-    @click.option(
-        "--recall-prompts", is_flag=True, help="Give memories with prompts too, not only at a session's start."
-    )
-    @click.option(
-        "--backfill/--no-backfill", default=None, help="Take in, or not, the transcripts from before; else asked."
-    )
-    @options
-    def install(
-        chosen: CommandContext, assistants: tuple[str, ...], write: bool, recall_prompts: bool, backfill: bool | None
-    ) -> None:
-        """Wire assistants. Shows what changes; --apply writes it, and keeps what was there."""
-        from mnemic.cli.hooks.lines import wiring_lines, wiring_view
-        from mnemic.cli.hooks.wiring import install
-
-        wired = install(
-            chosen.home,
-            assistants,
-            os.environ,
-            clock,
-            mind=chosen.mind,
-            recall_prompts=recall_prompts,
-            write=write,
-        )
-        if chosen.as_json:
-            taken = _run_backfill(chosen, [*wired.transcripts.values()], clock, write and backfill is True)
-            chosen.print_answer(wiring_view(wired) | {"backfill": taken}, lambda: iter(()))
-        else:
-            chosen.print_answer({}, lambda: wiring_lines(wired, chosen.home, "install"))
-            if write and wired.transcripts:
-                if backfill is None and sys.stdin.isatty():
-                    backfill = _confirmed("Take them in now, in the background, the newest first?", default=True)
-                taken = _run_backfill(chosen, [*wired.transcripts.values()], clock, backfill is True)
-                again = _install_command(chosen, [*wired.transcripts], recall_prompts)
-                chosen.print_answer({}, lambda: _backfill_lines(taken, again))
-        if wired.has_failed:
-            sys.exit(2)
-
-    @hooks.command()
-    @_assistant("Which to unwire; may be given again.", default=("all",))
-    @click.option("--apply", "write", is_flag=True, help="Write it; without, it is only shown.")
-    @options
-    def uninstall(chosen: CommandContext, assistants: tuple[str, ...], write: bool) -> None:
-        """Unwire assistants: their files as they were, or without what is Mnemic's where others wrote to them since."""
-        from mnemic.cli.hooks.lines import wiring_lines, wiring_view
-        from mnemic.cli.hooks.wiring import uninstall
-
-        wired = uninstall(chosen.home, assistants, os.environ, clock, write=write)
-        chosen.print_answer(wiring_view(wired), lambda: wiring_lines(wired, chosen.home, "uninstall"))
-        if wired.has_failed:
-            sys.exit(2)
-
-    @hooks.command()
-    @_assistant("Which to look at; may be given again.", default=("all",))
-    @click.option("--no-trial", is_flag=True, help="Only look; fire no trial event.")
-    @options
-    def status(chosen: CommandContext, assistants: tuple[str, ...], no_trial: bool) -> None:
-        """How assistants are wired; trials through each one's own commands prove that it works."""
-        from mnemic.cli.hooks.lines import status_lines
-        from mnemic.hooks.wire.status import executable_state
-        from mnemic.hooks.wire.trial import check_hosts
-
-        def opened(mind: str) -> Any:
-            return type(chosen)(str(chosen.home), mind, chosen.as_json).open(create=False)
-
-        found = check_hosts(chosen.home, assistants, os.environ, clock, opened, trial=not no_trial)
-        executable = executable_state(chosen.home)
-        view = {
-            "executable": {"state": executable.state, "detail": executable.detail},
-            "hosts": {one.name: one.view() for one in found},
-        }
-
-        def lines() -> Iterator[str]:
-            for one in found:
-                yield from status_lines(one)
-            if any(one.wired for one in found):
-                yield f"executable: {executable.detail}{f' -> {executable.remedy}' if executable.remedy else ''}"
-
-        chosen.print_answer(view, lines)
-        if not all(one.is_healthy for one in found):
-            sys.exit(1)
-
-    @cli.command("uninstall")
-    @click.option("--erase-data", is_flag=True, help="Remove the home's data too, for good: minds, keys, backups.")
-    @click.option(
-        "--yes",
-        is_flag=True,
-        help="Do it without asking, --erase-data too; without, and without a terminal, it is only shown.",
-    )
-    @options
-    def leave(chosen: CommandContext, erase_data: bool, yes: bool) -> None:
-        """Undo every assistant's wiring, stop the process, remove the executables, and list what remains."""
-        _uninstall_all(chosen, clock, erase_data, yes)
 
 
 def _assistant(help_: str, default: Sequence[str] | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -154,10 +35,118 @@ def _assistant(help_: str, default: Sequence[str] | None = None) -> Callable[[Ca
     )
 
 
+@cli.group(
+    epilog="Each takes --home, --mind and --json; see `mnemic hooks COMMAND --help`.", invoke_without_command=True
+)
+@click.pass_context
+def hooks(context: click.Context) -> None:
+    """Wire assistants, so that they remember by themselves: their hooks, MCP, and a word in their instructions."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@hooks.command()
+@_assistant("Which to wire; may be given again. all: those that are here.")
+@click.option("--apply", "write", is_flag=True, help="Write it; without, it is only shown.")
+@click.option("--recall-prompts", is_flag=True, help="Give memories with prompts too, not only at a session's start.")
+@click.option(
+    "--backfill/--no-backfill", default=None, help="Take in, or not, the transcripts from before; else asked."
+)
+@common_options
+def install(
+    chosen: CommandContext, assistants: tuple[str, ...], write: bool, recall_prompts: bool, backfill: bool | None
+) -> None:
+    """Wire assistants. Shows what changes; --apply writes it, and keeps what was there."""
+    from mnemic.cli.hooks.lines import wiring_lines, wiring_view
+    from mnemic.cli.hooks.wiring import install
+
+    wired = install(
+        chosen.home,
+        assistants,
+        os.environ,
+        CLOCK,
+        mind=chosen.mind,
+        recall_prompts=recall_prompts,
+        write=write,
+    )
+    if chosen.as_json:
+        taken = _run_backfill(chosen, [*wired.transcripts.values()], write and backfill is True)
+        chosen.print_answer(wiring_view(wired) | {"backfill": taken}, lambda: iter(()))
+    else:
+        chosen.print_answer({}, lambda: wiring_lines(wired, chosen.home, "install"))
+        if write and wired.transcripts:
+            if backfill is None and sys.stdin.isatty():
+                backfill = _confirmed("Take them in now, in the background, the newest first?", default=True)
+            taken = _run_backfill(chosen, [*wired.transcripts.values()], backfill is True)
+            again = _install_command(chosen, [*wired.transcripts], recall_prompts)
+            chosen.print_answer({}, lambda: _backfill_lines(taken, again))
+    if wired.has_failed:
+        sys.exit(2)
+
+
+@hooks.command()
+@_assistant("Which to unwire; may be given again.", default=("all",))
+@click.option("--apply", "write", is_flag=True, help="Write it; without, it is only shown.")
+@common_options
+def uninstall(chosen: CommandContext, assistants: tuple[str, ...], write: bool) -> None:
+    """Unwire assistants: their files as they were, or without what is Mnemic's where others wrote to them since."""
+    from mnemic.cli.hooks.lines import wiring_lines, wiring_view
+    from mnemic.cli.hooks.wiring import uninstall
+
+    wired = uninstall(chosen.home, assistants, os.environ, CLOCK, write=write)
+    chosen.print_answer(wiring_view(wired), lambda: wiring_lines(wired, chosen.home, "uninstall"))
+    if wired.has_failed:
+        sys.exit(2)
+
+
+@hooks.command()
+@_assistant("Which to look at; may be given again.", default=("all",))
+@click.option("--no-trial", is_flag=True, help="Only look; fire no trial event.")
+@common_options
+def status(chosen: CommandContext, assistants: tuple[str, ...], no_trial: bool) -> None:
+    """How assistants are wired; trials through each one's own commands prove that it works."""
+    from mnemic.cli.hooks.lines import status_lines
+    from mnemic.hooks.wire.status import executable_state
+    from mnemic.hooks.wire.trial import check_hosts
+
+    def opened(mind: str) -> Any:
+        return type(chosen)(str(chosen.home), mind, chosen.as_json).open(create=False)
+
+    found = check_hosts(chosen.home, assistants, os.environ, CLOCK, opened, trial=not no_trial)
+    executable = executable_state(chosen.home)
+    view = {
+        "executable": {"state": executable.state, "detail": executable.detail},
+        "hosts": {one.name: one.view() for one in found},
+    }
+
+    def lines() -> Iterator[str]:
+        for one in found:
+            yield from status_lines(one)
+        if any(one.wired for one in found):
+            yield f"executable: {executable.detail}{f' -> {executable.remedy}' if executable.remedy else ''}"
+
+    chosen.print_answer(view, lines)
+    if not all(one.is_healthy for one in found):
+        sys.exit(1)
+
+
+@cli.command("uninstall")
+@click.option("--erase-data", is_flag=True, help="Remove the home's data too, for good: minds, keys, backups.")
+@click.option(
+    "--yes",
+    is_flag=True,
+    help="Do it without asking, --erase-data too; without, and without a terminal, it is only shown.",
+)
+@common_options
+def leave(chosen: CommandContext, erase_data: bool, yes: bool) -> None:
+    """Undo every assistant's wiring, stop the process, remove the executables, and list what remains."""
+    _uninstall_all(chosen, erase_data, yes)
+
+
 # --- leaving ---------------------------------------------------------------------------------------------------------
 
 
-def _uninstall_all(chosen: CommandContext, clock: Clock, erase: bool, yes: bool) -> None:
+def _uninstall_all(chosen: CommandContext, erase: bool, yes: bool) -> None:
     from mnemic.cli.hooks.uninstall import (
         erase_data,
         foreign_files,
@@ -178,7 +167,7 @@ def _uninstall_all(chosen: CommandContext, clock: Clock, erase: bool, yes: bool)
 
     if erase:
         require_home(home)
-    planned = uninstall_home(home, os.environ, clock, write=False)
+    planned = uninstall_home(home, os.environ, CLOCK, write=False)
     if not yes:
         if chosen.as_json:
             view = {"applied": False, "erased": [], "stays": []} | uninstall_view(planned, home)
@@ -196,7 +185,7 @@ def _uninstall_all(chosen: CommandContext, clock: Clock, erase: bool, yes: bool)
         if erase and _answer(lambda: click.prompt(warning, default="")) != "ERASE":
             erase = False
             say("the data stays")
-    left = uninstall_home(home, os.environ, clock, write=True)
+    left = uninstall_home(home, os.environ, CLOCK, write=True)
     erases = erase and not left.wiring.has_failed
     gone = erase_data(home) if erases else []
     still = foreign_files(home) if erases else []
@@ -254,15 +243,13 @@ def _answer(asks: Callable[[], Any]) -> Any:
 # --- transcripts from before -----------------------------------------------------------------------------------------
 
 
-def _run_backfill(
-    chosen: CommandContext, kept: Sequence[HostTranscripts], clock: Clock, wanted: bool
-) -> dict[str, Any] | None:
+def _run_backfill(chosen: CommandContext, kept: Sequence[HostTranscripts], wanted: bool) -> dict[str, Any] | None:
     if not wanted or not kept:
         return None
     from mnemic.cli.hooks.wiring import backfill
 
     try:
-        queued = backfill(chosen.home, chosen.mind, kept, clock, lambda: chosen.open(create=True))
+        queued = backfill(chosen.home, chosen.mind, kept, CLOCK, lambda: chosen.open(create=True))
     except MnemicError as error:  # what is wired is wired: it is told beside it
         return {"queued": 0, "known": 0, "error": f"{error} {error.remedy_text}"}
     return {"queued": queued.queued, "known": queued.known, "error": None}

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from mnemic.cli.hooks.wiring import HostResult, WiringResult
-from mnemic.cli.output import format_size, pluralize
 from mnemic.hooks.wire.status import HostStatus
+from mnemic.runtime.api.reports import format_size, pluralize
 
 __all__ = ["status_lines", "wiring_lines", "wiring_view"]
 

@@ -7,7 +7,6 @@ A home may be a folder that others keep something in, so no folder is Mnemic's a
 
 from __future__ import annotations
 
-import os
 import re
 import threading
 from collections.abc import Iterator, Mapping
@@ -146,7 +145,7 @@ def _stop_server(home: Path, clock: Clock) -> str:
             told = f"process {card.pid} has left" if gone else f"process {card.pid} has not left: kill {card.pid}"
             if not gone:
                 return told
-        if not _is_locked(meeting) and not _is_starting(meeting, clock):
+        if not meeting.is_server_locked() and not _is_starting(meeting, clock):
             return told
         pause.wait(_POLL_S)
     return "a process holds this home's lock and does not say which it is"
@@ -159,16 +158,6 @@ def _is_starting(meeting: RunDir, clock: Clock) -> bool:
     except OSError:
         return False
     return 0 <= clock.now_us() / 1e6 - stamp < _STARTUP_S
-
-
-def _is_locked(meeting: RunDir) -> bool:
-    """Whether a process has the home's lock."""
-    if not (meeting.folder / "serve.lock").exists():
-        return False
-    descriptor = meeting.acquire_lock("serve.lock")
-    if descriptor is not None:
-        os.close(descriptor)
-    return descriptor is None
 
 
 def remaining_files(home: Path) -> Iterator[tuple[Path, int]]:
@@ -190,7 +179,7 @@ def erase_data(home: Path) -> list[Path]:
     """
     before, files, folders = _entries(home), mnemic_files(home), mnemic_folders(home)
     try:
-        if any((home / "run").glob("ray*")) and not _is_locked(RunDir(home)):
+        if any((home / "run").glob("ray*")) and not RunDir(home).is_server_locked():
             from mnemic.runtime.engine.ray.local import clean_up_home  # here: only where there was a Ray
 
             clean_up_home(home)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.cli.log_lines import delivery_lines, log_lines, memory_detail_lines, usage_lines
+from mnemic.cli.log_lines import delivery_lines, log_lines, memory_detail_lines
 from mnemic.cli.output import escape_controls
 
 ID = "0199c82c-c3e8-7d04-8447-b63be0967784"
@@ -207,23 +207,4 @@ def test_of_what_is_shown_everything_that_is_known_is_there() -> None:
         "  used: given to an assistant (recall) 2 times, last at 2026-11-24",
         "  text, 21 bytes:",
         "    the pier is 40 m long",
-    ]
-
-
-def test_use_is_told_by_project_and_of_the_weeks_that_have_any() -> None:
-    none = {"memories": 0, "text_bytes": 0, "given": 0, "tokens": 0}
-    use = {
-        "projects": [
-            {"path": "", **none, "memories": 1, "text_bytes": 90},
-            {"path": "*", **none, "given": 1, "tokens": 1},
-            {"path": "shelf", "memories": 2, "text_bytes": 1500, "given": 3, "tokens": 300},
-        ],
-        "weeks": [{"from": "2026-11-16", **none, "memories": 3, "text_bytes": 1590}, {"from": "2026-11-09", **none}],
-    }
-    assert list(usage_lines(use, {"": "none", "shelf": "git"})) == [
-        "  (no scope): 1 memory, 90 bytes (none)",
-        "  (asked of everything): 0 memories, 0 bytes, 1 token given (1 time)",
-        "  shelf: 2 memories, 1.5 kB, 300 tokens given (3 times) (git)",
-        "by week, from Monday on (UTC):",
-        "  2026-11-16: 3 memories, 1.6 kB",
     ]

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from mnemic.cli.output import format_size, progress_bars
+from mnemic.cli.output import progress_bars
 
 SHOW_CURSOR = "\x1b[?25h\n"
 
@@ -14,14 +14,6 @@ SHOW_CURSOR = "\x1b[?25h\n"
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
-
-
-@pytest.mark.parametrize(
-    ("size_bytes", "told"),
-    [(0, "0 bytes"), (1, "1 byte"), (999, "999 bytes"), (1000, "1.0 kB"), (99_000, "99.0 kB"), (100_000, "0.1 MB")],
-)
-def test_a_size_is_never_nothing_of_something(size_bytes: int, told: str) -> None:
-    assert format_size(size_bytes) == told
 
 
 def test_a_bar_ends_its_line_once_and_one_that_was_not_drawn_has_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ from mnemic.runtime.capture.pauses import (
 )
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.doctor.capture import check_pause
+from tests.runtime.targets import target_of
 
 PAUSES = "pauses"
 
@@ -84,7 +85,7 @@ def test_what_is_no_pause_pauses_from_when_it_was_written_and_can_be_ended(home:
     assert held is not None
     assert (held.since, held.until) == (written_at, None)
     assert "is damaged: nothing is captured" in held.sentence()
-    (check,) = check_pause(home, "m", ManualClock(written_at + 9))
+    (check,) = check_pause(target_of(home, "m", clock=ManualClock(written_at + 9)))
     assert check.state == "wrong"
     assert resume(home, "m", written_at + 9) == held
     assert current_pause(mind, written_at + 9) is None
@@ -130,14 +131,14 @@ def test_who_pauses_at_the_same_moment_loses_no_pause(home: Path) -> None:
 def test_what_a_session_is_told_of_it(home: Path) -> None:
     mind, clock = home / "minds" / "m", ManualClock(1_800_000_000_123_456)
     assert session_notices(mind, clock.now_us()) == ()
-    assert [check.state for check in check_pause(home, "m", clock)] == ["ok"]
+    assert [check.state for check in check_pause(target_of(home, "m", clock=clock))] == ["ok"]
     pause(home, "m", clock.now_us(), 7_200_000_000)
     told = (
         "The memory is paused, since 2027-01-15T08:00:00Z and until 2027-01-15T10:00:00Z: nothing is captured."
         f" `mnemic resume --home {home} --mind m` ends that."
     )
     assert session_notices(mind, clock.now_us(), unkept=True) == (told, CAPTURE_OFF_NOTICE)
-    (check,) = check_pause(home, "m", clock)
+    (check,) = check_pause(target_of(home, "m", clock=clock))
     assert (check.state, f"{check.detail}. {check.remedy}") == ("advice", told)
     pause(home, "m", clock.now_us(), None)
     assert "and until somebody resumes: nothing is captured" in session_notices(mind, clock.now_us())[0]

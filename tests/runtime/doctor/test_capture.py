@@ -17,6 +17,7 @@ from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.store.store import Store
 from tests.runtime import spooling
 from tests.runtime.building import apply, keys_of
+from tests.runtime.targets import target_of
 
 NOW_US = spooling.CREATED_US + 60_000_000
 
@@ -24,13 +25,15 @@ NOW_US = spooling.CREATED_US + 60_000_000
 class Examined:
     def __init__(self, home: Path) -> None:
         create_mind(home, "default", ManualClock(NOW_US))
+        self.home = home
         self.folder: MindFolder
         self.keys: Keys
         self.folder, self.keys = open_mind(home, "default")
         self.clock = ManualClock(NOW_US)
 
     def checks(self, *, serving: bool = False) -> dict[str, Check]:
-        found = {check.name: check for check in check_capture(self.folder, self.keys, self.clock, serving=serving)}
+        target = target_of(self.home, clock=self.clock, keys=self.keys, serving=serving, states={"store": "ok"})
+        found = {check.name: check for check in check_capture(target)}
         for check in found.values():
             assert "\n" not in check.detail
             assert bool(check.remedy) == (check.state != "ok"), "what is not well has a remedy"

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import shutil
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,8 +20,8 @@ from mnemic.actors.protocol.errors import ModelMissing
 from mnemic.runtime.clock import ManualClock, SystemClock
 from mnemic.runtime.doctor import home as home_checks
 from mnemic.runtime.doctor import mind as mind_checks
-from mnemic.runtime.doctor.checks import run_check
-from mnemic.runtime.doctor.doctor import Check, RepairResult, examine, repair
+from mnemic.runtime.doctor.checks import Check, run_check
+from mnemic.runtime.doctor.doctor import RepairResult, examine, repair
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.store import schema
@@ -30,6 +29,7 @@ from mnemic.runtime.store.schema import LATEST_SCHEMA, connect
 from mnemic.runtime.store.store import Store
 from tests.faces import Outcome
 from tests.runtime.building import add_encoder, add_space, apply, codes, files_of, held, memory, vectors
+from tests.runtime.targets import target_of
 
 OF_THE_MACHINE = {"model", "native", "disk", "engine", "process"}
 OF_THE_HOME = {"settings", "permissions", "leftovers", "pause"}
@@ -52,7 +52,7 @@ class Home:
             apply(store, add_space(), codes(1, 2))
 
     def examine(self) -> dict[str, Check]:
-        checks = examine(self.path, "default", self.clock, lambda settings: self.model())
+        checks = examine(target_of(self.path, clock=self.clock))
         found = {check.name: check for check in checks}
         assert len(found) == len(checks), "a check is made once"
         for check in checks:
@@ -66,20 +66,13 @@ class Home:
         return {name: check.state for name, check in self.examine().items()}
 
     def repair(self) -> dict[str, RepairResult]:
-        def rebuild() -> None:
-            with closing(Store.open(self.folder.store, self.keys)) as store:
-                store.rebuild(lambda done, total: None, meaning=False)
+        target = target_of(self.path, clock=self.clock, open_mind=self.opened)
+        return {one.name: one for one in repair(target, examine(target))}
 
-        mended = repair(
-            self.path,
-            "default",
-            self.clock,
-            self.examine().values(),
-            rebuild,
-            lambda: "tried again",
-            lambda: "bound them",
-        )
-        return {one.name: one for one in mended}
+    @contextmanager
+    def opened(self) -> Iterator[Any]:
+        with closing(Store.open(self.folder.store, self.keys)) as store:
+            yield SimpleNamespace(rebuild=lambda progress: store.rebuild(progress, meaning=False))
 
     def change(self, sql: str) -> None:
         with closing(connect(self.folder.store, self.keys)) as db:
@@ -94,7 +87,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     monkeypatch.setattr(home_checks, "NATIVE", True)
     monkeypatch.setattr(home_checks, "backend", lambda: "native-avx2")
     monkeypatch.setattr(home_checks, "accelerator", lambda: None)
-    return Home(tmp_path)
+    made = Home(tmp_path)
+    monkeypatch.setattr(home_checks, "encoder_from_settings", lambda settings: made.model())
+    return made
 
 
 def test_a_healthy_mind_is_well_and_nothing_is_changed(home: Home) -> None:
@@ -109,14 +104,12 @@ def test_a_check_that_fails_itself_is_said_and_hides_nothing(home: Home, monkeyp
         yield Check("leftovers", "ok", "so far")
         raise ZeroDivisionError("with a text")
 
-    monkeypatch.setattr(home_checks, "check_leftovers", broken)
     seen, *crashed = list(run_check("leftovers", broken))
     assert seen.detail == "so far"
     assert [check.state for check in crashed] == ["wrong"]
     assert "ZeroDivisionError at" in crashed[0].detail
     assert "with a text" not in crashed[0].detail
-    checks = examine(home.path, "default", home.clock, lambda settings: home.model())
-    assert {check.name for check in checks} == ALL
+    assert {check.name for check in examine(target_of(home.path))} == ALL
 
 
 def test_what_the_system_refuses_to_show_is_said_in_a_sentence() -> None:
@@ -134,7 +127,7 @@ def test_what_the_system_refuses_to_show_is_said_in_a_sentence() -> None:
 @pytest.mark.parametrize("key", [bytes(32), bytes(31), b""])
 def test_a_wrong_key_is_named_and_all_else_is_looked_at_all_the_same(home: Home, key: bytes) -> None:
     home.folder.key.write_bytes(key)
-    others = dict.fromkeys({"clock", *OF_THE_HOME, *OF_THE_MACHINE}, "ok")
+    others = dict.fromkeys(OF_THE_HOME | OF_THE_MACHINE, "ok")
     assert home.states() == {"key": "wrong", **others}
     assert home.repair() == {}
 
@@ -266,23 +259,12 @@ def test_drafts_that_nobody_finished_are_named_and_removed(home: Home) -> None:
     old(mind / "key", mind)
     check = home.examine()["leftovers"]
     assert (check.state, check.repairable) == ("advice", True)
-    assert "1 draft of a mind or of a copy, never finished (minds/.new-abc" in check.detail
+    assert "1 draft of a mind, never finished (minds/.new-abc" in check.detail
     old(copy)
     assert home.repair()["leftovers"].detail == "removed 2 drafts: .new-abc, .store.schema-1.db"
     assert not mind.exists()
     assert not copy.exists()
     assert home.states() == dict.fromkeys(ALL, "ok")
-
-
-def test_a_copy_from_before_a_migration_is_named_and_never_removed(home: Home) -> None:
-    copy = home.folder.path / "store.schema-1.db"
-    shutil.copy(home.folder.store, copy)
-    old(copy)
-    check = home.examine()["leftovers"]
-    assert (check.state, check.repairable) == ("advice", False)
-    assert "1 copy from before a migration (default/store.schema-1.db, 0.4 MB)" in check.detail
-    assert home.repair() == {}
-    assert copy.exists()
 
 
 # --- the store -------------------------------------------------------------------------------------------------------
@@ -333,14 +315,9 @@ def test_a_missing_store_is_wrong_and_is_not_made(home: Home) -> None:
     assert not home.folder.store.exists()
 
 
-def test_a_newer_store_is_wrong_and_an_older_one_is_to_be_migrated(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mind_checks, "LATEST_SCHEMA", LATEST_SCHEMA + 1)
-    before = files_of(home.path)
-    check = home.examine()["store"]
-    assert (check.state, check.detail) == ("advice", f"schema {LATEST_SCHEMA} is to become {LATEST_SCHEMA + 1}")
-    assert files_of(home.path) == before
+def test_a_newer_store_is_wrong(home: Home) -> None:
     home.change("PRAGMA user_version = 7")
-    newer = f"was written by a newer Mnemic (schema 7; this one knows {LATEST_SCHEMA + 1})."
+    newer = f"was written by a newer Mnemic (schema 7; this one knows {LATEST_SCHEMA})."
     assert home.examine()["store"].detail.endswith(newer)
 
 
@@ -422,7 +399,7 @@ def test_a_disk_that_is_nearly_full_is_wrong(home: Home, monkeypatch: pytest.Mon
 
 
 def test_a_home_that_is_not_there_is_looked_at_too(tmp_path: Path, home: Home) -> None:
-    checks = examine(tmp_path / "no" / "home", "default", home.clock, lambda settings: home.model())
+    checks = examine(target_of(tmp_path / "no" / "home"))
     states = {check.name: check.state for check in checks}
     assert states == {"mind": "wrong", **dict.fromkeys(OF_THE_HOME | OF_THE_MACHINE, "ok")}
     assert not (tmp_path / "no").exists()
@@ -439,27 +416,13 @@ def test_a_writer_does_not_keep_the_doctor_waiting(home: Home) -> None:
 
 
 def test_a_clock_that_is_behind_is_wrong_and_what_follows_from_it_is_said(home: Home) -> None:
-    home.clock = ManualClock(SystemClock().now_us() - 3 * DAY_S * 1_000_000)
-    check = home.examine()["clock"]
-    assert check.state == "wrong"
-    assert "was made 3 days later than it is now" in check.detail
-    assert "counts as older" in check.remedy
-
-
-@pytest.mark.parametrize("what", ["key", "mind.json", "mind.json made", "the newest memory"])
-def test_whatever_was_made_later_than_now_shows_it(home: Home, what: str) -> None:
     later_us = SystemClock().now_us() + 2 * DAY_S * 1_000_000
-    if what == "the newest memory":
-        with closing(Store.open(home.folder.store, home.keys)) as store:
-            apply(store, memory(3), at=later_us)
-    elif what == "mind.json made":
-        card = json.loads(home.folder.key_header.read_bytes()) | {"made_at_us": later_us}
-        home.folder.key_header.write_text(json.dumps(card), "utf-8")
-    else:
-        os.utime(home.folder.path / what, (later_us / 1e6, later_us / 1e6))
+    with closing(Store.open(home.folder.store, home.keys)) as store:
+        apply(store, memory(3), at=later_us)
     check = home.examine()["clock"]
     assert check.state == "wrong"
-    assert check.detail.startswith(f"the clock is behind: {what.removesuffix(' made')} was made 2 days later")
+    assert check.detail.startswith("the clock is behind: the newest memory was kept 2 days later than it is now")
+    assert "counts as older" in check.remedy
 
 
 def test_a_long_write_ahead_log_is_advice_and_is_taken_over(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.minds.rekey import rekey_mind
 from mnemic.runtime.store.store import Store
 from tests.runtime.building import apply, memory
+from tests.runtime.targets import target_of
 
 CLOCK = SystemClock()
 WORDS = "nine books on a shelf"
@@ -39,7 +40,8 @@ def a_mind(home: Path, passphrase: str | None = None) -> tuple[MindFolder, Keys]
 
 def checks(home: Path, keys: Keys | None = None) -> dict[str, Check]:
     """What is said of key, card and store."""
-    found = [*mind_checks.check_key(home, "default", keys), *mind_checks.check_store(home, "default", keys)]
+    target = target_of(home, keys=keys)
+    found = [*mind_checks.check_key(target), *mind_checks.check_store(target)]
     return {check.name: check for check in found}
 
 
@@ -50,7 +52,6 @@ def test_a_locked_mind_is_no_broken_one(tmp_path: Path) -> None:
     assert "locked by its passphrase" in seen["key"].detail
     said = checks(tmp_path, keys)
     assert {name: check.state for name, check in said.items()} == {"key": "ok", "store": "ok", "words": "ok"}
-    assert next(iter(mind_checks.check_clock(tmp_path, "default", CLOCK, readable=True, keys=keys))).state == "ok"
 
 
 @pytest.mark.parametrize("content", [None, b"", b"{"])
@@ -59,7 +60,7 @@ def test_a_lost_card_of_a_locked_mind_is_taken_from_its_copy(tmp_path: Path, con
     before = folder.key_header.read_bytes()
     folder.key_header.unlink() if content is None else folder.key_header.write_bytes(content)
     assert checks(tmp_path)["mind"].repairable
-    mind_checks.rewrite_key_header(tmp_path, "default")
+    mind_checks.rewrite_key_header(target_of(tmp_path))
     assert folder.key_header.read_bytes() == before
     assert open_mind(tmp_path, "default", WORDS)[1].check == keys.check
 
@@ -73,7 +74,7 @@ def test_a_copy_that_is_not_this_key_s_is_no_card(tmp_path: Path) -> None:
     folder.key_header_copy.write_bytes(old_copy)
     assert not any(check.repairable for check in checks(tmp_path).values())
     with pytest.raises(DamagedStore):
-        mind_checks.rewrite_key_header(tmp_path, "default")
+        mind_checks.rewrite_key_header(target_of(tmp_path))
     assert not folder.key_header.exists()
 
 
@@ -83,5 +84,5 @@ def test_another_key_file_gets_no_card_of_its_own(tmp_path: Path) -> None:
     folder.key.write_bytes(generate_key())
     assert checks(tmp_path)["key"].state == "wrong"
     with pytest.raises(KeyMismatch):
-        mind_checks.rewrite_key_header(tmp_path, "default")
+        mind_checks.rewrite_key_header(target_of(tmp_path))
     assert folder.key_header.read_bytes() == card

@@ -23,10 +23,11 @@ from mnemic.actors.embedder import EmbedderActor
 from mnemic.actors.protocol.errors import ActorFailed, NotServed
 from mnemic.actors.protocol.messages import Committed, EmbedPending, NightReport
 from mnemic.runtime.clock import ManualClock, SystemClock
-from mnemic.runtime.doctor import actors as actor_checks
+from mnemic.runtime.doctor import home as home_checks
+from mnemic.runtime.doctor import mind as mind_checks
 from mnemic.runtime.doctor import process as process_checks
-from mnemic.runtime.doctor.doctor import Check, RepairResult, examine, repair
-from mnemic.runtime.doctor.mind import open_if_possible, unembedded_count
+from mnemic.runtime.doctor.checks import Check, Target
+from mnemic.runtime.doctor.doctor import RepairResult, examine, repair
 from mnemic.runtime.engine.reports import ActorHealth, ActorSystemReport, DeadLetter
 from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, process_start_time
@@ -35,25 +36,29 @@ from mnemic.runtime.store.store import Store
 from tests.faces import BOUND_S, finish, run, start, until
 from tests.hosted import Hosted, OpenMinds, hosted
 from tests.runtime.building import add_encoder, apply, memory, vectors
+from tests.runtime.targets import target_of
+
+
+@pytest.fixture(autouse=True)
+def model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that is there."""
+    there = SimpleNamespace(implementation="test", model="0")
+    monkeypatch.setattr(home_checks, "encoder_from_settings", lambda settings: there)
 
 
 def look(home: Path) -> dict[str, Check]:
     """The checks by name."""
-    checks = examine(home, "default", SystemClock(), lambda settings: SimpleNamespace(implementation="test", model="0"))
+    checks = examine(target_of(home))
     for check in checks:
         assert bool(check.remedy) == (check.state != "ok"), "what is not well has a remedy"
         assert "\n" not in check.detail
     return {check.name: check for check in checks}
 
 
-def never() -> Any:
-    pytest.fail("nobody asked for it")
-
-
 def mend(home: Path) -> dict[str, RepairResult]:
     """What was mended, by name."""
-    mended = repair(home, "default", SystemClock(), look(home).values(), never, never, never)
-    return {one.name: one for one in mended}
+    target = target_of(home)
+    return {one.name: one for one in repair(target, examine(target))}
 
 
 def card_of(home: Path, **fields: Any) -> ServerInfo:
@@ -179,7 +184,7 @@ def test_a_socket_at_which_nobody_answers_is_cleared_only_where_nobody_holds_the
         assert (check.state, check.repairable) == ("wrong", False)
         assert check.remedy == f"End it: kill {os.getpid()}; the next command starts another one."
         with pytest.raises(NotServed):
-            process_checks.remove_stale_files(home)
+            process_checks.remove_stale_files(target_of(home))
         assert meeting.info_path.exists()
     finally:
         os.close(held)
@@ -226,7 +231,7 @@ def test_a_process_that_starts_is_well_until_it_takes_too_long(home: Path, tmp_p
         check = look(home)["process"]
         assert (check.state, check.detail) == ("ok", f"process {process.pid}, foreground, embedded engine, is starting")
         later = ManualClock(SystemClock().now_us() + 150_000_000)
-        (check,) = process_checks.check_process(home, later)
+        (check,) = process_checks.check_process(target_of(home, clock=later))
         assert (check.state, check.repairable) == ("wrong", False)
         assert check.detail == f"process {process.pid} was started more than 120 s ago, and is not ready"
         os.write(writing, good.read_bytes())
@@ -238,22 +243,12 @@ def test_a_process_that_starts_is_well_until_it_takes_too_long(home: Path, tmp_p
         finish(process)
 
 
-def test_of_a_process_whose_card_does_not_say_since_when_it_starts_nothing_bad_is_said(
-    home: Path, meeting: RunDir
-) -> None:
-    meeting.publish(card_of(home, state="starting"))
-    meeting.info_path.write_text(
-        meeting.info_path.read_text("utf-8").replace("since_us", "of another version"), "utf-8"
-    )
-    assert look(home)["process"].detail == f"process {os.getpid()}, foreground, embedded engine, is starting"
-
-
 @pytest.mark.parametrize(("protocol", "state"), [(PROTOCOL - 1, "advice"), (PROTOCOL + 1, "wrong")])
 def test_a_process_of_another_protocol_is_named(home: Path, meeting: RunDir, protocol: int, state: str) -> None:
     meeting.publish(card_of(home, protocol=protocol))
     check = look(home)["process"]
     assert (check.state, check.repairable) == (state, False)
-    assert f"speaks protocol {protocol}, and this command {PROTOCOL}" in check.detail
+    assert f"speaks protocol {protocol}, this command {PROTOCOL}" in check.detail
 
 
 def test_an_engine_that_is_brought_back_is_wrong_and_one_that_was_is_advice(home: Path, meeting: RunDir) -> None:
@@ -302,7 +297,7 @@ def test_a_ray_that_a_dead_process_left_is_ended_and_one_that_serves_is_not(home
         assert meeting.acquire_server_lock()
         assert look(home)["engine"].state == "ok"
         with pytest.raises(NotServed):
-            process_checks.end_ray(home)
+            process_checks.end_ray(target_of(home))
         meeting.release_server_lock()
         check = look(home)["engine"]
         assert (check.state, check.repairable) == ("wrong", True)
@@ -395,8 +390,7 @@ def actor_system(**fields: Any) -> dict[str, Check]:
         requests=0,
     )
     report = msgspec.structs.replace(well, **fields)
-    served: Any = SimpleNamespace(report=lambda: report)
-    return {check.name: check for check in actor_checks.check_actors(served)}
+    return {check.name: check for check in process_checks.actor_checks(report, Path("serve.log"))}
 
 
 def test_a_message_that_nobody_takes_is_shown_and_cannot_be_sent_again() -> None:
@@ -419,29 +413,30 @@ def test_the_last_night_is_shown_and_one_that_is_not_finished_is_advice() -> Non
 def test_meaning_that_lags_is_advice_while_it_moves_and_wrong_when_it_does_not(
     home: Path, meeting: RunDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = open_if_possible(home, "default")
-    assert found is not None
-    folder, keys = found
+    folder, keys = open_mind(home, "default")
+    target = target_of(home, keys=keys, able=True, serving=True, states={"store": "ok"})
+    count, looks = mind_checks.unembedded_count, 0
     with closing(Store.open(folder.store, keys)) as store:
         apply(store, memory(1), memory(2), memory(3), add_encoder(), vectors(1))
-        looks = 0
 
-        def left() -> int:
+        def left(target: Target) -> int:
             nonlocal looks
             looks += 1
             if looks == 3:
                 apply(store, vectors(2))
-            return unembedded_count(folder, keys)
+            return count(target)
 
-        (check,) = actor_checks.check_embeddings(left, True, True)
+        monkeypatch.setattr(mind_checks, "unembedded_count", left)
+        (check,) = mind_checks.check_embeddings(target)
         assert (check.state, looks) == ("advice", 3)
         assert check.detail == "2 memories wait to be embedded, and they become fewer"
-        monkeypatch.setattr(actor_checks, "_WATCH_S", 0.2)
-        (check,) = actor_checks.check_embeddings(left, True, True)
+        monkeypatch.setattr(mind_checks, "_WATCH_S", 0.2)
+        (check,) = mind_checks.check_embeddings(target)
         assert (check.state, check.detail) == ("wrong", "1 memory waits to be embedded, and none was in 0.2 s")
-        for served, able in ((False, True), (True, False)):
-            (check,) = actor_checks.check_embeddings(left, served, able)
+        for able, serving in ((True, False), (False, True)):
+            target.able, target.serving = able, serving
+            (check,) = mind_checks.check_embeddings(target)
             assert (check.state, check.detail) == ("advice", "1 memory waits to be embedded")
         apply(store, vectors(3))
-        (check,) = actor_checks.check_embeddings(left, True, True)
+        (check,) = mind_checks.check_embeddings(target)
         assert check.state == "ok"

@@ -39,6 +39,7 @@ from tests.contract.engine_contract import BOUND_S, until
 from tests.faces import run, start
 from tests.paths import ROOT
 from tests.runtime.ray_alone import CONTROL, MARK
+from tests.runtime.targets import target_of
 from tests.serving import ready, serving
 
 
@@ -230,7 +231,7 @@ def test_a_ray_of_a_killed_process_is_seen_and_swept_and_that_of_a_living_one_is
     dying.process.kill()
     dying.process.wait()
     assert leftover_folders(home) == [left]
-    (check,) = doctor_process.check_engine(home)
+    (check,) = doctor_process.check_engine(target_of(home))
     assert (check.state, check.repairable) == ("wrong", True)
     assert str(left) in check.detail
     clean_up_home(home)
@@ -256,7 +257,9 @@ def dead_folder(home: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("next_one", [make_process_folder, clean_up_home, doctor_process.end_ray])
+@pytest.mark.parametrize(
+    "next_one", [make_process_folder, clean_up_home, lambda home: doctor_process.end_ray(target_of(home))]
+)
 def test_whoever_comes_next_sweeps_what_a_dead_process_left(home: Path, next_one: Callable[[Path], Any]) -> None:
     folder = dead_folder(home)
     next_one(home)
@@ -269,9 +272,9 @@ def test_it_is_mended_while_a_process_serves_the_home(home: Path) -> None:
     meeting = RunDir(home)
     assert meeting.acquire_server_lock()
     try:
-        assert [check.state for check in doctor_process.check_engine(home)] == ["wrong"]
-        doctor_process.end_ray(home)
-        assert [check.state for check in doctor_process.check_engine(home)] == ["ok"]
+        assert [check.state for check in doctor_process.check_engine(target_of(home))] == ["wrong"]
+        doctor_process.end_ray(target_of(home))
+        assert [check.state for check in doctor_process.check_engine(target_of(home))] == ["ok"]
     finally:
         meeting.release_server_lock()
     assert not folder.exists()

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.cli.shape import answer_lines, read_pattern
+from mnemic.cli.recall import answer_lines, read_pattern
 from mnemic.hd.roles import ROLES
 from tests.faces import Outcome, finish, lines, start, turn
 from tests.paths import ROOT

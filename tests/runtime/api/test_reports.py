@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from mnemic.actors.protocol.ambient_messages import CaptureProgress
-from mnemic.runtime.api.capture_status import STALE_S, CaptureStatus, capture_status
+from mnemic.runtime.api.reports import STALE_S, CaptureStatus, capture_status, format_size, pluralize
 from tests.runtime import spooling
 
 NOW_US = spooling.CREATED_US + 1_000_000
@@ -97,3 +97,18 @@ def test_transcripts_that_wait_for_later_are_told_to_people_and_programs(tmp_pat
     status = seen(tmp_path, transcripts_later=2)
     assert list(status.lines())[1:] == ["  transcripts to take in: 0 now (0 bytes), 2 later"]
     assert msgspec.json.decode(msgspec.json.encode(status))["transcripts_later"] == 2
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "told"),
+    [(0, "0 bytes"), (1, "1 byte"), (999, "999 bytes"), (1000, "1.0 kB"), (99_000, "99.0 kB"), (100_000, "0.1 MB")],
+)
+def test_a_size_is_never_nothing_of_something(size_bytes: int, told: str) -> None:
+    assert format_size(size_bytes) == told
+
+
+@pytest.mark.parametrize(
+    ("number", "one", "told"), [(1, "memory", "1 memory"), (2, "memory", "2 memories"), (0, "day", "0 days")]
+)
+def test_a_noun_is_told_in_its_number(number: int, one: str, told: str) -> None:
+    assert pluralize(number, one) == told

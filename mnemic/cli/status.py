@@ -1,0 +1,197 @@
+"""The commands `mnemic status` and `mnemic doctor`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+import msgspec
+
+from mnemic.actors.protocol.errors import NotServed
+from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
+from mnemic.cli.output import progress_bars
+from mnemic.runtime.api.reports import format_size, pluralize
+from mnemic.runtime.version import __version__
+
+__all__ = ["usage_lines"]
+
+
+# --- status ----------------------------------------------------------------------------------------------------------
+
+
+@cli.command()
+@common_options
+def status(chosen: CommandContext) -> None:
+    """What is there, and what is degraded."""
+    if chosen.is_locked():
+        _locked_status(chosen)
+        return
+    with chosen.open(create=False, asking=True) as mind:
+        status = mind.status()
+        view = msgspec.to_builtins(status)
+
+    def lines() -> Iterator[str]:
+        counts, actor_system, process = view["counts"], view["actor_system"], view["process"]
+        yield f"mind {view['mind']!r} in {view['home']}, Mnemic {view['version']}"
+        alone = f"no process serves it: this command worked alone, {actor_system['engine']}"
+        yield _process_line(process) if process else alone
+        if view["paused"] is not None:
+            yield f"PAUSED: {view['paused']['told']}"
+        memories, sessions = pluralize(counts["memories"], "memory"), pluralize(counts["sessions"], "session")
+        yield f"{memories} in {sessions}, {counts['embedded']} found by meaning, {counts['bound']} by shape"
+        if counts["headless"] or counts["subagents"]:
+            yield f"of the sessions {counts['headless']} headless, {counts['subagents']} of subagents"
+        if counts["retired"]:
+            yield f"{counts['retired']} of them forgotten: kept, and not found"
+        kept, on_disk = format_size(counts["kept_bytes"]), format_size(view["store_bytes"])
+        yield f"texts {format_size(counts['text_bytes'])}, kept as {kept}; on disk {on_disk}"
+        yield from usage_lines(view["use"], {scope["path"]: scope["found"] for scope in counts["scopes"]})
+        yield f"kinds: {', '.join(f'{kind} {count}' for kind, count in counts['kinds'].items()) or 'none yet'}"
+        yield f"embedded by {view['encoder'] or 'nobody'}, vectors compared by {counts['scan']}"
+        yield from status.capture.lines()
+        yield from _actor_lines(actor_system)
+        yield from (f"degraded: {line}" for line in view["degraded"] or ["nothing"])
+
+    chosen.print_answer(view, lines)
+
+
+def _locked_status(chosen: CommandContext) -> None:
+    """What can be known of a mind without the key that its passphrase locks."""
+    from mnemic.runtime.client.client import RemoteActorSystem
+    from mnemic.runtime.client.launcher import ensure_running
+    from mnemic.runtime.minds.homes import locked_error, mind_folder
+    from mnemic.runtime.spool.pending import measure_backlog, read_losses
+
+    try:
+        ensure_running(chosen.home, CLOCK, start=False)
+        process = RemoteActorSystem(chosen.home, chosen.mind, False, CLOCK).server_info()
+    except NotServed:
+        process = None
+    folder = mind_folder(chosen.home, chosen.mind)
+    waits, lost, error = measure_backlog(folder.spool, {}), read_losses(folder.spool), locked_error(folder)
+    size_bytes = sum(file.stat().st_size for file in folder.path.glob("store.db*"))
+    view = {
+        "home": str(chosen.home),
+        "mind": chosen.mind,
+        "version": __version__,
+        "locked": True,
+        "store_bytes": size_bytes,
+        "capture": {"backlog": msgspec.to_builtins(waits), "losses": msgspec.to_builtins(lost)},
+        "process": process,
+        "degraded": [f"{error} {error.remedy_text}"],
+    }
+
+    def lines() -> Iterator[str]:
+        yield f"mind {chosen.mind!r} in {chosen.home}, Mnemic {__version__}"
+        yield _process_line(process) if process else "no process serves it"
+        yield f"on disk {format_size(size_bytes)}"
+        if waits.files:
+            waiting = f"{format_size(waits.size_bytes)} in {pluralize(waits.files, 'file')} of the spool"
+            yield f"hooks: {waiting}; what of it is not taken in yet is kept until the mind is unlocked"
+        if lost.lost:
+            yield f"hooks: {pluralize(lost.lost, 'event')} could not be written and were lost"
+        yield f"locked: {error} {error.remedy_text}"
+
+    chosen.print_answer(view, lines)
+
+
+def _process_line(process: dict[str, Any]) -> str:
+    """What the home's process says of itself."""
+    line = f"served by process {process['pid']} ({process['mode']}, {process['engine']} engine), {process['state']}"
+    if process["tcp"]:
+        line += f", also on {process['tcp']}"
+    if process["restarts"]:
+        line += (
+            f"; its engine was brought back {pluralize(process['restarts'], 'time')}, last because: {process['cause']}"
+        )
+    return line
+
+
+def _actor_lines(actor_system: dict[str, Any]) -> Iterator[str]:
+    """How the actors are, where there is something to say; `--json` says it of each."""
+    for actor in actor_system["actors"]:
+        if actor["failures"]:
+            failed = pluralize(actor["failures"], "failure")
+            yield f"  {actor['actor']} ({actor['kind']}): {actor['state']}, {failed}, the last: {actor['cause']}"
+        elif not actor["kind"].startswith("mnemic."):
+            yield f"  {actor['actor']}: {actor['kind']}, {actor['state']}"
+    if actor_system["dead_letters"]:
+        undelivered = pluralize(actor_system["dead_letters"], "message")
+        yield f"  {undelivered} could not be delivered; `mnemic doctor` shows them"
+    night = actor_system["night"]
+    if night is not None:
+        done = "finished" if night["finished"] else "not finished"
+        yield f"  last night {night['run']}: {pluralize(night['changes'], 'change')}, {done}"
+
+
+def usage_lines(use: dict[str, Any], found: dict[str, str]) -> Iterator[str]:
+    """Memories, bytes and tokens given, by project and by week, as `mnemic.runtime.api.views.usage_view` gives it.
+
+    Args:
+        found: how the scopes that are there were found, by path.
+    """
+    for project in use["projects"]:
+        how = f" ({found[project['path']]})" if project["path"] in found else ""
+        name = {"": "(no scope)", "*": "(asked of everything)"}.get(project["path"], project["path"])
+        yield f"  {name}: {_amount(project)}{how}"
+    weeks = [week for week in use["weeks"] if week["memories"] or week["given"]]
+    if weeks:
+        yield "by week, from Monday on (UTC):"
+        yield from (f"  {week['from']}: {_amount(week)}" for week in weeks)
+
+
+def _amount(use: dict[str, Any]) -> str:
+    kept = f"{pluralize(use['memories'], 'memory')}, {format_size(use['text_bytes'])}"
+    times = pluralize(use["given"], "time")
+    return f"{kept}, {pluralize(use['tokens'], 'token')} given ({times})" if use["given"] else kept
+
+
+# --- doctor ----------------------------------------------------------------------------------------------------------
+
+
+@cli.command()
+@click.option("--repair", "mend", is_flag=True, help="Mend what can be mended without losing anything.")
+@common_options
+def doctor(chosen: CommandContext, mend: bool) -> None:
+    """Look for what is wrong, and say what to do."""
+    from mnemic.hooks.wire.status import wiring_checks
+    from mnemic.runtime.doctor.checks import Check, Target
+    from mnemic.runtime.doctor.doctor import examine, repair
+
+    keys = chosen.prompt_for_keys()
+    with progress_bars(chosen.as_json) as progress:
+
+        def look() -> tuple[Target, list[Check]]:
+            target = Target(
+                home=chosen.home,
+                mind=chosen.mind,
+                clock=CLOCK,
+                open_mind=lambda: chosen.open(create=False),
+                progress=progress,
+                keys=keys,
+            )
+            wiring = lambda target: wiring_checks(chosen.home, os.environ, CLOCK, target.trials)  # noqa: E731 - a name
+            return target, examine(target, [("wiring", wiring)])
+
+        target, checks = look()
+        repairs = repair(target, checks) if mend else []
+        if repairs:
+            _, checks = look()
+    has_problems = any(check.state == "wrong" for check in checks)
+
+    def lines() -> Iterator[str]:
+        for check in checks:
+            yield f"{check.state:>6}  {check.name}: {check.detail}{f' -> {check.remedy}' if check.remedy else ''}"
+        for one in repairs:
+            yield f"{'repaired' if one.succeeded else 'not repaired'}: {one.name}: {one.detail}"
+        if mend and not repairs:
+            cannot = "nothing; what is wrong above cannot be repaired here"
+            yield f"repaired: {cannot if has_problems else 'nothing needed it'}"
+
+    repaired = sorted(one.name for one in repairs if one.succeeded)
+    chosen.print_answer({"checks": msgspec.to_builtins(checks), "repaired": repaired}, lines)
+    if has_problems:
+        sys.exit(1)

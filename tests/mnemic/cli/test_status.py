@@ -1,0 +1,24 @@
+"""What the status says of use."""
+
+from __future__ import annotations
+
+from mnemic.cli.status import usage_lines
+
+
+def test_use_is_told_by_project_and_of_the_weeks_that_have_any() -> None:
+    none = {"memories": 0, "text_bytes": 0, "given": 0, "tokens": 0}
+    use = {
+        "projects": [
+            {"path": "", **none, "memories": 1, "text_bytes": 90},
+            {"path": "*", **none, "given": 1, "tokens": 1},
+            {"path": "shelf", "memories": 2, "text_bytes": 1500, "given": 3, "tokens": 300},
+        ],
+        "weeks": [{"from": "2026-11-16", **none, "memories": 3, "text_bytes": 1590}, {"from": "2026-11-09", **none}],
+    }
+    assert list(usage_lines(use, {"": "none", "shelf": "git"})) == [
+        "  (no scope): 1 memory, 90 bytes (none)",
+        "  (asked of everything): 0 memories, 0 bytes, 1 token given (1 time)",
+        "  shelf: 2 memories, 1.5 kB, 300 tokens given (3 times) (git)",
+        "by week, from Monday on (UTC):",
+        "  2026-11-16: 3 memories, 1.6 kB",
+    ]
