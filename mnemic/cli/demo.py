@@ -10,7 +10,6 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
-from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.times import to_iso
 from mnemic.cli.recall import answer_lines
 from mnemic.open_mind import open_here
@@ -55,7 +54,7 @@ def _run_in(
                 "expected": expected,
                 "rank": rank,
                 "took_ms": round(1e3 * took_s, 1),
-                "hits": [{"id": format_id(hit.id), "text": to_text(hit.text)} for hit in answer.hits],
+                "hits": [{"id": format_id(hit.id), "text": hit.text} for hit in answer.hits],
                 "degraded": list(answer.degraded),
             }
         )
@@ -69,8 +68,8 @@ def _run_in(
         for number, hit in enumerate(recalled.hits, start=1):
             old = "  [superseded]" if hit.superseded_by else ""
             who = hit.speaker or hit.role
-            lines.append(f"  {number}. {_day(hit.said_at)} {who:<9} {_one_line(to_text(hit.text))}{old}")
-        rank = next((n for n, hit in enumerate(recalled.hits, start=1) if expected in to_text(hit.text)), None)
+            lines.append(f"  {number}. {_day(hit.said_at)} {who:<9} {_one_line(hit.text)}{old}")
+        rank = next((n for n, hit in enumerate(recalled.hits, start=1) if expected in hit.text), None)
         note(title, question, took_s, expected, rank, recalled)
         return recalled
 
@@ -100,7 +99,7 @@ def _run_in(
 
     changed = questions["changed"]
     before = ask("a changed mind", changed["question"], changed["new_contains"])
-    said = next((hit for hit in before.hits if changed["new_contains"] in to_text(hit.text)), None)
+    said = next((hit for hit in before.hits if changed["new_contains"] in hit.text), None)
     if said is not None:
         then = clock.now_us()
         kept = mind.remember(_CORRECTION, supersedes=said.id)
