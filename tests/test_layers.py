@@ -247,7 +247,7 @@ def test_importing_the_package_loads_nothing_heavy(module: str) -> None:
         ("algorithms", "import mnemic.hd.algebra"),
         ("hd", "from mnemic import algorithms"),
         ("actors", "def f():\n    from mnemic.runtime import clock"),
-        ("runtime", "import mnemic.hooks.hosts.claude_code.transcript as host"),
+        ("runtime", "import mnemic.hooks.hosts.claude_code as host"),
         ("runtime", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from mnemic.cli.main import main"),
         ("hooks", "from mnemic.bench import recall"),
         ("bench", "from mnemic import open"),

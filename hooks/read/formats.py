@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 from mnemic.actors.protocol.errors import AmbiguousFormat, InvalidValue, SourceUnreadable
 from mnemic.actors.protocol.ports import Source
-from mnemic.hooks.hosts.claude_code.transcript import ClaudeReader, is_claude
-from mnemic.hooks.hosts.codex.transcript import CodexReader, is_codex
-from mnemic.hooks.hosts.gemini_cli.transcript import GeminiSource, is_gemini
-from mnemic.hooks.hosts.opencode.transcript import (
+from mnemic.hooks.hosts.claude_code import ClaudeReader, is_claude
+from mnemic.hooks.hosts.codex import CodexReader, is_codex
+from mnemic.hooks.hosts.gemini_cli import GeminiSource, is_gemini
+from mnemic.hooks.hosts.opencode import (
     DATABASE,
     DatabaseSource,
     export_events,

@@ -7,12 +7,13 @@ cannot be used becomes `MalformedLine`, with a reason that quotes nothing of it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, BinaryIO, Protocol
 
 from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import Event, Kind, MalformedLine, Role
+from mnemic.actors.protocol.events import Event, Kind, MalformedLine, Role, to_bytes
 
 __all__ = [
     "BOM",
@@ -22,6 +23,8 @@ __all__ = [
     "LineReader",
     "LineSource",
     "RawLines",
+    "argument_files",
+    "call_events",
     "is_own_tool",
     "nonblank_text",
     "parse",
@@ -33,6 +36,9 @@ Json = dict[str, Any]
 """A parsed line."""
 
 BOM = b"\xef\xbb\xbf"
+FILE_ARGUMENTS = ("file_path", "absolute_path", "filePath", "notebook_path", "path", "target_file")
+# Hosts put the server's name before the tool's, and one or two lines between; Cursor says `MCP:` and the tool alone.
+OWN_TOOL = re.compile(r"(?:.*_)?mnemic_.|MCP:(?:mnemic:|memory_(?:capture|forget|get|recall|shape|status)$)")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -52,12 +58,15 @@ class LineReader(Protocol):
         ...
 
 
-class EventFactory(Protocol):
+class EventFactory:
     """Makes the events of one line, or of one record of a hook: what they share is given to it once."""
+
+    def __init__(self, **shared: Any) -> None:
+        self._shared = shared
 
     def __call__(self, kind: Kind, role: Role, text: str, **more: Any) -> Event:
         """One event; `more` are further fields of it."""
-        ...
+        return Event(kind=kind, role=role, text=to_bytes(text), **(self._shared | more))
 
 
 class RawLines:
@@ -182,9 +191,28 @@ def _render_value(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def is_own_tool(tool: str) -> bool:
-    """Whether a tool is this memory's own (``mcp__mnemic__memory_recall``, also from a plugin).
+def call_events(
+    make: EventFactory, tool: str, arguments: object, result: str | None, failed: bool, **ids: Any
+) -> Iterator[Event]:
+    """A tool call and, where it is there, its result, under the host's ids of it.
 
-    What it was asked and what it answered is not taken in, or recall would find its own echo.
+    Nothing where the tool is this memory's own: taken in, recall would find its own echo.
     """
-    return any(part == "mnemic" or part.endswith("_mnemic") for part in tool.split("__")[:-1])
+    if is_own_tool(tool):
+        return
+    common: dict[str, Any] = {"tool": tool, "files": argument_files(arguments), **ids}
+    yield make("tool_call", "assistant", render_call(tool, arguments), **common)
+    if result is not None:
+        yield make("tool_result", "tool", result, outcome="failed" if failed else "ok", **common)
+
+
+def argument_files(arguments: object) -> tuple[str, ...]:
+    """The files that a call's arguments name, in any host's words."""
+    if not isinstance(arguments, dict):
+        return ()
+    return tuple(value for name in FILE_ARGUMENTS if (value := nonblank_text(arguments.get(name))))
+
+
+def is_own_tool(tool: str) -> bool:
+    """Whether a tool is this memory's own, as any host names it (``mcp__mnemic__memory_recall``)."""
+    return OWN_TOOL.match(tool) is not None

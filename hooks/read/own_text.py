@@ -6,7 +6,7 @@ and what it put before an assistant, which stands in a frame or between its mark
 Whose payload it is: Cursor also runs hooks that are configured for Claude Code. Below the adapter and the asking.
 
 It does so unless its user switches that off (https://cursor.com/docs/reference/third-party-hooks.md), with payloads of
-its own: `mnemic.hooks.hosts.cursor.events` reads them, from the hooks that are wired in Cursor itself.
+its own: `mnemic.hooks.hosts.cursor` reads them, from the hooks that are wired in Cursor itself.
 
 A marked block in a text that is somebody else's: put at its end, found by its marks, taken out again.
 

@@ -1,14 +1,9 @@
 """Turns one spooled hook record into events, by the adapter of the assistant that wrote it.
 
 A record is what a host wrote on the hook's standard input. Nothing of it is lost in silence: what cannot be understood
-is set aside with a reason, and what nobody wants is known by its name.
-
-What the record of one hook gives to every event in it. Below the adapters' ``…_events`` modules.
-
-Claude Code and the hosts that took over the shape of its hooks say in every payload which session it is, which
-subagent, in which folder, and where the transcript lies.
-
-How a session was started: by somebody who sits in front of it, or by a program. Below the readers of each host.
+is quarantined with a reason, and what nobody wants is known by its name. Claude Code and the hosts that took over the
+shape of its hooks say in every payload which session it is, which subagent, in which folder, and where the transcript
+lies. Whether somebody sits in front of a session, or a program started it, hosts tell each in a way of their own:
 
 * Claude Code says so in every line of a transcript (``entrypoint``) and in its hooks' environment
   (``CLAUDE_CODE_ENTRYPOINT``, which a hook passes on): ``sdk-cli`` is ``claude -p``. Seen with 2.1.197.
@@ -24,7 +19,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from importlib import import_module
-from typing import Any, cast
+from typing import cast
 
 from mnemic.actors.protocol.errors import UnreadableRecord
 from mnemic.actors.protocol.events import (
@@ -33,13 +28,10 @@ from mnemic.actors.protocol.events import (
     HookEvent,
     HookRecord,
     IgnoredSession,
-    Kind,
-    Role,
     SelfTestEvent,
     TranscriptRef,
-    to_bytes,
 )
-from mnemic.hooks.read.lines import InvalidInput, Json, nonblank_text, parse
+from mnemic.hooks.read.lines import EventFactory, InvalidInput, Json, nonblank_text, parse
 
 __all__ = [
     "ADAPTERS",
@@ -99,28 +91,30 @@ def _read_headless(path: str) -> bool:
     return is_headless_codex(meta)
 
 
-class RecordEventFactory:
-    """Makes the events of one record; fulfils `mnemic.hooks.read.lines.EventFactory`. What they share is taken from it
-    once.
-    """
+class RecordEventFactory(EventFactory):
+    """Makes the events of one record."""
 
     def __init__(self, record: HookRecord, payload: Json) -> None:
         session = required_text(payload, "session_id")
         agent = nonblank_text(payload.get("agent_id"))
+        super().__init__(
+            assistant=record.assistant,
+            session=f"{session}/{agent}" if agent else session,
+            said_at=record.at,
+            cwd=nonblank_text(payload.get("cwd")) or record.cwd,
+            branch=record.branch,
+            headless=is_headless(record, payload),
+            subagent=agent is not None or "/" in session,
+        )
         self._payload = payload
-        self._assistant = record.assistant
-        self._common: dict[str, Any] = {
-            "assistant": record.assistant,
-            "session": f"{session}/{agent}" if agent else session,
-            "said_at": record.at,
-            "cwd": nonblank_text(payload.get("cwd")) or record.cwd,
-            "branch": record.branch,
-            "headless": is_headless(record, payload),
-            "subagent": agent is not None or "/" in session,
-        }
+        self._format = record.assistant
 
-    def __call__(self, kind: Kind, role: Role, text: str, **more: Any) -> Event:
-        return Event(kind=kind, role=role, text=to_bytes(text), **self._common, **more)
+    def prompt(self) -> str:
+        """What the user said. Raises `InvalidInput`."""
+        prompt = self._payload.get("prompt")
+        if not isinstance(prompt, str):
+            raise InvalidInput("prompt is missing")
+        return prompt
 
     def reply_events(self) -> Iterator[Event]:
         """The answer that ends a turn, where it has words."""
@@ -130,7 +124,7 @@ class RecordEventFactory:
     def transcript_events(self, *, ended: bool, name: str = "transcript_path") -> Iterator[TranscriptRef]:
         """The transcript that the payload names, if it does; a session that is not kept has none."""
         if path := nonblank_text(self._payload.get(name)):
-            yield TranscriptRef(path=path, format=self._assistant, ended=ended)
+            yield TranscriptRef(path=path, format=self._format, ended=ended)
 
 
 def required_text(payload: Json, name: str) -> str:
@@ -142,11 +136,11 @@ def required_text(payload: Json, name: str) -> str:
 
 
 ADAPTERS = {
-    "claude-code": "mnemic.hooks.hosts.claude_code.events",
-    "codex": "mnemic.hooks.hosts.codex.events",
-    "cursor": "mnemic.hooks.hosts.cursor.events",
-    "gemini-cli": "mnemic.hooks.hosts.gemini_cli.events",
-    "opencode": "mnemic.hooks.hosts.opencode.events",
+    "claude-code": "mnemic.hooks.hosts.claude_code_events",
+    "codex": "mnemic.hooks.hosts.codex_events",
+    "cursor": "mnemic.hooks.hosts.cursor",
+    "gemini-cli": "mnemic.hooks.hosts.gemini_cli_events",
+    "opencode": "mnemic.hooks.hosts.opencode",
 }
 """The module of each host. Its ``hook_events(record, payload)`` gives them in order and raises `InvalidInput` for
 what it cannot understand; it is imported when its first record comes.

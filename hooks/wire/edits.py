@@ -1,12 +1,13 @@
 """What has to stand in an assistant's settings files, put into the text of one, found in it, and taken out again.
 
 Everything here is text in, text out. What an uninstall has to leave is told by the text from before the install: an
-empty object that was there stays, one that was made goes. Below stand the editors of each format, above
+empty object that was there stays, one that was made goes. Below stand `mnemic.hooks.wire.settings_formats`, above
 `mnemic.hooks.wire.wiring`, which reads and writes the files.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -15,8 +16,15 @@ import msgspec
 
 from mnemic.hooks.read.own_text import put_block, remove_block
 from mnemic.hooks.wire.commands import Wiring, event_in_command
-from mnemic.hooks.wire.json_edits import JsonEditor, ParseError, value_at
-from mnemic.hooks.wire.toml_edits import put_table, read_toml, remove_table
+from mnemic.hooks.wire.settings_formats import (
+    ParseError,
+    put_table,
+    read_json,
+    read_toml,
+    remove_table,
+    rewrite_json,
+    value_at,
+)
 
 __all__ = [
     "Default",
@@ -100,7 +108,7 @@ def apply_edits(text: str, file: FileEdits, assistant: str) -> str:
     """A text with the edits in it.
 
     Raises:
-        ParseError: the text is not what its host reads.
+        ParseError: the text is not what its host reads, or would lose its comments; then it says what to add by hand.
     """
     if file.format == "whole":
         return file.text
@@ -111,72 +119,104 @@ def apply_edits(text: str, file: FileEdits, assistant: str) -> str:
             assert isinstance(edit, Member)
             text = put_table(text, edit.path, edit.value)
         return text
-    editor = _editor(text, file)
+    value = settings_in(text, file)
+    _put(value, file, assistant)
+    if value == settings_in(text, file):
+        return text
+    try:
+        return rewrite_json(text, value, comments=file.format != "json")
+    except ParseError as error:
+        added: dict[str, Any] = {}
+        _put(added, file, assistant)
+        raise ParseError(f"{error}; add this to it by hand: {json.dumps(added, ensure_ascii=False)}") from None
+
+
+def _put(value: dict[str, Any], file: FileEdits, assistant: str) -> None:
     for edit in file.edits:
-        held = editor.get(edit.path)
         if isinstance(edit, Hook):
-            place = next(_hook_paths(editor.value, edit, assistant), None)
-            if place is None:
-                editor.append(edit.path, {"hooks": [edit.handler]} if edit.grouped else edit.handler)
+            entries = _opened(value, edit.path, [])
+            handler = next(_own_handlers(entries, assistant), None)
+            if handler is None:
+                entries.append({"hooks": [edit.handler]} if edit.grouped else edit.handler)
             else:
-                for name, value in edit.handler.items():
-                    editor.set((*place, name), value)
+                handler.update(edit.handler)
         elif isinstance(edit, Item):
-            if not isinstance(held, list) or edit.value not in held:
-                editor.append(edit.path, edit.value)
+            listed = _opened(value, edit.path, [])
+            listed += [] if edit.value in listed else [edit.value]
         elif isinstance(edit, Member):
-            editor.set(edit.path, {**held, **edit.value} if isinstance(held, dict) else edit.value)
-        elif held is None:
-            editor.set(edit.path, edit.value)
-    return editor.text
+            _opened(value, edit.path, {}).update(edit.value)
+        else:
+            _opened(value, edit.path[:-1], {}).setdefault(edit.path[-1], edit.value)
+
+
+def _opened(value: Any, path: tuple[str, ...], empty: Any) -> Any:
+    """The object or list at a path, made where there is none."""
+    for length, name in enumerate(path, 1):
+        wanted = empty if length == len(path) else {}
+        value = value.setdefault(name, wanted)
+        if type(value) is not type(wanted):
+            kind = "list" if isinstance(wanted, list) else "object"
+            raise ParseError(f"its {'.'.join(path[:length])} is no {kind}")
+    return value
 
 
 def remove_edits(text: str, file: FileEdits, wiring: Wiring, assistant: str, base: str | None) -> str:
-    """A text without what an install put into it; all else stays.
+    """A text without what an install put into it; all else stays. Where that is what it said before, it is as it was.
 
     Args:
         base: the text from before the install; ``None`` where there was none, or none is known.
 
     Raises:
-        ParseError: the text is not what its host reads.
+        ParseError: the text is not what its host reads, or would lose its comments.
     """
     if file.format == "whole":
         return base or ""
     if file.format == "block":
         return remove_block(text)
-    before = {} if not base else settings_in(base, file)
     if file.format == "toml":
         for table in file.edits:
             held = value_at(read_toml(text), table.path)
             if isinstance(table, Member) and (held == table.value or calls_this_home(held, wiring, file)):
                 text = remove_table(text, table.path)
         return text
-    editor = _editor(text, file)
+    value, before = settings_in(text, file), settings_in(base or "", file)
+    _take(value, before, file, wiring, assistant)
+    if value == settings_in(text, file):
+        return text
+    try:
+        written = rewrite_json(text, value, comments=file.format != "json")
+    except ParseError as error:
+        raise ParseError(f"{error}; take what calls {wiring.home / 'bin'} out of it by hand") from None
+    return base if base is not None and value == before else written
+
+
+def _take(value: dict[str, Any], before: dict[str, Any], file: FileEdits, wiring: Wiring, assistant: str) -> None:
     for edit in file.edits:
-        if isinstance(edit, Hook):
-            for place in reversed(list(_hook_paths(editor.value, edit, assistant))):
-                alone = place[-2] == "hooks" and len(editor.get(place[:-1])) == 1
-                editor.remove(place[:-2] if alone else place)
-        elif isinstance(edit, Item):
-            listed, known = editor.get(edit.path), value_at(before, edit.path)
-            if isinstance(listed, list) and edit.value in listed and edit.value not in (known or ()):
-                editor.remove((*edit.path, listed.index(edit.value)))
-        elif isinstance(edit, Member) and calls_this_home(editor.get(edit.path), wiring, file):
-            known = value_at(before, edit.path)
-            if known is None:
-                editor.remove(edit.path)
-            else:
-                editor.set(edit.path, known, _editor(base or "", file).text_at(edit.path))
+        held, known = value_at(value, edit.path), value_at(before, edit.path)
+        if isinstance(edit, Hook) and isinstance(held, list):
+            held[:] = _others_hooks(held, assistant)
+        elif isinstance(edit, Item) and isinstance(held, list) and edit.value not in (known or ()):
+            held[:] = [word for word in held if word != edit.value]
+        elif isinstance(edit, Member) and calls_this_home(held, wiring, file):
+            _replace(value, edit.path, known)
     made = {edit.path[:length] for edit in file.edits for length in range(1, len(edit.path) + 1)}
     for path in sorted(made, key=len, reverse=True):
-        if editor.get(path) in ({}, []) and value_at(before, path) is None:
-            editor.remove(path)
+        if value_at(value, path) in ({}, []) and value_at(before, path) is None:
+            _replace(value, path, None)
     for default in (edit for edit in file.edits if isinstance(edit, Default)):
-        needing = editor.get(default.needed_by) if default.needed_by else None
+        needing = value_at(value, default.needed_by) if default.needed_by else None
         needed = bool(needing) and needing != value_at(before, default.needed_by)
-        if not needed and editor.get(default.path) == default.value and value_at(before, default.path) is None:
-            editor.remove(default.path)
-    return editor.text
+        if not needed and value_at(value, default.path) == default.value and value_at(before, default.path) is None:
+            _replace(value, default.path, None)
+
+
+def _replace(value: dict[str, Any], path: tuple[str, ...], new: Any) -> None:
+    """Have another value at a path, or none."""
+    around = value_at(value, path[:-1])
+    if new is None:
+        del around[path[-1]]
+    else:
+        around[path[-1]] = new
 
 
 def edit_states(text: str, file: FileEdits, assistant: str) -> Iterator[tuple[Edit, str]]:
@@ -189,7 +229,7 @@ def edit_states(text: str, file: FileEdits, assistant: str) -> Iterator[tuple[Ed
     for edit in file.edits:
         found = value_at(held, edit.path)
         if isinstance(edit, Hook):
-            found = next((value_at(held, place) for place in _hook_paths(held, edit, assistant)), None)
+            found = next(_own_handlers(found, assistant), None)
             same = found is not None and found.items() >= edit.handler.items()
         elif isinstance(edit, Item):
             same = isinstance(found, list) and edit.value in found
@@ -206,9 +246,8 @@ def hook_commands(text: str, file: FileEdits, assistant: str) -> Iterator[tuple[
     """
     held = settings_in(text, file)
     for edit in file.edits:
-        for place in _hook_paths(held, edit, assistant) if isinstance(edit, Hook) else ():
-            command = value_at(held, place)["command"]
-            yield event_in_command(command, assistant) or "", command
+        for handler in _own_handlers(value_at(held, edit.path), assistant) if isinstance(edit, Hook) else ():
+            yield event_in_command(handler["command"], assistant) or "", handler["command"]
 
 
 def settings_in(text: str, file: FileEdits) -> dict[str, Any]:
@@ -219,7 +258,9 @@ def settings_in(text: str, file: FileEdits) -> dict[str, Any]:
     """
     if file.format in ("block", "whole"):
         return {}
-    return read_toml(text) if file.format == "toml" else _editor(text, file).value
+    if file.format == "toml":
+        return read_toml(text)
+    return read_json(text, comments=file.format != "json", trailing_commas=file.format == "json5-commas")
 
 
 def read_settings(path: Path, format: Format) -> dict[str, Any]:
@@ -237,19 +278,23 @@ def calls_this_home(value: Any, wiring: Wiring, file: FileEdits) -> bool:
     return isinstance(value, str) and wiring.calls_this_home(value, file.substitution_chars)
 
 
-def _hook_paths(held: dict[str, Any], edit: Hook, assistant: str) -> Iterator[tuple[str | int, ...]]:
-    """Where commands of Mnemic's stand in the array of an event, of whatever home: by themselves or in a group."""
-    entries = value_at(held, edit.path)
-    for number, entry in enumerate(entries if isinstance(entries, list) else ()):
-        if not isinstance(entry, dict):
-            continue
-        if event_in_command(entry.get("command"), assistant):
-            yield (*edit.path, number)
-        inner = entry.get("hooks")
-        for place, handler in enumerate(inner if isinstance(inner, list) else ()):
-            if isinstance(handler, dict) and event_in_command(handler.get("command"), assistant):
-                yield (*edit.path, number, "hooks", place)
+def _own_handlers(entries: Any, assistant: str) -> Iterator[dict[str, Any]]:
+    """Commands of Mnemic's in the array of an event, of whatever home: by themselves or in a group."""
+    for entry in entries if isinstance(entries, list) else ():
+        inner = entry.get("hooks") if isinstance(entry, dict) else None
+        for handler in (entry, *(inner if isinstance(inner, list) else ())):
+            if _is_own(handler, assistant):
+                yield handler
 
 
-def _editor(text: str, file: FileEdits) -> JsonEditor:
-    return JsonEditor(text, comments=file.format != "json", trailing_commas=file.format == "json5-commas")
+def _others_hooks(entries: list[Any], assistant: str) -> Iterator[Any]:
+    """The array of an event without Mnemic's commands, and without groups that held nothing else."""
+    for entry in entries:
+        inner = entry.get("hooks") if isinstance(entry, dict) else None
+        theirs = [one for one in inner if not _is_own(one, assistant)] if isinstance(inner, list) else inner
+        if not _is_own(entry, assistant) and (theirs or theirs == inner):
+            yield entry if theirs == inner else {**entry, "hooks": theirs}
+
+
+def _is_own(handler: Any, assistant: str) -> bool:
+    return isinstance(handler, dict) and event_in_command(handler.get("command"), assistant) is not None

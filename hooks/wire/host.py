@@ -1,7 +1,4 @@
-"""Describes one assistant for installation: its folder, events, files, transcripts and notes.
-
-The transcripts that hosts have kept from before they were wired: found, counted, and how long they will take.
-"""
+"""Describes one assistant for installation: its folder, events, files, notes, and the transcripts that it has kept."""
 
 from __future__ import annotations
 
@@ -9,21 +6,18 @@ import json
 import stat
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from mnemic.hooks.wire.commands import Wiring
 from mnemic.hooks.wire.edits import FileEdits, Format, Hook, read_settings
-from mnemic.hooks.wire.json_edits import value_at
+from mnemic.hooks.wire.settings_formats import value_at
 
 __all__ = [
     "CONFIG_VARIABLES",
-    "FOLDER",
     "INSTRUCTIONS",
     "READ_ONLY_TOOLS",
-    "SESSION",
-    "HookRegistration",
     "Host",
     "HostTranscripts",
     "OffSwitch",
@@ -42,22 +36,9 @@ the later one holds. Call `memory_capture` only for what is not said in this con
 """
 """What a host's instructions file says of the memory."""
 
-
+_SHORT_S, _LONG_S = 5, 10  # after which a host ends a hook that somebody waits for, and any other
 READ_ONLY_TOOLS = ("memory_recall", "memory_shape", "memory_get", "memory_status")
 """Tools of the MCP server that only read: a user who wires it wants them called without being asked each time."""
-
-
-class HookRegistration(msgspec.Struct, frozen=True):
-    """One of a host's events that is wired."""
-
-    name: str
-    """The host's name of it."""
-    event: str
-    """What it is called on the hook's command line."""
-    timeout: int
-    """After which the host ends the hook, in the host's own unit."""
-    inject: Literal["never", "always", "opted"] = "never"
-    """Whether the hook's answer goes to the model; ``opted`` where the user wants memories with prompts."""
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -90,7 +71,7 @@ class OffSwitch(msgspec.Struct, frozen=True):
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):
-    """An assistant: what its `wiring` module declares."""
+    """An assistant: how it is wired."""
 
     name: str
     """As the command line names it."""
@@ -100,16 +81,14 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     """The command that starts it."""
     place: Place
     """Where its user-wide configuration is."""
-    events: tuple[HookRegistration, ...]
-    """The events that are wired."""
+    events: Mapping[str, str]
+    """The events that are wired: as the hook's command line calls them, and as the host does."""
     files: Callable[[Wiring, Path], list[FileEdits]]
     """All that is to stand in its files, by its folder."""
     transcripts: tuple[str, ...] = ()
     """Patterns of the transcripts it keeps."""
     transcripts_place: Place | None = None
     """Where they are, if not in its folder."""
-    trial: Mapping[str, Any]
-    """What it hands a hook when the user says something; `SESSION` and `FOLDER` stand for those of the trial."""
     off_switches: tuple[OffSwitch, ...] = ()
     """Its own settings that keep all hooks from running."""
     notes: Callable[[Wiring, Path], list[str]] = lambda wiring, folder: []
@@ -123,14 +102,6 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
         """All that is to stand in its files."""
         return self.files(wiring, self.folder(wiring.environment))
 
-    def trial_payload(self, session: str, folder: str) -> dict[str, Any]:
-        """What it hands a hook when the user says something."""
-        given = {SESSION: session, FOLDER: folder}
-        return {
-            name: [folder] if value == [FOLDER] else given.get(value, value) if isinstance(value, str) else value
-            for name, value in self.trial.items()
-        }
-
     def blocked_reason(self, environment: Mapping[str, str]) -> str:
         """Why its own settings keep all hooks from running; empty where they don't."""
         for switch in self.off_switches:
@@ -141,18 +112,18 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
         return ""
 
 
-SESSION, FOLDER = "{session}", "{folder}"
-"""In a trial: the session's id, and the folder it is in."""
 CONFIG_VARIABLES = ("HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
 """Variables that say where hosts have their configuration."""
 
 
 def hook_edits(
     host: str,
-    events: tuple[HookRegistration, ...],
+    events: Mapping[str, str],
     wiring: Wiring,
     *,
-    grouped: bool,
+    grouped: bool = True,
+    units_per_s: int = 1,
+    end_s: int = _SHORT_S,
     substituted: str = "",
     **more: Any,
 ) -> list[Hook]:
@@ -160,13 +131,17 @@ def hook_edits(
 
     Args:
         grouped: whether each command stands in a group.
+        units_per_s: the host's unit of a timeout.
+        end_s: how long the hook at a session's end may take.
         more: what its handlers hold besides command and timeout.
     """
+    timeouts_s = {"session-start": _SHORT_S, "prompt": _SHORT_S, "session-end": end_s}
     edits = []
-    for one in events:
-        asks = one.inject == "always" or (one.inject == "opted" and wiring.recall_prompts)
-        command = wiring.hook_command(host, one.event, ask=asks, substituted=substituted)
-        edits.append(Hook(("hooks", one.name), {**more, "command": command, "timeout": one.timeout}, grouped))
+    for event, name in events.items():
+        asks = event == "session-start" or (event == "prompt" and wiring.recall_prompts)
+        command = wiring.hook_command(host, event, ask=asks, substituted=substituted)
+        timeout = timeouts_s.get(event, _LONG_S) * units_per_s
+        edits.append(Hook(("hooks", name), {**more, "command": command, "timeout": timeout}, grouped))
     return edits
 
 

@@ -15,15 +15,14 @@ import msgspec
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import BadConfiguration
-from mnemic.hooks.hosts.codex.trust import list_codex_hooks
-from mnemic.hooks.hosts.opencode.wiring import plugin_command
 from mnemic.hooks.read.own_text import has_block, remove_block
+from mnemic.hooks.wire.codex_trust import list_codex_hooks
 from mnemic.hooks.wire.commands import Wiring, make_wiring
 from mnemic.hooks.wire.edits import FileEdits, Hook, Member, edit_states
 from mnemic.hooks.wire.host import Host
-from mnemic.hooks.wire.hosts import HOSTS, absence_reason
-from mnemic.hooks.wire.json_edits import ParseError
+from mnemic.hooks.wire.hosts import HOSTS, absence_reason, plugin_command
 from mnemic.hooks.wire.record import HostInstall, InstallRecord
+from mnemic.hooks.wire.settings_formats import ParseError
 from mnemic.hooks.wire.wiring import read_text
 from mnemic.runtime.capture.hook_files import required_hook_files
 from mnemic.runtime.capture.pauses import current_pause
@@ -101,7 +100,7 @@ def examine_host(host: Host, wiring: Wiring, clock: Clock) -> HostStatus:
     status = HostStatus(
         name=host.name,
         here=not absence_reason(host, wiring.environment),
-        events={one.event: "missing" for one in host.events},
+        events=dict.fromkeys(host.events, "missing"),
         remedy=" ".join(again) + mind_options(mind_folder(wiring.home, wiring.mind)),
     )
     for file in host.file_edits(wiring):
@@ -130,7 +129,7 @@ def _examine_file(file: FileEdits, host: Host, status: HostStatus) -> None:
     elif file.format == "whole" and file.path.suffix == ".js":
         state = "wired" if text == file.text else "differs" if plugin_command(text) else "missing"
         status.events = dict.fromkeys(status.events, state)
-    names = {one.name: one.event for one in host.events}
+    names = {name: event for event, name in host.events.items()}
     for edit, state in edit_states(text, file, host.name):
         if isinstance(edit, Hook):
             status.events[names[edit.path[-1]]] = state
@@ -144,7 +143,7 @@ def _examine_trust(host: Host, wiring: Wiring, clock: Clock, status: HostStatus)
         status.notes.append("whether Codex trusts its hooks is not known: it could not be asked (no codex in $PATH?)")
         return
     for told, events in (
-        ("Codex does not see", {one.event for one in host.events} - {hook.event for hook in seen}),
+        ("Codex does not see", set(host.events) - {hook.event for hook in seen}),
         ("Codex does not trust, and so does not run", {hook.event for hook in seen if not hook.trusted}),
         ("switched off in Codex (/hooks)", {hook.event for hook in seen if hook.trusted and not hook.enabled}),
     ):

@@ -14,12 +14,11 @@ from pathlib import Path
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import MnemicError
-from mnemic.hooks.hosts.opencode.wiring import plugin_command
 from mnemic.hooks.read.hook_reply import check_reply_pid
 from mnemic.hooks.wire.commands import Wiring, make_wiring
 from mnemic.hooks.wire.edits import hook_commands
 from mnemic.hooks.wire.host import Host
-from mnemic.hooks.wire.hosts import named_hosts
+from mnemic.hooks.wire.hosts import named_hosts, plugin_command
 from mnemic.hooks.wire.record import InstallRecord
 from mnemic.hooks.wire.status import HostStatus, capture_blockers, examine_host, recorded_wiring
 from mnemic.hooks.wire.wiring import read_text
@@ -133,11 +132,11 @@ def _run(host: Host, wiring: Wiring, event: str, nonce: str) -> tuple[str, bytes
     command = next(_commands(host, wiring, event), None)
     if command is None:
         return f"no command for a {event.replace('-', ' ')} is in its configuration", b""
-    payload = {**host.trial_payload("mnemic-check", str(wiring.home)), "mnemic_check": nonce}
+    told = {"session_id": "mnemic-check", "cwd": str(wiring.home), "hook_event_name": host.events[event]}
     try:
         ended = subprocess.run(
             command,
-            input=json.dumps(payload).encode(),
+            input=json.dumps({**told, "mnemic_check": nonce}).encode(),
             env=dict(wiring.environment),
             cwd=wiring.home,
             capture_output=True,

@@ -20,7 +20,7 @@ from pathlib import Path
 import msgspec
 
 from mnemic.actors.protocol.errors import BadConfiguration, ConfigurationReadOnly, MnemicError, StoreReadOnly
-from mnemic.hooks.hosts.codex.wiring import with_trusted_hooks
+from mnemic.hooks.wire.codex_trust import with_trusted_hooks
 from mnemic.hooks.wire.commands import Wiring
 from mnemic.hooks.wire.edits import (
     FileEdits,
@@ -32,8 +32,8 @@ from mnemic.hooks.wire.edits import (
     settings_in,
 )
 from mnemic.hooks.wire.host import CONFIG_VARIABLES, Host
-from mnemic.hooks.wire.json_edits import ParseError, value_at
 from mnemic.hooks.wire.record import HostInstall, InstalledFile, InstallRecord
+from mnemic.hooks.wire.settings_formats import ParseError, value_at
 from mnemic.runtime.store.schema import write_error
 
 __all__ = ["FileChange", "apply_install", "apply_uninstall", "diff_of", "plan_install", "plan_uninstall", "read_text"]
@@ -51,7 +51,7 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
     after: bytes | None
     """What will be in it; ``None`` where it goes."""
     base: bytes | None = None
-    """What it holds without an install; ``None`` where it is not there without one."""
+    """What it held before any install; ``None`` where it was not there, or that is not known any more."""
 
     @property
     def path(self) -> Path:
@@ -84,10 +84,8 @@ def plan_install(
         before = _read(file.path)
         with _parse_errors_name(file):
             after = apply_edits(_text(before, file), file, host.name).encode("utf-8", "surrogateescape")
-        base = before
-        if found_here and before is not None and (known is None or str(file.path) not in known.files):
-            base = _without_edits(before, file, host, wiring, None, record)
-        changes.append(FileChange(file=file, before=before, after=after, base=base))
+        is_new = not found_here or (known is not None and str(file.path) in known.files)
+        changes.append(FileChange(file=file, before=before, after=after, base=before if is_new else None))
     return changes
 
 

@@ -138,7 +138,7 @@ def _check_format(name: str) -> str:
 
 def _require_source(sources: Sequence[str]) -> None:
     """Refuse sources of which none is there, before a mind is made for them."""
-    from mnemic.hooks.hosts.opencode.transcript import parse_database_path
+    from mnemic.hooks.hosts.opencode import parse_database_path
 
     if any(source == "-" or os.path.exists(source) or parse_database_path(source) for source in sources):
         return

@@ -15,8 +15,7 @@ import msgspec
 from mnemic.actors.protocol.ambient_messages import Queued
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import MnemicError
-from mnemic.hooks.hosts.codex.trust import list_codex_hooks
-from mnemic.hooks.hosts.codex.wiring import with_trusted_hooks
+from mnemic.hooks.wire.codex_trust import list_codex_hooks, with_trusted_hooks
 from mnemic.hooks.wire.commands import Wiring, make_wiring
 from mnemic.hooks.wire.host import Host, HostTranscripts, existing_transcripts
 from mnemic.hooks.wire.hosts import named_hosts, select_hosts

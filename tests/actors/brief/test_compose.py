@@ -19,7 +19,7 @@ from mnemic.actors.brief.compose import (
 from mnemic.actors.protocol.briefing_sources import NO_SOURCES, BriefingSources, LastSession, Quote, UnresolvedFailure
 from mnemic.actors.protocol.events import to_bytes
 from mnemic.actors.recall.hits import token_count
-from mnemic.hooks.hosts.gemini_cli.shapes import hook_context_events
+from mnemic.hooks.hosts.gemini_cli_events import hook_context_events
 
 MORE = "For more, call memory_recall with a question; memory_get with an id gives a memory whole."
 START_US = 1_760_000_000_000_000  # 2025-10-09

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import Event, MalformedLine, to_text
 from mnemic.hooks import find_transcripts
-from mnemic.hooks.hosts.claude_code.transcript import ClaudeReader
-from mnemic.hooks.hosts.codex.transcript import CodexReader
+from mnemic.hooks.hosts.claude_code import ClaudeReader
+from mnemic.hooks.hosts.codex import CodexReader
 from mnemic.hooks.read.generic import GenericReader
 from mnemic.hooks.read.lines import LineSource, RawLines, is_own_tool, parse_time_us, render_call
 from tests.paths import FIXTURES

@@ -148,10 +148,10 @@ def trust(one: User, folder: Path, **states: str) -> Wiring:
     (folder / "bin").mkdir(exist_ok=True)
     hooks = [
         {
-            "key": event.event,
-            "command": one.wiring.hook_command("codex", event.event, ask=False),
+            "key": event,
+            "command": one.wiring.hook_command("codex", event, ask=False),
             "currentHash": "h",
-            "trustStatus": states.get(event.event.replace("-", "_"), "trusted"),
+            "trustStatus": states.get(event.replace("-", "_"), "trusted"),
         }
         for event in one.host.events
     ]

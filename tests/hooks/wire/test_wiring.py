@@ -13,8 +13,8 @@ from mnemic.actors.protocol.errors import BadConfiguration, ConfigurationReadOnl
 from mnemic.hooks.wire.commands import ASSISTANTS, make_wiring
 from mnemic.hooks.wire.edits import Item, edit_states
 from mnemic.hooks.wire.hosts import HOSTS
-from mnemic.hooks.wire.json_edits import JsonEditor
 from mnemic.hooks.wire.record import HostInstall, InstallRecord
+from mnemic.hooks.wire.settings_formats import read_json
 from mnemic.hooks.wire.wiring import diff_of, plan_uninstall, read_text
 from mnemic.runtime.clock import ManualClock
 from tests.hooks.wirings import CASES, ENDINGS, FIXTURES, START_US, User, user
@@ -69,13 +69,20 @@ def edited(path: str, content: bytes) -> bytes:
     return f"A line above.\r\n{text}".encode()
 
 
+def what_it_says(path: str, content: bytes) -> object:
+    """What a file says, whatever its layout."""
+    if path.endswith((".json", ".jsonc")):
+        return read_json(content.decode(), trailing_commas=True)
+    return content.split()
+
+
 def lines_of(content: bytes) -> list[bytes]:
     return [line for line in content.splitlines() if line]
 
 
 @endings
 @cases
-def test_what_others_write_in_between_stays_byte_for_byte(tmp_path: Path, host: str, case: str, ending: str) -> None:
+def test_what_others_write_in_between_stays(tmp_path: Path, host: str, case: str, ending: str) -> None:
     one = user(tmp_path, host, case, ending)
     before = one.files()
     one.install()
@@ -89,12 +96,9 @@ def test_what_others_write_in_between_stays_byte_for_byte(tmp_path: Path, host: 
     for path, content in after.items():
         bare = before.get(path, b"")
         if path.endswith((".json", ".jsonc")):
-            read = JsonEditor(content.decode(), comments=True, trailing_commas=True).value
-            assert read.pop("zz") == [1, {"k": "}"}]
-            old = JsonEditor(bare.decode(), comments=True, trailing_commas=True).value
-            assert read == old
-            if old:
-                assert content == edited(path, bare)
+            read, old = read_json(content.decode()), read_json(bare.decode(), trailing_commas=True)
+            assert read == {"zz": [1, {"k": "}"}], **old}
+            assert list(read) == ["zz", *old]
         elif path.endswith(".toml"):
             assert lines_of(content) == lines_of(edited(path, bare))
         else:
@@ -233,14 +237,45 @@ def test_a_backup_goes_with_the_uninstall_where_the_file_has_its_bytes_again_and
     assert json.loads(path.read_text("utf-8")) == {"theirs": 1, **json.loads(before[".cursor/mcp.json"])}
 
 
+COMMENTED = b'// Mine.\n{\n  "theme": "dark" // "light": {}\n}\n'
+
+
+@pytest.mark.parametrize(
+    ("host", "path"), [("gemini-cli", ".gemini/settings.json"), ("opencode", ".config/opencode/opencode.jsonc")]
+)
+def test_a_file_with_comments_is_not_rewritten_and_says_what_to_add_and_to_take_out_by_hand(
+    tmp_path: Path, host: str, path: str
+) -> None:
+    one = user(tmp_path, host)
+    file = one.folder / path
+    file.parent.mkdir(parents=True)
+    file.write_bytes(COMMENTED)
+    with pytest.raises(BadConfiguration, match="it has comments, which would be lost") as raised:
+        one.install()
+    assert one.files() == {path: COMMENTED}
+    by_hand = str(raised.value).partition("by hand: ")[2]
+    added, _ = json.JSONDecoder().raw_decode(by_hand)
+    inner = json.dumps(added)[1:-1]
+    file.write_bytes(COMMENTED.replace(b'"dark"', b'"dark", ' + inner.encode()))
+    wired = file.read_bytes()
+    one.again().install()
+    assert file.read_bytes() == wired
+    assert set(one.again().install()) == {"unchanged"}
+    with pytest.raises(BadConfiguration, match="by hand"):
+        one.again().uninstall()
+    file.write_bytes(COMMENTED)
+    one.again().uninstall()
+    assert one.files() == {path: COMMENTED}
+
+
 def test_what_its_owner_edited_between_two_installs_stays(tmp_path: Path) -> None:
     one = user(tmp_path, "gemini-cli", "plain")
     one.install()
     path = one.folder / ".gemini" / "settings.json"
-    path.write_text(path.read_text("utf-8").replace("{", "{ // mine\n", 1), "utf-8")
+    path.write_text(path.read_text("utf-8").replace("{", '{"mine": 1,', 1), "utf-8")
     one.again(mind="work").install()
     one.again().uninstall()
-    assert "{ // mine\n" in path.read_text("utf-8")
+    assert json.loads(path.read_text("utf-8"))["mine"] == 1
     assert "mnemic" not in path.read_text("utf-8")
 
 
@@ -302,7 +337,7 @@ def test_what_else_is_in_the_files_of_a_restored_home_stays(tmp_path: Path, host
     one.again().uninstall()
     after = one.files()
     assert after.keys() == before.keys()
-    differing = {path for path in before if after[path].split() != before[path].split()}
+    differing = {path for path in before if what_it_says(path, after[path]) != what_it_says(path, before[path])}
     if host == "claude-code":  # what its user has listed too, and what is empty: nobody can tell whose it was
         (path,) = differing
         was = json.loads(before[path])
@@ -320,7 +355,10 @@ def test_a_backup_that_its_user_removed_is_not_needed(tmp_path: Path) -> None:
     for path in (one.wiring.home / "backups").iterdir():
         path.unlink()
     one.again().uninstall()
-    assert one.files() == before
+    after = one.files()
+    assert {path: what_it_says(path, content) for path, content in after.items()} == {
+        path: what_it_says(path, content) for path, content in before.items()
+    }
 
 
 def test_a_hook_that_its_user_moved_into_a_group_is_taken_out_alone(tmp_path: Path) -> None:

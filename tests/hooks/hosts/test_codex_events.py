@@ -9,7 +9,7 @@ import pytest
 
 from mnemic.actors.protocol.errors import UnreadableRecord
 from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, TranscriptRef, to_text
-from mnemic.hooks.hosts.codex.events import IGNORED_EVENTS
+from mnemic.hooks.hosts.codex_events import IGNORED_EVENTS
 from mnemic.hooks.read.records import read_record
 
 PATCH = "*** Begin Patch\n*** Update File: a.py\n+x\n*** End Patch"

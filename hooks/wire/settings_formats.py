@@ -1,8 +1,12 @@
-"""Edits somebody else's TOML file in place: adds and removes whole tables, leaves every other byte.
+"""Reads and rewrites the texts of somebody else's settings: JSON, JSON with comments, TOML.
 
-A table is added behind all others and found again by its header; the standard library reads the text before and after,
-so an edit that would change anything else is refused. tomlkit, which keeps comments too, counts those before the next
-table to the table above them: taking ours out would take the user's along. Above stands `mnemic.hooks.wire.edits`.
+JSON is read by the standard library, its comments and trailing commas blanked out, and written anew in the indentation
+and the line ends that it had. Comments would be lost by that, so a text that has some is refused. No library is used:
+those that edit in place bring a JavaScript engine along.
+
+To TOML whole tables are added, behind all others, and found again by their headers; no other byte changes. The standard
+library reads the text before and after, so an edit that would change anything else is refused. tomlkit, which keeps
+comments too, counts those before the next table to the table above them: taking ours out would take the user's along.
 """
 
 from __future__ import annotations
@@ -11,16 +15,101 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
-from mnemic.hooks.wire.json_edits import ParseError, value_at
+__all__ = [
+    "ParseError",
+    "dotted_key",
+    "put_table",
+    "read_json",
+    "read_toml",
+    "remove_table",
+    "rewrite_json",
+    "value_at",
+]
 
-__all__ = ["put_table", "read_toml", "remove_table"]
-
+_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
+_TRAILING_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]\s*,|,(?=\s*[\]}])', re.DOTALL)
 _HEADER = re.compile(r"^[ \t]*\[.*$", re.MULTILINE)
 _STRING = re.compile(r'"""(?:[^\\]|\\.)*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*', re.DOTALL)
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+class ParseError(Exception):
+    """The text is not what its host reads, or cannot be edited; says why, and where."""
+
+
+def value_at(value: Any, path: Sequence[str | int]) -> Any:
+    """What is at a path in plain values; ``None`` where nothing is."""
+    for key in path:
+        inside = key in value if isinstance(value, dict) else isinstance(value, list) and key in range(len(value))
+        if not inside:
+            return None
+        value = value[key]
+    return value
+
+
+# --- JSON ------------------------------------------------------------------------------------------------------------
+
+
+def read_json(text: str, *, comments: bool = False, trailing_commas: bool = False) -> dict[str, Any]:
+    """The object in a text; an empty text stands for one with nothing in it.
+
+    Args:
+        comments: whether its host reads comments.
+        trailing_commas: whether its host reads a comma after the last entry.
+
+    Raises:
+        ParseError: it is not JSON as its host reads it, or no object.
+    """
+    text = text.removeprefix("\ufeff")
+    if not text.strip():
+        return {}
+    if comments:
+        text = _COMMENT.sub(lambda found: _blank(found[0]) if found[0][0] == "/" else found[0], text)
+    if trailing_commas:
+        text = _TRAILING_COMMA.sub(lambda found: " " if found[0] == "," else found[0], text)
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise ParseError(str(error)) from None
+    if not isinstance(value, dict):
+        raise ParseError("it holds no object")
+    return value
+
+
+def rewrite_json(text: str, value: dict[str, Any], *, comments: bool = False) -> str:
+    """What says a value in the layout of a text, which is JSON.
+
+    Raises:
+        ParseError: it has comments.
+    """
+    if comments and any(found[0][0] == "/" for found in _COMMENT.finditer(text)):
+        raise ParseError("it has comments, which would be lost")
+    mark, plain = ("\ufeff" if text.startswith("\ufeff") else ""), text.removeprefix("\ufeff")
+    indent = re.search(r"\n([ \t]+)\S", text)
+    on_lines = "\n" in plain.strip() or plain.strip("{} \t\r\n") == ""
+    unit = (indent[1] if indent else "  ") if on_lines else None
+    separators = (",", ": ") if on_lines else (", ", ": ") if '": ' in text else (",", ":")
+    try:
+        written = json.dumps(value, ensure_ascii=False, indent=unit, separators=separators, allow_nan=False)
+        written.encode("utf-8")
+    except (ValueError, RecursionError) as error:  # a number or half a character that only some programs write
+        raise ParseError(str(error)) from None
+    ending = text[len(text.rstrip()) :] if plain else "\n"
+    return mark + (written + ending.replace("\r\n", "\n")).replace("\n", "\r\n" if "\r\n" in text else "\n")
+
+
+def _blank(comment: str) -> str:
+    return re.sub(r"[^\r\n]", " ", comment)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+# --- TOML ------------------------------------------------------------------------------------------------------------
 
 
 def read_toml(text: str) -> dict[str, Any]:

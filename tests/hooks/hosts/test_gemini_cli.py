@@ -19,7 +19,7 @@ from mnemic.actors.capture.identity import identity_of
 from mnemic.actors.protocol.errors import UnreadableRecord
 from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, MalformedLine, TranscriptRef, to_text
 from mnemic.hooks import open_transcript
-from mnemic.hooks.hosts.gemini_cli.events import IGNORED_EVENTS
+from mnemic.hooks.hosts.gemini_cli_events import IGNORED_EVENTS
 from mnemic.hooks.read.records import read_record
 from tests.paths import FIXTURES
 

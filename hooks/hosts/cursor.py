@@ -10,37 +10,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
-from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, Outcome
-from mnemic.hooks.read.lines import InvalidInput, Json, nonblank_text, render_call
+from mnemic.actors.protocol.events import Event, HookEvent, HookRecord
+from mnemic.hooks.read.lines import InvalidInput, Json, call_events, nonblank_text, render_call
 from mnemic.hooks.read.records import RecordEventFactory, required_text
 
 __all__ = ["hook_events"]
 
 IGNORED_EVENTS = {
-    "afterAgentThought",
-    "afterFileEdit",
-    "afterMCPExecution",
-    "afterShellExecution",
-    "afterTabFileEdit",
-    "beforeMCPExecution",
-    "beforeReadFile",
-    "beforeShellExecution",
-    "beforeTabFileRead",
-    "preCompact",
-    "preToolUse",
-    "sessionEnd",
-    "sessionStart",
-    "stop",
-    "subagentStart",
-    "workspaceOpen",
+    *("afterAgentThought", "afterFileEdit", "afterMCPExecution", "afterShellExecution", "afterTabFileEdit"),
+    *("beforeMCPExecution", "beforeReadFile", "beforeShellExecution", "beforeTabFileRead", "preCompact", "preToolUse"),
+    *("sessionEnd", "sessionStart", "stop", "subagentStart", "workspaceOpen"),
 }
 """Events that tell nothing said or done, or nothing that ``postToolUse`` and ``afterAgentResponse`` do not tell."""
-
-FILE_ARGUMENTS = ("file_path", "path", "target_file")
-# An MCP tool is called ``MCP:`` and its name; of which server it is, is not said.
-OWN_TOOLS = ("memory_capture", "memory_forget", "memory_get", "memory_recall", "memory_shape", "memory_status")
 
 
 def hook_events(record: HookRecord, payload: Json) -> Iterator[HookEvent]:
@@ -48,59 +30,37 @@ def hook_events(record: HookRecord, payload: Json) -> Iterator[HookEvent]:
     event = required_text(payload, "hook_event_name")
     if event in IGNORED_EVENTS:
         return
-    make = RecordEventFactory(record, {"cwd": _folder(payload), "session_id": _session(payload)})
+    roots = payload.get("workspace_roots")
+    fields = {
+        "cwd": roots[0] if isinstance(roots, list) and roots else None,
+        "session_id": nonblank_text(payload.get("conversation_id")) or required_text(payload, "session_id"),
+        "prompt": payload.get("prompt"),
+    }
+    make = RecordEventFactory(record, fields)
     if event == "beforeSubmitPrompt":
-        prompt = payload.get("prompt")
-        if not isinstance(prompt, str):
-            raise InvalidInput("prompt is missing")
-        if nonblank_text(prompt):
+        if prompt := nonblank_text(make.prompt()):
             yield make("turn", "user", prompt)
     elif event == "afterAgentResponse":
         if text := nonblank_text(payload.get("text")):
             yield make("turn", "assistant", text)
     elif event == "postToolUse":
         answer = _parse_if_json(payload.get("tool_output"))
-        yield from _tool(make, payload, _answer_text(answer), "failed" if _failed(answer) else "ok")
+        yield from _tool(make, payload, _answer_text(answer), _failed(answer))
     elif event == "postToolUseFailure":
-        yield from _tool(make, payload, nonblank_text(payload.get("error_message")) or "", "failed")
+        yield from _tool(make, payload, nonblank_text(payload.get("error_message")) or "", True)
     elif event == "subagentStop":
-        yield from _subagent(record, payload)
+        # What a subagent reports in the end, in a session of its own where the payload has a name for it.
+        text = nonblank_text(payload.get("summary"))
+        agent = nonblank_text(payload.get("subagent_id")) or nonblank_text(payload.get("tool_call_id"))
+        if text and agent:
+            yield RecordEventFactory(record, {**fields, "agent_id": agent})("turn", "assistant", text)
     else:
         raise InvalidInput("no event of that name is known")
 
 
-def _session(payload: Json) -> str:
-    return nonblank_text(payload.get("conversation_id")) or required_text(payload, "session_id")
-
-
-def _folder(payload: Json) -> str | None:
-    roots = payload.get("workspace_roots")
-    return nonblank_text(roots[0]) if isinstance(roots, list) and roots else None
-
-
-def _tool(make: RecordEventFactory, payload: Json, answer: str, outcome: Outcome) -> Iterator[Event]:
+def _tool(make: RecordEventFactory, payload: Json, answer: str, failed: bool) -> Iterator[Event]:
     tool, call = required_text(payload, "tool_name"), required_text(payload, "tool_use_id")
-    server, named, name = tool.rpartition(":")
-    if named and (name in OWN_TOOLS or server == "MCP:mnemic"):
-        return
-    arguments = _parse_if_json(payload.get("tool_input"))
-    files = tuple(
-        value
-        for name in FILE_ARGUMENTS
-        if (value := nonblank_text(arguments.get(name) if isinstance(arguments, dict) else None))
-    )
-    common: dict[str, Any] = {"host_id": call, "tool": tool, "files": files}
-    yield make("tool_call", "assistant", render_call(tool, arguments), **common)
-    yield make("tool_result", "tool", answer, outcome=outcome, **common)
-
-
-def _subagent(record: HookRecord, payload: Json) -> Iterator[Event]:
-    """What a subagent reports in the end, in a session of its own where the payload has a name for it."""
-    text = nonblank_text(payload.get("summary"))
-    agent = nonblank_text(payload.get("subagent_id")) or nonblank_text(payload.get("tool_call_id"))
-    if text and agent:
-        fields = {"cwd": _folder(payload), "session_id": _session(payload), "agent_id": agent}
-        yield RecordEventFactory(record, fields)("turn", "assistant", text)
+    yield from call_events(make, tool, _parse_if_json(payload.get("tool_input")), answer, failed, host_id=call)
 
 
 def _parse_if_json(value: object) -> object:

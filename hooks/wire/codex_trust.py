@@ -20,8 +20,9 @@ import msgspec
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.hooks.wire.commands import event_in_command
+from mnemic.hooks.wire.edits import FileEdits, Member
 
-__all__ = ["CodexHook", "list_codex_hooks"]
+__all__ = ["CodexHook", "list_codex_hooks", "with_trusted_hooks"]
 
 _log = logging.getLogger("mnemic.hooks")
 
@@ -45,6 +46,14 @@ class CodexHook(msgspec.Struct, frozen=True):
     """Whether it was trusted as it is now."""
     enabled: bool
     """Whether its user has left it switched on; Codex runs it where both hold."""
+
+
+def with_trusted_hooks(files: list[FileEdits], trusted: Mapping[str, str]) -> list[FileEdits]:
+    """The same files with hooks marked as trusted: by the key that Codex gives each, and the hash of what it runs."""
+    marks = tuple(Member(("hooks", "state", key), {"trusted_hash": found}) for key, found in trusted.items())
+    return [
+        msgspec.structs.replace(file, edits=(*file.edits, *marks)) if file.format == "toml" else file for file in files
+    ]
 
 
 def list_codex_hooks(environment: Mapping[str, str], clock: Clock) -> list[CodexHook] | None:

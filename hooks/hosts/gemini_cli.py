@@ -5,10 +5,9 @@ it grows (its calls come later), so of lines with one id the last counts. ``$set
 after a resumption or a compression, under other ids: of that only a compression's summary is new. Which folder it is
 only the session's first message says. Written against 0.61.0 (a real session in the tests).
 
-What belongs to a transcript of Gemini CLI and lies in other files: its subagents', and results that were cut short.
-
-A session's subagents are read with it: its hooks don't tell them apart, and how often a call of the same bytes occurred
-can only be counted over all of them.
+A session's subagents, whose transcripts lie beside it, are read with it: its hooks don't tell them apart, and how often
+a call of the same bytes occurred can only be counted over all of them. Results that were cut short are read from the
+files that hold them whole.
 """
 
 from __future__ import annotations
@@ -17,11 +16,10 @@ import os
 import os.path
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import Event, Kind, MalformedLine, Role, to_bytes
-from mnemic.hooks.hosts.gemini_cli.shapes import (
+from mnemic.actors.protocol.events import Event, MalformedLine
+from mnemic.hooks.hosts.gemini_cli_events import (
     hook_context_events,
     is_compression_summary,
     message_texts,
@@ -30,9 +28,9 @@ from mnemic.hooks.hosts.gemini_cli.shapes import (
     tool_events,
     user_message_events,
 )
-from mnemic.hooks.read.lines import InvalidInput, Json, LineSource, RawLines, nonblank_text, parse_time_us
+from mnemic.hooks.read.lines import EventFactory, InvalidInput, Json, LineSource, RawLines, nonblank_text, parse_time_us
 
-__all__ = ["ASSISTANT", "GeminiReader", "GeminiSource", "is_gemini"]
+__all__ = ["GeminiSource", "is_gemini"]
 
 ASSISTANT = "gemini-cli"
 MESSAGE_TYPES = ("user", "gemini", "info", "error", "warning")
@@ -150,25 +148,16 @@ class GeminiReader:
         whole = self._read_full_output(found[1]) if found else None
         return result_text(whole) if whole else text
 
-    def _event_factory(self, message: Json, session: str | None = None, said_at: object = None) -> _EventFactory:
-        return _EventFactory(message, session or self._session or "", self._cwd, said_at)
-
-
-class _EventFactory:
-    """Makes the events of one message: what they share is taken from it once."""
-
-    def __init__(self, message: Json, session: str, cwd: str | None, said_at: object) -> None:
-        self._common: dict[str, Any] = {
-            "assistant": ASSISTANT,
-            "session": session,
-            "source_id": nonblank_text(message.get("id")),
-            "said_at": parse_time_us(said_at) or parse_time_us(message.get("timestamp")),
-            "cwd": cwd,
-            "subagent": "/" in session,
-        }
-
-    def __call__(self, kind: Kind, role: Role, text: str, **more: Any) -> Event:
-        return Event(kind=kind, role=role, text=to_bytes(text), **(self._common | more))
+    def _event_factory(self, message: Json, session: str | None = None, said_at: object = None) -> EventFactory:
+        session = session or self._session or ""
+        return EventFactory(
+            assistant=ASSISTANT,
+            session=session,
+            source_id=nonblank_text(message.get("id")),
+            said_at=parse_time_us(said_at) or parse_time_us(message.get("timestamp")),
+            cwd=self._cwd,
+            subagent="/" in session,
+        )
 
 
 def _dicts_in(message: Json, name: str) -> Iterator[Json]:
@@ -240,14 +229,12 @@ def _subagent_files(path: str) -> list[str]:
     if found is None:
         return []
     folder = os.path.dirname(os.path.abspath(path))
-    names = [name for name in _listed_gemini_cli_files(folder) if name.startswith(found["begin"])]
+    names = [name for name in _listed(folder) if name.startswith(found["begin"])]
     below = [os.path.join(folder, name) for name in names if os.path.isdir(os.path.join(folder, name))]
-    return [
-        os.path.join(one, name) for one in below for name in _listed_gemini_cli_files(one) if name.endswith(".jsonl")
-    ]
+    return [os.path.join(one, name) for one in below for name in _listed(one) if name.endswith(".jsonl")]
 
 
-def _listed_gemini_cli_files(folder: str) -> list[str]:
+def _listed(folder: str) -> list[str]:
     try:
         return sorted(os.listdir(folder))
     except OSError as error:

@@ -19,7 +19,7 @@ from tests.paths import ROOT
 
 pytestmark = pytest.mark.system
 
-PLUGIN = ROOT / "hooks" / "hosts" / "opencode" / "plugin.js"
+PLUGIN = ROOT / "hooks" / "hosts" / "opencode_plugin.js"
 
 # Reads steps, each [hook, input, output], runs them one after another, and prints what became of the outputs.
 DRIVER = """

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
-from mnemic.actors.protocol.events import Event, Kind, Role, to_bytes
+from mnemic.actors.protocol.events import Event
 from mnemic.hooks.read.lines import (
     EventFactory,
     InvalidInput,
     Json,
+    argument_files,
     is_own_tool,
     nonblank_text,
     parse_time_us,
@@ -25,17 +25,7 @@ from mnemic.hooks.read.lines import (
 from mnemic.hooks.read.own_text import strip_own_output
 from mnemic.hooks.read.records import is_headless_claude
 
-__all__ = [
-    "ASSISTANT",
-    "ClaudeReader",
-    "argument_files",
-    "blocks_text",
-    "injected_events",
-    "is_claude",
-    "user_message_events",
-]
-
-ASSISTANT = "claude-code"
+__all__ = ["ClaudeReader", "blocks_text", "is_claude", "user_message_events"]
 
 # What the host writes into the user's place, always whole: `<tag>…</tag>`, one or several.
 HOST_TAGS = (
@@ -55,7 +45,6 @@ SLASH_COMMAND = re.compile(
 )
 # Hooks whose plain output the model reads; what others print is for the user.
 CONTEXT_HOOKS = ("SessionStart", "UserPromptSubmit")
-FILE_ARGUMENTS = ("file_path", "notebook_path", "path")
 
 
 def is_claude(line: Json) -> bool:
@@ -97,7 +86,7 @@ class ClaudeReader:
         if line.get("isCompactSummary"):
             yield from (make("summary", "system", text) for text in _texts(blocks))
         elif line.get("isMeta") or line.get("isApiErrorMessage") or message.get("model") == "<synthetic>":
-            yield from injected_events(make, _texts(blocks))
+            yield from _injected_events(make, _texts(blocks))
         elif message["role"] == "user":
             yield from user_message_events(make, _texts(blocks))
         else:
@@ -148,16 +137,16 @@ class ClaudeReader:
         told = kind == "hook_success" and attachment.get("hookEvent") in CONTEXT_HOOKS
         if told or kind == "hook_additional_context":
             content = attachment.get("content")
-            yield from injected_events(make, content if isinstance(content, list) else [content])
+            yield from _injected_events(make, content if isinstance(content, list) else [content])
         elif kind == "queued_command":  # typed while the assistant worked: it is nowhere else, and no hook tells it
             prompt = attachment.get("prompt")
             blocks = prompt if isinstance(prompt, list) else [{"type": "text", "text": prompt}]
             if attachment.get("commandMode", "prompt") == "prompt":
                 yield from user_message_events(make, _texts(blocks))
             else:
-                yield from injected_events(make, _texts(blocks))
+                yield from _injected_events(make, _texts(blocks))
 
-    def _event_factory(self, line: Json) -> _EventFactory:
+    def _event_factory(self, line: Json) -> EventFactory:
         origin = line.get("forkedFrom")  # a copied line belongs to the session it was said in
         origin = origin if isinstance(origin, dict) else {}
         session = origin.get("sessionId", line.get("sessionId"))
@@ -166,31 +155,21 @@ class ClaudeReader:
         if line.get("isSidechain"):
             session = f"{session}/{nonblank_text(line.get('agentId')) or self._sidechain_id(line)}"
         source_id = origin.get("messageUuid", line.get("uuid"))
-        return _EventFactory(line, session, source_id if isinstance(source_id, str) else None)
+        return EventFactory(
+            assistant="claude-code",
+            session=session,
+            source_id=source_id if isinstance(source_id, str) else None,
+            said_at=parse_time_us(line.get("timestamp")),
+            cwd=nonblank_text(line.get("cwd")),
+            branch=nonblank_text(line.get("gitBranch")),
+            headless=is_headless_claude(line.get("entrypoint")),
+            subagent=bool(line.get("isSidechain")),
+        )
 
     def _sidechain_id(self, line: Json) -> str:
         """A name for a subagent that has none (older versions, inside the main file): its first line's id."""
         uuid, parent = str(line.get("uuid")), str(line.get("parentUuid"))
         return self._sidechains.setdefault(uuid, self._sidechains.get(parent, uuid))
-
-
-class _EventFactory:
-    """Makes the events of one line: what they share is taken from the line once."""
-
-    def __init__(self, line: Json, session: str, source_id: str | None) -> None:
-        self._common: dict[str, Any] = {
-            "assistant": ASSISTANT,
-            "session": session,
-            "source_id": source_id,
-            "said_at": parse_time_us(line.get("timestamp")),
-            "cwd": nonblank_text(line.get("cwd")),
-            "branch": nonblank_text(line.get("gitBranch")),
-            "headless": is_headless_claude(line.get("entrypoint")),
-            "subagent": bool(line.get("isSidechain")),
-        }
-
-    def __call__(self, kind: Kind, role: Role, text: str, **more: Any) -> Event:
-        return Event(kind=kind, role=role, text=to_bytes(text), **self._common, **more)
 
 
 def user_message_events(make: EventFactory, texts: Iterable[str]) -> Iterator[Event]:
@@ -204,14 +183,14 @@ def user_message_events(make: EventFactory, texts: Iterable[str]) -> Iterator[Ev
         if command:
             typed.append(" ".join(part for part in command.groups() if part))
         elif HOST_WRAPPED.fullmatch(text) or text.strip() in INTERRUPTION_TEXTS or text.startswith(COMMAND_CAVEAT):
-            yield from injected_events(make, [text])
+            yield from _injected_events(make, [text])
         else:
             typed.append(text)
     if typed:
         yield make("turn", "user", "\n".join(typed))
 
 
-def injected_events(make: EventFactory, texts: Iterable[object]) -> Iterator[Event]:
+def _injected_events(make: EventFactory, texts: Iterable[object]) -> Iterator[Event]:
     """Texts of the host's own making, without what this memory had it tell."""
     for text in map(nonblank_text, texts):
         if text and nonblank_text(rest := strip_own_output(text)):
@@ -229,13 +208,6 @@ def _texts(blocks: Iterable[object]) -> Iterator[str]:
     for block in blocks:
         if isinstance(block, dict) and block.get("type") == "text" and (text := nonblank_text(block.get("text"))):
             yield text
-
-
-def argument_files(arguments: object) -> tuple[str, ...]:
-    """The files that a call's arguments name."""
-    if not isinstance(arguments, dict):
-        return ()
-    return tuple(value for name in FILE_ARGUMENTS if (value := nonblank_text(arguments.get(name))))
 
 
 def blocks_text(content: object) -> str:

@@ -5,10 +5,9 @@ https://code.claude.com/docs/en/hooks). What no hook tells comes from the transc
 model's thinking, calls that were refused or broken off, a prompt typed while the assistant worked, and the summary of a
 compaction, whose words differ between the two.
 
-What a tool of Claude Code answered, as text: a hook is given data where the transcript has what the model reads.
-
-The text is the transcript's where the data says enough for it, so that the same memory results whichever comes first.
-It is not for a command in the background, an agent (its answer alone, without the line on how to go on with it), a
+Of a tool's answer a hook is given data where the transcript has what the model reads. The text made of it is the
+transcript's where the data says enough for it, so that the same memory results whichever comes first. It is not for a
+command in the background, an agent (its answer alone, without the line on how to go on with it), a
 part of a file beyond its end, and tools that are not named here: their data stands as it is. A long output is the
 first 30,000 characters here, and there its first two kilobytes.
 """
@@ -17,11 +16,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
 
-from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, Outcome, TranscriptRef
-from mnemic.hooks.hosts.claude_code.transcript import argument_files, blocks_text, user_message_events
-from mnemic.hooks.read.lines import InvalidInput, Json, is_own_tool, nonblank_text, render_call
+from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, TranscriptRef
+from mnemic.hooks.hosts.claude_code import blocks_text, user_message_events
+from mnemic.hooks.read.lines import InvalidInput, Json, call_events, nonblank_text, render_call
 from mnemic.hooks.read.own_text import is_cursor_payload
 from mnemic.hooks.read.records import RecordEventFactory, required_text
 
@@ -115,27 +113,10 @@ RESULT_RENDERERS: dict[str, Callable[[Json], str | None]] = {
 
 
 IGNORED_EVENTS = {
-    "ConfigChange",
-    "CwdChanged",
-    "Elicitation",
-    "ElicitationResult",
-    "FileChanged",
-    "InstructionsLoaded",
-    "MessageDisplay",
-    "Notification",
-    "PermissionDenied",
-    "PermissionRequest",
-    "PostToolBatch",
-    "PreToolUse",
-    "Setup",
-    "StopFailure",
-    "SubagentStart",
-    "TaskCompleted",
-    "TaskCreated",
-    "TeammateIdle",
-    "UserPromptExpansion",
-    "WorktreeCreate",
-    "WorktreeRemove",
+    *("ConfigChange", "CwdChanged", "Elicitation", "ElicitationResult", "FileChanged", "InstructionsLoaded"),
+    *("MessageDisplay", "Notification", "PermissionDenied", "PermissionRequest", "PostToolBatch", "PreToolUse"),
+    *("Setup", "StopFailure", "SubagentStart", "TaskCompleted", "TaskCreated", "TeammateIdle"),
+    *("UserPromptExpansion", "WorktreeCreate", "WorktreeRemove"),
 }
 """Events of this version that tell nothing said or done, or nothing that another does not tell."""
 
@@ -156,9 +137,9 @@ def hook_events(record: HookRecord, payload: Json) -> Iterator[HookEvent]:
     if name in ("SessionStart", "PreCompact", "PostCompact"):
         yield from make.transcript_events(ended=False)
     elif name == "UserPromptSubmit":
-        yield from _prompt(make, payload)
+        yield from _prompt(make)
     elif name in ("PostToolUse", "PostToolUseFailure"):
-        yield from _tool(make, payload, "ok" if name == "PostToolUse" else "failed")
+        yield from _tool(make, payload, failed=name == "PostToolUseFailure")
         yield from _subagent_transcript(payload)
     elif name == "Stop":
         yield from make.reply_events()
@@ -171,11 +152,8 @@ def hook_events(record: HookRecord, payload: Json) -> Iterator[HookEvent]:
         raise InvalidInput("its event is none that is known")
 
 
-def _prompt(make: RecordEventFactory, payload: Json) -> Iterator[Event]:
-    prompt = payload.get("prompt")
-    if not isinstance(prompt, str):
-        raise InvalidInput("prompt is missing")
-    texts = []
+def _prompt(make: RecordEventFactory) -> Iterator[Event]:
+    prompt, texts = make.prompt(), []
     while shown := IDE_CONTEXT.match(prompt):
         texts.append(shown[0])
         prompt = prompt[shown.end() + 1 :]
@@ -185,17 +163,13 @@ def _prompt(make: RecordEventFactory, payload: Json) -> Iterator[Event]:
     yield from user_message_events(make, texts)
 
 
-def _tool(make: RecordEventFactory, payload: Json, outcome: Outcome) -> Iterator[Event]:
+def _tool(make: RecordEventFactory, payload: Json, *, failed: bool) -> Iterator[Event]:
     tool, call = required_text(payload, "tool_name"), required_text(payload, "tool_use_id")
-    if is_own_tool(tool):
-        return
     arguments = payload.get("tool_input")
     if tool == "Edit" and isinstance(arguments, dict) and "replace_all" in arguments:
         arguments = {"replace_all": arguments["replace_all"]} | arguments  # the transcript has it first
-    answer = payload.get("tool_response") if outcome == "ok" else payload.get("error")
-    common: dict[str, Any] = {"host_id": call, "tool": tool, "files": argument_files(arguments)}
-    yield make("tool_call", "assistant", render_call(tool, arguments), **common)
-    yield make("tool_result", "tool", result_text(tool, answer), outcome=outcome, **common)
+    answer = payload.get("error" if failed else "tool_response")
+    yield from call_events(make, tool, arguments, result_text(tool, answer), failed, host_id=call)
 
 
 def _subagent_transcript(payload: Json) -> Iterator[TranscriptRef]:
@@ -209,8 +183,6 @@ def _subagent_transcript(payload: Json) -> Iterator[TranscriptRef]:
 def _subagent_stop(make: RecordEventFactory, payload: Json) -> Iterator[HookEvent]:
     if payload.get("agent_type") == "":  # the agent that writes a compaction's summary: nobody, and nowhere kept
         return
-    if nonblank_text(payload.get("agent_id")) and nonblank_text(
-        payload.get("agent_type")
-    ):  # else it isn't known whose answer it is
+    if all(nonblank_text(payload.get(name)) for name in ("agent_id", "agent_type")):  # else it isn't known whose it is
         yield from make.reply_events()
     yield from make.transcript_events(ended=True, name="agent_transcript_path")

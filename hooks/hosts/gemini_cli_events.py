@@ -1,7 +1,15 @@
-"""Parses prompts, tool calls and results as Gemini CLI writes them in hooks and in transcripts.
+"""Turns payloads of Gemini CLI's hooks into events.
 
-Its hooks name no call: what tells calls and results apart is their bytes, so both channels must give the same. Seen
-with 0.61.0; the events are described at https://geminicli.com/docs/hooks/reference.
+https://geminicli.com/docs/hooks/reference describes the events. What was seen with 0.61.0, and what follows from it:
+
+* No event names a call or says that a subagent made it: calls and results are the session's, told apart by their bytes.
+* ``AfterAgent``'s ``prompt_response`` is not what was said: of an answer that was streamed it joins the pieces with
+  spaces and repeats the first. So answers come from the transcript, which is written by then and read at once.
+* ``PreCompress`` comes before every call of the model; only one that the user asked for (``manual``) is a compression.
+* ``BeforeAgent``'s ``prompt`` begins with what hooks told at the session's start.
+
+Since its hooks name no call, what tells calls and results apart is their bytes: both channels must give the same, by
+what is parsed here.
 """
 
 from __future__ import annotations
@@ -9,18 +17,65 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from mnemic.actors.protocol.events import Event, Outcome
-from mnemic.hooks.read.lines import EventFactory, Json, nonblank_text, render_call
+from mnemic.actors.protocol.events import Event, HookEvent, HookRecord
+from mnemic.hooks.read.lines import EventFactory, InvalidInput, Json, call_events, nonblank_text, render_call
 from mnemic.hooks.read.own_text import strip_own_output
+from mnemic.hooks.read.records import RecordEventFactory, required_text
 
 __all__ = [
     "hook_context_events",
-    "is_own_call",
+    "hook_events",
+    "is_compression_summary",
+    "message_texts",
     "result_text",
     "split_hook_contexts",
     "tool_events",
     "user_message_events",
 ]
+
+IGNORED_EVENTS = {"AfterModel", "BeforeModel", "BeforeTool", "BeforeToolSelection", "Notification"}
+"""Events of this version that tell nothing said or done, or nothing that another does not tell."""
+
+
+def hook_events(record: HookRecord, payload: Json) -> Iterator[HookEvent]:
+    """What one payload tells, in order. Raises `InvalidInput` where it lacks what it must have."""
+    event = required_text(payload, "hook_event_name")
+    if event in IGNORED_EVENTS:
+        return
+    make = RecordEventFactory(record, payload)
+    if event == "SessionStart":
+        yield from make.transcript_events(ended=False)
+    elif event == "PreCompress":
+        if payload.get("trigger") == "manual":
+            yield from make.transcript_events(ended=False)
+    elif event == "BeforeAgent":
+        # What stands around the typed words is the host's; the transcript has it.
+        yield from (told for told in user_message_events(make, make.prompt()) if told.kind == "turn")
+    elif event == "AfterTool":
+        yield from _tool(make, payload)
+    elif event == "AfterAgent":
+        if nonblank_text(payload.get("transcript_path")):
+            yield from make.transcript_events(ended=True)
+        elif text := nonblank_text(payload.get("prompt_response")):  # damaged, but nothing else tells it
+            yield make("turn", "assistant", text)
+    elif event == "SessionEnd":
+        yield from make.transcript_events(ended=True)
+    else:
+        raise InvalidInput("no event of that name is known")
+
+
+def _tool(make: RecordEventFactory, payload: Json) -> Iterator[HookEvent]:
+    response = payload.get("tool_response")
+    response = response if isinstance(response, dict) else {}
+    error = response.get("error")
+    failed = isinstance(error, dict) or nonblank_text(error) is not None
+    # The model reads the error's message in the place of what the tool says of it, and so does the transcript.
+    said = error.get("message") if isinstance(error, dict) else None
+    text = said if isinstance(said, str) and said else result_text(response.get("llmContent"))
+    yield from tool_events(make, required_text(payload, "tool_name"), payload.get("tool_input"), text, failed)
+
+
+# --- the forms of both ------------------------------------------------------------------------------------------------
 
 # What hooks told the model: the host escapes < and > inside, so the first end is the end.
 CONTEXT = r"<hook_context>(.*?)</hook_context>"
@@ -35,8 +90,6 @@ SESSION_CONTEXT = "<session_context>"
 HOST_TEXTS = ("Please continue.", "You have stopped calling tools without finishing.")
 SHELL = "run_shell_command"
 EXIT_CODE = re.compile(r"^Exit Code: (-?\d+)$", re.MULTILINE)
-OWN_CALL = re.compile(r"mcp_(?:\w+_)?mnemic_")
-FILE_ARGUMENTS = ("file_path", "absolute_path", "path")
 
 
 def user_message_events(make: EventFactory, text: str) -> Iterator[Event]:
@@ -82,22 +135,13 @@ def split_hook_contexts(parts: Iterable[str]) -> tuple[str, list[str]]:
     return "".join(said), told
 
 
-def is_own_call(tool: str) -> bool:
-    """Whether a tool is this memory's own (``mcp_mnemic_memory_recall``: server and tool, joined by one line)."""
-    return OWN_CALL.match(tool) is not None
-
-
 def tool_events(
     make: EventFactory, tool: str, arguments: object, text: str | None, failed: bool, source_id: str | None = None
 ) -> Iterator[Event]:
-    """A call and, where it is there, its result; nothing where the tool is this memory's own."""
-    if is_own_call(tool):
-        return
-    files = _files(arguments)
-    yield make("tool_call", "assistant", render_call(tool, arguments), tool=tool, files=files, source_id=source_id)
-    if text is not None:
-        outcome: Outcome = "failed" if failed or _exit_code(tool, text) else "ok"
-        yield make("tool_result", "tool", text, tool=tool, outcome=outcome, files=files, source_id=source_id)
+    """A call and, where it is there, its result; a shell command fails by its exit code."""
+    codes = EXIT_CODE.findall(text) if tool == SHELL and text else []
+    failed = failed or (codes != [] and int(codes[-1][:9]) != 0)
+    yield from call_events(make, tool, arguments, text, failed, source_id=source_id)
 
 
 def result_text(parts: object) -> str:
@@ -136,17 +180,6 @@ def _strip_hook_context(text: str) -> str:
     return text
 
 
-def _exit_code(tool: str, text: str) -> int:
-    codes = EXIT_CODE.findall(text) if tool == SHELL else []
-    return int(codes[-1][:9]) if codes else 0
-
-
-def _files(arguments: object) -> tuple[str, ...]:
-    if not isinstance(arguments, dict):
-        return ()
-    return tuple(value for name in FILE_ARGUMENTS if (value := nonblank_text(arguments.get(name))))
-
-
 def message_texts(content: object) -> Iterator[str]:
     """The texts of a message's content: a string, or the parts that have one and are no thought."""
     for part in content if isinstance(content, list) else [content]:
@@ -158,6 +191,5 @@ def message_texts(content: object) -> Iterator[str]:
 
 def is_compression_summary(message: Json) -> bool:
     """Whether a message is what a compression left of those before it."""
-    return message.get("type") == "user" and "".join(message_texts(message.get("content"))).lstrip().startswith(
-        SNAPSHOT
-    )
+    text = "".join(message_texts(message.get("content")))
+    return message.get("type") == "user" and text.lstrip().startswith(SNAPSHOT)

@@ -1,11 +1,9 @@
 """Reads Codex's session files (rollouts), ``CODEX_HOME/sessions/Y/M/D/rollout-*.jsonl``, as events.
 
-A rollout tells most things twice: as what the model reads (``response_item``) and as what the program shows
-(``event_msg``). Calls, results, reasoning and the host's own texts are taken from the first, turns from the second,
-because only there a compaction's inner messages are missing. What is this memory's own, its tools and what it told, is
-not taken at all. Written against Codex 0.169.0 (real rollouts in the tests); older shapes are read too.
-
-Which of a Codex rollout's tellings of a turn is taken, so that each is taken once.
+Written against Codex 0.169.0 (real rollouts in the tests); older shapes are read too. A rollout tells most things
+twice: as what the model reads (``response_item``) and as what the program shows (``event_msg``). Calls, results,
+reasoning and the host's own texts are taken from the first. What is this memory's own, its tools and what it told, is
+not taken at all.
 
 A turn may be told up to three times: as an item completed (since 2026), as a message shown (before), and as what the
 model reads (always). The model also reads what nobody said: a compaction asks it for a summary and gets an answer, as
@@ -18,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from mnemic.actors.protocol.events import Event, Kind, Outcome, Role, to_bytes
-from mnemic.hooks.hosts.codex.shapes import (
+from mnemic.hooks.hosts.codex_events import (
     IMAGE_MARK,
     is_capability_listing,
     is_host_text,
@@ -31,7 +29,7 @@ from mnemic.hooks.read.lines import InvalidInput, Json, is_own_tool, nonblank_te
 from mnemic.hooks.read.own_text import strip_own_output
 from mnemic.hooks.read.records import is_headless_codex
 
-__all__ = ["ASSISTANT", "MAX_HELD_EVENTS", "CodexReader", "TurnDeduplicator", "TurnSource", "is_codex"]
+__all__ = ["MAX_HELD_EVENTS", "CodexReader", "is_codex"]
 
 TurnSource = Literal["completed", "shown", "read", "copied"]
 """``copied``: read by the model, in history copied from another thread, where nothing is shown."""
@@ -77,7 +75,6 @@ class TurnDeduplicator:
         return [event for event, is_turn in held if not is_turn or self._chosen_source == "read"]
 
 
-ASSISTANT = "codex"
 LINE_TYPES = ("session_meta", "turn_context", "event_msg", "response_item", "compacted", "world_state")
 
 
@@ -273,7 +270,7 @@ class CodexReader:
             raise InvalidInput("no session was named before it")
         headless, subagent = self._session_flags[self._session]
         return Event(
-            assistant=ASSISTANT,
+            assistant="codex",
             session=self._session,
             kind=kind,
             role=role,

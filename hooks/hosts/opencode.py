@@ -1,12 +1,12 @@
-"""Turns OpenCode's messages and parts into events, whether from its database, an export or its plugin.
+"""Turns OpenCode's messages and parts into events, whether from its database, an export or Mnemic's plugin.
 
-So every event has an id that all three give: a prompt its message's, everything else its part's. Written against
-1.18.33 (a real session in the tests); https://opencode.ai/docs/sdk#types names the fields.
+The plugin passes them on as OpenCode gives them, so every event has an id that all three give: a prompt its message's,
+everything else its part's. Written against 1.18.33 (a real session in the tests); https://opencode.ai/docs/sdk#types
+names the fields.
 
-OpenCode's database: ``~/.local/share/opencode/opencode.db``, every session in one file of SQLite.
-
-A path may name one session of it, behind a ``#``. Nothing is written; OpenCode may write meanwhile. Sessions come
-newest first, so that a reading that breaks off has what counts most, and goes on behind it even when new ones came.
+The database, ``~/.local/share/opencode/opencode.db``, holds every session in one file of SQLite; a path may name one of
+them, behind a ``#``. Nothing is written; OpenCode may write meanwhile. Sessions come newest first, so that a
+reading that breaks off has what counts most, and goes on behind it even when new ones came.
 """
 
 from __future__ import annotations
@@ -17,32 +17,53 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import Event, Kind, MalformedLine, Role, to_bytes
-from mnemic.hooks.read.lines import EventFactory, InvalidInput, Json, nonblank_text, parse, render_call
+from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, MalformedLine
+from mnemic.hooks.read.lines import EventFactory, InvalidInput, Json, call_events, nonblank_text, parse
 from mnemic.hooks.read.own_text import strip_own_output
+from mnemic.hooks.read.records import RecordEventFactory, required_text
 from mnemic.runtime.files.file_stat import stat_transcript
 
 if TYPE_CHECKING:
     import apsw
 
-__all__ = [
-    "ASSISTANT",
-    "DATABASE",
-    "DatabaseSource",
-    "export_events",
-    "is_export",
-    "message_events",
-    "parse_database_path",
-    "part_events",
-    "prompt_events",
-    "session_name",
-]
+__all__ = ["DATABASE", "DatabaseSource", "export_events", "hook_events", "is_export", "parse_database_path"]
 
 ASSISTANT = "opencode"
 FINAL_STATES = ("completed", "error")
-FILE_ARGUMENTS = ("filePath", "path")
-OWN_TOOL_PREFIX = "mnemic_"
-"""Tools of an MCP server are called after it."""
+
+
+def hook_events(record: HookRecord, payload: Json) -> Iterator[HookEvent]:
+    """What one payload tells, in order. Raises `InvalidInput` where it lacks what it must have."""
+    event = required_text(payload, "hook_event_name")
+    make = RecordEventFactory(record, payload)
+    if event in ("session-start", "compaction", "compacted"):
+        yield from make.transcript_events(ended=False)
+    elif event == "prompt":
+        parts = payload.get("parts")
+        if not isinstance(parts, list):
+            raise InvalidInput("parts are missing")
+        yield from _prompt_events(
+            make, _required_object(payload, "message"), [part for part in parts if isinstance(part, dict)]
+        )
+    elif event in ("reply", "tool", "tool-failed"):
+        message = payload.get("message")
+        yield from _part_events(make, message if isinstance(message, dict) else {}, _required_object(payload, "part"))
+        if event == "reply":
+            yield from make.transcript_events(ended=False)
+    elif event == "subagent":
+        yield from make.transcript_events(ended=True)
+    elif event == "session-end":
+        if payload.get("reason") != "deleted":  # it is not there any more
+            yield from make.transcript_events(ended=True)
+    else:
+        raise InvalidInput("no event of that name is known")
+
+
+def _required_object(payload: Json, name: str) -> Json:
+    value = payload.get(name)
+    if not isinstance(value, dict):
+        raise InvalidInput(f"{name} is missing")
+    return value
 
 
 def is_export(document: Json) -> bool:
@@ -54,39 +75,47 @@ def is_export(document: Json) -> bool:
 def export_events(document: Json) -> Iterator[Event | InvalidInput]:
     """The events of an exported session; a `InvalidInput` stands for a message that cannot be used."""
     info = document["info"]
-    session = session_name(info["id"], info.get("parentID"))
+    session = _session_name(info["id"], info.get("parentID"))
     for message in document["messages"]:
         told, parts = (message.get("info"), message.get("parts")) if isinstance(message, dict) else (None, None)
         if not isinstance(told, dict) or not isinstance(parts, list):
             yield InvalidInput("a message without its info and parts")
             continue
-        yield from message_events(session, nonblank_text(info.get("directory")), told, parts)
+        yield from _message_events(session, nonblank_text(info.get("directory")), told, parts)
 
 
-def session_name(own_id: str, parent: object) -> str:
+def _session_name(own_id: str, parent: object) -> str:
     """The session of a conversation: a subagent's stands below that of who sent it."""
     return f"{parent}/{own_id}" if nonblank_text(parent) else own_id
 
 
-def message_events(
+def _message_events(
     session: str, cwd: str | None, info: Json, parts: Iterable[object]
 ) -> Iterator[Event | InvalidInput]:
     """The events of one message, in order."""
-    make = _EventFactory(session, cwd, info)
+    path, time = info.get("path"), info.get("time")
+    created = time.get("created") if isinstance(time, dict) else None
+    make = EventFactory(
+        assistant=ASSISTANT,
+        session=session,
+        said_at=int(created) * 1000 if isinstance(created, int | float) and 0 < created < 1e15 else None,
+        cwd=(nonblank_text(path.get("cwd")) if isinstance(path, dict) else None) or cwd,
+        subagent="/" in session,
+    )
     usable = [part for part in parts if isinstance(part, dict)]
     try:
         if info.get("role") == "user":
-            yield from prompt_events(make, info, usable)
+            yield from _prompt_events(make, info, usable)
         elif info.get("role") == "assistant":
             for part in usable:
-                yield from part_events(make, info, part)
+                yield from _part_events(make, info, part)
         else:
             yield InvalidInput("a message without its role")
     except InvalidInput as bad:
         yield bad
 
 
-def prompt_events(make: EventFactory, info: Json, parts: Iterable[Json]) -> Iterator[Event]:
+def _prompt_events(make: EventFactory, info: Json, parts: Iterable[Json]) -> Iterator[Event]:
     """What stands in the user's place: what the host or a plugin put there, and what was typed, as one turn."""
     typed = []
     for part in parts:
@@ -101,7 +130,7 @@ def prompt_events(make: EventFactory, info: Json, parts: Iterable[Json]) -> Iter
         yield make("turn", "user", "\n".join(typed), **_message_ids(info))
 
 
-def part_events(make: EventFactory, info: Json, part: Json) -> Iterator[Event]:
+def _part_events(make: EventFactory, info: Json, part: Json) -> Iterator[Event]:
     """The events of one part of an assistant's message."""
     kind = part.get("type")
     if kind in ("text", "reasoning"):
@@ -122,34 +151,13 @@ def _tool(make: EventFactory, part: Json) -> Iterator[Event]:
     tool, state = nonblank_text(part.get("tool")), part.get("state")
     if tool is None or not isinstance(state, dict):
         raise InvalidInput("a tool call without its name or state")
-    if tool.startswith(OWN_TOOL_PREFIX) or (state.get("status") == "pending" and not state.get("input")):
+    status, metadata, ids = state.get("status"), state.get("metadata"), _message_ids(part)
+    if status == "pending" and not state.get("input"):
         return
-    arguments = state.get("input")
-    common: dict[str, Any] = {"tool": tool, "files": _files(arguments), **_message_ids(part)}
-    yield make("tool_call", "assistant", render_call(tool, arguments), **common)
-    if state.get("status") in FINAL_STATES:
-        failed = state["status"] == "error" or _exit_code(state) not in (None, 0)
-        said = state.get("error") if state["status"] == "error" else state.get("output")
-        text = said if isinstance(said, str) else ""
-        yield make("tool_result", "tool", text, outcome="failed" if failed else "ok", **common)
-
-
-class _EventFactory:
-    """Makes the events of one message: what they share is taken from it once."""
-
-    def __init__(self, session: str, cwd: str | None, info: Json) -> None:
-        path, time = info.get("path"), info.get("time")
-        created = time.get("created") if isinstance(time, dict) else None
-        self._common: dict[str, Any] = {
-            "assistant": ASSISTANT,
-            "session": session,
-            "said_at": int(created) * 1000 if isinstance(created, int | float) and 0 < created < 1e15 else None,
-            "cwd": (nonblank_text(path.get("cwd")) if isinstance(path, dict) else None) or cwd,
-            "subagent": "/" in session,
-        }
-
-    def __call__(self, kind: Kind, role: Role, text: str, **more: Any) -> Event:
-        return Event(kind=kind, role=role, text=to_bytes(text), **self._common, **more)
+    failed = status == "error" or (isinstance(metadata, dict) and metadata.get("exit") not in (None, 0))
+    said = state.get("error" if status == "error" else "output")
+    result = (said if isinstance(said, str) else "") if status in FINAL_STATES else None
+    yield from call_events(make, tool, state.get("input"), result, failed, **ids)
 
 
 def _message_ids(named: Json) -> dict[str, Any]:
@@ -157,17 +165,6 @@ def _message_ids(named: Json) -> dict[str, Any]:
     if own_id is None:
         raise InvalidInput("a message or part without its id")
     return {"host_id": own_id, "source_id": own_id}
-
-
-def _exit_code(state: Json) -> object:
-    metadata = state.get("metadata")
-    return metadata.get("exit") if isinstance(metadata, dict) else None
-
-
-def _files(arguments: object) -> tuple[str, ...]:
-    if not isinstance(arguments, dict):
-        return ()
-    return tuple(value for name in FILE_ARGUMENTS if (value := nonblank_text(arguments.get(name))))
 
 
 DATABASE = "opencode.db"
@@ -230,7 +227,7 @@ class DatabaseSource:
                 if info is None:
                     yield MalformedLine(line=number, why="a message that is no JSON object")
                     continue
-                for found in message_events(session_name(own_id, parent), folder, info, parts):
+                for found in _message_events(_session_name(own_id, parent), folder, info, parts):
                     yield MalformedLine(line=number, why=str(found)) if isinstance(found, InvalidInput) else found
         self.position_bytes = self.size_bytes or 0
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.hooks.hosts.codex.trust import CodexHook, list_codex_hooks
-from mnemic.hooks.hosts.codex.wiring import with_trusted_hooks
+from mnemic.hooks.wire.codex_trust import CodexHook, list_codex_hooks, with_trusted_hooks
 from mnemic.hooks.wire.wiring import apply_install, plan_install
 from mnemic.runtime.clock import SystemClock
 from tests.hooks.wirings import User, user
