@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import os
 import platform
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from mnemic.actors.protocol.errors import MnemicError
+
+Rows = Iterable[dict[str, Any]]
 
 BENCHES = {
     "bits": "hypervectors of packed bits: search, bundle, bind, rotate, beside NumPy and torchhd; one thread",
@@ -32,16 +35,36 @@ BENCHES = {
     "shape": "questions of structure by shape, meaning and words; what structure adds to recall (--data for LoCoMo's)",
     "soak": "very many mixed requests to one process: resident memory and descriptors over time",
 }
-"""Name and what it measures; a module ``NAME_bench`` in one of the `ROOMS` holds ``run(arguments) -> list of rows``."""
+"""Name and what it measures; a module ``NAME_bench`` in one of the `ROOMS` holds ``run``, which yields rows."""
 
 ROOMS = ("contract", "faults", "quality", "speed")
 """The folders that benches lie in."""
 
+OPTIONS = {
+    "data": ("FILE", "the data set"),
+    "engine": (None, "which engine (%(default)s)"),
+    "hypervectors": ("N", "how many are searched (%(default)s)"),
+    "kills": ("N", "how many, on all engines together (%(default)s)"),
+    "memories": ("N", "size of the home (%(default)s)"),
+    "model": ("FOLDER", "another model than the default one"),
+    "no_model": (None, "words alone"),
+    "parts": (None, "only these of it"),
+    "questions": ("N", "ask only every so many-th question, N in all"),
+    "requests": ("N", "how many (%(default)s)"),
+    "rounds": ("N", "how often all take their turn (%(default)s)"),
+    "seconds": ("S", "beside a heavy job, in all (%(default)s)"),
+    "seed": ("N", "of what is drawn (%(default)s)"),
+    "subject": ("package.module:Class", "what is looked at"),
+    "texts": ("N", "how many are compared (%(default)s)"),
+    "vectors": ("N", "how many, in turn (%(default)s)"),
+}
+"""What the parameters of benches stand for, by their names."""
 
-def bench_named(name: str) -> Callable[[argparse.Namespace], list[dict[str, Any]]]:
+
+def bench_named(name: str) -> Callable[..., Rows]:
     """Find what runs the bench of a name."""
     (room,) = (room for room in ROOMS if (Path(__file__).parent / room / f"{name}_bench.py").exists())
-    run: Callable[[argparse.Namespace], list[dict[str, Any]]] = import_module(f"mnemic.bench.{room}.{name}_bench").run
+    run: Callable[..., Rows] = import_module(f"mnemic.bench.{room}.{name}_bench").run
     return run
 
 
@@ -49,58 +72,59 @@ def main() -> int:
     """Run it; exits with 2 where the input cannot be used."""
     parser = argparse.ArgumentParser(prog="python -m mnemic.bench", description="Measure what Mnemic claims.")
     parser.add_argument("name", choices=BENCHES, help="; ".join(f"{name}: {what}" for name, what in BENCHES.items()))
-    parser.add_argument("subject", nargs="?", metavar="package.module:Class", help="what the contract bench looks at")
-    parser.add_argument("--engine", help="embedded, ray or, for `engine` and `kill`, both (their default)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--data", type=Path, metavar="FILE", help="the data set, where a bench needs one")
-    parser.add_argument("--questions", type=int, metavar="N", help="ask only every so many-th question, N in all")
-    parser.add_argument("--memories", type=int, default=10_000, metavar="N", help="brief, engine, hd: size of the home")
-    parser.add_argument("--seconds", type=float, default=60.0, metavar="S", help="engine: beside a heavy job, in all")
-    parser.add_argument("--no-model", action="store_true", help="brief, engine, hd, soak: words alone")
-    parser.add_argument("--kills", type=int, default=200, metavar="N", help="kill: how many, on all engines together")
-    parser.add_argument("--seed", type=int, default=0, help="brief, fire, hd, kill, soak: of what is drawn")
-    parser.add_argument("--requests", type=int, default=100_000, metavar="N", help="soak: how many")
-    parser.add_argument(
-        "--hypervectors", type=int, default=100_000, metavar="N", help="bits, hd: how many are searched"
-    )
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="hd: draw capacity and projection into it (PNG, SVG)")
-    parser.add_argument(
-        "--parts",
-        nargs="+",
-        metavar="PART",
-        help="hd: only these of capacity, projection, speed and mind; shape: of questions, recall and roles",
-    )
-    parser.add_argument("--model", type=Path, metavar="FOLDER", help="embed: another model than the default one")
-    parser.add_argument("--texts", type=int, default=2000, metavar="N", help="embed: how many are compared")
-    parser.add_argument(
-        "--rounds",
-        type=int,
-        default=15,
-        metavar="N",
-        help="bits, embed, hd, hook, scrub: how often all take their turn; fire: how many",
-    )
-    parser.add_argument(
-        "--vectors", type=int, nargs="+", default=[100_000, 1_000_000], metavar="N", help="scan: how many, in turn"
-    )
-    arguments = parser.parse_args()
-    if arguments.engine is None:
-        arguments.engine = "both" if arguments.name in ("engine", "kill") else "embedded"
+    parser.add_argument("options", nargs=argparse.REMAINDER, help="its own: NAME --help tells them")
+    chosen = parser.parse_args()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command does; before NumPy is loaded
-    run = bench_named(arguments.name)
+    run = bench_named(chosen.name)
+    given = vars(_parser(chosen.name, run).parse_args(chosen.options))
+    as_json = given.pop("json")
     try:
-        rows = run(arguments)
+        rows = list(run(**given))
     except (OSError, ValueError, KeyError, MnemicError) as error:
         why = f"there is no {error}" if isinstance(error, KeyError) else error
-        print(f"bench {arguments.name}: {why}", file=sys.stderr)
+        print(f"bench {chosen.name}: {why}", file=sys.stderr)
         return 2
     about = _about()
-    if arguments.json:
+    if as_json:
         print(json.dumps({"about": about, "rows": rows}, indent=1))
     else:
         print(" ".join(f"{name}={value}" for name, value in about.items()))
         for row in rows:
             print(_line(row))
     return int(any(row.get("state") == "failed" for row in rows))
+
+
+def _parser(name: str, run: Callable[..., Rows]) -> argparse.ArgumentParser:
+    """Read a bench's options off its parameters: those by keyword are options, their types and defaults as declared."""
+    parser = argparse.ArgumentParser(prog=f"python -m mnemic.bench {name}", description=BENCHES[name])
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    hints = get_type_hints(run)
+    for parameter in inspect.signature(run).parameters.values():
+        metavar, what = OPTIONS[parameter.name]
+        kind, settings = hints[parameter.name], dict[str, Any](help=what)
+        if kind is bool:
+            parser.add_argument(f"--{parameter.name.replace('_', '-')}", action="store_true", **settings)
+            continue
+        if get_origin(kind) is tuple:
+            kind, settings["nargs"] = get_args(kind)[0], "+"
+        if get_origin(kind) is Literal:
+            settings["choices"] = get_args(kind)
+        else:
+            kind = (get_args(kind) or (kind,))[0]  # without its None
+            settings |= {"metavar": metavar, "type": _count if kind is int and parameter.name != "seed" else kind}
+        if parameter.kind is not parameter.KEYWORD_ONLY:
+            parser.add_argument(parameter.name, **settings)
+        elif parameter.default is parameter.empty:
+            parser.add_argument(f"--{parameter.name}", required=True, **settings)
+        else:
+            parser.add_argument(f"--{parameter.name}", default=parameter.default, **settings)
+    return parser
+
+
+def _count(written: str) -> int:
+    if int(written) < 1:
+        raise argparse.ArgumentTypeError("it must be 1 or more")
+    return int(written)
 
 
 def _about() -> dict[str, Any]:

@@ -6,7 +6,6 @@ actor system on a real engine. What fails says why; what could not be looked at 
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import pickle
@@ -15,21 +14,26 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.errors import ActorRefused
-from mnemic.actors.protocol.messages import CaptureText
-from mnemic.bench.contract.among_real import ENGINES, run_in_actor_system
+from mnemic.actors.protocol.errors import ActorRefused, MnemicError
+from mnemic.actors.protocol.messages import CaptureText, GetMemories, Memories, TextCaptured
+from mnemic.bench.contract.samples import check_answer, valid_messages
 from mnemic.bench.contract.trial import TRIALS, TrialJob
-from mnemic.bench.contract.world import open_lines
+from mnemic.bench.contract.world import ContractViolation, open_lines
+from mnemic.bench.harness.measure import Row
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.actor_system import ActorFactory, start_actor_system
+from mnemic.runtime.engine.embedded import EmbeddedEngine
+from mnemic.runtime.engine.engine import Engine
 from mnemic.runtime.engine.plugins import CONTRACT_CHECKS, SLOTS, class_path, find_class
 from mnemic.runtime.engine.settings import Settings
-from mnemic.runtime.keys.keys import Keys
+from mnemic.runtime.engine.supervisor import Supervisor
+from mnemic.runtime.keys.keys import Keys, random_id
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.store.store import TransactionMetadata
 
@@ -63,28 +67,20 @@ _TEXTS = (
 )
 _SHELF = ScopeRef(path="work/shelf", project=None, found="named")
 _SHIFT_DAYS = 400
+_ASK_S = 60.0
+_KEPT = b"The dinghy is called Plover."
 
 
-def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    """Try one class, by ``module:Class`` or the name of an entry point.
-
-    Raises:
-        ValueError: none is named, or no engine of that name is there.
-    """
-    if not arguments.subject:
-        raise ValueError("name a class: python -m mnemic.bench contract package.module:Class")
-    if arguments.engine not in ENGINES:
-        raise ValueError(f"there is no engine {arguments.engine!r}, but {' and '.join(ENGINES)}")
-    found: dict[str, str | None] = dict(_static_checks(arguments.subject))
+def run(subject: str, *, engine: Literal["embedded", "ray"] = "embedded") -> Iterator[Row]:
+    """Try one class, by ``module:Class`` or the name of an entry point."""
+    found: dict[str, str | None] = dict(_static_checks(subject))
     if not any(found.values()):
         with tempfile.TemporaryDirectory(prefix="mnemic-contract-") as folder:
-            found |= _run_trials(arguments.subject, Path(folder), arguments.engine)
-    return [_row(check, found.get(check)) for check in CHECKS]
-
-
-def _row(check: str, why: str | None) -> dict[str, Any]:
-    state = "skipped" if why is None else "failed" if why else "ok"
-    return {"check": check, "state": state, "why": why or CHECKS[check]}
+            found |= _run_trials(subject, Path(folder), engine)
+    for check, means in CHECKS.items():
+        why = found.get(check)
+        state = "skipped" if why is None else "failed" if why else "ok"
+        yield {"check": check, "state": state, "why": why or means}
 
 
 def _static_checks(name: str) -> Iterator[tuple[str, str]]:
@@ -147,8 +143,8 @@ def _run_trials(name: str, folder: Path, engine: str) -> dict[str, str | None]:
         )
         why["chance"] = second.get("answers") or _difference(answered, other)
     if not any(why.values()):
-        with ENGINES[engine](found, keys) as placed:
-            why["actor_system"] = run_in_actor_system(slot, settings, found, keys, str(lines), placed)
+        with _ENGINES[engine](found, keys) as placed:
+            why["actor_system"] = _run_in_actor_system(slot, settings, found, keys, str(lines), placed)
     if slot != "consolidator":
         why["nights"] = None
     return why
@@ -207,3 +203,81 @@ def _difference(one: list[Any], other: list[Any]) -> str:
         if calls != other_calls:
             return f"what it asks for at the same {message} is not the same in another process"
     return ""
+
+
+# --- among the real actors -------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _embedded(mind: MindFolder, keys: Keys) -> Iterator[Engine]:
+    yield EmbeddedEngine(SystemClock(), stop_timeout_s=10.0)
+
+
+@contextmanager
+def _ray(mind: MindFolder, keys: Keys) -> Iterator[Engine]:
+    from mnemic.runtime.engine.ray.local import LocalRay  # here: not everybody has Ray
+    from mnemic.runtime.engine.ray.sealing import MindSealRecipe
+
+    place = Path(tempfile.mkdtemp(prefix="mnemic-"))  # short: the paths of Ray's sockets lie below it
+    try:
+        ray = LocalRay.start(place)  # says so where there is none
+    except BaseException:
+        shutil.rmtree(place)
+        raise
+    try:
+        from mnemic.runtime.engine.ray.engine import RayEngine
+
+        seal = MindSealRecipe(key=mind.key, card=mind.key_header, check=keys.check, run=random_id())
+        engine = RayEngine(ray.cluster, SystemClock(), seal, namespace="mnemic-contract", stop_timeout_s=10.0)
+        yield engine
+        engine.close()
+    finally:
+        ray.stop()
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _run_in_actor_system(
+    slot: str, settings: Settings, mind: MindFolder, keys: Keys, lines: str, engine: Engine
+) -> str:
+    """Start an actor system with the actor that the settings name, and ask it; returns what was wrong, if anything
+    was.
+    """
+    try:
+        actor_system = start_actor_system(
+            mind, keys, settings, SystemClock(), opener=open_lines, code="contract", engine=engine, fence="contract"
+        )
+    except ActorRefused as error:
+        return str(error.operands["why"])
+    try:
+        return _asked(actor_system, slot, settings.actors[slot].takes, lines)
+    finally:
+        actor_system.stop()
+
+
+def _asked(actor_system: Supervisor, slot: str, takes: tuple[type, ...], lines: str) -> str:
+    """Ask what the slot is asked for, and see that nothing failed meanwhile."""
+    kept = actor_system.ask(CaptureText(text=_KEPT, role="user", session="new", place=_SHELF))
+    assert isinstance(kept, TextCaptured)
+    for message in valid_messages(takes, lines, (kept.id,)):
+        if type(message) not in SLOTS[slot]:
+            actor_system.tell(message)
+            continue
+        try:
+            answer = actor_system.ask(message, timeout_s=_ASK_S)
+        except MnemicError as error:
+            answer = error
+        try:
+            check_answer(message, answer)
+        except ContractViolation as broken:
+            return str(broken)
+    found = actor_system.ask(GetMemories(ids=(kept.id,)))
+    assert isinstance(found, Memories)
+    if found.memories[0].data != _KEPT:
+        return "a memory does not come back as it was kept"
+    for actor in actor_system.report().actors:
+        if actor.failures:
+            return f"the {actor.actor} failed: {actor.cause}"
+    return ""
+
+
+_ENGINES: dict[str, Callable[[MindFolder, Keys], AbstractContextManager[Engine]]] = {"embedded": _embedded, "ray": _ray}

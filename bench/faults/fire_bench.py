@@ -8,7 +8,6 @@ byte for byte; what was killed may be there once or not at all; nothing else may
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -18,19 +17,19 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from mnemic.bench.harness.homes import MIND_NAME, lexical_settings, quick_check, stored_texts
-from mnemic.bench.harness.processes import wait_until
+from mnemic.bench.harness.measure import Row, verdict
+from mnemic.bench.speed.hook_bench import EXECUTABLE
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
+from mnemic.runtime.minds.homes import MindFolder, create_mind
 from mnemic.runtime.spool.pending import read_losses
 
-__all__ = ["Campaign", "Outcome", "hook_commands", "run", "run_campaign"]
+__all__ = ["Campaign", "run", "run_campaign"]
 
 _SESSIONS = 3
 _HOOKS = (2, 5)
@@ -73,48 +72,9 @@ python_hook.main(sys.argv[2:], MistakenClock())
 """
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What a campaign found."""
-
-    rounds: int
-    """Rounds that were fired."""
-    hooks: int
-    """Hooks that ran."""
-    acknowledged: int
-    """Those that ended by themselves with 0, while no loss was counted."""
-    hooks_killed: int
-    """Those that were killed before."""
-    drains_killed: int
-    """Processes that drained, and were killed."""
-    counted: int
-    """Losses that hooks counted: the disk was full."""
-    torn: int
-    """Places of the spool that held no whole record."""
-    lost: list[str]
-    """What was acknowledged and is not in the store, or was neither kept nor counted; the first words."""
-    doubled: list[str]
-    """What is in the store more often than it was said."""
-    altered: list[str]
-    """What is in the store and was never said."""
-    set_aside: int
-    """Records that could not be understood."""
-    left: list[str]
-    """Files that still lie in the spool though nothing waits: nothing of them may be unread."""
-    check: str
-    """What SQLite says of the store: ``ok``."""
-
-    @property
-    def whole(self) -> bool:
-        """Whether every promise was kept."""
-        flaws = self.lost or self.doubled or self.altered or self.set_aside or self.left
-        return self.check == "ok" and not flaws
-
-
 class HookRun(msgspec.Struct, kw_only=True):
     """One hook of a round."""
 
-    session: str
-    """Its session."""
     text: str
     """What was said."""
     full: bool
@@ -123,76 +83,72 @@ class HookRun(msgspec.Struct, kw_only=True):
     """Itself."""
 
 
-def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+def run(*, rounds: int = 15, seed: int = 0) -> Iterator[Row]:
     """Fire.
 
     Raises:
-        ValueError: there is nothing to do, or whoever drains last did not end well.
+        ValueError: whoever drains last did not end well.
         TimeoutError: who was killed did not end.
     """
-    if arguments.rounds < 1:
-        raise ValueError("1 round or more, please")
     with tempfile.TemporaryDirectory(prefix="mnemic-fire-") as folder:
-        started = time.monotonic()
-        outcome = run_campaign(Path(folder) / "home", arguments.rounds, arguments.seed, hook_commands())
-        took_s = time.monotonic() - started
-    row = {"what": "hooks and drains under fire", "state": "ok" if outcome.whole else "failed", "took_s": took_s}
-    counts = {name: value for name, value in msgspec.structs.asdict(outcome).items() if not isinstance(value, list)}
-    flaws = {name: len(getattr(outcome, name)) for name in ("lost", "doubled", "altered", "left")}
-    return [row | counts | flaws]
+        yield run_campaign(Path(folder) / "home", rounds, seed)
 
 
-def hook_commands() -> list[list[str]]:
-    """The hooks there are: the executable, where one was built, and the one in Python."""
-    built = Path(sys.executable).parent / "mnemic-hook"
-    return [
-        *([[str(built)]] if built.exists() else []),
-        [sys.executable, "-I", "-m", "mnemic.runtime.capture.python_hook"],
-    ]
+def run_campaign(home: Path, rounds: int, seed: int) -> Row:
+    """Fire so many rounds at a new home, with the executable, where one was built, and the hook in Python.
 
-
-def run_campaign(home: Path, rounds: int, seed: int, hooks: Sequence[Sequence[str]]) -> Outcome:
-    """Fire so many rounds at a new home, and look at what is left.
-
-    Args:
-        hooks: commands of hooks, the first one being run most often.
+    Returns:
+        The row. Of these there may be none: ``lost`` counts what was acknowledged and is not in the store, or was
+        neither kept nor counted; ``doubled`` what is there more often than it was said, ``altered`` what was never
+        said, ``set_aside`` records that could not be understood, ``left`` files of the spool that nobody waits for.
+        ``counted`` are losses that hooks counted as the disk was full, ``torn`` places that held no whole record.
 
     Raises:
         TimeoutError, ValueError: whoever drains did not end, or not well.
     """
-    clock = SystemClock()
-    folder = create_mind(home, MIND_NAME, clock)
+    hooks = [[str(EXECUTABLE)]] if EXECUTABLE.exists() else []
+    hooks.append([sys.executable, "-I", "-m", "mnemic.runtime.capture.python_hook"])
+    folder = create_mind(home, MIND_NAME, SystemClock())
     (home / "mnemic.toml").write_text(lexical_settings(home), "utf-8")
     campaign = Campaign(home, folder, seed, hooks)
+    started = time.monotonic()
     try:
         for number in range(rounds):
             campaign.run_round(number)
         more, set_aside, torn = campaign.drain_all()
     finally:
-        campaign.stop_drainer()
+        campaign.kill_draining()
+    took_s = time.monotonic() - started
     kept = Counter(text.decode("utf-8", "surrogatepass") for text in stored_texts(home))
-    _, keys = open_mind(home, MIND_NAME)
     said, certain = campaign.said, campaign.acknowledged
     missing = [text for text, count in certain.items() if kept[text] < count]
     for texts, lost in campaign.unacknowledged:
         there = sum((kept & Counter(texts)).values())
         if there + lost < len(texts):
-            missing += [f"{len(texts) - there - lost} of {texts[0][:40]}…"]
-    return Outcome(
-        rounds=rounds,
-        hooks=sum(said.values()),
-        acknowledged=sum(certain.values()),
-        hooks_killed=campaign.hooks_killed,
-        drains_killed=campaign.drains_killed,
-        counted=read_losses(folder.spool).lost,
-        torn=torn,
-        lost=[text[:60] for text in missing],
-        doubled=[text[:60] for text, count in kept.items() if 0 < said[text] < count],
-        altered=[text[:60] for text in kept if text not in said],
-        set_aside=set_aside,
-        left=["something waits"] if more else list(read_losses(folder.spool).aside),
-        check=quick_check(folder, keys),
-    )
+            missing += [f"{len(texts) - there - lost} of {texts[0]}"]
+    losses = read_losses(folder.spool)
+    flaws = {
+        "lost": missing,
+        "doubled": [text for text, count in kept.items() if 0 < said[text] < count],
+        "altered": [text for text in kept if text not in said],
+        "left": ["something waits"] if more else list(losses.aside),
+    }
+    check = quick_check(home)
+    return {
+        "what": "hooks and drains under fire",
+        **verdict(**flaws, set_aside=set_aside, check=check if check != "ok" else ""),
+        "took_s": took_s,
+        "rounds": rounds,
+        "hooks": sum(said.values()),
+        "acknowledged": sum(certain.values()),
+        "hooks_killed": campaign.hooks_killed,
+        "drains_killed": campaign.drains_killed,
+        "counted": losses.lost,
+        "torn": torn,
+        "set_aside": set_aside,
+        "check": check,
+        **{name: len(texts) for name, texts in flaws.items()},
+    }
 
 
 class Campaign:
@@ -230,7 +186,7 @@ class Campaign:
         if self._random.random() < _JUMP:
             self._shift_mtimes()
         if self._random.random() < _DRAINER_KILLED:
-            self._kill_draining()
+            self.kill_draining()
         ended = [shot for shot in shots if shot.process.wait(_BACK_S) == 0]
         self.hooks_killed += len(shots) - len(ended)
         counted = read_losses(self._folder.spool).lost - before
@@ -243,17 +199,13 @@ class Campaign:
 
     def drain_all(self) -> tuple[bool, int, int]:
         """Have everything taken in; returns whether more is left, what was set aside, and torn places."""
-        self._kill_draining()
+        self.kill_draining()
         process = self._start_draining()
         printed, _ = process.communicate(timeout=10 * _BACK_S)
         told = printed.decode().split()[-3:]
         if process.returncode or len(told) != 3:
             raise ValueError(f"the last drain ended with {process.returncode}; {self._home / 'bench.err'} says why")
         return told[0] == "True", int(told[1]), int(told[2])
-
-    def stop_drainer(self) -> None:
-        """End whoever drains."""
-        self._kill_draining()
 
     def _start_hook(self, number: int, place: int, full: bool) -> HookRun:
         """Start a hook for a prompt that somebody types, now and then one that was typed before."""
@@ -276,7 +228,7 @@ class Campaign:
             payload.unlink()  # the next one of that name is another file
             process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.DEVNULL)
         self.said[text] += 1
-        return HookRun(session=session, text=text, full=full, process=process)
+        return HookRun(text=text, full=full, process=process)
 
     def _size_limit(self) -> int:
         """How long the longest file may become: there is room for none, some or all of what comes."""
@@ -304,11 +256,12 @@ class Campaign:
             process.stdout.readline()
         return process
 
-    def _kill_draining(self) -> None:
+    def kill_draining(self) -> None:
+        """End whoever drains, at once."""
         if self._drain is None:
             return
         self._drain.kill()
-        wait_until(lambda: self._drain is None or self._drain.poll() is not None, "the end of a drain", _BACK_S)
+        self._drain.wait(_BACK_S)
         for pipe in (self._drain.stdin, self._drain.stdout):
             assert pipe is not None
             pipe.close()

@@ -8,7 +8,6 @@ find the file whole.
 
 from __future__ import annotations
 
-import argparse
 import random
 import subprocess
 import tempfile
@@ -17,9 +16,8 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
-import msgspec
 import numpy as np
 import psutil
 
@@ -27,6 +25,7 @@ from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.messages import Recall, Recalled
 from mnemic.bench.harness.homes import IDLE_SETTINGS, MIND_NAME, lexical_settings, quick_check, stored_texts
 from mnemic.bench.harness.load import Load, capture_text
+from mnemic.bench.harness.measure import Row, goal, verdict
 from mnemic.bench.harness.processes import (
     END_S,
     ProcessCensus,
@@ -37,14 +36,13 @@ from mnemic.bench.harness.processes import (
     stop_process,
     wait_until,
 )
-from mnemic.bench.speed.engine_bench import chosen_engines
 from mnemic.runtime.client.client import RemoteActorSystem
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.ray.local import clean_up
-from mnemic.runtime.minds.homes import create_mind, open_mind
+from mnemic.runtime.minds.homes import create_mind
 from mnemic.runtime.minds.run_dir import RunDir, ServerInfo
 
-__all__ = ["KINDS", "Campaign", "Outcome", "kill_repeatedly", "run"]
+__all__ = ["KINDS", "Campaign", "kill_repeatedly", "run"]
 
 KINDS = {
     "embedded": {"process": (1.0, 3.0)},
@@ -66,67 +64,43 @@ _EXIT_TIMEOUT_S = 30.0
 _WITHOUT_MODEL = "Words alone answered."
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What a campaign found."""
-
-    engine: str
-    """The engine."""
-    back_s: dict[str, list[float]]
-    """By what was killed: how long each time until the service was back."""
-    acknowledged: int
-    """Texts that were acknowledged."""
-    lost: list[str]
-    """Those of them that are not in the store."""
-    doubled: list[str]
-    """Texts that are in it more than once."""
-    left: list[str]
-    """Processes of dead sessions that still run."""
-    check: str
-    """What SQLite says of the file: ``ok``."""
-    refused: dict[str, int]
-    """What clients were told instead of an answer, by code."""
-    recalls: int
-    """Recalls that were answered under way."""
-    released: int
-    """Actors that were set aside for failing too often, and released by the bench."""
-    restarted: int
-    """How often `mnemic serve` had to be started again: its process was killed, or gave up."""
-    broken: list[str]
-    """What ended a client."""
-
-    @property
-    def whole(self) -> bool:
-        """Whether every promise was kept."""
-        return self.check == "ok" and not (self.lost or self.doubled or self.left or self.broken)
-
-
-def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+def run(
+    *,
+    engine: Literal["both", "embedded", "ray"] = "both",
+    kills: int = 200,
+    seed: int = 0,
+    no_model: bool = False,
+) -> Iterator[Row]:
     """Kill on every engine that is named.
 
     Raises:
-        ValueError: an engine is not there.
         TimeoutError: the service did not come back.
     """
-    engines = chosen_engines(arguments.engine)
-    rows: list[dict[str, Any]] = []
-    for number, engine in enumerate(engines):
-        kills = arguments.kills // len(engines) + (number < arguments.kills % len(engines))
+    engines = tuple(KINDS) if engine == "both" else (engine,)
+    for number, one in enumerate(engines):
+        share = kills // len(engines) + (number < kills % len(engines))
         with tempfile.TemporaryDirectory(prefix="mnemic-kill-") as folder:
             home = Path(folder) / "home"
             home.mkdir(mode=0o700)
-            settings = lexical_settings(home) if arguments.no_model else IDLE_SETTINGS
-            rows += _rows(kill_repeatedly(home, engine, kills, arguments.seed, settings))
-    return rows
+            settings = lexical_settings(home) if no_model else IDLE_SETTINGS
+            yield from kill_repeatedly(home, one, share, seed, settings)
 
 
 def kill_repeatedly(
-    home: Path, engine: str, kills: int, seed: int, settings: str = IDLE_SETTINGS, killed: Sequence[str] | None = None
-) -> Outcome:
+    home: Path, engine: str, kills: int, seed: int, settings: str, killed: Sequence[str] | None = None
+) -> list[Row]:
     """Serve a new home on an engine, kill so many times, and look at what is left.
 
     Args:
         settings: the home's ``mnemic.toml``.
         killed: what is killed, one after the other; drawn where absent.
+
+    Returns:
+        A row for each kind of process: how long until the service was back. In the last one ``lost`` counts texts that
+        were acknowledged and are not in the store, ``doubled`` those that are there more than once; ``left`` names
+        processes of dead sessions that still run, ``broken`` what ended a client; of these there may be none.
+        ``refused`` is what clients were told instead of an answer, by code, ``released`` how many actors were set aside
+        for failing too often, and released by the bench, ``restarted`` how often `mnemic serve` was started again.
 
     Raises:
         TimeoutError: the service did not come back.
@@ -143,22 +117,30 @@ def kill_repeatedly(
         campaign.probe("the end", load, time.monotonic() + _RECOVERY_TIMEOUT_S)
     finally:
         left = campaign.stop()
-    kept = Counter(stored_texts(home))
-    folder, keys = open_mind(home, MIND_NAME)
-    return Outcome(
-        engine=engine,
-        back_s=campaign.back_s,
-        acknowledged=len(load.acknowledged),
-        lost=[text.decode() for text in load.acknowledged if not kept[text]],
-        doubled=[text.decode() for text, count in kept.items() if count > 1],
-        left=left,
-        check=quick_check(folder, keys),
-        refused=dict(load.refused),
-        recalls=load.recalls,
-        released=campaign.released,
-        restarted=campaign.restarted,
-        broken=load.broken,
-    )
+    rows: list[Row] = []
+    for kind, taken_s in sorted(campaign.back_s.items()):
+        row = {"what": "back after a kill", "engine": engine, "killed": kind, "kills": len(taken_s)}
+        row |= {"median_s": float(np.median(taken_s)), "worst_s": max(taken_s)}
+        rows.append(row | goal("s", max(taken_s), KINDS[engine][kind][1]))
+    kept, check = Counter(stored_texts(home)), quick_check(home)
+    lost = [text.decode() for text in load.acknowledged if not kept[text]]
+    doubled = [text.decode() for text, count in kept.items() if count > 1]
+    last: Row = {
+        "what": "what is left",
+        **verdict(lost=lost, doubled=doubled, left=left, broken=load.broken, check=check if check != "ok" else ""),
+        "engine": engine,
+        "acknowledged": len(load.acknowledged),
+        "lost": len(lost),
+        "doubled": len(doubled),
+        "left": left,
+        "check": check,
+        "refused": dict(load.refused),
+        "recalls": load.recalls,
+        "released": campaign.released,
+        "restarted": campaign.restarted,
+        "broken": load.broken,
+    }
+    return [*rows, last]
 
 
 class Campaign:
@@ -277,29 +259,3 @@ class Campaign:
 
     def _words_only(self) -> bool:
         return "no model" in (self._home / "mnemic.toml").read_text("utf-8")
-
-
-def _rows(outcome: Outcome) -> Iterator[dict[str, Any]]:
-    for kind, taken in sorted(outcome.back_s.items()):
-        goal_s = KINDS[outcome.engine][kind][1]
-        yield {"what": "back after a kill", "engine": outcome.engine, "killed": kind, "kills": len(taken)} | _span(
-            taken, goal_s
-        )
-    fields = {name: value for name, value in msgspec.structs.asdict(outcome).items() if name != "back_s"}
-    yield {
-        "what": "what is left",
-        "state": "ok" if outcome.whole else "failed",
-        **fields,
-        "lost": len(outcome.lost),
-        "doubled": len(outcome.doubled),
-    }
-
-
-def _span(taken_s: Sequence[float], goal_s: float) -> dict[str, Any]:
-    worst_s = max(taken_s)
-    return {
-        "median_s": float(np.median(taken_s)),
-        "worst_s": worst_s,
-        "goal_s": goal_s,
-        "met": worst_s <= goal_s,
-    }

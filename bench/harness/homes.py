@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import apsw
 import msgspec
 import numpy as np
 
@@ -23,10 +25,12 @@ from mnemic.actors.protocol.changes import (
     EncoderName,
     ScopeRef,
 )
-from mnemic.actors.protocol.ports import Encoder
+from mnemic.actors.protocol.ports import Encoder, Source
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
+from mnemic.runtime.engine.actor_system import start_actor_system
+from mnemic.runtime.engine.settings import load_settings
+from mnemic.runtime.engine.supervisor import Supervisor
+from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
@@ -37,9 +41,11 @@ __all__ = [
     "MIND_NAME",
     "MemoryDecorator",
     "SyntheticCorpus",
+    "actors_of",
     "fill_home",
     "lexical_settings",
     "quick_check",
+    "store_of",
     "stored_texts",
 ]
 
@@ -95,7 +101,7 @@ def fill_home(
     *,
     seed: int,
     encoder: Encoder | None,
-    settings: str = IDLE_SETTINGS,
+    settings: str | None = None,
     projects: int = 1,
     dress: MemoryDecorator = lambda memory, _: memory,
 ) -> list[str]:
@@ -103,9 +109,10 @@ def fill_home(
 
     Args:
         encoder: whose vectors they pretend to have; where absent, they have none.
-        settings: its ``mnemic.toml``.
+        settings: its ``mnemic.toml``; where absent, nothing happens unasked, and without an encoder words answer alone.
         projects: how many scopes they are in, each of as many in a row; where more than one, below that of
-            `BENCH_SCOPE`. dress: gives each its kind, tool, files and so on, where they are to be more than turns.
+            `BENCH_SCOPE`.
+        dress: gives each its kind, tool, files and so on, where they are to be more than turns.
 
     Raises:
         MindExists: there is one already.
@@ -113,17 +120,14 @@ def fill_home(
     """
     clock = SystemClock()
     folder = create_mind(home, MIND_NAME, clock)
+    if settings is None:
+        settings = lexical_settings(home) if encoder is None else IDLE_SETTINGS
     (home / "mnemic.toml").write_text(settings, "utf-8")
     _, keys = open_mind(home, MIND_NAME)
     corpus, name = SyntheticCorpus(seed), None
     texts = corpus.texts(memories)
-    if projects > 1:
-        among = [
-            msgspec.structs.replace(BENCH_SCOPE, path=f"{BENCH_SCOPE.path}/{number}") for number in range(projects)
-        ]
-        places = [among[number * projects // memories] for number in range(memories)]
-    else:
-        places = [BENCH_SCOPE] * memories
+    among = [msgspec.structs.replace(BENCH_SCOPE, path=f"{BENCH_SCOPE.path}/{number}") for number in range(projects)]
+    places = [among[number * projects // memories] if projects > 1 else BENCH_SCOPE for number in range(memories)]
     store = Store.open(folder.store, keys)
     try:
         if encoder is not None:
@@ -150,25 +154,42 @@ def lexical_settings(home: Path) -> str:
     return f'{IDLE_SETTINGS}[embedder]\nmodel = "{home / "no model"}"\n'
 
 
+@contextmanager
+def actors_of(home: Path) -> Iterator[Supervisor]:
+    """The actors of a home, in this process, with its settings; they read no transcripts."""
+
+    def refuse(path: str, format: str) -> Source:
+        raise ValueError("a bench captures by the command")
+
+    folder, keys = open_mind(home, MIND_NAME)
+    settings = load_settings(home / "mnemic.toml")
+    actor_system = start_actor_system(folder, keys, settings, SystemClock(), opener=refuse, code="bench")
+    try:
+        yield actor_system
+    finally:
+        actor_system.stop()
+
+
+@contextmanager
+def store_of(home: Path) -> Iterator[apsw.Connection]:
+    """The sealed file of a home's memories, to be asked in SQL."""
+    folder, keys = open_mind(home, MIND_NAME)
+    with closing(connect(folder.store, keys)) as connection:
+        yield connection
+
+
 def stored_texts(home: Path) -> list[bytes]:
     """The text of every memory of a home that nobody serves."""
     folder, keys = open_mind(home, MIND_NAME)
-    reader = open_reader(folder.store, keys)
-    try:
-        with reader.snapshot() as snapshot:
-            rows = [int(row) for row in snapshot.memory_columns(0).row]
-            return [memory.data for memory in snapshot.load_memories(rows)]
-    finally:
-        reader.close()
+    with closing(open_reader(folder.store, keys)) as reader, reader.snapshot() as snapshot:
+        rows = [int(row) for row in snapshot.memory_columns(0).row]
+        return [memory.data for memory in snapshot.load_memories(rows)]
 
 
-def quick_check(folder: MindFolder, keys: Keys) -> str:
+def quick_check(home: Path) -> str:
     """What SQLite says of the store: ``ok``, or what is wrong with it."""
-    connection = connect(folder.store, keys)
-    try:
+    with store_of(home) as connection:
         return "; ".join(str(row[0]) for row in connection.execute("PRAGMA quick_check").fetchall())
-    finally:
-        connection.close()
 
 
 def _memories(texts: list[str], first: int, now_us: int, places: list[ScopeRef]) -> Iterator[AddMemory]:

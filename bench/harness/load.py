@@ -2,12 +2,6 @@
 
 Each client says once what it has to say and goes on when it is answered; what was acknowledged is kept here, to be
 compared with what the store holds in the end. What was refused may be kept or not, and never twice.
-
-A consolidator that burns: the heavy job beside which recalls are measured.
-
-`[actors] consolidator = "mnemic.bench.harness.load:BusyConsolidator"` puts it into the slot. It stands for a night's
-work: half of its time in Python, which holds the interpreter's lock, and half in NumPy, which lets go of it now and
-then.
 """
 
 from __future__ import annotations
@@ -17,20 +11,16 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
-import numpy as np
-
-from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import MnemicError
-from mnemic.actors.protocol.messages import CaptureText, NightReport, Preempt, Recall, Sleep, TextCaptured
-from mnemic.actors.sleep.consolidator import ConsolidatorActor
+from mnemic.actors.protocol.messages import CaptureText, Recall, TextCaptured
 from mnemic.bench.harness.callers import McpPipe
 from mnemic.bench.harness.homes import BENCH_SCOPE, MIND_NAME
 from mnemic.runtime.client.client import RemoteActorSystem
 from mnemic.runtime.clock import SystemClock
 
-__all__ = ["BusyConsolidator", "Load", "capture_text"]
+__all__ = ["Load", "capture_text"]
 
 _ASK_S = 20.0
 _PAUSE_S = 0.1
@@ -151,26 +141,3 @@ class Load:
 
 def _text(name: str, number: int) -> bytes:
     return f"{name} says number {number}, which is {number * 7919 % 10007} in other words".encode()
-
-
-_SIZE = 192
-_ROUNDS = 20_000
-
-
-class BusyConsolidator(ConsolidatorActor):
-    """Computes nothing of use, for as long as the night's budget is."""
-
-    def handle(self, message: Any, context: Context) -> NightReport | None:
-        """Burn until the budget is used up."""
-        if isinstance(message, Preempt):
-            return None
-        assert isinstance(message, Sleep)
-        matrix = np.ones((_SIZE, _SIZE), np.float32)
-        until_s = context.clock.monotonic_s() + message.budget_s
-        while (left_s := until_s - context.clock.monotonic_s()) > 0 and not context.cancelled():
-            context.progress(round(message.budget_s - left_s), round(message.budget_s))
-            total = 0
-            for number in range(_ROUNDS):
-                total += number * number % 7
-            matrix = np.tanh(matrix @ matrix / np.float32(_SIZE * (1 + total % 2)))
-        return NightReport(run=message.run, steps=("burn",), changes=0, finished=True)

@@ -6,6 +6,7 @@ outlive those who started them, and then only their session tells whose they wer
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -28,12 +30,11 @@ __all__ = [
     "START_S",
     "ProcessCensus",
     "kill",
-    "open_files",
     "process_family",
     "pss_bytes",
     "ready_card",
     "role_of",
-    "rss_bytes",
+    "run_mnemic",
     "serve",
     "served",
     "stop_process",
@@ -60,6 +61,22 @@ def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = STAR
         if time.monotonic() > limit:
             raise TimeoutError(f"{what} took longer than {timeout_s:g} s")
         pause.wait(_POLL_S)
+
+
+def run_mnemic(home: Path, *arguments: object) -> list[Any]:
+    """Run the command on a home, with ``--json``; returns what it printed, a value for each line.
+
+    Raises:
+        ValueError: it failed.
+    """
+    command = [*COMMAND, *map(str, arguments), "--home", str(home), "--json"]
+    environment = {name: value for name, value in os.environ.items() if name not in ("MNEMIC_HOME", "MNEMIC_OFF")}
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, env=environment
+    )
+    if done.returncode:
+        raise ValueError(f"mnemic {arguments[0]} ended with {done.returncode}: {(done.stderr or done.stdout).strip()}")
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def serve(home: Path, engine: str, before: Sequence[str] = ()) -> subprocess.Popen[bytes]:
@@ -192,16 +209,6 @@ class ProcessCensus:
 def pss_bytes(processes: Iterable[psutil.Process]) -> int:
     """Memory of processes together, each shared page counted once over those who share it (Linux)."""
     return sum(_rollup(process.pid, "Pss:") for process in processes)
-
-
-def rss_bytes(pid: int) -> int:
-    """Resident memory of one process."""
-    return int(psutil.Process(pid).memory_info().rss)
-
-
-def open_files(pid: int) -> int:
-    """How many descriptors a process has open."""
-    return int(psutil.Process(pid).num_fds())
 
 
 def kill(processes: Iterable[psutil.Process]) -> None:

@@ -23,7 +23,7 @@ import numpy as np
 
 from mnemic.bench.harness.metrics import any_at, distinct, ndcg_at, reciprocal_rank
 
-__all__ = ["METRICS", "Question", "Questions", "RankedHit", "convert", "evaluate", "read_questions", "score"]
+__all__ = ["METRICS", "Question", "RankedHit", "convert", "evaluate", "mean", "read_questions", "score"]
 
 METRICS = ("any@1", "any@5", "any@10", "mrr", "ndcg@10", "turn_any@10")
 """What is measured: over sessions, except for the last."""
@@ -54,19 +54,6 @@ class Question(msgspec.Struct, frozen=True):
     """The sessions that hold its evidence, never empty."""
     turns: frozenset[str]
     """The turns that are its evidence, by the ids `convert` gives them, never empty."""
-
-
-class Questions(msgspec.Struct, frozen=True):
-    """The questions that can be measured, and what had to be left out."""
-
-    kept: tuple[Question, ...]
-    """In the order of the file."""
-    without_evidence: int
-    """Questions left out because no turn of theirs could be found."""
-    malformed: int
-    """Evidence strings that were not exactly one turn's name; what could be read of them is kept."""
-    missing: int
-    """Turns that evidence names and no session has."""
 
 
 def convert(path: Path) -> Iterator[dict[str, Any]]:
@@ -100,16 +87,17 @@ def convert(path: Path) -> Iterator[dict[str, Any]]:
                 }
 
 
-def read_questions(path: Path) -> Questions:
+def read_questions(path: Path) -> list[Question]:
     """Read the questions of a LoCoMo file, with their evidence resolved to the names that `convert` gives.
+
+    What can be read of malformed evidence is kept; a question that no turn could be found for is left out.
 
     Raises:
         OSError: the file cannot be read.
         ValueError: it is not LoCoMo's JSON.
         KeyError: a field of it is missing.
     """
-    kept: list[Question] = []
-    without_evidence = malformed = missing = 0
+    kept = []
     for sample in _samples(path):
         name, talk = sample["sample_id"], sample["conversation"]
         session_of = {
@@ -118,25 +106,13 @@ def read_questions(path: Path) -> Questions:
             for turn in talk[f"session_{number}"]
         }
         for asked in sample["qa"]:
-            found: set[str] = set()
-            for evidence in asked.get("evidence") or ():
-                named = [f"D{session}:{turn}" for session, turn in _EVIDENCE.findall(evidence)]
-                malformed += named != [evidence]
-                missing += sum(turn not in session_of for turn in named)
-                found.update(turn for turn in named if turn in session_of)
-            if not found:
-                without_evidence += 1
-                continue
-            kept.append(
-                Question(
-                    conversation=name,
-                    text=asked["question"],
-                    category=asked["category"],
-                    sessions=frozenset(session_of[turn] for turn in found),
-                    turns=frozenset(f"{name}/{turn}" for turn in found),
-                )
-            )
-    return Questions(tuple(kept), without_evidence, malformed, missing)
+            named = (pair for evidence in asked.get("evidence") or () for pair in _EVIDENCE.findall(evidence))
+            found = {turn for session, said in named if (turn := f"D{session}:{said}") in session_of}
+            if found:
+                sessions = frozenset(session_of[turn] for turn in found)
+                turns = frozenset(f"{name}/{turn}" for turn in found)
+                kept.append(Question(name, asked["question"], asked["category"], sessions, turns))
+    return kept
 
 
 def score(hits: Sequence[RankedHit], question: Question) -> dict[str, float]:
@@ -153,38 +129,17 @@ def score(hits: Sequence[RankedHit], question: Question) -> dict[str, float]:
     }
 
 
-def evaluate(recall: Callable[[str], Sequence[RankedHit]], asked: Sequence[Question]) -> dict[str, Any]:
-    """Ask every question once, in order, and average.
+def evaluate(recall: Callable[[str], Sequence[RankedHit]], asked: Sequence[Question]) -> list[dict[str, float]]:
+    """Ask every question once, in order, and `score` each answer.
 
-    Give it one recall over everything for the pooled figures (whose ``by_conversation`` says whose questions suffer),
-    and one recall a scope, with that conversation's questions, for the figures of each conversation alone. The recall
-    should give at least as many hits as ten distinct sessions need; MRR is of what it gives.
-
-    Returns:
-        ``questions`` (how many), ``mean`` (metric to average), ``by_conversation`` and ``by_category`` (name to the
-        same two), and ``each`` (metric to a list in the order of `asked`, for
-        `mnemic.bench.harness.metrics.paired_test`).
-
-    Raises:
-        ValueError: there are no questions.
+    The recall should give at least as many hits as ten distinct sessions need; MRR is of what it gives.
     """
-    if not asked:
-        raise ValueError("there are no questions")
-    scores = [score(recall(question.text), question) for question in asked]
-    groups: dict[str, dict[str, list[int]]] = {"by_conversation": {}, "by_category": {}}
-    for place, question in enumerate(asked):
-        groups["by_conversation"].setdefault(question.conversation, []).append(place)
-        groups["by_category"].setdefault(str(question.category), []).append(place)
+    return [score(recall(question.text), question) for question in asked]
 
-    def averaged(places: Sequence[int]) -> dict[str, Any]:
-        mean = {metric: float(np.mean([scores[place][metric] for place in places])) for metric in METRICS}
-        return {"questions": len(places), "mean": mean}
 
-    return {
-        **averaged(range(len(asked))),
-        **{key: {name: averaged(places) for name, places in group.items()} for key, group in groups.items()},
-        "each": {metric: [one[metric] for one in scores] for metric in METRICS},
-    }
+def mean(scores: Sequence[dict[str, float]]) -> dict[str, float]:
+    """The averages of some scores, by metric."""
+    return {metric: float(np.mean([one[metric] for one in scores])) for metric in METRICS}
 
 
 def _samples(path: Path) -> list[dict[str, Any]]:

@@ -1,147 +1,143 @@
 """The shape bench: structural search compared with recall by meaning, by words and by both.
 
-Questions of structure over the example project and, with ``--data FILE``, over LoCoMo's conversations: each is asked by
-shape, and as a sentence by meaning, by BM25, by their fusion and by the recall as it is. Where what was said next is
-asked for, the fusion also has the turn after each of its hits taken by hand. Parts: ``questions``, and of
-`mnemic.bench.quality.shape_ablation` ``recall`` (what structure adds to it) and ``roles`` (what each role carries).
+Over the example project and, with ``--data FILE``, over LoCoMo's conversations. Parts: ``questions`` of structure, each
+asked by shape, and as a sentence by meaning, by BM25, by their fusion and by the recall as it is (where what was said
+next is asked for, the fusion also has the turn after each of its hits taken by hand); ``recall``, LoCoMo's own
+questions with structure and without; ``roles``, what each role adds to a question by shape.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.resources import as_file, files
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS
 from mnemic.actors.protocol.messages import Memory, Recall, Recalled, SignalName
-from mnemic.actors.protocol.ports import Source
-from mnemic.actors.protocol.shape_messages import Shape, Shaped
+from mnemic.actors.protocol.shape_messages import ListRoles, RolesListed, Shape, Shaped
+from mnemic.bench.harness.homes import MIND_NAME, actors_of
+from mnemic.bench.harness.measure import Row
 from mnemic.bench.harness.metrics import any_at, paired_test, reciprocal_rank
-from mnemic.bench.harness.processes import COMMAND
-from mnemic.bench.quality.locomo import convert
-from mnemic.bench.quality.shape_ablation import measure_ablation
+from mnemic.bench.harness.processes import run_mnemic
+from mnemic.bench.quality.locomo import RankedHit, convert, evaluate, mean, read_questions
 from mnemic.bench.quality.shape_questions import (
     Claim,
     StructuralQuestion,
     claim_questions,
     example_questions,
+    following,
+    known_fillers,
     observations,
     tool_questions,
 )
-from mnemic.bench.quality.shape_roles import measure_roles
-from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.engine.actor_system import start_actor_system
-from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.minds.homes import open_mind
 from mnemic.runtime.store.read.reader import open_reader
 
-__all__ = ["PARTS", "CapturedMind", "run"]
+__all__ = ["run"]
 
-PARTS = ("questions", "recall", "roles")
+Part = Literal["questions", "recall", "roles"]
 DEPTH = 100
 """Hits asked for."""
+_RECALL_DEPTH = 300
 _CLAIMS = 200  # of LoCoMo's, where no number is given
+_MAIN = "about"
+_FUSED: tuple[SignalName, ...] = ("dense", "lexical", "session")
+_ALL: tuple[SignalName, ...] = (*_FUSED, "structural")
 _BY_WORDS: dict[str, tuple[SignalName, ...]] = {
     "meaning": ("dense",),
     "BM25": ("lexical",),
-    "fused": ("dense", "lexical", "session"),
-    "recall": ("dense", "lexical", "session", "structural"),
+    "fused": _FUSED,
+    "recall": _ALL,
 }
 
 
-class CapturedMind(NamedTuple):
-    """A captured mind, as the parts need it."""
-
+class _CapturedMind(NamedTuple):
     name: str
     """What it is made of."""
-    home: Path
-    """Its home."""
-    actor_system: Supervisor
-    """Its actors."""
+    actors: Supervisor
     memories: list[Memory]
     """All that is in it, in the order it was kept."""
     claims: list[Claim]
     """What is known to be said in it."""
 
 
-def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+def run(
+    *,
+    data: Path | None = None,
+    questions: int | None = None,
+    parts: tuple[Part, ...] = ("questions", "recall", "roles"),
+) -> Iterator[Row]:
     """Run the parts on the example, and on LoCoMo where its file is given.
 
     Raises:
-        ValueError: there is no such part, or the data set is none of LoCoMo's.
+        ValueError: the data set is none of LoCoMo's.
         OSError, KeyError: it cannot be read, or is none.
     """
-    parts = arguments.parts or PARTS
-    if unknown := [part for part in parts if part not in PARTS]:
-        raise ValueError(f"there is no part {unknown[0]!r}; there are {', '.join(PARTS)}")
-    rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="mnemic-shape-") as folder:
         with as_file(files("mnemic") / "example") as example:
-            _capture(Path(folder) / "example", example)
-            rows += _measured(Path(folder) / "example", "example", example, parts, arguments.questions)
-        if arguments.data is not None:
+            yield from _measured(Path(folder) / "example", "example", example, example, parts, questions)
+        if data is not None:
             corpus = Path(folder) / "corpus.jsonl"
-            corpus.write_text("".join(json.dumps(line) + "\n" for line in convert(arguments.data)), "utf-8")
-            _capture(Path(folder) / "locomo", corpus)
-            rows += _measured(Path(folder) / "locomo", "LoCoMo", arguments.data, parts, arguments.questions)
-    return rows
+            corpus.write_text("".join(json.dumps(line) + "\n" for line in convert(data)), "utf-8")
+            yield from _measured(Path(folder) / "locomo", "LoCoMo", corpus, data, parts, questions)
 
 
 def _measured(
-    home: Path, name: str, data: Path, parts: Sequence[str], questions: int | None
-) -> Iterator[dict[str, Any]]:
-    found, keys = open_mind(home, "default")
+    home: Path, name: str, source: Path, data: Path, parts: Sequence[Part], limit: int | None
+) -> Iterator[Row]:
+    home.mkdir(mode=0o700)
+    run_mnemic(home, "capture", source)
+    found, keys = open_mind(home, MIND_NAME)
     reader = open_reader(found.store, keys)
-    actor_system = start_actor_system(found, keys, Settings(), SystemClock(), opener=_no_transcripts, code="bench")
     try:
         with reader.snapshot() as snapshot:
             memories = snapshot.load_memories([int(row) for row in snapshot.memory_columns(0).row])
-            claims = (example_questions if data.is_dir() else observations)(data, memories)
-            mind = CapturedMind(name, home, actor_system, memories, claims)
-            every = max(1, round(len(claims) / (questions or _CLAIMS)))
-            asked = [*claim_questions(claims, memories, every), *tool_questions(memories)]
-            if "questions" in parts:
-                yield from _questions(mind, asked)
-            if "recall" in parts and not data.is_dir():
-                yield from measure_ablation(snapshot, keys.seed, data, questions)
-            if "roles" in parts:
-                yield from measure_roles(snapshot, keys.seed, claims, name)
     finally:
-        actor_system.stop()
         reader.close()
+    claims = (example_questions if data.is_dir() else observations)(data, memories)
+    every = max(1, round(len(claims) / (limit or _CLAIMS)))
+    with actors_of(home) as actors:
+        mind = _CapturedMind(name, actors, memories, claims)
+        if "questions" in parts:
+            yield from _questions(mind, [*claim_questions(claims, memories, every), *tool_questions(memories)])
+        if "recall" in parts and not data.is_dir():
+            yield from _recalls(mind, data, limit)
+        if "roles" in parts:
+            yield from _roles(mind, claims[::every])
 
 
-def _questions(mind: CapturedMind, asked: Sequence[StructuralQuestion]) -> Iterator[dict[str, Any]]:
+# --- questions -------------------------------------------------------------------------------------------------------
+
+
+def _questions(mind: _CapturedMind, asked: Sequence[StructuralQuestion]) -> Iterator[Row]:
     """A row for each kind of question and each way of asking it."""
     known = {memory.id: memory for memory in mind.memories}
-    following = _following(mind.memories)
+    after = following(mind.memories)
     for what in dict.fromkeys(one.kind for one in asked):
         of_it = [one for one in asked if one.kind == what]
         kinds = KINDS if "tool" in of_it[0].pattern or "file" in of_it[0].pattern else DEFAULT_KINDS
-        shaped = [_shape(mind.actor_system, one.pattern) for one in of_it]
-        ways: dict[str, list[list[bytes]]] = {"shape": [[hit.id for hit in one.hits] for one in shaped]}
+        shaped = [_shape(mind.actors, one.pattern) for one in of_it]
+        ways = {"shape": [[hit.id for hit in one.hits] for one in shaped]}
         for name, signals in _BY_WORDS.items():
-            ways[name] = [_recall(mind.actor_system, one.text, signals, kinds) for one in of_it]
+            ways[name] = [_recall(mind.actors, one.text, signals, kinds) for one in of_it]
         if of_it[0].about:
-            found = [_recall(mind.actor_system, one.about, _BY_WORDS["fused"], kinds) for one in of_it]
+            found = [_recall(mind.actors, one.about, _FUSED, kinds) for one in of_it]
             ways["fused, and the turn after each"] = [
-                [following[memory] for memory in one if memory in following] for one in found
+                [after[memory] for memory in one if memory in after] for one in found
             ]
         ranks = {
             name: np.array([reciprocal_rank(ids, one.relevant) for ids, one in zip(given, of_it, strict=True)])
             for name, given in ways.items()
         }
         for name, given in ways.items():
-            row: dict[str, Any] = {"what": what, "of": mind.name, "by": name, "questions": len(of_it)}
+            row: Row = {"what": what, "of": mind.name, "by": name, "questions": len(of_it)}
             for k in (1, 5, 10):
                 row[f"any@{k}"] = float(
                     np.mean([any_at(ids, one.relevant, k) for ids, one in zip(given, of_it, strict=True)])
@@ -170,12 +166,9 @@ def _answers(
         next((one for one in shape.answers if one.role == wanted.role), None)
         for shape, wanted in zip(shaped, asked, strict=True)
     ]
-    return {
-        "answer_right": float(
-            np.mean([one is not None and one.filler == wanted.answer for one, wanted in zip(best, asked, strict=True)])
-        ),
-        "answer_confidence": float(np.mean([0.0 if one is None else one.confidence for one in best])),
-    }
+    right = [one is not None and one.filler == wanted.answer for one, wanted in zip(best, asked, strict=True)]
+    confidence = [0.0 if one is None else one.confidence for one in best]
+    return {"answer_right": float(np.mean(right)), "answer_confidence": float(np.mean(confidence))}
 
 
 def _filler(memory: Memory, role: str) -> str:
@@ -185,36 +178,87 @@ def _filler(memory: Memory, role: str) -> str:
     return "" if memory.said_at is None else str(np.datetime64(memory.said_at, "us").astype("datetime64[D]"))
 
 
-def _following(memories: Sequence[Memory]) -> dict[bytes, bytes]:
-    """Each turn's next one in its conversation."""
-    turns = sorted(
-        (one for one in memories if one.kind == "turn" and one.said_at is not None),
-        key=lambda memory: (memory.session, memory.said_at, memory.id),
-    )
-    return {one.id: after.id for one, after in pairwise(turns) if one.session == after.session}
+# --- recall and roles ------------------------------------------------------------------------------------------------
 
 
-def _shape(actor_system: Supervisor, pattern: dict[str, str]) -> Shaped:
-    answer = actor_system.ask(Shape(pattern=pattern, k=DEPTH, observe=False))
+def _recalls(mind: _CapturedMind, data: Path, limit: int | None) -> Iterator[Row]:
+    """LoCoMo's own questions without structure and with it; those it answers otherwise once more apart."""
+    asked = read_questions(data)
+    asked = asked[:: max(1, len(asked) // limit)] if limit else asked
+
+    def by(signals: tuple[SignalName, ...]) -> Callable[[str], list[RankedHit]]:
+        def recall(query: str) -> list[RankedHit]:
+            answer = mind.actors.ask(Recall(query=query, k=_RECALL_DEPTH, signals=signals, observe=False))
+            assert isinstance(answer, Recalled)
+            return [RankedHit(hit.session, hit.source_id) for hit in answer.hits]
+
+        return recall
+
+    without, scores = evaluate(by(_FUSED), asked), evaluate(by(_ALL), asked)
+    yield {"what": "recall", "with": "meaning, words", "questions": len(asked), **mean(without)}
+    row: Row = {"what": "recall", "with": "and days named, by shape", "questions": len(asked), **mean(scores)}
+    for metric in ("mrr", "any@5", "turn_any@10"):
+        one, other = (np.array([each[metric] for each in both]) for both in (scores, without))
+        paired = paired_test(one, other, seed=1, rounds=4000)
+        row |= {f"gain_{metric}": paired.difference, f"p_{metric}": paired.p}
+    changed = [number for number, both in enumerate(zip(scores, without, strict=True)) if both[0] != both[1]]
+    row["answered_otherwise"] = len(changed)
+    if changed:
+        row["their_mrr_without"] = mean([without[number] for number in changed])["mrr"]
+        row["their_mrr"] = mean([scores[number] for number in changed])["mrr"]
+    yield row
+
+
+def _roles(mind: _CapturedMind, claims: Sequence[Claim]) -> Iterator[Row]:
+    """A row for all roles together, and one for each: alone, beside ``about``, and left out of all."""
+    listed = mind.actors.ask(ListRoles())
+    assert isinstance(listed, RolesListed)
+    names = {view.name for view in listed.roles}
+    fillers = known_fillers(claims, mind.memories)
+    known = [{role: filler for role, filler in one.items() if role in names} for one in fillers]
+
+    def ranks(places: Sequence[int], keep: Callable[[str], bool]) -> NDArray[np.float64]:
+        found = []
+        for place in places:
+            pattern = {role: filler for role, filler in known[place].items() if keep(role)}
+            hits = _shape(mind.actors, pattern).hits if pattern else ()
+            found.append(reciprocal_rank([hit.id for hit in hits], {claims[place].memory.id}))
+        return np.array(found)
+
+    everything = ranks(range(len(claims)), lambda role: True)
+    main = ranks(range(len(claims)), lambda role: role == _MAIN)
+    mrr = {"mrr": float(everything.mean()), f"{_MAIN}_mrr": float(main.mean())}
+    yield {"what": "roles", "of": mind.name, "asked": "all", "memories": len(claims), **mrr}
+    for view in listed.roles:
+        having = [place for place, one in enumerate(known) if view.name in one]
+        if not having:
+            continue
+        alone = ranks(having, lambda role, name=view.name: role == name)  # type: ignore[misc]
+        beside = ranks(having, lambda role, name=view.name: role in (name, _MAIN))  # type: ignore[misc]
+        without = ranks(having, lambda role, name=view.name: role != name)  # type: ignore[misc]
+        to_main = paired_test(beside, main[having], seed=1, rounds=2000)
+        to_all = paired_test(everything[having], without, seed=1, rounds=2000)
+        yield {
+            "what": "roles",
+            "of": mind.name,
+            "asked": view.name,
+            "memories": len(having),
+            "alone_mrr": float(alone.mean()),
+            f"with_{_MAIN}_mrr": float(beside.mean()),
+            f"adds_to_{_MAIN}": to_main.difference,
+            "p": to_main.p,
+            "adds_to_all": to_all.difference,
+            "p_all": to_all.p,
+        }
+
+
+def _shape(actors: Supervisor, pattern: dict[str, str]) -> Shaped:
+    answer = actors.ask(Shape(pattern=pattern, k=DEPTH, observe=False))
     assert isinstance(answer, Shaped)
     return answer
 
 
-def _recall(
-    actor_system: Supervisor, query: str, signals: tuple[SignalName, ...], kinds: tuple[str, ...]
-) -> list[bytes]:
-    answer = actor_system.ask(Recall(query=query, k=DEPTH, signals=signals, kinds=kinds, observe=False))
+def _recall(actors: Supervisor, query: str, signals: tuple[SignalName, ...], kinds: Any) -> list[bytes]:
+    answer = actors.ask(Recall(query=query, k=DEPTH, signals=signals, kinds=kinds, observe=False))
     assert isinstance(answer, Recalled)
     return [hit.id for hit in answer.hits]
-
-
-def _capture(home: Path, source: Path) -> None:
-    home.mkdir(mode=0o700)
-    command = [*COMMAND, "capture", str(source), "--home", str(home), "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise ValueError(f"mnemic capture failed: {done.stdout} {done.stderr}")
-
-
-def _no_transcripts(path: str, format: str) -> Source:
-    raise ValueError("this bench captures by the command")

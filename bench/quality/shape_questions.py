@@ -11,25 +11,28 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
 
 from mnemic.actors.protocol.messages import Memory
+from mnemic.actors.protocol.shape_messages import UNKNOWN
+from mnemic.algorithms.text.keyphrases import key_phrases
 
 __all__ = [
-    "ASKED_FILLER",
     "Claim",
     "StructuralQuestion",
     "claim_questions",
     "example_questions",
+    "following",
+    "known_fillers",
     "observations",
     "tool_questions",
 ]
 
-ASKED_FILLER = "?"
-"""The filler that asks."""
 _CLAIMED = re.compile(r"D\d+:\d+")
+_PHRASES = 5  # of a memory are bound, unless a setting says otherwise
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -107,60 +110,31 @@ def claim_questions(
     Args:
         memories: all memories, which say what is beside what.
     """
-    turns = [memory for memory in memories if memory.kind == "turn" and memory.said_at is not None]
-    turns.sort(key=lambda memory: (memory.session, memory.said_at, memory.id))
-    place = {memory.id: number for number, memory in enumerate(turns)}
+    after = following(memories)
     claimed = {claim.memory.id: claim.text for claim in reversed(claims)}
-    for claim in claims[::every]:
-        memory, number = claim.memory, place.get(claim.memory.id)
-        if number is None or memory.said_at is None:
+    turn = {"kind": "turn"}
+    for memory, text in ((claim.memory, claim.text) for claim in claims[::every]):
+        if memory.kind != "turn" or memory.said_at is None:
             continue
         who, day = (memory.speaker or memory.role).lower(), datetime.fromtimestamp(memory.said_at / 1e6, UTC).date()
         itself = frozenset({memory.id})
-        nobody = _without(claim.text, memory.speaker)
-        turn = {"kind": "turn"}
-        yield StructuralQuestion(
-            "who said it", turn | {"about": nobody, "who": ASKED_FILLER}, f"Who said this: {nobody}", itself, "who", who
-        )
-        yield StructuralQuestion(
-            "when it was said",
-            turn | {"about": claim.text, "date": ASKED_FILLER},
-            f"When was this said: {claim.text}",
-            itself,
-            "date",
-            day.isoformat(),
-        )
-        yield StructuralQuestion(
-            "what somebody said",
-            turn | {"who": who, "about": claim.text},
-            f"What did {who} say about this: {claim.text}",
-            itself,
-        )
-        yield StructuralQuestion(
-            "what somebody said on a day",
-            turn | {"who": who, "date": day.isoformat(), "about": claim.text},
-            f"What did {who} say on {day:%B} {day.day}, {day.year} about this: {claim.text}",
-            itself,
-        )
-        after = _neighbour(turns, number, 1)
-        if after is None:
+        nobody = re.sub(rf"\b{re.escape(memory.speaker or '')}\b", "someone", text, flags=re.IGNORECASE)
+        nobody, said = nobody if memory.speaker else text, turn | {"who": who, "about": text}
+        asking = turn | {"about": nobody, "who": UNKNOWN}
+        yield StructuralQuestion("who said it", asking, f"Who said this: {nobody}", itself, "who", who)
+        asking, words = turn | {"about": text, "date": UNKNOWN}, f"When was this said: {text}"
+        yield StructuralQuestion("when it was said", asking, words, itself, "date", day.isoformat())
+        yield StructuralQuestion("what somebody said", said, f"What did {who} say about this: {text}", itself)
+        words = f"What did {who} say on {day:%B} {day.day}, {day.year} about this: {text}"
+        yield StructuralQuestion("what somebody said on a day", said | {"date": day.isoformat()}, words, itself)
+        if memory.id not in after:
             continue
-        yield StructuralQuestion(
-            "what was said next",
-            turn | {"previous": claim.text},
-            f"What was said right after this: {claim.text}",
-            frozenset({after.id}),
-            about=claim.text,
-        )
-        second = _neighbour(turns, number, 2)
-        if second is not None and second.id in claimed:
-            yield StructuralQuestion(
-                "what was said between",
-                turn | {"previous": claim.text, "next": claimed[second.id]},
-                f"What was said after this: {claim.text} And before this: {claimed[second.id]}",
-                frozenset({after.id}),
-                about=claim.text,
-            )
+        right, asking = frozenset({after[memory.id]}), turn | {"previous": text}
+        words = f"What was said right after this: {text}"
+        yield StructuralQuestion("what was said next", asking, words, right, about=text)
+        if before := claimed.get(after.get(after[memory.id], b"")):
+            asking, words = asking | {"next": before}, f"What was said after this: {text} And before this: {before}"
+            yield StructuralQuestion("what was said between", asking, words, right, about=text)
 
 
 def tool_questions(memories: Sequence[Memory]) -> Iterator[StructuralQuestion]:
@@ -179,11 +153,39 @@ def tool_questions(memories: Sequence[Memory]) -> Iterator[StructuralQuestion]:
         yield StructuralQuestion("what touched a file", {"file": file}, f"What was done to {file}?", frozenset(right))
 
 
-def _neighbour(turns: Sequence[Memory], number: int, steps: int) -> Memory | None:
-    """The turn so many steps on in the same conversation."""
-    there = number + steps
-    return turns[there] if there < len(turns) and turns[there].session == turns[number].session else None
+def following(memories: Sequence[Memory]) -> dict[bytes, bytes]:
+    """Each turn's next one in its conversation."""
+    turns = [memory for memory in memories if memory.kind == "turn" and memory.said_at is not None]
+    turns.sort(key=lambda memory: (memory.session, memory.said_at, memory.id))
+    return {one.id: after.id for one, after in pairwise(turns) if one.session == after.session}
 
 
-def _without(text: str, speaker: str | None) -> str:
-    return re.sub(rf"\b{re.escape(speaker)}\b", "someone", text, flags=re.IGNORECASE) if speaker else text
+def known_fillers(claims: Sequence[Claim], memories: Sequence[Memory]) -> list[dict[str, str]]:
+    """What a person could know of each claim's memory: a filler by role, words where the role is of meaning."""
+    after = following(memories)
+    claimed = {claim.memory.id: claim.text for claim in reversed(claims)}
+    before = {after[one]: text for one, text in claimed.items() if one in after}
+    speakers: dict[str, set[str]] = {}
+    for one in memories:
+        speakers.setdefault(one.session, set()).update([one.speaker] if one.speaker else [])
+    known = []
+    for memory, text in ((claim.memory, claim.text) for claim in claims):
+        others = sorted(speakers[memory.session] - {memory.speaker})
+        said = set(key_phrases(memory.text, _PHRASES))
+        fillers = {
+            "about": text,
+            "who": memory.speaker or memory.role,
+            "to": others[0] if others else {"user": "assistant", "assistant": "user"}.get(memory.role, ""),
+            "project": memory.scope,
+            "branch": memory.branch or "",
+            "kind": memory.kind,
+            "topic": next((phrase for phrase in key_phrases(text, _PHRASES) if phrase in said), ""),
+            "size": str(len(memory.text.split())),
+            "previous": before.get(memory.id, ""),
+            "next": claimed.get(after.get(memory.id, b""), ""),
+        }
+        if memory.said_at is not None:
+            moment = datetime.fromtimestamp(memory.said_at / 1e6, UTC)
+            fillers |= {"date": moment.date().isoformat(), "hour": str(moment.hour), "weekday": f"{moment:%A}".lower()}
+        known.append({role: filler for role, filler in fillers.items() if filler})
+    return known

@@ -1,19 +1,15 @@
 """The bits bench: the algebra of packed hypervectors, natively by each instruction set, by NumPy and by torchhd.
 
 Hypervectors are drawn, 10,240 bits each. Rows: how long it takes to find the ten nearest of very many and of 1,000, to
-bundle 15 and 1,000, and to bind and to rotate 1,000. Each instruction set has a process of its own, since the set is
-chosen once a process, and there NumPy takes turns with it; torchhd, where a bit takes a byte, searches 1,000. As the
-baseline the same memory is read by NumPy and next to nothing done with it. Everything on one thread, whose own time is
-counted: other programs' turns are not in it. What becomes of this in records, item memories and minds is measured by
-`mnemic.bench.speed.hd_bench`.
+bundle 15 and 1,000, and to bind and to rotate 1,000. NumPy takes turns with each instruction set; torchhd, where a bit
+takes a byte, searches 1,000. As the baseline the same memory is read by NumPy and next to nothing done with it.
+Everything on one thread, whose own time is counted: other programs' turns are not in it.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -22,9 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.bench.harness.measure import Row, goal, in_each_instruction_set, skipped, take_turns
 from mnemic.hd import bits
 
-__all__ = ["Tasks", "run", "time_interleaved"]
+__all__ = ["Tasks", "compare_tasks", "run"]
 
 WORDS = 160
 K = 10
@@ -33,7 +30,6 @@ SHIFT = 777
 GOAL_MS = {100_000: 6.0}
 _OF_ALL = "nearest 10"
 _IN_A_ROW = 4
-"""Calls in each turn. The first is not counted: it finds in the caches what somebody else left there."""
 _SLOW_MS = 500.0
 """What takes longer than this is timed that once."""
 
@@ -42,20 +38,22 @@ Tasks = dict[str, Callable[[], Any]]
 """What is done, by its name."""
 
 
-def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+def run(*, hypervectors: int = 100_000, rounds: int = 15) -> Iterator[Row]:
     """Run everything.
 
     Raises:
-        ValueError: there are fewer than 1,000 hypervectors, or there is no round.
+        ValueError: there are fewer than 1,000 hypervectors.
     """
-    count, rounds = arguments.hypervectors, arguments.rounds
-    if count < SMALL_COUNT or rounds < 1:
-        raise ValueError(f"there must be {SMALL_COUNT} hypervectors and 1 round or more")
-    sets = ("avx512", "avxvnni", "avx2", "portable")
-    return [row for instructions in sets for row in _of(instructions, count, rounds)] + [*_torchhd(rounds)]
+    if hypervectors < SMALL_COUNT:
+        raise ValueError(f"there must be {SMALL_COUNT} hypervectors or more")
+    for instructions, rows in in_each_instruction_set(__name__, bits.NATIVE, hypervectors, rounds):
+        if instructions != "portable" and hypervectors in GOAL_MS and "p50_ms" in rows[0]:
+            rows[0] |= goal("ms", rows[0]["p50_ms"], GOAL_MS[hypervectors])
+        yield from rows
+    yield from _torchhd(rounds)
 
 
-def compare_with_numpy(count: int, rounds: int) -> list[dict[str, Any]]:
+def compare_with_numpy(count: int, rounds: int) -> Iterator[Row]:
     """The rows of the instruction set of this process, of NumPy beside it and of reading alone."""
     vectors, query = _draw(count)
     few = vectors[:SMALL_COUNT]
@@ -81,34 +79,17 @@ def compare_with_numpy(count: int, rounds: int) -> list[dict[str, Any]]:
         "competitor: NumPy": theirs,
         "baseline: reading alone": {"nearest 10": lambda: np.bitwise_xor.reduce(flat)},
     }
-    return [row for task in ours for row in time_interleaved(_of_task(task, count), task, rounds, beside)]
+    for task in ours:
+        yield from compare_tasks(_of_task(task, count), task, rounds, beside)
 
 
-def _of(instructions: str, count: int, rounds: int) -> list[dict[str, Any]]:
-    here = {"what": "all", "of": f"mnemic, native-{instructions}", "vectors": count}
-    if not bits.NATIVE:
-        return [{**here, "state": "skipped", "why": "native code is not built"}]
-    environment = {**os.environ, "MNEMIC_INSTRUCTIONS": instructions}
-    command = [sys.executable, "-m", "mnemic.bench.speed.bits_bench", str(count), str(rounds)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        why = done.stderr.strip().splitlines()[-1]
-        return [{**here, "state": "skipped" if "is not what this processor has" in why else "failed", "why": why}]
-    rows: list[dict[str, Any]] = json.loads(done.stdout)
-    if instructions != "portable" and count in GOAL_MS:
-        rows[0]["goal_ms"] = GOAL_MS[count]
-        rows[0]["met"] = rows[0]["p50_ms"] <= GOAL_MS[count]
-    return rows
-
-
-def _torchhd(rounds: int) -> Iterator[dict[str, Any]]:
+def _torchhd(rounds: int) -> Iterator[Row]:
     name = "competitor: torchhd"
     try:
         import torch  # type: ignore[import-not-found, unused-ignore]
         import torchhd
     except ModuleNotFoundError as missing:
-        why = f"{missing.name} is not installed: it comes with the extra `torch`"
-        yield {"what": "all", "of": name, "vectors": SMALL_COUNT, "state": "skipped", "why": why}
+        yield {"what": "all"} | skipped(name, f"{missing.name} is not installed: it comes with the extra `torch`")
         return
     torch.set_num_threads(1)
     vectors, query = _draw(SMALL_COUNT)
@@ -121,43 +102,26 @@ def _torchhd(rounds: int) -> Iterator[dict[str, Any]]:
         "rotate 1,000": lambda: few.permute(SHIFT),
     }
     for task in tasks:
-        yield from time_interleaved(_of_task(task, SMALL_COUNT), task, rounds, {name: tasks})
+        yield from compare_tasks(_of_task(task, SMALL_COUNT), task, rounds, {name: tasks})
 
 
-def time_interleaved(
-    about: dict[str, Any],
-    task: str,
-    rounds: int,
-    beside: dict[str, Tasks],
-    clock: Callable[[], float] = time.thread_time,
-) -> list[dict[str, Any]]:
-    """Do a task by turns, so that whatever else the machine does hits all alike. Who is very slow has fewer turns.
+def compare_tasks(
+    about: Row, task: str, rounds: int, beside: dict[str, Tasks], clock: Callable[[], float] = time.thread_time
+) -> Iterator[Row]:
+    """Rows of one task, done by turns. Who is very slow has fewer turns, and who has no such task none.
 
     Args:
         about: what begins each row.
-        beside: who does it, by name; who has no such task is left out.
+        beside: who does it, by name.
         clock: seconds, of what is to be counted.
     """
     doing = {name: tasks[task] for name, tasks in beside.items() if task in tasks}
-    took: dict[str, list[float]] = {name: [] for name in doing}
-    for _ in range(rounds):
-        for name, do in doing.items():
-            if max(took[name], default=0.0) > _SLOW_MS:
-                continue
-            do()
-            for _ in range(1, _IN_A_ROW):
-                began = clock()
-                do()
-                took[name].append((clock() - began) * 1000)
-                if took[name][-1] > _SLOW_MS:
-                    break
-    return [
-        {**about, "of": name, "p50_ms": float(np.median(each)), "best_ms": min(each), "n": len(each)}
-        for name, each in took.items()
-    ]
+    taken = take_turns(doing, rounds, in_a_row=_IN_A_ROW, clock=clock, slow_ms=_SLOW_MS)
+    for name, each in taken.items():
+        yield {**about, "of": name, "p50_ms": float(np.median(each)), "best_ms": min(each), "n": len(each)}
 
 
-def _of_task(task: str, count: int) -> dict[str, Any]:
+def _of_task(task: str, count: int) -> Row:
     return {"what": task, "vectors": count} if task == _OF_ALL else {"what": task}
 
 
@@ -187,4 +151,4 @@ def _rotate(vectors: Words) -> Words:
 
 
 if __name__ == "__main__":
-    print(json.dumps(compare_with_numpy(int(sys.argv[1]), int(sys.argv[2]))))
+    print(json.dumps(list(compare_with_numpy(int(sys.argv[1]), int(sys.argv[2])))))

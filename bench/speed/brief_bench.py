@@ -2,131 +2,167 @@
 
 With a process: one request on a connection of its own, as the hook makes it. Without: the whole command that the hook
 starts then, beside an interpreter that does nothing at all. With ``--data FILE`` (LoCoMo's) also how often what is told
-beside a prompt is right (`mnemic.bench.quality.prompt_recall`).
+beside a prompt is right: where it is of a session that holds the answer. Prompts that nothing is known about must be
+told nothing: questions about one conversation asked in another one, and small talk.
 """
 
 from __future__ import annotations
 
-import argparse
-import http.client
 import json
-import socket
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import numpy as np
-
-from mnemic.bench.harness.homes import BENCH_SCOPE, IDLE_SETTINGS, MIND_NAME, fill_home, lexical_settings
-from mnemic.bench.harness.processes import COMMAND, served
-from mnemic.bench.quality.prompt_recall import measure_prompt_recall
+from mnemic.actors.protocol.ambient_messages import Brief, Briefed
+from mnemic.actors.protocol.changes import ScopeRef
+from mnemic.actors.protocol.messages import GetMemories, Memories
+from mnemic.bench.harness.callers import UnixHttp
+from mnemic.bench.harness.homes import BENCH_SCOPE, MIND_NAME, fill_home
+from mnemic.bench.harness.measure import BARE_PYTHON, Row, goal, quantiles, time_each
+from mnemic.bench.harness.processes import run_mnemic, served
+from mnemic.bench.quality.locomo import Question, convert, read_questions
+from mnemic.runtime.client.client import RemoteActorSystem
+from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.run_dir import PROTOCOL
 from mnemic.runtime.models.encoders import load_encoder
 
-__all__ = ["run"]
+__all__ = ["SMALL_TALK", "measure_prompt_recall", "run"]
 
-_GOAL_MS = {"process": 20.0, "alone": 300.0}
+SMALL_TALK = (
+    *("thanks", "yes", "no", "ok", "go on", "perfect, thank you!", "do it", "looks good to me", "why?", "try again"),
+    *("run the tests", "commit this", "fix the failing test", "now push it to main", "show me the diff", "undo that"),
+    *("what does this error mean?", "add a test for that", "rename the variable", "refactor this function"),
+    *("hello", "good morning", "how are you today?", "what do you think?", "is that all?", "hmm, not quite", "wait"),
+    *("can you make it shorter?", "please explain that", "I don't understand", "never mind", "next", "open the file"),
+)
+"""What says nothing that a memory could be about."""
 _STANDING_RULES = 30
 _REQUESTS = 200
 _COMMANDS = 40
 
 
-def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+def run(*, data: Path | None = None, memories: int = 10_000, seed: int = 0, no_model: bool = False) -> Iterator[Row]:
     """Fill a home, and ask it.
 
     Raises:
         ValueError: it cannot be served, or the data set is none.
         OSError, KeyError: the data set cannot be read.
     """
-    rows = list(measure_prompt_recall(arguments.data)) if arguments.data is not None else []
+    if data is not None:
+        yield from measure_prompt_recall(data)
     with tempfile.TemporaryDirectory(prefix="mnemic-brief-") as folder:
         home, project = Path(folder) / "home", Path(folder) / "project"
-        home.mkdir(mode=0o700)
         project.mkdir()
         (project / ".mnemic.toml").write_text(f'scope = "{BENCH_SCOPE.path}"\n', "utf-8")
-        encoder = None if arguments.no_model else load_encoder(None)
-        settings = lexical_settings(home) if encoder is None else IDLE_SETTINGS
-        fill_home(home, arguments.memories, seed=arguments.seed, encoder=encoder, settings=settings)
+        fill_home(home, memories, seed=seed, encoder=None if no_model else load_encoder(None))
         _add_standing_rules(home, Path(folder) / "held.jsonl")
-        return [*rows, *_rows(home, project, arguments.memories, prompts=encoder is not None)]
+        for row in _waits(home, project, prompts=not no_model):
+            yield {"what": row.pop("what"), "memories": memories, **row}
 
 
-def _rows(home: Path, project: Path, memories: int, *, prompts: bool) -> Iterator[dict[str, Any]]:
-    start = json.dumps({"session_id": "bench", "source": "startup"}).encode()
+# --- how long a session waits ----------------------------------------------------------------------------------------
+
+
+def _waits(home: Path, project: Path, *, prompts: bool) -> Iterator[Row]:
+    start = {"session_id": "bench", "source": "startup"}
+    headers = {"Mnemic-Protocol": str(PROTOCOL), "Mnemic-Mind": MIND_NAME, "Mnemic-Create": "0", "Connection": "close"}
+    headers |= {"Mnemic-Assistant": "claude-code", "Mnemic-Cwd": quote(str(project))}
+
+    def ask(event: str, body: Any) -> bytes:
+        with closing(UnixHttp(card.http_socket)) as connection:
+            return connection.ask("POST", "/api/hook", body, **headers, **{"Mnemic-Event": event})
+
+    def prompt(number: int) -> bytes:
+        asked = {"hook_event_name": "UserPromptSubmit", "prompt": f"what of word {number} was decided?"}
+        return ask("prompt", {"session_id": f"bench-{number}", **asked})
+
     with served(home, "embedded") as card:
-        yield _row(
-            "session start, a process up",
-            memories,
-            lambda _: _request(card.http_socket, project, "session-start", start),
-            _REQUESTS,
-            _GOAL_MS["process"],
-        )
+        yield _row("session start, a process up", lambda _: ask("session-start", start), _REQUESTS, 20.0)
         if prompts:
-
-            def ask(number: int) -> bytes:
-                prompt = {"hook_event_name": "UserPromptSubmit", "prompt": f"what of word {number} was decided?"}
-                body = json.dumps({"session_id": f"bench-{number}", **prompt}).encode()
-                return _request(card.http_socket, project, "prompt", body)
-
-            yield _row("beside a prompt, a process up", memories, ask, _REQUESTS, None)
+            yield _row("beside a prompt, a process up", prompt, _REQUESTS)
     command = [sys.executable, "-P", "-m", "mnemic.session_start", "--assistant", "claude-code"]
     command += ["--event", "session-start", "--home", str(home), "--mind", MIND_NAME, "--cwd", str(project)]
-    yield _row(
-        "session start, no process", memories, lambda _: _run_command(command, start), _COMMANDS, _GOAL_MS["alone"]
-    )
-    nothing = [sys.executable, "-c", "pass"]
-    yield _row("competitor: python -c pass", memories, lambda _: _run_command(nothing, b""), _COMMANDS, None)
+    yield _row("session start, no process", lambda _: _output(command, json.dumps(start).encode()), _COMMANDS, 300.0)
+    yield _row("competitor: python -c pass", lambda _: _output(BARE_PYTHON, b""), _COMMANDS)
 
 
-def _row(what: str, memories: int, act: Callable[[int], bytes], count: int, goal_ms: float | None) -> dict[str, Any]:
-    said = act(0)  # the first one loads
-    took = []
-    for number in range(1, count + 1):
-        started = time.perf_counter()
-        act(number)
-        took.append(1e3 * (time.perf_counter() - started))
-    p50, p95 = np.quantile(took, (0.5, 0.95))
-    row = {"what": what, "memories": memories, "p50_ms": float(p50), "p95_ms": float(p95), "n": count}
-    row["answer_bytes"] = len(said)
-    return row if goal_ms is None else row | {"goal_p95_ms": goal_ms, "met": bool(p95 <= goal_ms)}
+def _row(what: str, act: Callable[[int], bytes], count: int, goal_p95_ms: float | None = None) -> Row:
+    answers = list[bytes]()
+    times = quantiles(time_each(lambda number: answers.append(act(number)), range(count)))
+    row = {"what": what, **times, "answer_bytes": len(answers[0])}
+    return row if goal_p95_ms is None else row | goal("p95_ms", times["p95_ms"], goal_p95_ms)
 
 
-def _request(path: str, project: Path, event: str, body: bytes) -> bytes:
-    headers = {"Mnemic-Protocol": str(PROTOCOL), "Mnemic-Mind": MIND_NAME, "Mnemic-Create": "0", "Connection": "close"}
-    headers |= {"Mnemic-Assistant": "claude-code", "Mnemic-Event": event, "Mnemic-Cwd": quote(str(project))}
-    connection = http.client.HTTPConnection("mnemic")
-    connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.sock.connect(path)
-    with closing(connection):
-        connection.request("POST", "/api/hook", body, headers)
-        answer = connection.getresponse()
-        if answer.status != 200:
-            raise ValueError(f"the process answered {answer.status}")
-        return answer.read()
-
-
-def _run_command(command: list[str], given: bytes) -> bytes:
+def _output(command: Sequence[str], given: bytes) -> bytes:
     return subprocess.run(command, input=given, capture_output=True, check=True).stdout
 
 
 def _add_standing_rules(home: Path, lines: Path) -> None:
     """Keep decisions and turns that hold, so that there is as much to tell as a budget has room for."""
-    held = [
-        {
-            "session": f"held-{number}",
-            "role": "user",
-            "scope": BENCH_SCOPE.path,
-            "text": f"From now on rule {number} holds. " * 4,
-        }
-        | ({"kind": "decision"} if number % 2 else {})
-        for number in range(_STANDING_RULES)
-    ]
-    lines.write_text("".join(json.dumps(line) + "\n" for line in held), "utf-8")
-    command = [*COMMAND, "capture", str(lines), "--no-meaning", "--home", str(home)]
-    subprocess.run(command, capture_output=True, check=True)
+    with lines.open("w", encoding="utf-8") as written:
+        for number in range(_STANDING_RULES):
+            text = f"From now on rule {number} holds. " * 4
+            line = {"session": f"held-{number}", "role": "user", "scope": BENCH_SCOPE.path, "text": text}
+            written.write(json.dumps(line | ({"kind": "decision"} if number % 2 else {})) + "\n")
+    run_mnemic(home, "capture", lines, "--no-meaning")
+
+
+# --- whether it is right ---------------------------------------------------------------------------------------------
+
+
+def measure_prompt_recall(data: Path) -> Iterator[Row]:
+    """Rows of one file of LoCoMo's.
+
+    Raises:
+        OSError, ValueError, KeyError: it cannot be read, or is none of LoCoMo's.
+    """
+    lines, asked = list(convert(data)), read_questions(data)
+    talks = sorted({question.conversation for question in asked})
+    with tempfile.TemporaryDirectory(prefix="mnemic-prompts-") as folder:
+        home, corpus = Path(folder) / "home", Path(folder) / "corpus.jsonl"
+        corpus.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+        home.mkdir(mode=0o700)
+        run_mnemic(home, "capture", corpus)
+        with served(home, "embedded"):
+            actors = RemoteActorSystem(home, MIND_NAME, False, SystemClock())
+            own = [(question, _told(actors, question.text, question.conversation)) for question in asked]
+            for talk in (None, *talks):
+                of_it = [(question, told) for question, told in own if talk in (None, question.conversation)]
+                yield _share(talk or "all conversations", [told for _, told in of_it]) | _right(of_it)
+            next_one = dict(zip(talks, [*talks[1:], *talks[:1]], strict=True))
+            away = [_told(actors, question.text, next_one[question.conversation]) for question in asked]
+            yield _share("questions about another conversation", away)
+            yield _share("small talk", [_told(actors, text, talk) for text in SMALL_TALK for talk in talks])
+
+
+def _told(actors: RemoteActorSystem, prompt: str, talk: str) -> list[tuple[str, str | None]]:
+    """Session and source id of what is told beside a prompt, to a session of its own."""
+    place = ScopeRef(path=f"locomo/{talk}", project=None, found="named")
+    session = f"{talk}: {prompt}".replace("/", "-")
+    brief = actors.ask(Brief(occasion="prompt", place=place, assistant="bench", session=session, prompt=prompt))
+    assert isinstance(brief, Briefed)
+    if not brief.memories:
+        return []
+    found = actors.ask(GetMemories(ids=brief.memories))
+    assert isinstance(found, Memories)
+    return [(memory.session, memory.source_id) for memory in found.memories]
+
+
+def _share(what: str, told: Sequence[list[Any]]) -> Row:
+    share = sum(map(bool, told)) / max(1, len(told))
+    return {"what": "told beside a prompt", "of": what, "prompts": len(told), "told_something": share}
+
+
+def _right(told: Sequence[tuple[Question, list[tuple[str, str | None]]]]) -> Row:
+    given = [(question, one) for question, ones in told for one in ones]
+    of = max(1, len(given))
+    return {
+        "memories": len(given),
+        "right_session": sum(session in question.sessions for question, (session, _) in given) / of,
+        "right_turn": sum(turn in question.turns for question, (_, turn) in given) / of,
+    }

@@ -1,166 +1,100 @@
 """The hd bench: capacity, projection accuracy and speed of hypervectors, and the cost of structural queries.
 
 Decoding: bundles of more and more pairs, item memories of more and more fillers, hypervectors of 1,024 to 16,384 bits;
-what is counted must agree with the binomial law. Each part is a module of its own beside this one.
-
-The hd bench's figures as a picture: what was counted, as dots, over what theory says, as lines.
+what is counted must agree with the binomial law. A record bundles K pairs of role and filler. A role is unbound, and
+what comes out is compared with an item memory of M fillers: right is where the nearest one is the filler that was
+bound. The same holds where the order of things takes the place of roles: the i-th is permuted i times. Speed and the
+mind are modules of their own beside this one.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
+import math
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from functools import lru_cache
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from mnemic.bench.harness.measure import Row
 from mnemic.bench.speed.embed_bench import paragraphs
-from mnemic.bench.speed.hd_capacity import (
-    Order,
-    closed_form_capacity,
-    count_correct,
-    exact_accuracy,
-    gaussian_accuracy,
-    information_bits,
-    most_pairs,
-    tail_probability,
-)
 from mnemic.bench.speed.hd_mind import measure_shape_queries
 from mnemic.bench.speed.hd_speed import EMBEDDING, measure_speeds
 from mnemic.hd.algebra import Algebra, default_algebra
+from mnemic.hd.codebook import draw_hypervector
 from mnemic.hd.encoders import RecordEncoder
+from mnemic.hd.evidence import bit_agreement
 from mnemic.hd.space import DIMENSIONS, Space
 from mnemic.runtime.models.encoders import load_encoder
 
-__all__ = ["plot", "run"]
+__all__ = [
+    "Order",
+    "closed_form_capacity",
+    "count_correct",
+    "exact_accuracy",
+    "gaussian_accuracy",
+    "information_bits",
+    "most_pairs",
+    "run",
+    "tail_probability",
+]
 
-_COLOURS = ("#1f4e79", "#2a78d6", "#1baf7a", "#b07d00", "#e34948", "#7b4bb3")
-_FEWEST, _MOST, _STEPS = 2, 1200, 60
-_EPISODE_PAIRS = 12
-
-
-def plot(rows: list[dict[str, Any]], path: Path, codebook: int, dimensions: int) -> None:
-    """Write the picture, in the format that the file's name says.
-
-    Args:
-        rows: the bench's.
-        codebook: the item memory of the panel in which dimensions are compared.
-        dimensions: of the panel in which item memories are.
-
-    Raises:
-        ValueError: matplotlib is not installed, or cannot write such a file.
-        OSError: the file cannot be written.
-    """
-    try:
-        from matplotlib.figure import Figure  # type: ignore[import-not-found, unused-ignore]
-    except ModuleNotFoundError as missing:
-        raise ValueError(f"{missing.name} is not installed: pip install 'mnemic[bench]'") from missing
-    figure = Figure(figsize=(17, 5.2), layout="constrained")
-    first, second, third = figure.subplots(1, 3)
-    counted = [row for row in rows if row["what"] == "decode" and row["by"] == "roles"]
-    sizes = sorted({row["dimensions"] for row in counted})
-    among = [row for row in counted if row["codebook"] == codebook]
-    _decoding(first, among, "dimensions", [(size, codebook) for size in sizes], "{:,} bits")
-    first.set_title(f"A filler among {codebook:,}, by the bits of a hypervector", loc="left")
-    books = sorted({row["codebook"] for row in counted})
-    of = [row for row in counted if row["dimensions"] == dimensions]
-    _decoding(second, of, "codebook", [(dimensions, book) for book in books], "among {:,}")
-    second.set_title(f"{dimensions:,} bits, by the fillers of the item memory", loc="left")
-    _projection(third, [row for row in rows if row["what"] == "projection"])
-    figure.savefig(path, dpi=110)
-
-
-def _decoding(axes: Any, rows: list[dict[str, Any]], of: str, lines: list[tuple[int, int]], label: str) -> None:
-    pairs = np.unique(np.geomspace(_FEWEST, _MOST, _STEPS).astype(int))
-    for colour, (dimensions, codebook) in zip(_COLOURS, lines, strict=False):
-        name = dimensions if of == "dimensions" else codebook
-        theory = [exact_accuracy(dimensions, int(one), codebook) for one in pairs]
-        axes.plot(pairs, theory, color=colour, linewidth=1.6, label=label.format(name))
-        normal = [gaussian_accuracy(dimensions, int(one), codebook) for one in pairs]
-        axes.plot(pairs, normal, color="black", linewidth=0.8, linestyle=(0, (2, 4)))
-        dots = [row for row in rows if row[of] == name]
-        spread = [1.96 * (row["accuracy"] * (1 - row["accuracy"]) / row["n"]) ** 0.5 for row in dots]
-        at, found = [row["pairs"] for row in dots], [row["accuracy"] for row in dots]
-        axes.errorbar(at, found, spread, color=colour, fmt="o", markersize=4, linewidth=1)
-    axes.axvline(_EPISODE_PAIRS, color="grey", linewidth=0.8, linestyle=":")
-    axes.annotate("an episode", (_EPISODE_PAIRS, 0.98), color="grey", rotation=90, ha="right", va="top", fontsize=8)
-    axes.set_xscale("log")
-    axes.set_xlabel("pairs bundled in one hypervector")
-    axes.set_ylabel("fillers decoded rightly")
-    axes.grid(alpha=0.25)
-    axes.plot([], [], color="black", linewidth=0.8, linestyle=(0, (2, 4)), label="Frady et al. 2018, integral")
-    axes.legend(fontsize=8, frameon=False, loc="lower left", title="line: binomial; dot: counted", title_fontsize=8)
-
-
-def _projection(axes: Any, rows: list[dict[str, Any]]) -> None:
-    cosines = np.linspace(-1, 1, 201)
-    axes.plot(cosines, 1 - 2 * np.arccos(cosines) / np.pi, color=_COLOURS[1], linewidth=1.6, label="1 - 2 angle / pi")
-    at, mean = [row["cosine"] for row in rows], np.array([row["similarity"] for row in rows])
-    low, high = (np.array([row[name] for row in rows]) for name in ("lowest", "highest"))
-    axes.errorbar(
-        at, mean, [mean - low, high - mean], color=_COLOURS[4], fmt="o", markersize=4, linewidth=1, label="counted"
-    )
-    axes.set_xlabel("cosine of two embeddings")
-    axes.set_ylabel("similarity of their hypervectors")
-    axes.set_title("Meaning, projected on hyperplanes (lowest to highest)", loc="left")
-    axes.grid(alpha=0.25)
-    axes.legend(fontsize=8, frameon=False)
-
-
+Order = Literal["roles", "places"]
+"""What tells the pairs of a record apart: a role that each is bound with, or its place, by which it is permuted."""
+Part = Literal["capacity", "projection", "speed", "mind"]
 _SIZES = (1024, 2048, 4096, 8192, DIMENSIONS, 16384)
 _CODEBOOKS = (16, 1000, 10_000)
 _PAIRS = (2, 5, 12, 25, 50, 100, 200, 400, 800)
-_DRAWN_CODEBOOK = 1000
 _DECODES = 1000
 _UNLIKELY = 1e-6
 """What is counted is wrong where it, or what is further off, is less probable than this; some 200 are counted."""
 _ANGLES = range(0, 181, 15)
 _OF_EACH_ANGLE = 200
 _TEXTS = 300
-_PARTS = ("capacity", "projection", "speed", "mind")
+_REACH = 9.0  # standard deviations that the integral goes through on either side
+_STEPS = 4001
+_SELDOM = 1e-3
+_LEAST = 1e-9
 
 
-def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    """Measure, and draw where a file is named.
+def run(
+    *,
+    parts: tuple[Part, ...] = ("capacity", "projection", "speed", "mind"),
+    memories: int = 10_000,
+    hypervectors: int = 100_000,
+    rounds: int = 15,
+    seed: int = 0,
+    no_model: bool = False,
+) -> Iterator[Row]:
+    """Measure.
 
     Raises:
-        ValueError: there is no such part, too little of something is asked for, or nothing can be drawn with.
-        OSError: the drawing cannot be written, or a home cannot be made.
+        OSError: a home cannot be made.
         ModelError: the model is there and cannot be used.
     """
-    parts = arguments.parts or _PARTS
-    if unknown := set(parts) - set(_PARTS):
-        raise ValueError(f"there is no part {min(unknown)!r} of it, but {', '.join(_PARTS)}")
-    if arguments.plot is not None and not {"capacity", "projection"} <= set(parts):
-        raise ValueError("a drawing shows capacity and projection: leave neither out")
-    if min(arguments.rounds, arguments.memories, arguments.hypervectors) < 1:
-        raise ValueError("there must be 1 round, 1 memory and 1 hypervector or more")
-    algebra = default_algebra()
-    rows: list[dict[str, Any]] = []
     if "capacity" in parts:
-        rows += capacities(algebra, arguments.seed)
+        yield from capacities(default_algebra(), seed)
     if "projection" in parts:
-        rows += projections(arguments.seed, model=not arguments.no_model)
-    if arguments.plot is not None:
-        plot(rows, Path(arguments.plot), _DRAWN_CODEBOOK, DIMENSIONS)
-        rows.append({"what": "drawing", "file": str(arguments.plot)})
+        yield from projections(seed, model=not no_model)
     if "speed" in parts:
-        rows += measure_speeds(_space(arguments.seed, DIMENSIONS), arguments.rounds, arguments.hypervectors)
+        yield from measure_speeds(_space(seed, DIMENSIONS), rounds, hypervectors)
     if "mind" in parts:
-        rows += measure_shape_queries(arguments.memories, arguments.seed, model=not arguments.no_model)
-    return rows
+        yield from measure_shape_queries(memories, seed, model=not no_model)
 
 
-def capacities(algebra: Algebra, seed: int) -> Iterator[dict[str, Any]]:
+# --- capacity --------------------------------------------------------------------------------------------------------
+
+
+def capacities(algebra: Algebra, seed: int) -> Iterator[Row]:
     """Rows: how many fillers come out right, beside the two theories; and how many pairs there is room for."""
     for dimensions in _SIZES:
         for codebook in _CODEBOOKS:
             orders: tuple[Order, ...] = ("roles", "places") if dimensions == DIMENSIONS else ("roles",)
             for order in orders:
                 for pairs in _PAIRS:
-                    yield _decoding_hd_bench(_space(seed, dimensions), algebra, order, pairs, codebook)
+                    yield _decoding(_space(seed, dimensions), algebra, order, pairs, codebook)
             room = {"dimensions": dimensions, "codebook": codebook, "right": 0.99}
             yield {
                 "what": "room",
@@ -170,7 +104,7 @@ def capacities(algebra: Algebra, seed: int) -> Iterator[dict[str, Any]]:
             }
 
 
-def _decoding_hd_bench(space: Space, algebra: Algebra, order: Order, pairs: int, codebook: int) -> dict[str, Any]:
+def _decoding(space: Space, algebra: Algebra, order: Order, pairs: int, codebook: int) -> Row:
     right = exact_accuracy(space.dimensions, pairs, codebook)
     hits = count_correct(space, algebra, order, pairs, codebook, _DECODES)
     chance = tail_probability(hits, _DECODES, right)
@@ -192,7 +126,125 @@ def _decoding_hd_bench(space: Space, algebra: Algebra, order: Order, pairs: int,
     return row
 
 
-def projections(seed: int, *, model: bool) -> Iterator[dict[str, Any]]:
+def exact_accuracy(dimensions: int, pairs: int, codebook: int) -> float:
+    """How often the right filler is the nearest: the sum over all distances it may have, by the binomial law.
+
+    Bits are independent of each other, and so are the distances of the wrong fillers. Of fillers that are equally
+    near, the one that comes first is taken, which is the right one as often as any other.
+    """
+    wrong = _binomial(dimensions, 0.5)
+    below = np.cumsum(wrong)
+    below /= below[-1]
+    nearer = np.concatenate([[0.0], below[:-1]])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shared = (below**codebook - nearer**codebook) / (codebook * wrong)
+    seldom = ((below + nearer) / 2) ** (codebook - 1)  # the same, to where the difference above drowns in rounding
+    wins = np.where(codebook * wrong < _SELDOM, seldom, shared)
+    return min(1.0, float(_binomial(dimensions, bit_agreement(pairs)) @ wins))
+
+
+def gaussian_accuracy(dimensions: int, pairs: int, codebook: int) -> float:
+    """The same as the integral of Frady, Kleyko and Sommer 2018, "A theory of sequence indexing and working memory in
+    recurrent neural networks": distances are taken to be normal, and never equal.
+    """
+    right = bit_agreement(pairs)
+    near, far = math.sqrt(right * (1 - right)), 0.5
+    at = np.linspace(-_REACH, _REACH, _STEPS)
+    density = np.exp(-(at**2) / 2) / math.sqrt(2 * math.pi)
+    beyond = (at * near + (right - 0.5) * math.sqrt(dimensions)) / far
+    below = np.array([0.5 * math.erfc(-one / math.sqrt(2)) for one in beyond])
+    return float((density * below ** (codebook - 1)).sum() * (at[1] - at[0]))
+
+
+def closed_form_capacity(dimensions: int, codebook: int, wrong: float = 0.01) -> float:
+    """About how many pairs a record holds where `wrong` of the decoded fillers are: their high-fidelity limit, for BSC.
+
+    The chance that one wrong filler is nearer is ``Q(s / sqrt 2)``, with the signal to noise ``s² = 2 D / (pi K)`` of
+    a bundle of bits; ``wrong = (M - 1) Q(s / sqrt 2)``, with ``Q(x) = exp(-x² / 2) / (x sqrt(2 pi))``, is solved for
+    ``s²``. As if no two wrong ones were ever nearer at once, so that it stays below `most_pairs`, by about a tenth.
+    """
+    squared = 4.0
+    for _ in range(100):
+        squared = 4 * max(0.25, math.log((codebook - 1) / wrong) - 0.5 * math.log(math.pi * squared))
+    return 2 * dimensions / (math.pi * squared)
+
+
+def most_pairs(dimensions: int, codebook: int, right: float = 0.99) -> int:
+    """How many pairs a record may have at most for `right` of its fillers to be decoded rightly, by
+    `exact_accuracy`.
+    """
+    low, high = 1, 2
+    while exact_accuracy(dimensions, high, codebook) >= right:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if exact_accuracy(dimensions, middle, codebook) >= right else (low, middle)
+    return low
+
+
+def information_bits(right: float, codebook: int) -> float:
+    """Bits that are known of a filler that is decoded rightly so often, and wrongly to any other alike."""
+    wrong = 1.0 - right
+    known = right * math.log2(right * codebook) if right > 0 else 0.0
+    return known + (wrong * math.log2(wrong * codebook / (codebook - 1)) if wrong > 0 else 0.0)
+
+
+def count_correct(space: Space, algebra: Algebra, order: Order, pairs: int, codebook: int, decodes: int) -> int:
+    """How many of `decodes` fillers come out right, of as many records of `pairs` as it takes.
+
+    All is drawn from the space's seed, which decides what comes out.
+    """
+    records = -(-decodes // pairs)
+    chosen = _chance(space, "chosen", order, pairs, codebook).integers(0, codebook, (records, pairs))
+    names = np.array([draw_hypervector(space, "bench role", str(number)) for number in range(pairs)])
+    items = _items(space, codebook)
+    if order == "roles":
+        bound = algebra.bind(items[chosen.reshape(-1)], np.tile(names, (records, 1)))
+    else:
+        moved = [algebra.permute(items[chosen[:, place]], place) for place in range(pairs)]
+        bound = np.stack(moved, axis=1).reshape(records * pairs, -1)
+    ties = np.array([draw_hypervector(space, "bench tie", f"{order} {pairs} {number}") for number in range(records)])
+    bundles = algebra.bundle_groups(bound, np.arange(0, records * pairs + 1, pairs, dtype=np.int64), ties)
+    if order == "roles":
+        asked = algebra.bind(np.repeat(bundles, pairs, axis=0), np.tile(names, (records, 1)))
+    else:
+        turned = [algebra.permute(bundles, -place) for place in range(pairs)]
+        asked = np.stack(turned, axis=1).reshape(records * pairs, -1)
+    found, _ = algebra.cleanup(items, np.ascontiguousarray(asked[:decodes]), 1)
+    return int((found[:, 0] == chosen.reshape(-1)[:decodes]).sum())
+
+
+def tail_probability(hits: int, decodes: int, right: float) -> float:
+    """How probable it is to count `hits` or what is further from `right`, on the side that it is on: 0 to 1."""
+    law = _binomial(decodes, min(max(right, _LEAST), 1 - _LEAST))
+    return float(min(law[: hits + 1].sum(), law[hits:].sum()))
+
+
+@lru_cache(maxsize=4)
+def _items(space: Space, codebook: int) -> NDArray[np.uint64]:
+    return np.array([draw_hypervector(space, "bench filler", str(number)) for number in range(codebook)])
+
+
+def _chance(space: Space, *about: object) -> np.random.Generator:
+    drawn = draw_hypervector(space, "bench chance", " ".join(map(str, about)))
+    return np.random.default_rng(drawn[:4].tolist())
+
+
+def _binomial(count: int, chance: float) -> NDArray[np.float64]:
+    """How probable each number from 0 to `count` is, ``(count + 1,) float64``."""
+    if chance >= 1.0:
+        return np.append(np.zeros(count), 1.0)
+    logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, count + 1)))])
+    of = np.arange(count + 1)
+    ways = logs[-1] - logs - logs[::-1]
+    law: NDArray[np.float64] = np.exp(ways + of * math.log(chance) + (count - of) * math.log1p(-chance))
+    return law
+
+
+# --- projection ------------------------------------------------------------------------------------------------------
+
+
+def projections(seed: int, *, model: bool) -> Iterator[Row]:
     """Rows: how similar the codes of two embeddings are, by the angle between them; and those of real texts."""
     space = _space(seed, DIMENSIONS)
     encoders, chance = RecordEncoder(space), np.random.default_rng(seed)
@@ -211,7 +263,7 @@ def projections(seed: int, *, model: bool) -> Iterator[dict[str, Any]]:
     yield _of_texts(RecordEncoder(_space(seed, DIMENSIONS, encoder.dimensions)), np.array(texts, np.float32))
 
 
-def _projected(encoders: RecordEncoder, one: Any, other: Any, cosine: float) -> dict[str, Any]:
+def _projected(encoders: RecordEncoder, one: Any, other: Any, cosine: float) -> Row:
     similarities = _similarities(encoders.project_embeddings(one), encoders.project_embeddings(other))
     expected = 1 - 2 * float(np.arccos(np.clip(cosine, -1, 1))) / np.pi
     return {
@@ -227,7 +279,7 @@ def _projected(encoders: RecordEncoder, one: Any, other: Any, cosine: float) -> 
     }
 
 
-def _of_texts(encoders: RecordEncoder, vectors: Any) -> dict[str, Any]:
+def _of_texts(encoders: RecordEncoder, vectors: Any) -> Row:
     """Over all pairs of texts: how far codes are off what cosines say, and how many of the ten nearest stay so."""
     first, second = np.triu_indices(len(vectors), 1)
     cosines = np.clip(vectors @ vectors.T, -1, 1)

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.bench.speed.bits_bench import Tasks, time_interleaved
+from mnemic.bench.harness.measure import Row, goal, skipped
+from mnemic.bench.speed.bits_bench import Tasks, compare_tasks
 from mnemic.hd.algebra import BACKENDS, Algebra, algebra_named
 from mnemic.hd.encoders import RecordEncoder
 from mnemic.hd.records import Pair, Record
@@ -34,7 +35,7 @@ _BIND = "bind 1,000 episodes"
 _FIRST = "bind 1,000 episodes, no name known yet"
 
 
-def measure_speeds(space: Space, rounds: int, hypervectors: int) -> Iterator[dict[str, Any]]:
+def measure_speeds(space: Space, rounds: int, hypervectors: int) -> Iterator[Row]:
     """Rows: each task by each backend that is there, and by torchhd.
 
     Args:
@@ -49,21 +50,21 @@ def measure_speeds(space: Space, rounds: int, hypervectors: int) -> Iterator[dic
         try:
             algebra = algebra_named(name)
         except ValueError as missing:
-            yield {"what": "all", "of": f"mnemic, {name}", "state": "skipped", "why": str(missing)}
+            yield {"what": "all"} | skipped(f"mnemic, {name}", str(missing))
         else:
             backends[f"mnemic, {algebra.name}"] = _tasks(space, algebra, batches, vectors)
     try:
         backends["competitor: torchhd"] = _torchhd(space, batches, vectors)
     except ModuleNotFoundError as missing:
         why = f"{missing.name} is not installed: it comes with the extra `torch`"
-        yield {"what": "all", "of": "competitor: torchhd", "state": "skipped", "why": why}
+        yield {"what": "all"} | skipped("competitor: torchhd", why)
     clock = time.perf_counter if any("cuda" in name or "mps" in name for name in backends) else time.thread_time
     for task in next(iter(backends.values())):
-        for row in time_interleaved({"what": task}, task, rounds, backends, clock):
+        for row in compare_tasks({"what": task}, task, rounds, backends, clock):
             if task.endswith("of all"):
                 row["vectors"] = hypervectors
             if task == _BIND and row["of"] == "mnemic, native":
-                row |= {"goal_ms": GOAL_MS, "met": row["p50_ms"] <= GOAL_MS}
+                row |= goal("ms", row["p50_ms"], GOAL_MS)
             yield row
 
 

@@ -7,7 +7,6 @@ was written and cannot be opened, or is another text, fails the bench.
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import json
 import os
@@ -16,13 +15,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from mnemic.actors.protocol.events import HookRecord
+from mnemic.bench.harness.homes import MIND_NAME
+from mnemic.bench.harness.measure import Row, goal, quantiles, skipped
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.spool.spool import Spool
@@ -42,63 +40,51 @@ _GOAL_MS, _GOAL_MIB, _GOAL_WHOLE_S, _GOAL_SIZE_MB = 5.0, 16.0, 1.0, 3.0
 _BECOME_HEIR = 36  # PR_SET_CHILD_SUBREAPER
 
 
-def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    """Fire events.
-
-    Raises:
-        ValueError: there is nothing to measure.
-    """
-    if arguments.rounds < 1:
-        raise ValueError("1 round or more, please")
+def run(*, rounds: int = 15) -> Iterator[Row]:
+    """Fire events."""
     with tempfile.TemporaryDirectory(prefix="mnemic-hook-") as folder:
         home = Path(folder) / "home"
-        create_mind(home, "default", SystemClock())
-        return list(_rows(home, arguments.rounds * TURNS))
+        create_mind(home, MIND_NAME, SystemClock())
+        yield from _rows(home, rounds * TURNS)
 
 
-def _rows(home: Path, turns: int) -> Iterator[dict[str, Any]]:
+def _rows(home: Path, turns: int) -> Iterator[Row]:
     options = ("claude-code", "tool", "--home", str(home))
-    hooks: dict[str, Sequence[str]] = {
-        _PYTHON: (sys.executable, "-I", "-m", "mnemic.runtime.capture.python_hook", *options)
-    }
+    python = (sys.executable, "-I", "-m", "mnemic.runtime.capture.python_hook", *options)
+    hooks: dict[str, Sequence[str]] = {_PYTHON: python}
     if EXECUTABLE.exists():
         size_mb = EXECUTABLE.stat().st_size / 1e6
-        yield {"what": "executable", "of": _OWN, "mb": size_mb} | _compare_with_goal("mb", size_mb, _GOAL_SIZE_MB, _OWN)
+        yield {"what": "executable", "of": _OWN, "mb": size_mb} | goal("mb", size_mb, _GOAL_SIZE_MB)
         hooks = {_OWN: (str(EXECUTABLE), *options), **hooks}
     else:
-        yield {"what": "all", "of": _OWN, "state": "skipped", "why": f"{EXECUTABLE} was not built"}
-    written = _FiredEvents(home)
+        yield {"what": "all"} | skipped(_OWN, f"{EXECUTABLE} was not built")
+    fired = _FiredEvents(home)
     for size, count in zip(SIZES, (turns, max(1, turns // 3)), strict=False):
-        for name, times_ms in _by_turns(hooks, size, count, written).items():
-            p50, p95 = (float(one) for one in np.percentile(times_ms, (50, 95)))
-            figures = {
-                "what": "event",
-                "event_bytes": size,
-                "of": name,
-                "p50_ms": p50,
-                "p95_ms": p95,
-                "n": len(times_ms),
-            }
-            yield figures | _compare_with_goal("ms", p95, _GOAL_MS, name)
+        commands: dict[str, Sequence[str]] = {_TRUE: (shutil.which("true") or "true",), **hooks}
+        taken_ms: dict[str, list[float]] = {name: [] for name in commands}
+        for _ in range(count):
+            for name, command in commands.items():
+                payload = b"" if name == _TRUE else fired.next_event(size)
+                taken_ms[name].append(_run(command, payload))
+        for name, each_ms in taken_ms.items():
+            times = quantiles(each_ms)
+            row = {"what": "event", "event_bytes": size, "of": name, **times}
+            yield row | (goal("ms", times["p95_ms"], _GOAL_MS) if name == _OWN else {})
     for name, command in hooks.items():
-        taken_s = _run(command, written.next_event(WHOLE)) / 1000
-        figures = {"what": "event", "event_bytes": WHOLE, "of": name, "s": taken_s}
-        yield figures | _compare_with_goal("s", taken_s, _GOAL_WHOLE_S, name)
+        taken_s = _run(command, fired.next_event(WHOLE)) / 1e3
+        row = {"what": "event", "event_bytes": WHOLE, "of": name, "s": taken_s}
+        yield row | (goal("s", taken_s, _GOAL_WHOLE_S) if name == _OWN else {})
     for size in (*SIZES, WHOLE):
         for name, command in hooks.items():
-            about = {"what": "peak resident memory", "event_bytes": size, "of": name}
+            about = {"what": "peak resident memory", "event_bytes": size}
             try:
-                mib = peak_mib(command, written.next_event(size))
+                mib = peak_mib(command, fired.next_event(size))
             except (OSError, AttributeError) as error:  # no such call: this is not Linux
-                yield about | {"state": "skipped", "why": f"nobody counts it here ({error})"}
+                yield about | skipped(name, f"nobody counts it here ({error})")
             else:
-                yield about | {"mib": mib} | (_compare_with_goal("mib", mib, _GOAL_MIB, name) if size != WHOLE else {})
-    yield written.verify_spool()
-
-
-def _compare_with_goal(unit: str, measured: float, goal: float, name: str) -> dict[str, Any]:
-    """The goal of the executable, and whether it was reached."""
-    return {f"goal_{unit}": goal, "met": measured < goal} if name == _OWN else {}
+                held = name == _OWN and size != WHOLE
+                yield about | {"of": name, "mib": mib} | (goal("mib", mib, _GOAL_MIB) if held else {})
+    yield fired.verify_spool()
 
 
 class _FiredEvents:
@@ -113,9 +99,9 @@ class _FiredEvents:
         self._sizes.append(size)
         return event(len(self._sizes) - 1, size, str(self._home))
 
-    def verify_spool(self) -> dict[str, Any]:
+    def verify_spool(self) -> Row:
         """What the spool holds of them."""
-        folder, keys = open_mind(self._home, "default")
+        folder, keys = open_mind(self._home, MIND_NAME)
         spool, offsets = Spool(folder.spool, keys.spool_private, SystemClock()), dict[bytes, int]()
         whole, others = set[int](), 0
         while (part := spool.read(offsets, 100, 1 << 26)) is not None:
@@ -142,18 +128,6 @@ def event(number: int, size: int, cwd: str) -> bytes:
     line = f"{number} the quick brown fox jumps over the lazy dog\\n".encode()
     room = size - len(frame)
     return frame[:-2] + (line * (room // len(line) + 1))[: room - 1].rstrip(b"\\").ljust(room, b".") + frame[-2:]
-
-
-def _by_turns(
-    hooks: Mapping[str, Sequence[str]], size: int, turns: int, written: _FiredEvents
-) -> dict[str, list[float]]:
-    true = (shutil.which("true") or "true",)
-    taken: dict[str, list[float]] = {_TRUE: [], **{name: [] for name in hooks}}
-    for _ in range(turns):
-        taken[_TRUE].append(_run(true, b""))
-        for name, command in hooks.items():
-            taken[name].append(_run(command, written.next_event(size)))
-    return taken
 
 
 def _run(command: Sequence[str], payload: bytes) -> float:

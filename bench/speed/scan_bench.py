@@ -1,22 +1,17 @@
 """The scan bench: the best ten of very many vectors, by the native scan and by what else one would take for it.
 
 Vectors are drawn, 384 dimensions, a hundred around each centre, as memories about one subject crowd; so are the
-questions. Rows: how long each instruction set takes (in a process of its own, since the set is chosen once a process),
-with all rows allowed and with a tenth and a hundredth of them, and how many of the exact best ten it finds; the same of
-NumPy, sqlite-vec and usearch; and how long it takes to read as many bytes and do next to nothing with them, which no
-scan of all rows beats. What is timed is `search`, which
-gives the best few as the others do; a recall makes the same pass, but keeps the score of every row. Everything on one
-thread. Each is asked many questions in turn, so that what fits a cache lies
-in it.
+questions. Rows: how long each instruction set takes, with all rows allowed and with a tenth and a hundredth of them,
+and how many of the exact best ten it finds; the same of NumPy, sqlite-vec and usearch; and how long it takes to read as
+many bytes and do next to nothing with them, which no scan of all rows beats. What is timed is `search`, which gives the
+best few as the others do; a recall makes the same pass, but keeps the score of every row. Everything on one thread.
+Each is asked many questions in turn, so that what fits a cache lies in it.
 """
 
 from __future__ import annotations
 
-import argparse
 import gc
 import json
-import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +23,7 @@ import sqlite_vec
 from numpy.typing import NDArray
 
 from mnemic.algorithms.retrieval.scan import NATIVE, QuantisedVectors, backend, pack_mask, search
+from mnemic.bench.harness.measure import Row, in_each_instruction_set, milliseconds, skipped
 
 __all__ = ["run"]
 
@@ -56,26 +52,19 @@ class ScanData(NamedTuple):
     """Which rows may be found: all, a tenth, a hundredth of them."""
 
 
-def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    """Run everything for each number of vectors.
-
-    Raises:
-        ValueError: a number is less than 1.
-    """
-    if min(arguments.vectors) < 1:
-        raise ValueError("there must be 1 vector or more")
-    return [row for count in arguments.vectors for row in _rows(count)]
-
-
-def _rows(count: int) -> Iterator[dict[str, Any]]:
-    for instructions in ("avx512", "avxvnni", "avx2", "portable"):
-        yield from _in_a_process(count, instructions)
-        gc.collect()
-    drawn = draw(count)
-    truth = {name: _exact(drawn, allowed) for name, allowed in drawn.allowed.items()}
-    yield from _numpy(drawn, truth)
-    yield from _sqlite_vec(drawn, truth)
-    yield from _usearch(drawn, truth)
+def run(*, vectors: tuple[int, ...] = (100_000, 1_000_000)) -> Iterator[Row]:
+    """Run everything for each number of vectors."""
+    for count in vectors:
+        for instructions, rows in in_each_instruction_set(__name__, NATIVE, count):
+            if instructions != "portable" and "p50_ms" in rows[0]:
+                _judge(rows[0], count)
+            yield from (row | {"vectors": count} for row in rows)
+            gc.collect()
+        drawn = draw(count)
+        truth = {name: _exact(drawn, allowed) for name, allowed in drawn.allowed.items()}
+        yield from _numpy(drawn, truth)
+        yield from _sqlite_vec(drawn, truth)
+        yield from _usearch(drawn, truth)
 
 
 def draw(count: int) -> ScanData:
@@ -94,7 +83,7 @@ def draw(count: int) -> ScanData:
     return ScanData(vectors, queries, allowed)
 
 
-def native_rows(count: int) -> list[dict[str, Any]]:
+def native_rows(count: int) -> list[Row]:
     """The rows of the native scan, with the instruction set of this process."""
     drawn = draw(count)
     began = time.perf_counter()
@@ -116,29 +105,13 @@ def native_rows(count: int) -> list[dict[str, Any]]:
     return [*rows, {"what": "read", "of": "baseline: as many bytes as the codes", "vectors": count, **read}]
 
 
-def _in_a_process(count: int, instructions: str) -> list[dict[str, Any]]:
-    here = {"what": "scan", "of": f"mnemic, native-{instructions}", "vectors": count}
-    if not NATIVE:
-        return [{**here, "state": "skipped", "why": "native code is not built"}]
-    environment = {**os.environ, "MNEMIC_INSTRUCTIONS": instructions, "OPENBLAS_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "mnemic.bench.speed.scan_bench", str(count)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        why = done.stderr.strip().splitlines()[-1]
-        return [{**here, "state": "skipped" if "is not what this processor has" in why else "failed", "why": why}]
-    rows: list[dict[str, Any]] = json.loads(done.stdout)
-    if instructions != "portable":
-        _judge(rows[0], count)
-    return rows
-
-
-def _judge(row: dict[str, Any], count: int) -> None:
+def _judge(row: Row, count: int) -> None:
     if count in GOAL_MS:
         row["goal_ms"] = GOAL_MS[count]
         row["met"] = row["p50_ms"] <= GOAL_MS[count] and row["recall_at_10"] >= BEST_RECALL
 
 
-def _numpy(drawn: ScanData, truth: dict[str, list[set[int]]]) -> Iterator[dict[str, Any]]:
+def _numpy(drawn: ScanData, truth: dict[str, list[set[int]]]) -> Iterator[Row]:
     for name, allowed in drawn.allowed.items():
         rows = None if allowed is None else np.flatnonzero(allowed)
 
@@ -150,7 +123,7 @@ def _numpy(drawn: ScanData, truth: dict[str, list[set[int]]]) -> Iterator[dict[s
         yield _row("competitor: NumPy, float32", drawn, name, look, truth[name])
 
 
-def _sqlite_vec(drawn: ScanData, truth: dict[str, list[set[int]]]) -> Iterator[dict[str, Any]]:
+def _sqlite_vec(drawn: ScanData, truth: dict[str, list[set[int]]]) -> Iterator[Row]:
     began = time.perf_counter()
     connection = apsw.Connection(":memory:")
     connection.enable_load_extension(True)
@@ -178,15 +151,16 @@ def _sqlite_vec(drawn: ScanData, truth: dict[str, list[set[int]]]) -> Iterator[d
     connection.close()
 
 
-def _usearch(drawn: ScanData, truth: dict[str, list[set[int]]]) -> Iterator[dict[str, Any]]:
-    row = {"what": "scan", "of": "competitor: usearch, HNSW", "vectors": len(drawn.vectors), "state": "skipped"}
+def _usearch(drawn: ScanData, truth: dict[str, list[set[int]]]) -> Iterator[Row]:
+    name = "competitor: usearch, HNSW"
+    about = {"what": "scan", "vectors": len(drawn.vectors)}
     try:
         from usearch.index import Index
     except ModuleNotFoundError:
-        yield {**row, "why": "usearch is not installed: it comes with the extra `bench`"}
+        yield about | skipped(name, "usearch is not installed: it comes with the extra `bench`")
         return
     if len(drawn.vectors) > MOST_INDEXED:
-        yield {**row, "why": f"on one thread it would index more than {MOST_INDEXED} vectors for very long"}
+        yield about | skipped(name, f"on one thread it would index more than {MOST_INDEXED} vectors for very long")
         return
     began = time.perf_counter()
     index = Index(ndim=DIMENSIONS, metric="ip", dtype="f32")
@@ -196,11 +170,11 @@ def _usearch(drawn: ScanData, truth: dict[str, list[set[int]]]) -> Iterator[dict
     def look(query: Floats) -> NDArray[Any]:
         return np.asarray(index.search(query, K, threads=1).keys)
 
-    yield {**_row("competitor: usearch, HNSW", drawn, "all", look, truth["all"]), "build_s": build_s}
-    yield {**row, "allowed": "10 %, 1 %", "why": "its Python binding takes no filter"}
+    yield {**_row(name, drawn, "all", look, truth["all"]), "build_s": build_s}
+    yield about | {"allowed": "10 %, 1 %"} | skipped(name, "its Python binding takes no filter")
 
 
-def _row(of: str, drawn: ScanData, allowed: str, look: Search, truth: Sequence[set[int]]) -> dict[str, Any]:
+def _row(of: str, drawn: ScanData, allowed: str, look: Search, truth: Sequence[set[int]]) -> Row:
     took, answers = _timed(drawn.queries, look)
     found = [
         len(right.intersection(np.asarray(answer).tolist())) for right, answer in zip(truth, answers, strict=False)
@@ -210,14 +184,16 @@ def _row(of: str, drawn: ScanData, allowed: str, look: Search, truth: Sequence[s
     return {"what": "scan", "of": of, "vectors": len(drawn.vectors), "allowed": allowed, **took, "recall_at_10": recall}
 
 
-def _timed(queries: Floats, look: Search) -> tuple[dict[str, Any], list[Any]]:
+def _timed(queries: Floats, look: Search) -> tuple[Row, list[Any]]:
     look(queries[-1])
     took: list[float] = []
-    answers = []
-    for query in queries:
-        began = time.perf_counter()
+    answers: list[Any] = []
+
+    def keep(query: Floats) -> None:
         answers.append(look(query))
-        took.append((time.perf_counter() - began) * 1000)
+
+    for query in queries:
+        took.append(milliseconds(keep, query))
         if sum(took) > _BUDGET_S * 1000 and len(took) >= 3:
             break
     return {"p50_ms": float(np.median(took)), "best_ms": min(took), "n": len(took)}, answers

@@ -8,7 +8,6 @@ and filters, as its own scan has them. One thread, whose own time is counted.
 
 from __future__ import annotations
 
-import argparse
 import pydoc_data.topics
 import random
 import sysconfig
@@ -18,10 +17,10 @@ from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 
+from mnemic.bench.harness.measure import Row, goal, skipped, take_turns
 from mnemic.runtime.secrets.secrets import load_scrub
 
 __all__ = ["run"]
@@ -37,52 +36,40 @@ Scan = Callable[[bytes], int]
 """Goes through a text and says how many secrets it found."""
 
 
-def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    """Run everything.
-
-    Raises:
-        ValueError: there is no round.
-    """
-    if arguments.rounds < 1:
-        raise ValueError("there must be 1 round or more")
+def run(*, rounds: int = 15) -> Iterator[Row]:
+    """Run everything."""
     turns, output = _turns(), _output()
     scans: dict[str, Scan] = {_OURS: _ours}
-    rows: list[dict[str, Any]] = []
     with TemporaryDirectory() as folder:
         if find_spec("detect_secrets"):
             scans[_THEIRS] = _theirs(Path(folder))
         else:
-            why = "detect_secrets is not installed: it comes with the extra `bench`"
-            rows.append({"what": "all", "of": _THEIRS, "state": "skipped", "why": why})
-        for name, took, _ in _by_turns(scans, turns, min(arguments.rounds, 5)):
-            each_us = float(np.median(took)) / len(turns) * 1e6
-            rows.append({"what": f"a turn of {TURN_BYTES} bytes", "of": name, "p50_us": each_us, "n": len(took)})
-            if name == _OURS:
-                rows[-1] |= {"goal_us": GOAL_TURN_US, "met": each_us <= GOAL_TURN_US}
-        for name, took, found in _by_turns(scans, [output], min(arguments.rounds, 3)):
-            mb_s = len(output) / 1e6 / float(np.median(took))
-            rows.append({"what": "tool output", "of": name, "mb_s": mb_s, "taken_for_secrets": found, "n": len(took)})
-            if name == _OURS:
-                rows[-1] |= {"goal_mb_s": GOAL_MB_S, "met": mb_s >= GOAL_MB_S}
+            yield {"what": "all"} | skipped(_THEIRS, "detect_secrets is not installed: it comes with the extra `bench`")
+        for name, taken_ms, _ in _by_turns(scans, turns, min(rounds, 5)):
+            each_us = 1e3 * float(np.median(taken_ms)) / len(turns)
+            row = {"what": f"a turn of {TURN_BYTES} bytes", "of": name, "p50_us": each_us, "n": len(taken_ms)}
+            yield row | (goal("us", each_us, GOAL_TURN_US) if name == _OURS else {})
+        for name, taken_ms, found in _by_turns(scans, [output], min(rounds, 3)):
+            mb_s = len(output) / 1e3 / float(np.median(taken_ms))
+            row = {"what": "tool output", "of": name, "mb_s": mb_s, "taken_for_secrets": found, "n": len(taken_ms)}
+            yield row | ({"goal_mb_s": GOAL_MB_S, "met": mb_s >= GOAL_MB_S} if name == _OURS else {})
     for what, text in _hostile():
-        (_, took, found), *_ = _by_turns({_OURS: _ours}, [text], 1)
-        rows.append({"what": what, "of": _OURS, "mb_s": len(text) / 1e6 / took[0], "taken_for_secrets": found})
-    return rows
+        ((_, taken_ms, found),) = _by_turns({_OURS: _ours}, [text], 1)
+        yield {"what": what, "of": _OURS, "mb_s": len(text) / 1e3 / taken_ms[0], "taken_for_secrets": found}
 
 
 def _by_turns(scans: dict[str, Scan], texts: list[bytes], rounds: int) -> Iterator[tuple[str, list[float], int]]:
-    """Have each go through all texts, by turns; seconds of each round, and what was found in the last."""
-    took: dict[str, list[float]] = {name: [] for name in scans}
+    """Have each go through all texts, by turns; milliseconds of each round, and what was found in the last."""
     found = dict.fromkeys(scans, 0)
+
+    def go_through(name: str) -> None:
+        found[name] = sum(map(scans[name], texts))
+
     for scan in scans.values():
         scan(texts[0])  # loads and compiles
-    for _ in range(rounds):
-        for name, scan in scans.items():
-            began = time.thread_time()
-            found[name] = sum(map(scan, texts))
-            took[name].append(time.thread_time() - began)
-    for name, each in took.items():
-        yield name, each, found[name]
+    tasks = {name: lambda name=name: go_through(name) for name in scans}
+    for name, taken_ms in take_turns(tasks, rounds, clock=time.thread_time).items():
+        yield name, taken_ms, found[name]
 
 
 def _ours(text: bytes) -> int:
@@ -129,18 +116,7 @@ def _hostile() -> Iterator[tuple[str, bytes]]:
     yield "beginnings of keys", b"-----BEGIN PRIVATE KEY-----" * (HOSTILE_BYTES // 27)
     yield "marks alone", b"[secret: password]" * (HOSTILE_BYTES // 18)
     parts = [
-        b"token",
-        b"=",
-        b":",
-        b"sk-",
-        b'"',
-        b" ",
-        b"xoxb-",
-        b"eyJ",
-        b".",
-        b"password",
-        b"://",
-        b"@",
-        b"a1b2c3d4e5f6",
+        part.encode() for part in ("token", "=", ":", "sk-", '"', " ", "xoxb-", "eyJ", ".", "password", "://", "@")
     ]
+    parts.append(b"a1b2c3d4e5f6")
     yield "pieces of secrets", b"".join(draw.choices(parts, k=HOSTILE_BYTES // 4))

@@ -6,27 +6,26 @@ takes room for good, and that is no leak. So everything a request leaves behind 
 
 from __future__ import annotations
 
-import argparse
 import random
 import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
 import psutil
 
 from mnemic.bench.harness.callers import McpHttpClient, McpSocketClient, UnixHttp
-from mnemic.bench.harness.homes import BENCH_SCOPE, IDLE_SETTINGS, SyntheticCorpus, fill_home, lexical_settings
-from mnemic.bench.harness.processes import open_files, pss_bytes, role_of, rss_bytes, served
-from mnemic.bench.speed.engine_bench import ENGINES
+from mnemic.bench.harness.homes import BENCH_SCOPE, SyntheticCorpus, fill_home
+from mnemic.bench.harness.measure import Row, milliseconds, quantiles
+from mnemic.bench.harness.processes import pss_bytes, role_of, served
 from mnemic.runtime.minds.run_dir import ServerInfo
 from mnemic.runtime.models.encoders import load_encoder
 
-__all__ = ["Sample", "run", "slope"]
+__all__ = ["run", "slope"]
 
 _MEMORIES = 1000
 _CAPTURED = 200
@@ -37,49 +36,30 @@ _FLAT_SLOPE_MIB = 1.0
 _REQUEST_MIX = {"recall": 4, "capture": 2, "get": 2, "status": 1, "count": 1}
 
 
-class Sample(msgspec.Struct, frozen=True, kw_only=True):
-    """How the process was after so many requests."""
-
-    requests: int
-    """How many had been answered."""
-    rss_mib: float
-    """Its resident memory."""
-    pss_mib: float
-    """The same, what it shares counted in part."""
-    files: int
-    """Its open descriptors."""
-
-
-def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+def run(
+    *, engine: Literal["embedded", "ray"] = "embedded", requests: int = 100_000, seed: int = 0, no_model: bool = False
+) -> Iterator[Row]:
     """Send the requests.
 
     Raises:
-        ValueError: the engine is not there, or does not start.
+        ValueError: the engine does not start.
     """
-    if arguments.engine not in ENGINES:
-        raise ValueError(f"the soak bench runs on one engine: {' or '.join(ENGINES)}")
     with tempfile.TemporaryDirectory(prefix="mnemic-soak-") as folder:
         home = Path(folder) / "home"
-        home.mkdir(mode=0o700)
-        encoder = None if arguments.no_model else load_encoder(None)
-        settings = IDLE_SETTINGS if encoder is not None else lexical_settings(home)
-        texts = fill_home(home, _MEMORIES, seed=arguments.seed, encoder=encoder, settings=settings)
-        with served(home, arguments.engine) as card:
-            return list(_rows(card, texts, arguments.requests, arguments.seed, meaning=encoder is not None))
+        texts = fill_home(home, _MEMORIES, seed=seed, encoder=None if no_model else load_encoder(None))
+        with served(home, engine) as card:
+            yield from _rows(card, texts, requests, seed, meaning=not no_model)
 
 
-def slope(samples: Sequence[Sample]) -> float:
+def slope(requests: Sequence[int], rss_mib: Sequence[float]) -> float:
     """MiB of resident memory that 10,000 requests add: least squares over the second half of the samples."""
-    later = samples[len(samples) // 2 :]
-    if len(later) < 2:
+    half = len(requests) // 2
+    if len(requests) - half < 2:
         return 0.0
-    requests = np.array([sample.requests for sample in later], np.float64) / 10_000
-    return float(np.polyfit(requests, [sample.rss_mib for sample in later], 1)[0])
+    return float(np.polyfit(np.array(requests[half:], np.float64) / 10_000, rss_mib[half:], 1)[0])
 
 
-def _rows(
-    card: ServerInfo, texts: Sequence[str], requests: int, seed: int, *, meaning: bool
-) -> Iterator[dict[str, Any]]:
+def _rows(card: ServerInfo, texts: Sequence[str], requests: int, seed: int, *, meaning: bool) -> Iterator[Row]:
     client = _Client(card, texts, seed, meaning=meaning)
     client.warm_up()
     process = _worker(card)
@@ -90,16 +70,15 @@ def _rows(
     started = time.perf_counter()
     for number in range(1, requests + 1):
         (kind,) = chance.choices(kinds, shares)
-        began = time.perf_counter()
-        client.verbs[kind]()
-        taken[kind].append(1e3 * (time.perf_counter() - began))
+        taken[kind].append(milliseconds(client.verbs[kind]))
         if number % max(1, requests // _SAMPLES) == 0:
             samples.append(_sample(process, number))
         if number % _RECONNECT_EVERY == 0:
             client.reconnect()
     took_s = time.perf_counter() - started
     client.close()
-    grows = slope(samples)
+    first, last = samples[0], samples[-1]
+    grows = slope([one["requests"] for one in samples], [one["rss_mib"] for one in samples])
     yield {
         "what": "soak",
         "engine": card.engine,
@@ -107,22 +86,16 @@ def _rows(
         "requests_per_s": requests / took_s,
         "rss_mib_per_10000_requests": grows,
         "flat": grows < _FLAT_SLOPE_MIB,
-        "rss_start_mib": samples[0].rss_mib,
-        "rss_end_mib": samples[-1].rss_mib,
-        "pss_end_mib": samples[-1].pss_mib,
-        "files_start": samples[0].files,
-        "files_end": samples[-1].files,
+        "rss_start_mib": first["rss_mib"],
+        "rss_end_mib": last["rss_mib"],
+        "pss_end_mib": last["pss_mib"],
+        "files_start": first["files"],
+        "files_end": last["files"],
         "memories": len(texts) + _CAPTURED,
     }
     for kind, times in sorted(taken.items()):
-        yield {
-            "what": "request",
-            "of": kind,
-            "n": len(times),
-            "p50_ms": float(np.quantile(times, 0.5)),
-            "p95_ms": float(np.quantile(times, 0.95)),
-        }
-    yield from ({"what": "sample", **msgspec.structs.asdict(sample)} for sample in samples)
+        yield {"what": "request", "of": kind, **quantiles(times)}
+    yield from samples
 
 
 def _worker(card: ServerInfo) -> psutil.Process:
@@ -131,13 +104,15 @@ def _worker(card: ServerInfo) -> psutil.Process:
     return next((one for one in parent.children() if role_of(one) == "process"), parent)
 
 
-def _sample(process: psutil.Process, requests: int) -> Sample:
-    return Sample(
-        requests=requests,
-        rss_mib=rss_bytes(process.pid) / (1 << 20),
-        pss_mib=pss_bytes([process]) / (1 << 20),
-        files=open_files(process.pid),
-    )
+def _sample(process: psutil.Process, requests: int) -> Row:
+    """Its resident memory after so many requests, whole and with what it shares counted in part; its descriptors."""
+    return {
+        "what": "sample",
+        "requests": requests,
+        "rss_mib": process.memory_info().rss / (1 << 20),
+        "pss_mib": pss_bytes([process]) / (1 << 20),
+        "files": process.num_fds(),
+    }
 
 
 class _Client:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.bench.__main__ import BENCHES, _line
+from mnemic.bench.__main__ import BENCHES, _line, _parser, bench_named
 from mnemic.bench.quality.locomo import METRICS
 from tests.paths import ROOT
 
@@ -60,6 +60,13 @@ def test_help_names_every_bench_and_what_it_measures() -> None:
     assert all(f"{name}: {what}" in text for name, what in BENCHES.items())
 
 
+@pytest.mark.parametrize("name", BENCHES)
+def test_every_option_of_a_bench_is_known_and_its_default_is_told(name: str) -> None:
+    text = _parser(name, bench_named(name)).format_help()
+    assert "--json" in text
+    assert ("--seed" in text) == ("of what is drawn (0)" in text)
+
+
 def test_a_row_says_why_something_was_left_out() -> None:
     row = {"what": "all", "of": "competitor: torchhd", "state": "skipped", "why": "torch is not installed"}
     assert _line(row) == "what=all  of=competitor: torchhd  state=skipped  why=torch is not installed"
@@ -77,7 +84,12 @@ def test_every_bench_is_documented() -> None:
     [
         ((), "the following arguments are required: name"),
         (("speed",), "invalid choice: 'speed'"),
-        (("locomo",), "bench locomo: name LoCoMo's file with --data"),
+        (("locomo",), "the following arguments are required: --data"),
+        (("contract",), "the following arguments are required: package.module:Class"),
+        (("contract", "a:B", "--engine", "steam"), "invalid choice: 'steam' (choose from 'embedded', 'ray')"),
+        (("hd", "--parts", "size"), "invalid choice: 'size'"),
+        (("bits", "--rounds", "0"), "argument --rounds: it must be 1 or more"),
+        (("bits", "--kills", "3"), "unrecognized arguments: --kills 3"),
         (("locomo", "--data", "/nowhere.json"), "bench locomo: [Errno 2] No such file or directory: '/nowhere.json'"),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import json
 import os
@@ -28,9 +27,9 @@ def _importable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
 
 
-def tried(name: str, engine: str = "embedded") -> dict[str, tuple[str, str]]:
+def tried(name: str) -> dict[str, tuple[str, str]]:
     """State and reason of every point."""
-    rows = run(argparse.Namespace(subject=name, engine=engine))
+    rows = list(run(name))
     assert [row["check"] for row in rows] == list(CHECKS)
     return {row["check"]: (row["state"], row["why"]) for row in rows}
 
@@ -133,15 +132,3 @@ def test_the_command_prints_a_line_for_each_point_and_fails_where_one_does() -> 
     lines = bad.stdout.splitlines()[1:]
     assert len(lines) == len(CHECKS)
     assert lines[1] == "failed  contract  it keeps contract 7, and this is contract 1"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        ((), "name a class: python -m mnemic.bench contract package.module:Class"),
-        (("a:B", "--engine", "steam"), "there is no engine 'steam', but embedded and ray"),
-    ],
-)
-def test_what_cannot_be_tried_is_told_in_a_line(arguments: tuple[str, ...], why: str) -> None:
-    ended = bench(*arguments)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", f"bench contract: {why}\n")

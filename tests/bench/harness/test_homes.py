@@ -8,7 +8,6 @@ import numpy as np
 
 import mnemic
 from mnemic.bench.harness.homes import SyntheticCorpus, fill_home, lexical_settings, quick_check, stored_texts
-from mnemic.runtime.minds.homes import open_mind
 from tests.harness import BagEncoder
 
 
@@ -32,7 +31,7 @@ def test_vectors_have_unit_length() -> None:
 def test_a_filled_home_holds_its_texts_and_is_found_by_words(tmp_path: Path) -> None:
     texts = fill_home(tmp_path, 90, seed=3, encoder=BagEncoder(), settings=lexical_settings(tmp_path))
     assert [text.decode() for text in stored_texts(tmp_path)] == texts
-    assert quick_check(*open_mind(tmp_path, "default")) == "ok"
+    assert quick_check(tmp_path) == "ok"
     with mnemic.open(tmp_path) as mind:
         counts = mind.counts()
         assert (counts.memories, counts.sessions) == (90, 3)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.bench.quality.locomo import METRICS, Question, RankedHit, convert, evaluate, read_questions, score
+from mnemic.bench.quality.locomo import METRICS, Question, RankedHit, convert, evaluate, mean, read_questions, score
 
 
 def turn(speaker: str, dia_id: str, text: str, **more: Any) -> dict[str, Any]:
@@ -94,23 +94,22 @@ def test_the_hour_after_midnight_is_the_days_first(file: Path) -> None:
     assert said["conv-1/D10:1"] == "2024-03-01T00:09:00+00:00"
 
 
-def test_evidence_is_read_where_it_can_be_and_counted_where_not(file: Path) -> None:
+def test_evidence_is_read_where_it_can_be(file: Path) -> None:
     read = read_questions(file)
-    assert [question.text for question in read.kept] == [
+    assert [question.text for question in read] == [
         "What is hot?",
         "Who waits, and when?",
         "Oddly written?",
         "What is new?",
     ]
-    assert read.kept[1].turns == {"conv-1/D2:2", "conv-1/D10:1"}
-    assert read.kept[1].sessions == {"conv-1/session_2", "conv-1/session_10"}
-    assert read.kept[2].turns == {"conv-1/D10:1"}
-    assert (read.without_evidence, read.malformed, read.missing) == (2, 3, 1)
+    assert read[1].turns == {"conv-1/D2:2", "conv-1/D10:1"}
+    assert read[1].sessions == {"conv-1/session_2", "conv-1/session_10"}
+    assert read[2].turns == {"conv-1/D10:1"}
 
 
 def test_gold_names_lines_that_the_converter_gives(file: Path) -> None:
     lines = list(convert(file))
-    for question in read_questions(file).kept:
+    for question in read_questions(file):
         assert question.turns <= {line["id"] for line in lines}
         assert question.sessions <= {line["session"] for line in lines}
         assert {line["scope"] for line in lines if line["id"] in question.turns} == {f"locomo/{question.conversation}"}
@@ -134,25 +133,14 @@ def test_hits_that_the_bench_did_not_name_take_a_place_each() -> None:
     assert score([*strangers[1:], RankedHit("s", "t")], question)["turn_any@10"] == 1.0
 
 
-def test_an_evaluation_averages_by_conversation_and_category(file: Path) -> None:
-    read = read_questions(file).kept
-
+def test_every_question_is_scored_and_averaged(file: Path) -> None:
     def recall(text: str) -> Sequence[RankedHit]:
         return [RankedHit("conv-1/session_2", "conv-1/D2:1")] if text != "What is new?" else []
 
-    result = evaluate(recall, read)
-    assert result["questions"] == 4
-    assert result["mean"]["any@1"] == 0.5
-    assert result["each"]["mrr"] == [1.0, 1.0, 0.0, 0.0]
-    assert result["by_conversation"]["conv-1"]["questions"] == 3
-    assert result["by_conversation"]["conv-1"]["mean"]["mrr"] == pytest.approx(2 / 3)
-    assert result["by_conversation"]["conv-2"]["mean"]["mrr"] == 0.0
-    assert result["by_category"]["4"] == {"questions": 2, "mean": dict.fromkeys(METRICS, 0.5)}
-
-
-def test_no_questions_are_no_evaluation() -> None:
-    with pytest.raises(ValueError, match="no questions"):
-        evaluate(lambda _: [], [])
+    scores = evaluate(recall, read_questions(file))
+    assert [one["mrr"] for one in scores] == [1.0, 1.0, 0.0, 0.0]
+    assert mean(scores)["any@1"] == 0.5
+    assert mean(scores[3:]) == dict.fromkeys(METRICS, 0.0)
 
 
 def test_a_file_of_another_shape_is_refused(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from importlib.util import find_spec
 from typing import Any
 
@@ -22,7 +21,7 @@ TASKS = {
 
 
 def run(hypervectors: int = 1000, rounds: int = 1) -> list[dict[str, Any]]:
-    return bits_bench.run(argparse.Namespace(hypervectors=hypervectors, rounds=rounds))
+    return list(bits_bench.run(hypervectors=hypervectors, rounds=rounds))
 
 
 @pytest.mark.system
@@ -55,7 +54,5 @@ def test_what_it_compares_with_gives_the_same_answers() -> None:
 
 
 def test_too_few_are_refused() -> None:
-    with pytest.raises(ValueError, match="1000 hypervectors and 1 round or more"):
+    with pytest.raises(ValueError, match="1000 hypervectors or more"):
         run(hypervectors=999)
-    with pytest.raises(ValueError, match="1000 hypervectors and 1 round or more"):
-        run(rounds=0)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mnemic.bench.speed import brief_bench
-from mnemic.bench.speed.brief_bench import run
+from mnemic.bench.speed.brief_bench import SMALL_TALK, measure_prompt_recall, run
 
 
 @pytest.mark.system
 def test_a_short_run_tells_the_same_with_a_process_and_without(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(brief_bench, "_REQUESTS", 3)
     monkeypatch.setattr(brief_bench, "_COMMANDS", 2)
-    rows = run(Namespace(data=None, memories=200, seed=0, no_model=True))
+    rows = list(run(memories=200, no_model=True))
     assert [row["what"] for row in rows] == [
         "session start, a process up",
         "session start, no process",
@@ -24,3 +26,48 @@ def test_a_short_run_tells_the_same_with_a_process_and_without(monkeypatch: pyte
     assert rows[0]["answer_bytes"] == rows[1]["answer_bytes"] > 2000
     assert [row.get("goal_p95_ms") for row in rows] == [20, 300, None]
     assert all(0 < row["p50_ms"] <= row["p95_ms"] for row in rows)
+
+
+# --- what is told beside prompts, on a file of LoCoMo's structure, made up here ---------------------------------------
+
+
+def talk(name: str, first: str, question: str) -> dict[str, Any]:
+    turns = [first, *(f"filler{name} says number{name}{number} of nothing{number}" for number in range(150))]
+    session = [{"speaker": "Ida", "dia_id": f"D1:{number}", "text": text} for number, text in enumerate(turns, 1)]
+    return {
+        "sample_id": f"conv-{name}",
+        "conversation": {
+            "speaker_a": "Ida",
+            "speaker_b": "Oto",
+            "session_1_date_time": "1:00 pm on 1 March, 2024",
+            "session_1": session,
+        },
+        "qa": [{"question": question, "evidence": ["D1:1"], "category": 4}],
+    }
+
+
+@pytest.mark.system
+def test_what_is_right_is_told_and_what_nobody_knows_is_not(tmp_path: Path) -> None:
+    file = tmp_path / "made-up.json"
+    talks = [
+        talk("1", "The pottery kiln cracked the green glaze vase.", "Which kiln cracked the green glaze vase?"),
+        talk("2", "My sister rows a red wooden dinghy.", "Who rows a red wooden dinghy?"),
+    ]
+    file.write_text(json.dumps(talks), "utf-8")
+    rows = {row["of"]: row for row in measure_prompt_recall(file)}
+    assert list(rows) == [
+        *("all conversations", "conv-1", "conv-2"),
+        *("questions about another conversation", "small talk"),
+    ]
+    assert (rows["all conversations"]["prompts"], rows["all conversations"]["told_something"]) == (2, 1)
+    assert rows["all conversations"]["right_session"] == 1
+    assert rows["questions about another conversation"]["told_something"] == 0
+    assert (rows["small talk"]["prompts"], rows["small talk"]["told_something"]) == (2 * len(SMALL_TALK), 0)
+
+
+@pytest.mark.parametrize("text", ["{}", "[", "[{}]"])
+def test_a_file_of_something_else_is_refused(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "none.json"
+    file.write_text(text, "utf-8")
+    with pytest.raises((ValueError, KeyError)):
+        list(measure_prompt_recall(file))

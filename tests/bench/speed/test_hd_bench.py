@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +15,7 @@ from mnemic.bench.speed.hd_speed import EMBEDDING
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, sizes in (
         (hd_bench, {"_SIZES": (512, 10_240), "_CODEBOOKS": (16, 200), "_PAIRS": (2, 25), "_DECODES": 100}),
-        (hd_bench, {"_DRAWN_CODEBOOK": 200, "_OF_EACH_ANGLE": 40}),
+        (hd_bench, {"_OF_EACH_ANGLE": 40}),
         (hd_speed, {"EPISODES": 24, "_BATCHES": 2, "_ITEMS": 240}),
         (hd_mind, {"_QUESTIONS": 4, "_WARM": 1}),
     ):
@@ -25,9 +23,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.setattr(module, name, size)
 
 
-def run(*parts: str, **changed: Any) -> list[dict[str, Any]]:
-    given = {"parts": parts, "rounds": 1, "memories": 96, "hypervectors": 300, "seed": 0, "no_model": True}
-    return hd_bench.run(argparse.Namespace(**{**given, "plot": None, **changed}))
+def run(*parts: Any, **changed: Any) -> list[dict[str, Any]]:
+    given: dict[str, Any] = {"rounds": 1, "memories": 96, "hypervectors": 300, "no_model": True}
+    return list(hd_bench.run(parts=parts, **{**given, **changed}))
 
 
 def test_all_that_is_decoded_is_beside_both_theories_and_agrees_with_them() -> None:
@@ -90,23 +88,6 @@ def test_a_mind_is_bound_and_every_kind_of_question_is_answered() -> None:
     assert all(row["answered"] > 0 for row in shapes.values()), shapes
     assert rows["bytes a record, disk"]["bytes"] > 1280
     assert rows["bytes a record, memory"]["bytes"] > 1280
-
-
-@pytest.mark.system
-def test_a_drawing_is_a_picture_of_what_was_counted(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed: it comes with the extra `bench`")
-    rows = run("capacity", "projection", plot=tmp_path / "hd.png")
-    assert rows[-1] == {"what": "drawing", "file": str(tmp_path / "hd.png")}
-    assert (tmp_path / "hd.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_what_cannot_be_is_refused() -> None:
-    with pytest.raises(ValueError, match="no part 'size' of it, but capacity, projection, speed, mind"):
-        run("size")
-    with pytest.raises(ValueError, match="leave neither out"):
-        run("speed", plot=Path("hd.png"))
-    with pytest.raises(ValueError, match="1 round, 1 memory and 1 hypervector or more"):
-        run("speed", rounds=0)
 
 
 def test_episodes_are_records_of_twelve_pairs_and_the_same_for_a_seed() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     monkeypatch.setattr(hook_bench, "SIZES", (2_000, 150_000))
     monkeypatch.setattr(hook_bench, "WHOLE", 3_000_000)
     monkeypatch.setattr(hook_bench, "TURNS", 3)
-    return hook_bench.run(argparse.Namespace(rounds=1))
+    return list(hook_bench.run(rounds=1))
 
 
 def test_every_event_is_timed_beside_true_and_the_hook_in_python(rows: list[dict[str, Any]]) -> None:
@@ -53,7 +52,7 @@ def test_where_nothing_was_built_the_bench_says_so(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(hook_bench, "WHOLE", 3_000_000)
     monkeypatch.setattr(hook_bench, "TURNS", 1)
     monkeypatch.setattr(hook_bench, "EXECUTABLE", Path("/not/there"))
-    first, *others = hook_bench.run(argparse.Namespace(rounds=1))
+    first, *others = hook_bench.run(rounds=1)
     assert first == {"what": "all", "of": "mnemic-hook", "state": "skipped", "why": "/not/there was not built"}
     assert {row["of"] for row in others if "of" in row} == {TRUE, PYTHON}
 
@@ -62,8 +61,3 @@ def test_events_have_the_size_that_is_asked_for_and_are_all_different() -> None:
     events = [hook_bench.event(number, size, "/a folder") for number in range(3) for size in (500, 2_000, 2_001)]
     assert [len(event) for event in events] == [500, 2_000, 2_001] * 3
     assert len(set(events)) == len(events)
-
-
-def test_no_rounds_are_refused() -> None:
-    with pytest.raises(ValueError, match="1 round or more"):
-        hook_bench.run(argparse.Namespace(rounds=0))

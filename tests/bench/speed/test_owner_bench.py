@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
-
 import pytest
 
 from mnemic.bench.speed import owner_bench
@@ -13,7 +11,7 @@ from mnemic.bench.speed.owner_bench import run
 @pytest.mark.system
 def test_a_short_run_does_everything_to_a_mind_and_counts_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(owner_bench, "_LOOKS", 1)
-    rows = {row["what"]: row for row in run(Namespace(memories=100, seed=0, no_model=True))}
+    rows = {row["what"]: row for row in run(memories=100, no_model=True)}
     assert {what: row["there"] for what, row in rows.items() if "there" in row} == {
         "import": 100,
         "rekey": 100,
@@ -27,4 +25,4 @@ def test_a_short_run_does_everything_to_a_mind_and_counts_what_is_left(monkeypat
 
 def test_a_mind_too_small_to_have_ten_projects_is_refused() -> None:
     with pytest.raises(ValueError, match="needs 10 memories or more, not 9"):
-        run(Namespace(memories=9, seed=0, no_model=True))
+        list(run(memories=9, no_model=True))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.bench.speed.hd_capacity import (
+from mnemic.bench.speed.hd_bench import (
     Order,
     closed_form_capacity,
     count_correct,
