@@ -22,8 +22,7 @@ from mnemic.actors.protocol.shape_messages import BindMore
 from mnemic.hooks.read.formats import open_transcript
 from mnemic.hooks.read.records import read_record
 from mnemic.runtime.engine.actor_system import start_actor_system
-from mnemic.runtime.engine.embedded import EmbeddedEngine
-from mnemic.runtime.engine.engine import Engine, EngineFactory
+from mnemic.runtime.engine.engine import EmbeddedEngine, Engine, EngineFactory
 from mnemic.runtime.engine.reports import Observer
 from mnemic.runtime.engine.settings import Settings, load_settings, with_settings_path
 from mnemic.runtime.engine.supervisor import Supervisor
@@ -153,7 +152,7 @@ def ray_engine_factory(
         on_close: called when an engine is closed.
     """
     from mnemic.runtime.engine.ray.engine import RayEngine
-    from mnemic.runtime.engine.ray.sealing import MindSealRecipe
+    from mnemic.runtime.engine.ray.protocol import MindSealRecipe
 
     def make(folder: MindFolder, keys: Keys) -> Engine:
         _require_key_file(folder)

@@ -20,8 +20,7 @@ from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import AlreadyServed, MnemicError, StoreReadOnly
 from mnemic.compose import open_actor_system, ray_engine_factory
 from mnemic.open_mind import mind_over
-from mnemic.runtime.engine.embedded import EmbeddedEngine
-from mnemic.runtime.engine.engine import EngineFactory
+from mnemic.runtime.engine.engine import EmbeddedEngine, EngineFactory
 from mnemic.runtime.engine.ray.parent import ENGINE_LOST
 from mnemic.runtime.engine.settings import load_settings
 from mnemic.runtime.engine.supervisor import Supervisor

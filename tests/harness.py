@@ -33,7 +33,7 @@ from mnemic.actors.protocol.ports import FileStat, Ports, Scrubbed, Source, Spoo
 from mnemic.actors.protocol.shape_messages import BindPending, BindProgress
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine.actor_health import RestartPolicy
-from mnemic.runtime.engine.embedded import EmbeddedEngine
+from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from mnemic.runtime.engine.ray.local import LocalRay
-from mnemic.runtime.engine.ray.sealing import Seal
+from mnemic.runtime.engine.ray.protocol import Seal
 
 
 class OpenSeal(msgspec.Struct, frozen=True):

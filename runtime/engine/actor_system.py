@@ -22,8 +22,7 @@ from mnemic.actors.shape.features import TripleExtractor
 from mnemic.runtime.capture.allow_deny import AllowDenyRules
 from mnemic.runtime.capture.pauses import read_pauses
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.engine.embedded import EmbeddedEngine
-from mnemic.runtime.engine.engine import Engine, Placement, safe_cause
+from mnemic.runtime.engine.engine import EmbeddedEngine, Engine, Placement, safe_cause
 from mnemic.runtime.engine.idleness import idle_policy_from
 from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS, class_path, load_actor
 from mnemic.runtime.engine.reports import Observer

@@ -43,8 +43,7 @@ from mnemic.hooks.read.formats import open_transcript
 from mnemic.hooks.read.records import read_record
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine.actor_system import start_actor_system
-from mnemic.runtime.engine.embedded import EmbeddedEngine
-from mnemic.runtime.engine.engine import Engine
+from mnemic.runtime.engine.engine import EmbeddedEngine, Engine
 from mnemic.runtime.engine.plugins import SLOTS
 from mnemic.runtime.engine.ray.local import LocalRay
 from mnemic.runtime.engine.settings import load_settings

@@ -25,7 +25,7 @@ from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine.engine import Placement, RemoteFailure
 from mnemic.runtime.engine.ray.engine import RayEngine
 from mnemic.runtime.engine.ray.local import LocalRay, connect
-from mnemic.runtime.engine.ray.sealing import Seal
+from mnemic.runtime.engine.ray.protocol import Seal
 from tests.contract.engine_contract import BOUND_S, Echo, ProbeActor, Raise, Say, Watch, letter
 from tests.ray_fixture import OpenSeal
 from tests.runtime.engine.ray.test_engine import Die, MortalActor, Pid

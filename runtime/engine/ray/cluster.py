@@ -18,8 +18,8 @@ from ray.exceptions import ActorAlreadyExistsError, GetTimeoutError, RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from mnemic.actors.protocol.errors import MnemicError
-from mnemic.runtime.engine.engine import InstanceDied
-from mnemic.runtime.engine.ray.sealing import SealRecipe
+from mnemic.runtime.engine.engine import InstanceDied, RemoteFailure
+from mnemic.runtime.engine.ray.protocol import SealRecipe
 from mnemic.runtime.engine.ray.worker import Worker
 
 __all__ = ["Cluster"]
@@ -86,14 +86,14 @@ class Cluster:
         """Call ``Worker.cross``; returns what `receive` takes."""
         return actor.exchange.remote(sealed)
 
-    def receive(self, call: Any, timeout_s: float) -> bytes | MnemicError | str | None:
+    def receive(self, call: Any, timeout_s: float) -> bytes | MnemicError | RemoteFailure | None:
         """What a call came back with, ``None`` if that takes longer.
 
         Raises:
             InstanceDied: the process is gone, or nobody knows.
         """
         try:
-            answer: bytes | MnemicError | str = _ray.get(call, timeout=timeout_s)
+            answer: bytes | MnemicError | RemoteFailure = _ray.get(call, timeout=timeout_s)
         except GetTimeoutError:
             return None
         except RayError as error:

@@ -21,22 +21,22 @@ from typing import Any
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import ActorStopped, MnemicError
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.engine.engine import error_kind, error_location, redacted_line
+from mnemic.runtime.engine.engine import RemoteFailure, error_kind, error_location, redacted_line
 from mnemic.runtime.engine.ray.protocol import (
     FROM_WORKER,
     TO_WORKER,
     Call,
     Close,
-    Failure,
     Kind,
     LogLine,
     Make,
     ProgressReport,
     Resume,
+    Seal,
+    SealRecipe,
     Step,
     ToldMessage,
 )
-from mnemic.runtime.engine.ray.sealing import Seal, SealRecipe
 from mnemic.runtime.keys.hardening import disable_core_dumps
 from mnemic.runtime.logs import FIELDS
 
@@ -51,31 +51,6 @@ _BACKGROUND_NICENESS = 15
 """Added to the niceness of a process that nobody waits for: a recall beside a heavy night took half as long with it."""
 
 
-class Worker:
-    """The Ray actor. It knows nothing of Ray, which makes an actor of it."""
-
-    def __init__(self, name: str, recipe: SealRecipe) -> None:
-        os.umask(0o077)
-        disable_core_dumps()
-        silence = os.open(os.devnull, os.O_WRONLY)
-        for standard in (1, 2):
-            os.dup2(silence, standard)
-        os.close(silence)
-        self._conversation = ActorThread(name, recipe)
-
-    def exchange(self, sealed: bytes) -> bytes | MnemicError | str:
-        """Give the actor's thread the next word and wait for its next step.
-
-        Returns the step, sealed; where there is no seal to be had, in clear, the error that says so, or only its kind
-        where it is not Mnemic's.
-        """
-        return self._conversation.exchange(sealed)
-
-    def cancel(self) -> None:
-        """Say that the process of the supervisor is stopping."""
-        self._conversation.cancelled.set()
-
-
 class ActorThread:
     """One actor, the thread that it lives in, and what it has to say."""
 
@@ -86,7 +61,7 @@ class ActorThread:
         self._seal: Seal
         self._actor: Any = None
         self._requests: SimpleQueue[bytes] = SimpleQueue()
-        self._steps: SimpleQueue[bytes | MnemicError | str] = SimpleQueue()
+        self._steps: SimpleQueue[bytes | MnemicError | RemoteFailure] = SimpleQueue()
         self._exchange_lock = threading.RLock()  # an actor may have threads of its own, and there is one conversation
         self._handling = False
         self._outputs: list[ToldMessage | LogLine | ProgressReport] = []
@@ -95,8 +70,11 @@ class ActorThread:
         self.cancelled = threading.Event()
         threading.Thread(target=self._run, name=name, daemon=True).start()
 
-    def exchange(self, sealed: bytes) -> bytes | MnemicError | str:
-        """See `Worker.exchange`."""
+    def exchange(self, sealed: bytes) -> bytes | MnemicError | RemoteFailure:
+        """Give the actor's thread the next word and wait for its next step.
+
+        Returns the step, sealed; where there is no seal to be had, in clear, what says so.
+        """
         self._requests.put(sealed)
         return self._steps.get()
 
@@ -107,7 +85,8 @@ class ActorThread:
             self._seal = self._recipe.make_seal()
         except Exception as error:  # said in clear: ours name a file at most, which the recipe did before
             self._requests.get()
-            self._steps.put(error if isinstance(error, MnemicError) else error_kind(error))
+            unknown = RemoteFailure(error_kind(error), "the seal of its process")
+            self._steps.put(error if isinstance(error, MnemicError) else unknown)
             return
         while True:
             self._steps.put(self._answer(self._requests.get()))
@@ -119,13 +98,13 @@ class ActorThread:
         except MnemicError as error:
             kind, value = "error", error
         except BaseException as error:  # whatever an actor raises is the supervisor's to judge
-            kind, value = "failure", _failure(error, making=self._actor is None)
+            kind, value = "error", _failure(error, making=self._actor is None)
         with self._exchange_lock:  # a thread of the actor's that still speaks is heard first
             self._handling = False
             try:
                 return self._sealed(kind, value)
             except Exception as error:  # whatever a stranger's class does when it is pickled
-                return self._sealed("failure", _failure(error, making=False))
+                return self._sealed("error", _failure(error, making=False))
 
     def _dispatch(self, word: Make | Call | Close) -> Any:
         match word:
@@ -212,6 +191,23 @@ class ActorThread:
         return self._seal.seal(data, FROM_WORKER)
 
 
+class Worker(ActorThread):
+    """The Ray actor: an actor's thread, alone in a process. It knows nothing of Ray, which makes an actor of it."""
+
+    def __init__(self, name: str, recipe: SealRecipe) -> None:
+        os.umask(0o077)
+        disable_core_dumps()
+        silence = os.open(os.devnull, os.O_WRONLY)
+        for standard in (1, 2):
+            os.dup2(silence, standard)
+        os.close(silence)
+        super().__init__(name, recipe)
+
+    def cancel(self) -> None:
+        """Say that the process of the supervisor is stopping."""
+        self.cancelled.set()
+
+
 class _LogForwarder(logging.Handler):
     """Puts lines into the post: Mnemic's own, and of anybody else's where they come from and no word.
 
@@ -248,10 +244,10 @@ def _unwrap(resume: Resume) -> Any:
     return resume.answer
 
 
-def _failure(error: BaseException, *, making: bool) -> Failure:
+def _failure(error: BaseException, *, making: bool) -> RemoteFailure:
     """What may be known of a failure: kind and place; in making an actor, the error too, if Python's own."""
     itself = _picklable_or_none(error) if making and type(error).__module__ == "builtins" else None
-    return Failure(error_kind(error), error_location(error), itself)
+    return RemoteFailure(error_kind(error), error_location(error), itself)
 
 
 def _picklable_or_none(value: Any) -> Any:

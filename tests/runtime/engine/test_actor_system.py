@@ -17,8 +17,7 @@ from mnemic.hooks.read.formats import open_transcript
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine import actor_system
 from mnemic.runtime.engine.actor_system import ActorFactory, start_actor_system
-from mnemic.runtime.engine.embedded import EmbeddedEngine
-from mnemic.runtime.engine.engine import Placement
+from mnemic.runtime.engine.engine import EmbeddedEngine, Placement
 from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS, SLOTS, class_path
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor

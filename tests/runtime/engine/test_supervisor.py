@@ -27,7 +27,7 @@ from mnemic.actors.protocol.errors import (
 from mnemic.actors.protocol.messages import Envelope
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine.actor_health import RestartPolicy
-from mnemic.runtime.engine.embedded import EmbeddedEngine
+from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
 
 BOUND_S = 30.0

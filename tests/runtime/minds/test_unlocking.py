@@ -10,7 +10,7 @@ import pytest
 from mnemic.actors.protocol.errors import DamagedStore, InvalidValue, NotOnRay, Rekeyed
 from mnemic.process import ServerProcess
 from mnemic.runtime.clock import ManualClock, SystemClock
-from mnemic.runtime.engine.embedded import EmbeddedEngine
+from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.files.atomic_replace import lock_exclusive
 from mnemic.runtime.keys import key_slots
 from mnemic.runtime.keys.keys import Keys, Secrets

@@ -21,7 +21,7 @@ from mnemic.compose import open_actor_system
 from mnemic.open_mind import mind_over
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.engine.embedded import EmbeddedEngine
+from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.serve.actor_systems import ActorSystems
 from mnemic.runtime.serve.metrics import Metrics

@@ -17,7 +17,7 @@ from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import ActorFailed, Quarantined, StoreBusy
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine.actor_health import RestartPolicy
-from mnemic.runtime.engine.embedded import EmbeddedEngine
+from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
 from mnemic.runtime.serve.metrics import CONTENT_TYPE, Metrics
 

@@ -22,7 +22,7 @@ from mnemic.runtime.engine.engine import InstanceDied as ProcessDied
 from mnemic.runtime.engine.engine import Placement, RemoteFailure
 from mnemic.runtime.engine.ray.engine import RayEngine
 from mnemic.runtime.engine.ray.local import LocalRay
-from mnemic.runtime.engine.ray.sealing import MindSealRecipe, Seal
+from mnemic.runtime.engine.ray.protocol import MindSealRecipe, Seal
 from mnemic.runtime.logs import FIELDS
 from mnemic.runtime.minds.homes import create_mind
 from tests.contract.engine_contract import (

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import KeyMismatch, KeyMissing
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.engine.ray import sealing
-from mnemic.runtime.engine.ray.sealing import MindSealRecipe, Seal
+from mnemic.runtime.engine.ray import protocol
+from mnemic.runtime.engine.ray.protocol import MindSealRecipe, Seal
 from mnemic.runtime.keys.keys import generate_key, write_private
 from mnemic.runtime.minds.homes import create_mind, open_mind
 from tests.runtime.building import keys_of
@@ -65,7 +65,7 @@ def test_no_nonce_is_drawn_twice_by_two_seals_of_one_key_that_threads_share() ->
 
 
 def test_a_seal_whose_counter_is_used_up_takes_another_prefix(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sealing, "_COUNTER_BYTES", 1)
+    monkeypatch.setattr(protocol, "_COUNTER_BYTES", 1)
     seal = Seal(KEY)
     prefixes = [seal.seal(b"", b"")[:8] for _ in range(257)]
     assert len(set(prefixes[:256])) == 1
