@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -119,24 +118,15 @@ def engine_factory(name: str, clock: Clock) -> EngineFactory:
 
 
 def _local_ray_factory(clock: Clock) -> EngineFactory:
-    from mnemic.runtime.engine.ray.local import (  # here: only whoever asks for Ray needs it
-        LocalRay,
-        make_process_folder,
-    )
+    from mnemic.runtime.engine.ray.local import LocalRay  # here: only whoever asks for Ray needs it
 
     def make(folder: MindFolder, keys: Keys) -> Engine:
         _require_key_file(folder)  # before Ray is started
-        ending = contextlib.ExitStack()
+        local = LocalRay.start(folder.path.parents[1])
         try:
-            place = make_process_folder(
-                folder.path.parents[1]
-            )  # of this process alone: several may use one home at once
-            ending.callback(shutil.rmtree, place)
-            local = LocalRay.start(place)
-            ending.callback(local.stop)
-            return ray_engine_factory(local.cluster, clock, on_close=ending.close)(folder, keys)
+            return ray_engine_factory(local.cluster, clock, on_close=local.stop)(folder, keys)
         except BaseException:
-            ending.close()
+            local.stop()
             raise
 
     return make

@@ -73,7 +73,7 @@ def serve_on_ray(
     """
     from mnemic.runtime.engine.ray.local import LocalRay, connect  # here: only whoever asks for Ray needs it
 
-    local = None if options.address else LocalRay.start(home / "run" / "ray")
+    local = None if options.address else LocalRay.start(home)
     cluster = connect(str(options.address)) if local is None else local.cluster
     try:
         make_engine = ray_engine_factory(cluster, clock, stop_timeout_s=_ACTOR_STOP_S)

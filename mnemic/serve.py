@@ -176,8 +176,8 @@ def _address(listening: socket.socket) -> str:
 
 
 def _clean_up_ray(home: Path) -> None:
-    """Remove what a Ray has left whose process was killed; the home's lock is held."""
-    if any((home / "run").glob("ray*")):
+    """Remove what a Ray has left whose process was killed."""
+    if any((home / "run").glob("ray-*")):
         from mnemic.runtime.engine.ray.local import clean_up_home  # here: only where there was a Ray
 
         clean_up_home(home)

@@ -28,7 +28,7 @@ from mnemic.bench.harness.homes import BENCH_SCOPE, IDLE_SETTINGS
 from mnemic.bench.harness.processes import kill, process_family, served, wait_until
 from mnemic.runtime.client.unix_http import call
 from mnemic.runtime.client.wire import decode, encode, message_path
-from mnemic.runtime.engine.ray.local import clean_up
+from mnemic.runtime.engine.ray.local import clean_up_home, ray_folder
 from mnemic.runtime.minds.run_dir import ServerInfo
 
 UNIT_BYTES = 10
@@ -167,18 +167,19 @@ def under_load_until_killed(
 
 @pytest.fixture
 def short_home() -> Iterator[Path]:
-    """A home so high that Ray's sockets fit into it."""
+    """A home in a short folder, of which nothing stays."""
     folder = Path("/tmp") / f"ml{secrets.token_hex(3)}"
     folder.mkdir(mode=0o700)
     (folder / "mnemic.toml").write_text(IDLE_SETTINGS, "utf-8")
     yield folder
-    clean_up(folder / "run" / "ray")
+    clean_up_home(folder)
     shutil.rmtree(folder)
 
 
 def spilled(home: Path) -> bool:
     """Whether Ray's object store was so full that some of it went to disk."""
-    return any("spilled_objects" in place and names for place, _, names in os.walk(home / "run" / "ray"))
+    places = [ray_folder(record) for record in (home / "run").glob("ray-*")]
+    return any("spilled_objects" in at and names for place in places if place for at, _, names in os.walk(place))
 
 
 def leaks(home: Path, engine: str, large: int, before: Sequence[str] = (), *, fills: bool = False) -> list[Path]:

@@ -28,8 +28,7 @@ from mnemic.bench.contract.world import ContractViolation, open_lines
 from mnemic.bench.harness.measure import Row
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.actor_system import ActorFactory, start_actor_system
-from mnemic.runtime.engine.embedded import EmbeddedEngine
-from mnemic.runtime.engine.engine import Engine
+from mnemic.runtime.engine.engine import EmbeddedEngine, Engine
 from mnemic.runtime.engine.plugins import CONTRACT_CHECKS, SLOTS, class_path, find_class
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.engine.supervisor import Supervisor
@@ -216,14 +215,9 @@ def _embedded(mind: MindFolder, keys: Keys) -> Iterator[Engine]:
 @contextmanager
 def _ray(mind: MindFolder, keys: Keys) -> Iterator[Engine]:
     from mnemic.runtime.engine.ray.local import LocalRay  # here: not everybody has Ray
-    from mnemic.runtime.engine.ray.sealing import MindSealRecipe
+    from mnemic.runtime.engine.ray.protocol import MindSealRecipe
 
-    place = Path(tempfile.mkdtemp(prefix="mnemic-"))  # short: the paths of Ray's sockets lie below it
-    try:
-        ray = LocalRay.start(place)  # says so where there is none
-    except BaseException:
-        shutil.rmtree(place)
-        raise
+    ray = LocalRay.start(mind.path.parents[1])  # says so where there is none
     try:
         from mnemic.runtime.engine.ray.engine import RayEngine
 
@@ -233,7 +227,6 @@ def _ray(mind: MindFolder, keys: Keys) -> Iterator[Engine]:
         engine.close()
     finally:
         ray.stop()
-        shutil.rmtree(place, ignore_errors=True)
 
 
 def _run_in_actor_system(

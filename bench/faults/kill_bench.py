@@ -38,7 +38,7 @@ from mnemic.bench.harness.processes import (
 )
 from mnemic.runtime.client.client import RemoteActorSystem
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.engine.ray.local import clean_up
+from mnemic.runtime.engine.ray.local import clean_up_home
 from mnemic.runtime.minds.homes import create_mind
 from mnemic.runtime.minds.run_dir import RunDir, ServerInfo
 
@@ -239,7 +239,7 @@ class Campaign:
             kill(left)
             return said
         finally:
-            clean_up(self._home / "run" / "ray")  # what a killed parent's Ray wrote stays until the next one starts
+            clean_up_home(self._home)  # what a killed parent's Ray wrote stays until the next one starts
         return []
 
     def _replaced(self, kind: str, card: ServerInfo, victim: psutil.Process) -> bool:

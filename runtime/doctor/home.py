@@ -101,7 +101,7 @@ def _files(target: Target) -> Iterator[Path]:
     yield home
     for pattern in ("mnemic.toml", "hooks.json", "*.log", "*.log.[0-9]", "http-token*"):
         yield from sorted(home.glob(pattern))
-    folders = [run.folder, run.folder / "ray", home / "bin", home / "backups"]
+    folders = [run.folder, home / "bin", home / "backups"]
     if info is not None and Path(info.folder) != run.folder:  # the home is too deep for a socket's path
         folders.append(Path(info.folder))
     for folder in folders:

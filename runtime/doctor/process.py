@@ -20,7 +20,7 @@ from mnemic.actors.protocol.errors import MnemicError
 from mnemic.runtime.api.reports import pluralize
 from mnemic.runtime.client.unix_http import ServerDraining, call
 from mnemic.runtime.doctor.checks import Check, Target
-from mnemic.runtime.engine.ray.local import clean_up_dead, clean_up_home, leftover_folders
+from mnemic.runtime.engine.ray.local import clean_up_home, leftover_rays
 from mnemic.runtime.engine.reports import ActorSystemReport
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, log_path, not_served
 
@@ -137,10 +137,9 @@ def _hold_lock(target: Target) -> Iterator[RunDir]:
 
 def check_engine(target: Target) -> Iterator[Check]:
     """Whether both engines can be had, and whether a Ray was left behind."""
-    held = target.run_dir.is_server_locked()
-    left = [folder for folder in leftover_folders(target.home) if folder.name != "ray" or not held]
+    left = leftover_rays(target.home)
     if left:
-        told = f"a Ray in {left[0]} was left behind by a process that is gone"
+        told = f"the Ray that {left[0]} names was left behind by a process that is gone"
         yield Check("engine", "wrong", told, "--repair ends it; so does the next `mnemic serve`.", True)
     elif importlib.util.find_spec("ray") is None:
         remedy = "pip install ray, or serve with --engine embedded."
@@ -150,15 +149,8 @@ def check_engine(target: Target) -> Iterator[Check]:
 
 
 def end_ray(target: Target) -> str:
-    """End the Ray that a dead process left, and remove its files; returns what was done.
-
-    Raises:
-        NotServed: a process holds the lock, and the Ray that is left may be its own.
-    """
-    clean_up_dead(target.home)
-    if leftover_folders(target.home):
-        with _hold_lock(target):
-            clean_up_home(target.home)
+    """End the Ray that a dead process left, and remove its files; returns what was done."""
+    clean_up_home(target.home)
     return "ended the Ray of a dead process"
 
 

@@ -80,7 +80,7 @@ def mnemic_files(home: Path) -> list[Path]:
 def mnemic_folders(home: Path) -> list[Path]:
     """The folders that Mnemic makes, the innermost first and the home last; others may have put something in them."""
     minds = [mind / inside for mind in _mind_folders(home) for inside in reversed(_MIND_FILES)]
-    own = [*minds, home / "run" / "ray", *(home / name for name in ("minds", "backups", "bin", "run")), home]
+    own = [*minds, *(home / name for name in ("minds", "backups", "bin", "run")), home]
     return [folder for folder in own if folder.is_dir() and not folder.is_symlink()]
 
 
@@ -179,7 +179,7 @@ def erase_data(home: Path) -> list[Path]:
     """
     before, files, folders = _entries(home), mnemic_files(home), mnemic_folders(home)
     try:
-        if any((home / "run").glob("ray*")) and not RunDir(home).is_server_locked():
+        if any((home / "run").glob("ray-*")):
             from mnemic.runtime.engine.ray.local import clean_up_home  # here: only where there was a Ray
 
             clean_up_home(home)

@@ -1,8 +1,9 @@
 """Starts a private local Ray or connects to an existing one, and cleans up after dead ones.
 
-What a local one writes lies in a folder of mode 0700 with its token (0600): ``HOME/run/ray`` of the process that holds
-the home's lock, ``HOME/run/ray-PID-START-*`` of any other. Its ports bind every interface whatever they are told, and
-only the token keeps strangers out; so it is never without one.
+What a local one writes lies in a folder of mode 0700 with its token (0600), ``/tmp/mnemic-ray-*``: the paths of its
+sockets have no room for a deeper one. A file in the home, ``HOME/run/ray-PID-START-*``, says where, so that it can be
+told when its process is gone, however it went. Its ports bind every interface whatever they are told, and only the
+token keeps strangers out; so it is never without one.
 """
 
 from __future__ import annotations
@@ -25,24 +26,11 @@ from mnemic.runtime.minds.run_dir import RunDir, process_start_time
 if TYPE_CHECKING:  # importing it imports Ray, which reads the environment first and takes a second
     from mnemic.runtime.engine.ray.cluster import Cluster
 
-__all__ = [
-    "LocalRay",
-    "clean_up",
-    "clean_up_dead",
-    "clean_up_home",
-    "connect",
-    "leftover_folders",
-    "make_process_folder",
-    "require_token",
-]
+__all__ = ["LocalRay", "clean_up", "clean_up_home", "connect", "leftover_rays", "ray_folder", "require_token"]
 
-_MAX_PATH_CHARS = 36
-"""Characters of a folder in which Ray's sockets still fit: they add up to 71 to it, and a path may have 107."""
 _GONE_S = 5.0
 _OBJECT_STORE_BYTES = 100 << 20  # shared memory for what is larger than 100 KB; Ray wants 75 MiB at least
-_SHORT = "mnemic-ray-"
-_INSIDE = "ray"
-_PATH_FILE = "ray-place"
+_PREFIX = "mnemic-ray-"
 _TOKEN_FILE = "ray-token"
 
 _PRIVACY_ENV = {
@@ -58,32 +46,29 @@ _ACTOR_ENV = {"OPENBLAS_NUM_THREADS": "1"}
 class LocalRay:
     """A Ray that this process started, and that ends with it."""
 
-    def __init__(self, cluster: Cluster, folder: Path, before: Mapping[str, str | None]) -> None:
+    def __init__(self, cluster: Cluster, record: Path, before: Mapping[str, str | None]) -> None:
         self.cluster = cluster
         """The connection."""
-        self._folder = folder
+        self.record = record
+        """The file that says where it writes."""
         self._before = before
         self._head = [psutil.Process(pid) for pid in cluster.head_pids()]
 
     @classmethod
-    def start(cls, folder: Path) -> LocalRay:
-        """Start it, and end what an earlier run left in the folder.
-
-        Args:
-            folder: made, with mode 0700, where it is not there. Of one run at a time.
+    def start(cls, home: Path) -> LocalRay:
+        """Start it, and end those that killed processes have left in the home.
 
         Raises:
             EngineMissing: Ray is not installed.
             EngineLost: it did not start.
+            StoreReadOnly: the home cannot be written.
         """
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder.chmod(0o700)
-        clean_up(folder)
-        place = folder / _INSIDE
-        if len(os.fsencode(place)) > _MAX_PATH_CHARS:
-            place = Path(tempfile.mkdtemp(prefix=_SHORT, dir="/tmp"))
-        place.mkdir(mode=0o700, exist_ok=True)
-        write_private(folder / _PATH_FILE, os.fsencode(place))
+        run = RunDir(home)
+        run.prepare()
+        clean_up_home(home)
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir="/tmp"))
+        record = run.folder / f"ray-{os.getpid()}-{process_start_time(os.getpid())}-{folder.name.rpartition('-')[2]}"
+        write_private(record, os.fsencode(folder))
         write_private(folder / _TOKEN_FILE, _process_token().encode())
         before = _set_environment(
             {**_PRIVACY_ENV, **_ACTOR_ENV, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(folder / _TOKEN_FILE)}
@@ -94,13 +79,13 @@ class LocalRay:
                 num_cpus=1,  # so many processes wait for an actor; actors count for none
                 object_store_memory=_OBJECT_STORE_BYTES,
                 include_dashboard=False,
-                _temp_dir=str(place / "r"),  # of mode 0777, as Ray will have it
+                _temp_dir=str(folder / "r"),  # of mode 0777, as Ray will have it
             )
         except BaseException:
             _set_environment(before)
-            clean_up(folder)
+            clean_up(record)
             raise
-        return cls(cluster, folder, before)
+        return cls(cluster, record, before)
 
     def lost_reason(self) -> str | None:
         """What of this Ray is gone without which no call gets through, if anything is; cheap."""
@@ -120,7 +105,7 @@ class LocalRay:
         """
         if self.lost_reason() is None:
             self.cluster.close()
-        clean_up(self._folder)
+        clean_up(self.record)
         _set_environment(self._before)
 
 
@@ -161,82 +146,49 @@ def require_token(address: str) -> None:
         )
 
 
-# --- the folders of a home -------------------------------------------------------------------------------------------
+# --- what is left behind ---------------------------------------------------------------------------------------------
 
 
-def make_process_folder(home: Path) -> Path:
-    """Make a folder for a Ray of this process, which does not hold the home's lock; those of dead ones are swept.
-
-    Its name says whose it is, so that it can be told when this process is gone, however it went.
-
-    Raises:
-        StoreReadOnly: the home cannot be written.
-    """
-    meeting = RunDir(home)
-    meeting.prepare()
-    clean_up_dead(home)
-    own = f"{_INSIDE}-{os.getpid()}-{process_start_time(os.getpid())}-"
-    return Path(tempfile.mkdtemp(prefix=own, dir=meeting.folder))
-
-
-def leftover_folders(home: Path) -> list[Path]:
-    """Folders of Rays whose processes were killed; ``run/ray`` among them is in use while the home's lock is held."""
-    held = RunDir(home).folder / _INSIDE
-    return [*([held] if (held / _PATH_FILE).exists() else []), *_dead_folders(home)]
-
-
-def clean_up_home(home: Path) -> None:
-    """End every Ray that a killed process has left in a home, for whoever holds the home's lock."""
-    clean_up(RunDir(home).folder / _INSIDE)
-    clean_up_dead(home)
-
-
-def clean_up_dead(home: Path) -> None:
-    """End the Rays of killed processes that did not hold the home's lock; anybody may, at any time."""
-    for folder in _dead_folders(home):
-        clean_up(folder)
-        shutil.rmtree(folder, onerror=_unless_gone)
-
-
-def _dead_folders(home: Path) -> list[Path]:
-    """The folders that `make_process_folder` has made for processes that are gone."""
+def leftover_rays(home: Path) -> list[Path]:
+    """The files of a home that name a Ray whose process is gone."""
     found = []
-    for folder in sorted(RunDir(home).folder.glob(f"{_INSIDE}-*-*-*")):
-        _, pid, start, _ = folder.name.split("-", 3)
-        if pid.isdecimal() and process_start_time(int(pid)) != start and _is_own_folder(folder):
-            found.append(folder)
+    for record in sorted(RunDir(home).folder.glob("ray-*-*-*")):
+        _, pid, start, _ = record.name.split("-", 3)
+        if pid.isdecimal() and process_start_time(int(pid)) != start:
+            found.append(record)
     return found
 
 
-def clean_up(folder: Path) -> None:
-    """End what is left of the Ray of a folder whose process was killed, and remove what it wrote; nothing else."""
-    record, token = folder / _PATH_FILE, folder / _TOKEN_FILE
+def clean_up_home(home: Path) -> None:
+    """End every Ray that a killed process has left in a home; anybody may, at any time."""
+    for record in leftover_rays(home):
+        clean_up(record)
+
+
+def ray_folder(record: Path) -> Path | None:
+    """Where a Ray writes, as its file says; ``None`` where that is no folder of this user's that we made."""
     try:
-        place = Path(os.fsdecode(record.read_bytes()))
-    except FileNotFoundError:
-        token.unlink(missing_ok=True)
-        return
-    short = place.parent == Path("/tmp") and place.name.startswith(_SHORT)
-    if (short or place == folder / _INSIDE) and _is_own_folder(place):
-        left = list(_processes(place))
+        folder = Path(os.fsdecode(record.read_bytes()))
+        seen = folder.lstat()
+    except (OSError, ValueError):  # it is gone, or no path at all
+        return None
+    own = stat.S_ISDIR(seen.st_mode) and seen.st_uid == os.getuid()
+    return folder if own and folder.parent == Path("/tmp") and folder.name.startswith(_PREFIX) else None
+
+
+def clean_up(record: Path) -> None:
+    """End what is left of a Ray, and remove what it wrote and the file that names it; nothing else."""
+    folder = ray_folder(record)
+    if folder is not None:
+        left = list(_processes(folder))
         for process in left:
             try:
                 process.kill()
             except psutil.NoSuchProcess:
                 continue  # faster than us
         psutil.wait_procs(left, timeout=_GONE_S)
-        shutil.rmtree(place, onerror=_unless_gone)
-    token.unlink(missing_ok=True)
+        shutil.rmtree(folder, onerror=_unless_gone)
     record.unlink(missing_ok=True)
-
-
-def _is_own_folder(place: Path) -> bool:
-    """Whether it is a folder of this user's, and no link to one."""
-    try:
-        seen = place.lstat()
-    except (OSError, ValueError):  # it is gone, or no path at all
-        return False
-    return stat.S_ISDIR(seen.st_mode) and seen.st_uid == os.getuid()
 
 
 def _unless_gone(_: object, path: str, error: tuple[type[BaseException], BaseException, object]) -> None:

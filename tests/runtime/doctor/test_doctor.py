@@ -197,8 +197,7 @@ def test_settings_that_can_be_read_are_well(home: Home) -> None:
 
 NAMES = [
     *("minds/default/key", "minds/default/mind.json", "minds/default/store.db", "minds/default", "minds", "."),
-    *("mnemic.log", "serve.log", "serve.log.1", "http-token", "run", "run/serve.err", "run/serve.lock", "run/ray"),
-    "run/ray/ray-token",
+    *("mnemic.log", "serve.log", "serve.log.1", "http-token", "run", "run/serve.err", "run/serve.lock"),
 ]
 
 

@@ -27,11 +27,10 @@ from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.doctor import process as doctor_process
 from mnemic.runtime.engine.ray.local import (
     LocalRay,
-    clean_up,
     clean_up_home,
     connect,
-    leftover_folders,
-    make_process_folder,
+    leftover_rays,
+    ray_folder,
 )
 from mnemic.runtime.keys.keys import write_private
 from mnemic.runtime.minds.run_dir import RunDir
@@ -90,7 +89,7 @@ def alone(tmp_path: Path) -> Iterator[Callable[..., Alone]]:
         one.end()
     for place in tmp_path.iterdir():
         if place.is_dir():
-            clean_up(place)
+            clean_up_home(place)
 
 
 @pytest.fixture
@@ -130,13 +129,14 @@ def ray_processes(place: Path) -> list[str]:
 def test_no_memory_is_in_what_ray_wrote_or_shared_and_a_sweep_leaves_nothing_of_it(
     alone: Callable[..., Alone], tmp_path: Path
 ) -> None:
-    folder = tmp_path / "ray"
+    folder = tmp_path / "home"
     one = alone("leak", folder)
     said = one.hear("head")
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert stat.S_IMODE((folder / "ray-token").stat().st_mode) == 0o600
-    place = Path((folder / "ray-place").read_text())
+    (record,) = (folder / "run").iterdir()
+    assert stat.S_IMODE(record.stat().st_mode) == 0o600
+    place = Path(record.read_text())
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
+    assert stat.S_IMODE((place / "ray-token").stat().st_mode) == 0o600
     raylet = said["head"][1]
     open_to_it = held(raylet, CONTROL, MARK)
     seen = CONTROL in open_to_it or searched(place, CONTROL) != []
@@ -149,14 +149,15 @@ def test_no_memory_is_in_what_ray_wrote_or_shared_and_a_sweep_leaves_nothing_of_
     assert any((place / "r").rglob("worker-*.out")), "the files of those who print are not where they were"
     assert searched(place, MARK) == []
     assert searched(folder, MARK) == []
-    clean_up(folder)
+    one.process.wait()
+    clean_up_home(folder)
     assert ray_processes(place) == []
     assert not place.exists()
-    assert [path.name for path in folder.iterdir()] == ["lines"]
+    assert list((folder / "run").iterdir()) == []
 
 
 @pytest.mark.system
-@pytest.mark.parametrize(("which", "name"), [(1, "ray"), (0, "d" * 60)], ids=["raylet", "gcs, in a deep folder"])
+@pytest.mark.parametrize(("which", "name"), [(1, "home"), (0, "d" * 60)], ids=["raylet", "gcs, of a deep home"])
 def test_a_local_ray_that_lost_its_head_says_so_and_stops_without_a_trace(
     alone: Callable[..., Alone], tmp_path: Path, which: int, name: str
 ) -> None:
@@ -164,8 +165,9 @@ def test_a_local_ray_that_lost_its_head_says_so_and_stops_without_a_trace(
     one = alone("lost", folder)
     said = one.hear("head")
     assert said["lost"] is None
-    place = Path((folder / "ray-place").read_text())
-    assert place.name.startswith("mnemic-ray-") or len(str(place)) < 40
+    (record,) = (folder / "run").iterdir()
+    place = Path(record.read_text())
+    assert place == ray_folder(record)
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
     os.kill(said["head"][which], signal.SIGKILL)
     until(lambda: psutil.Process(said["head"][which]).status() == psutil.STATUS_ZOMBIE)
@@ -175,7 +177,7 @@ def test_a_local_ray_that_lost_its_head_says_so_and_stops_without_a_trace(
     assert one.hear("stopped")["token"] is None
     assert one.process.wait(BOUND_S) == 0
     assert ray_processes(place) == []
-    assert list(folder.iterdir()) == []
+    assert list((folder / "run").iterdir()) == []
 
 
 @pytest.mark.system
@@ -224,18 +226,22 @@ def test_a_ray_of_a_killed_process_is_seen_and_swept_and_that_of_a_living_one_is
     dying, living = alone("opened", home), alone("opened", home)
     killed = dying.hear("pid")["pid"]
     (left,) = [folder for folder in (home / "run").iterdir() if folder.name.startswith(f"ray-{killed}-")]
-    assert stat.S_IMODE(left.stat().st_mode) == 0o700
-    place = Path((left / "ray-place").read_text())
+    place = Path(left.read_text())
     living.hear("pid")
-    assert leftover_folders(home) == []
+    assert leftover_rays(home) == []
     dying.process.kill()
     dying.process.wait()
+<<<<<<< HEAD
     assert leftover_folders(home) == [left]
     (check,) = doctor_process.check_engine(target_of(home))
+=======
+    assert leftover_rays(home) == [left]
+    (check,) = doctor_process.check_engine(home)
+>>>>>>> 0ac4628 (A local Ray writes into one short folder, and one file in the home names it)
     assert (check.state, check.repairable) == ("wrong", True)
     assert str(left) in check.detail
     clean_up_home(home)
-    assert leftover_folders(home) == []
+    assert leftover_rays(home) == []
     assert not left.exists()
     assert not place.exists()
     assert ray_processes(place) == []
@@ -245,18 +251,20 @@ def test_a_ray_of_a_killed_process_is_seen_and_swept_and_that_of_a_living_one_is
     assert list((home / "run").glob("ray*")) == []
 
 
-def dead_folder(home: Path) -> Path:
-    """What a process that is gone left in a home: its folder, and no Ray any more."""
+def dead_record(home: Path, place: str | Path | None = None) -> Path:
+    """What a process that is gone left in a home: the file that names a folder, and no Ray any more."""
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.communicate()
-    folder = home / "run" / f"ray-{gone.pid}-1-abc"
-    folder.mkdir(parents=True, mode=0o700)
-    (folder / "ray-place").write_text(str(folder / "ray"))
-    (folder / "ray").mkdir()
-    (folder / "ray" / "left").touch()
-    return folder
+    if place is None:
+        place = Path(tempfile.mkdtemp(prefix="mnemic-ray-", dir="/tmp"))
+        (place / "left").touch()
+    record = home / "run" / f"ray-{gone.pid}-1-abc"
+    record.parent.mkdir(exist_ok=True, mode=0o700)
+    record.write_text(str(place))
+    return record
 
 
+<<<<<<< HEAD
 @pytest.mark.parametrize(
     "next_one", [make_process_folder, clean_up_home, lambda home: doctor_process.end_ray(target_of(home))]
 )
@@ -269,6 +277,12 @@ def test_whoever_comes_next_sweeps_what_a_dead_process_left(home: Path, next_one
 
 def test_it_is_mended_while_a_process_serves_the_home(home: Path) -> None:
     folder = dead_folder(home)
+=======
+def test_what_a_dead_process_left_is_mended_while_a_process_serves_the_home(home: Path) -> None:
+    record = dead_record(home)
+    place = ray_folder(record)
+    assert place is not None
+>>>>>>> 0ac4628 (A local Ray writes into one short folder, and one file in the home names it)
     meeting = RunDir(home)
     assert meeting.acquire_server_lock()
     try:
@@ -277,54 +291,35 @@ def test_it_is_mended_while_a_process_serves_the_home(home: Path) -> None:
         assert [check.state for check in doctor_process.check_engine(target_of(home))] == ["ok"]
     finally:
         meeting.release_server_lock()
-    assert not folder.exists()
+    assert not record.exists()
+    assert not place.exists()
 
 
 def test_taking_a_home_sweeps_what_a_dead_process_left(home: Path) -> None:
-    folder = dead_folder(home)
+    record = dead_record(home)
     with serving(home, "--engine", "embedded"):
-        assert not folder.exists()
+        assert not record.exists()
 
 
-def test_a_sweep_follows_no_link_and_goes_on(tmp_path: Path) -> None:
-    elsewhere = tmp_path / "elsewhere"
+def test_a_sweep_follows_no_link_removes_nothing_that_was_not_rays_and_goes_on(tmp_path: Path) -> None:
+    elsewhere, link = tmp_path / "elsewhere", Path(tempfile.mkdtemp(prefix="mnemic-ray-", dir="/tmp"))
     elsewhere.mkdir()
     (elsewhere / "kept").touch()
-    home = tmp_path / "home"
-    home.mkdir()
-    short = Path(tempfile.mkdtemp(prefix="mnemic-ray-", dir="/tmp"))
-    short.rmdir()
-    inside, above = home / "ray", home / ".."
+    link.rmdir()
+    link.symlink_to(elsewhere)
     try:
-        for link in (short, inside):
-            link.symlink_to(elsewhere)
-            (home / "ray-place").write_text(str(link))
-            clean_up(home)
-            assert not (home / "ray-place").exists()
-            link.unlink()
+        for odd in (link, elsewhere, "/tmp/mnemic-ray-x/..", "a\0b", ""):
+            record = dead_record(tmp_path, odd)
+            clean_up_home(tmp_path)
+            assert not record.exists()
     finally:
-        short.unlink(missing_ok=True)
-    for odd in (f"{above}", "a\0b", ""):
-        (home / "ray-place").write_text(odd)
-        clean_up(home)
-        assert list(home.iterdir()) == []
+        link.unlink()
     assert (elsewhere / "kept").exists()
 
 
-def test_a_sweep_of_a_folder_where_no_ray_was_does_nothing(tmp_path: Path) -> None:
-    clean_up(tmp_path)
+def test_a_sweep_of_a_home_where_no_ray_was_does_nothing(tmp_path: Path) -> None:
+    clean_up_home(tmp_path)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_sweep_removes_no_folder_that_was_not_rays(tmp_path: Path) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    home = tmp_path / "home"
-    home.mkdir()
-    (home / "ray-place").write_text(str(elsewhere))
-    clean_up(home)
-    assert elsewhere.is_dir()
-    assert list(home.iterdir()) == []
 
 
 # --- what Ray does unasked -------------------------------------------------------------------------------------------
@@ -338,7 +333,7 @@ def shows(process: psutil.Process) -> bool:
 
 @pytest.mark.system
 def test_ray_reports_nothing_and_shows_nothing(local_ray: LocalRay) -> None:
-    place = Path((local_ray._folder / "ray-place").read_text())
+    place = Path(local_ray.record.read_text())
     family = [one for one in psutil.Process().children(recursive=True) if str(place) in " ".join(one.cmdline())]
     assert len(family) > 3
     told = {one.environ().get("RAY_USAGE_STATS_ENABLED") for one in family if one.environ()}  # some overwrite theirs
