@@ -14,7 +14,6 @@ import struct
 import threading
 import tomllib
 from collections.abc import Iterable
-from functools import partial
 from io import RawIOBase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,8 +62,6 @@ class Pipe:
         self._socket: socket.socket | None = None
         self._handshake: list[bytes] = []  # `initialize` and the notification after it, as they came
         self._unanswered: dict[str, tuple[bytes, int]] = {}  # by id: the line, and how often a process was given it
-        self._odd: list[bytes] = []  # what is no message, and waits for a process that says so
-        self._news = 0  # how often something was answered, or another process met
         self._met = False
         self._closed = False
 
@@ -94,17 +91,13 @@ class Pipe:
     def _wait_answered(self) -> bool:
         """Wait until nothing is unanswered, or nothing has come of it for too long; returns which."""
         with self._state:
-            while not self._closed and (self._unanswered or self._odd):
-                if not self._state.wait_for(partial(self._has_progressed, self._news), self._limit_s):
+            while not self._closed and self._unanswered:
+                if not self._state.wait(self._limit_s):  # told of each answer and of each process that is met
                     return False
             return True
 
-    def _has_progressed(self, news: int) -> bool:
-        return self._closed or self._news != news or not (self._unanswered or self._odd)
-
     def _timeout_error(self) -> NotServed:
-        why = f"it has answered nothing for {self._limit_s:g} s"
-        return not_served(self._home, why)
+        return not_served(self._home, f"it has answered nothing for {self._limit_s:g} s")
 
     # --- from the assistant ------------------------------------------------------------------------------------------
 
@@ -112,6 +105,9 @@ class Pipe:
         request = _parse_json(line)
         if request is None:
             self._reply_error(None, _PARSE_ERROR, "this is no JSON")
+            return
+        if not request.keys() & {"method", "result", "error"}:
+            self._reply_error(None, _INVALID_REQUEST, "this is no single JSON-RPC message")
             return
         method, key = request.get("method"), _request_key(request)
         if len(line) > LINE_BYTES:
@@ -130,8 +126,6 @@ class Pipe:
                     self._unanswered.pop(json.dumps(cancelled), None)
                 if method is not None and key is not None:
                     self._unanswered[key] = (line, 0 if self._socket is None else 1)
-                elif self._socket is None and not request.keys() & {"method", "result", "error"}:
-                    self._odd.append(line)
                 self._state.notify_all()
             if self._socket is not None:  # else it goes to the next process, with all that is unanswered
                 self._write_to_server(self._socket, line)
@@ -168,7 +162,7 @@ class Pipe:
         needed. Returns whether that ever comes.
         """
         with self._state:
-            self._state.wait_for(lambda: self._closed or not self._met or bool(self._unanswered or self._odd))
+            self._state.wait_for(lambda: self._closed or not self._met or bool(self._unanswered))
             return not self._closed
 
     def _connect_and_read(self) -> None:
@@ -209,7 +203,6 @@ class Pipe:
         self._write_to_client(line)  # before it counts as answered, after which `run` may end
         with self._state:
             self._unanswered.pop(key, None)
-            self._news += 1
             self._state.notify_all()
 
     # --- to the assistant --------------------------------------------------------------------------------------------
@@ -257,9 +250,8 @@ class Pipe:
             try:
                 self._count_attempt()
                 with self._state:
-                    lines, self._odd = self._unanswered_lines(), []
+                    lines = self._unanswered_lines()
                     self._socket = connection
-                    self._news += 1
                     self._state.notify_all()
                 # Beside this thread, which has to hear what is answered meanwhile, lest both sides wait to write.
                 threading.Thread(target=self._resend, args=(connection, lines), daemon=True).start()
@@ -278,7 +270,7 @@ class Pipe:
             first = _parse_json(lines[0]) or {}
             if _request_key(first) not in self._unanswered:
                 lines[0] = json.dumps(first | {"id": _REPLAY_ID}).encode() + b"\n"
-        return lines + [line for line, _ in self._unanswered.values() if line not in lines] + self._odd
+        return lines + [line for line, _ in self._unanswered.values() if line not in lines]
 
     def _resend(self, connection: socket.socket, lines: list[bytes]) -> None:
         """Say to a process what it missed; what the assistant says meanwhile comes after."""
@@ -297,10 +289,6 @@ class Pipe:
 
     def _fail_all(self, error: MnemicError) -> None:
         """Answer all that waits with an error; what comes later is tried again."""
-        with self._state:
-            odd, self._odd = self._odd, []
-        for _ in odd:
-            self._reply_error(None, _INVALID_REQUEST, "this is no single JSON-RPC message")
         self._fail_after(-1, error)
 
     def _fail_after(self, times: int, error: MnemicError) -> None:
@@ -340,7 +328,7 @@ def _read_line(connection: socket.socket) -> bytes:
 
 
 def _parse_json(line: bytes) -> dict[str, Any] | None:
-    """A line as JSON, ``None`` where it is none; of what is no object, nothing: the process says what is wrong."""
+    """A line as JSON, ``None`` where it is none; of what is no object, nothing."""
     try:
         value = json.loads(line)
     except ValueError:

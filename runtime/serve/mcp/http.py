@@ -3,8 +3,6 @@
 A call that asks for progress is answered as a stream of events, any other one as JSON: the SDK's own client refuses an
 event of more than 1 MiB, and JSON is quicker besides.
 
-Lines of JSON-RPC as an assistant sends them, so that the SDK can read all of it.
-
 The SDK's JSON reader refuses a line that holds half a surrogate pair, and nobody is answered. Real transcripts hold
 such halves, so each one is written out (as the six characters ``\ud83d``, the way the answers write it) before the
 SDK sees the line.
@@ -14,7 +12,6 @@ from __future__ import annotations
 
 import json
 import re
-from asyncio import StreamReader
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -28,53 +25,12 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from mnemic.actors.protocol.events import escape_surrogates
-from mnemic.runtime.minds.run_dir import LINE_BYTES
 from mnemic.runtime.serve.http.routes import BODY_BYTES, read_body
 from mnemic.runtime.serve.mcp.tools import CURRENT_CALLER, Caller
 
-__all__ = ["LINE_BYTES", "LineReader", "LineTooLong", "McpHttp", "escape_line_surrogates"]
+__all__ = ["McpHttp", "escape_line_surrogates"]
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
-_PART_BYTES = 1 << 16
-
-
-class LineTooLong(Exception):
-    """A line was longer than is read; it was skipped, and the next one can be."""
-
-
-class LineReader:
-    """Reads lines of any length, up to a longest one, from a stream whose own buffer stays small."""
-
-    def __init__(self, reader: StreamReader, longest_bytes: int = LINE_BYTES) -> None:
-        self._reader = reader
-        self._longest_bytes = longest_bytes
-        self._buffer = bytearray()
-
-    async def read_line(self, longest_bytes: int | None = None) -> bytes | None:
-        """The next line, with its end; ``None`` at the end of the stream, where half a line is none.
-
-        Raises:
-            LineTooLong: it is longer than `longest_bytes`, or than any line may be.
-            ConnectionError: the stream broke.
-        """
-        longest_bytes = longest_bytes or self._longest_bytes
-        searched, skipping = 0, False
-        while True:
-            end = self._buffer.find(b"\n", searched)
-            if end >= 0:
-                line = bytes(self._buffer[: end + 1])
-                del self._buffer[: end + 1]
-                if skipping or len(line) > longest_bytes:
-                    raise LineTooLong
-                return line
-            searched = len(self._buffer)
-            if searched > longest_bytes:
-                skipping, searched = True, 0
-                self._buffer.clear()
-            part = await self._reader.read(_PART_BYTES)
-            if not part:
-                return None
-            self._buffer += part
 
 
 def escape_line_surrogates(line: bytes) -> bytes:

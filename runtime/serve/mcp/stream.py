@@ -2,7 +2,8 @@
 
 A connection begins with one line that says who calls (``{"protocol", "mind", "folder", "session"}``) and one that
 answers it; from then on both sides write JSON-RPC messages, one a line. The framing is our own, and not the SDK's: it
-answers what is no message, bounds what waits, and knows what is being answered when the process is to leave.
+answers what is no message, bounds what waits, and knows what is being answered when the process is to leave. A line
+longer than `LINE_BYTES`, which the pipe refuses, ends the connection.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ from mnemic.actors.protocol.errors import ActorStopped, EngineLost, InvalidValue
 from mnemic.runtime.client.wire import encode_error
 from mnemic.runtime.engine.engine import safe_cause
 from mnemic.runtime.keys.keys import random_id
-from mnemic.runtime.minds.run_dir import PROTOCOL
+from mnemic.runtime.minds.run_dir import LINE_BYTES, PROTOCOL
 from mnemic.runtime.serve.http.routes import check_protocol, draining_error
-from mnemic.runtime.serve.mcp.http import LINE_BYTES, LineReader, LineTooLong, escape_line_surrogates
+from mnemic.runtime.serve.mcp.http import escape_line_surrogates
 from mnemic.runtime.serve.mcp.tools import CURRENT_CALLER, Caller
 from mnemic.runtime.serve.server_control import ServerControl
 
@@ -45,7 +46,6 @@ __all__ = ["McpSocketServer"]
 
 _log = logging.getLogger("mnemic.mcp")
 
-_HANDSHAKE_BYTES = 64 << 10
 _HANDSHAKE_TIMEOUT_S = 10.0
 _MAX_IN_FLIGHT = 256  # requests of one connection that may be on their way; more are not read until some are answered
 _SHUTDOWN_CODES = (f"{ActorStopped.code}:", f"{EngineLost.code}:")
@@ -65,7 +65,7 @@ class McpSocketServer:
 
     async def start(self, listening: socket.socket) -> None:
         """Take connections, from now on, on a socket that is bound."""
-        self._listening = await asyncio.start_server(self._handle_connection, sock=listening)
+        self._listening = await asyncio.start_server(self._handle_connection, sock=listening, limit=LINE_BYTES)
 
     async def stop(self, timeout_s: float) -> None:
         """Take no more connections and no more requests, answer those that are begun, and close.
@@ -108,10 +108,10 @@ class McpSocketServer:
         """Hear who calls and answer; ``None`` where the caller is refused."""
         try:
             async with asyncio.timeout(_HANDSHAKE_TIMEOUT_S):
-                line = await connection.lines.read_line(_HANDSHAKE_BYTES)
-        except (TimeoutError, LineTooLong):
-            line = b""
-        if line is None:  # somebody looked whether anybody is here
+                line = await connection.reader.readline()
+        except TimeoutError:
+            line = b"too late"
+        if not line:  # somebody looked whether anybody is here
             return None
         try:
             refusal = draining_error(self._door)
@@ -129,7 +129,7 @@ class _Connection:
     """One client, from its first line to its last."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.lines = LineReader(reader)
+        self.reader = reader
         self._writer = writer
         self._reading = anyio.CancelScope()
         self._begun: Counter[str | int] = Counter()  # requests by id that have no answer yet
@@ -177,13 +177,10 @@ class _Connection:
     async def _read_message(self, said: MemoryObjectSendStream[SessionMessage | Exception]) -> bool:
         """Take one line; returns whether there may be another."""
         try:
-            line = await self.lines.read_line()
-        except LineTooLong:
-            await self._refuse(None, INVALID_REQUEST, f"a message is at most {LINE_BYTES >> 20} MiB long")
-            return True
+            line = await self.reader.readline()
         except ConnectionError:
             return False
-        if line is None:
+        if not line.endswith(b"\n"):  # the end of the stream, where half a line is none
             return False
         if not line.strip():
             return True
