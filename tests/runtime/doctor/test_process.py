@@ -10,6 +10,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -29,6 +30,7 @@ from mnemic.runtime.doctor import process as process_checks
 from mnemic.runtime.doctor.checks import Check, Target
 from mnemic.runtime.doctor.doctor import RepairResult, examine, repair
 from mnemic.runtime.engine.reports import ActorHealth, ActorSystemReport, DeadLetter
+from mnemic.runtime.keys.keys import write_private
 from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, process_start_time
 from mnemic.runtime.store.schema import connect
@@ -286,19 +288,15 @@ def test_sockets_that_lie_elsewhere_are_to_be_the_users_alone_too(home: Path, me
 
 
 def test_a_ray_that_a_dead_process_left_is_ended_and_one_that_serves_is_not(home: Path, meeting: RunDir) -> None:
-    place = meeting.folder / "ray" / "ray"
-    place.mkdir(parents=True)
-    for folder in (place, place.parent):
-        folder.chmod(0o700)
-    (place.parent / "ray-place").write_bytes(os.fsencode(place))
-    (place.parent / "ray-place").chmod(0o600)
+    place = Path(tempfile.mkdtemp(prefix="mnemic-ray-", dir="/tmp"))
     left = subprocess.Popen([sys.executable, "-c", "input()", f"{place}/r/session"], stdin=subprocess.PIPE)
+    living = meeting.folder / f"ray-{os.getpid()}-{process_start_time(os.getpid())}-x"
+    write_private(living, os.fsencode(place))
     try:
-        assert meeting.acquire_server_lock()
         assert look(home)["engine"].state == "ok"
-        with pytest.raises(NotServed):
-            process_checks.end_ray(target_of(home))
-        meeting.release_server_lock()
+        process_checks.end_ray(target_of(home))
+        assert place.exists()
+        living.rename(meeting.folder / f"ray-{os.getpid()}-1-x")
         check = look(home)["engine"]
         assert (check.state, check.repairable) == ("wrong", True)
         assert mend(home)["engine"].succeeded

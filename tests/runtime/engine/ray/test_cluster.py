@@ -231,13 +231,8 @@ def test_a_ray_of_a_killed_process_is_seen_and_swept_and_that_of_a_living_one_is
     assert leftover_rays(home) == []
     dying.process.kill()
     dying.process.wait()
-<<<<<<< HEAD
-    assert leftover_folders(home) == [left]
-    (check,) = doctor_process.check_engine(target_of(home))
-=======
     assert leftover_rays(home) == [left]
-    (check,) = doctor_process.check_engine(home)
->>>>>>> 0ac4628 (A local Ray writes into one short folder, and one file in the home names it)
+    (check,) = doctor_process.check_engine(target_of(home))
     assert (check.state, check.repairable) == ("wrong", True)
     assert str(left) in check.detail
     clean_up_home(home)
@@ -264,25 +259,10 @@ def dead_record(home: Path, place: str | Path | None = None) -> Path:
     return record
 
 
-<<<<<<< HEAD
-@pytest.mark.parametrize(
-    "next_one", [make_process_folder, clean_up_home, lambda home: doctor_process.end_ray(target_of(home))]
-)
-def test_whoever_comes_next_sweeps_what_a_dead_process_left(home: Path, next_one: Callable[[Path], Any]) -> None:
-    folder = dead_folder(home)
-    next_one(home)
-    assert not folder.exists()
-    assert leftover_folders(home) == []
-
-
-def test_it_is_mended_while_a_process_serves_the_home(home: Path) -> None:
-    folder = dead_folder(home)
-=======
 def test_what_a_dead_process_left_is_mended_while_a_process_serves_the_home(home: Path) -> None:
     record = dead_record(home)
     place = ray_folder(record)
     assert place is not None
->>>>>>> 0ac4628 (A local Ray writes into one short folder, and one file in the home names it)
     meeting = RunDir(home)
     assert meeting.acquire_server_lock()
     try:
