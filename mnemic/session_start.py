@@ -14,8 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from mnemic.actors.brief.brief import BriefSettings, briefing_record
-from mnemic.actors.brief.briefing_note import BRIEFING_NOTE, encode_note
+from mnemic.actors.brief.brief import BRIEFING_NOTE, BriefSettings, briefing_record, encode_note
 from mnemic.actors.brief.compose import compose_session_start, session_start_reasons
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed
 from mnemic.actors.protocol.changes import RecordBriefing

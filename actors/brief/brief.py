@@ -1,14 +1,24 @@
 """Handles `Brief`: what an assistant is told at session start or with a prompt, without having asked.
 
 At the start of a session everything that is known of the project is composed. For one prompt the memories that a recall
-finds are told only where they are surely about it (`mnemic.actors.brief.relevance_gate`), and each to a session once.
+finds are told only where they are surely about it, and each to a session once. The score of a recall is relative: the
+best of what was looked through is 1, however little it has to do with the question. What is told unasked must be right
+on its own, and no cosine alone tells that: of prompts on LoCoMo's conversations, at most two thirds of what any
+threshold lets through comes from a session that holds the answer. Shared words do, where they are many and rare
+(docs/decisions/0009-prompt-recall.md has the figures).
+
+A briefing that is given while no process could write the log leaves a note in the spool (`mnemic.session_start`), as a
+hook leaves what happened; `mnemic.actors.capture.drain` takes it in, so that the log says what was given then, too.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
+
+import msgspec
 
 from mnemic.actors.brief.compose import (
     BUDGET_TOKENS,
@@ -18,20 +28,32 @@ from mnemic.actors.brief.compose import (
     quote_inline,
     session_start_reasons,
 )
-from mnemic.actors.brief.relevance_gate import is_relevant, rarity
-from mnemic.actors.protocol.ambient_messages import Brief, Briefed
-from mnemic.actors.protocol.briefing_sources import Quote
+from mnemic.actors.protocol.ambient_messages import Brief, Briefed, Quote
 from mnemic.actors.protocol.changes import RecordBriefing, idempotency_key
 from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.errors import RuntimeFault, StoreError
-from mnemic.actors.protocol.events import escape_surrogates, to_bytes, to_text
+from mnemic.actors.protocol.errors import NoSuchMemory, RuntimeFault, StoreError
+from mnemic.actors.protocol.events import HookRecord, escape_surrogates, to_bytes, to_text
 from mnemic.actors.protocol.messages import Apply, Recall, Recalled, SignalName
-from mnemic.actors.protocol.scopes import existing_scope
-from mnemic.actors.protocol.snapshot import SnapshotSource
+from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.recall.hits import densest_excerpt, token_count
-from mnemic.actors.recall.query import search_terms
+from mnemic.actors.recall.query import existing_scope, search_terms
 
-__all__ = ["MOST_RECALLED", "RECALLED_BYTES", "BriefSettings", "answer_brief", "briefing_record"]
+__all__ = [
+    "BRIEFING_NOTE",
+    "LEAST_COSINE",
+    "LEAST_COVERAGE",
+    "LEAST_RARITY",
+    "MOST_RECALLED",
+    "RECALLED_BYTES",
+    "BriefSettings",
+    "answer_brief",
+    "briefing_record",
+    "decode_note",
+    "drop_missing",
+    "encode_note",
+    "is_relevant",
+    "rarity",
+]
 
 MOST_RECALLED = 3
 """So many memories at most are told beside a prompt."""
@@ -185,3 +207,76 @@ def _write_log(change: RecordBriefing, context: Context) -> list[str]:
     except (StoreError, RuntimeFault) as error:
         return [f"what was given is not in the log: {error}"]
     return []
+
+
+LEAST_COSINE = 0.40
+"""Between the prompt and the memory's best window; what has no vector yet is not told."""
+LEAST_COVERAGE = 0.55
+"""How much of the rarity of the prompt's words is that of words it shares with the memory."""
+LEAST_RARITY = 14.0
+"""How rare the shared words are together, nats: about two words that hardly any other of some thousand memories has."""
+
+
+def rarity(memories: int, holding: int) -> float:
+    """How much it says that two texts share a word, nats; BM25's weight of a word (Robertson and Zaragoza 2009, 3.4.3).
+
+    Args:
+        memories: how many there are.
+        holding: how many of them hold the word.
+    """
+    return math.log1p((memories - holding + 0.5) / (holding + 0.5))
+
+
+def is_relevant(cosine: float | None, rarities: Mapping[str, float], held: set[str]) -> bool:
+    """Whether a memory may be told unasked.
+
+    Args:
+        cosine: of prompt and memory; ``None`` where the memory has no vector.
+        rarities: the rarity of each of the prompt's terms.
+        held: the terms of what would be told.
+    """
+    whole = sum(rarities.values())
+    shared = sum(weight for term, weight in rarities.items() if term in held)
+    return cosine is not None and cosine >= LEAST_COSINE and shared >= LEAST_RARITY and shared >= LEAST_COVERAGE * whole
+
+
+BRIEFING_NOTE = "told"
+"""What the record is called; no host has such an event."""
+
+
+def encode_note(change: RecordBriefing) -> bytes:
+    """What is left in the spool of it."""
+    return msgspec.json.encode(change)
+
+
+def decode_note(record: HookRecord) -> RecordBriefing | str:
+    """What was told, of the host and at the time that the record says; or why that cannot be read."""
+    try:
+        change = msgspec.json.decode(record.payload, type=RecordBriefing)
+    except msgspec.DecodeError:
+        return "it is no note of what was told"
+    return msgspec.structs.replace(
+        change,
+        assistant=str(escape_surrogates(record.assistant)),
+        session=str(escape_surrogates(change.session)),
+        scope=str(escape_surrogates(change.scope)),
+        why=tuple(map(escape_surrogates, change.why)),
+        at=record.at,
+    )
+
+
+def drop_missing(change: RecordBriefing, snapshot: Snapshot) -> RecordBriefing:
+    """The change without memories that are not there any more."""
+    whys = (*change.why, *[""] * (len(change.memories) - len(change.why)))
+    kept = [pair for pair in zip(change.memories, whys, strict=False) if _is_there(pair[0], snapshot)]
+    return msgspec.structs.replace(
+        change, memories=tuple(memory for memory, _ in kept), why=tuple(why for _, why in kept)
+    )
+
+
+def _is_there(memory: bytes, snapshot: Snapshot) -> bool:
+    try:
+        snapshot.rows_of([memory])
+    except NoSuchMemory:
+        return False
+    return True

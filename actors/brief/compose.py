@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from mnemic.actors.brief.statement_cues import final_question, open_items
-from mnemic.actors.protocol.briefing_sources import BriefingSources, LastSession, Quote, UnresolvedFailure
+from mnemic.actors.protocol.ambient_messages import BriefingSources, LastSession, Quote, UnresolvedFailure
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, token_count
 
 __all__ = [
@@ -260,7 +260,7 @@ def prompt_reason(cosine: float | None, rarities: Mapping[str, float], held: set
     """Why a memory is told beside a prompt: how near it is by meaning, and the words that both have, rarest first.
 
     Args:
-        cosine, rarities, held: as `mnemic.actors.brief.relevance_gate.is_relevant` has them.
+        cosine, rarities, held: as `mnemic.actors.brief.brief.is_relevant` has them.
     """
     shared = sorted((term for term in rarities if term in held), key=lambda term: (-rarities[term], term))
     words = ", ".join(shared[:_MOST_WORDS]) + (", …" if len(shared) > _MOST_WORDS else "")

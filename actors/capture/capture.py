@@ -34,6 +34,7 @@ from mnemic.actors.protocol.changes import Change, RecordBackup, Supersede, idem
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import KINDS, ROLES, Event
+from mnemic.actors.protocol.message import check_fields
 from mnemic.actors.protocol.messages import (
     BackupNoted,
     CaptureText,
@@ -46,9 +47,8 @@ from mnemic.actors.protocol.messages import (
     TranscriptCaptured,
 )
 from mnemic.actors.protocol.ports import Ports
-from mnemic.actors.protocol.scope_messages import ChangeScopes, ForgetSelection, ScopesChanged, SelectionForgotten
+from mnemic.actors.protocol.scopes import ChangeScopes, ForgetSelection, ScopesChanged, SelectionForgotten
 from mnemic.actors.protocol.snapshot import Snapshots
-from mnemic.actors.protocol.validation_text import invalid_value_from
 
 __all__ = ["OWNER", "CaptureActor", "identity_of", "new_id"]
 
@@ -235,8 +235,4 @@ def _validate_text(message: CaptureText) -> None:
         raise InvalidValue(
             name="said_at", value=message.said_at, why="no calendar holds it", expected="microseconds since 1970"
         )
-    fields = msgspec.structs.asdict(message)
-    try:
-        msgspec.convert(fields, CaptureText)
-    except msgspec.ValidationError as error:
-        raise invalid_value_from(error, fields) from None
+    check_fields(message)

@@ -15,9 +15,9 @@ from mnemic.actors.protocol.contract import Setting
 from mnemic.actors.protocol.errors import CapturePaused, LeftOut
 from mnemic.actors.protocol.events import Event, HookRecord, escape_surrogates
 from mnemic.actors.protocol.ports import PauseSpan
-from mnemic.actors.protocol.scopes import existing_scope
 from mnemic.actors.protocol.snapshot import Snapshots
 from mnemic.actors.protocol.times import to_iso
+from mnemic.actors.recall.query import existing_scope
 
 __all__ = [
     "SETTINGS",

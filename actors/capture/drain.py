@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from mnemic.actors.brief.briefing_note import BRIEFING_NOTE, decode_note, drop_missing
+from mnemic.actors.brief.brief import BRIEFING_NOTE, decode_note, drop_missing
 from mnemic.actors.capture.capture_filter import CaptureFilter, root_session, session_mode_changes
 from mnemic.actors.capture.prepare import ChangeBuilder, apply_changes, unstorable_reason
 from mnemic.actors.capture.transcript_queue import TranscriptQueue

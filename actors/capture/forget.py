@@ -26,7 +26,7 @@ from mnemic.actors.protocol.messages import (
     Recover,
     Retirement,
 )
-from mnemic.actors.protocol.scope_messages import ForgetSelection, Selection, SelectionForgotten
+from mnemic.actors.protocol.scopes import ForgetSelection, Selection, SelectionForgotten
 from mnemic.actors.protocol.snapshot import Snapshots
 from mnemic.actors.recall.hits import excerpt
 

@@ -17,7 +17,7 @@ from mnemic.actors.protocol.changes import MergeScopes, MoveProject, RenameScope
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import InvalidValue, UnknownScope
 from mnemic.actors.protocol.messages import Apply
-from mnemic.actors.protocol.scope_messages import (
+from mnemic.actors.protocol.scopes import (
     SCOPES_AUTHOR,
     SCOPES_UNDO_AUTHOR,
     ChangeScopes,

@@ -1,41 +1,36 @@
-"""Looks up scopes (project paths) in a snapshot: one project's scope, or a path with all below it."""
+"""Scopes (project paths): as they are named, listed and changed; and what is forgotten by them or otherwise.
+
+Beside `mnemic.actors.protocol.messages`, whose rules hold here too. `mnemic.actors.capture.rescope` plans what
+`ChangeScopes` asks for; `mnemic.runtime.transfer.erase` goes by the same selections.
+"""
 
 from __future__ import annotations
 
-import difflib
 import re
-from typing import Any
+from typing import Any, Union
 
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.errors import InvalidValue, UnknownScope
-from mnemic.actors.protocol.events import escape_surrogates
-from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.protocol.validation_text import safe_operand
+from mnemic.actors.protocol.changes import MergeScopes, MoveProject, RenameScope, SplitScope
+from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.protocol.message import Id, Message, Time, Verb, safe_operand
+from mnemic.actors.protocol.messages import Retirement, ScopeCount
 
-__all__ = ["existing_scope", "normalize_scope_path", "scopes_below"]
-
-
-def existing_scope(snapshot: Snapshot, place: ScopeRef) -> str | None:
-    """The path of a place's scope, or ``None`` where no memory is in it."""
-    if place.project is not None:
-        return snapshot.project_scope_path(escape_surrogates(place.project))
-    path = str(escape_surrogates(place.path))
-    return path if path in snapshot.scopes().values() else None
-
-
-def scopes_below(snapshot: Snapshot, scope: str) -> list[int]:
-    """Numbers of a scope and of those below it.
-
-    Raises:
-        UnknownScope: there is none of that path.
-    """
-    paths = snapshot.scopes()
-    found = [number for number, path in paths.items() if path == scope or (scope and path.startswith(f"{scope}/"))]
-    if not found:
-        # Near misses only: to an assistant in one project, the names of all others are none of its business.
-        near = difflib.get_close_matches(scope, paths.values(), n=1, cutoff=0.75)
-        raise UnknownScope(scope=scope, near=f"Did you mean {near[0]!r}? " if near else "")
-    return found
+__all__ = [
+    "SCOPES_AUTHOR",
+    "SCOPES_UNDO_AUTHOR",
+    "BackupCopy",
+    "ChangeScopes",
+    "ForgetSelection",
+    "ListScopes",
+    "ScopeChange",
+    "ScopeInfo",
+    "ScopesChanged",
+    "ScopesListed",
+    "Selection",
+    "SelectionForgotten",
+    "Survey",
+    "Surveyed",
+    "normalize_scope_path",
+]
 
 
 _PART = re.compile(r"[^\x00-\x1f/*\ud800-\udfff]+")
@@ -58,3 +53,155 @@ def normalize_scope_path(scope: str, name: str = "a scope") -> str:
     if path and not all(_PART.fullmatch(part) and part.strip() not in ("", ".", "..") for part in path.split("/")):
         raise InvalidValue(name=name, value=scope, why="it is no path", expected=_NAMES)
     return path
+
+
+SCOPES_AUTHOR = "scopes"
+"""The author of what changes scopes."""
+SCOPES_UNDO_AUTHOR = "scopes.undo"
+"""The author of what takes such a change back."""
+
+ScopeChange = Union[RenameScope, MergeScopes, SplitScope, MoveProject]  # noqa: UP007 - decoders need unions
+"""A change of scopes; each is taken back by one of them."""
+
+
+class ListScopes(Verb["ScopesListed"], frozen=True, kw_only=True):
+    """Say which scopes there are."""
+
+
+class ScopeInfo(Message, frozen=True, kw_only=True):
+    """One scope."""
+
+    path: str
+    """Its path."""
+    found: str
+    """How it was found: ``named``, ``.mnemic.toml``, ``git``, ``folder`` or ``none``."""
+    project: str | None
+    """What makes its project itself, its common git directory or its folder; ``None`` where it was named."""
+    projects: tuple[str, ...] = ()
+    """Further projects that were merged into it."""
+    memories: int
+    """How many memories it holds, those that were forgotten too."""
+    last_at: Time | None
+    """World time of the newest of them."""
+
+
+class ScopesListed(Message, frozen=True, kw_only=True):
+    """Answer to `ListScopes`."""
+
+    scopes: tuple[ScopeInfo, ...]
+    """By path."""
+    undo: tuple[ScopeChange, ...] = ()
+    """What takes back the last change of scopes that is not taken back yet; empty where there is none."""
+
+
+class ChangeScopes(Verb["ScopesChanged"], frozen=True, kw_only=True):
+    """Change which scopes there are, or which project belongs to which: all of it or nothing."""
+
+    changes: tuple[ScopeChange, ...]
+    """In order."""
+    is_undo: bool = False
+    """Whether this is the `ScopesListed.undo` of before: what it takes back is not taken back a second time."""
+
+
+class ScopesChanged(Message, frozen=True, kw_only=True):
+    """Answer to `ChangeScopes`."""
+
+    changed: tuple[bool, ...]
+    """For each change, in order, whether it did anything."""
+
+
+class Selection(Message, frozen=True, kw_only=True):
+    """Which memories are meant: those that are named, or else all that fulfil every condition that is given."""
+
+    ids: tuple[Id, ...] = ()
+    """These, and no others; all of them must be there."""
+    scope: str | None = None
+    """In this scope or below it; ``*`` is everything."""
+    session: str | None = None
+    """Of the conversation of that name, and of those that its subagents had."""
+    since: Time | None = None
+    """Said at or after."""
+    until: Time | None = None
+    """Said before."""
+    forgotten_at: Time | None = None
+    """Those that were forgotten at that very moment."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is said of which are meant."""
+        return self == Selection()
+
+
+class BackupCopy(Message, frozen=True, kw_only=True):
+    """A backup or an export that was made when a memory was there."""
+
+    path: str
+    """Where it was written."""
+    what: str
+    """``backup`` or ``export``."""
+    at: Time
+    """When, system time."""
+
+
+class Survey(Verb["Surveyed"], frozen=True, kw_only=True):
+    """Say what a selection holds."""
+
+    selection: Selection
+    """Which memories."""
+    shown: int = 10
+    """So many of them at most are shown."""
+
+
+class Surveyed(Message, frozen=True, kw_only=True):
+    """Answer to `Survey`."""
+
+    memories: int
+    """How many there are."""
+    retired: int
+    """Of those, memories that were forgotten."""
+    size_bytes: int
+    """How long their texts are together."""
+    sessions: int
+    """How many conversations they are of."""
+    scopes: tuple[ScopeCount, ...]
+    """How many of them are in which scope, by path."""
+    oldest: Time | None
+    """World time of the oldest."""
+    newest: Time | None
+    """World time of the newest."""
+    first: tuple[Retirement, ...]
+    """The newest of them, and how each begins; `Retirement.changed` says nothing here."""
+    originals: int
+    """Words kept as they were before secrets were taken out of them."""
+    given: int
+    """How often an assistant was given one of them, or a recall found one."""
+    corrected: int
+    """Memories beside them that one of them replaces, and that will stand for themselves again."""
+    copies: tuple[BackupCopy, ...]
+    """Backups and exports in which some of them are, newest first."""
+    generation: int
+    """With `last_row`, which state this is: what is kept from now on is not in it."""
+    last_row: int
+    """Highest row of the mind's memories."""
+
+
+class ForgetSelection(Verb["SelectionForgotten"], frozen=True, kw_only=True):
+    """Hide all memories of a selection from recall, or take that back."""
+
+    selection: Selection
+    """Which memories."""
+    reason: str = ""
+    """Why they are hidden."""
+    restore: bool = False
+    """Whether they are found again."""
+
+
+class SelectionForgotten(Message, frozen=True, kw_only=True):
+    """Answer to `ForgetSelection`."""
+
+    changed: int
+    """Memories that stood otherwise before."""
+    unchanged: int
+    """Memories that stood so already."""
+    at: Time | None
+    """System time at which they were forgotten: what takes just this back goes by it."""

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
-from mnemic.actors.protocol.ambient_messages import Brief
-from mnemic.actors.protocol.briefing_sources import BriefingSources
+from mnemic.actors.protocol.ambient_messages import Brief, BriefingSources
 from mnemic.actors.protocol.changes import EncoderName, OccurrenceCount, TranscriptState
 from mnemic.actors.protocol.messages import Counts, Memory
-from mnemic.actors.protocol.scope_messages import ScopeChange, ScopeInfo, Selection, Surveyed
+from mnemic.actors.protocol.scopes import ScopeChange, ScopeInfo, Selection, Surveyed
 
 if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
     import numpy as np

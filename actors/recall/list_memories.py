@@ -24,9 +24,9 @@ from mnemic.actors.protocol.log_messages import (
     UseCounted,
 )
 from mnemic.actors.protocol.messages import Apply
-from mnemic.actors.protocol.scopes import scopes_below
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN
+from mnemic.actors.recall.query import scopes_below
 
 __all__ = ["BROWSE_MESSAGES", "BrowseAnswer", "browse"]
 

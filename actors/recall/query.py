@@ -1,4 +1,4 @@
-"""What a question is looked up by: the vector of its text, and the stems of its words.
+"""What a question is looked up by: its scope, the vector of its text, and the stems of its words.
 
 Without an Embedder there is no vector: the question is answered degraded and says so. Nothing heavy is imported here,
 for the start of a session's sake. Below `mnemic.actors.recall.retriever`.
@@ -6,13 +6,17 @@ for the start of a session's sake. Below `mnemic.actors.recall.retriever`.
 
 from __future__ import annotations
 
+import difflib
+
+from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.errors import ModelError, RuntimeFault
+from mnemic.actors.protocol.errors import ModelError, RuntimeFault, UnknownScope
+from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.messages import EmbedQuery, QueryEmbedded
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.algorithms.text.stopwords import STOP_WORDS, content_words
 
-__all__ = ["query_vector", "search_terms"]
+__all__ = ["existing_scope", "query_vector", "scopes_below", "search_terms"]
 
 _TIMEOUT_S = 10.0  # an Embedder that hangs must leave time for the rest to answer
 _MOST_WORDS = 512  # of a question; each is looked up by itself
@@ -54,3 +58,26 @@ def search_terms(query: str, snapshot: Snapshot, degraded: list[str]) -> list[st
     stems = list(dict.fromkeys(snapshot.stems(words[:_MOST_WORDS])))
     telling = set(stems).difference(snapshot.stems(sorted(STOP_WORDS)))
     return [stem for stem in stems if stem in telling] or stems
+
+
+def existing_scope(snapshot: Snapshot, place: ScopeRef) -> str | None:
+    """The path of a place's scope, or ``None`` where no memory is in it."""
+    if place.project is not None:
+        return snapshot.project_scope_path(escape_surrogates(place.project))
+    path = str(escape_surrogates(place.path))
+    return path if path in snapshot.scopes().values() else None
+
+
+def scopes_below(snapshot: Snapshot, scope: str) -> list[int]:
+    """Numbers of a scope and of those below it.
+
+    Raises:
+        UnknownScope: there is none of that path.
+    """
+    paths = snapshot.scopes()
+    found = [number for number, path in paths.items() if path == scope or (scope and path.startswith(f"{scope}/"))]
+    if not found:
+        # Near misses only: to an assistant in one project, the names of all others are none of its business.
+        near = difflib.get_close_matches(scope, paths.values(), n=1, cutoff=0.75)
+        raise UnknownScope(scope=scope, near=f"Did you mean {near[0]!r}? " if near else "")
+    return found

@@ -27,6 +27,7 @@ from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import InvalidValue, PausesUnreadable
 from mnemic.actors.protocol.events import KINDS, escape_surrogates, to_bytes, to_text
 from mnemic.actors.protocol.log_messages import DeliveriesListed, MemoriesListed, MemoriesShown, UseCounted
+from mnemic.actors.protocol.message import check_fields
 from mnemic.actors.protocol.messages import (
     Apply,
     Candidate,
@@ -45,15 +46,13 @@ from mnemic.actors.protocol.messages import (
     SimilarFound,
 )
 from mnemic.actors.protocol.ports import PauseSpan, Ports
-from mnemic.actors.protocol.scope_messages import ListScopes, ScopesListed, Survey, Surveyed
-from mnemic.actors.protocol.scopes import existing_scope, scopes_below
+from mnemic.actors.protocol.scopes import ListScopes, ScopesListed, Survey, Surveyed
 from mnemic.actors.protocol.shape_messages import ListRoles, RolesListed, Shape, Shaped
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource, SpaceRow
-from mnemic.actors.protocol.validation_text import invalid_value_from
 from mnemic.actors.recall.day_signal import WEIGHT, day_nearness, days_in_question
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, delivered_span, excerpt, make_hit, token_count
 from mnemic.actors.recall.list_memories import BROWSE_MESSAGES, browse
-from mnemic.actors.recall.query import query_vector, search_terms
+from mnemic.actors.recall.query import existing_scope, query_vector, scopes_below, search_terms
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.recall.similarity import find_similar
 from mnemic.actors.shape.bind import settings_mismatch as unlike_bound
@@ -407,11 +406,7 @@ def _ignore_progress(done: int, total: int | None) -> None:
 
 
 def _validate_recall(recall: Recall) -> None:
-    fields = msgspec.structs.asdict(recall)
-    try:
-        msgspec.convert(fields, Recall)
-    except msgspec.ValidationError as error:
-        raise invalid_value_from(error, fields) from None
+    check_fields(recall)
     if not recall.query.strip():
         raise InvalidValue(name="the query", value=recall.query, why="it is empty", expected="some words")
     if recall.k is not None and recall.k < 1:

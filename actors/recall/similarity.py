@@ -13,15 +13,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.brief.relevance_gate import rarity
+from mnemic.actors.brief.brief import rarity
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import KINDS, to_bytes
 from mnemic.actors.protocol.messages import FindSimilar, Memory, Similar, SimilarFound
-from mnemic.actors.protocol.scopes import scopes_below
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.recall.hits import excerpt
-from mnemic.actors.recall.query import query_vector, search_terms
+from mnemic.actors.recall.query import query_vector, scopes_below, search_terms
 from mnemic.actors.recall.recall_index import RecallIndex
 
 __all__ = ["LEAST_COSINE", "LEAST_RESEMBLANCE", "find_similar", "resemblance"]

@@ -20,16 +20,14 @@ from mnemic.actors.protocol.changes import DeliveredSpan, RecordRecall, idempote
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.events import escape_surrogates, to_bytes, to_text
 from mnemic.actors.protocol.messages import Apply, EmbedQuery, Hit, QueryEmbedded
-from mnemic.actors.protocol.scopes import scopes_below
-from mnemic.actors.protocol.shape_messages import Answer, Shape, Shaped
+from mnemic.actors.protocol.shape_messages import Answer, Shape, Shaped, validate_shape
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource, SpaceRow
 from mnemic.actors.protocol.times import to_iso
 from mnemic.actors.recall.hits import delivered_span, excerpt, make_hit, token_count
-from mnemic.actors.recall.query import query_vector
+from mnemic.actors.recall.query import query_vector, scopes_below
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.shape.about import TEMPERATURE, AboutQuery
 from mnemic.actors.shape.analogies import solve
-from mnemic.actors.shape.arguments import validate_shape
 from mnemic.actors.shape.fillers import ShapeSearch, is_graded
 from mnemic.actors.shape.patterns import PatternQuery, parse_pattern, texts_to_embed
 from mnemic.actors.shape.shape_index import ShapeIndex

@@ -46,7 +46,7 @@ from mnemic.actors.protocol.messages import (
     Recover,
     Sleep,
 )
-from mnemic.actors.protocol.scope_messages import (
+from mnemic.actors.protocol.scopes import (
     ChangeScopes,
     ForgetSelection,
     ListScopes,

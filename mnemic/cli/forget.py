@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from mnemic.actors.protocol.messages import Forget
-from mnemic.actors.protocol.scope_messages import BackupCopy, Selection, Surveyed
+from mnemic.actors.protocol.scopes import BackupCopy, Selection, Surveyed
 from mnemic.actors.protocol.times import to_iso
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options, verb_options
 from mnemic.cli.output import memory_line, progress_bars

@@ -12,7 +12,7 @@ from mnemic.runtime.api.reports import pluralize
 
 if TYPE_CHECKING:
     from mnemic.actors.capture.rescope import ScopeOutcome
-    from mnemic.actors.protocol.scope_messages import ScopeInfo
+    from mnemic.actors.protocol.scopes import ScopeInfo
     from mnemic.runtime.api.mind import Mind
 
 

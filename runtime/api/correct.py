@@ -6,12 +6,13 @@ Verbs of `mnemic.runtime.api.mind.Mind`; `mnemic.runtime.api.scopes` below has t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import InvalidValue, MnemicError
-from mnemic.actors.protocol.events import Kind, Role, to_bytes
+from mnemic.actors.protocol.events import to_bytes
 from mnemic.actors.protocol.messages import (
     CaptureText,
     FindScope,
@@ -23,6 +24,7 @@ from mnemic.actors.protocol.messages import (
 )
 from mnemic.actors.protocol.scopes import normalize_scope_path
 from mnemic.runtime.api.scopes import ScopeVerbs
+from mnemic.runtime.api.verbs import fields_as_parameters
 from mnemic.runtime.minds.projects import resolve_scope
 
 __all__ = ["CorrectionVerbs"]
@@ -31,26 +33,20 @@ __all__ = ["CorrectionVerbs"]
 class CorrectionVerbs(ScopeVerbs):
     """The verbs."""
 
+    @fields_as_parameters(CaptureText, "place", "occurrence")
     def remember(
         self,
         text: str,
         *,
-        role: Role = "user",
-        session: str = "direct",
         scope: ScopeRef | str | None = None,
-        kind: Kind = "note",
-        speaker: str | None = None,
-        said_at: int | None = None,
         supersedes: bytes | None = None,
-        assistant: str = "direct",
-        folder: str | None = None,
         similar: bool = True,
+        **asked: Any,
     ) -> TextCaptured:
         """Keep one text; with `supersedes`, it replaces an earlier memory and outranks it from then on.
 
         Args:
             scope: where it belongs; where absent, the scope of what it replaces, else none.
-            folder: where the assistant works that hands it over: what the settings leave out is refused.
             similar: whether what says nearly the same is named with the answer; that takes as long as a recall.
 
         Raises:
@@ -70,36 +66,22 @@ class CorrectionVerbs(ScopeVerbs):
                     why="what is replaced is in another scope, where this would not be seen",
                     expected="the scope of what is replaced, or none",
                 )
-        kept = self._capture_text(
-            CaptureText(
-                text=to_bytes(text),
-                role=role,
-                session=session,
-                place=place,
-                assistant=assistant,
-                kind=kind,
-                speaker=speaker,
-                said_at=said_at,
-                supersedes=supersedes,
-                folder=folder,
-            )
-        )
+        kept = self._capture_text(CaptureText(text=to_bytes(text), place=place, supersedes=supersedes, **asked))
         return self._with_similar(kept, text, supersedes) if similar and not kept.erased else kept
 
-    def correct(
-        self, memory: bytes, text: str, *, role: Role = "user", session: str = "direct", assistant: str = "direct"
-    ) -> TextCaptured:
+    def correct(self, memory: bytes, text: str, **asked: Any) -> TextCaptured:
         """Say what holds instead of a memory: it outranks that one at once, which stays readable as the past.
 
-        It belongs to the same scope; it is a decision where that was one, and else a note.
+        It belongs to the same scope; it is a decision where that was one, and else a note. All else is as in
+        `remember`.
 
         Raises:
             NoSuchMemory: there is nothing of the id.
             InvalidValue: the text is empty.
         """
         old = self._get_memory(memory)
-        kind: Kind = "decision" if old.kind == "decision" else "note"
-        return self.remember(text, role=role, session=session, kind=kind, supersedes=memory, assistant=assistant)
+        kind = "decision" if old.kind == "decision" else "note"
+        return self.remember(text, kind=kind, supersedes=memory, **asked)
 
     def similar(self, text: str, *, scope: str, exclude: Sequence[bytes] = (), limit: int = 3) -> SimilarFound:
         """Name the memories of a scope, and of those below it, that say nearly the same as a text.

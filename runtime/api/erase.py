@@ -1,6 +1,6 @@
 """Verbs of a mind that forget (hide) or erase (delete for good) a whole selection of memories.
 
-Verbs of `mnemic.runtime.api.mind.Mind`. Below are `mnemic.actors.protocol.scope_messages`, which says what a selection
+Verbs of `mnemic.runtime.api.mind.Mind`. Below are `mnemic.actors.protocol.scopes`, which says what a selection
 is, and `mnemic.runtime.transfer.erase`, which works on the files.
 """
 
@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mnemic.actors.protocol.errors import InvalidValue, MnemicError
-from mnemic.actors.protocol.scope_messages import (
+from mnemic.actors.protocol.scopes import (
     BackupCopy,
     ForgetSelection,
     Selection,
     SelectionForgotten,
     Survey,
     Surveyed,
+    normalize_scope_path,
 )
-from mnemic.actors.protocol.scopes import normalize_scope_path
 from mnemic.actors.protocol.times import to_iso
 from mnemic.runtime.api.verbs import MindVerbs
 

@@ -6,7 +6,9 @@ Verbs of `mnemic.runtime.api.mind.Mind`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.errors import InvalidValue
@@ -21,13 +23,14 @@ from mnemic.actors.protocol.log_messages import (
     ShowMemories,
     UseCounted,
 )
+from mnemic.actors.protocol.message import safe_operand
 from mnemic.actors.protocol.scopes import normalize_scope_path
 from mnemic.actors.protocol.times import to_iso
-from mnemic.actors.protocol.validation_text import safe_operand
-from mnemic.runtime.api.verbs import MindVerbs
+from mnemic.runtime.api.verbs import MindVerbs, fields_as_parameters
 
-__all__ = ["InspectionVerbs", "check_time_range"]
+__all__ = ["InspectionVerbs", "question"]
 
+QuestionT = TypeVar("QuestionT", bound=msgspec.Struct)
 
 _MAX_TIME_US = 2**63
 """Microseconds that a column of the store has no room for: 292,000 years."""
@@ -36,69 +39,25 @@ _MAX_TIME_US = 2**63
 class InspectionVerbs(MindVerbs):
     """The verbs."""
 
-    def log(
-        self,
-        *,
-        scope: str = "*",
-        session: str | None = None,
-        since: int | None = None,
-        until: int | None = None,
-        kinds: Sequence[str] = (),
-        forgotten: bool = False,
-        limit: int = 20,
-        after: str | None = None,
-        text_bytes: int = 400,
-    ) -> MemoriesListed:
+    @fields_as_parameters(ListMemories)
+    def log(self, **asked: Any) -> MemoriesListed:
         """List what was captured, newest first; see `mnemic.actors.protocol.log_messages.ListMemories` for what each
         argument means.
 
         Raises:
             UnknownScope, InvalidValue: what was asked for cannot be.
         """
-        check_time_range(since, until)
-        return self._ask(
-            ListMemories(
-                scope=scope if scope == "*" else normalize_scope_path(scope),
-                session=session,
-                since=since,
-                until=until,
-                kinds=tuple(kinds),
-                forgotten=forgotten,
-                limit=limit,
-                after=after,
-                text_bytes=text_bytes,
-            )
-        )
+        return self._ask(question(ListMemories, **asked))
 
-    def log_given(
-        self,
-        *,
-        scope: str = "*",
-        session: str | None = None,
-        since: int | None = None,
-        until: int | None = None,
-        own: bool = False,
-        limit: int = 20,
-        after: str | None = None,
-    ) -> DeliveriesListed:
+    @fields_as_parameters(ListDeliveries)
+    def log_given(self, **asked: Any) -> DeliveriesListed:
         """List what assistants were given, word for word, newest first; see
         `mnemic.actors.protocol.log_messages.ListDeliveries`.
 
         Raises:
             InvalidValue: what was asked for cannot be.
         """
-        check_time_range(since, until)
-        return self._ask(
-            ListDeliveries(
-                scope=scope if scope == "*" else normalize_scope_path(scope),
-                session=session,
-                since=since,
-                until=until,
-                own=own,
-                limit=limit,
-                after=after,
-            )
-        )
+        return self._ask(question(ListDeliveries, **asked))
 
     def show(self, ids: Sequence[bytes]) -> tuple[MemoryDetail, ...]:
         """Give memories whole, with links, source, use, and what superseded each, in the order asked for.
@@ -128,7 +87,20 @@ class InspectionVerbs(MindVerbs):
         self.actor_system.tell(NoteDelivery(assistant=assistant, session=session, parts=tuple(parts)))
 
 
-def check_time_range(since: int | None, until: int | None) -> None:
+def question(kind: type[QuestionT], **asked: Any) -> QuestionT:
+    """A question of what is given of its fields: the scope a path, any sequence a tuple.
+
+    Raises:
+        InvalidValue: the scope is none, or the span of time holds nothing.
+    """
+    _check_time_range(asked.get("since"), asked.get("until"))
+    if asked.get("scope", "*") != "*":
+        asked["scope"] = normalize_scope_path(asked["scope"])
+    lists = {name: tuple(one) for name, one in asked.items() if isinstance(one, Sequence) and not isinstance(one, str)}
+    return kind(**asked | lists)
+
+
+def _check_time_range(since: int | None, until: int | None) -> None:
     """Refuse a span of time that holds nothing, or that no store can tell.
 
     Raises:

@@ -32,7 +32,6 @@ from mnemic.actors.protocol.ambient_messages import (
 )
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import BadInput, MnemicError, ModelError, RuntimeFault, StoreError
-from mnemic.actors.protocol.events import DEFAULT_KINDS
 from mnemic.actors.protocol.messages import (
     CaptureTranscript,
     Committed,
@@ -49,18 +48,18 @@ from mnemic.actors.protocol.messages import (
     Recall,
     Recalled,
     Recover,
-    SignalName,
 )
 from mnemic.actors.protocol.scopes import normalize_scope_path
 from mnemic.actors.protocol.shape_messages import BindPending, BindProgress, RetryBinding
 from mnemic.runtime.api.correct import CorrectionVerbs
 from mnemic.runtime.api.erase import ErasureVerbs
 from mnemic.runtime.api.lock import LockVerbs
-from mnemic.runtime.api.log import InspectionVerbs, check_time_range
+from mnemic.runtime.api.log import InspectionVerbs, question
 from mnemic.runtime.api.pause import PauseVerbs
 from mnemic.runtime.api.reports import CaptureReport, HostPorts, Status, capture_status, unbound_warning
 from mnemic.runtime.api.shape import ShapeVerbs
 from mnemic.runtime.api.transfer import TransferVerbs
+from mnemic.runtime.api.verbs import fields_as_parameters
 from mnemic.runtime.engine.reports import ActorSystemPort
 from mnemic.runtime.files.paths import expand_home
 from mnemic.runtime.minds.projects import resolve_scope
@@ -244,25 +243,14 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
             total = msgspec.structs.replace(part, readmitted=total.readmitted + part.readmitted)
         return total
 
+    @fields_as_parameters(Recall)
     def recall(
         self,
         query: str,
         k: int | None = None,
         *,
-        scope: str = "*",
-        kinds: Sequence[str] = DEFAULT_KINDS,
-        session: str | None = None,
-        since: int | None = None,
-        until: int | None = None,
-        as_of: int | None = None,
-        budget_tokens: int | None = None,
-        signals: Sequence[SignalName] = ("dense", "lexical", "session", "structural"),
-        observe: bool = True,
-        private: bool = False,
-        trace: bool = False,
-        assistant: str = "",
-        asking_session: str = "",
         progress: Callable[[int, int | None], None] | None = None,
+        **asked: Any,
     ) -> Recalled:
         """Find the memories that matter; see `mnemic.actors.protocol.messages.Recall` for what each argument means.
 
@@ -272,29 +260,7 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
         Raises:
             UnknownScope, InvalidValue: what was asked for cannot be.
         """
-        check_time_range(since, until)
-        answer = self._ask(
-            Recall(
-                query=query,
-                k=k,
-                scope=scope if scope == "*" else normalize_scope_path(scope),
-                kinds=tuple(kinds),
-                session=session,
-                since=since,
-                until=until,
-                as_of=as_of,
-                budget_tokens=budget_tokens,
-                signals=tuple(signals),
-                observe=observe,
-                private=private,
-                trace=trace,
-                assistant=assistant,
-                asking_session=asking_session,
-            ),
-            progress=progress,
-        )
-        more = (*self._drain_warnings, *self._notices())
-        return msgspec.structs.replace(answer, degraded=(*answer.degraded, *more)) if more else answer
+        return self._with_notices(self._ask(question(Recall, query=query, k=k, **asked), progress=progress))
 
     def get(self, ids: Sequence[bytes]) -> tuple[Memory, ...]:
         """Give memories whole, in the order asked for.
@@ -335,17 +301,8 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
         place = resolve_scope(None, folder)
         return self._find_scope_path(place), place
 
-    def brief(
-        self,
-        occasion: Occasion = "session-start",
-        *,
-        scope: ScopeRef | str,
-        assistant: str = "direct",
-        session: str = "",
-        prompt: str = "",
-        budget_tokens: int | None = None,
-        repeat: bool = False,
-    ) -> Briefed:
+    @fields_as_parameters(Brief, "place", "scope_from_repository", "notices")
+    def brief(self, occasion: Occasion = "session-start", *, scope: ScopeRef | str, **asked: Any) -> Briefed:
         """Say what an assistant should know unasked; see `mnemic.actors.protocol.ambient_messages.Brief` for what each
         argument means.
 
@@ -355,17 +312,8 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
         Raises:
             InvalidValue: the scope is none.
         """
-        return self._ask_brief(
-            Brief(
-                occasion=occasion,
-                place=scope if isinstance(scope, ScopeRef) else resolve_scope(scope, None),
-                assistant=assistant,
-                session=session,
-                prompt=prompt,
-                budget_tokens=budget_tokens,
-                repeat=repeat,
-            )
-        )
+        place = scope if isinstance(scope, ScopeRef) else resolve_scope(scope, None)
+        return self._ask(Brief(occasion=occasion, place=place, **asked))
 
     def hook_reply(self, assistant: str, event: str, cwd: str | None, payload: bytes, unkept: bool = False) -> bytes:
         """What a hook is to print: what the assistant should know now, as its host takes it.
@@ -532,9 +480,6 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
             self.drain_spool(lambda: clock.monotonic_s() < until_s, transcripts=False)
         except (StoreError, RuntimeFault) as error:  # it comes again; an assistant waits for what is known so far
             _log.warning("what hooks kept was not taken in: %s", error.code, extra={"code": error.code})
-        return self._ask_brief(message)
-
-    def _ask_brief(self, message: Brief) -> Briefed:
         return self._ask(message)
 
     def _capture_one(

@@ -12,14 +12,14 @@ from mnemic.actors.capture.rescope import ScopeOutcome, plan_merge, plan_move, s
 from mnemic.actors.protocol.changes import MoveProject, RenameScope
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import escape_surrogates
-from mnemic.actors.protocol.scope_messages import (
+from mnemic.actors.protocol.scopes import (
     ChangeScopes,
     ListScopes,
     ScopeChange,
     ScopeInfo,
     ScopesListed,
+    normalize_scope_path,
 )
-from mnemic.actors.protocol.scopes import normalize_scope_path
 from mnemic.runtime.api.verbs import MindVerbs
 from mnemic.runtime.minds.projects import resolve_scope
 

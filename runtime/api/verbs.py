@@ -12,10 +12,14 @@ the process's part.
 
 from __future__ import annotations
 
+import inspect
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import MindMissing, NotServed
@@ -29,7 +33,9 @@ from mnemic.runtime.keys.keys import Keys, random_id
 from mnemic.runtime.minds.homes import MindFolder, mind_folder
 from mnemic.runtime.minds.run_dir import PROTOCOL, not_served
 
-__all__ = ["MindVerbs", "exclusive_mind"]
+__all__ = ["MindVerbs", "exclusive_mind", "fields_as_parameters"]
+
+MethodT = TypeVar("MethodT", bound=Callable[..., Any])
 
 _MAX_ATTEMPTS = 5
 
@@ -70,6 +76,33 @@ def _request_release(stack: ExitStack, home: Path, mind: str, clock: Clock) -> N
         except REPLACED as error:
             wait_replaced(home, card, clock, error)
     raise not_served(home, "it does not let go of the mind")
+
+
+def fields_as_parameters(kind: type[msgspec.Struct], *lacks: str) -> Callable[[MethodT], MethodT]:
+    """Give a method, which takes ``**asked``, the fields of a message as parameters, as `help` and editors show them.
+
+    Args:
+        lacks: fields that it does not take.
+    """
+
+    def shown(method: MethodT) -> MethodT:
+        *own, asked = inspect.signature(method).parameters.values()
+        fields = [
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if field.required else field.default,
+                annotation=field.type,
+            )
+            for field in msgspec.structs.fields(kind)
+            if field.name not in {*lacks, *(one.name for one in own)}
+        ]
+        method.__signature__ = inspect.Signature([*own, *fields])  # type: ignore[attr-defined]
+        del method.__annotations__[asked.name]
+        method.__annotations__ |= {field.name: field.annotation for field in fields}
+        return method
+
+    return shown
 
 
 class MindVerbs:

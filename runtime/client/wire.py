@@ -22,7 +22,7 @@ from mnemic.actors.protocol import (
     errors,
     log_messages,
     messages,
-    scope_messages,
+    scopes,
     shape_messages,
 )
 from mnemic.actors.protocol.errors import (
@@ -36,10 +36,16 @@ from mnemic.actors.protocol.errors import (
     StoreError,
     UnknownArgument,
 )
-from mnemic.actors.protocol.message import Message, Verb, answer_type, from_json, to_json
-from mnemic.actors.protocol.shape_messages import Shape
-from mnemic.actors.protocol.validation_text import invalid_value_from, safe_operand
-from mnemic.actors.shape.arguments import analogy_names, pattern_texts
+from mnemic.actors.protocol.message import (
+    Message,
+    Verb,
+    answer_type,
+    from_json,
+    invalid_value_from,
+    safe_operand,
+    to_json,
+)
+from mnemic.actors.protocol.shape_messages import Shape, analogy_names, pattern_texts
 
 __all__ = [
     "ASK_MESSAGES",
@@ -61,7 +67,7 @@ def message_path(message: Any) -> str:
 
 ASK_MESSAGES: dict[str, type[Verb[Any]]] = {
     message_path(kind): kind
-    for module in (messages, ambient_messages, log_messages, scope_messages, shape_messages)
+    for module in (messages, ambient_messages, log_messages, scopes, shape_messages)
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, Verb) and kind is not Verb
 }

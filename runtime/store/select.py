@@ -12,7 +12,7 @@ import apsw
 from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory, UnknownScope
 from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.messages import Retirement, ScopeCount
-from mnemic.actors.protocol.scope_messages import BackupCopy, Selection, Surveyed
+from mnemic.actors.protocol.scopes import BackupCopy, Selection, Surveyed
 from mnemic.actors.recall.hits import excerpt
 from mnemic.runtime.store.read.scopes import scopes_below
 from mnemic.runtime.store.schema import SAID_OR_KEPT

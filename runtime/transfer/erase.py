@@ -18,7 +18,7 @@ import apsw
 import msgspec
 
 from mnemic.actors.protocol.errors import DamagedStore
-from mnemic.actors.protocol.scope_messages import Selection, Surveyed
+from mnemic.actors.protocol.scopes import Selection, Surveyed
 from mnemic.runtime.files.atomic_replace import atomic_replace
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder

@@ -30,7 +30,7 @@ from mnemic.actors.protocol.changes import (
     Unretire,
 )
 from mnemic.actors.protocol.messages import Applied
-from mnemic.actors.protocol.scope_messages import ScopeChange
+from mnemic.actors.protocol.scopes import ScopeChange
 
 __all__ = [
     "ErasedData",

@@ -36,7 +36,7 @@ from mnemic.actors.protocol.messages import (
     Recall,
     Sleep,
 )
-from mnemic.actors.protocol.scope_messages import ChangeScopes, ListScopes
+from mnemic.actors.protocol.scopes import ChangeScopes, ListScopes
 from mnemic.actors.protocol.shape_messages import BindPending, ListRoles, Shape
 from mnemic.compose import ray_engine_factory
 from mnemic.hooks.read.formats import open_transcript

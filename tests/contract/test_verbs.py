@@ -25,7 +25,7 @@ from mnemic.actors.protocol.messages import (
     Recall,
     Recover,
 )
-from mnemic.actors.protocol.scope_messages import ForgetSelection, Selection, Survey
+from mnemic.actors.protocol.scopes import ForgetSelection, Selection, Survey
 from mnemic.actors.protocol.shape_messages import Shape
 from mnemic.cli.main import cli
 from mnemic.runtime.api.mind import Mind

@@ -23,9 +23,8 @@ from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import BadInput, InvalidValue, MnemicError, SwitchedOff
 from mnemic.actors.protocol.messages import CaptureText, Memory, Recall, Similar
-from mnemic.actors.protocol.shape_messages import Shape
+from mnemic.actors.protocol.shape_messages import Shape, pattern_texts
 from mnemic.actors.protocol.times import to_iso
-from mnemic.actors.shape.arguments import pattern_texts
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import (
     format_id,

@@ -19,7 +19,7 @@ from mnemic.actors.protocol.changes import (
     OccurrenceCount,
 )
 from mnemic.actors.protocol.messages import AddOutcome
-from mnemic.actors.protocol.scope_messages import ScopeChange
+from mnemic.actors.protocol.scopes import ScopeChange
 from mnemic.runtime.store.read.capture import TOTALS_ROW, read_occurrences
 
 __all__ = ["CHANGED", "UNCHANGED", "ChangeResult", "SpoolApplier"]

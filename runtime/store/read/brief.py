@@ -14,8 +14,14 @@ import apsw
 import msgspec
 
 from mnemic.actors.brief.statement_cues import CUE_WORDS, MAX_STATEMENT_CHARS, directive_start
-from mnemic.actors.protocol.ambient_messages import Brief
-from mnemic.actors.protocol.briefing_sources import NO_SOURCES, BriefingSources, LastSession, Quote, UnresolvedFailure
+from mnemic.actors.protocol.ambient_messages import (
+    NO_SOURCES,
+    Brief,
+    BriefingSources,
+    LastSession,
+    Quote,
+    UnresolvedFailure,
+)
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.runtime.store.read.scopes import project_scope, scopes_below

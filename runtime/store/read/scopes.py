@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from mnemic.actors.protocol.scope_messages import SCOPES_AUTHOR, SCOPES_UNDO_AUTHOR, ScopeChange, ScopeInfo
+from mnemic.actors.protocol.scopes import SCOPES_AUTHOR, SCOPES_UNDO_AUTHOR, ScopeChange, ScopeInfo
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 
 __all__ = ["ScopeQueries", "project_scope", "scopes_below"]

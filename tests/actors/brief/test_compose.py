@@ -16,7 +16,7 @@ from mnemic.actors.brief.compose import (
     compose_session_start,
     quote_inline,
 )
-from mnemic.actors.protocol.briefing_sources import NO_SOURCES, BriefingSources, LastSession, Quote, UnresolvedFailure
+from mnemic.actors.protocol.ambient_messages import NO_SOURCES, BriefingSources, LastSession, Quote, UnresolvedFailure
 from mnemic.actors.protocol.events import to_bytes
 from mnemic.actors.recall.hits import token_count
 from mnemic.hooks.hosts.gemini_cli_events import hook_context_events

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 
 from mnemic.actors.brief.compose import compose_session_start, prompt_reason, session_start_reasons
-from mnemic.actors.protocol.briefing_sources import BriefingSources, LastSession, Quote, UnresolvedFailure
+from mnemic.actors.protocol.ambient_messages import BriefingSources, LastSession, Quote, UnresolvedFailure
 from tests.actors.brief.test_compose import MATERIALS
 
 AT = 1_760_000_000_000_000

@@ -7,7 +7,7 @@ import pytest
 from mnemic.actors.capture.rescope import ScopeOutcome, plan_merge, scopes_under, summarize_changes
 from mnemic.actors.protocol.changes import MergeScopes, MoveProject, RenameScope, SplitScope
 from mnemic.actors.protocol.errors import InvalidValue, UnknownScope
-from mnemic.actors.protocol.scope_messages import ScopeChange, ScopeInfo
+from mnemic.actors.protocol.scopes import ScopeChange, ScopeInfo
 
 
 def known(*paths: str) -> list[ScopeInfo]:

@@ -18,7 +18,7 @@ from mnemic.actors.protocol import (
     log_messages,
     messages,
     ports,
-    scope_messages,
+    scopes,
     shape_messages,
     snapshot,
 )
@@ -29,7 +29,7 @@ from mnemic.actors.sleep.consolidator import ConsolidatorActor
 from mnemic.actors.store import StoreActor
 from tests.paths import ROOT
 
-MESSAGES = [messages, ambient_messages, log_messages, scope_messages, shape_messages]
+MESSAGES = [messages, ambient_messages, log_messages, scopes, shape_messages]
 ACTORS = [StoreActor, EmbedderActor, BinderActor, RetrieverActor, CaptureActor, ConsolidatorActor]
 FOLDER = ROOT / "actors"
 
@@ -90,8 +90,8 @@ def sent_and_answered() -> set[str]:
     for folder in ("actors", "runtime", "mnemic"):
         for path in (ROOT / folder).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                    names.add(node.func.id)
+                if isinstance(node, ast.Call):
+                    names |= {one.id for one in (node.func, *node.args) if isinstance(one, ast.Name)}
     return names
 
 
@@ -115,8 +115,9 @@ def test_every_message_is_sent_by_somebody_and_taken_by_an_actor_or_it_is_an_ans
         messages.Memory,
         messages.ScopeCount,
     }
-    parts |= {messages.Retirement, messages.Similar, scope_messages.ScopeInfo}
-    parts |= {scope_messages.Selection, scope_messages.BackupCopy, shape_messages.Answer, shape_messages.RoleView}
+    parts |= {ambient_messages.Quote, ambient_messages.UnresolvedFailure, ambient_messages.LastSession}
+    parts |= {ambient_messages.BriefingSources, messages.Retirement, messages.Similar, scopes.ScopeInfo}
+    parts |= {scopes.Selection, scopes.BackupCopy, shape_messages.Answer, shape_messages.RoleView}
     log = log_messages
     parts |= {
         log.MemoryEntry,

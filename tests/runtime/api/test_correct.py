@@ -15,7 +15,7 @@ import mnemic
 from mnemic.actors.capture.rescope import ScopeOutcome
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import BadInput, InvalidValue, NoSuchMemory, UnknownScope
-from mnemic.actors.protocol.scope_messages import Selection
+from mnemic.actors.protocol.scopes import Selection
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine import actor_system

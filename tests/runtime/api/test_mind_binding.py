@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import mnemic
-from mnemic.actors.protocol.scope_messages import Selection
+from mnemic.actors.protocol.scopes import Selection
 from mnemic.errors import MnemicError
 from mnemic.hd import roles
 from mnemic.runtime.api.mind import Mind

@@ -10,7 +10,7 @@ import pytest
 
 import mnemic
 from mnemic.actors.protocol.errors import InvalidValue, UnknownScope
-from mnemic.actors.protocol.scope_messages import Selection
+from mnemic.actors.protocol.scopes import Selection
 from mnemic.runtime.api.mind import Mind
 from tests.faces import lines, turn, until
 

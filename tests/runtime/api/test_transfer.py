@@ -29,7 +29,7 @@ from mnemic.actors.protocol.errors import (
     WrongPassphrase,
     WrongRecoveryKey,
 )
-from mnemic.actors.protocol.scope_messages import Selection
+from mnemic.actors.protocol.scopes import Selection
 from mnemic.open_mind import open_served
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.restore import restore

@@ -42,7 +42,7 @@ from mnemic.actors.protocol.changes import (
     Unretire,
 )
 from mnemic.actors.protocol.errors import BadInput, DamagedStore, DiskFull
-from mnemic.actors.protocol.scope_messages import Selection, Surveyed
+from mnemic.actors.protocol.scopes import Selection, Surveyed
 from mnemic.runtime.files.atomic_replace import finish_commit
 from mnemic.runtime.minds.homes import MindFolder
 from mnemic.runtime.store.read.reader import open_reader

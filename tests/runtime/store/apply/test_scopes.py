@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mnemic.actors.protocol.changes import Change, MergeScopes, MoveProject, RenameScope, ScopeRef, SplitScope
 from mnemic.actors.protocol.errors import BadInput, InvalidValue, UnknownScope
-from mnemic.actors.protocol.scope_messages import SCOPES_AUTHOR, SCOPES_UNDO_AUTHOR, ScopeChange
+from mnemic.actors.protocol.scopes import SCOPES_AUTHOR, SCOPES_UNDO_AUTHOR, ScopeChange
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import Store
 from tests.runtime.building import KEYS, apply, held, id_of, memory, said

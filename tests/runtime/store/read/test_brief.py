@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from mnemic.actors.brief.statement_cues import directive_start
-from mnemic.actors.protocol.ambient_messages import Brief
-from mnemic.actors.protocol.briefing_sources import NO_SOURCES, BriefingSources, LastSession
+from mnemic.actors.protocol.ambient_messages import NO_SOURCES, Brief, BriefingSources, LastSession
 from mnemic.actors.protocol.changes import DeliveredSpan, RecordBriefing, RecordRecall, ScopeRef
 from mnemic.actors.protocol.events import Event, to_bytes, to_text
 from mnemic.actors.protocol.messages import Apply, Forget

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mnemic.actors.protocol.changes import MergeScopes, RenameScope, ScopeRef
-from mnemic.actors.protocol.scope_messages import SCOPES_AUTHOR, ScopeInfo
+from mnemic.actors.protocol.scopes import SCOPES_AUTHOR, ScopeInfo
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.read.scopes import project_scope, scopes_below
 from mnemic.runtime.store.schema import connect

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.brief.briefing_note import BRIEFING_NOTE, decode_note, encode_note
+from mnemic.actors.brief.brief import BRIEFING_NOTE, decode_note, encode_note
 from mnemic.actors.protocol.ambient_messages import Drained, DrainSpool
 from mnemic.actors.protocol.changes import RecordBriefing
 from mnemic.actors.protocol.events import HookRecord

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 import pytest
 
-from mnemic.actors.protocol.validation_text import invalid_value_from
+from mnemic.actors.protocol.message import invalid_value_from
 
 
 class Part(msgspec.Struct):
