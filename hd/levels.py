@@ -29,8 +29,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.hd import bits
 from mnemic.hd.codebook import MAX_NAME_CHARS, draw_hypervector, draw_ranks
+from mnemic.hd.packing import pack
 from mnemic.hd.space import Space
 
 __all__ = ["WEEKDAYS", "DateEncoder", "HourEncoder", "LevelCodebook", "LevelEncoder", "NumberEncoder", "WeekdayEncoder"]
@@ -64,7 +64,7 @@ class LevelCodebook:
         self._counts = np.min_scalar_type(max(self._sizes))  # of 16 bits, as a rule, which is thrice as fast as of 64
         self._switch_rank = (order - np.array(starts)[self._scale_of_bit]).astype(self._counts)
         """Of each bit, how many of its scale are taken from the later anchor before it is."""
-        self._masks = [bits.pack(self._scale_of_bit == part) for part in range(len(scales))]
+        self._masks = [pack(self._scale_of_bit == part) for part in range(len(scales))]
         self._anchors: dict[tuple[int, int], NDArray[np.uint64]] = {}
 
     def encode(self, places: Sequence[int]) -> NDArray[np.uint64]:
@@ -80,7 +80,7 @@ class LevelCodebook:
                     taken[part] = beyond * size // scale
                     later |= self._anchor(part, anchor + 1)
             if taken.any():
-                code ^= (code ^ later) & bits.pack(self._switch_rank < taken.take(self._scale_of_bit))
+                code ^= (code ^ later) & pack(self._switch_rank < taken.take(self._scale_of_bit))
         return codes
 
     def similarities(self, places: Sequence[int], place: int) -> NDArray[np.float64]:

@@ -1,29 +1,39 @@
-"""Packs bits into 64-bit words, and validates the arrays of hypervectors.
+"""Packs bits into 64-bit words, and validates the arrays of hypervectors; what the backends of the algebra share.
 
-Below `mnemic.hd.bits`, `mnemic.hd.batches` and the backends of `mnemic.hd.algebra`.
+A hypervector has D bits, 10,240 by default and any multiple of 64, packed into ``uint64`` words: bit i is bit
+``i % 64`` of word ``i // 64``, the lowest first. Below `mnemic.hd.algebra`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "MAX_EMBEDDING_LENGTH",
     "as_rows",
     "c_contiguous",
-    "check_counters",
+    "check_embeddings",
     "check_groups",
     "check_hypervectors",
+    "check_normals",
     "check_others",
+    "check_signs",
     "check_weights",
+    "nearest_items",
     "pack",
     "pack_unchecked",
     "unpack",
     "unpack_unchecked",
 ]
 
+MAX_EMBEDDING_LENGTH = 132_000
+"""The most values of an embedding that is projected: then every sum stays under 2^24, and float32 holds it exactly."""
+_MAX_PAIRS = 4_000_000
+"""Pairs of item and query that are sorted at a time: 32 MB."""
 _Array = TypeVar("_Array", bound=NDArray[Any])
 
 
@@ -128,14 +138,71 @@ def check_groups(
     return rows
 
 
-def check_counters(counters: NDArray[np.int32], length: int) -> None:
-    """See that counters are ``(length,) int32``.
+def check_normals(normals: NDArray[np.int8]) -> None:
+    """See that normals of hyperplanes are ``(D, d) int8``, D a multiple of 64.
 
     Raises:
         ValueError: They are not.
     """
-    if counters.dtype != np.int32 or counters.shape != (length,):
-        raise ValueError(f"counters must be int32 {(length,)}, not {counters.dtype} {counters.shape}")
+    planes, width = normals.shape if normals.ndim == 2 else (0, 0)
+    if normals.dtype != np.int8 or not planes or planes % 64 or not width:
+        raise ValueError(f"planes must be int8 (D, d), D a multiple of 64, not {normals.dtype} {normals.shape}")
+    if width > MAX_EMBEDDING_LENGTH:
+        raise ValueError(f"embeddings must not be longer than {MAX_EMBEDDING_LENGTH}, and are {width} long")
+
+
+def check_signs(normals: NDArray[np.int8]) -> None:
+    """See that all values of normals are 1 or -1.
+
+    Raises:
+        ValueError: One is not.
+    """
+    if not np.all(np.abs(normals) == 1):
+        raise ValueError("a plane has a value that is neither 1 nor -1")
+
+
+def check_embeddings(quantised: NDArray[np.int8], normals: NDArray[np.int8], tie: NDArray[np.uint64]) -> None:
+    """See that embeddings, and the tie, fit hyperplanes.
+
+    Raises:
+        ValueError: They don't, or a value is -128.
+    """
+    check_hypervectors("tie", tie, dimensions=1, words=len(normals) // 64)
+    width = normals.shape[1]
+    if quantised.dtype != np.int8 or quantised.ndim != 2 or quantised.shape[1] != width:
+        raise ValueError(f"embeddings must be int8 (n, {width}), not {quantised.dtype} {quantised.shape}")
+    if quantised.min(initial=0) < -127:
+        raise ValueError("the values of embeddings must be from -127 to 127, and one is -128")
+
+
+def nearest_items(
+    distances_of: Callable[[NDArray[np.uint64], NDArray[np.uint64]], NDArray[np.int32]],
+    items: NDArray[np.uint64],
+    queries: NDArray[np.uint64],
+    k: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """`Algebra.cleanup` by a backend's own distances, some queries at a time.
+
+    Raises:
+        ValueError: The dtypes or shapes are others, or `k` is negative.
+    """
+    if k < 0:
+        raise ValueError(f"k must not be negative, and is {k}")
+    check_hypervectors("items", items, dimensions=2)
+    check_hypervectors("queries", queries, dimensions=2, words=items.shape[1])
+    number = len(items)
+    k = min(k, number)
+    indices, distances = np.empty((len(queries), k), np.int64), np.empty((len(queries), k), np.int32)
+    at_once = max(1, _MAX_PAIRS // max(1, number))
+    for start in range(0, len(queries) if k else 0, at_once):
+        measured = distances_of(items, queries[start : start + at_once])
+        # Distance and index as one number: no two are equal, so that choosing some of them is exact.
+        keys = measured.T.astype(np.int64) * number + np.arange(number)
+        if k < number:
+            keys = np.partition(keys, k - 1, axis=1)[:, :k]
+        keys.sort(axis=1)
+        distances[start : start + at_once], indices[start : start + at_once] = np.divmod(keys, number)
+    return indices, distances
 
 
 def as_rows(vectors: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -14,8 +14,16 @@ import torch  # type: ignore[import-not-found, unused-ignore]
 from numpy.typing import NDArray
 from torchhd import BSCTensor  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-from mnemic.hd.batches import check_embeddings, check_normals, check_signs, nearest_items
-from mnemic.hd.packing import check_groups, check_hypervectors, check_others, check_weights
+from mnemic.hd.packing import (
+    check_embeddings,
+    check_groups,
+    check_hypervectors,
+    check_normals,
+    check_others,
+    check_signs,
+    check_weights,
+    nearest_items,
+)
 
 __all__ = ["TorchAlgebra", "find_device"]
 
@@ -190,6 +198,7 @@ class TorchAlgebra:
 
     def _pack(self, bits: torch.Tensor) -> NDArray[np.uint64]:
         """``(..., 64 w) bool`` as ``(..., w) uint64``."""
-        single = bits.as_subclass(torch.Tensor).unflatten(-1, (-1, 8)).to(torch.uint8) << self._places
+        plain = bits.as_subclass(torch.Tensor)
+        single = plain.reshape(*plain.shape[:-1], -1, 8).to(torch.uint8) << self._places
         octets: NDArray[np.uint8] = single.sum(dim=-1, dtype=torch.int32).to(torch.uint8).cpu().numpy()
         return octets.view("<u8").astype(np.uint64, copy=False)

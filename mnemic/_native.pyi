@@ -87,7 +87,7 @@ class Planes:
 def bind_bits(vectors: NDArray[np.uint64], others: NDArray[np.uint64], out: NDArray[np.uint64]) -> None:
     """Write the exclusive or of hypervectors with as many others, or of each with one, the GIL released.
 
-    This and the other functions for bits take their arrays C-contiguous; `mnemic.hd.bits` says what they mean.
+    This and the other functions for bits take their arrays C-contiguous; `mnemic.hd.algebra` says what they mean.
 
     Args:
         vectors: ``(n, w) uint64``.

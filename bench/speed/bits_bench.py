@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.bench.harness.measure import Row, goal, in_each_instruction_set, skipped, take_turns
-from mnemic.hd import bits
+from mnemic.hd.algebra import NATIVE, PackedAlgebra
+from mnemic.hd.packing import pack, unpack
 
 __all__ = ["Tasks", "compare_tasks", "run"]
 
@@ -46,7 +47,7 @@ def run(*, hypervectors: int = 100_000, rounds: int = 15) -> Iterator[Row]:
     """
     if hypervectors < SMALL_COUNT:
         raise ValueError(f"there must be {SMALL_COUNT} hypervectors or more")
-    for instructions, rows in in_each_instruction_set(__name__, bits.NATIVE, hypervectors, rounds):
+    for instructions, rows in in_each_instruction_set(__name__, NATIVE, hypervectors, rounds):
         if instructions != "portable" and hypervectors in GOAL_MS and "p50_ms" in rows[0]:
             rows[0] |= goal("ms", rows[0]["p50_ms"], GOAL_MS[hypervectors])
         yield from rows
@@ -56,14 +57,14 @@ def run(*, hypervectors: int = 100_000, rounds: int = 15) -> Iterator[Row]:
 def compare_with_numpy(count: int, rounds: int) -> Iterator[Row]:
     """The rows of the instruction set of this process, of NumPy beside it and of reading alone."""
     vectors, query = _draw(count)
-    few = vectors[:SMALL_COUNT]
+    few, algebra = vectors[:SMALL_COUNT], PackedAlgebra(True)
     ours: Tasks = {
-        "nearest 10": lambda: bits.nearest(vectors, query, K),
-        "nearest 10 of 1,000": lambda: bits.nearest(few, query, K),
-        "bundle 15": lambda: bits.bundle(few[:15], query),
-        "bundle 1,000": lambda: bits.bundle(few, query),
-        "bind 1,000": lambda: bits.bind(few, query),
-        "rotate 1,000": lambda: bits.rotate(few, SHIFT),
+        "nearest 10": lambda: algebra.cleanup(vectors, query[None], K),
+        "nearest 10 of 1,000": lambda: algebra.cleanup(few, query[None], K),
+        "bundle 15": lambda: algebra.bundle(few[:15], query),
+        "bundle 1,000": lambda: algebra.bundle(few, query),
+        "bind 1,000": lambda: algebra.bind(few, query),
+        "rotate 1,000": lambda: algebra.permute(few, SHIFT),
     }
     theirs: Tasks = {
         "nearest 10": lambda: _nearest(vectors, query),
@@ -93,7 +94,7 @@ def _torchhd(rounds: int) -> Iterator[Row]:
         return
     torch.set_num_threads(1)
     vectors, query = _draw(SMALL_COUNT)
-    few, one = (torch.from_numpy(bits.unpack(words)).as_subclass(torchhd.BSCTensor) for words in (vectors, query))
+    few, one = (torch.from_numpy(unpack(words)).as_subclass(torchhd.BSCTensor) for words in (vectors, query))
     tasks: Tasks = {
         "nearest 10 of 1,000": lambda: torch.topk(torchhd.hamming_similarity(one, few), K),
         "bundle 15": lambda: few[:15].multibundle(),
@@ -129,7 +130,7 @@ def _draw(count: int) -> tuple[Words, Words]:
     """Hypervectors ``(n, 160)``, and a query near one of them."""
     random = np.random.default_rng(count)
     vectors = random.integers(0, 2**64, (count, WORDS), np.uint64)
-    noise = bits.pack(random.random(64 * WORDS) < 0.3)
+    noise = pack(random.random(64 * WORDS) < 0.3)
     return vectors, vectors[count // 2] ^ noise
 
 

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mnemic.hd import bits
 from mnemic.hd.algebra import Algebra
+from mnemic.hd.packing import unpack
 from tests import oracle
 from tests.hd.drawing import NO_TORCHHD, SHIFTS, Words, hypervectors, random
 
@@ -367,7 +367,7 @@ class AlgebraContract:
         torchhd: Any = pytest.importorskip("torchhd", reason=NO_TORCHHD)
 
         def tensor(vectors: Words) -> Any:
-            return torch.from_numpy(bits.unpack(vectors)).as_subclass(torchhd.BSCTensor)
+            return torch.from_numpy(unpack(vectors)).as_subclass(torchhd.BSCTensor)
 
         vectors, a, tie = random(4, 31, words), random(5, words), random(6, words)
         assert torch.equal(tensor(algebra.bind(vectors, a)), tensor(vectors).bind(tensor(a)))
@@ -390,11 +390,11 @@ class AlgebraContract:
         torch = pytest.importorskip("torch", reason=NO_TORCHHD)
         torchhd: Any = pytest.importorskip("torchhd", reason=NO_TORCHHD)
         vectors, tie = random(11, 6, WORDS), random(12, WORDS)
-        theirs = torch.from_numpy(bits.unpack(vectors)).as_subclass(torchhd.BSCTensor)
+        theirs = torch.from_numpy(unpack(vectors)).as_subclass(torchhd.BSCTensor)
         drawn = [theirs.multibundle(generator=torch.Generator().manual_seed(seed)).numpy() for seed in (1, 2)]
-        ours = bits.unpack(algebra.bundle(vectors, tie))
-        tied = bits.unpack(vectors).sum(axis=0) == 3
+        ours = unpack(algebra.bundle(vectors, tie))
+        tied = unpack(vectors).sum(axis=0) == 3
         assert 0.25 < tied.mean() < 0.38  # 20 of 64
         assert all(np.array_equal(ours[~tied], one[~tied]) for one in drawn)
         assert not np.array_equal(drawn[0][tied], drawn[1][tied])
-        assert np.array_equal(ours[tied], bits.unpack(tie)[tied])
+        assert np.array_equal(ours[tied], unpack(tie)[tied])

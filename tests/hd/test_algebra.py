@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from mnemic.hd import algebra as module
-from mnemic.hd import batches, bits
-from mnemic.hd.algebra import BACKENDS, Algebra, PackedAlgebra, algebra_named, default_algebra
+from mnemic.hd import packing
+from mnemic.hd.algebra import BACKENDS, NATIVE, Algebra, PackedAlgebra, algebra_named, default_algebra
+from mnemic.hd.packing import MAX_EMBEDDING_LENGTH
 from tests.contract.algebra_contract import AlgebraContract
 from tests.hd.drawing import random
 
@@ -26,7 +27,7 @@ class TestNumPy(AlgebraContract):
         return algebra_named("numpy")
 
 
-@pytest.mark.skipif(not bits.BUILT, reason="the native extension is not built")
+@pytest.mark.skipif(not NATIVE, reason="the native extension is not built")
 class TestNative(AlgebraContract):
     name = "native"
 
@@ -66,8 +67,8 @@ class TestTorchOnAGpu(AlgebraContract):
 
 
 def test_by_itself_it_is_rusts_where_that_was_built_and_else_numpys(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert default_algebra().name == algebra_named().name == ("native" if bits.BUILT else "numpy")
-    monkeypatch.setattr(bits, "NATIVE", False)
+    assert default_algebra().name == algebra_named().name == ("native" if NATIVE else "numpy")
+    monkeypatch.setattr(module, "NATIVE", False)
     assert default_algebra().name == "numpy"
 
 
@@ -78,7 +79,7 @@ def test_a_name_that_is_none_is_refused_with_those_that_are() -> None:
 
 
 def test_what_is_not_built_or_installed_is_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bits, "BUILT", False)
+    monkeypatch.setattr(module, "NATIVE", False)
     with pytest.raises(ValueError, match="the native extension was not built: install Mnemic where a cargo is"):
         algebra_named("native")
     for absent in ("torch", "torchhd"):
@@ -100,7 +101,7 @@ def test_queries_that_are_cleaned_up_some_at_a_time_find_the_same(monkeypatch: p
     items, queries = random(1, 60, 2), random(2, 25, 2)
     expected = default_algebra().cleanup(items, queries, 7)
     for pairs in (1, 60, 250):
-        monkeypatch.setattr(batches, "_MAX_PAIRS", pairs)
+        monkeypatch.setattr(packing, "_MAX_PAIRS", pairs)
         assert all(
             np.array_equal(a, b) for a, b in zip(expected, default_algebra().cleanup(items, queries, 7), strict=True)
         )
@@ -140,8 +141,52 @@ def test_more_groups_and_rows_than_are_taken_at_a_time_give_the_same_in_every_ba
         ]
 
     expected = everything(algebra_named("numpy"))
-    others = [PackedAlgebra(True)] if bits.BUILT else []
+    others = [PackedAlgebra(True)] if NATIVE else []
     if module.find_spec("torchhd"):
         others.append(algebra_named("torch"))  # type: ignore[arg-type]
     for other in others:
         assert all(np.array_equal(a, b) for a, b in zip(expected, everything(other), strict=True)), other.name
+
+
+PACKED = [
+    pytest.param(False, id="numpy"),
+    pytest.param(True, id="native", marks=pytest.mark.skipif(not NATIVE, reason="the native extension is not built")),
+]
+
+
+@pytest.mark.parametrize("native", PACKED)
+def test_the_longest_embeddings_are_projected_exactly(native: bool) -> None:
+    algebra = PackedAlgebra(native)
+    planes = np.ones((64, MAX_EMBEDDING_LENGTH), np.int8)
+    planes[1:32, 1::2] = -1  # as many of either sign
+    planes[32:] = -1
+    embeddings = np.full((3, MAX_EMBEDDING_LENGTH), 127, np.int8)
+    embeddings[1, 0] = 126
+    embeddings[2, 1] = 126
+    tie = np.array([0b1010], np.uint64)
+    assert algebra.project(embeddings, planes, tie).tolist() == [[0b1011], [1], [2**32 - 1]]
+    longer = np.ones((64, MAX_EMBEDDING_LENGTH + 1), np.int8)
+    with pytest.raises(ValueError, match=f"than {MAX_EMBEDDING_LENGTH}, and are {MAX_EMBEDDING_LENGTH + 1} long"):
+        algebra.project(embeddings, longer, tie)
+
+
+@pytest.mark.parametrize("native", PACKED)
+def test_only_the_backend_that_is_asked_for_does_it(native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("the other backend")
+
+    if native:
+        monkeypatch.setattr(np, "bitwise_count", refuse)
+        monkeypatch.setattr(np, "packbits", refuse)
+        monkeypatch.setattr(np, "unpackbits", refuse)
+    elif NATIVE:
+        monkeypatch.setattr(module, "_native", None)
+    algebra, vectors, offsets = PackedAlgebra(native), random(1, 9, 2), np.array([0, 4, 9])
+    assert algebra.distances(vectors, vectors[:2]).shape == (9, 2)
+    assert algebra.similarity(vectors, vectors[0]).shape == (9,)
+    assert algebra.bundle_groups(vectors, offsets, vectors[:2]).shape == (2, 2)
+    assert algebra.bind_groups(vectors, offsets).shape == (2, 2)
+    assert algebra.bundle(vectors, vectors[0]).shape == (2,)
+    assert algebra.bundle(vectors, vectors[0], np.ones(9, np.int32)).shape == (2,)
+    planes = np.ones((128, 3), np.int8)
+    assert algebra.project(np.ones((2, 3), np.int8), planes, vectors[0]).shape == (2, 2)

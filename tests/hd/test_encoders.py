@@ -14,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mnemic.hd import bits, encoders
-from mnemic.hd.algebra import algebra_named
+from mnemic.hd import encoders
+from mnemic.hd.algebra import NATIVE, algebra_named, default_algebra
 from mnemic.hd.codebook import draw_hypervector
 from mnemic.hd.encoders import ENCODERS, RecordEncoder, canonical, match_kind, register_encoder
+from mnemic.hd.packing import pack, unpack
 from mnemic.hd.records import Pair, Record
 from mnemic.hd.roles import ROLES, Role, register_role
 from mnemic.hd.space import Space
@@ -53,7 +54,7 @@ RECORDS = st.lists(pairs(), max_size=8, unique_by=key).map(tuple)
 
 @pytest.fixture(params=["native", "numpy"], scope="module")
 def bound(request: pytest.FixtureRequest) -> RecordEncoder:
-    if request.param == "native" and not bits.NATIVE:
+    if request.param == "native" and not NATIVE:
         pytest.skip("the native extension is not built")
     return RecordEncoder(SPACE, algebra_named(request.param))
 
@@ -67,11 +68,11 @@ def by_hand(space: Space, record: Record) -> NDArray[np.uint64]:
         code = (
             fresh.encode_fillers(role, [filler]) if isinstance(filler, str) else fresh.project_embeddings(filler[None])
         )
-        pair = np.roll(bits.unpack(code[0] ^ draw_hypervector(space, "role", role)), shift)
+        pair = np.roll(unpack(code[0] ^ draw_hypervector(space, "role", role)), shift)
         votes += np.where(pair, 1, -1)
         all_bound ^= pair
-    tie = np.roll(all_bound, 1) ^ bits.unpack(draw_hypervector(space, "tie", ""))
-    return bits.pack(np.where(votes == 0, tie, votes > 0))
+    tie = np.roll(all_bound, 1) ^ unpack(draw_hypervector(space, "tie", ""))
+    return pack(np.where(votes == 0, tie, votes > 0))
 
 
 @given(records=st.lists(RECORDS, max_size=4))
@@ -94,7 +95,7 @@ def test_pairs_are_roles_bound_with_fillers_and_permuted(bound: RecordEncoder, r
     found = bound.encode_pairs(record)
     assert found.shape == (len(record), 160)
     for (role, filler, shift), code in zip(record, found, strict=True):
-        unbound = bits.rotate(code, -shift) ^ bound.role_vector(role)
+        unbound = default_algebra().permute(code, -shift) ^ bound.role_vector(role)
         filled = (
             bound.encode_fillers(role, [filler]) if isinstance(filler, str) else bound.project_embeddings(filler[None])
         )
@@ -133,7 +134,7 @@ def test_a_filler_is_found_again_by_unbinding_its_role_and_cleanup(bound: Record
         ("tool", "edit", 2, ["read", "search", "run"]),
     ):
         items = bound.encode_fillers(role, [*others, filler])
-        asked = bits.rotate(code, -shift) ^ bound.role_vector(role)
+        asked = default_algebra().permute(code, -shift) ^ bound.role_vector(role)
         indices, _ = bound.algebra.cleanup(items, asked[None], 1)
         assert indices[0, 0] == len(others)
 
@@ -141,7 +142,7 @@ def test_a_filler_is_found_again_by_unbinding_its_role_and_cleanup(bound: Record
 def test_what_was_a_step_before_is_not_taken_for_the_step_itself(bound: RecordEncoder) -> None:
     now, before = bound.encode_pairs([Pair("tool", "edit"), Pair("tool", "edit", 1)])
     assert abs(similarity(now, before)) < NOISE
-    assert np.array_equal(bits.rotate(now), before)
+    assert np.array_equal(default_algebra().permute(now), before)
 
 
 def test_many_records_at_once_are_the_same_as_one_by_one(bound: RecordEncoder) -> None:

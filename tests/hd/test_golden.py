@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mnemic.hd import bits
-from mnemic.hd.algebra import BACKENDS, algebra_named
+from mnemic.hd.algebra import BACKENDS, NATIVE, algebra_named
 from mnemic.hd.encoders import RecordEncoder
 from mnemic.hd.records import Pair
 from mnemic.hd.space import VERSION
@@ -63,7 +62,7 @@ def _digest(vectors: NDArray[np.uint64]) -> str:
     "algebra", [pytest.param(name, marks=[pytest.mark.torch] if name == "torch" else []) for name in BACKENDS]
 )
 def test_hypervectors_are_those_that_were_kept(algebra: str) -> None:
-    if algebra == "native" and not bits.NATIVE:
+    if algebra == "native" and not NATIVE:
         pytest.skip("the native extension is not built")
     if algebra == "torch":
         pytest.importorskip("torchhd", reason="torchhd is another backend; install mnemic[torch] for this test")

@@ -144,25 +144,27 @@ def test_what_is_written_may_not_be_what_is_read() -> None:
 def test_every_instruction_set_gives_the_same_bits() -> None:
     program = """if True:
         import hashlib, numpy as np, mnemic._native as native
-        from mnemic.hd import batches, bits
+        from mnemic.hd.algebra import PackedAlgebra
+        algebra = PackedAlgebra(True)
         digest = hashlib.sha256()
         for rows, words in ((0, 1), (1, 1), (7, 3), (64, 9), (249, 17), (1000, 160)):
             random = np.random.default_rng(rows)
             vectors, tie = (random.integers(0, 2**64, shape, np.uint64) for shape in ((rows, words), words))
             vectors[rows // 2 :] &= vectors[: rows - rows // 2]
             counters = np.zeros(64 * words, np.int32)
-            bits.add_counts(vectors, counters, 3)
-            parts = [bits.bind(vectors, tie), bits.rotate(vectors, 77), bits.majority(counters, 3 * rows, tie)]
-            parts += [counters, bits.bundle(vectors, tie), bits.bundle(vectors[:100], tie)]
-            parts += [bits.distances(vectors, tie), *bits.nearest(vectors, tie, 50)]
+            native.count_bits(vectors, 3, counters)
+            parts = [algebra.bind(vectors, tie), algebra.permute(vectors, 77)]
+            parts += [counters, native.majority_bits(counters, 3 * rows, tie)]
+            parts += [algebra.bundle(vectors, tie), algebra.bundle(vectors[:100], tie)]
+            parts += [algebra.similarity(vectors, tie), *algebra.cleanup(vectors, tie[None], 50)]
             offsets, half = np.array([0, 0, rows // 2, rows]), random.integers(0, max(rows, 1), rows)
             ties = random.integers(0, 2**64, (3, words), np.uint64)
-            parts += [batches.bundle_groups(vectors, offsets, ties), batches.bind_groups(vectors, offsets)]
-            parts += [batches.bundle_groups(vectors, offsets, ties, half), batches.distances(vectors, ties)]
-            parts += [batches.distances(vectors, random.integers(0, 2**64, (9, words), np.uint64))]
+            parts += [algebra.bundle_groups(vectors, offsets, ties), algebra.bind_groups(vectors, offsets)]
+            parts += [algebra.bundle_groups(vectors, offsets, ties, half), algebra.distances(vectors, ties)]
+            parts += [algebra.distances(vectors, random.integers(0, 2**64, (9, words), np.uint64))]
             normals = random.choice(np.array([-1, 1], np.int8), (64 * words, 5 + rows % 100))
             embeddings = random.integers(-127, 128, (rows % 50, normals.shape[1])).astype(np.int8)
-            parts += [batches.Hyperplanes(normals).project(embeddings // span, tie) for span in (1, 100)]
+            parts += [algebra.project(embeddings // span, normals, tie) for span in (1, 100)]
             for part in parts:
                 digest.update(part.tobytes())
         print(native.instruction_set(), digest.hexdigest())

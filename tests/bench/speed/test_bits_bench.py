@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mnemic.bench.speed import bits_bench
-from mnemic.hd import bits
+from mnemic.hd.algebra import NATIVE, default_algebra
 
 TASKS = {
     "nearest 10",
@@ -38,7 +38,7 @@ def test_each_instruction_set_is_measured_beside_numpy_or_named_as_left_out() ->
         done.setdefault(row["of"], set()).add(row["what"])
     for instructions in ("avx512", "avxvnni", "avx2", "portable"):
         assert done[f"mnemic, native-{instructions}"] in (TASKS, {"all"})
-    if bits.NATIVE:
+    if NATIVE:
         assert done["mnemic, native-portable"] == done["competitor: NumPy"] == TASKS
         assert done["baseline: reading alone"] == {"nearest 10"}
     there = find_spec("torch") and find_spec("torchhd")
@@ -47,10 +47,14 @@ def test_each_instruction_set_is_measured_beside_numpy_or_named_as_left_out() ->
 
 def test_what_it_compares_with_gives_the_same_answers() -> None:
     vectors, query = bits_bench._draw(1000)
-    distances = bits.distances(vectors, query)  # of equally near ones NumPy's may choose another
-    assert distances[bits_bench._nearest(vectors, query)].tolist() == bits.nearest(vectors, query, 10)[1].tolist()
-    assert bits_bench._bundle(vectors[:15]).tobytes() == bits.bundle(vectors[:15], query).tobytes()
-    assert bits_bench._rotate(vectors).tobytes() == bits.rotate(vectors, bits_bench.SHIFT).tobytes()
+    algebra = default_algebra()
+    distances = algebra.distances(vectors, query[None])[:, 0]  # of equally near ones NumPy's may choose another
+    assert (
+        distances[bits_bench._nearest(vectors, query)].tolist()
+        == algebra.cleanup(vectors, query[None], 10)[1][0].tolist()
+    )
+    assert bits_bench._bundle(vectors[:15]).tobytes() == algebra.bundle(vectors[:15], query).tobytes()
+    assert bits_bench._rotate(vectors).tobytes() == algebra.permute(vectors, bits_bench.SHIFT).tobytes()
 
 
 def test_too_few_are_refused() -> None:
