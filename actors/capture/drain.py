@@ -267,7 +267,7 @@ class SpoolDrainer:
             records=len(part.records),
             new=sum(one.created for one in kept),
             known=sum(not one.created for one in kept),
-            set_aside=len(aside),
+            quarantined=len(aside),
             left_out=left_out,
             torn=part.torn,
             more=bool(part.records) or part.offset != start,

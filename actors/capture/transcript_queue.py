@@ -11,6 +11,8 @@ import logging
 import os.path
 from collections.abc import Iterable
 
+import msgspec
+
 from mnemic.actors.capture.prepare import apply_changes
 from mnemic.actors.capture.transcripts import NOT_KEPT_PREFIX, TranscriptCapture
 from mnemic.actors.protocol.ambient_messages import CaptureProgress, Drained, Queued, QueueTranscripts
@@ -133,22 +135,10 @@ class TranscriptQueue:
         """What is on its way, and what became of it."""
         now = context.clock.now_us()
         with self._snapshots.snapshot() as snapshot:
-            counts, offsets = snapshot.capture_counts(now), snapshot.spool_offsets()
-            paths = snapshot.waiting_transcripts(now)
+            counts, paths = snapshot.capture_progress(now), snapshot.waiting_transcripts(now)
         extents = [self._measure(path) for path in paths]
-        return CaptureProgress(
-            offsets=offsets,
-            records=counts.records,
-            torn=counts.torn,
-            set_aside=counts.quarantined,
-            set_aside_count=counts.quarantined_count,
-            scrubbed=counts.scrubbed,
-            transcripts=counts.transcripts,
-            transcripts_bytes=sum(extent.size_bytes for extent in extents if extent is not None),
-            transcripts_later=counts.transcripts_later,
-            transcripts_failed=counts.transcripts_failed,
-            checks=counts.checks,
-        )
+        size_bytes = sum(extent.size_bytes for extent in extents if extent is not None)
+        return msgspec.structs.replace(counts, transcripts_bytes=size_bytes)
 
     def _finish(
         self, path: str, size_bytes: int, why: str, context: Context, taken: TranscriptCaptured | None = None

@@ -54,8 +54,8 @@ class Drained(Message, frozen=True, kw_only=True):
     """Memories kept now for the first time."""
     known: int = 0
     """Events that had been captured before."""
-    set_aside: int = 0
-    """Records that could not be understood, and are kept aside."""
+    quarantined: int = 0
+    """Records that could not be understood."""
     left_out: int = 0
     """Events that are not kept: of a pause, or of what the settings leave out."""
     torn: int = 0
@@ -122,20 +122,20 @@ class CaptureProgress(Message, frozen=True, kw_only=True):
     """Records of hooks taken in so far."""
     torn: int
     """Places of the spool that held no whole record, so far."""
-    set_aside: tuple[tuple[str, str, str], ...]
-    """The last records that could not be understood: host, event and why. At most 20."""
-    set_aside_count: int
+    quarantined: tuple[tuple[str, str, str], ...]
+    """The last records that could not be understood, newest first: host, event and why. At most 20."""
+    quarantined_count: int
     """How many there are."""
     scrubbed: dict[str, int]
     """Secrets taken out of texts, by type."""
     transcripts: int
     """Transcripts that wait to be taken in now."""
-    transcripts_bytes: int
+    transcripts_bytes: int = 0
     """How long they are together, where they can still be seen."""
     transcripts_later: int
     """Transcripts of sessions that are still going on, or may be."""
     transcripts_failed: tuple[tuple[str, str], ...]
-    """Transcripts that could not be read, and why. At most 20."""
+    """Transcripts that could not be read, and why, newest first. At most 20."""
     checks: dict[str, str]
     """The last trial event of each host that arrived."""
     left_out: tuple[str, ...] = ()

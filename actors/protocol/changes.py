@@ -340,7 +340,7 @@ class CountOccurrences(_Change, frozen=True, kw_only=True, tag="count_occurrence
     """Text by text."""
 
 
-class QuarantineRecord(_Change, frozen=True, kw_only=True, tag="set_aside"):
+class QuarantineRecord(_Change, frozen=True, kw_only=True, tag="quarantine"):
     """Keep a record that could not be understood, out of the way."""
 
     bulk = ("text",)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
-from mnemic.actors.protocol.ambient_messages import Brief, BriefingSources
+from mnemic.actors.protocol.ambient_messages import Brief, BriefingSources, CaptureProgress
 from mnemic.actors.protocol.changes import EncoderName, OccurrenceCount, TranscriptState
 from mnemic.actors.protocol.messages import Counts, Memory
 from mnemic.actors.protocol.scopes import ScopeChange, ScopeInfo, Selection, Surveyed
@@ -33,7 +33,6 @@ if TYPE_CHECKING:  # what is told at the start of a session is told without NumP
 
 __all__ = [
     "NEAR_CALLS",
-    "CaptureCounts",
     "CodeBlock",
     "Columns",
     "NearbyCall",
@@ -224,29 +223,6 @@ class QuarantinedRecord(msgspec.Struct, frozen=True):
     Empty where it was let go of."""
 
 
-class CaptureCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of what was captured by itself; see `mnemic.actors.protocol.ambient_messages.CaptureProgress`."""
-
-    records: int
-    """Records of hooks taken in so far."""
-    torn: int
-    """Places of the spool that held no whole record, so far."""
-    quarantined: tuple[tuple[str, str, str], ...]
-    """The last records that could not be understood, newest first: host, event and why. At most 20."""
-    quarantined_count: int
-    """How many there are."""
-    scrubbed: dict[str, int]
-    """Secrets taken out of texts, by type."""
-    transcripts: int
-    """Transcripts that are due."""
-    transcripts_later: int
-    """Transcripts that will be."""
-    transcripts_failed: tuple[tuple[str, str], ...]
-    """Transcripts that could not be read, and why, newest first. At most 20."""
-    checks: dict[str, str]
-    """The last trial event of each host that arrived."""
-
-
 class Snapshot(Protocol):
     """The state as of one `seq`."""
 
@@ -425,7 +401,7 @@ class Snapshot(Protocol):
         """Records that are set aside, of rows after one."""
         ...
 
-    def capture_counts(self, now: int) -> CaptureCounts:
+    def capture_progress(self, now: int) -> CaptureProgress:
         """What became of what was captured by itself; `now` is system time, microseconds."""
         ...
 

@@ -53,7 +53,7 @@ with mnemic.open(sys.argv[1]) as mind:
     print("ready", flush=True)
     while not select.select([sys.stdin], [], [], 0.005)[0]:
         mind.drain_spool()
-    print(mind.drain_spool().more, mind.capture_progress().set_aside_count, mind.capture_progress().torn, flush=True)
+    print(mind.drain_spool().more, mind.capture_progress().quarantined_count, mind.capture_progress().torn, flush=True)
 """
 """Drains until its standard input is closed."""
 _LIMITED = """
@@ -100,7 +100,7 @@ def run_campaign(home: Path, rounds: int, seed: int) -> Row:
     Returns:
         The row. Of these there may be none: ``lost`` counts what was acknowledged and is not in the store, or was
         neither kept nor counted; ``doubled`` what is there more often than it was said, ``altered`` what was never
-        said, ``set_aside`` records that could not be understood, ``left`` files of the spool that nobody waits for.
+        said, ``quarantined`` records that could not be understood, ``left`` files of the spool that nobody waits for.
         ``counted`` are losses that hooks counted as the disk was full, ``torn`` places that held no whole record.
 
     Raises:
@@ -115,7 +115,7 @@ def run_campaign(home: Path, rounds: int, seed: int) -> Row:
     try:
         for number in range(rounds):
             campaign.run_round(number)
-        more, set_aside, torn = campaign.drain_all()
+        more, quarantined, torn = campaign.drain_all()
     finally:
         campaign.kill_draining()
     took_s = time.monotonic() - started
@@ -136,7 +136,7 @@ def run_campaign(home: Path, rounds: int, seed: int) -> Row:
     check = quick_check(home)
     return {
         "what": "hooks and drains under fire",
-        **verdict(**flaws, set_aside=set_aside, check=check if check != "ok" else ""),
+        **verdict(**flaws, quarantined=quarantined, check=check if check != "ok" else ""),
         "took_s": took_s,
         "rounds": rounds,
         "hooks": sum(said.values()),
@@ -145,7 +145,7 @@ def run_campaign(home: Path, rounds: int, seed: int) -> Row:
         "drains_killed": campaign.drains_killed,
         "counted": losses.lost,
         "torn": torn,
-        "set_aside": set_aside,
+        "quarantined": quarantined,
         "check": check,
         **{name: len(texts) for name, texts in flaws.items()},
     }

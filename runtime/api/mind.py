@@ -201,7 +201,7 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
             total = Drained(more=True)
             while total.more and more():
                 part = self._ask(DrainSpool(transcripts=transcripts), DRAIN_TIMEOUT_S, idle=idle)
-                counted = ("records", "new", "known", "set_aside", "left_out", "torn")
+                counted = ("records", "new", "known", "quarantined", "left_out", "torn")
                 sums = {name: getattr(total, name) + getattr(part, name) for name in counted}
                 total = msgspec.structs.replace(part, **sums)
                 idle = idle and not part.more

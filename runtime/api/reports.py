@@ -112,7 +112,7 @@ class CaptureStatus(msgspec.Struct, kw_only=True):
     """Records of hooks taken in so far."""
     torn: int
     """Places of the spool that held no whole record."""
-    set_aside: int
+    quarantined: int
     """Records that could not be understood, and are kept aside."""
     scrubbed: dict[str, int]
     """Secrets taken out of texts, by type."""
@@ -157,8 +157,8 @@ class CaptureStatus(msgspec.Struct, kw_only=True):
             yield f"hooks: {pluralize(len(self.losses.aside), 'spool file')} held what cannot be opened"
         if self.backlog.unreadable:
             yield f"hooks: {pluralize(len(self.backlog.unreadable), 'spool file')} cannot be read"
-        if self.set_aside:
-            yield f"hooks: {pluralize(self.set_aside, 'record')} could not be understood; `mnemic doctor` shows them"
+        if self.quarantined:
+            yield f"hooks: {pluralize(self.quarantined, 'record')} could not be understood; `mnemic doctor` shows them"
         if self.transcripts_failed:
             yield f"transcripts: {self.transcripts_failed} could not be read; `mnemic doctor` shows them"
 
@@ -208,7 +208,7 @@ def capture_status(spool: Path, waiting: CaptureProgress, now: int) -> CaptureSt
         losses=read_losses(spool),
         records=waiting.records,
         torn=waiting.torn,
-        set_aside=waiting.set_aside_count,
+        quarantined=waiting.quarantined_count,
         scrubbed=waiting.scrubbed,
         left_out=waiting.left_out,
         transcripts=waiting.transcripts,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from mnemic.actors.protocol.snapshot import CaptureCounts
+from mnemic.actors.protocol.ambient_messages import CaptureProgress
 from mnemic.actors.protocol.times import to_iso
 from mnemic.runtime.api.reports import STALE_S, format_size, pluralize
 from mnemic.runtime.capture.pauses import current_pause
@@ -18,7 +18,7 @@ from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder
 from mnemic.runtime.spool.decrypt import FrameDecryptor
 from mnemic.runtime.spool.pending import Backlog, Losses, measure_backlog, read_losses
-from mnemic.runtime.store.read.capture import capture_counts, spool_offsets
+from mnemic.runtime.store.read.capture import capture_progress
 
 __all__ = ["check_capture", "check_pause", "format_span", "read_again"]
 
@@ -43,9 +43,9 @@ def check_capture(target: Target) -> Iterator[Check]:
         return
     folder, keys, now_us = target.folder, target.keys, target.clock.now_us()
     with target.store() as connection:
-        counts, offsets = capture_counts(connection, now_us), spool_offsets(connection)
+        counts = capture_progress(connection, now_us)
     opener = FrameDecryptor(keys.spool_private, keys.earlier_spool_privates)
-    waiting, lost = measure_backlog(folder.spool, offsets, opener), read_losses(folder.spool)
+    waiting, lost = measure_backlog(folder.spool, counts.offsets, opener), read_losses(folder.spool)
     target.trials = counts.checks
     yield _spool_config(folder, keys)
     yield _backlog(waiting, now_us, serving=target.serving)
@@ -117,14 +117,14 @@ def _unreadable_files(folder: MindFolder, waiting: Backlog, lost: Losses) -> Che
     return Check("strange", "ok", "no file in the spool is damaged, or another key's")
 
 
-def _records(counts: CaptureCounts) -> Check:
+def _records(counts: CaptureProgress) -> Check:
     """Whether all that came was understood."""
     torn = f"; {pluralize(counts.torn, 'place')} of the spool held no whole record" if counts.torn else ""
     if counts.quarantined_count:
         shown = "; ".join(f"{host or 'unknown'} {event}: {why}" for host, event, why in counts.quarantined[:_NAMED])
         records = pluralize(counts.quarantined_count, "record")
         told = f"{records} could not be understood ({' '.join(shown.split())}){torn}"
-        remedy = "They are kept aside; --repair tries them again, after an update too."
+        remedy = "They are kept; --repair tries them again, after an update too."
         return Check("records", "wrong", told, remedy, True)
     if torn:
         remedy = "A hook was killed, or the disk was full; transcripts hold what these would have held."
@@ -132,7 +132,7 @@ def _records(counts: CaptureCounts) -> Check:
     return Check("records", "ok", f"{pluralize(counts.records, 'record')} of hooks taken in")
 
 
-def _transcripts(counts: CaptureCounts) -> Check:
+def _transcripts(counts: CaptureProgress) -> Check:
     """Whether transcripts could be read."""
     told = f"{counts.transcripts} wait to be taken in now, {counts.transcripts_later} later"
     if not counts.transcripts_failed:

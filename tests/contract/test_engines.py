@@ -305,7 +305,7 @@ def test_what_hooks_kept_is_taken_in_once_whatever_process_is_killed_meanwhile(
                     os.kill(running[slot], signal.SIGKILL)
             draining.result()
         told = actor_system.ask(GetCaptureProgress())
-        assert (told.records, told.set_aside_count, told.torn) == (count, 0, 0)
+        assert (told.records, told.quarantined_count, told.torn) == (count, 0, 0)
         assert actor_system.ask(Count()).memories == count
         assert actor_system.ask(DrainSpool()).records == 0
     finally:

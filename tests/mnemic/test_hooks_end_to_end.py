@@ -209,7 +209,7 @@ def test_whoever_is_killed_when_every_event_is_kept_once(made: Path, project: Pa
     with mnemic.open(made) as mind:
         mind.drain_spool()
         capture = mind.status().capture
-    assert (capture.records, capture.set_aside, capture.torn, capture.losses.lost) == (40, 0, 0, 0)
+    assert (capture.records, capture.quarantined, capture.torn, capture.losses.lost) == (40, 0, 0, 0)
     expected = Counter(f"event number {number % 7}" for number in range(40))
     assert Counter(kept(made)) == expected
 

@@ -175,7 +175,7 @@ def answers(reader: Reader, words: Sequence[str] = ("shelf", "book", "nine", "ab
             "rows": now.rows_of([record.id for record in records]) == rows,
             "pending": [[now.pending_embeddings(e, 0, bulk, 1000) for bulk in (False, True)] for e in now.encoders()],
             "counts": now.counts(None),
-            "capture": now.capture_counts(1 << 60),
+            "capture": now.capture_progress(1 << 60),
             "spool": [now.spool_offsets(), now.torn_counts()],
             "aside": now.quarantined_records(0, 1000),
         }

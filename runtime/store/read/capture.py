@@ -10,14 +10,15 @@ from typing import Any
 
 import apsw
 
+from mnemic.actors.protocol.ambient_messages import CaptureProgress
 from mnemic.actors.protocol.changes import OccurrenceCount, TranscriptState
-from mnemic.actors.protocol.snapshot import CaptureCounts, QuarantinedRecord
+from mnemic.actors.protocol.snapshot import QuarantinedRecord
 from mnemic.runtime.store.texts import load_text
 
 __all__ = [
     "TOTALS_ROW",
     "CaptureQueries",
-    "capture_counts",
+    "capture_progress",
     "read_occurrences",
     "read_transcript_state",
     "spool_offsets",
@@ -81,8 +82,8 @@ class CaptureQueries:
             for row, record, assistant, event, at, cwd, branch, text in found
         ]
 
-    def capture_counts(self, now: int) -> CaptureCounts:
-        return capture_counts(self._db, now)
+    def capture_progress(self, now: int) -> CaptureProgress:
+        return capture_progress(self._db, now)
 
 
 def spool_offsets(connection: apsw.Connection) -> dict[bytes, int]:
@@ -108,7 +109,7 @@ def read_transcript_state(connection: apsw.Connection, path: str) -> TranscriptS
     return None if found is None else TranscriptState(*found)
 
 
-def capture_counts(connection: apsw.Connection, now: int) -> CaptureCounts:
+def capture_progress(connection: apsw.Connection, now: int) -> CaptureProgress:
     """What became of what was captured by itself.
 
     Args:
@@ -121,7 +122,8 @@ def capture_counts(connection: apsw.Connection, now: int) -> CaptureCounts:
     failed: list[Any] = connection.execute(
         "SELECT path, why FROM transcripts WHERE why != '' ORDER BY taken_at DESC, path LIMIT ?", (_SHOWN,)
     ).fetchall()
-    return CaptureCounts(
+    return CaptureProgress(
+        offsets=spool_offsets(connection),
         records=int(records),
         torn=int(torn),
         quarantined=tuple((assistant, event, why) for assistant, event, why in aside),

@@ -69,7 +69,7 @@ def test_it_is_in_the_log_when_it_is_taken_in_and_what_is_gone_since_is_left_out
     actor_system.spool.write(record(encode_note(told)), record(b"nonsense"))
     drained = actor_system.ask(DrainSpool())
     assert isinstance(drained, Drained)
-    assert (drained.records, drained.new, drained.set_aside) == (2, 0, 1)
+    assert (drained.records, drained.new, drained.quarantined) == (2, 0, 1)
     listed = actor_system.ask(ListDeliveries())
     assert isinstance(listed, DeliveriesListed)
     (giving,) = listed.deliveries

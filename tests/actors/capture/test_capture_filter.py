@@ -93,7 +93,7 @@ def test_what_a_hook_kept_in_a_pause_all_the_same_is_dropped(tmp_path: Path) -> 
             record([{"nonce": "n"}], at=START_US + 7),
         )
         done = drained(actor_system)
-        assert (done.records, done.new, done.left_out, done.set_aside) == (4, 1, 2, 0)
+        assert (done.records, done.new, done.left_out, done.quarantined) == (4, 1, 2, 0)
         assert (actor_system.texts(), waiting(actor_system).transcripts) == ([b"before"], 0)
         assert waiting(actor_system).checks == {"t": "n"}, "a trial is nobody's words"
 
@@ -183,7 +183,7 @@ def test_a_session_that_was_to_be_left_alone_is_not_read_from_its_transcript(tmp
     said = [*turns(["alone"]), *turns(["its agent"], session="s/a"), *turns(["another"], session="s2")]
     with left(tmp_path, sources={"/a": said}) as actor_system:
         actor_system.spool.write(record([], event="silenced"), record([], event="silenced"))
-        assert drained(actor_system).set_aside == 0
+        assert drained(actor_system).quarantined == 0
         assert taken_by_itself(actor_system, "/a") == 2
         assert actor_system.texts() == [b"another"]
         seq = actor_system.look(lambda snapshot: snapshot.seq)
@@ -217,7 +217,7 @@ def test_what_is_denied_never_reaches_the_store_by_any_way(tmp_path: Path) -> No
             record(["seen too"], cwd=str(fine)),
         )
         done = drained(actor_system)
-        assert (done.new, done.left_out, done.set_aside) == (1, 2, 0)
+        assert (done.new, done.left_out, done.quarantined) == (1, 2, 0)
         assert actor_system.take("/a")[0].left_out == 1, "whoever asks"
         assert taken_by_itself(actor_system, "/a") == 1
         with pytest.raises(LeftOut, match=r"The settings leave the project 'secret'"):

@@ -72,7 +72,7 @@ def drained(actor_system: ActorHarness, **options: Any) -> Drained:
         assert isinstance(part, Drained)
         parts.append(part)
         assert len(parts) < 1000
-    counted = ("records", "new", "known", "set_aside", "left_out", "torn")
+    counted = ("records", "new", "known", "quarantined", "left_out", "torn")
     sums = {name: sum(getattr(part, name) for part in parts) for name in counted}
     return Drained(**sums, next_due_at=parts[-1].next_due_at)
 
@@ -280,11 +280,11 @@ def test_what_is_not_understood_is_set_aside_whole_and_the_rest_goes_on(tmp_path
         actor_system.spool.write(record(["one"]), record([{"raise": "unreadable"}]), odd, record([{"raise": "defect"}]))
         actor_system.spool.write(record(["two"]))
         answer = drained(actor_system)
-        assert (answer.records, answer.new, answer.set_aside) == (5, 2, 3)
+        assert (answer.records, answer.new, answer.quarantined) == (5, 2, 3)
         assert actor_system.texts() == [b"one", b"two"]
         told = waiting(actor_system)
-        assert told.set_aside_count == 3
-        assert told.set_aside == (
+        assert told.quarantined_count == 3
+        assert told.quarantined == (
             ("t", "prompt", "reading it failed (KeyError)"),
             ("", "", "its meta is no JSON"),
             ("t", "prompt", "it has no prompt"),
@@ -305,7 +305,7 @@ def test_an_event_that_no_store_can_keep_is_set_aside_and_no_actor_fails(tmp_pat
     with opened(tmp_path) as actor_system:
         actor_system.spool.write(record(["one"]), record([event]), record(["two"]))
         answer = drained(actor_system)
-        assert (answer.new, answer.set_aside) == (2, 1)
+        assert (answer.new, answer.quarantined) == (2, 1)
         assert actor_system.texts() == [b"one", b"two"]
         assert not any(actor.failures for actor in actor_system.supervisor.report().actors)
 
@@ -317,9 +317,9 @@ def test_a_record_that_the_store_refuses_is_found_one_by_one_and_set_aside(tmp_p
         # A text that is no UTF-8 gets past no adapter: only the scrubber makes one here.
         actor_system.scrub = lambda text: Scrubbed(b"\xff" if text == b"poison" else text, ())
         answer = drained(actor_system)
-        assert (answer.new, answer.set_aside, answer.records) == (3, 1, 4)
+        assert (answer.new, answer.quarantined, answer.records) == (3, 1, 4)
         assert actor_system.texts() == [b"one", b"two", b"one"]
-        assert waiting(actor_system).set_aside[0][2].startswith("the store refused it")
+        assert waiting(actor_system).quarantined[0][2].startswith("the store refused it")
         assert 1 in actor_system.spool.limits
         actor_system.spool.write(record(["later"]), file=b"another")
         drained(actor_system)
@@ -331,14 +331,14 @@ def test_what_was_set_aside_is_read_again_once_it_is_understood_and_then_let_go_
         actor_system.scrub = hide
         odd = f"the key is hunter2 {MINE}and that is all \ud800"
         actor_system.spool.write(record([{"raise": "unreadable", "text": odd}]), record(["no"]))
-        assert drained(actor_system).set_aside == 1
+        assert drained(actor_system).quarantined == 1
         assert actor_system.ask(RetryQuarantined()) == QuarantineRetried(readmitted=0, after=1, queued=0, more=False)
         (aside,) = actor_system.look(lambda snapshot: snapshot.quarantined_records(0, 9))
         assert json.loads(aside.payload)[0]["text"] == "the key is [token] and that is all \ud800"
         actor_system.read_record = lambda one: turns(said["text"] for said in json.loads(one.payload))
         assert actor_system.ask(RetryQuarantined()).readmitted == 1
         assert actor_system.texts() == [b"no", to_bytes("the key is [token] and that is all \ud800")]
-        assert (waiting(actor_system).set_aside_count, actor_system.ask(RetryQuarantined()).readmitted) == (0, 0)
+        assert (waiting(actor_system).quarantined_count, actor_system.ask(RetryQuarantined()).readmitted) == (0, 0)
         bodies = "SELECT count(*) FROM texts"
         assert actor_system.look(lambda snapshot: snapshot._db.execute(bodies).get) == 2
 
@@ -353,7 +353,7 @@ def test_a_folder_whose_file_is_half_written_keeps_no_word_back_and_the_log_says
     with opened(tmp_path / "home", sources={"/a": said}) as actor_system:
         actor_system.extents = {"/a": FileStat(1000, START_US)}
         actor_system.spool.write(record(["yes", "no", {"transcript": "/a", "ended": True}], cwd=str(project)))
-        assert drained(actor_system).set_aside == 0
+        assert drained(actor_system).quarantined == 0
         assert waiting(actor_system).transcripts_failed == ()
         records = actor_system.look(lambda snapshot: snapshot.load_memories([1, 2, 3]))
         assert [one.scope for one in records] == ["project"] * 3

@@ -22,8 +22,8 @@ def waiting(**fields: Any) -> CaptureProgress:
         "offsets": {},
         "records": 7,
         "torn": 0,
-        "set_aside": (),
-        "set_aside_count": 0,
+        "quarantined": (),
+        "quarantined_count": 0,
         "scrubbed": {},
         "transcripts": 0,
         "transcripts_bytes": 0,
@@ -68,7 +68,7 @@ def test_what_waits_is_as_old_as_the_mind_says_and_a_file_only_where_it_does_not
 @pytest.mark.parametrize(
     ("fields", "complaint"),
     [
-        ({"set_aside_count": 2}, "hooks: 2 records could not be understood; `mnemic doctor` shows them"),
+        ({"quarantined_count": 2}, "hooks: 2 records could not be understood; `mnemic doctor` shows them"),
         ({"transcripts_failed": (("/a", "it went"),)}, "transcripts: 1 could not be read; `mnemic doctor` shows them"),
     ],
 )

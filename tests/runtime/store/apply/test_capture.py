@@ -148,7 +148,7 @@ def without_payloads(tables: dict[str, list[Any]]) -> dict[str, list[Any]]:
     return tables | {
         "texts": [row for row in tables["texts"] if row[0] in texts | kept],
         "aside": [(*row[:5], *row[6:]) for row in tables["aside"]],
-        "log": [row[:4] if b"set_aside" in row[2] else row for row in tables["log"]],
+        "log": [row[:4] if b"quarantine" in row[2] else row for row in tables["log"]],
     }
 
 
@@ -182,7 +182,7 @@ def test_a_record_is_aside_once_until_it_is_readmitted(store: Store) -> None:
     assert seen(store, lambda now: now.quarantined_records(1, 10)) == [second]
     assert apply(store, ReleaseRecord(record=first.record), ReleaseRecord(record=b"none")).changed == (True, False)
     assert seen(store, lambda now: now.quarantined_records(0, 10)) == [second]
-    assert seen(store, lambda now: now.capture_counts(0).quarantined_count) == 1
+    assert seen(store, lambda now: now.capture_progress(0).quarantined_count) == 1
 
 
 def test_of_the_transcripts_that_are_due_the_one_written_last_comes_first(store: Store) -> None:
