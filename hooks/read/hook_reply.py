@@ -1,10 +1,6 @@
 """Computes what a hook prints back to its assistant, from the payload the assistant passed in.
 
-Nothing slow to load is imported here: a session start without a running process loads it too.
-
-What a hook asks: the occasion, the session and the prompt, read from what the host gave it.
-
-What a hook prints: what an assistant is to be told, as each host takes it.
+Nothing slow to load is imported here: a session start without a running process loads it too. What a host takes:
 
 * Claude Code (https://code.claude.com/docs/en/hooks), Codex (https://developers.openai.com/codex/hooks) and Gemini CLI
   (https://geminicli.com/docs/hooks/reference) take ``hookSpecificOutput.additionalContext`` for the model and show
@@ -27,7 +23,6 @@ import msgspec
 
 from mnemic.actors.brief.compose import with_notices
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed, Occasion
-from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import UnreadableRecord
 from mnemic.actors.protocol.events import Event, HookRecord, to_text
 from mnemic.actors.protocol.ports import ResolveScope
@@ -35,19 +30,22 @@ from mnemic.actors.recall.hits import token_count
 from mnemic.hooks.read.own_text import is_cursor_payload
 from mnemic.runtime.files.git_index import nearest_is_tracked
 
-__all__ = [
-    "EMPTY_BRIEFING",
-    "HookRequest",
-    "accepts_context",
-    "brief_message",
-    "check_reply",
-    "check_reply_pid",
-    "format_hook_reply",
-    "hook_reply",
-    "parse_hook_request",
-]
+__all__ = ["HookRequest", "check_reply_pid", "format_hook_reply", "hook_reply", "parse_hook_request"]
 
-_SESSION_FIELDS = ("session_id", "conversation_id")
+_EMPTY_BRIEFING = Briefed(text="", memories=(), tokens=0)
+_EVENTS = {
+    ("claude-code", "session-start"): "SessionStart",
+    ("claude-code", "prompt"): "UserPromptSubmit",
+    ("codex", "session-start"): "SessionStart",
+    ("codex", "prompt"): "UserPromptSubmit",
+    ("gemini-cli", "session-start"): "SessionStart",
+    ("gemini-cli", "prompt"): "BeforeAgent",
+    ("cursor", "session-start"): "",
+    ("opencode", "session-start"): "",
+    ("opencode", "prompt"): "",
+}
+"""Where a host takes something for the model, and what it calls that event itself, if its answer has to say so."""
+_SCOPE_FILE = ".mnemic.toml"
 
 
 class HookRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,101 +66,53 @@ class HookRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_hook_request(assistant: str, event: str, payload: bytes) -> HookRequest:
-    """Read what a hook was given; a session that is only resumed asks for nothing."""
-    given = _object(payload)
+    """Read what a hook was given; where its host would take no answer, it asks for nothing."""
+    nothing = HookRequest(occasion=None)
+    if (assistant, event) not in _EVENTS:
+        return nothing
+    try:
+        given = json.loads(payload.decode("utf-8-sig", "replace"))  # Cursor on Windows writes a mark before it
+    except (ValueError, RecursionError):
+        given = {}
+    given = given if isinstance(given, dict) else {}
     if given.get("mnemic_check"):  # somebody tries whether hooks arrive: no session is there to be told anything
-        return HookRequest(occasion=None, check_nonce=_text(given["mnemic_check"]) if event == "session-start" else "")
+        nonce = _text(given["mnemic_check"]) if event == "session-start" else ""
+        return HookRequest(occasion=None, check_nonce=nonce)
     if assistant == "claude-code" and is_cursor_payload(given):
-        return HookRequest(occasion=None)
-    session = next((text for name in _SESSION_FIELDS if (text := _text(given.get(name)))), "")
+        return nothing
+    session = _text(given.get("session_id")) or _text(given.get("conversation_id"))
     agent = _text(given.get("agent_id"))
     session = f"{session}/{agent}" if agent else session
-    if event == "session-start" and given.get("source") != "resume":
-        return HookRequest(occasion="session-start", session=session, after_compaction=given.get("source") == "compact")
-    if event == "session-start":
+    source = given.get("source")
+    if event == "prompt":
+        prompt = _prompt(assistant, payload)
+        return HookRequest(occasion="prompt", session=session, prompt=prompt) if prompt else nothing
+    if source == "resume":
         return HookRequest(occasion=None, session=session, resumed=True)
-    if event == "prompt" and (prompt := _prompt(assistant, event, payload)):
-        return HookRequest(occasion="prompt", session=session, prompt=prompt)
-    return HookRequest(occasion=None)
+    return HookRequest(occasion="session-start", session=session, after_compaction=source == "compact")
 
 
-def check_reply(check: str) -> bytes:
-    """What somebody is told who only tries whether hooks are answered: that they are, and by which process."""
-    return f"mnemic-check {check} {os.getpid()}\n".encode()
-
-
-def check_reply_pid(said: bytes, check: str) -> int | None:
-    """The number of the process whose answer to such a trial this is; ``None`` where it is none."""
-    head, _, pid = said.decode("utf-8", "replace").strip().rpartition(" ")
-    return int(pid) if head == f"mnemic-check {check}" and pid.isascii() and pid.isdigit() else None
-
-
-def brief_message(
-    assistant: str, asked: HookRequest, place: ScopeRef, *, tracked: bool = False, notices: Sequence[str] = ()
-) -> Brief:
-    """The message that asks for what a hook asks.
-
-    Args:
-        tracked: whether a file that came with the project's repository says which place it is.
-        notices: what is to be said first.
-    """
-    assert asked.occasion is not None
-    return Brief(
-        occasion=asked.occasion,
-        place=place,
-        assistant=assistant,
-        session=asked.session,
-        prompt=asked.prompt,
-        repeat=asked.after_compaction,
-        scope_from_repository=tracked,
-        notices=tuple(notices),
-    )
-
-
-def _prompt(assistant: str, event: str, payload: bytes) -> str:
+def _prompt(assistant: str, payload: bytes) -> str:
     """What the user said, and nothing that the host put around it: what the same payload is captured as."""
     from mnemic.hooks.read.records import read_record  # here: the start of a session needs none of it
 
-    record = HookRecord(id=bytes(16), assistant=assistant, event=event, at=0, cwd=None, branch=None, payload=payload)
+    record = HookRecord(id=bytes(16), assistant=assistant, event="prompt", at=0, cwd=None, branch=None, payload=payload)
     try:
         told = read_record(record)
     except UnreadableRecord:
-        return ""  # it is kept, and set aside with the reason, when it is drained
+        return ""  # it is kept, and quarantined with the reason, when it is drained
     turns = [one.text for one in told if isinstance(one, Event) and (one.kind, one.role) == ("turn", "user")]
     return "\n".join(map(to_text, turns))
-
-
-def _object(payload: bytes) -> dict[str, Any]:
-    try:
-        value = json.loads(payload.decode("utf-8-sig", "replace"))  # Cursor on Windows writes a mark before it
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-EMPTY_BRIEFING = Briefed(text="", memories=(), tokens=0)
-"""Where there is nothing to tell."""
-_EVENTS = {
-    ("claude-code", "session-start"): "SessionStart",
-    ("claude-code", "prompt"): "UserPromptSubmit",
-    ("codex", "session-start"): "SessionStart",
-    ("codex", "prompt"): "UserPromptSubmit",
-    ("gemini-cli", "session-start"): "SessionStart",
-    ("gemini-cli", "prompt"): "BeforeAgent",
-    ("cursor", "session-start"): "",
-    ("opencode", "session-start"): "",
-    ("opencode", "prompt"): "",
-}
-"""Where a host takes something for the model, and what it calls that event itself, if its answer has to say so."""
-
-
-def accepts_context(assistant: str, event: str) -> bool:
-    """Whether a host takes anything at an event; what it would not take is not to count as told."""
-    return (assistant, event) in _EVENTS
+def check_reply_pid(said: bytes, nonce: str) -> int | None:
+    """The number of the process whose answer to a trial this is; ``None`` where it is none."""
+    head, _, pid = said.decode("utf-8", "replace").strip().rpartition(" ")
+    return int(pid) if head == f"mnemic-check {nonce}" and pid.isascii() and pid.isdigit() else None
 
 
 def format_hook_reply(
@@ -174,28 +124,21 @@ def format_hook_reply(
         occasion: when it is told; ``None`` where nothing is.
         notices: what the user is shown beside, a sentence each; the model reads it in what is told.
     """
-    if not briefed.text or occasion is None or not accepts_context(assistant, occasion):
+    if not briefed.text or occasion is None or (assistant, occasion) not in _EVENTS:
         return _json({}) if assistant == "cursor" else b""
     if assistant == "cursor":
         return _json({"additional_context": briefed.text})
-    if assistant == "opencode":
-        return _json({"context": briefed.text, "shown": user_notice(briefed, notices)})
-    context = {"hookEventName": _EVENTS[assistant, occasion], "additionalContext": briefed.text}
-    return _json({"hookSpecificOutput": context, "systemMessage": user_notice(briefed, notices)})
-
-
-def user_notice(briefed: Briefed, notices: Sequence[str] = ()) -> str:
-    """What the user is shown of it."""
     count = len(briefed.memories)
     told = f"{count} {'memory' if count == 1 else 'memories'}, {briefed.tokens} tokens"
-    return f"Mnemic: {' '.join([*notices, *([] if notices and not count else [told])])}"
+    shown = f"Mnemic: {' '.join([*notices, *([] if notices and not count else [told])])}"
+    if assistant == "opencode":
+        return _json({"context": briefed.text, "shown": shown})
+    context = {"hookEventName": _EVENTS[assistant, occasion], "additionalContext": briefed.text}
+    return _json({"hookSpecificOutput": context, "systemMessage": shown})
 
 
 def _json(value: dict[str, Any]) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode() + b"\n"
-
-
-_SCOPE_FILE = ".mnemic.toml"
 
 
 def hook_reply(
@@ -221,28 +164,29 @@ def hook_reply(
     Raises:
         MnemicError: the scope cannot be told, or `tell` fails.
     """
-    asked = (
-        parse_hook_request(assistant, event, payload)
-        if accepts_context(assistant, event)
-        else HookRequest(occasion=None)
-    )
+    asked = parse_hook_request(assistant, event, payload)
     if asked.check_nonce:
-        return check_reply(asked.check_nonce)
+        return f"mnemic-check {asked.check_nonce} {os.getpid()}\n".encode()
     starts = asked.occasion == "session-start" or asked.resumed
     told_first = tuple(notices) if starts and "/" not in asked.session else ()  # a subagent's session has no user
-    if asked.occasion is None:
-        return format_hook_reply(
-            assistant, "session-start" if told_first else None, _with_notices(EMPTY_BRIEFING, told_first), told_first
+    occasion: Occasion | None = asked.occasion
+    if occasion is None:
+        briefed, occasion = _EMPTY_BRIEFING, "session-start" if told_first else None
+    else:
+        place = locate(None, cwd)
+        briefed = tell(
+            Brief(
+                occasion=occasion,
+                place=place,
+                assistant=assistant,
+                session=asked.session,
+                prompt=asked.prompt,
+                repeat=asked.after_compaction,
+                scope_from_repository=place.found == _SCOPE_FILE and nearest_is_tracked(cwd or "", _SCOPE_FILE),
+                notices=told_first,
+            )
         )
-    place = locate(None, cwd)
-    tracked = place.found == _SCOPE_FILE and nearest_is_tracked(cwd or "", _SCOPE_FILE)
-    brief = brief_message(assistant, asked, place, tracked=tracked, notices=told_first)
-    return format_hook_reply(assistant, asked.occasion, _with_notices(tell(brief), told_first), told_first)
-
-
-def _with_notices(briefed: Briefed, notices: Sequence[str]) -> Briefed:
-    """What is told with the notices, if they do not stand in it yet: where nothing else is told, they are."""
-    text = with_notices(briefed.text, notices)
-    if text == briefed.text:
-        return briefed
-    return msgspec.structs.replace(briefed, text=text, tokens=token_count(text.encode()))
+    text = with_notices(briefed.text, told_first)  # where nothing else is told, they are
+    if text != briefed.text:
+        briefed = msgspec.structs.replace(briefed, text=text, tokens=token_count(text.encode()))
+    return format_hook_reply(assistant, occasion, briefed, told_first)

@@ -5,7 +5,6 @@ A file's bytes from before lie under ``HOME/backups``, for nobody but the user: 
 
 from __future__ import annotations
 
-import os
 import re
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +15,7 @@ from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import BrokenRecord
 from mnemic.hooks.wire.commands import ASSISTANTS
 from mnemic.hooks.wire.edits import Format
-from mnemic.runtime.keys.keys import write_private
+from mnemic.runtime.keys.keys import replace_private, write_private
 from mnemic.runtime.store.schema import write_error
 
 __all__ = ["BACKUP", "HostInstall", "InstallRecord", "InstalledFile"]
@@ -96,10 +95,8 @@ class InstallRecord:
             if not self.hosts:
                 self.path.unlink(missing_ok=True)
                 return
-            draft = self.path.with_suffix(".new")
-            draft.unlink(missing_ok=True)
-            write_private(draft, msgspec.json.format(msgspec.json.encode(_RecordFile(_VERSION, self.hosts)), indent=1))
-            os.replace(draft, self.path)
+            written = msgspec.json.encode(_RecordFile(_VERSION, self.hosts))
+            replace_private(self.path, msgspec.json.format(written, indent=1))
         except OSError as error:
             raise write_error(self.path, error) from error
 

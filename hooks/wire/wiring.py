@@ -12,7 +12,6 @@ import difflib
 import json
 import os
 import stat
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +33,7 @@ from mnemic.hooks.wire.edits import (
 from mnemic.hooks.wire.host import CONFIG_VARIABLES, Host
 from mnemic.hooks.wire.record import HostInstall, InstalledFile, InstallRecord
 from mnemic.hooks.wire.settings_formats import ParseError, value_at
+from mnemic.runtime.keys.keys import replace_private
 from mnemic.runtime.store.schema import write_error
 
 __all__ = ["FileChange", "apply_install", "apply_uninstall", "diff_of", "plan_install", "plan_uninstall", "read_text"]
@@ -306,17 +306,7 @@ def _write(change: FileChange) -> None:
             return
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         mode = stat.S_IMODE(target.stat().st_mode) if change.before is not None else 0o600
-        descriptor, draft = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(change.after)
-                file.flush()
-                os.fchmod(file.fileno(), mode)
-                os.fsync(file.fileno())
-            os.replace(draft, target)
-        except BaseException:
-            os.unlink(draft)
-            raise
+        replace_private(target, change.after, mode=mode)
     except OSError as error:
         failed = write_error(change.path, error)
         if isinstance(failed, StoreReadOnly):  # it is the user's own file that is named, not what is written beside it

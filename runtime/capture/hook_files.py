@@ -19,6 +19,7 @@ import msgspec
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import MindExists, MindLocked
+from mnemic.runtime.keys.keys import replace_private
 from mnemic.runtime.minds.homes import create_mind, mind_folder, open_mind
 from mnemic.runtime.store.schema import write_error
 
@@ -27,7 +28,6 @@ __all__ = ["HookFile", "install_hook_files", "installed_hook_files", "remove_hoo
 _PYTHON_HOOK = "mnemic.runtime.capture.python_hook"
 _CONFIG = "hook.json"
 _NAMES = ("mnemic-hook", "mnemic", _CONFIG)
-_DRAFT = ".{}.new"
 
 
 class HookFile(msgspec.Struct, frozen=True):
@@ -90,15 +90,8 @@ def install_hook_files(home: Path, mind: str, clock: Clock) -> list[Path]:
             continue
         try:
             file.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            draft = file.path.with_name(_DRAFT.format(file.path.name))
-            draft.unlink(missing_ok=True)
-            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, file.mode)
-            with os.fdopen(descriptor, "wb") as out:
-                out.write(file.content)
-                out.flush()
-                os.fchmod(out.fileno(), file.mode)
-                os.fsync(out.fileno())
-            os.replace(draft, file.path)  # a hook that runs at this moment keeps the one it was started from
+            # A hook that runs at this moment keeps the one it was started from.
+            replace_private(file.path, file.content, mode=file.mode)
         except OSError as error:
             raise write_error(file.path, error) from error
         written.append(file.path)
@@ -112,7 +105,7 @@ def installed_hook_files(home: Path) -> list[Path]:
     """
     if not (home / "bin" / _CONFIG).is_file():
         return []
-    paths = [home / "bin" / name for known in _NAMES for name in (_DRAFT.format(known), known)]
+    paths = [path for name in _NAMES for path in (*(home / "bin").glob(f".{name}-*"), home / "bin" / name)]
     return [path for path in paths if path.is_file() and not path.is_symlink()]  # a link is never made here
 
 

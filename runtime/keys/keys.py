@@ -165,21 +165,23 @@ def read_key(path: Path) -> bytes:
     return key
 
 
-def write_private(path: Path, data: bytes) -> None:
-    """Write a new file of mode 0600, whatever the umask; an existing one is an error."""
+def write_private(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """Write a new file of a mode, whatever the umask; an existing one is an error."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
-        os.fchmod(file.fileno(), 0o600)
+        os.fchmod(file.fileno(), mode)
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
 
 
-def replace_private(path: Path, data: bytes, place: Callable[[Path, Path], None] = os.replace) -> None:
+def replace_private(
+    path: Path, data: bytes, place: Callable[[Path, Path], None] = os.replace, mode: int = 0o600
+) -> None:
     """Have a private file appear whole, however many do so at once; by a rename, in place of what was there."""
     draft = path.with_name(f".{path.name}-{random_id()}")
     try:
-        write_private(draft, data)
+        write_private(draft, data, mode)
         place(draft, path)
     finally:
         draft.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What a hook asks is read from what its host gave it; what cannot be read asks for as little as can be."""
+"""What a hook asks is read from what its host gave it, and each host is answered in its own words."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemic.actors.protocol.ambient_messages import Brief, Briefed
 from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.hooks.read.hook_reply import HookRequest, brief_message, parse_hook_request
+from mnemic.hooks.read.hook_reply import HookRequest, format_hook_reply, hook_reply, parse_hook_request
 from mnemic.hooks.wire.commands import ASSISTANTS
 
+TOLD = Briefed(text='<mnemic-memory>\n"é"\n</mnemic-memory>', memories=(b"1" * 16, b"2" * 16), tokens=12)
+LINE = "Mnemic: 2 memories, 12 tokens"
 START = {"session_id": "s", "cwd": "/w", "hook_event_name": "SessionStart"}
 
 
@@ -96,9 +99,62 @@ def test_no_payload_is_an_error(assistant: str, event: str, payload: bytes) -> N
 
 
 def test_the_message_says_all_of_it() -> None:
-    place = ScopeRef(path="w", project="/w", found="git")
-    brief = brief_message(
-        "codex", HookRequest(occasion="prompt", session="s", prompt="p", after_compaction=True), place
-    )
-    assert (brief.occasion, brief.place, brief.assistant) == ("prompt", place, "codex")
-    assert (brief.session, brief.prompt, brief.budget_tokens, brief.repeat) == ("s", "p", None, True)
+    place, briefs = ScopeRef(path="w", project="/w", found="git"), []
+
+    def tell(brief: Brief) -> Briefed:
+        briefs.append(brief)
+        return TOLD
+
+    payload = json.dumps({"session_id": "s", "source": "compact"}).encode()
+    hook_reply("codex", "session-start", "/w", payload, lambda scope, folder: place, tell, ("Mind you.",))
+    (brief,) = briefs
+    assert (brief.occasion, brief.place, brief.assistant) == ("session-start", place, "codex")
+    assert (brief.session, brief.prompt, brief.budget_tokens, brief.repeat) == ("s", "", None, True)
+    assert (brief.notices, brief.scope_from_repository) == (("Mind you.",), False)
+
+
+# --- what it prints --------------------------------------------------------------------------------------------------
+
+
+def in_hook_output(event: str) -> dict[str, Any]:
+    told = {"hookEventName": event, "additionalContext": TOLD.text}
+    return {"hookSpecificOutput": told, "systemMessage": LINE}
+
+
+@pytest.mark.parametrize(
+    ("assistant", "occasion", "expected"),
+    [
+        ("claude-code", "session-start", in_hook_output("SessionStart")),
+        ("claude-code", "prompt", in_hook_output("UserPromptSubmit")),
+        ("codex", "session-start", in_hook_output("SessionStart")),
+        ("codex", "prompt", in_hook_output("UserPromptSubmit")),
+        ("gemini-cli", "session-start", in_hook_output("SessionStart")),
+        ("gemini-cli", "prompt", in_hook_output("BeforeAgent")),
+        ("cursor", "session-start", {"additional_context": TOLD.text}),
+        ("cursor", "prompt", {}),  # it takes no context there
+        ("opencode", "session-start", {"context": TOLD.text, "shown": LINE}),
+        ("opencode", "prompt", {"context": TOLD.text, "shown": LINE}),
+    ],
+)
+def test_a_host_is_told_where_it_looks(assistant: str, occasion: Any, expected: dict[str, Any]) -> None:
+    told = format_hook_reply(assistant, occasion, TOLD)
+    assert json.loads(told) == expected
+    assert told.endswith(b"}\n")
+    assert told.isascii()
+
+
+@pytest.mark.parametrize("assistant", ASSISTANTS)
+@pytest.mark.parametrize("occasion", ["session-start", "prompt", None])
+def test_nothing_is_no_byte_but_where_only_json_is_taken(assistant: str, occasion: Any) -> None:
+    empty = Briefed(text="", memories=(), tokens=0)
+    assert format_hook_reply(assistant, occasion, empty) == (b"{}\n" if assistant == "cursor" else b"")
+    assert format_hook_reply(assistant, None, TOLD) == (b"{}\n" if assistant == "cursor" else b"")
+
+
+def test_an_unknown_host_is_told_nothing() -> None:
+    assert format_hook_reply("somebody", "session-start", TOLD) == b""
+
+
+def test_one_memory_is_one() -> None:
+    told = json.loads(format_hook_reply("codex", "prompt", Briefed(text="x", memories=(b"1" * 16,), tokens=1)))
+    assert told["systemMessage"] == "Mnemic: 1 memory, 1 tokens"
