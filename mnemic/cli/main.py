@@ -20,7 +20,6 @@ from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
 from mnemic.cli.hooks import commands  # noqa: F401 - adds its commands
 from mnemic.cli.interrupts import Terminated, install_sigterm_handler, require_stdin
 from mnemic.cli.output import OutputFailed, print_error, progress_bars
-from mnemic.errors import exit_code
 from mnemic.runtime.keys.hardening import disable_core_dumps
 
 __all__ = ["cli", "main"]
@@ -104,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         from mnemic.runtime.api.views import error_view
 
         print_error(error_view(error), as_json and not isinstance(error, OutputFailed))
-        sys.exit(exit_code(error))
+        sys.exit(error.exit_code)
     except (click.Abort, Terminated) as error:
         what = "Terminated" if isinstance(error, Terminated) else "Interrupted"
         sentence = f"{what}: what was acknowledged is kept."

@@ -13,12 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import (
-    InvalidValue,
-    MnemicError,
-    NotLockable,
-    NotServed,
-)
+from mnemic.actors.protocol.errors import InvalidValue, MnemicError, NotLockable, NotServed
 from mnemic.runtime.api.verbs import MindVerbs
 from mnemic.runtime.keys.key_slots import check_passphrase, format_recovery_key, is_locked, is_recovery_key, slot_of
 from mnemic.runtime.keys.keys import Keys, generate_key

@@ -29,8 +29,6 @@ from mnemic.actors.protocol.errors import (
     MnemicError,
     NotABackup,
     SourceUnreadable,
-    WrongBackupPassphrase,
-    WrongBackupRecoveryKey,
     WrongPassphrase,
     WrongRecoveryKey,
 )
@@ -38,7 +36,7 @@ from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.runtime.api.verbs import exclusive_mind
 from mnemic.runtime.capture.hook_files import installed_hook_files
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.files.atomic_replace import Draft, atomic_replace, disk_full_as_no_room
+from mnemic.runtime.files.atomic_replace import Draft, atomic_replace
 from mnemic.runtime.files.paths import expand_home
 from mnemic.runtime.keys.key_slots import (
     KeyHeader,
@@ -144,7 +142,7 @@ def restore(
         AlreadyThere: there is such a mind, and it may not go.
         NotABackup, NewerSchema, DamagedStore: the file is no backup that can be read.
         SourceUnreadable: there is no such key file.
-        BackupLocked, WrongBackupPassphrase, WrongBackupRecoveryKey, KeyMismatch: that does not open it.
+        BackupLocked, WrongPassphrase, WrongRecoveryKey, KeyMismatch: that does not open it.
         StoreError: it could not be written. Whatever is raised, what was there is as it was.
     """
     clock, source = SystemClock(), Path(os.path.abspath(Path(path).expanduser()))
@@ -153,7 +151,7 @@ def restore(
     copy = None if key_file is None else Path(os.path.abspath(Path(key_file).expanduser()))
     if copy is not None and not copy.exists():
         raise SourceUnreadable(path=str(copy), why="there is no such file")
-    with disk_full_as_no_room(folder.path), open_backup(source) as archive:
+    with open_backup(source) as archive:
         there = folder.path.exists()
         if there and not replace:
             remedy = "Add --replace to put the backup in its place (what it holds now is lost), or name another --mind"
@@ -270,11 +268,14 @@ def check_recovery_key(said: str, path: str | os.PathLike[str]) -> str:
         path: the backup that it is to open.
 
     Raises:
-        WrongBackupRecoveryKey: there is a slip in it.
+        WrongRecoveryKey: there is a slip in it.
     """
     with _translated_to_backup(Path(path)):
         parse_recovery_key(said)
     return said
+
+
+_OPENED_BY = "Say what opened the mind when it was made, or the backup's own; a copy of its key file opens it too"
 
 
 @contextmanager
@@ -283,9 +284,9 @@ def _translated_to_backup(path: Path) -> Iterator[None]:
     try:
         yield
     except WrongRecoveryKey as error:
-        raise WrongBackupRecoveryKey(path=str(path), why=error.operands["why"]) from error
+        raise WrongRecoveryKey(what=f"the backup {path}", why=error.operands["why"], remedy=_OPENED_BY) from error
     except WrongPassphrase as error:
-        raise WrongBackupPassphrase(path=str(path)) from error
+        raise WrongPassphrase(what=f"the backup {path}", remedy=_OPENED_BY) from error
 
 
 def _try_secret(archive: BackupFile, folder: MindFolder, said: str) -> Keys:

@@ -100,7 +100,6 @@ class TransferVerbs(MindVerbs):
             StoreError: it could not be written whole; what was there is there still.
             MindLocked: nobody says what opens the mind.
         """
-        from mnemic.runtime.files.atomic_replace import disk_full_as_no_room
         from mnemic.runtime.keys.key_slots import check_passphrase
         from mnemic.runtime.transfer.backup import write_backup
 
@@ -112,17 +111,16 @@ class TransferVerbs(MindVerbs):
             check_passphrase(passphrase)
         behind = self._drain_first()
         folder, keys = self._keys()
-        with disk_full_as_no_room(target):
-            memories = write_backup(
-                target,
-                folder,
-                keys,
-                mind=self._name,
-                mnemic=__version__,
-                made_at=SystemClock().now_us(),
-                passphrase=passphrase,
-                progress=progress,
-            )
+        memories = write_backup(
+            target,
+            folder,
+            keys,
+            mind=self._name,
+            mnemic=__version__,
+            made_at=SystemClock().now_us(),
+            passphrase=passphrase,
+            progress=progress,
+        )
         size = target.stat().st_size
         self._note_backup(target, "backup", size)
         return BackupResult(path=str(target), memories=memories, size_bytes=size, behind=behind)
@@ -177,14 +175,13 @@ class TransferVerbs(MindVerbs):
         """
         from contextlib import closing
 
-        from mnemic.runtime.files.atomic_replace import disk_full_as_no_room
         from mnemic.runtime.store.schema import connect
         from mnemic.runtime.transfer.export import export_to
 
         target = self._outside_target(path)
         behind = self._drain_first()
         folder, keys = self._keys()
-        with disk_full_as_no_room(target), closing(connect(folder.store, keys)) as connection:
+        with closing(connect(folder.store, keys)) as connection:
             manifest = export_to(
                 connection,
                 folder.store,

@@ -18,7 +18,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mnemic.actors.protocol.errors import NotStarted, OlderProcess, StoreReadOnly
+from mnemic.actors.protocol.errors import OlderProcess, StoreReadOnly
 from mnemic.runtime.client.unix_http import CONNECTION_LOST, MalformedAnswer, ServerDraining, call
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, not_served
 
@@ -57,7 +57,7 @@ def ensure_running(home: Path, clock: Clock, *, start: bool = True) -> ServerInf
         start: whether to start one.
 
     Raises:
-        NotServed: there is none, or none could be started; `NotStarted` where it said why.
+        NotServed: there is none, or none could be started.
     """
     meeting = RunDir(home)
     card = _find_listening(meeting)
@@ -103,10 +103,7 @@ def _start(meeting: RunDir, clock: Clock) -> ServerInfo:
         if not ended:
             process.kill()
         said = startup_error(meeting)
-        if _last_line(meeting).startswith(_ERROR_PREFIX):
-            raise NotStarted(home=str(meeting.home), said=said)
-        why = f"it was started and said: {said}" if said else "it was started and did not come up"
-        raise not_served(meeting.home, why)
+        raise not_served(meeting.home, f"it does not start: {said}" if said else "it was started and did not come up")
 
 
 def _spawn(meeting: RunDir) -> subprocess.Popen[bytes]:
@@ -127,16 +124,12 @@ def _spawn(meeting: RunDir) -> subprocess.Popen[bytes]:
 
 def startup_error(meeting: RunDir) -> str:
     """What a process that was started on demand said last of what went wrong, without the full stop."""
-    said = _last_line(meeting)
-    return "" if said.startswith("serving ") else said.removeprefix(_ERROR_PREFIX).removesuffix(".")
-
-
-def _last_line(meeting: RunDir) -> str:
     try:
-        said = meeting.errors_path.read_text("utf-8", "replace").strip().splitlines()
+        lines = meeting.errors_path.read_text("utf-8", "replace").strip().splitlines()
     except OSError:
         return ""
-    return said[-1] if said else ""
+    said = lines[-1] if lines else ""
+    return "" if said.startswith("serving ") else said.removeprefix(_ERROR_PREFIX).removesuffix(".")
 
 
 @contextmanager

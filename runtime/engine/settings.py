@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mnemic.actors.protocol.contract import Actor, Setting
-from mnemic.actors.protocol.errors import BadSettings, HomeUnreadable, InvalidValue
+from mnemic.actors.protocol.errors import BadSettings, InvalidValue, SourceUnreadable
 from mnemic.runtime.engine import idleness
 from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS, SLOTS, load_actors
 from mnemic.runtime.models.models import check_instruction_set, model_folder
@@ -87,8 +87,8 @@ def load_settings(path: Path) -> Settings:
     """Read ``mnemic.toml``; where there is none, everything has its default.
 
     Raises:
-        BadInstructions: the environment names an instruction set that cannot be used.
-        HomeUnreadable, BadSettings: the home or the file cannot be read, or it is no TOML.
+        InvalidValue: the environment names an instruction set that cannot be used.
+        SourceUnreadable, BadSettings: the home or the file cannot be read, or it is no TOML.
         InvalidValue: it holds an unknown name, or a value of another type or size.
         ActorRefused: an actor that it names cannot be used.
     """
@@ -143,7 +143,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Setting]]:
         try:
             path.stat()
         except OSError as whole:  # the file may be there or not: nobody gets as far
-            raise HomeUnreadable(home=str(path.parent), why=whole.strerror or type(whole).__name__) from error
+            raise SourceUnreadable(path=str(path.parent), why=whole.strerror or type(whole).__name__) from error
         raise BadSettings(path=str(path), why=error.strerror or type(error).__name__) from error
     except ValueError as error:
         raise BadSettings(path=str(path), why=f"it is no TOML: {error}") from error

@@ -18,14 +18,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mnemic.actors.protocol.errors import DiskFull, NoRoom, StoreBusy, StoreReadOnly
+from mnemic.actors.protocol.errors import DiskFull, StoreBusy, StoreReadOnly
 
 __all__ = [
     "LOCKS_UNSUPPORTED",
     "LOCK_FILE",
     "Draft",
     "atomic_replace",
-    "disk_full_as_no_room",
     "finish_commit",
     "fsync_path",
     "lock_exclusive",
@@ -218,21 +217,6 @@ def fsync_path(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-@contextmanager
-def disk_full_as_no_room(path: Path) -> Iterator[None]:
-    """Say of a full disk what it means where a file or folder is written whole or not at all.
-
-    Raises:
-        NoRoom: the disk is full.
-    """
-    try:
-        yield
-    except NoRoom:
-        raise
-    except DiskFull as error:
-        raise NoRoom(path=str(path)) from error
 
 
 def write_error(path: Path, error: OSError) -> DiskFull | StoreReadOnly:

@@ -250,7 +250,7 @@ def open_by_passphrase(card: KeyHeader, said: str, path: Path) -> Keys:
         raise BadPassphrase(why=why, expected="none")
     opened = _open_slot(card, slot, _stretch_passphrase(slot, said, path), path)
     if opened is None:
-        raise WrongPassphrase(mind=path.parent.name)
+        raise WrongPassphrase(what=f"the mind {path.parent.name!r}")
     return opened
 
 
@@ -261,13 +261,13 @@ def open_by_recovery(card: KeyHeader, said: str, path: Path) -> Keys:
         WrongRecoveryKey: it is mistyped, or not this mind's, or the mind has none.
         DamagedStore: the card is damaged.
     """
-    mind = path.parent.name
+    mind = f"the mind {path.parent.name!r}"
     slot = slot_of(card, "recovery")
     if slot is None:
-        raise WrongRecoveryKey(mind=mind, why="it has no recovery key")
+        raise WrongRecoveryKey(what=mind, why="it has no recovery key")
     opened = _open_slot(card, slot, parse_recovery_key(said, mind), path)
     if opened is None:
-        raise WrongRecoveryKey(mind=mind, why="it is another mind's, or was replaced by a newer one")
+        raise WrongRecoveryKey(what=mind, why="it is another mind's, or was replaced by a newer one")
     return opened
 
 
@@ -280,7 +280,7 @@ def format_recovery_key(key: bytes) -> str:
     return "-".join(text[at : at + _GROUP] for at in range(0, len(text), _GROUP))
 
 
-def parse_recovery_key(said: str, mind: str = "") -> bytes:
+def parse_recovery_key(said: str, mind: str = "the mind") -> bytes:
     """A recovery key as it was typed: small letters, blanks for dashes and letters that look like digits will do.
 
     Raises:
@@ -290,10 +290,10 @@ def parse_recovery_key(said: str, mind: str = "") -> bytes:
     try:
         read = base64.b32decode(letters)
     except (binascii.Error, ValueError):  # ValueError: a letter that is none of ASCII
-        raise WrongRecoveryKey(mind=mind, why="it is mistyped: it has 14 groups of four letters and digits") from None
+        raise WrongRecoveryKey(what=mind, why="it is mistyped: it has 14 groups of four letters and digits") from None
     key, slip = read[:KEY_BYTES], read[KEY_BYTES:]
     if len(key) != KEY_BYTES or slip != _checksum(key):
-        raise WrongRecoveryKey(mind=mind, why="it is mistyped: its last letters do not fit the others")
+        raise WrongRecoveryKey(what=mind, why="it is mistyped: its last letters do not fit the others")
     return key
 
 

@@ -9,12 +9,7 @@ from typing import TypeVar
 
 import click
 
-from mnemic.actors.protocol.errors import (
-    MindLocked,
-    PassphraseNeeded,
-    WrongPassphrase,
-    WrongRecoveryKey,
-)
+from mnemic.actors.protocol.errors import MindLocked, WrongPassphrase, WrongRecoveryKey
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, open_mind
 
@@ -66,6 +61,12 @@ def keys_for(
     return open_with_prompt(lambda said: open_mind(home, mind, passphrase if said is None else said), mind, line)
 
 
+_ASKED_EACH_TIME = (
+    "What works on a whole mind asks for its passphrase each time: say it in a terminal, which asks, or as a line of"
+    " standard input; in Python, open the mind with it"
+)
+
+
 def open_with_prompt(opens: Callable[[str | None], T], mind: str, line: ReadSecret | None = None) -> T:
     """What is opened without a passphrase, or else with one that whoever sits at the terminal is asked for.
 
@@ -73,8 +74,7 @@ def open_with_prompt(opens: Callable[[str | None], T], mind: str, line: ReadSecr
         line: where there is no terminal, gives what was said; ``None`` where nothing was.
 
     Raises:
-        MindLocked: nobody is there to ask.
-        PassphraseNeeded: nothing was said.
+        MindLocked: nobody is there to ask, or nothing was said.
         WrongPassphrase, WrongRecoveryKey: nothing that was said opens it.
     """
     try:
@@ -85,7 +85,7 @@ def open_with_prompt(opens: Callable[[str | None], T], mind: str, line: ReadSecr
                 raise
             said = line()
             if said is None:
-                raise PassphraseNeeded(mind=mind) from error
+                raise MindLocked(mind=mind, remedy=_ASKED_EACH_TIME) from error
             return opens(said)
     return prompt_until_open(opens, f"Passphrase of the mind {mind!r}")
 

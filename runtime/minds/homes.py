@@ -31,7 +31,7 @@ from mnemic.actors.protocol.errors import (
     MindLocked,
     MindMissing,
 )
-from mnemic.runtime.files.atomic_replace import disk_full_as_no_room, finish_commit, write_error
+from mnemic.runtime.files.atomic_replace import finish_commit, write_error
 from mnemic.runtime.keys.key_slots import (
     KeyHeader,
     has_other_key,
@@ -321,8 +321,7 @@ def create_atomically(home: Path, mind: str, fill: Callable[[MindFolder], None])
     except OSError as error:
         raise write_error(home, error) from error
     try:
-        with disk_full_as_no_room(home):
-            fill(draft)
+        fill(draft)
         os.rename(draft.path, folder.path)
     except OSError as error:
         if folder.path.exists():  # another process made it meanwhile

@@ -119,7 +119,7 @@ def load_encoder(folder: Path | None = None, implementation: str = "", threads: 
     Raises:
         InvalidValue: There is no such implementation.
         ImplementationMissing: It is not installed.
-        BadInstructions: The environment names an instruction set that cannot be used.
+        InvalidValue: The environment names an instruction set that cannot be used.
         ModelError: The model's files cannot be used; see `mnemic.runtime.models.models.read_model`.
     """
     cores = _cores()
@@ -171,13 +171,13 @@ def _choose_backend(implementation: str, threads: int) -> tuple[str, _Build]:
             return implementation, _torch(implementation, dtype)
         except (ImportError, OSError) as error:  # a library of it that does not load is an OSError
             why = "torch is not installed" if _is_torch_missing(error) else f"torch does not load ({error})"
-            remedy = "Install it with `pip install 'mnemic[torch]'`"
-            raise ImplementationMissing(implementation=implementation, why=why, remedy=remedy) from error
+            install = "Install it with `pip install 'mnemic[torch]'`"
+            raise ImplementationMissing(implementation=implementation, why=why, install=install) from error
     if library == "numpy":
         return implementation, _numpy
     if not NATIVE:
-        why, remedy = "the native code was not built", "Install cargo and then Mnemic again"
-        raise ImplementationMissing(implementation=implementation, why=why, remedy=remedy)
+        why, install = "the native code was not built", "Install cargo and then Mnemic again"
+        raise ImplementationMissing(implementation=implementation, why=why, install=install)
     check_instruction_set()  # else each text would be taken for one that cannot be embedded
     return implementation, _native(threads, int8=dtype == "int8")
 

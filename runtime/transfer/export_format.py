@@ -20,7 +20,7 @@ from typing import Annotated, TypeVar
 
 import msgspec
 
-from mnemic.actors.protocol.errors import NewerExport, NotAnExport
+from mnemic.actors.protocol.errors import NotAnExport
 from mnemic.actors.protocol.events import Kind, Outcome, Role, to_text
 
 __all__ = [
@@ -350,7 +350,7 @@ class ExportSource:
 
         Raises:
             NotAnExport: it is none, a file of it is missing or was changed, or it cannot be read.
-            NewerExport: a newer version wrote it.
+            NotAnExport: a newer version wrote it.
         """
         manifest = _read_manifest(folder)
         for name in FILES:
@@ -403,7 +403,8 @@ def _read_manifest(folder: Path) -> Manifest:
         said = json.loads(written)
         known = isinstance(said, dict) and said.get("format") == FORMAT
         if known and isinstance(said.get("version"), int) and said["version"] > VERSION:
-            raise NewerExport(path=str(folder), found=said["version"], known=VERSION)
+            why = f"a newer Mnemic wrote it (version {said['version']}; this one knows {VERSION})"
+            raise NotAnExport(path=str(folder), why=why, remedy="Update Mnemic; nothing was changed")
         if known:
             return msgspec.convert(said, Manifest)
     except (ValueError, RecursionError, msgspec.ValidationError) as error:

@@ -30,9 +30,7 @@ _log = logging.getLogger("mnemic.parent")
 
 ENGINE_LOST = 70
 """What the child exits with when its engine is gone; the card holds why."""
-_EXPLAINED_EXIT_CODES = range(
-    2, 6
-)  # what a command exits with that has said what is wrong; see `mnemic.errors.exit_code`
+_EXPLAINED_EXIT_CODES = range(2, 6)  # of a command that has said what is wrong; see `mnemic.errors`
 _POLICY = RestartPolicy(failures=10, window_s=300.0, first_delay_s=0.1, longest_delay_s=10.0)
 _STOP_S = 10.0
 _POLL_S = 0.05

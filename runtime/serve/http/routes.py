@@ -24,12 +24,7 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mnemic.actors.protocol.errors import (
-    AlreadyServed,
     BadBody,
-    BadInput,
-    DeadlineExceeded,
-    EngineLost,
-    InboxFull,
     InvalidValue,
     MindLocked,
     MnemicError,
@@ -37,7 +32,6 @@ from mnemic.actors.protocol.errors import (
     NotServed,
     OlderProcess,
     RuntimeFault,
-    StoreBusy,
 )
 from mnemic.actors.protocol.messages import CaptureTranscript
 from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES, decode_message, encode, encode_error
@@ -53,7 +47,6 @@ __all__ = [
     "McpApp",
     "check_protocol",
     "draining_error",
-    "http_status",
     "make_app",
     "read_body",
 ]
@@ -65,7 +58,6 @@ BODY_BYTES = 64 << 20
 _TRACE = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _MAX_TIMEOUT_S = 7 * 24 * 3600.0
 _RELEASE_TIMEOUT_S = 30.0  # those who use a mind may take so long
-_RETRYABLE_ERRORS = (DeadlineExceeded, EngineLost, InboxFull, NotServed, StoreBusy)
 _FALSE_VALUES = ("", "0", "false")
 _DRAIN_REASONS = ("an older process", "mnemic serve")
 """Why one drains; reasons are logged, and any other one would be a text of the caller's own choice."""
@@ -370,21 +362,8 @@ def draining_error(door: ServerControl) -> dict[str, Any] | None:
     return encode_error(leaving) | {"code": "draining"}
 
 
-def http_status(error: MnemicError) -> int:
-    """The status that stands for an error."""
-    if isinstance(error, OlderProcess | NewerProcess):
-        return 426
-    if isinstance(error, AlreadyServed):
-        return 409
-    if isinstance(error, MindLocked):
-        return 423
-    if isinstance(error, BadInput):
-        return 400
-    return 503 if isinstance(error, _RETRYABLE_ERRORS) else 500
-
-
 def _error_response(error: MnemicError) -> Response:
-    status = http_status(error)
+    status = error.http_status
     if isinstance(error, RuntimeFault):
         _log.warning("a request was not answered: %s", error.code)
     return _json_response(encode_error(error), status, {"Retry-After": "1"} if status == 503 else None)

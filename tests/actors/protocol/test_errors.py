@@ -10,7 +10,6 @@ from typing import Any
 import mnemic.errors
 from mnemic.actors.protocol import errors
 from mnemic.actors.protocol.errors import BadInput, MnemicError, ModelError, RuntimeFault, StoreError
-from mnemic.errors import exit_code
 
 OPERANDS: dict[str, Any] = {"waited_s": 20.0, "timeout_s": 0.5, "capacity": 8, "failures": 3, "found": 2, "known": 1}
 
@@ -30,7 +29,7 @@ def made(kind: type[MnemicError]) -> MnemicError:
 
 def test_the_tree_is_published_whole() -> None:
     assert set(errors.__all__) == {kind.__name__ for kind in ALL}
-    assert sorted(mnemic.errors.__all__) == sorted([*errors.__all__, "exit_code"])
+    assert sorted(mnemic.errors.__all__) == sorted(errors.__all__)
     for kind in ALL:
         assert getattr(mnemic.errors, kind.__name__) is kind
 
@@ -78,4 +77,4 @@ def test_what_was_given_is_quoted_whole_or_by_its_beginning_and_its_end() -> Non
 def test_the_exit_code_says_what_kind_it_was() -> None:
     codes = {root: number for number, root in enumerate(ROOTS, start=2)}
     expected = {kind.code: next((codes[root] for root in ROOTS if issubclass(kind, root)), 1) for kind in ALL}
-    assert {kind.code: exit_code(made(kind)) for kind in ALL} == expected
+    assert {kind.code: kind.exit_code for kind in ALL} == expected

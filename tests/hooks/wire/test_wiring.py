@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.errors import BadConfiguration, ConfigurationReadOnly
+from mnemic.actors.protocol.errors import BadConfiguration
 from mnemic.hooks.wire.commands import ASSISTANTS, make_wiring
 from mnemic.hooks.wire.edits import Item, edit_states
 from mnemic.hooks.wire.hosts import HOSTS
@@ -478,7 +478,7 @@ def test_a_host_of_which_one_file_cannot_be_written_is_as_it_was(tmp_path: Path,
     path.unlink(missing_ok=True)
     unwritable(path)
     before = one.files()
-    with pytest.raises(ConfigurationReadOnly) as raised:
+    with pytest.raises(BadConfiguration) as raised:
         one.install()
     assert str(raised.value).startswith(f"{path} was not changed: it cannot be written")
     assert raised.value.remedy_text.startswith("Make it and its folder writable")
@@ -497,7 +497,7 @@ def test_what_was_wired_before_stays_wired_where_wiring_it_anew_fails(tmp_path: 
     path = one.folder / ".cursor" / "mcp.json"
     path.unlink()
     unwritable(path)
-    with pytest.raises(ConfigurationReadOnly):
+    with pytest.raises(BadConfiguration):
         one.again(mind="work").install()
     path.unlink()
     assert one.files() == {name: content for name, content in wired.items() if not name.endswith("mcp.json")}

@@ -171,7 +171,7 @@ def test_what_opens_a_mind_is_never_quoted_nor_is_a_mind_a_wrong_value(home: Pat
     folder(home).key.rename(home / "key")
     unsaid = say("unlock", "--recovery", "--home", home)
     assert unsaid.code == 2
-    assert "What opens the mind was to be said, and nothing was said." in unsaid.err
+    assert "what opens the mind was to be said there, and nothing was said." in unsaid.err
     (home / "key").rename(folder(home).key)
     refused = command("lock", "--home", home)
     assert refused.code == 2
@@ -273,7 +273,7 @@ def test_what_works_on_a_whole_mind_takes_its_passphrase_as_a_line(
     for arguments in whole:
         unsaid = say(*arguments, "--home", locked)
         assert unsaid.code == 3, unsaid
-        assert "asks for its passphrase each time, and nobody has said it" in unsaid.err
+        assert "What works on a whole mind asks for its passphrase each time: say it in a terminal" in unsaid.err
         assert "mnemic unlock" not in unsaid.err
         wrong = say(*arguments, "--home", locked, given=b"wrong words\n")
         assert (wrong.code, "not the passphrase" in wrong.err) == (3, True)

@@ -490,7 +490,7 @@ def test_a_slip_in_the_recovery_key_is_said_to_be_one(
         mind.backup(tmp_path / "k", passphrase=WORDS)
     typed(f"x{format_recovery_key(RECOVERY)[1:]}")
     refused = command("restore", tmp_path / "k", "--recovery", "--home", tmp_path / "a", "--json")
-    assert (refused.code, refused.json["code"]) == (3, "wrong_backup_recovery_key")
+    assert (refused.code, refused.json["code"]) == (3, "wrong_recovery_key")
     assert "mistyped" in refused.json["error"]
     assert f"the backup {tmp_path / 'k'}" in refused.json["error"]
     assert not (tmp_path / "a").exists()
@@ -606,8 +606,8 @@ def test_what_is_wrong_with_a_restore_is_said_of_the_file_that_it_is_wrong_with(
     missing = command("restore", tmp_path / "no file", "--home", recoverable, "--json")
     assert (missing.code, missing.json["code"]) == (2, "not_a_backup")
     for option, said_, code in (
-        ("--recovery", format_recovery_key(bytes(32)), "wrong_backup_recovery_key"),
-        ("--passphrase", OTHER, "wrong_backup_passphrase"),
+        ("--recovery", format_recovery_key(bytes(32)), "wrong_recovery_key"),
+        ("--passphrase", OTHER, "wrong_passphrase"),
     ):
         typed(said_)
         refused = command("restore", tmp_path / "k", option, "--home", tmp_path / "a", "--mind", "copy3", "--json")
@@ -639,15 +639,15 @@ def test_on_a_full_disk_nothing_is_written_and_that_is_said(
     monkeypatch.setattr("mnemic.runtime.transfer.backup.create_file", full)
     monkeypatch.setattr("mnemic.runtime.transfer.export._write", full)
     monkeypatch.setattr("mnemic.runtime.minds.homes.write_key_header", full)
-    for words, path in (
-        (("backup", tmp_path / "b"), tmp_path / "b"),
-        (("export", tmp_path / "e"), tmp_path / "e"),
-        (("restore", tmp_path / "k", "--replace"), home / "minds" / "default"),
-        (("init", "--mind", "new"), home),
+    for words in (
+        ("backup", tmp_path / "b"),
+        ("export", tmp_path / "e"),
+        ("restore", tmp_path / "k", "--replace"),
+        ("init", "--mind", "new"),
     ):
         refused = command(*words, "--home", home, "--json")
-        assert (refused.code, refused.json["code"]) == (3, "no_room"), words
-        assert f"The disk that holds {path} is full: nothing was written" in refused.json["error"]
+        assert (refused.code, refused.json["code"]) == (3, "disk_full"), words
+        assert "what was there is as it was" in refused.json["error"]
     assert texts(home) == [b"otter one"]
 
 

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import pytest
 
-from mnemic.actors.protocol.errors import BadSettings, HomeUnreadable, InvalidValue
+from mnemic.actors.protocol.errors import BadSettings, InvalidValue, SourceUnreadable
 from mnemic.runtime.engine.settings import TABLE, Settings, as_markdown, load_settings, with_settings_path
 from tests.runtime.building import ROOT, said
 
@@ -155,9 +155,9 @@ def test_of_a_home_that_cannot_be_read_the_home_is_named_and_not_a_file_in_it(
     with pytest.raises(BadSettings, match=re.escape(f"The settings in {tmp_path / 'mnemic.toml'} cannot be read")):
         load_settings(tmp_path / "mnemic.toml")
     monkeypatch.setattr(Path, "stat", refuse)
-    with pytest.raises(HomeUnreadable) as caught:
+    with pytest.raises(SourceUnreadable) as caught:
         load_settings(tmp_path / "mnemic.toml")
-    assert said(caught.value).startswith(f"The home {tmp_path} cannot be read: Permission denied.")
+    assert said(caught.value).startswith(f"{tmp_path} cannot be read: Permission denied.")
 
 
 @pytest.mark.parametrize("text", ["[recall", "recall.hit_bytes", "a = 1\na = 2", b"\xff\xfe"])

@@ -15,7 +15,6 @@ import pytest
 from numpy.typing import NDArray
 
 from mnemic.actors.protocol.errors import (
-    BadInstructions,
     DeviceExhausted,
     ImplementationMissing,
     InvalidValue,
@@ -200,9 +199,9 @@ class TestChoice:
             raise ValueError('MNEMIC_INSTRUCTIONS is "x", which is no instruction set; unset it, or name one of a, b')
 
         monkeypatch.setattr(models, "backend", refuse)
-        with pytest.raises(BadInstructions) as caught:
+        with pytest.raises(InvalidValue) as caught:
             load_encoder(folder, "native-int8")
-        assert str(caught.value) == 'MNEMIC_INSTRUCTIONS is "x", which is no instruction set.'
+        assert str(caught.value) == "MNEMIC_INSTRUCTIONS cannot be 'x': it is no instruction set."
         assert caught.value.remedy_text == "Unset it, or name one of a, b."
 
     def test_the_settings_name_folder_implementation_and_threads(self, folder: Path) -> None:

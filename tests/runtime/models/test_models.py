@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
-from mnemic.actors.protocol.errors import ModelAltered, ModelError, ModelMissing, ModelUnusable
+from mnemic.actors.protocol.errors import ModelError, ModelMissing, ModelUnusable
 from mnemic.actors.protocol.ports import Encoder, Window
 from mnemic.algorithms.text.bert import Bert, BertConfig, expected_shapes
 from mnemic.algorithms.text.native_bert import NATIVE
@@ -60,7 +60,7 @@ class TestDefaultModel:
         folder.rename(package / "model")
         monkeypatch.syspath_prepend(str(tmp_path))
         monkeypatch.setattr(models, "DEFAULT_PACKAGE", "fake_model_package")
-        with pytest.raises(ModelAltered) as caught:
+        with pytest.raises(ModelUnusable) as caught:
             load()
         monkeypatch.setattr(models, "DEFAULT_SHA256", caught.value.operands["found"])
         assert load().dimensions == 8
@@ -91,7 +91,7 @@ class TestDefaultModel:
         else:
             del data[1000:]
         weights.write_bytes(data)
-        with pytest.raises(ModelAltered, match=f"expected {pinned}") as caught:
+        with pytest.raises(ModelUnusable, match=f"expected {pinned}") as caught:
             load()
         assert str(weights) in str(caught.value)
 

@@ -34,10 +34,9 @@ from mnemic.actors.protocol.errors import (
 from mnemic.actors.protocol.messages import Counts, Recalled, TextCaptured
 from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES, decode, decode_error
 from mnemic.runtime.minds.run_dir import PROTOCOL
-from mnemic.runtime.serve.http.routes import BODY_BYTES, http_status
+from mnemic.runtime.serve.http.routes import BODY_BYTES
 from tests.faces import until
 from tests.hosted import BOUND_S, Answer, Hosted, UnixConnection, hosted, together
-from tests.mnemic.test_errors import example
 from tests.paths import ROOT
 
 
@@ -257,7 +256,7 @@ def test_a_foreground_process_refuses_to_leave(faces: Hosted) -> None:
     [(InboxFull, 503), (StoreBusy, 503), (ActorFailed, 500), (DamagedStore, 500), (ModelMissing, 500)],
 )
 def test_trouble_of_our_own_is_told_from_a_bad_request(kind: type[MnemicError], status: int) -> None:
-    assert http_status(example(kind)) == status
+    assert kind.http_status == status
 
 
 # --- trouble ---------------------------------------------------------------------------------------------------------
