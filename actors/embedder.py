@@ -255,8 +255,8 @@ class EmbedderActor:
             self._apply([DropEncoder(encoder=name) for name in others], seq, context)
 
     def _apply(self, changes: list[Change], seq: int, context: Context) -> None:
-        """Ask for changes that were decided on at a `seq`. It is in the key, and the log grows with them, so that the
-        same ones decided on later (after a rebuild, or by way of another model) are not taken for these.
+        """Ask for changes that were decided on at a `seq`. It is in the key, and grows with them, so that the same ones
+        decided on later (after a rebuild, or by way of another model) are not taken for these.
         """
         named = hashlib.sha256(repr((self._name, seq)).encode())
         for change in changes:

@@ -14,12 +14,11 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from mnemic.actors.brief.brief import BRIEFING_NOTE, BriefSettings, briefing_record, encode_note
+from mnemic.actors.brief.brief import BRIEFING_NOTE, BriefSettings, briefed, briefing_record, encode_note
 from mnemic.actors.brief.compose import compose_session_start, session_start_reasons
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed
-from mnemic.actors.protocol.changes import RecordBriefing
+from mnemic.actors.protocol.changes import RecordDelivery
 from mnemic.actors.protocol.errors import BadSettings, MindLocked, MnemicError
-from mnemic.actors.recall.hits import token_count
 from mnemic.hooks.read.hook_reply import hook_reply
 from mnemic.runtime.capture.pauses import session_notices
 from mnemic.runtime.clock import SystemClock
@@ -38,7 +37,7 @@ _STILL_CAPTURED = ", and what happens is kept for later"
 _NOTHING = Briefed(text="", memories=(), tokens=0)
 _OPTIONS = ("--assistant", "--event", "--home", "--mind", "--cwd", "--off")
 
-Note = Callable[[RecordBriefing], None]
+Note = Callable[[RecordDelivery], None]
 """Takes what the log is to keep of what was told."""
 
 
@@ -54,7 +53,7 @@ def main(arguments: Sequence[str]) -> int:
         return 0  # nobody's hook: there is no log to say so in
     try:
         payload, mind = sys.stdin.buffer.read(), given.get("--mind", "default")
-        notes: list[RecordBriefing] = []
+        notes: list[RecordDelivery] = []
         told = _reply(
             home,
             mind,
@@ -101,19 +100,12 @@ def brief_without_server(home: Path, mind: str, asked: Brief, noted: Note = lamb
         connection.execute("BEGIN")  # one state, whatever is written meanwhile
         check_schema(connection, folder.store)
         material = read_briefing_sources(connection, asked)
-        text, memories = compose_session_start(material, budget, asked.notices)
-        if memories:
-            noted(
-                briefing_record(
-                    asked,
-                    scope_path_of(connection, asked.place),
-                    text,
-                    memories,
-                    session_start_reasons(material, memories),
-                )
-            )
+        text, parts = compose_session_start(material, budget, asked.notices)
+        if parts:
+            where = scope_path_of(connection, asked.place)
+            noted(briefing_record(asked, where, text, parts, session_start_reasons(material)))
         connection.execute("ROLLBACK")
-    return Briefed(text=text, memories=memories, tokens=token_count(text.encode()))
+    return briefed(text, parts)
 
 
 def locked_hook_reply(
@@ -153,7 +145,7 @@ def _reply(
     )
 
 
-def _spool_note(home: Path, mind: str, change: RecordBriefing) -> None:
+def _spool_note(home: Path, mind: str, change: RecordDelivery) -> None:
     """Leave what was told in the spool, sealed as hooks seal: whoever writes the store next puts it into the log."""
     from mnemic.runtime.spool.append import append_record  # here: the assistant has its answer already
 
@@ -162,7 +154,7 @@ def _spool_note(home: Path, mind: str, change: RecordBriefing) -> None:
     try:
         append_record(mind_folder(home, mind).spool, SystemClock(), encode_note(change), **told)
     except Exception as error:  # as a hook does, whatever it is: logged, and the assistant has its answer
-        _log(home, type(error).__name__, "what a session was told is not in the log")
+        _log(home, type(error).__name__, "what a session was told is not kept")
 
 
 def _read_brief_settings(home: Path) -> BriefSettings:

@@ -14,7 +14,7 @@ hook leaves what happened; `mnemic.actors.capture.drain` takes it in, so that th
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
@@ -29,7 +29,7 @@ from mnemic.actors.brief.compose import (
     session_start_reasons,
 )
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed, Quote
-from mnemic.actors.protocol.changes import RecordBriefing, idempotency_key
+from mnemic.actors.protocol.changes import DeliveredSpan, RecordDelivery, idempotency_key
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import NoSuchMemory, RuntimeFault, StoreError
 from mnemic.actors.protocol.events import HookRecord, escape_surrogates, to_bytes, to_text
@@ -47,6 +47,7 @@ __all__ = [
     "RECALLED_BYTES",
     "BriefSettings",
     "answer_brief",
+    "briefed",
     "briefing_record",
     "decode_note",
     "drop_missing",
@@ -99,7 +100,7 @@ class Recaller(Protocol):
 def answer_brief(
     asked: Brief, habits: BriefSettings, source: SnapshotSource, retriever: Recaller, context: Context
 ) -> Briefed:
-    """Compose what an assistant should know, and keep in the log what that was."""
+    """Compose what an assistant should know, and keep what that was."""
     budget = habits.budget(asked)
     if not budget:
         return Briefed(text="", memories=(), tokens=0)
@@ -107,39 +108,41 @@ def answer_brief(
     if asked.occasion == "session-start":
         with source.snapshot() as snapshot:
             scope, material = existing_scope(snapshot, asked.place), snapshot.briefing_sources(asked)
-        text, memories = compose_session_start(material, budget, asked.notices)
-        why = session_start_reasons(material, memories)
+        text, parts = compose_session_start(material, budget, asked.notices)
+        why: Mapping[bytes, str] = session_start_reasons(material)
     else:
         about, degraded = _relevant_memories(asked, source, retriever, context)
-        scope = about.scope
-        text, memories = compose_prompt(about.quotes, budget)
-        why = tuple(about.why[memory] for memory in memories)
-    tokens = token_count(text.encode())
-    if memories:
-        degraded += _write_log(briefing_record(asked, scope, text, memories, why), context)
-    return Briefed(text=text, memories=memories, tokens=tokens, degraded=tuple(degraded))
+        scope, why = about.scope, about.why
+        text, parts = compose_prompt(about.quotes, budget)
+    if parts:
+        degraded += _record(briefing_record(asked, scope, text, parts, why), context)
+    return briefed(text, parts, degraded)
+
+
+def briefed(text: str, parts: Sequence[DeliveredSpan], degraded: Sequence[str] = ()) -> Briefed:
+    """The answer to a brief."""
+    memories = tuple(dict.fromkeys(part.memory for part in parts))
+    return Briefed(text=text, memories=memories, tokens=token_count(text.encode()), degraded=tuple(degraded))
 
 
 def briefing_record(
-    asked: Brief, scope: str | None, text: str, memories: tuple[bytes, ...], why: tuple[str, ...], at: int | None = None
-) -> RecordBriefing:
-    """What the log keeps of what an assistant is told.
+    asked: Brief, scope: str | None, text: str, parts: Sequence[DeliveredSpan], why: Mapping[bytes, str]
+) -> RecordDelivery:
+    """What is kept of what an assistant is told.
 
     Args:
         scope: path of the scope where it works.
-        why: why each of the memories was chosen.
-        at: system time it is told, where that is not when the log is written.
+        why: why each of the memories was chosen, by id.
     """
-    return RecordBriefing(
+    return RecordDelivery(
         assistant=escape_surrogates(asked.assistant),
         session=escape_surrogates(asked.session),
         occasion=asked.occasion,
-        memories=memories,
         tokens=token_count(text.encode()),
         scope=scope or "",
-        why=tuple(map(escape_surrogates, why)),
-        text=text.encode(),
-        at=at,
+        parts=tuple(
+            msgspec.structs.replace(part, why=str(escape_surrogates(why.get(part.memory, "")))) for part in parts
+        ),
     )
 
 
@@ -189,6 +192,7 @@ def _relevant_memories(
                     Quote(
                         id=hit.id,
                         text=part,
+                        start_byte=hit.start_byte + hit.data.find(part),
                         size_bytes=hit.size_bytes,
                         at=hit.said_at,
                         role=hit.role,
@@ -198,14 +202,15 @@ def _relevant_memories(
     return _RelevantMemories(scope, tuple(quotes), why), [*degraded, *found.degraded]
 
 
-def _write_log(change: RecordBriefing, context: Context) -> list[str]:
-    """Keep in the log what was given, before it is: it is then never given twice. Says what went wrong, if it did."""
-    key = idempotency_key("given", context.trace, change.assistant.encode(), change.session.encode(), *change.memories)
+def _record(change: RecordDelivery, context: Context) -> list[str]:
+    """Keep what was given, before it is: it is then never given twice. Says what went wrong, if it did."""
+    given = (b"%s %d" % (part.memory, part.start) for part in change.parts)
+    key = idempotency_key("given", context.trace, change.assistant.encode(), change.session.encode(), *given)
     apply = Apply(changes=(change,), key=key, author="retriever", run=context.trace)
     try:
         context.ask(apply, _RECORD_TIMEOUT_S)
     except (StoreError, RuntimeFault) as error:
-        return [f"what was given is not in the log: {error}"]
+        return [f"what was given is not kept: {error}"]
     return []
 
 
@@ -244,15 +249,15 @@ BRIEFING_NOTE = "told"
 """What the record is called; no host has such an event."""
 
 
-def encode_note(change: RecordBriefing) -> bytes:
+def encode_note(change: RecordDelivery) -> bytes:
     """What is left in the spool of it."""
     return msgspec.json.encode(change)
 
 
-def decode_note(record: HookRecord) -> RecordBriefing | str:
+def decode_note(record: HookRecord) -> RecordDelivery | str:
     """What was told, of the host and at the time that the record says; or why that cannot be read."""
     try:
-        change = msgspec.json.decode(record.payload, type=RecordBriefing)
+        change = msgspec.json.decode(record.payload, type=RecordDelivery)
     except msgspec.DecodeError:
         return "it is no note of what was told"
     return msgspec.structs.replace(
@@ -260,17 +265,15 @@ def decode_note(record: HookRecord) -> RecordBriefing | str:
         assistant=str(escape_surrogates(record.assistant)),
         session=str(escape_surrogates(change.session)),
         scope=str(escape_surrogates(change.scope)),
-        why=tuple(map(escape_surrogates, change.why)),
+        parts=tuple(msgspec.structs.replace(part, why=str(escape_surrogates(part.why))) for part in change.parts),
         at=record.at,
     )
 
 
-def drop_missing(change: RecordBriefing, snapshot: Snapshot) -> RecordBriefing:
+def drop_missing(change: RecordDelivery, snapshot: Snapshot) -> RecordDelivery:
     """The change without memories that are not there any more."""
-    whys = (*change.why, *[""] * (len(change.memories) - len(change.why)))
-    kept = [pair for pair in zip(change.memories, whys, strict=False) if _is_there(pair[0], snapshot)]
     return msgspec.structs.replace(
-        change, memories=tuple(memory for memory, _ in kept), why=tuple(why for _, why in kept)
+        change, parts=tuple(part for part in change.parts if _is_there(part.memory, snapshot))
     )
 
 

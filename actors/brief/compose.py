@@ -6,8 +6,8 @@ cannot end. `mnemic.runtime.store.read.brief` gathers the material; `mnemic.acto
 
 Reasons: why a memory is told unasked, in a few words for its owner. Pure.
 
-They go into the log beside what was told (`mnemic.actors.protocol.changes.RecordBriefing`); `mnemic log --injected`
-prints them. Above stand `mnemic.actors.brief.brief`, and `mnemic.session_start` where no process runs.
+They are kept beside what was told (`mnemic.actors.protocol.changes.RecordDelivery`); `mnemic log --injected` prints
+them. Above stand `mnemic.actors.brief.brief`, and `mnemic.session_start` where no process runs.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from datetime import UTC, datetime, timedelta
 
 from mnemic.actors.brief.statement_cues import final_question, open_items
 from mnemic.actors.protocol.ambient_messages import BriefingSources, LastSession, Quote, UnresolvedFailure
+from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, token_count
 
 __all__ = [
@@ -64,8 +65,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def compose_session_start(
     material: BriefingSources, budget_tokens: int, notices: Sequence[str] = ()
-) -> tuple[str, tuple[bytes, ...]]:
-    """What an assistant is told at the start of a session, and the ids of what it quotes; empty where that is nothing.
+) -> tuple[str, tuple[DeliveredSpan, ...]]:
+    """What an assistant is told at the start of a session, and what that quotes; empty where that is nothing.
 
     Args:
         budget_tokens: never more than so much, a token counted as four bytes; 0 is nothing at all.
@@ -79,12 +80,12 @@ def compose_session_start(
         what = "corrected" if quote.is_correction else {"turn": f"the {quote.role} said"}.get(quote.kind, quote.kind)
         if not page.write_quote(f"- {format_day(quote.at)}, {what}: ", quote, _HELD_BYTES):
             break
-    text, memories = page.finish()
-    return with_notices(text, notices), memories
+    text, parts = page.finish()
+    return with_notices(text, notices), parts
 
 
-def compose_prompt(quotes: Iterable[Quote], budget_tokens: int) -> tuple[str, tuple[bytes, ...]]:
-    """What an assistant is told beside one prompt, and the ids of what it quotes; empty where that is nothing."""
+def compose_prompt(quotes: Iterable[Quote], budget_tokens: int) -> tuple[str, tuple[DeliveredSpan, ...]]:
+    """What an assistant is told beside one prompt, and what that quotes; empty where that is nothing."""
     page = _Page(_PROMPT_INTRO, budget_tokens)
     for quote in quotes:
         page.write_quote(f"- {format_day(quote.at)}, {_author_label(quote)}: ", quote, _RECALLED_BYTES)
@@ -115,7 +116,7 @@ class _Page:
     def __init__(self, intro: str, budget_tokens: int) -> None:
         self._lines = [FRAME_START, intro]
         self._tail = ["", _MORE, FRAME_END]
-        self._ids: list[bytes] = []
+        self._parts: list[DeliveredSpan] = []
         self._heading: str | None = None
         self.room_bytes = BYTES_PER_TOKEN * budget_tokens - len("\n".join([*self._lines, *self._tail]).encode())
         """How many bytes may still be written."""
@@ -128,8 +129,8 @@ class _Page:
         """Whether a text stands on the page already."""
         return any(text in line for line in self._lines[2:])
 
-    def write_line(self, line: str, *memories: bytes) -> bool:
-        """Write a line, if there is room; says whether there was."""
+    def write_line(self, line: str, part: DeliveredSpan) -> bool:
+        """Write a line that tells something of a memory, if there is room; says whether there was."""
         lines = [*self._opening(), line]
         cost = len("\n".join(lines).encode()) + 1
         if cost > self.room_bytes:
@@ -137,24 +138,28 @@ class _Page:
         self.room_bytes -= cost
         self._lines += lines
         self._heading = None
-        self._ids += [one for one in memories if one not in self._ids]
+        told = (one for one in self._parts if one.memory == part.memory)
+        if not any(one.start <= part.start and part.stop <= one.stop for one in told):
+            self._parts.append(part)
         return True
 
     def write_quote(self, lead: str, quote: Quote, limit_bytes: int) -> bool:
         """Write a line that quotes a memory, less of it where there is less room; says whether there was enough."""
         whole = quote_inline(quote.text) if quote.size_bytes == len(quote.text) <= 4 * limit_bytes else None
-        if whole is not None and len(whole.encode()) <= limit_bytes and self.write_line(f'{lead}"{whole}"', quote.id):
+        part = _part(quote, 0, len(quote.text))
+        if whole is not None and len(whole.encode()) <= limit_bytes and self.write_line(f'{lead}"{whole}"', part):
             return True
         more = f'" … [{quote.size_bytes} bytes, id {uuid.UUID(bytes=quote.id)}]'
         taken = len("\n".join([*self._opening(), f'{lead}"{more}']).encode()) + 1
         room = min(limit_bytes, self.room_bytes - taken)
         if room < _LEAST_BYTES:
             return False
-        return self.write_line(f'{lead}"{_excerpt_inline(quote.text, room, quote.start)}{more}', quote.id)
+        shown, start, size = _excerpt_inline(quote.text, room, quote.start)
+        return self.write_line(f'{lead}"{shown}{more}', _part(quote, start, size))
 
-    def finish(self) -> tuple[str, tuple[bytes, ...]]:
-        """The text and the ids of what it quotes; both empty where it quotes nothing."""
-        return ("\n".join([*self._lines, *self._tail]), tuple(self._ids)) if self._ids else ("", ())
+    def finish(self) -> tuple[str, tuple[DeliveredSpan, ...]]:
+        """The text and what it quotes; both empty where it quotes nothing."""
+        return ("\n".join([*self._lines, *self._tail]), tuple(self._parts)) if self._parts else ("", ())
 
     def _opening(self) -> list[str]:
         return [] if self._heading is None else ["", self._heading]
@@ -171,17 +176,17 @@ def _write_last_session(page: _Page, left: LastSession, *, half: bool) -> None:
         page.write_quote(
             f"- the assistant last said{_superseded_mark(left.replies[0])}: ", left.replies[0], _REPLY_BYTES
         )
-    for line, memory in _open_items(page, left):
-        page.write_line(line, memory)
+    for line, part in _open_items(page, left):
+        page.write_line(line, part)
     if left.failure is not None:
         _write_failure(page, left.failure)
     page.room_bytes += reserved
 
 
-def _open_items(page: _Page, left: LastSession) -> Iterator[tuple[str, bytes]]:
+def _open_items(page: _Page, left: LastSession) -> Iterator[tuple[str, DeliveredSpan]]:
     """What the last words of a session leave open, a line each."""
     if left.prompt is not None and not left.answered:
-        yield "- open: this prompt has no reply", left.prompt.id
+        yield "- open: this prompt has no reply", _part(left.prompt, 0, 0)
     last = left.replies[0] if left.answered and left.replies else None
     for quote in [*left.replies, *([] if left.prompt is None else [left.prompt])]:
         if quote.size_bytes > len(quote.text) or quote.is_superseded:
@@ -190,10 +195,25 @@ def _open_items(page: _Page, left: LastSession) -> Iterator[tuple[str, bytes]]:
         question = final_question(text) if quote is last else None
         if question is not None:
             shown = page.contains(quote_inline(question.encode("utf-8", "surrogatepass")))
-            yield f"- open: {'this question' if shown else _quote_sentence(question)} has no answer", quote.id
+            yield (
+                f"- open: {'this question' if shown else _quote_sentence(question)} has no answer",
+                _sentence_part(quote, question),
+            )
         for sentence in open_items(text, _ENDS):
             if sentence != question and not page.contains(quote_inline(sentence.encode("utf-8", "surrogatepass"))):
-                yield f"- open: {_quote_sentence(sentence)}", quote.id
+                yield f"- open: {_quote_sentence(sentence)}", _sentence_part(quote, sentence)
+
+
+def _part(quote: Quote, start: int, size: int) -> DeliveredSpan:
+    """What is told of a memory: so many bytes of what was read of it, from one on."""
+    first = quote.start_byte + start
+    return DeliveredSpan(memory=quote.id, start=first, stop=first + size, why="")
+
+
+def _sentence_part(quote: Quote, sentence: str) -> DeliveredSpan:
+    said = sentence.encode("utf-8", "surrogatepass")
+    start = quote.text.find(said)
+    return _part(quote, start, len(said)) if start >= 0 else _part(quote, 0, 0)
 
 
 def _superseded_mark(quote: Quote) -> str:
@@ -211,16 +231,19 @@ def _write_failure(page: _Page, failure: UnresolvedFailure) -> None:
 def _quote_sentence(sentence: str) -> str:
     """A sentence in quotes, its first stretch where it is long."""
     text = sentence.encode("utf-8", "surrogatepass")
-    part = _excerpt_inline(text, _END_BYTES, 0)
+    part = _excerpt_inline(text, _END_BYTES, 0)[0]
     return f'"{part}"' + ("" if part == quote_inline(text) else " …")
 
 
-def _excerpt_inline(text: bytes, limit_bytes: int, start: int) -> str:
-    """A stretch of a text as it is quoted, no longer than that: quoting makes some letters longer."""
-    part, _ = excerpt(text, limit_bytes, start, ())
+def _excerpt_inline(text: bytes, limit_bytes: int, start: int) -> tuple[str, int, int]:
+    """A stretch of a text as it is quoted, no longer than that: quoting makes some letters longer.
+
+    With it the byte at which the stretch starts in the text, and how long it is there.
+    """
+    part, first = excerpt(text, limit_bytes, start, ())
     if (size_bytes := len(quote_inline(part).encode())) > limit_bytes:
-        part, _ = excerpt(text, max(8, limit_bytes * limit_bytes // size_bytes), start, ())
-    return quote_inline(part).encode()[:limit_bytes].decode("utf-8", "ignore")
+        part, first = excerpt(text, max(8, limit_bytes * limit_bytes // size_bytes), start, ())
+    return quote_inline(part).encode()[:limit_bytes].decode("utf-8", "ignore"), first, len(part)
 
 
 def _name(name: str) -> str:
@@ -245,15 +268,15 @@ def format_day(at: int | None) -> str:
 _MOST_WORDS = 8
 
 
-def session_start_reasons(material: BriefingSources, memories: tuple[bytes, ...]) -> tuple[str, ...]:
-    """Why each of these memories is told at the start of a session; of one that was chosen twice, both reasons."""
+def session_start_reasons(material: BriefingSources) -> dict[bytes, str]:
+    """Why each memory is told at the start of a session, by id; of one that was chosen twice, both reasons."""
     found: dict[bytes, list[str]] = {}
     if material.last_session is not None:
         for quote, why in _last_session_reasons(material.last_session):
             found.setdefault(quote.id, []).append(why)
     for quote in material.in_force:
         found.setdefault(quote.id, []).append(_in_force_reason(quote))
-    return tuple("; ".join(dict.fromkeys(found.get(memory, ()))) for memory in memories)
+    return {memory: "; ".join(dict.fromkeys(reasons)) for memory, reasons in found.items()}
 
 
 def prompt_reason(cosine: float | None, rarities: Mapping[str, float], held: set[str]) -> str:

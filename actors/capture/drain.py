@@ -31,7 +31,7 @@ from mnemic.actors.protocol.changes import (
     DiscardSpoolFile,
     IgnoreSession,
     QuarantineRecord,
-    RecordBriefing,
+    RecordDelivery,
     RecordSelfTest,
     ReleaseRecord,
     ScopeRef,
@@ -362,7 +362,7 @@ class _Interpretation(msgspec.Struct, kw_only=True):
     transcripts: list[tuple[TranscriptRef, int]] = []
     self_tests: list[SelfTestEvent] = []
     ignored_sessions: list[IgnoredSession] = []
-    briefings: list[RecordBriefing] = []
+    briefings: list[RecordDelivery] = []
     left_out: int = 0
 
 

@@ -187,7 +187,9 @@ class Quote(msgspec.Struct, frozen=True, kw_only=True):
     id: bytes
     """Its id."""
     text: bytes
-    """Its text, or as much of its start as was read."""
+    """Its text, or as much of it as was read."""
+    start_byte: int = 0
+    """Where that starts in the whole."""
     size_bytes: int
     """How long the whole is."""
     at: int | None

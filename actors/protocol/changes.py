@@ -1,14 +1,16 @@
 """The closed list of write operations on the store; actors send them in `Apply`.
 
-The Store carries out all changes of one `Apply` in one transaction and keeps each in its log with its run and its
-author. The log, carried out again from its start, gives the same state; to a number, the state as of then. What only
-erasing writes, no actor can ask for: nothing in `Change` takes a memory away. `Retire` hides one, and keeps its bytes.
+The Store carries out all changes of one `Apply` in one transaction, which has a number (`seq`), a run and an author.
+What came in and what was decided about it is kept in the log (`Logged`): carried out again from its start, it gives the
+same memories; to a number, those of then. What is made from memories (vectors, hypervectors), what was given to whom,
+and how far files were read is written in the same transaction and is not logged. What only erasing writes, no actor can
+ask for: nothing in `Change` takes a memory away. `Retire` hides one, and keeps its bytes.
 """
 
 from __future__ import annotations
 
 import hashlib
-from typing import Any, ClassVar, Union
+from typing import Union
 
 import msgspec
 
@@ -40,8 +42,7 @@ __all__ = [
     "QuarantineRecord",
     "QueueTranscript",
     "RecordBackup",
-    "RecordBriefing",
-    "RecordRecall",
+    "RecordDelivery",
     "RecordSelfTest",
     "RedactedChange",
     "ReleaseRecord",
@@ -53,6 +54,7 @@ __all__ = [
     "Supersede",
     "Tombstone",
     "TranscriptState",
+    "UnloggedChange",
     "Unretire",
     "idempotency_key",
 ]
@@ -123,14 +125,11 @@ class TranscriptState(msgspec.Struct, frozen=True):
 
 
 class _Change(msgspec.Struct, frozen=True, kw_only=True, tag_field="change", omit_defaults=True):
-    bulk: ClassVar[tuple[str, ...]] = ()
-    """Fields left empty in the log: a text lives in its memory, and what is derived can be made again."""
+    pass
 
 
 class AddMemory(_Change, frozen=True, kw_only=True, tag="add_memory"):
     """Keep one text for good. A memory of the same identity is kept once."""
-
-    bulk = ("text",)
 
     id: bytes
     """UUIDv7, 16 bytes."""
@@ -213,8 +212,6 @@ class DropEncoder(_Change, frozen=True, kw_only=True, tag="drop_encoder"):
 class AddVectors(_Change, frozen=True, kw_only=True, tag="add_vectors"):
     """Keep the vectors of some memories. Those that a memory has from the same encoder stand: they are the same."""
 
-    bulk = ("meanings", "vectors")
-
     encoder: EncoderName
     """Who made them."""
     meanings: tuple[EmbeddedWindows, ...]
@@ -259,12 +256,10 @@ class CodeInfo(msgspec.Struct, frozen=True, array_like=True):
 class AddCodes(_Change, frozen=True, kw_only=True, tag="add_codes"):
     """Keep the hypervectors of some memories, in place of those that they had."""
 
-    bulk = ("memories", "items", "codes", "unread")
-
     stamp: str
     """The space they are of; where it is not the newest any more, nothing is kept."""
     seq: int
-    """The log's highest number when the memories were read: what was to be bound again since then still is."""
+    """The store's number when the memories were read: what was to be bound again since then still is."""
     memories: tuple[bytes, ...]
     """Ids of the memories."""
     items: bytes
@@ -289,25 +284,26 @@ class DeliveredSpan(msgspec.Struct, frozen=True, array_like=True):
     """Why it was chosen, for a person to read."""
 
 
-class RecordRecall(_Change, frozen=True, kw_only=True, tag="record_recall"):
-    """Keep what was asked and what was given, word for word."""
+class RecordDelivery(_Change, frozen=True, kw_only=True, tag="record_delivery"):
+    """Keep what somebody was given, asked or unasked: which stretches of which memories."""
 
-    query: str
-    """The question, with lone surrogates escaped."""
-    scope: str
-    """The scope it was asked in; ``*`` for everything."""
-    returned: tuple[bytes, ...]
-    """Ids of the hits, best first; logs from before `parts` was kept have nothing else."""
+    occasion: str = "recall"
+    """What was asked for: ``recall``, memories by their structure (``shape``), or by their ids (``get``); or, where it
+    was told unasked: ``session-start``, ``prompt``."""
     assistant: str = ""
-    """The assistant that asked, as it names itself; empty where its owner did."""
+    """The assistant, as it names itself; empty for the owner."""
     session: str = ""
     """The conversation, where it is known."""
-    parts: tuple[DeliveredSpan, ...] = ()
-    """What was given of each, in that order."""
-    tokens: int = 0
-    """How long that is together."""
-    occasion: str = "recall"
-    """What was asked for: ``recall``, memories by their structure (``shape``), or by their ids (``get``)."""
+    scope: str
+    """The scope that was asked, or that it was told for; ``*`` for everything."""
+    query: str = ""
+    """The question, with lone surrogates escaped."""
+    parts: tuple[DeliveredSpan, ...]
+    """What was given of each memory, in that order."""
+    tokens: int
+    """How long what was given is, all that stood around the memories' words included."""
+    at: int | None = None
+    """System time it was given, microseconds; that of the transaction where absent."""
 
 
 class AdvanceSpool(_Change, frozen=True, kw_only=True, tag="advance_spool"):
@@ -343,8 +339,6 @@ class CountOccurrences(_Change, frozen=True, kw_only=True, tag="count_occurrence
 class QuarantineRecord(_Change, frozen=True, kw_only=True, tag="quarantine"):
     """Keep a record that could not be understood, out of the way."""
 
-    bulk = ("text",)
-
     record: bytes
     """Its id; one that is aside already stays as it is."""
     assistant: str
@@ -364,9 +358,8 @@ class QuarantineRecord(_Change, frozen=True, kw_only=True, tag="quarantine"):
 
 
 class ReleaseRecord(_Change, frozen=True, kw_only=True, tag="readmit"):
-    """Say that a record that was set aside has been understood after all; goes with the memories that were in it.
-
-    Its payload is let go of, here and in the log.
+    """Say that a record that was set aside has been understood after all; goes with the memories that were in it. Its
+    payload is let go of.
     """
 
     record: bytes
@@ -400,8 +393,6 @@ class FinishTranscript(_Change, frozen=True, kw_only=True, tag="finish_transcrip
 class KeepOriginal(_Change, frozen=True, kw_only=True, tag="keep_original"):
     """Keep the words of a memory as they were before secrets were taken out, where no recall looks."""
 
-    bulk = ("text",)
-
     memory: bytes
     """The memory."""
     text: bytes
@@ -415,31 +406,6 @@ class RecordSelfTest(_Change, frozen=True, kw_only=True, tag="record_check"):
     """The host."""
     nonce: str
     """Which trial."""
-
-
-class RecordBriefing(_Change, frozen=True, kw_only=True, tag="record_given"):
-    """Say what an assistant was given unasked, so that the same session is not given it again."""
-
-    bulk = ("text",)
-
-    assistant: str
-    """The host."""
-    session: str
-    """The conversation."""
-    occasion: str
-    """``session-start`` or ``prompt``."""
-    memories: tuple[bytes, ...]
-    """Their ids, in the order in which they were given."""
-    tokens: int
-    """How long what was given is."""
-    scope: str = ""
-    """Path of the scope it was given for."""
-    why: tuple[str, ...] = ()
-    """Why each memory was chosen, for a person to read, in the order of `memories`."""
-    text: bytes = b""
-    """What was given, word for word."""
-    at: int | None = None
-    """System time it was given, microseconds; that of the change where absent."""
 
 
 class Tombstone(_Change, frozen=True, kw_only=True, tag="erased"):
@@ -539,28 +505,13 @@ class MoveProject(_Change, frozen=True, kw_only=True, tag="move_project"):
     """The project that this was; ``None`` where the scope had none of its own."""
 
 
-Change = Union[  # noqa: UP007 - msgspec's
+_Input = Union[  # noqa: UP007 - msgspec's
     AddMemory,
     Supersede,
     Retire,
     Unretire,
-    AddEncoder,
-    DropEncoder,
-    AddVectors,
-    AddSpace,
-    AddCodes,
-    RecordRecall,
-    AdvanceSpool,
-    DiscardSpoolFile,
-    CountOccurrences,
-    QuarantineRecord,
-    ReleaseRecord,
-    QueueTranscript,
-    FinishTranscript,
     KeepOriginal,
-    RecordSelfTest,
-    RecordBriefing,
-    RecordBackup,
+    CountOccurrences,
     IgnoreSession,
     SetSessionMode,
     RenameScope,
@@ -568,15 +519,27 @@ Change = Union[  # noqa: UP007 - msgspec's
     SplitScope,
     MoveProject,
 ]
+UnloggedChange = Union[  # noqa: UP007 - as above
+    AddEncoder,
+    DropEncoder,
+    AddVectors,
+    AddSpace,
+    AddCodes,
+    RecordDelivery,
+    AdvanceSpool,
+    DiscardSpoolFile,
+    QuarantineRecord,
+    ReleaseRecord,
+    QueueTranscript,
+    FinishTranscript,
+    RecordSelfTest,
+    RecordBackup,
+]
+"""What is written and not logged: what is made from memories, what was given, and how far capture has come."""
+Change = Union[_Input, UnloggedChange]  # noqa: UP007 - as above
 """What an actor may ask for."""
-Logged = Union[Change, Tombstone, RedactedChange]  # noqa: UP007 - decoders need unions
+Logged = Union[_Input, Tombstone, RedactedChange]  # noqa: UP007 - as above
 """What a log may hold."""
-
-
-def without_bulk(change: Any) -> Any:
-    """The change as the log keeps it: its bulk fields empty."""
-    empty = {name: type(getattr(change, name))() for name in change.bulk}
-    return msgspec.structs.replace(change, **empty) if empty else change
 
 
 def idempotency_key(verb: str, trace: str, *what: bytes) -> bytes:

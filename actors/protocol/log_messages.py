@@ -104,7 +104,7 @@ class MemoriesListed(Message, frozen=True, kw_only=True):
 
 
 class NoteDelivery(Message, frozen=True, kw_only=True):
-    """Keep in the log that an assistant was given memories that it named itself."""
+    """Keep that an assistant was given memories that it named itself."""
 
     assistant: str
     """Who asked, as it names itself."""
@@ -139,18 +139,18 @@ class DeliveredMemory(Message, frozen=True, kw_only=True):
     id: Id
     """UUIDv7."""
     why: str
-    """Why it was chosen, for a person to read; empty where that was not kept yet."""
-    start_byte: int | None
-    """Where what was given of it starts in the whole; ``None`` where that is not kept beside the memory."""
-    data: Text | None = msgspec.field(name="text")
-    """What was given of it, word for word; ``None`` where it stands in `Delivery.data`, or was not kept yet."""
+    """Why it was chosen, for a person to read."""
+    start_byte: int
+    """Where what was given of it starts in the whole."""
+    data: Text = msgspec.field(name="text")
+    """What was given of it, word for word; empty where only something that was read from it was."""
     size_bytes: int
     """Length of the whole memory."""
 
     @property
-    def text(self) -> str | None:
+    def text(self) -> str:
         """The same as text."""
-        return None if self.data is None else to_text(self.data)
+        return to_text(self.data)
 
 
 class Delivery(Message, frozen=True, kw_only=True):
@@ -171,16 +171,11 @@ class Delivery(Message, frozen=True, kw_only=True):
     query: str
     """What was asked, where something was."""
     tokens: int
-    """How long it was, a token counted as four bytes of UTF-8."""
-    data: Text | None = msgspec.field(name="text")
-    """What was given, word for word, where it was composed; else the parts hold it."""
+    """How long it was, all that stood around the memories' words included; a token counted as four bytes of UTF-8."""
     parts: tuple[DeliveredMemory, ...]
     """The memories, in the order in which they were given. What was erased since is not among them."""
-
-    @property
-    def text(self) -> str | None:
-        """The same as text."""
-        return None if self.data is None else to_text(self.data)
+    erased: int
+    """How many stretches of memories it held that were erased since."""
 
 
 class DeliveriesListed(Message, frozen=True, kw_only=True):
@@ -236,7 +231,7 @@ class MemoryDetail(Message, frozen=True, kw_only=True):
     mode: str
     """How its conversation is held: ``headless``, ``subagent``, or nothing to say."""
     seq: int | None
-    """Number of the log's row that keeps it."""
+    """Number of the transaction that kept it."""
     author: str | None
     """The actor that kept it."""
     run: str | None

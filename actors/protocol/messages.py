@@ -301,7 +301,7 @@ class Applied(Message, frozen=True, kw_only=True):
     """Answer to `Apply`: what was asked for is committed."""
 
     seq: int
-    """Highest log number of the transaction."""
+    """Number of the transaction; the newest one's where nothing was changed."""
     kept: tuple[AddOutcome, ...]
     """One for each `AddMemory`, in order."""
     changed: tuple[bool, ...] = ()
@@ -312,7 +312,7 @@ class Committed(Message, frozen=True, kw_only=True):
     """Event: memories were committed or rebuilt; whoever derives something from them may follow."""
 
     seq: int
-    """The log's highest number then."""
+    """Number of the newest transaction then."""
 
 
 class Rebuild(Verb["Rebuilt"], frozen=True, kw_only=True):
@@ -326,7 +326,7 @@ class Rebuilt(Message, frozen=True, kw_only=True):
     """Answer to `Rebuild`."""
 
     seq: int
-    """The log's highest number: all up to it was replayed."""
+    """Number of the newest transaction: all up to it was replayed."""
 
 
 # --- Embedder --------------------------------------------------------------------------------------------------------
@@ -565,7 +565,7 @@ class Counts(Message, frozen=True, kw_only=True):
     scan: str = ""
     """Which code compares vectors: its instruction set, or ``numpy``."""
     seq: int
-    """The log's highest number."""
+    """Number of the newest transaction."""
     memories: int
     """All memories: those that are embedded, those that wait to be, and those that were forgotten."""
     retired: int = 0
@@ -650,4 +650,4 @@ class BackupNoted(Message, frozen=True, kw_only=True):
     """Answer to `NoteBackup`."""
 
     seq: int
-    """Number of the log row that says so."""
+    """Number of the transaction that says so."""

@@ -45,7 +45,7 @@ class VectorsChanged(Message, frozen=True, kw_only=True):
     """Event: vectors were kept, or went, memories were forgotten, or scopes changed; whoever binds them may follow."""
 
     seq: int
-    """The log's highest number then."""
+    """Number of the newest transaction then."""
 
 
 class BindPending(Verb["BindProgress"], frozen=True, kw_only=True):

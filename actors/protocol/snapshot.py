@@ -227,7 +227,7 @@ class Snapshot(Protocol):
     """The state as of one `seq`."""
 
     seq: int
-    """The log's highest number."""
+    """Number of the newest transaction; it grows with whatever is written."""
     generation: int
     """Grows when what is derived is made anew: rows and windows seen before may mean something else then."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from mnemic.actors.protocol.changes import RecordRecall, idempotency_key
+from mnemic.actors.protocol.changes import RecordDelivery, idempotency_key
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import KINDS, escape_surrogates
@@ -95,10 +95,8 @@ def _check_page(message: ListMemories | ListDeliveries) -> None:
 
 def _record_delivery(message: NoteDelivery, context: Context) -> None:
     size = sum(part.stop - part.start for part in message.parts)
-    record = RecordRecall(
-        query="",
+    record = RecordDelivery(
         scope="*",
-        returned=tuple(dict.fromkeys(part.memory for part in message.parts)),
         assistant=str(escape_surrogates(message.assistant)),
         session=str(escape_surrogates(message.session)),
         parts=message.parts,

@@ -1,6 +1,6 @@
 """The Retriever actor: ranks memories for a query by fusing embedding, word, session and date signals.
 
-It keeps the columns and vectors of all memories in memory and follows the log by `seq`; words come from the word
+It keeps the columns and vectors of all memories in memory and follows the store by `seq`; words come from the word
 index of its snapshot. Ranking itself is `mnemic.algorithms`: BM25 over turns and over whole sessions, cosines, fusion.
 Where a question names a day, hypervectors say what was said near it (`mnemic.actors.recall.day_signal`).
 The cosines are exact for the windows that fit best, and off by 0.0005 or so for the others, which are scored by their
@@ -22,7 +22,7 @@ from mnemic.actors.brief.brief import BriefSettings, answer_brief
 from mnemic.actors.brief.compose import BUDGET_TOKENS
 from mnemic.actors.capture.capture_filter import is_paused_at
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed
-from mnemic.actors.protocol.changes import RecordRecall, idempotency_key
+from mnemic.actors.protocol.changes import RecordDelivery, idempotency_key
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import InvalidValue, PausesUnreadable
 from mnemic.actors.protocol.events import KINDS, escape_surrogates, to_bytes, to_text
@@ -241,10 +241,9 @@ class RetrieverActor:
             candidates = self._candidates(snapshot, signals, order) if recall.trace else ()
         if recall.observe:
             unkept = recall.private or self._paused(context.clock.now_us())
-            record = RecordRecall(
+            record = RecordDelivery(
                 query="" if unkept else to_text(private.drop_private(to_bytes(escape_surrogates(recall.query)))[0]),
                 scope=escape_surrogates(recall.scope),
-                returned=tuple(hit.id for hit in hits),
                 assistant=escape_surrogates(recall.assistant),
                 session=escape_surrogates(recall.asking_session),
                 parts=tuple(map(delivered_span, hits)),

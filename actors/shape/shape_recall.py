@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.changes import DeliveredSpan, RecordRecall, idempotency_key
+from mnemic.actors.protocol.changes import DeliveredSpan, RecordDelivery, idempotency_key
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.events import escape_surrogates, to_bytes, to_text
 from mnemic.actors.protocol.messages import Apply, EmbedQuery, Hit, QueryEmbedded
@@ -42,17 +42,16 @@ from mnemic.hd.roles import BUILT_IN_ROLES, ROLES, Tier
 __all__ = ["ShapeQueryEngine", "foreseen", "shape_recall_record"]
 
 
-def shape_recall_record(asked: Shape, hits: Sequence[Hit], answers: Sequence[Answer], unkept: bool) -> RecordRecall:
+def shape_recall_record(asked: Shape, hits: Sequence[Hit], answers: Sequence[Answer], unkept: bool) -> RecordDelivery:
     """What keeps it, as it is typed at the command; with `unkept`, not what was asked."""
     words = [f"{role}={filler}" for role, filler in asked.pattern.items()]
     words += ["--analogy", *asked.analogy] if asked.analogy else []
     filters = {"session": asked.session, "since": to_iso(asked.since), "until": to_iso(asked.until)}
     words += [word for name, value in filters.items() if value is not None for word in (f"--{name}", value)]
     text = " ".join(_shell_quoted(word) for word in words)
-    return RecordRecall(
+    return RecordDelivery(
         query="" if unkept else to_text(private.drop_private(to_bytes(escape_surrogates(text)))[0]),
         scope=escape_surrogates(asked.scope),
-        returned=tuple(hit.id for hit in hits),
         assistant=escape_surrogates(asked.assistant),
         session=escape_surrogates(asked.asking_session),
         parts=(*map(delivered_span, hits), *(_answer_span(one) for one in answers if one.memories)),

@@ -14,7 +14,7 @@ from mnemic.actors.protocol.ambient_messages import (
     QueueTranscripts,
     RetryQuarantined,
 )
-from mnemic.actors.protocol.changes import AddMemory, Change, RecordRecall, RenameScope, ScopeRef, Supersede
+from mnemic.actors.protocol.changes import AddMemory, Change, RecordDelivery, RenameScope, ScopeRef, Supersede
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.log_messages import (
     CountUse,
@@ -85,7 +85,9 @@ def valid_messages(takes: tuple[type, ...], lines: str, ids: tuple[bytes, ...]) 
         Forget(ids=ids[:2], reason="it was wrong"),
         Recover(ids=ids[:1]),
         Apply(changes=(text, _memory(2, b"The lamp is lit at dusk.")), key=b"contract/1", author="contract", run="r"),
-        Apply(changes=(RecordRecall(query="q", scope="*", returned=()),), key=b"contract/2", author="c", run="r"),
+        Apply(
+            changes=(RecordDelivery(query="q", scope="*", parts=(), tokens=0),), key=b"contract/2", author="c", run="r"
+        ),
         Committed(seq=1),
         DescribeEncoder(),
         EmbedQuery(text="where does the tide table hang?"),

@@ -9,7 +9,6 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from mnemic.actors.recall.hits import token_count
 from mnemic.cli.output import escape_controls
 from mnemic.runtime.api.reports import pluralize
 
@@ -129,31 +128,17 @@ def delivery_lines(giving: dict[str, Any]) -> Iterator[str]:
     yield f"{giving['at']}  {who}{session}: {occasion}{where}, {pluralize(giving['tokens'], 'token')}"
     if giving["query"]:
         yield from _barred("  asked: ", giving["query"])
-    if giving["text"] is not None:
-        yield from (f"  | {line}" for line in giving["text"].split("\n"))
     for one in giving["memories"]:
-        yield f"  {one['id']}: {one['why'] or 'why it was chosen was not kept yet'}"
+        yield f"  {one['id']}: {one['why']}"
         if one["text"]:
             size = len(one["text"].encode("utf-8", "surrogatepass"))
             if size < one["size_bytes"]:
                 yield f"    bytes {one['start_byte']} to {one['start_byte'] + size} of {one['size_bytes']}"
             yield from (f"    | {line}" for line in one["text"].split("\n"))
-        elif one["text"] is None and giving["text"] is None and not one["why"]:
-            yield "    its words were not kept yet when it was given"
-    if _is_partly_erased(giving):
+    if giving["erased"]:
         yield f"  {'the rest of it' if giving['memories'] else 'what was given'} was erased since"
     elif not giving["memories"]:
-        yield "  nothing was found" if giving["text"] is None else "  what it quoted was erased since"
-
-
-def _is_partly_erased(giving: dict[str, Any]) -> bool:
-    """Whether some of what was given is not there any more: the owner had it erased."""
-    if giving["text"] is not None:
-        return False
-    words = [one["text"] for one in giving["memories"]]
-    if words and None in words:  # it was composed of them; before that was kept, no reason was either
-        return any(one["why"] for one in giving["memories"])
-    return int(giving["tokens"]) > sum(token_count(text.encode("utf-8", "surrogatepass")) for text in words)
+        yield "  nothing was found"
 
 
 def _barred(lead: str, text: str) -> Iterator[str]:
@@ -209,7 +194,7 @@ def _provenance(shown: dict[str, Any]) -> Iterator[str]:
     by = shown["kept_by"]
     yield str(shown["recorded_at"])
     if by["seq"] is not None:
-        yield f"by the actor {by['author']} as number {by['seq']} of the log"
+        yield f"by the actor {by['author']} in transaction {by['seq']}"
         if by["code"]:
             yield f"Mnemic {by['code']}"
         if by["machine"]:

@@ -387,7 +387,7 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
         return answer.seq
 
     def fork(self, home: str | os.PathLike[str], mind: str = "default", *, at_seq: int | None = None) -> None:
-        """Copy this mind, as it was after log number `at_seq`, into another home or under another name.
+        """Copy this mind, as it was after transaction `at_seq`, into another home or under another name.
 
         Raises:
             MindLocked: this object was not told the passphrase of the mind, and nobody is there to ask.

@@ -167,7 +167,7 @@ def create_mind(
 
 
 def fork_mind(store: Store, source: MindFolder, keys: Keys, home: Path, mind: str, at_seq: int | None) -> MindFolder:
-    """Copy a mind as it was after log number `at_seq` (now, where absent); what opens it opens the copy.
+    """Copy a mind as it was after transaction `at_seq` (now, where absent); what opens it opens the copy.
 
     Raises:
         MindExists: there is a mind of that name.

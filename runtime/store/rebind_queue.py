@@ -88,11 +88,6 @@ class RebindQueue:
     def __init__(self, connection: apsw.Connection) -> None:
         self._db = connection
         self._items = ItemMemory(connection)
-        self._marked: int | None = None
-
-    def begin_transaction(self) -> None:
-        """A transaction begins: what it marks waits from the log's next number on, as whoever reads before sees it."""
-        self._marked = None
 
     def memory_added(self, row: int) -> None:
         """A memory is there that was not, or is not forgotten any more."""
@@ -194,15 +189,14 @@ class RebindQueue:
         self._enqueue_where("m.id IN (SELECT value FROM json_each(?))", json.dumps(sorted(rows)))
 
     def _enqueue_where(self, condition: str, *values: int | str) -> None:
-        if self._marked is None:
-            self._marked = int(self._db.execute("SELECT coalesce(max(seq), 0) + 1 FROM log").get)
+        """Mark memories with the number of the transaction, which no snapshot has that was read before it."""
         self._db.execute(
-            "INSERT INTO unbound(memory, marked, encoder) SELECT m.id, ?,"
+            "INSERT INTO unbound(memory, marked, encoder) SELECT m.id, (SELECT coalesce(max(seq), 0) FROM applies),"
             " coalesce((SELECT max(x.encoder) FROM meanings x WHERE x.memory = m.id), 0) FROM memories m"
             f" WHERE m.retired_at IS NULL AND {condition}"
             " ON CONFLICT(memory) DO UPDATE SET marked = excluded.marked, encoder = excluded.encoder"
             " WHERE (marked, encoder) != (excluded.marked, excluded.encoder)",
-            (self._marked, *values),
+            values,
         )
 
 

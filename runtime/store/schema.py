@@ -1,8 +1,8 @@
 """The SQLite schema: opening the encrypted database, its tables, and what brings an older one up to date.
 
-``log`` and ``texts`` are what was given; all other tables can be made again from them, but for ``fences``, which says
-who may write to this very file. `mnemic.runtime.store.store` writes them and `mnemic.runtime.store.read.reader` reads
-them.
+``log`` and ``texts`` are what came in; memories, sessions, scopes and the word index follow from them. Vectors and
+hypervectors are made from memories. The rest is kept beside the log: what was given to whom, how far capture has come,
+and who may write to this very file. `mnemic.runtime.store.store` writes, `mnemic.runtime.store.read.reader` reads.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ _SCHEMA = f"""
 CREATE TABLE generation(number INTEGER NOT NULL) STRICT;
 INSERT INTO generation VALUES(1);
 CREATE TABLE applies(
-  id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, at INTEGER NOT NULL, machine TEXT NOT NULL, code TEXT NOT NULL,
+  seq INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, at INTEGER NOT NULL, machine TEXT NOT NULL, code TEXT NOT NULL,
   author TEXT NOT NULL, run TEXT NOT NULL, answer BLOB NOT NULL) STRICT;
 CREATE TABLE log(
-  seq INTEGER PRIMARY KEY, apply INTEGER NOT NULL REFERENCES applies(id), change BLOB NOT NULL, undo BLOB,
+  id INTEGER PRIMARY KEY, seq INTEGER NOT NULL REFERENCES applies(seq), change BLOB NOT NULL, undo BLOB,
   text INTEGER REFERENCES texts(id)) STRICT;
-CREATE INDEX log_apply ON log(apply);
+CREATE INDEX log_seq ON log(seq);
 CREATE INDEX log_text ON log(text) WHERE text IS NOT NULL;
 CREATE TABLE texts(
   id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, size INTEGER NOT NULL, packed INTEGER NOT NULL,
@@ -112,7 +112,7 @@ CREATE TABLE occurrences(
 CREATE TABLE aside(
   id INTEGER PRIMARY KEY, record BLOB NOT NULL UNIQUE, assistant TEXT NOT NULL, event TEXT NOT NULL, why TEXT NOT NULL,
   text INTEGER REFERENCES texts(id), at INTEGER NOT NULL, cwd TEXT, branch TEXT, recorded_at INTEGER NOT NULL,
-  readmitted_at INTEGER) STRICT;
+  readmitted_at INTEGER, seq INTEGER NOT NULL) STRICT;
 CREATE INDEX aside_text ON aside(text);
 CREATE TABLE transcripts(
   path TEXT PRIMARY KEY, format TEXT NOT NULL, due_at INTEGER, changed_at INTEGER NOT NULL, size INTEGER,
@@ -140,15 +140,14 @@ CREATE TABLE projects(
   project TEXT PRIMARY KEY, scope INTEGER NOT NULL REFERENCES scopes(id)) STRICT, WITHOUT ROWID;
 CREATE INDEX projects_scope ON projects(scope);
 CREATE TABLE givings(
-  id INTEGER PRIMARY KEY, at INTEGER NOT NULL, asked INTEGER NOT NULL, occasion TEXT NOT NULL, assistant TEXT NOT NULL,
+  id INTEGER PRIMARY KEY, seq INTEGER NOT NULL, at INTEGER NOT NULL, occasion TEXT NOT NULL, assistant TEXT NOT NULL,
   session TEXT NOT NULL, scope TEXT NOT NULL, query TEXT NOT NULL, tokens INTEGER NOT NULL,
-  text INTEGER REFERENCES texts(id)) STRICT;
+  erased INTEGER NOT NULL DEFAULT 0) STRICT;
 CREATE INDEX givings_session ON givings(session, assistant);
 CREATE INDEX givings_when ON givings(at, id, assistant, session, scope);
-CREATE INDEX givings_text ON givings(text) WHERE text IS NOT NULL;
 CREATE TABLE given_parts(
   giving INTEGER NOT NULL REFERENCES givings(id), place INTEGER NOT NULL,
-  memory INTEGER NOT NULL REFERENCES memories(id), start INTEGER, stop INTEGER, why TEXT NOT NULL,
+  memory INTEGER NOT NULL REFERENCES memories(id), start INTEGER NOT NULL, stop INTEGER NOT NULL, why TEXT NOT NULL,
   PRIMARY KEY(giving, place)) STRICT, WITHOUT ROWID;
 CREATE INDEX given_parts_memory ON given_parts(memory);
 CREATE INDEX memories_when ON memories({SAID_OR_KEPT}, id, scope, session, kind, retired_at);

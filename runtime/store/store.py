@@ -1,8 +1,8 @@
-"""The store: one encrypted SQLite file for each mind, an append-only log of changes with derived tables.
+"""The store: one encrypted SQLite file for each mind, an append-only log of what came in, and tables beside it.
 
 A writing transaction takes the right to write at its start, so that several processes may take turns; readers
-(`mnemic.runtime.store.read.reader`) work meanwhile. Whatever is derived can be made again from the log (`rebuild`), and
-a mind can be copied as it was at any moment: the log, carried out again to that number (`fork`).
+(`mnemic.runtime.store.read.reader`) work meanwhile. Each has a number, `seq`. Memories can be made again from the log
+(`rebuild`), and a mind can be copied as it was after any transaction: the log, carried out again to that one (`fork`).
 
 A writer that lives long is fenced: whoever opens the store for the same slot takes the next epoch, and one of an older
 epoch, believed dead and perhaps only slow, writes no more. A command that opens, writes and closes needs no fence: each
@@ -20,27 +20,23 @@ import apsw
 import msgspec
 
 from mnemic.actors.protocol.changes import (
-    AddCodes,
-    AddEncoder,
     AddMemory,
-    AddSpace,
-    AddVectors,
     Change,
-    DropEncoder,
     KeepOriginal,
     Logged,
     Retire,
     Supersede,
+    UnloggedChange,
     Unretire,
-    without_bulk,
 )
 from mnemic.actors.protocol.errors import Fenced, InvalidValue
 from mnemic.actors.protocol.messages import AddOutcome, Applied
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.store.apply.capture import CAPTURE_TABLES
-from mnemic.runtime.store.apply.codes import CODE_TABLES
-from mnemic.runtime.store.apply.memories import ChangeApplier
-from mnemic.runtime.store.apply.scopes import SCOPE_TABLES
+from mnemic.runtime.store.apply.capture import CAPTURE_HANDLERS
+from mnemic.runtime.store.apply.context import ApplyContext, Handler
+from mnemic.runtime.store.apply.meaning import CODE_TABLES, MEANING_HANDLERS
+from mnemic.runtime.store.apply.memories import MEMORY_HANDLERS
+from mnemic.runtime.store.apply.scopes import SCOPE_HANDLERS
 from mnemic.runtime.store.schema import (
     check_schema,
     connect,
@@ -59,7 +55,20 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode_change = msgspec.msgpack.Decoder(Logged).decode
 _decode_answer = msgspec.msgpack.Decoder(Applied).decode
 _REQUESTABLE = get_args(Change)
-_DERIVED = (AddEncoder, DropEncoder, AddVectors, AddSpace, AddCodes)
+_UNLOGGED = get_args(UnloggedChange)
+_HANDLERS: dict[type, Handler] = {**MEMORY_HANDLERS, **MEANING_HANDLERS, **CAPTURE_HANDLERS, **SCOPE_HANDLERS}
+_LOGGED_TABLES = [
+    "unbound",
+    "occurrences",
+    "originals",
+    "silenced",
+    "projects",
+    "scrubbed",
+    "memories",
+    "sessions",
+    "scopes",
+]
+"""What a replay of the log makes again, in an order in which it can go."""
 
 
 class TransactionMetadata(msgspec.Struct, frozen=True):
@@ -79,7 +88,7 @@ class Store:
         self._keys = keys
         self._db = connection
         self._metadata = stamp
-        self._applier = ChangeApplier(connection, keys.identity_hash())
+        self._context = ApplyContext(connection, keys.identity_hash())
         self._fence: str | None = None
         self._epoch = 0
 
@@ -165,29 +174,28 @@ class Store:
             yield apply, self._db
 
     def rebuild(self, progress: Callable[[int, int | None], None], *, meaning: bool) -> int:
-        """Make what is derived again by replaying the log; with `meaning`, the vectors go and follow later.
+        """Make memories again by replaying the log; with `meaning`, the vectors go and follow later.
 
         Hypervectors go with the vectors; without `meaning` they answer until they are bound again.
 
-        Returns the log's highest number. One transaction: readers see the old state until the new one is whole.
+        Returns the store's number. One transaction: readers see the old state until the new one is whole.
         """
         with self._write_transaction():
-            return self._replay(progress, meaning=meaning)
+            self._replay(progress, meaning=meaning)
+            return self._last_seq()
 
     def fork(self, path: Path, at_seq: int | None = None) -> None:
-        """Copy the store into a new file, as it was after log number `at_seq`, or is; the same key opens it.
-
-        A transaction that `at_seq` falls into did not exist half done, so it is left out whole.
+        """Copy the store into a new file, as it was after transaction `at_seq`, or is; the same key opens it.
 
         Raises:
-            InvalidValue: the log has no such number.
+            InvalidValue: there was no such transaction.
             MindExists: there is a file of that name.
         """
         with translate_errors(self._path):
             last = self._last_seq()
         at_seq = last if at_seq is None else at_seq
         if not 0 <= at_seq <= last:
-            raise InvalidValue(name="at_seq", value=at_seq, why="the log has no such number", expected=f"0 to {last}")
+            raise InvalidValue(name="at_seq", value=at_seq, why="the store has no such number", expected=f"0 to {last}")
         copy_database(self._db, path, self._keys)
         try:
             with closing(Store.open(path, self._keys, self._metadata)) as copy:
@@ -213,7 +221,7 @@ class Store:
             "INSERT INTO applies(key, at, machine, code, author, run, answer) VALUES(?, ?, ?, ?, ?, ?, x'')",
             (key, at, self._metadata.machine, self._metadata.version, author, run),
         )
-        number = self._db.last_insert_rowid()
+        self._context.seq = seq = self._db.last_insert_rowid()
         kept: list[AddOutcome] = []
         known: dict[bytes, bytes] = {}
         gone: set[bytes] = set()  # was erased, and is not kept again; so what else is said of it does not hold either
@@ -228,7 +236,7 @@ class Store:
                 change = Supersede(old=known.get(change.old, change.old), new=known.get(change.new, change.new))
             elif isinstance(change, KeepOriginal):
                 change = KeepOriginal(memory=known.get(change.memory, change.memory), text=change.text)
-            result = self._applier.apply(change, at)
+            result = _HANDLERS[type(change)](self._context, change, at)
             if isinstance(change, AddMemory) and result.kept is not None:
                 kept.append(result.kept)
                 if result.kept.erased:
@@ -236,62 +244,62 @@ class Store:
                 else:
                     known[change.id] = result.kept.id
             done.append(result.changed)
-            if result.changed:
-                logged = _encode(without_bulk(result.logged or change))
+            if result.changed and not isinstance(change, _UNLOGGED):
+                logged = result.logged or change
+                if isinstance(logged, AddMemory | KeepOriginal):  # its text stands in `texts`
+                    logged = msgspec.structs.replace(logged, text=b"")
                 undo = None if result.undo is None else _encode(result.undo)
                 self._db.execute(
-                    "INSERT INTO log(apply, change, undo, text) VALUES(?, ?, ?, ?)", (number, logged, undo, result.text)
+                    "INSERT INTO log(seq, change, undo, text) VALUES(?, ?, ?, ?)",
+                    (seq, _encode(logged), undo, result.text),
                 )
+        if not any(done):  # all of it was known: there is nothing to say
+            self._db.execute("DELETE FROM applies WHERE seq = ?", (seq,))
         answer = Applied(seq=self._last_seq(), kept=tuple(kept), changed=tuple(done))
-        if any(done):
-            self._db.execute("UPDATE applies SET answer = ? WHERE id = ?", (_encode(answer), number))
-        else:  # all of it was known: the log has nothing to say
-            self._db.execute("DELETE FROM applies WHERE id = ?", (number,))
+        self._db.execute("UPDATE applies SET answer = ? WHERE seq = ?", (_encode(answer), seq))
         return answer
 
-    def _replay(self, progress: Callable[[int, int | None], None], *, meaning: bool) -> int:
+    def _replay(self, progress: Callable[[int, int | None], None], *, meaning: bool) -> None:
         total = int(self._db.execute("SELECT count(*) FROM log").get)
         self._db.execute("UPDATE generation SET number = number + 1")
         self._db.execute("UPDATE erased_rows SET last = 0")
         self._db.execute("PRAGMA defer_foreign_keys = ON")
         if meaning:
-            for (row,) in self._db.execute("SELECT id FROM encoders").fetchall():
+            for row in self._column("SELECT id FROM encoders"):
                 self._db.execute(f"DROP TABLE vectors_{row}")
             for table in (*CODE_TABLES, "windows", "meanings", "encoders"):
                 self._db.execute(f"DELETE FROM {table}")
         self._db.execute("INSERT INTO words(words) VALUES('delete-all')")
-        for table in ("unbound", *CAPTURE_TABLES, *SCOPE_TABLES, "scrubbed", "memories", "sessions", "scopes"):
+        for table in ("unbound", *_LOGGED_TABLES):
             self._db.execute(f"DELETE FROM {table}")
-        done = seq = 0
-        self._applier.is_replaying = True
+        done = row = 0
+        self._context.is_replaying = True
         try:
-            while rows := self._log_page(seq):
+            while rows := self._log_page(row):
                 for _, encoded, text, at in rows:
                     change = _decode_change(encoded)
-                    if not isinstance(change, _DERIVED):
-                        if text is not None:
-                            change = msgspec.structs.replace(change, text=load_text(self._db, text))
-                        self._applier.apply(change, at)
-                seq = rows[-1][0]
+                    if text is not None:
+                        change = msgspec.structs.replace(change, text=load_text(self._db, text))
+                    _HANDLERS[type(change)](self._context, change, at)
+                row = rows[-1][0]
                 done += len(rows)
                 progress(done, total)
         finally:
-            self._applier.is_replaying = False
-        self._db.execute("UPDATE unbound SET marked = 0")  # the log has all of it
-        return seq
+            self._context.is_replaying = False
+        self._db.execute("UPDATE unbound SET marked = 0")  # no transaction is to come for it
 
     def _rewind(self, at_seq: int) -> None:
-        """Make a copy what the store was after a number of the log; vectors of what was there then stay."""
+        """Make a copy what the store was after a transaction; vectors of what was there then stay."""
         with self._write_transaction():
             self._db.execute("DELETE FROM fences")  # who may write to the original says nothing about the copy
-            seq = self._db.execute(
-                "SELECT coalesce(max(last), 0) FROM (SELECT max(seq) AS last FROM log GROUP BY apply) WHERE last <= ?",
-                (at_seq,),
-            ).get
-            if seq == self._last_seq():
+            if at_seq >= self._last_seq():
                 return
-            self._db.execute("DELETE FROM log WHERE seq > ?", (seq,))
-            self._db.execute("DELETE FROM applies WHERE id NOT IN (SELECT apply FROM log)")
+            self._db.execute(
+                "DELETE FROM given_parts WHERE giving IN (SELECT id FROM givings WHERE seq > ?)", (at_seq,)
+            )
+            for table in ("givings", "aside", "log", "applies"):
+                self._db.execute(f"DELETE FROM {table} WHERE seq > ?", (at_seq,))
+            self._db.execute("DELETE FROM transcripts")  # of what was taken in, some may not have been there yet
             for table in CODE_TABLES:  # a memory may have been bound with what came after it
                 self._db.execute(f"DELETE FROM {table}")
             self._replay(lambda done, total: None, meaning=False)
@@ -308,7 +316,6 @@ class Store:
         """One transaction, unless a newer Mnemic has changed the store meanwhile, or another writer has taken over."""
         with translate_errors(self._path), write_transaction(self._db):
             check_schema(self._db, self._path)
-            self._applier.begin_transaction()
             if self._fence is not None:
                 current = self._db.execute("SELECT epoch FROM fences WHERE slot = ?", (self._fence,)).get or 0
                 if current != self._epoch:
@@ -327,16 +334,16 @@ class Store:
     def _column(self, sql: str) -> list[Any]:
         return [row for (row,) in self._db.execute(sql).fetchall()]
 
-    def _log_page(self, seq: int) -> list[Any]:
+    def _log_page(self, row: int) -> list[Any]:
         """The next page of the log; fetched at once (see `mnemic.runtime.store.read.reader`)."""
         return self._db.execute(
-            "SELECT l.seq, l.change, l.text, a.at FROM log l JOIN applies a ON a.id = l.apply"
-            " WHERE l.seq > ? ORDER BY l.seq LIMIT 1000",
-            (seq,),
+            "SELECT l.id, l.change, l.text, a.at FROM log l JOIN applies a ON a.seq = l.seq"
+            " WHERE l.id > ? ORDER BY l.id LIMIT 1000",
+            (row,),
         ).fetchall()
 
     def _last_seq(self) -> int:
-        return int(self._db.execute("SELECT coalesce(max(seq), 0) FROM log").get)
+        return int(self._db.execute("SELECT coalesce(max(seq), 0) FROM applies").get)
 
 
 def _memory_ids(change: Change) -> tuple[bytes, ...]:

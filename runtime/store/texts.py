@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import apsw
 
 from mnemic.actors.protocol.events import to_text
 
-__all__ = ["drop_text_if_unused", "drop_unused_texts", "load_text", "store_text", "text_prefix", "to_index_text"]
+__all__ = [
+    "decode_word_counts",
+    "drop_text_if_unused",
+    "drop_unused_texts",
+    "load_text",
+    "store_text",
+    "text_prefix",
+    "to_index_text",
+]
 
 _PACK_FROM_BYTES = 512  # below, deflate's own header and the lost time outweigh what it saves
 _PACKED_MORE_BYTES = 512  # deflate's tables come before what they pack
 _UNUSED = " AND ".join(
     f"NOT EXISTS (SELECT 1 FROM {table} x WHERE x.text = texts.id)"
-    for table in ("memories", "aside", "originals", "givings", "log")
+    for table in ("memories", "aside", "originals", "log")
 )
 
 
@@ -78,6 +86,16 @@ def to_index_text(text: bytes) -> str:
     except UnicodeDecodeError as error:
         raise ValueError(f"the text is no UTF-8 at byte {error.start}") from None
     return decoded.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
+
+
+def decode_word_counts(sizes: bytes) -> Iterator[int]:
+    """How many words FTS5 counted in each column of a row; the format of ``%_docsize`` is part of its documentation."""
+    value = 0
+    for byte in sizes:
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            yield value
+            value = 0
 
 
 def _utf8_length(first: int) -> int:

@@ -23,23 +23,20 @@ from mnemic.runtime.files.atomic_replace import atomic_replace
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder
 from mnemic.runtime.spool.decrypt import FrameDecryptor
-from mnemic.runtime.store.apply.memories import ChangeApplier
+from mnemic.runtime.store.apply.memories import text_tombstone
 from mnemic.runtime.store.read.capture import spool_offsets
 from mnemic.runtime.store.rebind_queue import RebindQueue, first_speakers
 from mnemic.runtime.store.schema import connect, copy_database, translate_errors, write_error, write_transaction
 from mnemic.runtime.store.select import select_rows
 from mnemic.runtime.store.supersession import set_successor
 from mnemic.runtime.store.texts import drop_text_if_unused, load_text
-from mnemic.runtime.store.tombstones import text_tombstone
 from mnemic.runtime.transfer.quote_finder import find_quotes
 from mnemic.runtime.transfer.redact_log import (
-    ErasedData,
+    LogRedactor,
     Relinked,
-    history_changes,
-    redact_answers,
-    redact_log,
     retirement_reasons,
-    scope_reference_test,
+    scope_change_paths,
+    touches,
 )
 from mnemic.runtime.transfer.wipe_spool import quarantined_files, wipe_consumed
 
@@ -61,7 +58,7 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
     after_bytes: int
     """Length of the store now."""
     quoted: int
-    """Records of what was given, of what was set aside, and reasons, that quoted them and lost the words."""
+    """Questions, reasons, and records that nobody understood, which quoted them and lost their words."""
     spool_files: int
     """Files of the spool from which what was taken in is wiped."""
     aside: tuple[str, ...]
@@ -186,23 +183,17 @@ class _Eraser:
         doomed = [self._load_memory(row) for row in rows]
         own = {text for one in doomed for text in (one.text, one.original) if text is not None}
         quoting = self._find_quotes(own)
-        gone = ErasedData(
-            memories={one.id: (one.row, one.identity) for one in doomed},
-            sessions=self._emptied_sessions(),
-            queries=frozenset(name for what, name in quoting if what == "query"),
-            reasons=frozenset(name for what, name in quoting if what == "reason"),
-            texts=frozenset(name for what, name in quoting if what == "text"),
-        )
-        relogged = redact_log(self._db, gone, lambda done, total: self._progress("log", done, total))
-        redact_answers(self._db, gone)
+        reasons = frozenset(name for what, name in quoting if what == "reason")
+        gone = {one.id: (one.row, one.identity) for one in doomed}
+        relinked = LogRedactor(self._db, gone, reasons).run(lambda done, total: self._progress("log", done, total))
         self._progress("tables", 0, None)
-        self._erase_side_tables(gone, relogged.relinked)
+        self._relink(relinked)
+        self._erase_history(quoting)
+        self._erase_side_tables(quoting)
         self._erase_codes()
         self._erase_vectors()
-        if relogged.history_changed:
-            self._rebuild_history()
         self._erase_memories(doomed)
-        for text in own | gone.texts:
+        for text in own | {name for what, name in quoting if what == "text"}:
             drop_text_if_unused(self._db, text)
         self._db.execute("UPDATE generation SET number = number + 1")
         return len(rows), size, len(quoting)
@@ -220,73 +211,56 @@ class _Eraser:
         said = _TextKey(assistant, session, kind, role, load_text(self._db, text))
         return _MemoryToErase(row, id, identity, text, original, text_tombstone(said, self._identity))
 
-    # --- who quotes them ---------------------------------------------------------------------------------------------
-
     def _find_quotes(self, own: set[int]) -> set[tuple[str, Any]]:
-        """Questions, reasons, and rows of texts given or set aside, that hold a run which only what goes has."""
-        asked = "SELECT DISTINCT query FROM givings WHERE query != ''"
-        others = "SELECT text FROM givings WHERE text IS NOT NULL UNION SELECT text FROM aside WHERE text IS NOT NULL"
-        staying = (
-            "SELECT text FROM memories WHERE id NOT IN (SELECT row FROM gone)"
-            " UNION SELECT text FROM originals WHERE memory NOT IN (SELECT row FROM gone)"
-        )
+        """Questions, reasons, and rows of texts that nobody understood, that hold a run of what goes."""
 
         def candidates() -> Iterator[tuple[tuple[str, Any], bytes]]:
-            for query in self._column(asked):
+            for query in self._column("SELECT DISTINCT query FROM givings WHERE query != ''"):
                 yield ("query", query), query.encode("utf-8", "surrogatepass")
             for reason in retirement_reasons(self._db):
                 yield ("reason", reason), reason.encode("utf-8", "surrogatepass")
-            for row in self._column(others):
+            for row in self._column("SELECT text FROM aside WHERE text IS NOT NULL"):
                 yield ("text", row), load_text(self._db, row)
 
-        return find_quotes(
-            candidates(),
-            lambda: (load_text(self._db, row) for row in own),
-            lambda: (load_text(self._db, row) for row in self._column(staying)),
-        )
-
-    def _emptied_sessions(self) -> frozenset[str]:
-        """Names of conversations of which nothing is left."""
-        left = "SELECT 1 FROM memories m WHERE m.session = s.id AND m.id NOT IN (SELECT row FROM gone)"
-        found = self._db.execute(
-            "SELECT DISTINCT s.name FROM sessions s WHERE s.id IN (SELECT m.session FROM gone g JOIN memories m"
-            f" ON m.id = g.row) AND s.name != '' AND NOT EXISTS (SELECT 1 FROM sessions o WHERE o.name = s.name AND"
-            f" EXISTS ({left.replace('s.id', 'o.id')}))"
-        ).fetchall()
-        return frozenset(str(name) for (name,) in found)
+        return find_quotes(candidates(), lambda: (load_text(self._db, row) for row in own))
 
     # --- table by table ----------------------------------------------------------------------------------------------
 
-    def _erase_side_tables(self, gone: ErasedData, healed: list[Relinked]) -> None:
-        """What is beside the memories."""
-        for link in healed:
+    def _erase_history(self, quoting: set[tuple[str, Any]]) -> None:
+        """What assistants were given of them, and what was asked where one of them was found or is quoted."""
+        emptied = (  # conversations of which nothing is left
+            "SELECT s.name FROM sessions s JOIN memories m ON m.session = s.id WHERE s.name != '' GROUP BY s.name"
+            " HAVING count(*) = sum(m.id IN (SELECT row FROM gone))"
+        )
+        given = "SELECT giving FROM given_parts WHERE memory IN (SELECT row FROM gone)"
+        for sql in (
+            f"DELETE FROM given_parts WHERE giving IN (SELECT id FROM givings WHERE session IN ({emptied}))",
+            f"DELETE FROM givings WHERE session IN ({emptied})",
+            f"UPDATE givings SET query = '', erased = erased + (SELECT count(*) FROM ({given} AND giving = givings.id))"
+            f" WHERE id IN ({given})",
+            "DELETE FROM given_parts WHERE memory IN (SELECT row FROM gone)",
+        ):
+            self._db.execute(sql)
+        queries = [(name,) for what, name in quoting if what == "query"]
+        self._db.executemany("UPDATE givings SET query = '' WHERE query = ?", queries)
+
+    def _relink(self, relinked: list[Relinked]) -> None:
+        for link in relinked:
             newer = None if link.successor is None else self._row_of(link.successor)
             set_successor(self._db, self._row_of(link.memory), newer, None if newer is None else link.at)
-        for text in gone.texts:
-            self._db.execute("UPDATE aside SET text = NULL WHERE text = ?", (text,))
-        for reason in gone.reasons:
-            self._db.execute("UPDATE memories SET retired_reason = '' WHERE retired_reason = ?", (reason,))
+
+    def _erase_side_tables(self, quoting: set[tuple[str, Any]]) -> None:
+        """What is beside the memories."""
+        for what, name in quoting:
+            if what == "text":
+                self._db.execute("UPDATE aside SET text = NULL WHERE text = ?", (name,))
+            elif what == "reason":
+                self._db.execute("UPDATE memories SET retired_reason = '' WHERE retired_reason = ?", (name,))
         self._db.execute("DELETE FROM originals WHERE memory IN (SELECT row FROM gone)")
         self._db.execute("DELETE FROM scrubbed WHERE memory IN (SELECT row FROM gone)")
 
     def _row_of(self, memory: bytes) -> int:
         return int(self._db.execute("SELECT id FROM memories WHERE uuid = ?", (memory,)).get)
-
-    def _rebuild_history(self) -> None:
-        """What assistants were given, made again from the log, which does not name what is erased any more."""
-        carrier = ChangeApplier(self._db, self._identity)
-        before = self._history_text_rows()
-        self._db.execute("DELETE FROM given_parts")
-        self._db.execute("DELETE FROM givings")
-        for change, text, at in history_changes(self._db):
-            if text is not None:
-                change = msgspec.structs.replace(change, text=load_text(self._db, text))
-            carrier.apply(change, at)
-        for text in before - self._history_text_rows():
-            drop_text_if_unused(self._db, text)
-
-    def _history_text_rows(self) -> set[int]:
-        return set(self._column("SELECT text FROM givings WHERE text IS NOT NULL"))
 
     def _column(self, sql: str) -> list[Any]:
         """The only column of a query."""
@@ -327,7 +301,7 @@ class _Eraser:
             marker.drop_codes(row)
             marker.enqueue(row)
         self._db.execute("DELETE FROM unbound WHERE memory IN (SELECT row FROM gone)")
-        self._db.execute("UPDATE unbound SET marked = 0")  # no row of the log will come for it
+        self._db.execute("UPDATE unbound SET marked = 0")  # no transaction will come for it
 
     def _erase_memories(self, doomed: list[_MemoryToErase]) -> None:
         """The memories, their words, and the conversations and scopes that hold nothing then."""
@@ -345,9 +319,11 @@ class _Eraser:
                 "DELETE FROM sessions WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM memories WHERE session = ?1)",
                 (session,),
             )
-        is_scoped = scope_reference_test(self._db)
+        paths = scope_change_paths(self._db)
         for scope in {scope for _, scope in places}:
             path = self._db.execute("SELECT path FROM scopes WHERE id = ?", (scope,)).get
-            if self._db.execute("SELECT 1 FROM memories WHERE scope = ?", (scope,)).get is None and not is_scoped(path):
+            if self._db.execute("SELECT 1 FROM memories WHERE scope = ?", (scope,)).get is None and not touches(
+                paths, path
+            ):
                 self._db.execute("DELETE FROM projects WHERE scope = ?", (scope,))
                 self._db.execute("DELETE FROM scopes WHERE id = ?", (scope,))

@@ -263,8 +263,8 @@ class _ExportReader:
             )
 
     def _deliveries(self) -> Iterator[ExportedDelivery]:
-        for row, at, asked, occasion, assistant, session, scope, query, tokens, text in self._all(
-            "SELECT id, at, asked, occasion, assistant, session, scope, query, tokens, text FROM givings ORDER BY id"
+        for row, at, occasion, assistant, session, scope, query, tokens in self._all(
+            "SELECT id, at, occasion, assistant, session, scope, query, tokens FROM givings ORDER BY id"
         ):
             parts = self._all(
                 "SELECT m.uuid, p.start, p.stop, p.why FROM given_parts p JOIN memories m ON m.id = p.memory"
@@ -273,7 +273,6 @@ class _ExportReader:
             )
             yield ExportedDelivery(
                 at=at,
-                asked=bool(asked),
                 occasion=occasion,
                 assistant=assistant,
                 session=session,
@@ -281,7 +280,6 @@ class _ExportReader:
                 query=query,
                 tokens=tokens,
                 parts=tuple(ExportedPart(memory=_id(one), start=a, stop=b, why=why) for one, a, b, why in parts),
-                **({} if text is None else text_fields(load_text(self._db, text))),
             )
 
     def _silenced(self) -> Iterator[ExportedIgnoredSession]:

@@ -201,23 +201,21 @@ class ExportedPart(_Line, frozen=True, kw_only=True):
 
     memory: str
     """The memory."""
-    start: StoreInteger | None = None
-    """Where in the text it starts, in bytes, where only a part was given."""
-    stop: StoreInteger | None = None
+    start: StoreInteger
+    """Where in the text it starts, in bytes."""
+    stop: StoreInteger
     """Where it ends."""
     why: str = ""
     """Why it was chosen."""
 
 
-class ExportedDelivery(_WithText, frozen=True, kw_only=True):
-    """A line of ``givings.jsonl``: what was given once, asked or unasked; the latter with its text."""
+class ExportedDelivery(_Line, frozen=True, kw_only=True):
+    """A line of ``givings.jsonl``: what was given once, asked or unasked."""
 
     at: StoreInteger
     """When."""
     occasion: str
     """What was asked by (a recall's own word for it), or ``session-start`` or ``prompt``."""
-    asked: bool = False
-    """Whether somebody asked for it."""
     assistant: str = ""
     """To whom; empty where the owner asked."""
     session: str = ""

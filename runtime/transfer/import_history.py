@@ -30,8 +30,7 @@ from mnemic.actors.protocol.changes import (
     OccurrenceCount,
     QuarantineRecord,
     RecordBackup,
-    RecordBriefing,
-    RecordRecall,
+    RecordDelivery,
     ReleaseRecord,
     SetSessionMode,
     Tombstone,
@@ -40,8 +39,8 @@ from mnemic.actors.protocol.events import Event
 from mnemic.actors.protocol.messages import Applied
 from mnemic.actors.protocol.ports import Digest
 from mnemic.runtime.keys.keys import Keys
+from mnemic.runtime.store.apply.memories import text_tombstone
 from mnemic.runtime.store.read.capture import read_occurrences
-from mnemic.runtime.store.tombstones import text_tombstone
 from mnemic.runtime.transfer.export_format import (
     ExportedBackup,
     ExportedDelivery,
@@ -50,12 +49,12 @@ from mnemic.runtime.transfer.export_format import (
     ExportedMemory,
     ExportedOccurrences,
     ExportedOriginal,
-    ExportedPart,
     ExportedQuarantined,
     ExportedSession,
     ExportSource,
     text_bytes,
 )
+from mnemic.runtime.transfer.quote_finder import find_quotes
 
 __all__ = ["AUTHOR", "HistoryImporter", "ImportReport", "Match", "MemoryMatcher"]
 
@@ -140,7 +139,6 @@ Line = TypeVar("Line", bound=msgspec.Struct)
 
 AUTHOR = "import"
 """Who writes what is imported."""
-_SHINGLE_BYTES = 16  # so many bytes of an erased text are told from others
 
 
 class ImportReport(msgspec.Struct, kw_only=True):
@@ -200,7 +198,7 @@ class HistoryImporter:
         self._matching = MemoryMatcher(connection, keys.identity_hash(), same_key=self.report.same_key)
         self._ids: dict[str, bytes | None] = {}  # of every memory of the export: its id here; None where it is erased
         self._identities: dict[str, bytes] = {}  # of those whose identity is another one here
-        self._erased_shingles: set[bytes] = set()
+        self._erased_texts: list[bytes] = []
 
     def import_history(self) -> None:
         """Take in what is beside memories; those are there by then."""
@@ -261,9 +259,10 @@ class HistoryImporter:
             self._apply(self._now, CountOccurrences(counts=tuple(changed)))
 
     def _take_quarantined(self) -> None:
+        lines = self._source.lines("aside.jsonl", ExportedQuarantined)
+        quoting = find_quotes(((line.record, text_bytes(line)) for line in lines), lambda: self._erased_texts)
         for line in self._lines("aside.jsonl", ExportedQuarantined):
-            text = text_bytes(line)
-            if self._quotes_erased(text):
+            if line.record in quoting:
                 continue
             record = bytes.fromhex(line.record)
             self._apply(
@@ -273,7 +272,7 @@ class HistoryImporter:
                     assistant=line.assistant,
                     event=line.event,
                     why=line.why,
-                    text=text,
+                    text=text_bytes(line),
                     at=line.at,
                     cwd=line.cwd,
                     branch=line.branch,
@@ -285,20 +284,27 @@ class HistoryImporter:
     def _take_deliveries(self) -> None:
         """Keep what was given there; what quotes a memory that is erased here loses its words."""
         there = Counter(
-            self._db.execute("SELECT at, asked, occasion, assistant, session, scope, tokens FROM givings").fetchall()
+            self._db.execute("SELECT at, occasion, assistant, session, scope, tokens FROM givings").fetchall()
         )
+        questions = {line.query for line in self._source.lines("givings.jsonl", ExportedDelivery)}
+        quoting = find_quotes(((query, query.encode()) for query in questions), lambda: self._erased_texts)
         for line in self._lines("givings.jsonl", ExportedDelivery):
-            key = (line.at, int(line.asked), line.occasion, line.assistant, line.session, line.scope, line.tokens)
+            key = (line.at, line.occasion, line.assistant, line.session, line.scope, line.tokens)
             if there[key]:
                 there[key] -= 1
                 continue
-            text, parts = text_bytes(line), []
-            for part in line.parts:
-                memory = self._local_id(part.memory)
-                if memory is not None:
-                    parts.append((memory, part))
-            silent = len(parts) < len(line.parts) or self._quotes_erased(text + line.query.encode())
-            self._apply(line.at, _delivery_change(line, parts, "" if silent else line.query, b"" if silent else text))
+            found = ((self._local_id(part.memory), part) for part in line.parts)
+            parts = tuple(DeliveredSpan(id, part.start, part.stop, part.why) for id, part in found if id is not None)
+            given = RecordDelivery(
+                occasion=line.occasion,
+                assistant=line.assistant,
+                session=line.session,
+                scope=line.scope,
+                query="" if len(parts) < len(line.parts) or line.query in quoting else line.query,
+                parts=parts,
+                tokens=line.tokens,
+            )
+            self._apply(line.at, given)
             self.report.given += 1
 
     def _take_erased(self) -> None:
@@ -342,43 +348,3 @@ class HistoryImporter:
         if memory not in self._ids:
             raise self._source.line_error(*self.position, "it names a memory that the export does not hold")
         return self._ids[memory]
-
-    def _add_erased_text(self, text: bytes) -> None:
-        """Have nothing of a text come in by way of what quotes it."""
-        self._erased_shingles |= {text[at : at + _SHINGLE_BYTES] for at in range(len(text) - _SHINGLE_BYTES + 1)}
-
-    def _quotes_erased(self, text: bytes) -> bool:
-        """Whether a text has words of a memory that is erased here."""
-        runs = self._erased_shingles
-        return bool(runs) and any(
-            text[at : at + _SHINGLE_BYTES] in runs for at in range(len(text) - _SHINGLE_BYTES + 1)
-        )
-
-
-def _delivery_change(
-    line: ExportedDelivery, parts: list[tuple[bytes, ExportedPart]], query: str, text: bytes
-) -> RecordRecall | RecordBriefing:
-    if not line.asked:
-        return RecordBriefing(
-            assistant=line.assistant,
-            session=line.session,
-            occasion=line.occasion,
-            memories=tuple(memory for memory, _ in parts),
-            tokens=line.tokens,
-            scope=line.scope,
-            why=tuple(part.why for _, part in parts),
-            text=text,
-        )
-    whole = all(part.start is not None and part.stop is not None for _, part in parts)
-    return RecordRecall(
-        query=query,
-        occasion=line.occasion,
-        scope=line.scope,
-        returned=tuple(memory for memory, _ in parts),
-        assistant=line.assistant,
-        session=line.session,
-        parts=tuple(DeliveredSpan(memory, part.start or 0, part.stop or 0, part.why) for memory, part in parts)
-        if whole
-        else (),
-        tokens=line.tokens,
-    )

@@ -166,7 +166,7 @@ class _Importer(HistoryImporter):
             self._identities[line.identity] = match.identity
         if match.erased:
             self._ids[line.id] = None
-            self._add_erased_text(text)
+            self._erased_texts.append(text)
             if line.superseded_by is not None:
                 self._successors_of_erased[line.id] = line.superseded_by
             self.report.erased += 1

@@ -22,8 +22,10 @@ from mnemic.actors.protocol.changes import (
     AddVectors,
     Change,
     CodeInfo,
+    DeliveredSpan,
     EmbeddedWindows,
     EncoderName,
+    RecordDelivery,
     ScopeRef,
 )
 from mnemic.actors.protocol.errors import MnemicError
@@ -115,6 +117,13 @@ def codes(*numbers: int, stamp: str = "first", seq: int = 1 << 40, topic: str = 
     return AddCodes(stamp=stamp, seq=seq, memories=memories, items=items, codes=values.tobytes())
 
 
+def delivery(*numbers: int, **fields: Any) -> RecordDelivery:
+    """That the first bytes of some memories were given."""
+    parts = tuple(DeliveredSpan(memory=id_of(n), start=0, stop=3, why="near") for n in numbers)
+    given: dict[str, Any] = {"scope": "*", "parts": parts, "tokens": len(parts)}
+    return RecordDelivery(**(given | fields))
+
+
 def apply(store: Store, *changes: Change, at: int = 1_000_000, key: bytes | None = None) -> Applied:
     """Apply changes under a key that is used once, unless one is given."""
     key = b"key %d" % next(_keys) if key is None else key
@@ -146,12 +155,18 @@ def held(path: Path, keys: Keys = KEYS) -> dict[str, list[Any]]:
     return found
 
 
+_BOOKKEEPING = {"spool", "transcripts", "checks", "backups"}
 _DERIVED = {"encoders", "meanings", "windows", "vector tables", *_HYPERVECTORS}
 
 
 def without_derived(state: dict[str, list[Any]]) -> dict[str, list[Any]]:
     """What a store holds, but for vectors and hypervectors, which follow when there is time."""
     return {name: rows for name, rows in state.items() if name not in _DERIVED and not name.startswith("vectors_")}
+
+
+def as_of_then(state: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """What a fork to that moment holds of it: not what is made from memories, nor how far capture had come."""
+    return {name: rows for name, rows in without_derived(state).items() if name not in _BOOKKEEPING}
 
 
 def answers(reader: Reader, words: Sequence[str] = ("shelf", "book", "nine", "absent")) -> dict[str, Any]:

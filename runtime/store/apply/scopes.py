@@ -6,7 +6,6 @@ to. Whoever holds in memory which that is loads it again, since the generation g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import Any
 
 import apsw
@@ -14,158 +13,154 @@ import apsw
 from mnemic.actors.protocol.changes import MergeScopes, MoveProject, RenameScope, SplitScope
 from mnemic.actors.protocol.errors import InvalidValue, UnknownScope
 from mnemic.actors.protocol.scopes import normalize_scope_path
-from mnemic.runtime.store.apply.spool import UNCHANGED, ChangeResult
+from mnemic.runtime.store.apply.context import UNCHANGED, ApplyContext, ChangeResult, Handler
 from mnemic.runtime.store.read.scopes import project_scope, scopes_below
 
-__all__ = ["SCOPE_TABLES", "ScopeApplier"]
-
-SCOPE_TABLES = ("projects",)
-"""What is written here alone; it can be made again from the log, and goes before ``scopes`` does."""
+__all__ = ["SCOPE_HANDLERS"]
 
 
-class ScopeApplier:
-    """Carries out changes on a connection, within a transaction that the caller holds."""
-
-    def __init__(self, connection: apsw.Connection, moved: Callable[[Iterable[int]], None]) -> None:
-        """Write by a connection.
-
-        Args:
-            moved: told the numbers of scopes that have another path, or memories that they did not have.
-        """
-        self._db = connection
-        self._on_moved = moved
-        self.handlers: dict[type, Callable[[Any, int], ChangeResult]] = {
-            RenameScope: self._rename,
-            MergeScopes: self._merge,
-            SplitScope: self._split,
-            MoveProject: self._move,
-        }
-
-    def _rename(self, change: RenameScope, at: int) -> ChangeResult:
-        if change.path == change.to:
-            return UNCHANGED
-        if not change.to or normalize_scope_path(change.to) != change.to:
-            raise InvalidValue(
-                name="the new path", value=change.to, why="it is none", expected="a path, such as work/shelf"
-            )
-        moved = scopes_below(self._db, change.path) if change.path and change.below else [self._find_scope(change.path)]
-        if not moved:
-            raise UnknownScope(scope=change.path, near="")
-        numbers = {number for number, _ in moved}
-        others = [path for number, path in scopes_below(self._db, change.to) if number not in numbers]
-        taken = next((path for path in others if change.below or path == change.to), None)
-        if taken is not None:
-            raise InvalidValue(
-                name="the new path",
-                value=change.to,
-                why="something is there" if taken == change.to else f"{taken!r} lies below it",
-                expected="a path that is free, or merge the two",
-            )
-        for number, path in moved:  # in two steps: one may get the path that another is about to leave
-            self._db.execute("UPDATE scopes SET path = ? WHERE id = ?", (f"\x1f{path}", number))
-        for number, path in moved:
-            self._db.execute(
-                "UPDATE scopes SET path = ? WHERE id = ?", (change.to + path.removeprefix(change.path), number)
-            )
-        self._on_moved(numbers)
-        return ChangeResult(undo=RenameScope(path=change.to, to=change.path, below=change.below))
-
-    def _merge(self, change: MergeScopes, at: int) -> ChangeResult:
-        (number, path), (into, _) = self._find_scope(change.path), self._find_scope(change.into)
-        if number == into:
-            return UNCHANGED
-        found, project = next(self._db.execute("SELECT found, project FROM scopes WHERE id = ?", (number,)))
-        projects: list[Any] = self._db.execute(
-            "SELECT project FROM projects WHERE scope = ? ORDER BY project", (number,)
-        ).fetchall()
-        memories: list[Any] = self._db.execute(
-            "SELECT uuid FROM memories WHERE scope = ? ORDER BY id", (number,)
-        ).fetchall()
-        self._on_moved([number])  # as long as it tells which memories they are
-        self._db.execute("UPDATE memories SET scope = ? WHERE scope = ?", (into, number))
-        self._db.execute("UPDATE projects SET scope = ? WHERE scope = ?", (into, number))
-        self._db.execute("DELETE FROM scopes WHERE id = ?", (number,))
-        if project is not None:
-            self._db.execute("INSERT INTO projects(project, scope) VALUES(?, ?)", (project, into))
-        self._bump_generation()
-        undo = SplitScope(
-            path=path,
-            found=found,
-            project=project,
-            projects=tuple(one for (one,) in projects),
-            into=change.into,
-            memories=tuple(uuid for (uuid,) in memories),
+def _rename(context: ApplyContext, change: RenameScope, at: int) -> ChangeResult:
+    if change.path == change.to:
+        return UNCHANGED
+    if not change.to or normalize_scope_path(change.to) != change.to:
+        raise InvalidValue(
+            name="the new path", value=change.to, why="it is none", expected="a path, such as work/shelf"
         )
-        return ChangeResult(undo=undo)
+    moved = (
+        scopes_below(context.db, change.path)
+        if change.path and change.below
+        else [_find_scope(context.db, change.path)]
+    )
+    if not moved:
+        raise UnknownScope(scope=change.path, near="")
+    numbers = {number for number, _ in moved}
+    others = [path for number, path in scopes_below(context.db, change.to) if number not in numbers]
+    taken = next((path for path in others if change.below or path == change.to), None)
+    if taken is not None:
+        raise InvalidValue(
+            name="the new path",
+            value=change.to,
+            why="something is there" if taken == change.to else f"{taken!r} lies below it",
+            expected="a path that is free, or merge the two",
+        )
+    for number, path in moved:  # in two steps: one may get the path that another is about to leave
+        context.db.execute("UPDATE scopes SET path = ? WHERE id = ?", (f"\x1f{path}", number))
+    for number, path in moved:
+        context.db.execute(
+            "UPDATE scopes SET path = ? WHERE id = ?", (change.to + path.removeprefix(change.path), number)
+        )
+    context.rebind_queue.scopes_changed(numbers)
+    return ChangeResult(undo=RenameScope(path=change.to, to=change.path, below=change.below))
 
-    def _split(self, change: SplitScope, at: int) -> ChangeResult:
-        into, _ = self._find_scope(change.into)
-        if self._db.execute("SELECT 1 FROM scopes WHERE path = ?", (change.path,)).get is not None:
+
+def _merge(context: ApplyContext, change: MergeScopes, at: int) -> ChangeResult:
+    (number, path), (into, _) = _find_scope(context.db, change.path), _find_scope(context.db, change.into)
+    if number == into:
+        return UNCHANGED
+    found, project = next(context.db.execute("SELECT found, project FROM scopes WHERE id = ?", (number,)))
+    projects: list[Any] = context.db.execute(
+        "SELECT project FROM projects WHERE scope = ? ORDER BY project", (number,)
+    ).fetchall()
+    memories: list[Any] = context.db.execute(
+        "SELECT uuid FROM memories WHERE scope = ? ORDER BY id", (number,)
+    ).fetchall()
+    context.rebind_queue.scopes_changed([number])  # as long as it tells which memories they are
+    context.db.execute("UPDATE memories SET scope = ? WHERE scope = ?", (into, number))
+    context.db.execute("UPDATE projects SET scope = ? WHERE scope = ?", (into, number))
+    context.db.execute("DELETE FROM scopes WHERE id = ?", (number,))
+    if project is not None:
+        context.db.execute("INSERT INTO projects(project, scope) VALUES(?, ?)", (project, into))
+    _bump_generation(context.db)
+    undo = SplitScope(
+        path=path,
+        found=found,
+        project=project,
+        projects=tuple(one for (one,) in projects),
+        into=change.into,
+        memories=tuple(uuid for (uuid,) in memories),
+    )
+    return ChangeResult(undo=undo)
+
+
+def _split(context: ApplyContext, change: SplitScope, at: int) -> ChangeResult:
+    into, _ = _find_scope(context.db, change.into)
+    if context.db.execute("SELECT 1 FROM scopes WHERE path = ?", (change.path,)).get is not None:
+        raise InvalidValue(
+            name="the scope that comes back",
+            value=change.path,
+            why="another one has been made of that path since",
+            expected="it another path first, by renaming it",
+        )
+    for project in (change.project, *change.projects):
+        context.db.execute("DELETE FROM projects WHERE project = ? AND scope = ?", (project, into))
+        there = None if project is None else project_scope(context.db, project)
+        if there is not None:
             raise InvalidValue(
                 name="the scope that comes back",
                 value=change.path,
-                why="another one has been made of that path since",
-                expected="it another path first, by renaming it",
+                why=f"its project is the one of {there[1]!r} since",
+                expected=f"{there[1]!r} another folder first, by moving it",
             )
-        for project in (change.project, *change.projects):
-            self._db.execute("DELETE FROM projects WHERE project = ? AND scope = ?", (project, into))
-            there = None if project is None else project_scope(self._db, project)
-            if there is not None:
-                raise InvalidValue(
-                    name="the scope that comes back",
-                    value=change.path,
-                    why=f"its project is the one of {there[1]!r} since",
-                    expected=f"{there[1]!r} another folder first, by moving it",
-                )
-        self._db.execute(
-            "INSERT INTO scopes(path, project, found) VALUES(?, ?, ?)", (change.path, change.project, change.found)
+    context.db.execute(
+        "INSERT INTO scopes(path, project, found) VALUES(?, ?, ?)", (change.path, change.project, change.found)
+    )
+    number = context.db.last_insert_rowid()
+    for project in change.projects:
+        context.db.execute("INSERT INTO projects(project, scope) VALUES(?, ?)", (project, number))
+    for memory in change.memories:
+        context.db.execute("UPDATE memories SET scope = ? WHERE uuid = ? AND scope = ?", (number, memory, into))
+    context.rebind_queue.scopes_changed([number])
+    _bump_generation(context.db)
+    return ChangeResult(undo=MergeScopes(path=change.path, into=change.into))
+
+
+def _move(context: ApplyContext, change: MoveProject, at: int) -> ChangeResult:
+    number, path = _find_scope(context.db, change.path)
+    own = context.db.execute("SELECT project FROM scopes WHERE id = ?", (number,)).get
+    merged = change.was is not None and change.project is not None  # what was merged into it always has a folder
+    if change.was != own and not (merged and project_scope(context.db, str(change.was)) == (number, path)):
+        raise InvalidValue(
+            name="the project that moved",
+            value=change.was,
+            why=f"it is not the one of {path!r}",
+            expected="one that `mnemic scope list` shows",
         )
-        number = self._db.last_insert_rowid()
-        for project in change.projects:
-            self._db.execute("INSERT INTO projects(project, scope) VALUES(?, ?)", (project, number))
-        for memory in change.memories:
-            self._db.execute("UPDATE memories SET scope = ? WHERE uuid = ? AND scope = ?", (number, memory, into))
-        self._on_moved([number])
-        self._bump_generation()
-        return ChangeResult(undo=MergeScopes(path=change.path, into=change.into))
+    there = None if change.project is None else project_scope(context.db, change.project)
+    if there is not None and there[0] != number:
+        raise InvalidValue(
+            name="the new folder",
+            value=change.project,
+            why=f"it is the project of {there[1]!r}",
+            expected=f"another one, or merge {there[1]!r} and {path!r}",
+        )
+    if there is not None or change.project == change.was:
+        return UNCHANGED
+    if change.was == own:
+        context.db.execute("UPDATE scopes SET project = ? WHERE id = ?", (change.project, number))
+    else:
+        context.db.execute("UPDATE projects SET project = ? WHERE project = ?", (change.project, change.was))
+    return ChangeResult(undo=MoveProject(path=change.path, project=change.was, was=change.project))
 
-    def _move(self, change: MoveProject, at: int) -> ChangeResult:
-        number, path = self._find_scope(change.path)
-        own = self._db.execute("SELECT project FROM scopes WHERE id = ?", (number,)).get
-        merged = change.was is not None and change.project is not None  # what was merged into it always has a folder
-        if change.was != own and not (merged and project_scope(self._db, str(change.was)) == (number, path)):
-            raise InvalidValue(
-                name="the project that moved",
-                value=change.was,
-                why=f"it is not the one of {path!r}",
-                expected="one that `mnemic scope list` shows",
-            )
-        there = None if change.project is None else project_scope(self._db, change.project)
-        if there is not None and there[0] != number:
-            raise InvalidValue(
-                name="the new folder",
-                value=change.project,
-                why=f"it is the project of {there[1]!r}",
-                expected=f"another one, or merge {there[1]!r} and {path!r}",
-            )
-        if there is not None or change.project == change.was:
-            return UNCHANGED
-        if change.was == own:
-            self._db.execute("UPDATE scopes SET project = ? WHERE id = ?", (change.project, number))
-        else:
-            self._db.execute("UPDATE projects SET project = ? WHERE project = ?", (change.project, change.was))
-        return ChangeResult(undo=MoveProject(path=change.path, project=change.was, was=change.project))
 
-    def _find_scope(self, path: str) -> tuple[int, str]:
-        if not path:
-            raise InvalidValue(
-                name="a scope", value=path, why="what belongs to no project stays there", expected="the path of a scope"
-            )
-        found = self._db.execute("SELECT id FROM scopes WHERE path = ?", (path,)).get
-        if found is None:
-            raise UnknownScope(scope=path, near="")
-        return int(found), path
+def _find_scope(db: apsw.Connection, path: str) -> tuple[int, str]:
+    if not path:
+        raise InvalidValue(
+            name="a scope", value=path, why="what belongs to no project stays there", expected="the path of a scope"
+        )
+    found = db.execute("SELECT id FROM scopes WHERE path = ?", (path,)).get
+    if found is None:
+        raise UnknownScope(scope=path, near="")
+    return int(found), path
 
-    def _bump_generation(self) -> None:
-        """Have what is held in memory loaded again: memories belong to another scope than they did."""
-        self._db.execute("UPDATE generation SET number = number + 1")
+
+def _bump_generation(db: apsw.Connection) -> None:
+    """Have what is held in memory loaded again: memories belong to another scope than they did."""
+    db.execute("UPDATE generation SET number = number + 1")
+
+
+SCOPE_HANDLERS: dict[type, Handler] = {
+    RenameScope: _rename,
+    MergeScopes: _merge,
+    SplitScope: _split,
+    MoveProject: _move,
+}

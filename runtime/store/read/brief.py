@@ -71,8 +71,8 @@ def read_delivered_ids(connection: apsw.Connection, assistant: str, session: str
     """Ids of the memories that a session was given, asked or unasked."""
     found: list[Any] = connection.execute(
         "SELECT DISTINCT m.uuid FROM givings g JOIN given_parts p ON p.giving = g.id JOIN memories m ON m.id = p.memory"
-        " WHERE g.session = ?1 AND g.assistant = ?2 AND (?1 != '' OR NOT g.asked)"
-        " AND (p.stop IS NULL OR p.stop > p.start)",  # of one that an answer was read from, no word was given
+        " WHERE g.session = ?1 AND g.assistant = ?2 AND (?1 != '' OR g.occasion IN ('session-start', 'prompt'))"
+        " AND p.stop > p.start",  # of one that an answer was read from, no word was given
         (escape_surrogates(session), escape_surrogates(assistant)),
     ).fetchall()
     return frozenset(uuid for (uuid,) in found)

@@ -1,6 +1,6 @@
 """Queries for hypervectors, what they are bound from, and which memories still wait for theirs.
 
-Part of `mnemic.runtime.store.read.reader.StoreSnapshot`. `mnemic.runtime.store.apply.codes` writes what is read here,
+Part of `mnemic.runtime.store.read.reader.StoreSnapshot`. `mnemic.runtime.store.apply.meaning` writes what is read here,
 and says by the same neighbourhoods which memories are to be bound again.
 """
 
@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from mnemic.actors.protocol.changes import EncoderName
 from mnemic.actors.protocol.messages import Memory
 from mnemic.actors.protocol.snapshot import NEAR_CALLS, CodeBlock, NearbyCall, SpaceRow, Unbound
-from mnemic.runtime.store.apply.codes import newest_space_id
-from mnemic.runtime.store.apply.memories import decode_varints, encoder_row
+from mnemic.runtime.store.apply.meaning import encoder_row, newest_space_id
 from mnemic.runtime.store.rebind_queue import BINDING_FAILED, CALLS, TURNS, adjacent_rows, first_speakers
 from mnemic.runtime.store.schema import SAID_OR_KEPT
-from mnemic.runtime.store.texts import text_prefix
+from mnemic.runtime.store.texts import decode_word_counts, text_prefix
 
 __all__ = ["CodeQueries"]
 
@@ -174,7 +173,7 @@ class _BindingBatch:
         sizes = self._db.execute("SELECT sz FROM words_docsize WHERE id = ?", (row,)).get
         if sizes is None:
             return int(self._db.execute("SELECT words FROM memories WHERE id = ?", (row,)).get)
-        return next(decode_varints(sizes))
+        return next(decode_word_counts(sizes))
 
     def _other_speakers(self, session: int, speaker: str | None) -> tuple[str, ...]:
         if session not in self._speakers:

@@ -32,7 +32,7 @@ from mnemic.actors.protocol.log_messages import (
 )
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 from mnemic.runtime.store.supersession import current_successor
-from mnemic.runtime.store.texts import load_text, text_prefix
+from mnemic.runtime.store.texts import text_prefix
 
 __all__ = ["LogQueries", "read_usage"]
 
@@ -228,16 +228,16 @@ def _list_deliveries(connection: apsw.Connection, asked: ListDeliveries) -> Deli
     size = 0
     for (row,) in rows[: asked.limit]:
         found.append(_load_delivery(connection, row))
-        size += len(found[-1].data or b"") + sum(len(part.data or b"") for part in found[-1].parts)
+        size += sum(len(part.data) for part in found[-1].parts)
         if size > _PAGE_BYTES:
             break
     return DeliveriesListed(deliveries=tuple(found), more=len(rows) > len(found))
 
 
 def _load_delivery(connection: apsw.Connection, row: int) -> Delivery:
-    at, occasion, assistant, session, scope, query, tokens, text = next(
+    at, occasion, assistant, session, scope, query, tokens, erased = next(
         connection.execute(
-            "SELECT at, occasion, assistant, session, scope, query, tokens, text FROM givings WHERE id = ?", (row,)
+            "SELECT at, occasion, assistant, session, scope, query, tokens, erased FROM givings WHERE id = ?", (row,)
         )
     )
     parts: list[Any] = connection.execute(
@@ -254,13 +254,13 @@ def _load_delivery(connection: apsw.Connection, row: int) -> Delivery:
         scope=scope,
         query=query,
         tokens=tokens,
-        data=None if text is None else load_text(connection, text),
+        erased=erased,
         parts=tuple(
             DeliveredMemory(
                 id=uuid,
                 why=why,
                 start_byte=start,
-                data=None if start is None else _text_slice(connection, of, start, stop),
+                data=_text_slice(connection, of, start, stop),
                 size_bytes=size,
             )
             for uuid, why, start, stop, of, size in parts

@@ -62,7 +62,7 @@ def read_memory_details(connection: apsw.Connection, row: int, memory: Memory) -
 def _log_entry(connection: apsw.Connection, text: int, memory: bytes) -> tuple[Any, ...]:
     """The row of the log that keeps a memory, and what is known of its transaction."""
     rows: list[Any] = connection.execute(
-        "SELECT l.seq, a.author, a.run, a.machine, a.code, l.change FROM log l JOIN applies a ON a.id = l.apply"
+        "SELECT l.seq, a.author, a.run, a.machine, a.code, l.change FROM log l JOIN applies a ON a.seq = l.seq"
         " WHERE l.text = ? AND instr(l.change, ?) ORDER BY l.seq",
         (text, memory),
     ).fetchall()

@@ -19,7 +19,7 @@ from mnemic.actors.protocol.log_messages import MemoryDetail
 from mnemic.actors.protocol.messages import Counts, Memory, ScopeCount
 from mnemic.actors.protocol.snapshot import Columns, Pending, Postings, Retired, Superseded, VectorBlock
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.store.apply.memories import encoder_row
+from mnemic.runtime.store.apply.meaning import encoder_row
 from mnemic.runtime.store.read.brief import BriefQueries
 from mnemic.runtime.store.read.capture import CaptureQueries
 from mnemic.runtime.store.read.codes import CodeQueries
@@ -92,7 +92,7 @@ class StoreSnapshot(CaptureQueries, BriefQueries, CodeQueries, ScopeQueries, Log
         self._db = connection
         self._stem = stem
         self._split = split
-        self.seq = int(connection.execute("SELECT coalesce(max(seq), 0) FROM log").get)
+        self.seq = int(connection.execute("SELECT coalesce(max(seq), 0) FROM applies").get)
         self.generation = int(connection.execute("SELECT number FROM generation").get)
 
     def memory_columns(self, after_row: int) -> Columns:

@@ -50,8 +50,8 @@ class ScopeQueries:
 
     def scope_undo(self) -> tuple[ScopeChange, ...]:
         undone = 0
-        for apply, author in self._db.execute(
-            "SELECT id, author FROM applies WHERE author IN (?, ?) ORDER BY id DESC",
+        for seq, author in self._db.execute(
+            "SELECT seq, author FROM applies WHERE author IN (?, ?) ORDER BY seq DESC",
             (SCOPES_AUTHOR, SCOPES_UNDO_AUTHOR),
         ):
             if author == SCOPES_UNDO_AUTHOR:
@@ -59,7 +59,7 @@ class ScopeQueries:
             elif undone:
                 undone -= 1
             else:
-                rows = self._db.execute("SELECT undo FROM log WHERE apply = ? ORDER BY seq DESC", (apply,))
+                rows = self._db.execute("SELECT undo FROM log WHERE seq = ? ORDER BY id DESC", (seq,))
                 return tuple(_decode(undo) for (undo,) in rows)
         return ()
 

@@ -221,7 +221,7 @@ def test_a_store_that_cannot_write_leaves_the_assistant_told_and_says_so(actor_s
     finally:
         reader.close()
     assert LANTERN in told.text
-    assert told.degraded[0].startswith("what was given is not in the log: ")
+    assert told.degraded[0].startswith("what was given is not kept: ")
 
 
 def test_a_prompts_vector_is_foreseen_and_a_starts_is_not() -> None:

@@ -9,20 +9,18 @@ import pytest
 
 from mnemic.actors.brief.brief import BRIEFING_NOTE, decode_note, encode_note
 from mnemic.actors.protocol.ambient_messages import Drained, DrainSpool
-from mnemic.actors.protocol.changes import RecordBriefing
+from mnemic.actors.protocol.changes import DeliveredSpan, RecordDelivery
 from mnemic.actors.protocol.events import HookRecord
 from mnemic.actors.protocol.log_messages import DeliveriesListed, ListDeliveries
 from tests.harness import START_US, ActorHarness
 
-CHANGE = RecordBriefing(
+CHANGE = RecordDelivery(
     assistant="codex",
     session="new",
     occasion="session-start",
-    memories=(b"m" * 16,),
+    parts=(DeliveredSpan(b"m" * 16, 0, 10, "a decision"),),
     tokens=9,
     scope="work/shelf",
-    why=("a decision",),
-    text=b"nine books",
 )
 
 
@@ -40,13 +38,8 @@ def actor_system(tmp_path: Path) -> Iterator[ActorHarness]:
 
 def test_a_note_says_what_was_told_when_and_by_whom() -> None:
     told = decode_note(record(encode_note(CHANGE)))
-    assert isinstance(told, RecordBriefing)
-    assert (told.text, told.memories, told.why, told.at) == (
-        b"nine books",
-        CHANGE.memories,
-        ("a decision",),
-        START_US - 5,
-    )
+    assert isinstance(told, RecordDelivery)
+    assert (told.parts, told.at) == (CHANGE.parts, START_US - 5)
 
 
 @pytest.mark.parametrize("payload", [b"", b"{}", b"[]", b"\xff", b'{"change": "drop_given", "count": 1}'])
@@ -56,15 +49,13 @@ def test_what_is_no_note_is_said_to_be_none(payload: bytes) -> None:
 
 def test_it_is_in_the_log_when_it_is_taken_in_and_what_is_gone_since_is_left_out(actor_system: ActorHarness) -> None:
     kept = actor_system.keep("nine books").id
-    told = RecordBriefing(
+    told = RecordDelivery(
         assistant="somebody else",
         session="new\\ud800",
         occasion="session-start",
-        memories=(b"m" * 16, kept),
+        parts=(DeliveredSpan(b"m" * 16, 0, 4, "gone"), DeliveredSpan(kept, 5, 10, "a decision")),
         tokens=9,
         scope="work/shelf",
-        why=("gone", "a decision"),
-        text=b"nine books",
     )
     actor_system.spool.write(record(encode_note(told)), record(b"nonsense"))
     drained = actor_system.ask(DrainSpool())
@@ -74,6 +65,6 @@ def test_it_is_in_the_log_when_it_is_taken_in_and_what_is_gone_since_is_left_out
     assert isinstance(listed, DeliveriesListed)
     (giving,) = listed.deliveries
     assert (giving.at, giving.assistant, giving.session) == (START_US - 5, "codex", "new\\ud800")
-    assert (giving.scope, giving.tokens, giving.data) == ("work/shelf", 9, b"nine books")
-    assert [(part.id, part.why) for part in giving.parts] == [(kept, "a decision")]
+    assert (giving.scope, giving.tokens) == ("work/shelf", 9)
+    assert [(part.id, part.why, part.data) for part in giving.parts] == [(kept, "a decision", b"books")]
     assert actor_system.look(lambda snapshot: snapshot.delivered_ids("codex", "new\\ud800")) == {kept}

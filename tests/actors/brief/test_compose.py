@@ -17,6 +17,7 @@ from mnemic.actors.brief.compose import (
     quote_inline,
 )
 from mnemic.actors.protocol.ambient_messages import NO_SOURCES, BriefingSources, LastSession, Quote, UnresolvedFailure
+from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.events import to_bytes
 from mnemic.actors.recall.hits import token_count
 from mnemic.hooks.hosts.gemini_cli_events import hook_context_events
@@ -130,10 +131,10 @@ MATERIALS = st.builds(
 def test_it_is_never_over_its_budget_and_stands_in_one_frame_that_nothing_in_it_ends(
     material: BriefingSources, budget: int
 ) -> None:
-    text, memories = compose_session_start(material, budget)
+    text, parts = compose_session_start(material, budget)
     assert token_count(text.encode()) <= budget
-    assert bool(text) == bool(memories)
-    assert len(set(memories)) == len(memories)
+    assert bool(text) == bool(parts)
+    assert len(set(parts)) == len(parts)
     if text:
         lines = text.split("\n")
         assert (lines[0], lines[-1]) == (FRAME_START, FRAME_END)
@@ -143,14 +144,14 @@ def test_it_is_never_over_its_budget_and_stands_in_one_frame_that_nothing_in_it_
         assert lines[-3:-1] == ["", MORE]
         assert [line for line in lines[2:-3] if not LINES.fullmatch(line)] == []
         assert left_of_it(text) == []
-    assert (text, memories) == compose_session_start(material, budget)
+    assert (text, parts) == compose_session_start(material, budget)
 
 
 @given(quotes=st.lists(QUOTES, max_size=4), budget=st.integers(0, 600))
 def test_beside_a_prompt_it_is_never_over_its_budget_either(quotes: list[Quote], budget: int) -> None:
-    text, memories = compose_prompt(quotes, budget)
+    text, parts = compose_prompt(quotes, budget)
     assert token_count(text.encode()) <= budget
-    assert set(memories) <= {one.id for one in quotes}
+    assert {part.memory for part in parts} <= {one.id for one in quotes}
     assert text.count(FRAME_END) == bool(text)
     assert [line for line in text.split("\n")[2:-3] if not LINES.fullmatch(line)] == []
     assert left_of_it(text) == []
@@ -188,7 +189,7 @@ def test_nothing_is_nothing() -> None:
 
 
 def test_it_says_first_that_it_is_records_and_last_how_to_ask_for_more() -> None:
-    text, memories = compose_session_start(
+    text, parts = compose_session_start(
         BriefingSources(last_session=left("hello", "hi"), in_force=(quote("use tabs", 9, kind="note"),)), 500
     )
     assert text.splitlines() == [
@@ -206,7 +207,9 @@ def test_it_says_first_that_it_is_records_and_last_how_to_ask_for_more() -> None
         "For more, call memory_recall with a question; memory_get with an id gives a memory whole.",
         "</mnemic-memory>",
     ]
-    assert memories == tuple(number.to_bytes(16, "big") for number in (1, 2, 9))
+    assert parts == tuple(
+        DeliveredSpan(number.to_bytes(16, "big"), 0, size, "") for number, size in ((1, 5), (2, 2), (9, 8))
+    )
 
 
 def test_what_holds_says_whose_word_it_is_and_whether_it_corrects_another() -> None:

@@ -30,9 +30,9 @@ def test_each_place_of_a_session_start_has_its_reason() -> None:
         failure=UnresolvedFailure(tool="Bash", call=quote(4), result=quote(5)),
     )
     holds = (quote(6, kind="decision"), quote(7, kind="note", is_correction=True), quote(8), quote(1))
-    why = session_start_reasons(BriefingSources(last_session=left, in_force=holds), ids(1, 2, 3, 4, 5, 6, 7, 8))
+    why = session_start_reasons(BriefingSources(last_session=left, in_force=holds))
     session = "the last session of this project (2025-10-09, codex)"
-    assert why == (
+    assert tuple(why[memory] for memory in ids(1, 2, 3, 4, 5, 6, 7, 8)) == (
         f"what the user said last in {session}; the user stated it in this project as something that goes on",
         f"what the assistant said last in {session}",
         f"left open by the assistant in {session}",
@@ -46,10 +46,9 @@ def test_each_place_of_a_session_start_has_its_reason() -> None:
 
 @given(material=MATERIALS)
 def test_whatever_is_told_at_a_start_has_a_reason(material: BriefingSources) -> None:
-    _, memories = compose_session_start(material, 4000)
-    why = session_start_reasons(material, memories)
-    assert len(why) == len(memories)
-    assert all(why)
+    _, parts = compose_session_start(material, 4000)
+    why = session_start_reasons(material)
+    assert all(why[part.memory] for part in parts)
 
 
 def test_beside_a_prompt_the_words_that_both_have_are_named_the_rarest_first() -> None:

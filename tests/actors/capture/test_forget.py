@@ -29,7 +29,7 @@ def log_of(actor_system: ActorHarness) -> list[tuple[str, str, bytes]]:
     db = connect(actor_system.folder.store, actor_system.keys)
     try:
         return db.execute(
-            "SELECT a.author, a.run, l.change FROM log l JOIN applies a ON a.id = l.apply WHERE a.author = 'capture'"
+            "SELECT a.author, a.run, l.change FROM log l JOIN applies a ON a.seq = l.seq WHERE a.author = 'capture'"
             " ORDER BY l.seq"
         ).fetchall()
     finally:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.changes import DeliveredSpan, RecordRecall, ScopeRef
+from mnemic.actors.protocol.changes import DeliveredSpan, RecordDelivery, ScopeRef
 from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory, UnknownScope
 from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS, to_bytes, to_text
 from mnemic.actors.protocol.messages import (
@@ -481,10 +481,9 @@ def test_a_recall_that_is_observed_is_kept_with_exactly_what_was_asked_and_given
     (hit,) = recalled.hits
     why = ", ".join(f"{name} {share:.2f}" for name, share in hit.why.items())
     assert apply.changes == (
-        RecordRecall(
+        RecordDelivery(
             query="kettle \\udc80",
             scope="home",
-            returned=(hit.id,),
             assistant="a \\udc80",
             session="mcp-1",
             parts=(DeliveredSpan(memory=hit.id, start=0, stop=16, why=why),),

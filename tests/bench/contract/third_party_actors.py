@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.capture.capture import new_id
-from mnemic.actors.protocol.changes import AddMemory, RecordRecall, ScopeRef
+from mnemic.actors.protocol.changes import AddMemory, RecordDelivery, ScopeRef
 from mnemic.actors.protocol.contract import Setting
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.messages import Applied, Apply, NightReport, Preempt, Sleep
@@ -83,7 +83,7 @@ class LooksAtTheDay(ConsolidatorActor):
 class DrawsUnseeded(ConsolidatorActor):
     def handle(self, message: Any, context: Any) -> Any:
         if isinstance(message, Sleep):
-            asked = RecordRecall(query=str(random.random()), scope="*", returned=())
+            asked = RecordDelivery(query=str(random.random()), scope="*", parts=(), tokens=0)
             context.ask(Apply(changes=(asked,), key=message.run.encode(), author="a", run=message.run))
         return report(message)
 
@@ -109,7 +109,7 @@ class WritesEachTime(ConsolidatorActor):
             with source.snapshot() as snapshot:
                 key = f"night/{snapshot.seq}".encode()
             source.close()
-            asked = RecordRecall(query="what is new?", scope="*", returned=())
+            asked = RecordDelivery(query="what is new?", scope="*", parts=(), tokens=0)
             answer = context.ask(Apply(changes=(asked,), key=key, author="a", run=message.run))
             assert isinstance(answer, Applied)
         return report(message)

@@ -164,19 +164,21 @@ def test_what_an_assistant_was_given_is_printed_word_for_word(command: Command, 
         mind.note_delivery("claude-code", "mcp-1", [DeliveredSpan(memory=hit.id, start=4, stop=9, why="it named it")])
         until(lambda: len(mind.log_given().deliveries) == 3 and len(mind.log_given(own=True).deliveries) == 1)
     got, recalled, start_ = entries(command("log", "--injected", "--home", shelf, "--json"))
-    assert (start_["text"], start_["tokens"], start_["assistant"]) == (told.text, told.tokens, "codex")
+    assert (start_["tokens"], start_["assistant"]) == (told.tokens, "codex")
+    assert "the shelf holds nine books" in [one["text"] for one in start_["memories"]]
+    assert all(one["text"] in told.text for one in start_["memories"])
     assert (start_["occasion"], start_["session"], start_["scope"]) == ("session-start", "new", "work/shelf")
     assert {one["id"]: one["why"] for one in start_["memories"]}[format_id(hit.id)] == (
         "what the user said last in the last session of this project (2026-11-01, generic)"
     )
-    assert (recalled["occasion"], recalled["query"], recalled["text"]) == ("recall", "nine books", None)
+    assert (recalled["occasion"], recalled["query"]) == ("recall", "nine books")
     assert [(one["text"], one["start_byte"]) for one in recalled["memories"]] == [("the shelf holds nine books", 0)]
     assert "lexical 1.00" in recalled["memories"][0]["why"]
     assert (got["occasion"], got["memories"][0]["text"], got["memories"][0]["why"]) == ("get", "shelf", "it named it")
     (own,) = entries(command("log", "--recalls", "--home", shelf, "--json"))
     assert (own["query"], own["assistant"]) == ("my own question", "")
     shown = command("log", "--injected", "--scope", "work/shelf", "--session", "new", "--home", shelf).out
-    assert "".join(f"  | {line}\n" for line in told.text.split("\n")) in shown
+    assert all(f"    | {one['text']}\n" in shown for one in start_["memories"])
     assert f"to codex, session new: at the start of its session, in work/shelf, {told.tokens} tokens" in shown
     page = command("log", "--injected", "-n", 1, "--home", shelf).out
     assert page.endswith(f"there are more: the same with --after {got['cursor']}\n")
@@ -188,9 +190,10 @@ def test_a_hook_that_told_something_is_in_the_log_of_what_was_given(home: Path, 
     with mnemic.open(home) as mind:
         told = json.loads(mind.hook_reply("claude-code", "session-start", "/home/ines/slipway", payload))
     (giving,) = entries(command("log", "--injected", "--home", home, "--json"))
-    assert giving["text"] == told["hookSpecificOutput"]["additionalContext"]
+    text = told["hookSpecificOutput"]["additionalContext"]
+    assert all(" ".join(one["text"].split())[:30] in text for one in giving["memories"])
     assert (giving["assistant"], giving["session"], giving["scope"]) == ("claude-code", "new", "slipway")
-    assert giving["tokens"] == -(-len(giving["text"].encode()) // 4)
+    assert giving["tokens"] == -(-len(text.encode()) // 4)
     assert all(one["why"] for one in giving["memories"])
 
 

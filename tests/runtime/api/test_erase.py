@@ -29,7 +29,7 @@ from mnemic.runtime.minds.homes import open_mind
 from mnemic.runtime.spool.decrypt import FrameDecryptor
 from mnemic.runtime.spool.walk import scan_records
 from mnemic.runtime.store.schema import connect
-from mnemic.runtime.transfer.quote_finder import SHINGLE_BYTES
+from mnemic.runtime.transfer.quote_finder import QUOTE_BYTES
 from tests.faces import Outcome, git_project, lines, start, turn, until
 from tests.mnemic.test_hooks_end_to_end import hook, prompt
 from tests.serving import serving
@@ -68,7 +68,7 @@ def frames(data: bytes, opener: FrameDecryptor) -> Iterator[bytes]:
 def holding(home: Path, *texts: str) -> dict[str, set[bytes]]:
     """The files that hold a run of sixteen bytes of some texts, and which."""
     said = [text.encode("utf-8", "surrogatepass") for text in texts]
-    runs = {text[n : n + SHINGLE_BYTES] for text in said for n in range(len(text) - SHINGLE_BYTES + 1)}
+    runs = {text[n : n + QUOTE_BYTES] for text in said for n in range(len(text) - QUOTE_BYTES + 1)}
     assert runs
     files = {name: {run for run in runs if run in data} for name, data in bytes_of(home).items()}
     return {name: some for name, some in files.items() if some}
@@ -164,7 +164,7 @@ def test_a_call_to_which_its_host_gives_no_id_does_not_come_back_from_the_spool_
         assert mind.counts().memories == 0
 
 
-TEXTS = st.text(st.characters(codec=None), min_size=SHINGLE_BYTES, max_size=120)
+TEXTS = st.text(st.characters(codec=None), min_size=QUOTE_BYTES, max_size=120)
 
 
 @settings(max_examples=12)
@@ -192,7 +192,7 @@ def test_whatever_was_said_erased_leaves_no_sixteen_bytes_that_only_it_had(
     runs = {
         run
         for text in (text.encode("utf-8", "surrogatepass") for text in gone)
-        for run in (text[n : n + SHINGLE_BYTES] for n in range(len(text) - SHINGLE_BYTES + 1))
+        for run in (text[n : n + QUOTE_BYTES] for n in range(len(text) - QUOTE_BYTES + 1))
         if run not in others
     }
     assert not [(name, run) for name, data in bytes_of(home).items() for run in runs if run in data and any(run)]

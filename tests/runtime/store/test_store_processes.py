@@ -10,7 +10,7 @@ from pathlib import Path
 
 import apsw
 
-from mnemic.actors.protocol.changes import RecordRecall, ScopeRef
+from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import Store
 from tests.runtime.building import (
@@ -18,6 +18,7 @@ from tests.runtime.building import (
     add_encoder,
     apply,
     child,
+    delivery,
     files_of,
     finish,
     held,
@@ -121,7 +122,7 @@ def test_no_file_of_a_store_shows_what_is_in_it(store: Store, path: Path) -> Non
     for number, text in enumerate(texts, start=1):
         apply(store, memory(number, text, speaker=speaker, session=session, place=place, tool=tool))
     apply(store, add_encoder(), vectors(*range(1, 9), windows=8))
-    apply(store, RecordRecall(query=texts[0].decode(), scope=scope, returned=()))
+    apply(store, delivery(query=texts[0].decode(), scope=scope))
     store.fork(path.with_name("fork.db"), 5)
     secrets = [*texts, *names, *(zlib.compress(text, 6) for text in texts), vectors(*range(1, 9), windows=8).vectors]
     living = files_of(path.parent)

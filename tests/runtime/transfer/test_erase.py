@@ -31,8 +31,7 @@ from mnemic.actors.protocol.changes import (
     KeepOriginal,
     MergeScopes,
     QuarantineRecord,
-    RecordBriefing,
-    RecordRecall,
+    RecordDelivery,
     RedactedChange,
     RenameScope,
     Retire,
@@ -42,6 +41,7 @@ from mnemic.actors.protocol.changes import (
     Unretire,
 )
 from mnemic.actors.protocol.errors import BadInput, DamagedStore, DiskFull
+from mnemic.actors.protocol.log_messages import ListDeliveries
 from mnemic.actors.protocol.scopes import Selection, Surveyed
 from mnemic.runtime.files.atomic_replace import finish_commit
 from mnemic.runtime.minds.homes import MindFolder
@@ -50,8 +50,20 @@ from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 from mnemic.runtime.store.texts import load_text
 from mnemic.runtime.transfer.erase import Erasure, erase
-from mnemic.runtime.transfer.quote_finder import SHINGLE_BYTES
-from tests.runtime.building import ENCODER, KEYS, add_encoder, add_space, apply, codes, held, id_of, memory, vectors
+from mnemic.runtime.transfer.quote_finder import QUOTE_BYTES
+from tests.runtime.building import (
+    ENCODER,
+    KEYS,
+    add_encoder,
+    add_space,
+    apply,
+    codes,
+    delivery,
+    held,
+    id_of,
+    memory,
+    vectors,
+)
 from tests.runtime.spooling import file_id, record, sealed, write
 
 WORDS = ("otter", "heron", "the shelf holds nine books and no lamp", "the harbour is closed until the tide comes back")
@@ -95,7 +107,7 @@ class Mind:
         from mnemic.runtime.transfer.redact_log import _decode
 
         with closing(connect(self.folder.store, KEYS)) as db:
-            return [_decode(change) for (change,) in db.execute("SELECT change FROM log ORDER BY seq").fetchall()]
+            return [_decode(change) for (change,) in db.execute("SELECT change FROM log ORDER BY id").fetchall()]
 
     def replacements(self) -> dict[bytes, bytes]:
         with closing(connect(self.folder.store, KEYS)) as db:
@@ -121,7 +133,7 @@ def opened(path: Path) -> bytes:
 
 
 def runs(texts: Sequence[bytes]) -> set[bytes]:
-    return {text[start : start + SHINGLE_BYTES] for text in texts for start in range(len(text) - SHINGLE_BYTES + 1)}
+    return {text[start : start + QUOTE_BYTES] for text in texts for start in range(len(text) - QUOTE_BYTES + 1)}
 
 
 # --- the law ---------------------------------------------------------------------------------------------------------
@@ -177,16 +189,11 @@ def changes_of(step: int, what: tuple[str, Any], there: list[int]) -> list[Chang
     quoted = " ".join(own(n) for n in given)
     if name == "recall":
         parts = tuple(DeliveredSpan(memory=one, start=0, stop=1, why="it is near") for one in ids)
-        return [RecordRecall(query=f"what of {quoted}?", scope="*", returned=ids, parts=parts, session="a")]
+        return [RecordDelivery(query=f"what of {quoted}?", scope="*", parts=parts, session="a", tokens=1)]
     if name == "asked":
-        return [RecordRecall(query=f"who said {quoted}?", scope="*", returned=(), session="c")]
+        return [delivery(query=f"who said {quoted}?", session="c")]
     if name == "given":
-        told = f"from before: {quoted}".encode()
-        return [
-            RecordBriefing(
-                assistant="t", session="b", occasion="prompt", memories=ids, tokens=1, text=told, why=("x",) * len(ids)
-            )
-        ]
+        return [delivery(*given, assistant="t", session="b", occasion="prompt")]
     text = f'{{"prompt": "{quoted}"}}'.encode()
     return [QuarantineRecord(record=b"%016d" % step, assistant="t", event="prompt", why="no", text=text)]
 
@@ -282,7 +289,7 @@ def check_kept_out(mind: Mind, added: dict[int, AddMemory], gone: set[int]) -> N
         again = mind.apply(added[number], KeepOriginal(memory=id_of(number), text=b"once more"))
         assert (again.kept[0].erased, again.kept[0].created, again.changed) == (True, False, (False, False))
     assert mind.held() == now
-    seqs = [row[0] for row in now["log"]]
+    seqs = [row[0] for row in now["applies"]]
     for seq in seqs[:: max(1, len(seqs) // 4)]:
         copy = mind.folder.path / f"copy-{seq}.db"
         with closing(Store.open(mind.folder.store, KEYS)) as store:
@@ -355,7 +362,6 @@ def test_hypervectors_go_with_it_and_those_of_what_stood_beside_it_are_bound_aga
     state = mind.held()
     assert [row[0] for row in state["unbound"]] == [2, 4, 6]
     assert [filler for _, filler in state["fillers"]] == sorted(own(number) for number in left)
-    assert {one.memories for one in mind.log() if isinstance(one, AddCodes)} == {()}, "the log names none of them"
     bind(mind, 2, 4, 6)
     mind.erase(*(n for n in range(1, 10) if n not in (3, 7)))
     assert [mind.held()[table] for table in BOUND] == [[]] * 4
@@ -480,7 +486,7 @@ def test_a_disk_that_is_full_leaves_all_as_it_was(mind: Mind, monkeypatch: pytes
     def full(*_: object) -> None:
         raise DiskFull(path="the disk")
 
-    monkeypatch.setattr("mnemic.runtime.transfer.erase.redact_answers", full)
+    monkeypatch.setattr("mnemic.runtime.transfer.redact_log.LogRedactor.run", full)
     with pytest.raises(DiskFull):
         mind.erase(1)
     assert mind.held() == before
@@ -504,22 +510,23 @@ def test_what_quotes_them_loses_the_words_and_what_quotes_others_keeps_them(mind
     quotes, others = f"who said: {own(1)}?", f"who said: {own(2)}?"
     mind.apply(memory(1, own(1).encode(), session="a"), memory(2, own(2).encode(), session="b"))
     for number, said in enumerate((quotes, others)):
-        mind.apply(RecordRecall(query=said, scope="*", returned=(), session="c"))
-        told = RecordBriefing(assistant="t", session="c", occasion="prompt", memories=(), tokens=1, text=said.encode())
         odd = QuarantineRecord(record=b"%016d" % number, assistant="t", event="prompt", why="odd", text=said.encode())
-        mind.apply(told, odd)
-    mind.apply(RecordRecall(query="which?", scope="*", returned=(id_of(1), id_of(2)), session="c"))
-    mind.apply(RecordRecall(query="its own question", scope="*", returned=(), session="a"))
+        mind.apply(delivery(query=said, session="c"), odd)
+    mind.apply(delivery(1, 2, query="which?", session="c"), delivery(1, query="one?", session="c"))
+    mind.apply(delivery(query="its own question", session="a"))
     assert mind.erase(1).quoted == 2
     there = opened(mind.folder.store)
     assert not [run for run in runs([own(1).encode()]) if run in there]
-    assert sorted(one.query for one in mind.log() if isinstance(one, RecordRecall)) == ["", "", others]
-    assert [one.returned for one in mind.log() if isinstance(one, RecordRecall)] == [(), (), (id_of(2),)]
-    texts = [row[9] is None for row in mind.held()["givings"] if row[3] == "prompt"]
-    assert (sorted(texts), [row[5] is None for row in mind.held()["aside"]]) == ([False, True], [True, False])
-    assert not any(row[5] == "a" for row in mind.held()["givings"]), (
-        "a session of which nothing is left was told nothing"
-    )
+    with closing(open_reader(mind.folder.store, KEYS)) as reader, reader.snapshot() as now:
+        listed = now.list_deliveries(ListDeliveries(own=True)).deliveries
+    assert [(one.query, [part.id for part in one.parts], one.erased) for one in reversed(listed)] == [
+        ("", [], 0),
+        (others, [], 0),
+        ("", [id_of(2)], 1),
+        ("", [], 1),
+    ]
+    assert [row[5] is None for row in mind.held()["aside"]] == [True, False]
+    assert not any(one.session == "a" for one in listed), "a session of which nothing is left was told nothing"
 
 
 def test_texts_that_others_hold_too_stay(mind: Mind) -> None:

@@ -26,8 +26,7 @@ from mnemic.actors.protocol.changes import (
     OccurrenceCount,
     QuarantineRecord,
     RecordBackup,
-    RecordBriefing,
-    RecordRecall,
+    RecordDelivery,
     ReleaseRecord,
     RenameScope,
     Retire,
@@ -47,7 +46,7 @@ from mnemic.runtime.transfer.export import export_to
 from mnemic.runtime.transfer.export_format import FILES, MANIFEST, ExportSource, FileEntry, IdentityBasis, Manifest
 from mnemic.runtime.transfer.import_memories import ImportReport, import_into
 from tests.paths import ROOT
-from tests.runtime.building import KEYS, answers, apply, held, id_of, keys_of, memory, said
+from tests.runtime.building import KEYS, answers, apply, delivery, held, id_of, keys_of, memory, said
 
 OTHER_KEYS = keys_of(bytes(range(1, 33)))
 PLACES = (
@@ -87,33 +86,19 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
     st.builds(Retire, memory=ids, reason=st.sampled_from(["", "wrong"])),
     st.builds(Unretire, memory=ids),
     st.builds(
-        RecordRecall,
-        query=st.sampled_from(["shelf?", ""]),
-        scope=st.just("*"),
-        returned=st.lists(ids, max_size=2, unique=True).map(tuple),
-        assistant=st.sampled_from(["", "claude-code"]),
-        tokens=st.integers(0, 9),
-    ),
-    st.builds(
-        lambda memories, tokens: RecordRecall(
-            query="why",
-            scope="shelf",
-            returned=tuple(memories),
-            parts=tuple(DeliveredSpan(one, 0, 3, "dense") for one in memories),
-            tokens=tokens,
+        lambda memories, asked: RecordDelivery(
+            scope="shelf", parts=tuple(DeliveredSpan(one, 0, 3, "dense") for one in memories), **asked
         ),
-        st.lists(ids, min_size=1, max_size=2, unique=True),
-        st.integers(0, 9),
-    ),
-    st.builds(
-        RecordBriefing,
-        assistant=st.just("codex"),
-        session=sessions,
-        occasion=st.sampled_from(["session-start", "prompt"]),
-        memories=st.lists(ids, max_size=2, unique=True).map(tuple),
-        tokens=st.integers(0, 9),
-        why=st.just(("newest",)),
-        text=st.sampled_from([b"", b"Here is what holds."]),
+        st.lists(ids, max_size=2, unique=True),
+        st.fixed_dictionaries(
+            {
+                "query": st.sampled_from(["shelf?", ""]),
+                "assistant": st.sampled_from(["", "claude-code"]),
+                "occasion": st.sampled_from(["recall", "session-start", "prompt"]),
+                "session": sessions,
+                "tokens": st.integers(0, 9),
+            }
+        ),
     ),
     st.builds(RenameScope, path=st.just("shelf"), to=st.sampled_from(["lib", "work/lib"])),
     st.builds(MergeScopes, path=st.sampled_from(["shelf~2", "shelf"]), into=st.just("work/shelf")),
@@ -249,14 +234,7 @@ def test_two_minds_become_one_whichever_is_imported_into_the_other(
 def test_what_was_erased_here_is_not_brought_back(place: Stores, history: list[Change], erased: set[int]) -> None:
     words = {number: b"only memory %d says so, and nobody else" % number for number in erased}
     said_so = [memory(number, text) for number, text in words.items()]
-    given_ = RecordBriefing(
-        assistant="t",
-        session="s",
-        occasion="prompt",
-        memories=tuple(map(id_of, erased)),
-        tokens=1,
-        text=b" ".join(words.values()),
-    )
+    given_ = delivery(*erased, query=f"who says: {words[min(erased)].decode()}?", session="s")
     kept = aside(9, b'{"prompt": "' + words[min(erased)] + b'"}')
     exported = place.export(place.store([*said_so, *history, given_, kept]))
     target = place.store([])

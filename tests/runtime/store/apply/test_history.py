@@ -1,20 +1,19 @@
-"""What was given is kept in the log and in its tables; what is taken back is the last of its kind."""
+"""What was given is kept beside the log, as stretches of memories, up to the transaction that it came with."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.changes import DeliveredSpan, RecordBriefing, RecordRecall
+from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.errors import NoSuchMemory
 from mnemic.runtime.store.store import Store
-from tests.runtime.building import KEYS, apply, held, id_of, memory
+from tests.runtime.building import KEYS, apply, delivery, held, id_of, memory
 
-TOLD = b"the shelf holds nine books"  # as the memory says
+HISTORY = ("givings", "given_parts")
 
 
 @pytest.fixture
@@ -24,67 +23,37 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield made
 
 
-def recall(query: str, **fields: Any) -> RecordRecall:
-    return RecordRecall(**({"query": query, "scope": "*", "returned": (id_of(1),)} | fields))
-
-
-def told(session: str, **fields: Any) -> RecordBriefing:
-    defaults = {"assistant": "codex", "occasion": "prompt", "memories": (id_of(1),), "tokens": 9, "text": TOLD}
-    return RecordBriefing(session=session, **(defaults | fields))
-
-
-def given(store: Store) -> list[tuple[str, str]]:
-    found: list[Any] = store._db.execute("SELECT occasion, session || query FROM givings ORDER BY id").fetchall()
-    return [(occasion, which) for occasion, which in found]
-
-
-def test_what_was_told_is_kept_once_as_a_text_and_not_in_the_log(store: Store) -> None:
-    apply(store, told("a"), told("b", text=b"other words"))
-    bodies = [body for (body,) in store._db.execute("SELECT body FROM texts ORDER BY id").fetchall()]
-    assert bodies == [TOLD, b"it has two doors", b"other words"]
-    assert not store._db.execute(
-        "SELECT count(*) FROM log WHERE instr(change, ?) OR instr(change, ?)", (TOLD, b"other words")
-    ).get
-
-
-def test_rebuilt_it_says_the_same(store: Store) -> None:
+def test_rebuilt_it_says_the_same_and_the_log_holds_nothing_of_it(store: Store) -> None:
     parts = (
         DeliveredSpan(id_of(2), 3, 6, "it holds the words"),
         DeliveredSpan(id_of(1), 0, 3, "near"),
         DeliveredSpan(id_of(2), 7, 9, "twice"),
     )
-    apply(store, recall("one", parts=parts, returned=(id_of(2), id_of(1)), tokens=3, assistant="codex", session="m"))
-    apply(store, told("a", why=("a decision",), memories=(id_of(2), id_of(1)), scope="shelf", at=5))
-    before = held(store._path)
-    assert before["given_parts"] == [
+    before = held(store._path)["log"]
+    apply(store, delivery(query="one", parts=parts, tokens=3, assistant="codex", session="m"))
+    apply(store, delivery(2, 1, occasion="prompt", session="a", scope="shelf", at=5))
+    after = held(store._path)
+    assert after["log"] == before
+    assert after["given_parts"] == [
         (1, 0, 2, 3, 6, "it holds the words"),
         (1, 1, 1, 0, 3, "near"),
         (1, 2, 2, 7, 9, "twice"),
-        (2, 0, 2, None, None, "a decision"),
-        (2, 1, 1, None, None, ""),
+        (2, 0, 2, 0, 3, "near"),
+        (2, 1, 1, 0, 3, "near"),
     ]
     store.rebuild(lambda done, total: None, meaning=True)
-    after = held(store._path)
-    assert {name: after[name] for name in ("givings", "given_parts", "texts")} == {
-        name: before[name] for name in ("givings", "given_parts", "texts")
-    }
+    assert [held(store._path)[name] for name in HISTORY] == [after[name] for name in HISTORY]
 
 
 def test_a_fork_knows_of_nothing_that_was_given_later(store: Store, tmp_path: Path) -> None:
-    seq = apply(store, recall("one"), told("a")).seq
+    seq = apply(store, delivery(1, query="one"), delivery(2, session="a")).seq
     before = held(store._path)
-    apply(store, told("b", text=b"later words"), recall("two"), memory(3))
+    apply(store, delivery(1, session="b"), delivery(2, query="two"), memory(3), delivery(1))
     store.fork(tmp_path / "fork.db", seq)
-    forked = held(tmp_path / "fork.db")
-    assert {name: forked[name] for name in ("givings", "given_parts", "texts")} == {
-        name: before[name] for name in ("givings", "given_parts", "texts")
-    }
+    assert [held(tmp_path / "fork.db")[name] for name in HISTORY] == [before[name] for name in HISTORY]
 
 
-@pytest.mark.parametrize(
-    "change", [recall("q", returned=(id_of(9),)), told("a", memories=(id_of(9),))], ids=["recall", "told"]
-)
-def test_what_names_no_memory_is_refused_whole(store: Store, change: Any) -> None:
+def test_what_names_no_memory_is_refused_whole(store: Store) -> None:
     with pytest.raises(NoSuchMemory):
-        apply(store, change)
-    assert given(store) == []
+        apply(store, delivery(1, 9))
+    assert held(store._path)["givings"] == []

@@ -11,7 +11,7 @@ import pytest
 
 from mnemic.actors.brief.statement_cues import directive_start
 from mnemic.actors.protocol.ambient_messages import NO_SOURCES, Brief, BriefingSources, LastSession
-from mnemic.actors.protocol.changes import DeliveredSpan, RecordBriefing, RecordRecall, ScopeRef
+from mnemic.actors.protocol.changes import DeliveredSpan, RecordDelivery, ScopeRef
 from mnemic.actors.protocol.events import Event, to_bytes, to_text
 from mnemic.actors.protocol.messages import Apply, Forget
 from tests.harness import NOWHERE, START_US, ActorHarness
@@ -286,7 +286,8 @@ def test_the_order_in_which_equal_times_were_captured_does_not_matter_to_a_secon
 
 def test_what_a_session_was_given_is_known_by_host_and_session(actor_system: ActorHarness) -> None:
     kept = actor_system.keep("a", place=PLACE)
-    given = RecordBriefing(assistant="codex", session="new", occasion="prompt", memories=(kept.id,), tokens=1)
+    parts = (DeliveredSpan(memory=kept.id, start=0, stop=1, why="near"),)
+    given = RecordDelivery(assistant="codex", session="new", occasion="prompt", scope="", parts=parts, tokens=1)
     actor_system.ask(Apply(changes=(given,), key=b"given", author="test", run="test"))
     assert actor_system.look(lambda snapshot: snapshot.delivered_ids("codex", "new")) == {kept.id}
     assert actor_system.look(lambda snapshot: snapshot.delivered_ids("codex", "\ud800")) == frozenset()
@@ -299,8 +300,8 @@ def test_a_memory_that_only_an_answer_was_read_from_was_not_given(actor_system: 
         DeliveredSpan(memory=hit.id, start=0, stop=5, why="tool 1.00"),
         DeliveredSpan(memory=read.id, start=0, stop=0, why="file: a.py 0.97"),
     )
-    given = RecordRecall(
-        query="tool=pytest file=?", scope="*", returned=(hit.id,), assistant="codex", session="new", parts=parts
+    given = RecordDelivery(
+        query="tool=pytest file=?", scope="*", assistant="codex", session="new", parts=parts, tokens=2
     )
     actor_system.ask(Apply(changes=(given,), key=b"given", author="test", run="test"))
     assert actor_system.look(lambda snapshot: snapshot.delivered_ids("codex", "new")) == {hit.id}

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.changes import DeliveredSpan, RecordBriefing, RecordRecall
+from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.log_messages import CountUse, DeliveriesListed, ListDeliveries, ListMemories, UseCounted
 from mnemic.runtime.store.read.reader import StoreSnapshot, open_reader
 from mnemic.runtime.store.store import Store
-from tests.runtime.building import KEYS, apply, id_of, memory
+from tests.runtime.building import KEYS, apply, delivery, id_of, memory
 
 DAY_US = 24 * 3600 * 1_000_000
 MONDAY_US = 4 * DAY_US
@@ -71,33 +71,17 @@ def test_what_was_given_of_a_long_text_is_cut_out_of_it_again(store: Store) -> N
         DeliveredSpan(id_of(2), 7, 19, "near"),
         DeliveredSpan(id_of(2), 0, 0, "nothing"),
     )
-    apply(store, RecordRecall(query="q", scope="*", returned=(id_of(1),), assistant="codex", parts=parts, tokens=9))
+    apply(store, delivery(assistant="codex", parts=parts))
     (giving,) = givings(store).deliveries
     assert [part.data for part in giving.parts] == [packed[5_000:5_900], unpacked[7:19], b""]
     assert [part.size_bytes for part in giving.parts] == [len(packed), len(unpacked), len(unpacked)]
 
 
-def test_of_what_was_given_before_its_words_were_kept_the_memories_are_told(store: Store) -> None:
-    apply(store, memory(1))
-    apply(store, RecordRecall(query="q", scope="*", returned=(id_of(1),)))
-    apply(store, RecordBriefing(assistant="codex", session="s", occasion="prompt", memories=(id_of(1),), tokens=9))
-    (own,) = givings(store, own=True).deliveries
-    (told,) = givings(store).deliveries
-    for giving in (own, told):
-        assert giving.data is None
-        assert [(part.id, part.why, part.start_byte, part.data) for part in giving.parts] == [
-            (id_of(1), "", None, None)
-        ]
-
-
 def test_a_page_of_what_was_given_ends_where_it_gets_long(store: Store) -> None:
-    text = b"x" * (3 << 20)
+    apply(store, memory(1, b"x" * (3 << 20)))
+    whole = (DeliveredSpan(id_of(1), 0, 3 << 20, "near"),)
     for number in range(4):
-        apply(
-            store,
-            RecordBriefing(assistant="c", session=f"{number}", occasion="prompt", memories=(), tokens=1, text=text),
-            at=number,
-        )
+        apply(store, delivery(assistant="c", session=f"{number}", parts=whole), at=number)
     page = givings(store)
     assert [one.session for one in page.deliveries] == ["3", "2"]
     assert page.more
@@ -108,10 +92,7 @@ def test_a_page_of_what_was_given_ends_where_it_gets_long(store: Store) -> None:
 
 def test_what_was_told_is_listed_at_the_time_it_was_told(store: Store) -> None:
     for at, given_at in ((10, None), (20, 5)):
-        told = RecordBriefing(
-            assistant="c", session="s", occasion="prompt", memories=(), tokens=1, text=b"t", at=given_at
-        )
-        apply(store, told, at=at)
+        apply(store, delivery(assistant="c", at=given_at), at=at)
     assert [one.at for one in givings(store).deliveries] == [10, 5]
 
 
@@ -134,7 +115,7 @@ def test_each_memory_and_each_giving_is_counted_in_its_week(
         for number, day in enumerate(kept):
             apply(store, memory(number + 1, b"four", said_at=day * DAY_US))
         for day, tokens, assistant in told:
-            given_then = RecordRecall(query="q", scope="work/shelf", returned=(), assistant=assistant, tokens=tokens)
+            given_then = delivery(scope="work/shelf", assistant=assistant, tokens=tokens)
             apply(store, given_then, at=day * DAY_US)
         with snapshot(store) as state:
             counted = state.count_usage(CountUse(weeks=weeks), now * DAY_US)

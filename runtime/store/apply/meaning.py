@@ -1,0 +1,198 @@
+"""Applying what is made from memories: their vectors, and their hypervectors with the space and the values in them.
+
+None of it is logged: the Embedder and the Binder make it again. `mnemic.runtime.store.rebind_queue` says what waits to
+be bound, and `mnemic.runtime.store.read.codes` reads what is.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import apsw
+import msgspec
+import numpy as np
+
+from mnemic.actors.protocol.changes import (
+    AddCodes,
+    AddEncoder,
+    AddSpace,
+    AddVectors,
+    CodeInfo,
+    DropEncoder,
+    EncoderName,
+)
+from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
+from mnemic.runtime.store.rebind_queue import BINDING_FAILED, ItemMemory
+
+__all__ = ["CODE_TABLES", "MEANING_HANDLERS", "encoder_row", "newest_space_id"]
+
+CODE_TABLES = ("bound", "fillers", "codes", "spaces", "unbound")
+"""What holds hypervectors and what belongs to them."""
+_decode = msgspec.msgpack.Decoder(tuple[tuple[CodeInfo, ...], ...]).decode
+
+
+def _add_encoder(context: ApplyContext, change: AddEncoder, at: int) -> ChangeResult:
+    if encoder_row(context.db, change.encoder) is not None:
+        return UNCHANGED
+    context.db.execute(
+        "INSERT INTO encoders(implementation, model, dimensions) VALUES(?, ?, ?)",
+        (change.encoder.implementation, change.encoder.model, change.dimensions),
+    )
+    row = context.db.last_insert_rowid()
+    context.db.execute(f"CREATE VIRTUAL TABLE vectors_{row} USING vec0(embedding float[{int(change.dimensions)}])")
+    return CHANGED
+
+
+def _drop_encoder(context: ApplyContext, change: DropEncoder, at: int) -> ChangeResult:
+    row = encoder_row(context.db, change.encoder)
+    if row is None:
+        return UNCHANGED
+    context.db.execute("DELETE FROM windows WHERE encoder = ?", (row,))
+    context.db.execute("DELETE FROM meanings WHERE encoder = ?", (row,))
+    context.db.execute(f"DROP TABLE vectors_{row}")
+    context.db.execute("DELETE FROM encoders WHERE id = ?", (row,))
+    context.rebind_queue.encoder_dropped(row)
+    return CHANGED
+
+
+def _add_vectors(context: ApplyContext, change: AddVectors, at: int) -> ChangeResult:
+    db = context.db
+    encoder = encoder_row(db, change.encoder)
+    if encoder is None:
+        raise ValueError(f"no encoder {change.encoder.implementation} {change.encoder.model[:12]} was added")
+    dimensions = int(db.execute("SELECT dimensions FROM encoders WHERE id = ?", (encoder,)).get)
+    count = sum(len(meaning.spans) for meaning in change.meanings)
+    numbers = np.frombuffer(change.vectors, dtype="<f4")
+    if numbers.size != count * dimensions:
+        raise ValueError(f"{numbers.size} numbers are not {count} vectors of {dimensions}")
+    vectors = iter(numbers.reshape(count, dimensions))
+    rows_added: list[int] = []
+    for meaning in change.meanings:
+        windows = [(span, next(vectors)) for span in meaning.spans]
+        memory = context.memory_row(meaning.memory)
+        if db.execute("SELECT 1 FROM meanings WHERE encoder = ? AND memory = ?", (encoder, memory)).get is not None:
+            continue
+        rows_added.append(memory)
+        db.execute(
+            "INSERT INTO meanings(encoder, memory, covered, total) VALUES(?, ?, ?, ?)",
+            (encoder, memory, meaning.covered, meaning.total),
+        )
+        for (start, stop), vector in windows:
+            db.execute(
+                "INSERT INTO windows(encoder, memory, start, stop) VALUES(?, ?, ?, ?)", (encoder, memory, start, stop)
+            )
+            db.execute(
+                f"INSERT INTO vectors_{encoder}(rowid, embedding) VALUES(?, ?)",
+                (db.last_insert_rowid(), vector.tobytes()),
+            )
+    if not rows_added:
+        return UNCHANGED
+    context.rebind_queue.vectors_changed(rows_added)
+    return CHANGED
+
+
+def encoder_row(connection: apsw.Connection, name: EncoderName) -> int | None:
+    """The row of an encoder, if it was added."""
+    row = connection.execute(
+        "SELECT id FROM encoders WHERE implementation = ? AND model = ?", (name.implementation, name.model)
+    ).get
+    return None if row is None else int(row)
+
+
+# --- hypervectors ----------------------------------------------------------------------------------------------------
+
+
+def _add_space(context: ApplyContext, change: AddSpace, at: int) -> ChangeResult:
+    db = context.db
+    newest = newest_space_id(db)
+    known = db.execute("SELECT id, reading FROM spaces WHERE stamp = ?", (change.stamp,)).fetchone()
+    if known is not None and known[0] == newest:
+        if known[1] == change.reading:
+            return UNCHANGED
+        db.execute("UPDATE spaces SET reading = ? WHERE id = ?", (change.reading, newest))
+    else:
+        if known is not None:  # one of before is the newest again: what is left of it may say what is not so now
+            db.execute("DELETE FROM codes WHERE space = ?", (known[0],))
+            db.execute("DELETE FROM spaces WHERE id = ?", (known[0],))
+        db.execute(
+            "INSERT INTO spaces(id, stamp, dimensions, version, roles, model, embedding, reading)"
+            " VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                (newest or 0) + 1,
+                change.stamp,
+                change.dimensions,
+                change.version,
+                json.dumps(change.roles),
+                change.model,
+                change.embedding,
+                change.reading,
+            ),
+        )
+    context.rebind_queue.enqueue_all()
+    return CHANGED
+
+
+def _add_codes(context: ApplyContext, change: AddCodes, at: int) -> ChangeResult:
+    db = context.db
+    newest = newest_space_id(db)
+    if newest is None or db.execute("SELECT stamp FROM spaces WHERE id = ?", (newest,)).get != change.stamp:
+        return UNCHANGED
+    items = _decode(change.items)
+    size = int(db.execute("SELECT dimensions FROM spaces WHERE id = ?", (newest,)).get) // 8
+    count = sum(len(records) for records in items)
+    if len(items) != len(change.memories) or len(change.codes) != size * count:
+        what = f"{len(items)} lists of records and {len(change.codes)} bytes"
+        raise ValueError(f"{what} are not {len(change.memories)} and {count} hypervectors of {size} bytes")
+    result = UNCHANGED
+    unread = frozenset(change.unread)
+    fillers = ItemMemory(db)
+    stop = 0
+    for memory, records in zip(change.memories, items, strict=True):
+        start, stop = stop, stop + size * len(records)
+        row = db.execute(
+            "SELECT u.memory FROM memories m JOIN unbound u ON u.memory = m.id WHERE m.uuid = ?", (memory,)
+        ).get
+        if row is None:  # erased or forgotten meanwhile, or bound by another process
+            continue
+        done = (row, change.seq)
+        if memory in unread:
+            db.execute(f"UPDATE unbound SET encoder = {BINDING_FAILED} WHERE memory = ? AND marked <= ?", done)
+        else:
+            db.execute("DELETE FROM unbound WHERE memory = ? AND marked <= ?", done)
+        if _has_codes(db, newest, row, records, change.codes[start:stop]):
+            continue
+        result = CHANGED
+        db.execute("DELETE FROM codes WHERE memory = ?", (row,))
+        for place, record in enumerate(records):
+            code = change.codes[start + place * size : start + (place + 1) * size]
+            db.execute(
+                "INSERT INTO codes(space, memory, tier, pairs, code) VALUES(?, ?, ?, ?, ?)",
+                (newest, row, record.tier, record.pairs, code),
+            )
+        fillers.set_fillers(row, {filler for record in records for filler in record.fillers})
+    return result
+
+
+def _has_codes(db: apsw.Connection, space: int, row: int, records: tuple[CodeInfo, ...], codes: bytes) -> bool:
+    """Whether a memory has these records already: it was to be bound again, and nothing came of it."""
+    had: list[Any] = db.execute(
+        "SELECT space, tier, pairs, code FROM codes WHERE memory = ? ORDER BY id", (row,)
+    ).fetchall()
+    kept = b"".join(code for _, _, _, code in had)
+    return kept == codes and [(space, one.tier, one.pairs) for one in records] == [one[:3] for one in had]
+
+
+def newest_space_id(connection: apsw.Connection) -> int | None:
+    """The number of the space in which hypervectors are made."""
+    found = connection.execute("SELECT max(id) FROM spaces").get
+    return None if found is None else int(found)
+
+
+MEANING_HANDLERS: dict[type, Handler] = {
+    AddEncoder: _add_encoder,
+    DropEncoder: _drop_encoder,
+    AddVectors: _add_vectors,
+    AddSpace: _add_space,
+    AddCodes: _add_codes,
+}
