@@ -58,7 +58,6 @@ __all__ = [
     "ScopeCount",
     "ScopeFound",
     "SignalName",
-    "Similar",
     "SimilarFound",
     "Sleep",
     "TextCaptured",
@@ -79,26 +78,12 @@ class FindSimilar(Verb["SimilarFound"], frozen=True, kw_only=True):
     """At most so many."""
 
 
-class Similar(MemoryExcerpt, frozen=True, kw_only=True):
-    """A memory that says nearly the same."""
-
-    start_byte: int
-    """Where that starts in the whole."""
-    said_at: Time | None
-    """World time."""
-    score: float
-    """How near it is, 1 at most: the greater of `why`."""
-    why: dict[str, float]
-    """``meaning``: the cosine of the two; ``words``: how many of the words that either has both have."""
-    superseded_by: Id | None
-    """Id of what replaced it."""
-
-
 class SimilarFound(Message, frozen=True, kw_only=True):
     """Answer to `FindSimilar`."""
 
-    similar: tuple[Similar, ...]
-    """The nearest first."""
+    similar: tuple[Hit, ...]
+    """The nearest first. `Hit.score`, 1 at most, is the greater of `Hit.why`: ``meaning``, the cosine of the two, and
+    ``words``, how many of the words that either has both have."""
     degraded: tuple[str, ...] = ()
     """What did not take part, and why, one sentence each."""
 
@@ -200,7 +185,7 @@ class CaptureText(Verb["TextCaptured"], frozen=True, kw_only=True):
 class TextCaptured(Message, frozen=True, kw_only=True):
     """Answer to `CaptureText`."""
 
-    similar: tuple[Similar, ...] = ()
+    similar: tuple[Hit, ...] = ()
     """Near-duplicates of the text; `mnemic.runtime.api.mind.Mind.remember` asks for them (`FindSimilar`) once it is
     kept.
     """

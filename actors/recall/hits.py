@@ -23,8 +23,8 @@ def make_hit(
     part: bytes,
     offset: int,
     why: dict[str, float],
-    newer: list[bytes],
-    older: list[bytes],
+    newer: Sequence[bytes],
+    older: Sequence[bytes],
     score: float | None = None,
 ) -> Hit:
     """A memory as it is given.

@@ -6,14 +6,16 @@ comes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.actors.protocol.changes import EncoderName
+from mnemic.actors.protocol.events import KINDS, escape_surrogates
 from mnemic.actors.protocol.snapshot import Columns, Postings, Retired, Snapshot, Superseded
+from mnemic.actors.recall.query import scopes_below
 from mnemic.algorithms.retrieval.scan import QuantisedVectors, inner_products, pack_mask
 
 __all__ = ["GrowableArray", "RecallIndex"]
@@ -121,6 +123,43 @@ class RecallIndex:
             else:
                 best[of], where[of] = cosines, start
         return best, where
+
+    def visible(
+        self,
+        snapshot: Snapshot,
+        scope: str = "*",
+        session: str | None = None,
+        *,
+        kinds: Sequence[str] = KINDS,
+        since: int | None = None,
+        until: int | None = None,
+        as_of: int | None = None,
+    ) -> NDArray[np.bool_]:
+        """Which memories are looked through, ``(n,) bool``: not retired, and as `Recall` names what is asked for.
+
+        Raises:
+            UnknownScope: no memory is in the scope.
+        """
+        columns = self.columns
+        visible = ~self.retired_mask(as_of)
+        if len(kinds) < len(KINDS):
+            visible &= np.isin(columns.kind, [KINDS.index(kind) for kind in kinds])
+        if scope != "*":
+            visible &= np.isin(columns.scope, scopes_below(snapshot, scope))
+        if session is not None:
+            visible &= np.isin(columns.session, snapshot.session_rows(escape_surrogates(session)))
+        if since is not None:
+            visible &= columns.said_at >= since
+        if until is not None:
+            visible &= columns.said_at < until
+        if as_of is not None:
+            visible &= columns.recorded_at <= as_of
+        return visible
+
+    def links(self, row: int, snapshot: Snapshot, as_of: int | None) -> tuple[list[bytes], list[bytes]]:
+        """Ids of what stood for the memory of a row then, none or one, and of what it stood for."""
+        newer = self.replacement(row, as_of)
+        return snapshot.ids_of([] if newer is None else [newer]), snapshot.ids_of(self.replaced(row, as_of))
 
     def to_positions(self, postings: Postings) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Postings with positions in the columns instead of rows."""

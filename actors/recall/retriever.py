@@ -52,7 +52,7 @@ from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource, SpaceRow
 from mnemic.actors.recall.day_signal import WEIGHT, day_nearness, days_in_question
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, delivered_span, excerpt, make_hit, token_count
 from mnemic.actors.recall.list_memories import BROWSE_MESSAGES, browse
-from mnemic.actors.recall.query import existing_scope, query_vector, scopes_below, search_terms
+from mnemic.actors.recall.query import existing_scope, query_vector, search_terms
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.recall.similarity import find_similar
 from mnemic.actors.shape.bind import settings_mismatch as unlike_bound
@@ -223,7 +223,15 @@ class RetrieverActor:
         asked = query_vector(recall.query, context, degraded, "Words alone answered.") if by_meaning else None
         with self._source.snapshot() as snapshot:
             self._index.sync(snapshot, asked.encoder if asked else None, loaded)
-            visible = self._visible(recall, snapshot)
+            visible = self._index.visible(
+                snapshot,
+                recall.scope,
+                recall.session,
+                kinds=recall.kinds,
+                since=recall.since,
+                until=recall.until,
+                as_of=recall.as_of,
+            )
             terms = search_terms(recall.query, snapshot, degraded)
             signals, windows = self._signals(recall, k, snapshot, terms, visible, asked, degraded)
             if "structural" in recall.signals:
@@ -267,22 +275,6 @@ class RetrieverActor:
             return is_paused_at(self._pauses(), at)
         except PausesUnreadable:
             return True
-
-    def _visible(self, recall: Recall, snapshot: Snapshot) -> NDArray[np.bool_]:
-        columns = self._index.columns
-        numbers = [KINDS.index(kind) for kind in recall.kinds]
-        visible = np.isin(columns.kind, numbers) & ~self._index.retired_mask(recall.as_of)
-        if recall.scope != "*":
-            visible &= np.isin(columns.scope, scopes_below(snapshot, recall.scope))
-        if recall.session is not None:
-            visible &= np.isin(columns.session, snapshot.session_rows(escape_surrogates(recall.session)))
-        if recall.since is not None:
-            visible &= columns.said_at >= recall.since
-        if recall.until is not None:
-            visible &= columns.said_at < recall.until
-        if recall.as_of is not None:
-            visible &= columns.recorded_at <= recall.as_of
-        return visible
 
     def _signals(
         self,
@@ -381,9 +373,7 @@ class RetrieverActor:
             why = {name: float(share[index]) for name, share in fused.contributions.items()}
             if prior[index]:
                 why["prior"] = float(prior[index])
-            newer = self._index.replacement(row, recall.as_of)
-            older = snapshot.ids_of(self._index.replaced(row, recall.as_of))
-            hits.append(make_hit(memory, part, offset, why, snapshot.ids_of([] if newer is None else [newer]), older))
+            hits.append(make_hit(memory, part, offset, why, *self._index.links(row, snapshot, recall.as_of)))
         return hits, left_out, used
 
     def _candidates(

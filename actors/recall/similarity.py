@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from mnemic.actors.brief.brief import rarity
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.events import KINDS, to_bytes
-from mnemic.actors.protocol.messages import FindSimilar, Memory, Similar, SimilarFound
+from mnemic.actors.protocol.events import to_bytes
+from mnemic.actors.protocol.messages import FindSimilar, Memory, SimilarFound
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
-from mnemic.actors.recall.hits import excerpt
-from mnemic.actors.recall.query import query_vector, scopes_below, search_terms
+from mnemic.actors.recall.hits import excerpt, make_hit
+from mnemic.actors.recall.query import query_vector, search_terms
 from mnemic.actors.recall.recall_index import RecallIndex
 
 __all__ = ["LEAST_COSINE", "LEAST_RESEMBLANCE", "find_similar", "resemblance"]
@@ -59,7 +59,8 @@ def find_similar(asked: FindSimilar, memory: RecallIndex, source: SnapshotSource
         terms = search_terms(asked.text, snapshot, [])
         if len(terms) < _FEWEST_WORDS:
             return SimilarFound(similar=(), degraded=tuple(degraded))
-        visible = _visible(asked, memory, snapshot)
+        visible = memory.visible(snapshot, asked.scope, kinds=_KINDS)
+        visible[np.searchsorted(memory.columns.row, snapshot.rows_of(asked.exclude))] = False
         near = _by_words(asked.text, terms, visible, memory, snapshot)
         cosines, starts = None, None
         if embedded is not None:
@@ -76,7 +77,9 @@ def find_similar(asked: FindSimilar, memory: RecallIndex, source: SnapshotSource
                 continue
             if not _is_superseded_by(record, asked.exclude, snapshot):
                 start = -1 if starts is None else int(starts[index])
-                found.append(_similar(record, why, *excerpt(record.data, _SHOWN_BYTES, start, terms)))
+                part, offset = excerpt(record.data, _SHOWN_BYTES, start, terms)
+                newer = [] if record.superseded_by is None else [record.superseded_by]
+                found.append(make_hit(record, part, offset, why, newer, record.supersedes, max(why.values())))
     found.sort(key=lambda one: (-one.score, -(one.said_at or 0), one.id))
     return SimilarFound(similar=tuple(found[: asked.limit]), degraded=tuple(degraded))
 
@@ -85,14 +88,6 @@ def resemblance(one: set[str], other: set[str]) -> float:
     """How many of the words that either text has both have, 0 to 1; 0 where neither has any."""
     either = len(one | other)
     return len(one & other) / either if either else 0.0
-
-
-def _visible(asked: FindSimilar, memory: RecallIndex, snapshot: Snapshot) -> NDArray[np.bool_]:
-    columns = memory.columns
-    visible = np.isin(columns.kind, [KINDS.index(kind) for kind in _KINDS]) & ~memory.retired_mask(None)
-    visible &= np.isin(columns.scope, scopes_below(snapshot, asked.scope))
-    visible[np.searchsorted(columns.row, snapshot.rows_of(asked.exclude))] = False
-    return visible
 
 
 def _by_words(
@@ -117,19 +112,3 @@ def _is_superseded_by(record: Memory, ids: tuple[bytes, ...], snapshot: Snapshot
             return True
         (record,) = snapshot.load_memories(snapshot.rows_of([record.superseded_by]))
     return False
-
-
-def _similar(record: Memory, why: dict[str, float], part: bytes, start: int) -> Similar:
-    return Similar(
-        id=record.id,
-        data=part,
-        start_byte=start,
-        size_bytes=len(record.data),
-        kind=record.kind,
-        role=record.role,
-        scope=record.scope,
-        said_at=record.said_at,
-        score=max(why.values()),
-        why=why,
-        superseded_by=record.superseded_by,
-    )

@@ -24,7 +24,7 @@ from mnemic.actors.protocol.shape_messages import Answer, Shape, Shaped, validat
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource, SpaceRow
 from mnemic.actors.protocol.times import to_iso
 from mnemic.actors.recall.hits import delivered_span, excerpt, make_hit, token_count
-from mnemic.actors.recall.query import query_vector, scopes_below
+from mnemic.actors.recall.query import query_vector
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.shape.about import TEMPERATURE, AboutQuery
 from mnemic.actors.shape.analogies import solve
@@ -148,30 +148,14 @@ class ShapeQueryEngine:
 
     def _visible(self, asked: Shape, snapshot: Snapshot, degraded: list[str]) -> NDArray[np.bool_]:
         """Which memories are looked through; where a filter leaves none of them, that is said."""
-        columns = self._recall_index.columns
-        visible = ~self._recall_index.retired_mask(None)
-        if asked.scope != "*":
-            visible &= np.isin(columns.scope, scopes_below(snapshot, asked.scope))
-        if asked.session is not None:
-            left = visible & np.isin(columns.session, snapshot.session_rows(escape_surrogates(asked.session)))
-            if visible.any() and not left.any():
-                degraded.append(
-                    f"session: no memory looked through is of the conversation {asked.session[:MAX_NAME_CHARS]!r}"
-                )
-            visible = left
-        left = visible & self._in_time_range(asked.since, asked.until)
-        if visible.any() and not left.any():
+        index, scope, session = self._recall_index, asked.scope, asked.session
+        own = index.visible(snapshot, scope, session)
+        if session is not None and not own.any() and index.visible(snapshot, scope).any():
+            degraded.append(f"session: no memory looked through is of the conversation {session[:MAX_NAME_CHARS]!r}")
+        left = index.visible(snapshot, scope, session, since=asked.since, until=asked.until)
+        if own.any() and not left.any():
             degraded.append("time: no memory looked through was said in that time")
         return left
-
-    def _in_time_range(self, since: int | None, until: int | None) -> NDArray[np.bool_]:
-        said_at = self._recall_index.columns.said_at
-        within = np.ones(len(said_at), np.bool_)
-        if since is not None:
-            within &= said_at >= since
-        if until is not None:
-            within &= said_at < until
-        return within
 
     def _answer(
         self,
@@ -202,7 +186,7 @@ class ShapeQueryEngine:
             roles = index.encoders.space.roles
             question = parse_pattern(asked.pattern, roles, lambda role: looking.items(role).count_by_lowercase)
             if question.since is not None or question.until is not None:
-                left = visible & self._in_time_range(question.since, question.until)
+                left = visible & self._recall_index.visible(snapshot, since=question.since, until=question.until)
                 if visible.any() and not left.any():
                     degraded.append("date: no memory looked through was said on those days")
                 looking = ShapeSearch(index, snapshot, left)
@@ -288,11 +272,7 @@ class ShapeQueryEngine:
             why: dict[str, float] = {}
             for name, share in zip(names, shares.tolist(), strict=True):
                 why[name] = why.get(name, 1.0) * share
-            newer = self._recall_index.replacement(row, None)
-            older = snapshot.ids_of(self._recall_index.replaced(row, None))
-            hits[row] = make_hit(
-                memory, part, offset, why, snapshot.ids_of([] if newer is None else [newer]), older, score
-            )
+            hits[row] = make_hit(memory, part, offset, why, *self._recall_index.links(row, snapshot, None), score)
         return list(hits.values())
 
 

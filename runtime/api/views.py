@@ -14,7 +14,7 @@ import msgspec
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.log_messages import Delivery, MemoryDetail, MemoryEntry, UseCounted
 from mnemic.actors.protocol.message import format_id, parse_id, to_json
-from mnemic.actors.protocol.messages import Hit, Memory, Recalled, Retirement, Similar
+from mnemic.actors.protocol.messages import Hit, Memory, Recalled, Retirement
 from mnemic.actors.protocol.shape_messages import Answer, RolesListed, Shaped
 
 __all__ = [
@@ -36,6 +36,9 @@ __all__ = [
 ]
 
 
+_NOT_OF_SIMILAR = {"source_id", "speaker", "session", "supersedes"}
+
+
 def hit_view(hit: Hit, *, strict: bool, explain: bool) -> dict[str, Any]:
     """A hit; without `explain`, its score without the reasons."""
     view = to_json(hit, strict=strict)
@@ -48,9 +51,10 @@ def hit_view(hit: Hit, *, strict: bool, explain: bool) -> dict[str, Any]:
     return _rounded(view)
 
 
-def similar_view(similar: Similar, *, strict: bool) -> dict[str, Any]:
+def similar_view(similar: Hit, *, strict: bool) -> dict[str, Any]:
     """A near-duplicate, with the beginning of its text or its best stretch."""
-    return _rounded(to_json(similar, strict=strict))
+    view = _rounded(to_json(similar, strict=strict))
+    return {name: value for name, value in view.items() if name not in _NOT_OF_SIMILAR}
 
 
 def recall_view(recalled: Recalled, *, strict: bool, found: str, took_ms: float, explain: bool) -> dict[str, Any]:

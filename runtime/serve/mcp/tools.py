@@ -11,10 +11,11 @@ from __future__ import annotations
 import inspect
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict, TypeVar
 
+import msgspec
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from pydantic import BeforeValidator
@@ -22,9 +23,10 @@ from pydantic import BeforeValidator
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import BadInput, InvalidValue, MnemicError, SwitchedOff
-from mnemic.actors.protocol.messages import CaptureText, Memory, Recall, Similar
+from mnemic.actors.protocol.messages import CaptureText, Memory, Recall
 from mnemic.actors.protocol.shape_messages import Shape, pattern_texts
 from mnemic.actors.protocol.times import to_iso
+from mnemic.actors.recall.hits import delivered_span
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import (
     format_id,
@@ -232,7 +234,9 @@ def make_server(minds: OpenMindsPort, door: ServerControl, clock: Clock, version
             alike = () if caller.switched_off == "recall" else kept.similar  # nothing is told to that session
             similar = [similar_view(one, strict=True) for one in alike]
             if alike:
-                _note_similar_delivery(mind, _assistant_name(context), caller, alike)
+                spans = map(delivered_span, alike)
+                parts = [msgspec.structs.replace(one, why=f"near to what it kept: {one.why}") for one in spans]
+                mind.note_delivery(_assistant_name(context), caller.session, parts)
             captured = _Captured(id=str(format_id(kept.id)), created=kept.created, scope=kept.scope, similar=similar)
             if kept.superseded_by is not None:
                 captured["superseded_by"] = str(format_id(kept.superseded_by))
@@ -356,16 +360,6 @@ def _assistant_name(context: Context[Any, Any]) -> str:
     """What the assistant calls itself."""
     told = context.session.client_params
     return (told.client_info.name if told is not None else "") or "mcp"
-
-
-def _note_similar_delivery(mind: Mind, assistant: str, caller: Caller, alike: Sequence[Similar]) -> None:
-    """Keep in the log that an assistant was given what is near to a text that it has kept."""
-    parts = []
-    for one in alike:
-        near = ", ".join(f"{name} {share:.2f}" for name, share in one.why.items())
-        stop = one.start_byte + len(one.data)
-        parts.append(DeliveredSpan(memory=one.id, start=one.start_byte, stop=stop, why=f"near to what it kept: {near}"))
-    mind.note_delivery(assistant, caller.session, parts)
 
 
 def _deliver_pages(

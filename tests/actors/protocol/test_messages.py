@@ -116,7 +116,7 @@ def test_every_message_is_sent_by_somebody_and_taken_by_an_actor_or_it_is_an_ans
         messages.ScopeCount,
     }
     parts |= {ambient_messages.Quote, ambient_messages.UnresolvedFailure, ambient_messages.LastSession}
-    parts |= {ambient_messages.BriefingSources, messages.Retirement, messages.Similar, scopes.ScopeInfo}
+    parts |= {ambient_messages.BriefingSources, messages.Retirement, scopes.ScopeInfo}
     parts |= {scopes.Selection, scopes.BackupCopy, shape_messages.Answer, shape_messages.RoleView}
     log = log_messages
     parts |= {

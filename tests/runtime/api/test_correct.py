@@ -173,7 +173,7 @@ def test_a_text_is_kept_though_nothing_similar_can_be_looked_for(mind: Mind, mon
     def broken(*_: Any, **__: Any) -> Any:
         raise UnknownScope(scope="shelf", near="")
 
-    monkeypatch.setattr("mnemic.actors.recall.similarity.scopes_below", broken)
+    monkeypatch.setattr("mnemic.actors.recall.recall_index.scopes_below", broken)
     kept = mind.remember(TOKEN, scope="shelf")
     assert kept.created
     assert kept.degraded == ("nothing was looked for that is similar: No memory is in the scope 'shelf'.",)

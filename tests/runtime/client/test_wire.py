@@ -115,7 +115,6 @@ def test_every_message_is_either_a_faces_or_the_actors_own() -> None:
         "RoleView",
         "Retirement",
         "Occasion",
-        "Similar",
         "ScopeInfo",
         "ScopeChange",
         "Selection",
