@@ -27,7 +27,7 @@ from mnemic.bench.harness.measure import Row, verdict
 from mnemic.bench.speed.hook_bench import EXECUTABLE
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import MindFolder, create_mind
-from mnemic.runtime.spool.pending import read_losses
+from mnemic.runtime.spool.files import read_losses
 
 __all__ = ["Campaign", "run", "run_campaign"]
 

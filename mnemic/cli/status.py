@@ -63,7 +63,7 @@ def _locked_status(chosen: CommandContext) -> None:
     from mnemic.runtime.client.client import RemoteActorSystem
     from mnemic.runtime.client.launcher import ensure_running
     from mnemic.runtime.minds.homes import locked_error, mind_folder
-    from mnemic.runtime.spool.pending import measure_backlog, read_losses
+    from mnemic.runtime.spool.files import measure_backlog, read_losses
 
     try:
         ensure_running(chosen.home, CLOCK, start=False)

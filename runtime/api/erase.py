@@ -90,8 +90,7 @@ class ErasureVerbs(MindVerbs):
     def copy_holders(self) -> CopyHolders:
         """What holds memories beside the store."""
         from mnemic.runtime.minds.homes import mind_folder
-        from mnemic.runtime.transfer.erase import migration_copies
-        from mnemic.runtime.transfer.wipe_spool import quarantined_files
+        from mnemic.runtime.transfer.erase import migration_copies, quarantined_files
 
         folder = mind_folder(self._home, self._name)
         return CopyHolders(

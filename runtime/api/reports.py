@@ -13,7 +13,7 @@ from mnemic.actors.protocol.ambient_messages import CaptureProgress
 from mnemic.actors.protocol.messages import Counts
 from mnemic.actors.protocol.times import to_iso
 from mnemic.runtime.engine.reports import ActorSystemReport
-from mnemic.runtime.spool.pending import Backlog, Losses, measure_backlog, read_losses
+from mnemic.runtime.spool.files import Backlog, Losses, measure_backlog, read_losses
 
 __all__ = [
     "STALE_S",

@@ -16,8 +16,8 @@ from mnemic.runtime.capture.pauses import current_pause
 from mnemic.runtime.doctor.checks import Check, Target
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder
-from mnemic.runtime.spool.decrypt import FrameDecryptor
-from mnemic.runtime.spool.pending import Backlog, Losses, measure_backlog, read_losses
+from mnemic.runtime.spool.files import Backlog, Losses, measure_backlog, read_losses
+from mnemic.runtime.spool.frames import FrameDecryptor
 from mnemic.runtime.store.read.capture import capture_progress
 
 __all__ = ["check_capture", "check_pause", "format_span", "read_again"]

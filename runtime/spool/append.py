@@ -21,12 +21,12 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 from mnemic.actors.protocol.contract import Clock
 from mnemic.runtime.files.atomic_replace import LOCKS_UNSUPPORTED
 from mnemic.runtime.keys.keys import generate_key
-from mnemic.runtime.spool.decrypt import derive_cipher
 from mnemic.runtime.spool.files import SUFFIX
 from mnemic.runtime.spool.frames import (
     FRAME_HEADER_BYTES,
     MAX_FRAME_BYTES,
     TAG_BYTES,
+    derive_cipher,
     file_header_bytes,
     frame_header_bytes,
     key_id,

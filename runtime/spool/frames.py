@@ -1,7 +1,7 @@
-"""The binary format of spool files: file header, frame header, record metadata (docs/spool.md). No I/O.
+"""The format of spool files (docs/spool.md): file header, frame header, what is sealed in a frame, record. No I/O.
 
-Pure: neither a file nor a clock. `mnemic.runtime.spool.walk` finds its way from frame to frame with it, and
-`mnemic.runtime.spool.spool` reads the files.
+Frames are sealed with X25519, HKDF-SHA256 and ChaCha20-Poly1305. `mnemic.runtime.spool.walk` finds its way from frame
+to frame with it, and `mnemic.runtime.spool.spool` reads the files.
 """
 
 from __future__ import annotations
@@ -13,6 +13,11 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, NamedTuple
 
 import msgspec
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from mnemic.actors.protocol.events import HookRecord
 from mnemic.actors.protocol.ports import UndecodedRecord
@@ -24,7 +29,9 @@ __all__ = [
     "MAX_FRAME_BYTES",
     "TAG_BYTES",
     "FileHeader",
+    "FrameDecryptor",
     "FrameHeader",
+    "derive_cipher",
     "file_header_bytes",
     "frame_header_bytes",
     "key_id",
@@ -46,6 +53,7 @@ FRAME_MAGIC = bytes.fromhex("f34d9c1ea752e06b")
 _MAGIC = b"MNSPOOL"
 _VERSION = 1
 _CHACHA20_POLY1305 = 1
+_INFO = b"mnemic/1/spool"
 _FILE = struct.Struct("<7sB16s8sQ4sI")
 _FRAME = struct.Struct("<8sBBHII8s16s32sI")
 
@@ -95,25 +103,11 @@ def key_id(public: bytes) -> bytes:
 
 
 def parse_file_header(data: bytes) -> FileHeader | None:
-    """Read the first 48 bytes of a file, one wrong bit mended; ``None`` where they are no header.
-
-    A header that is lost would let a file be taken in twice, under another id; by its CRC one bit can be put right.
-    """
+    """Read the first 48 bytes of a file; ``None`` where they are no header, or not as they were written."""
     if len(data) < FILE_HEADER_BYTES:
         return None
-    data = data[:FILE_HEADER_BYTES]
-    found = _file_header(data)
-    number = int.from_bytes(data, "little")
-    for bit in range(8 * FILE_HEADER_BYTES):
-        if found is not None:
-            break
-        found = _file_header((number ^ 1 << bit).to_bytes(FILE_HEADER_BYTES, "little"))
-    return found
-
-
-def _file_header(data: bytes) -> FileHeader | None:
-    magic, version, file, key, created_us, _, crc = _FILE.unpack(data)
-    if magic != _MAGIC or crc != zlib.crc32(data[:-4]):
+    magic, version, file, key, created_us, _, crc = _FILE.unpack(data[:FILE_HEADER_BYTES])
+    if magic != _MAGIC or crc != zlib.crc32(data[: FILE_HEADER_BYTES - 4]):
         return None
     return FileHeader(file, key, created_us, version == _VERSION)
 
@@ -145,6 +139,46 @@ def parse_frame_header(data: bytes) -> FrameHeader | None:
         return None
     known = version == _VERSION and cipher == _CHACHA20_POLY1305
     return FrameHeader(known, bool(flags & 1), index, size, key, record, ephemeral, header)
+
+
+class FrameDecryptor:
+    """Opens frames that are sealed to one mind."""
+
+    def __init__(self, private: bytes, earlier: Sequence[bytes] = ()) -> None:
+        """Take the mind's X25519 private key, 32 bytes, and those that were it before."""
+        self._pairs: dict[bytes, tuple[X25519PrivateKey, bytes]] = {}
+        for one in (*earlier, private):
+            half = X25519PrivateKey.from_private_bytes(one)
+            public = half.public_key().public_bytes_raw()
+            self._pairs[key_id(public)] = (half, public)
+        self.key_ids = frozenset(self._pairs)
+        """Ids of the keys that open."""
+        self._ephemeral = b""
+        self._aead = ChaCha20Poly1305(bytes(32))
+
+    def decrypt(self, frame: FrameHeader, sealed: bytes) -> bytes | None:
+        """What is sealed in a frame; ``None`` where it was not sealed like this, or is not whole."""
+        if not frame.version_known or frame.key not in self._pairs:
+            return None
+        try:
+            if frame.key + frame.ephemeral != self._ephemeral:  # one key a record, of however many frames
+                private, public = self._pairs[frame.key]
+                ephemeral = X25519PublicKey.from_public_bytes(frame.ephemeral)
+                self._aead = derive_cipher(private, ephemeral, frame.ephemeral + public)
+                self._ephemeral = frame.key + frame.ephemeral
+            return self._aead.decrypt(frame.number.to_bytes(4, "little") + bytes(8), sealed, frame.header)
+        except (InvalidTag, ValueError):  # ValueError: a public key that gives no secret, which no hook makes
+            return None
+
+
+def derive_cipher(half: X25519PrivateKey, other: X25519PublicKey, salt: bytes) -> ChaCha20Poly1305:
+    """The cipher of a record: from one side's private key and the other's public one, salted with both public keys.
+
+    Raises:
+        ValueError: the public key gives no secret.
+    """
+    derive = HKDF(algorithm=SHA256(), length=32, salt=salt, info=_INFO)
+    return ChaCha20Poly1305(derive.derive(half.exchange(other)))
 
 
 class _RecordMetadata(msgspec.Struct):

@@ -3,8 +3,8 @@
 A hook appends under the lock of its file, so whoever gets the lock knows that nobody is writing. A file is known by
 the id in its header: renamed, it is read on. Files sealed to another key, or by a newer version, are not touched. A
 file that holds what a cut does not explain gets a second name in ``aside/`` before it is read past, and so outlives
-its removal. Below stand `mnemic.runtime.spool.walk` and `mnemic.runtime.spool.files`; `mnemic.runtime.spool.pending`
-looks at the same folder without a private key; above stands `mnemic.actors.capture.capture`.
+its removal; one whose header is damaged is moved there unread, since nobody can tell how far it was taken in. Below
+stand `mnemic.runtime.spool.walk` and `mnemic.runtime.spool.files`; above stands `mnemic.actors.capture.capture`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,17 @@ from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.events import HookRecord
 from mnemic.actors.protocol.ports import SpoolBatch
 from mnemic.runtime.files.atomic_replace import fsync_path
-from mnemic.runtime.spool.decrypt import FrameDecryptor
-from mnemic.runtime.spool.files import QUARANTINE, SUFFIX, SpoolFile, open_spool_file, read_at, spool_files, try_lock
-from mnemic.runtime.spool.frames import FILE_HEADER_BYTES
-from mnemic.runtime.spool.pending import measure_backlog
+from mnemic.runtime.spool.files import (
+    QUARANTINE,
+    SUFFIX,
+    SpoolFile,
+    measure_backlog,
+    open_spool_file,
+    read_at,
+    spool_files,
+    try_lock,
+)
+from mnemic.runtime.spool.frames import FILE_HEADER_BYTES, FrameDecryptor
 from mnemic.runtime.spool.walk import scan_records
 
 __all__ = ["IDLE_S", "Spool"]
@@ -91,7 +98,7 @@ class Spool:
         all_seen = bool(names) or self._folder.is_dir()
         for name in names:
             try:
-                with open_spool_file(self._folder / name, offsets) as file:
+                with open_spool_file(self._folder / name) as file:
                     if file is None:  # it may have another name by now
                         all_seen = False
                     elif self._is_consumed(name, file, offsets) and self._remove(name, file, offsets):
@@ -116,12 +123,13 @@ class Spool:
         waiting = []
         for name in spool_files(self._folder):
             try:
-                with open_spool_file(self._folder / name, offsets) as file:
-                    if file is None or not file.is_readable(self._opener.key_ids) or file.size() < FILE_HEADER_BYTES:
+                with open_spool_file(self._folder / name) as file:
+                    if file is None:
                         continue
-                    if file.size() != max(file.start, offsets.get(file.id, 0)):
-                        since_us = self._reached_us.get(file.id, file.created_us or 0)
-                        waiting.append((since_us, name))
+                    if file.is_damaged():
+                        self._move_aside(name, file)
+                    elif file.is_readable(self._opener.key_ids) and file.size() != file.unread_from(offsets):
+                        waiting.append((self._since_us(file), name))
             except OSError as error:
                 self._log_once(name, error)
         heapq.heapify(waiting)
@@ -130,11 +138,11 @@ class Spool:
     def _read_part(
         self, name: str, offsets: Mapping[bytes, int], limit_records: int, limit_bytes: int
     ) -> SpoolBatch | None:
-        with open_spool_file(self._folder / name, offsets) as file:
+        with open_spool_file(self._folder / name) as file:
             if file is None or not file.is_readable(self._opener.key_ids):
                 return None
             size, settled = self._size_and_settled(file)
-            start = max(file.start, offsets.get(file.id, 0))
+            start = file.unread_from(offsets)
             if start > size:  # a power cut took back what was read: what comes now is new
                 return SpoolBatch(file=file.id, records=(), offset=size, torn=1)
 
@@ -144,17 +152,22 @@ class Spool:
             found = scan_records(read, size, settled, start, limit_records, limit_bytes, self._opener)
             if found.offset == start:
                 return None
-            if found.has_undecryptable or file.key is None:
+            if found.has_undecryptable:
                 self._quarantine(name, file)
             told = [record.at for record in found.records if isinstance(record, HookRecord)]
             if told:
                 self._reached_us[file.id] = told[-1]
             if found.offset < size:
-                heapq.heappush(self._queue, (self._reached_us.get(file.id, file.created_us or 0), name))
+                heapq.heappush(self._queue, (self._since_us(file), name))
             return SpoolBatch(file=file.id, records=found.records, offset=found.offset, torn=found.torn)
 
+    def _since_us(self, file: SpoolFile) -> int:
+        """World time before which nothing that waits in a readable file was written, microseconds."""
+        assert file.header is not None
+        return self._reached_us.get(file.id, file.header.created_us)
+
     def _log_once(self, name: str, error: OSError) -> None:
-        """Say once what is wrong with a file; `mnemic.runtime.spool.pending` counts it as long as it waits."""
+        """Say once what is wrong with a file; `measure_backlog` counts it as long as it waits."""
         if self._complained.get(name) != error.errno:
             self._complained[name] = error.errno
             _log.warning("a spool file has to wait: %s", error)
@@ -183,12 +196,19 @@ class Spool:
             raise FileNotFoundError(errno.ENOENT, "it was replaced", name)
         _log.warning("a spool file holds what cannot be opened, and is kept as %s", kept)
 
+    def _move_aside(self, name: str, file: SpoolFile) -> None:
+        """Keep a file under its second name alone, unless somebody is writing to it now."""
+        with try_lock(file.descriptor, fcntl.LOCK_EX) as is_held:
+            if is_held:
+                self._quarantine(name, file)
+                os.unlink(self._folder / name)
+
     def _is_consumed(self, name: str, file: SpoolFile, offsets: Mapping[bytes, int]) -> bool:
         """Whether there is nothing more to read, and nothing has come for a while."""
-        if not file.is_readable(self._opener.key_ids):
-            return False
         seen = os.fstat(file.descriptor)
-        if seen.st_size >= FILE_HEADER_BYTES and seen.st_size != max(file.start, offsets.get(file.id, 0)):
+        if seen.st_size >= FILE_HEADER_BYTES and (
+            not file.is_readable(self._opener.key_ids) or seen.st_size != file.unread_from(offsets)
+        ):
             return False
         return self._is_idle(name, seen, IDLE_S)
 
@@ -214,7 +234,7 @@ class Spool:
             if size < FILE_HEADER_BYTES:  # none of a hook's, or what a power cut left of one
                 if size:
                     self._quarantine(name, file)
-            elif size != max(file.start, offsets.get(file.id, 0)):
+            elif size != file.unread_from(offsets):
                 return False
             if not os.path.samestat(path.lstat(), os.fstat(file.descriptor)):
                 return False

@@ -16,8 +16,14 @@ from typing import NamedTuple
 
 from mnemic.actors.protocol.events import HookRecord
 from mnemic.actors.protocol.ports import UndecodedRecord
-from mnemic.runtime.spool.decrypt import FrameDecryptor
-from mnemic.runtime.spool.frames import FRAME_HEADER_BYTES, FRAME_MAGIC, FrameHeader, parse_frame_header, parse_record
+from mnemic.runtime.spool.frames import (
+    FRAME_HEADER_BYTES,
+    FRAME_MAGIC,
+    FrameDecryptor,
+    FrameHeader,
+    parse_frame_header,
+    parse_record,
+)
 
 __all__ = ["MAX_RECORD_BYTES", "ReadBytes", "ScanResult", "scan_records"]
 

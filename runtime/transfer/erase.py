@@ -4,14 +4,17 @@ It is done in a copy of the store, which then takes the old one's place (`mnemic
 is killed leaves the one or the other. Deleted cells are overwritten, the word index is merged, vectors are overwritten
 before they are deleted, and the whole file is written anew (``VACUUM``), so that no page keeps what a table lost.
 
-The caller holds the mind alone. Below: `mnemic.runtime.transfer.redact_log`, `mnemic.runtime.transfer.wipe_spool`,
+The caller holds the mind alone. Below: `mnemic.runtime.transfer.redact_log`,
 `mnemic.runtime.transfer.quote_finder`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import fcntl
+import os
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import apsw
@@ -22,7 +25,8 @@ from mnemic.actors.protocol.scopes import Selection, Surveyed
 from mnemic.runtime.files.atomic_replace import atomic_replace
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder
-from mnemic.runtime.spool.decrypt import FrameDecryptor
+from mnemic.runtime.spool.files import QUARANTINE, SpoolFile, open_spool_file, spool_files, try_lock
+from mnemic.runtime.spool.frames import FILE_HEADER_BYTES, FrameDecryptor
 from mnemic.runtime.store.apply.memories import text_tombstone
 from mnemic.runtime.store.read.capture import spool_offsets
 from mnemic.runtime.store.rebind_queue import RebindQueue, first_speakers
@@ -38,9 +42,10 @@ from mnemic.runtime.transfer.redact_log import (
     scope_change_paths,
     touches,
 )
-from mnemic.runtime.transfer.wipe_spool import quarantined_files, wipe_consumed
 
-__all__ = ["Erasure", "erase", "migration_copies"]
+__all__ = ["Erasure", "erase", "migration_copies", "quarantined_files", "wipe_consumed"]
+
+_ZEROS = bytes(1 << 20)
 
 Progress = Callable[[str, int, int | None], None]
 """Told what is being done, how much of it is done, and how much there is."""
@@ -327,3 +332,57 @@ class _Eraser:
             ):
                 self._db.execute("DELETE FROM projects WHERE scope = ?", (scope,))
                 self._db.execute("DELETE FROM scopes WHERE id = ?", (scope,))
+
+
+# --- the spool -------------------------------------------------------------------------------------------------------
+
+
+def wipe_consumed(folder: Path, offsets: Mapping[bytes, int], keys: frozenset[bytes]) -> int:
+    """Overwrite what is taken in, and remove files that have nothing else; returns how many files that were.
+
+    A hook only ever appends, and what is taken in is not read again, so zeros take its place whoever is writing at the
+    moment.
+
+    Args:
+        offsets: how far each file is taken in, by its id.
+        keys: ids of the keys that the mind opens; another key's files are left alone.
+
+    Raises:
+        OSError: a file cannot be written; others may have been wiped.
+    """
+    wiped = 0
+    for name in spool_files(folder):
+        with open_spool_file(folder / name) as file:
+            if file is None or not file.is_readable(keys):
+                continue
+            stop = min(offsets.get(file.id, 0), file.size())
+            if stop > FILE_HEADER_BYTES:
+                wiped += 1
+                _overwrite(folder / name, file, stop)
+                _remove(folder / name, file, stop)
+    return wiped
+
+
+def quarantined_files(folder: Path) -> list[str]:
+    """Names, below the spool's folder, of files that are kept though they are read."""
+    return [f"{QUARANTINE}/{name}" for name in spool_files(folder / QUARANTINE)]
+
+
+def _overwrite(path: Path, file: SpoolFile, stop: int) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        if not os.path.samestat(os.fstat(descriptor), os.fstat(file.descriptor)):
+            raise FileNotFoundError(f"{path} was replaced at this moment")
+        position = FILE_HEADER_BYTES
+        while position < stop:
+            position += os.pwrite(descriptor, _ZEROS[: stop - position], position)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _remove(path: Path, file: SpoolFile, stop: int) -> None:
+    """Remove a file that has nothing else, if nobody is writing to it: a hook sees that its name is gone."""
+    with try_lock(file.descriptor, fcntl.LOCK_EX) as is_held:
+        if is_held and file.size() == stop and os.path.samestat(path.lstat(), os.fstat(file.descriptor)):
+            path.unlink()

@@ -26,7 +26,7 @@ from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import format_id, parse_id
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import open_mind
-from mnemic.runtime.spool.decrypt import FrameDecryptor
+from mnemic.runtime.spool.frames import FrameDecryptor
 from mnemic.runtime.spool.walk import scan_records
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.transfer.quote_finder import QUOTE_BYTES

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import create_mind
-from mnemic.runtime.spool.pending import read_losses
+from mnemic.runtime.spool.files import read_losses
 from tests.paths import PYTHON_HOOK
 
 HEAVY = {"numpy", "apsw", "click", "mcp", "ray", "starlette", "torch", "uvicorn"}

@@ -22,7 +22,7 @@ from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds import homes
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.minds.rekey import rekey_mind, replace_key_file
-from mnemic.runtime.spool.pending import measure_backlog, read_losses
+from mnemic.runtime.spool.files import measure_backlog, read_losses
 from mnemic.runtime.spool.spool import Spool
 from mnemic.runtime.store.schema import connect, copy_database
 from mnemic.runtime.store.store import Store

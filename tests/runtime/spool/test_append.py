@@ -14,9 +14,14 @@ from mnemic.actors.protocol.events import HookRecord
 from mnemic.runtime.clock import ManualClock, SystemClock
 from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.spool.append import append_record, count_loss, seal_record
-from mnemic.runtime.spool.decrypt import FrameDecryptor
-from mnemic.runtime.spool.frames import FRAME_HEADER_BYTES, MAX_FRAME_BYTES, TAG_BYTES, parse_frame_header
-from mnemic.runtime.spool.pending import read_losses
+from mnemic.runtime.spool.files import read_losses
+from mnemic.runtime.spool.frames import (
+    FRAME_HEADER_BYTES,
+    MAX_FRAME_BYTES,
+    TAG_BYTES,
+    FrameDecryptor,
+    parse_frame_header,
+)
 from mnemic.runtime.spool.spool import Spool
 from tests.runtime.spooling import CREATED_US, PRIVATE, PUBLIC, drain
 

@@ -22,8 +22,7 @@ from mnemic.runtime.clock import ManualClock, SystemClock
 from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.spool import spool as spool_module
 from mnemic.runtime.spool.append import append_record
-from mnemic.runtime.spool.files import QUARANTINE
-from mnemic.runtime.spool.pending import read_losses
+from mnemic.runtime.spool.files import QUARANTINE, measure_backlog, read_losses
 from mnemic.runtime.spool.spool import IDLE_S, Spool
 from tests.paths import PYTHON_HOOK
 from tests.runtime import spooling
@@ -184,24 +183,27 @@ def test_a_file_of_somebody_else_is_not_touched(folder: Path, spool: Spool, cloc
     assert not (folder / QUARANTINE).exists()
 
 
-@pytest.mark.parametrize("known", [False, True])
-def test_a_file_without_its_header_is_read_from_its_start_and_kept(
-    folder: Path, clock: ManualClock, known: bool
+@pytest.mark.parametrize("at", [0, 7, 8, 24, 32, 44])
+def test_a_file_whose_header_is_damaged_is_set_aside_unread_and_nothing_of_it_comes_twice(
+    folder: Path, clock: ManualClock, at: int
 ) -> None:
     path = write(folder, "one", sealed(record(1)), sealed(record(2)))
     offsets: dict[bytes, int] = {}
     spool = Spool(folder, PRIVATE, clock)
-    if known:  # and its id can still be read: what was taken in is not taken in again
-        part = spool.read(offsets, 1, 1)
-        assert part is not None
-        offsets[part.file] = part.offset
-    path.write_bytes(path.read_bytes()[:40] + bytes(8) + path.read_bytes()[48:])
-    taken, torn = drain(Spool(folder, PRIVATE, clock), offsets)
-    assert (taken, torn) == ([record(2)], 0) if known else ([record(1), record(2)], 1)
-    assert [path.read_bytes() for path in (folder / QUARANTINE).iterdir()] == [path.read_bytes()]
-    clock.advance(2 * IDLE_S)
-    assert len(spool.remove_consumed(offsets)) == 1
+    part = spool.read(offsets, 1, 1)
+    assert part is not None
+    offsets[part.file] = part.offset
+    damaged = bytearray(path.read_bytes())
+    damaged[at] ^= 1
+    path.write_bytes(damaged)
+    assert measure_backlog(folder, offsets).unreadable == ("one.spool",)
+    with path.open("rb") as held:  # its hook is at work
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert drain(Spool(folder, PRIVATE, clock), offsets) == ([], 0)
+        assert path.exists()
+    assert drain(Spool(folder, PRIVATE, clock), offsets) == ([], 0)
     assert not path.exists()
+    assert [kept.read_bytes() for kept in (folder / QUARANTINE).iterdir()] == [damaged]
     assert len(read_losses(folder).aside) == 1
 
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from mnemic.actors.protocol.events import HookRecord
 from mnemic.actors.protocol.ports import UndecodedRecord
 from mnemic.runtime.spool import walk as walk_module
-from mnemic.runtime.spool.decrypt import FrameDecryptor
-from mnemic.runtime.spool.frames import FRAME_MAGIC
+from mnemic.runtime.spool.frames import FRAME_MAGIC, FrameDecryptor
 from mnemic.runtime.spool.walk import ScanResult, scan_records
 from tests.runtime import spooling
 from tests.runtime.spooling import PRIVATE, frames, plain, record, sealed

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.spool.decrypt import FrameDecryptor
-from mnemic.runtime.spool.frames import FILE_HEADER_BYTES
+from mnemic.runtime.spool.frames import FILE_HEADER_BYTES, FrameDecryptor
 from mnemic.runtime.spool.spool import Spool
-from mnemic.runtime.transfer.wipe_spool import quarantined_files, wipe_consumed
+from mnemic.runtime.transfer.erase import quarantined_files, wipe_consumed
 from tests.runtime.building import keys_of
 from tests.runtime.spooling import PRIVATE, drain, file_id, record, sealed, write
 

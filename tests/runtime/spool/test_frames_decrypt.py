@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.events import HookRecord
-from mnemic.runtime.spool.decrypt import FrameDecryptor
 from mnemic.runtime.spool.frames import (
     FILE_HEADER_BYTES,
     FRAME_HEADER_BYTES,
+    FrameDecryptor,
     key_id,
     parse_file_header,
     parse_frame_header,

@@ -12,9 +12,8 @@ from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.spool import spool as spool_module
-from mnemic.runtime.spool.decrypt import FrameDecryptor
-from mnemic.runtime.spool.files import QUARANTINE
-from mnemic.runtime.spool.pending import Backlog, Losses, measure_backlog, read_losses
+from mnemic.runtime.spool.files import QUARANTINE, Backlog, Losses, measure_backlog, read_losses
+from mnemic.runtime.spool.frames import FrameDecryptor
 from mnemic.runtime.spool.spool import Spool
 from tests.runtime.spooling import (
     CREATED_US,
