@@ -9,16 +9,15 @@ from __future__ import annotations
 import json
 import logging
 import os
-import selectors
 import shutil
+import signal
 import subprocess
+import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.contract import Clock
 from mnemic.hooks.wire.commands import event_in_command
 from mnemic.hooks.wire.edits import FileEdits, Member
 
@@ -30,7 +29,6 @@ _TIMEOUT_S = 20.0
 _NO_PLUGINS_ARGS = ("-c", "features.plugins=false")
 """Without it Codex fetches its catalogue of plugins over the network, and leaves what it got of it in its folder."""
 _EXIT_TIMEOUT_S = 3.0
-_READ_BYTES = 1 << 16
 
 
 class CodexHook(msgspec.Struct, frozen=True):
@@ -56,94 +54,58 @@ def with_trusted_hooks(files: list[FileEdits], trusted: Mapping[str, str]) -> li
     ]
 
 
-def list_codex_hooks(environment: Mapping[str, str], clock: Clock) -> list[CodexHook] | None:
+def list_codex_hooks(environment: Mapping[str, str]) -> list[CodexHook] | None:
     """The hooks of Mnemic's that Codex sees; ``None`` where there is no Codex to ask, or it does not answer."""
     program = shutil.which("codex", path=environment.get("PATH", ""))
     if program is None:
         return None
     folder = environment["HOME"]
     try:
-        with _app_server(program, environment, folder) as server:
-            asked = _AppServerClient(server, clock)
-            asked.call("initialize", {"clientInfo": {"name": "mnemic", "title": "Mnemic", "version": "1"}})
-            asked.notify("initialized")
-            answer = asked.call("hooks/list", {"cwds": [folder]})
-    except (OSError, _NoReply, ValueError) as error:
+        server = subprocess.Popen(
+            [program, "app-server", *_NO_PLUGINS_ARGS],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=dict(environment),
+            cwd=folder,
+            start_new_session=True,
+        )
+        late = threading.Timer(_TIMEOUT_S, os.killpg, (server.pid, signal.SIGKILL))  # what it started, too
+        late.start()
+        try:
+            _call(server, 1, "initialize", {"clientInfo": {"name": "mnemic", "title": "Mnemic", "version": "1"}})
+            _send(server, {"method": "initialized"})
+            answer = _call(server, 2, "hooks/list", {"cwds": [folder]})
+        finally:
+            late.cancel()
+            try:  # at the end of its input it leaves, and clears up behind it
+                server.communicate(timeout=_EXIT_TIMEOUT_S)
+            except (subprocess.TimeoutExpired, OSError):
+                os.killpg(server.pid, signal.SIGKILL)
+                server.communicate()
+    except (OSError, ValueError) as error:
         _log.warning("Codex does not say which hooks it sees: %s", error)
         return None
     return _parse_hooks(answer)
 
 
-class _NoReply(Exception):
-    """It ended, or took too long."""
+def _send(server: subprocess.Popen[bytes], message: dict[str, Any]) -> None:
+    assert server.stdin is not None
+    server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+    server.stdin.flush()
 
 
-class _AppServerClient:
-    """One conversation with the server."""
-
-    def __init__(self, server: subprocess.Popen[bytes], clock: Clock) -> None:
-        assert server.stdin is not None
-        assert server.stdout is not None
-        self._stdin, self._stdout = server.stdin, server.stdout
-        self._deadline_s = clock.monotonic_s() + _TIMEOUT_S
-        self._clock = clock
-        self._number = 0
-        self._buffer = b""
-
-    def notify(self, method: str) -> None:
-        self._send({"jsonrpc": "2.0", "method": method})
-
-    def call(self, method: str, parameters: dict[str, Any]) -> Any:
-        self._number += 1
-        self._send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": parameters})
-        for line in self._lines():
-            said = json.loads(line)
-            if isinstance(said, dict) and said.get("id") == self._number and "method" not in said:
-                if "result" not in said:
-                    raise _NoReply(f"it refuses {method}")
-                return said["result"]
-        raise _NoReply(f"it ended before it answered {method}")
-
-    def _send(self, message: dict[str, Any]) -> None:
-        self._stdin.write(json.dumps(message).encode() + b"\n")
-        self._stdin.flush()
-
-    def _lines(self) -> Iterator[bytes]:
-        with selectors.DefaultSelector() as ready:
-            ready.register(self._stdout, selectors.EVENT_READ)
-            while True:
-                line, newline, rest = self._buffer.partition(b"\n")
-                if newline:
-                    self._buffer = rest
-                    yield line
-                    continue
-                left_s = self._deadline_s - self._clock.monotonic_s()
-                if left_s <= 0 or not ready.select(left_s):
-                    raise _NoReply(f"it said nothing for {_TIMEOUT_S:g} s")
-                piece = os.read(self._stdout.fileno(), _READ_BYTES)
-                if not piece:
-                    return
-                self._buffer += piece
-
-
-@contextmanager
-def _app_server(program: str, environment: Mapping[str, str], folder: str) -> Iterator[subprocess.Popen[bytes]]:
-    server = subprocess.Popen(
-        [program, "app-server", *_NO_PLUGINS_ARGS],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=dict(environment),
-        cwd=folder,
-    )
-    try:
-        yield server
-    finally:
-        try:  # at the end of its input it leaves, and clears up behind it
-            server.communicate(timeout=_EXIT_TIMEOUT_S)
-        except (subprocess.TimeoutExpired, OSError):
-            server.kill()
-            server.communicate()
+def _call(server: subprocess.Popen[bytes], number: int, method: str, parameters: dict[str, Any]) -> Any:
+    """What is answered. Raises `OSError` or `ValueError` where that is nothing of use."""
+    _send(server, {"id": number, "method": method, "params": parameters})
+    assert server.stdout is not None
+    for line in server.stdout:
+        said = json.loads(line)
+        if isinstance(said, dict) and said.get("id") == number and "method" not in said:
+            if "result" not in said:
+                raise ValueError(f"it refuses {method}")
+            return said["result"]
+    raise ValueError(f"it ended, or took too long, before it answered {method}")
 
 
 def _parse_hooks(answer: Any) -> list[CodexHook] | None:

@@ -114,7 +114,7 @@ def examine_host(host: Host, wiring: Wiring, clock: Clock) -> HostStatus:
         if blocked := host.blocked_reason(wiring.environment):
             status.wrong.append(f"its own settings keep hooks from running: {blocked}")
         if host.name == "codex":
-            _examine_trust(host, wiring, clock, status)
+            _examine_trust(host, wiring, status)
     return status
 
 
@@ -137,8 +137,8 @@ def _examine_file(file: FileEdits, host: Host, status: HostStatus) -> None:
             status.mcp = "wired" if state == "wired" else "missing"
 
 
-def _examine_trust(host: Host, wiring: Wiring, clock: Clock, status: HostStatus) -> None:
-    seen = list_codex_hooks(wiring.environment, clock)
+def _examine_trust(host: Host, wiring: Wiring, status: HostStatus) -> None:
+    seen = list_codex_hooks(wiring.environment)
     if seen is None:
         status.notes.append("whether Codex trusts its hooks is not known: it could not be asked (no codex in $PATH?)")
         return

@@ -128,7 +128,7 @@ def install(
     for host in hosts:
         if host.name in planned:
             with _collecting_failure(result.hosts[host.name], alone):
-                _wire(host, planned[host.name], result.hosts[host.name], wiring, record, clock if write else None)
+                _wire(host, planned[host.name], result.hosts[host.name], wiring, record, write)
     done = [host for host in hosts if not result.hosts[host.name].failed]
     result.transcripts = {one.assistant: one for one in existing_transcripts(done, environment)}
     return result
@@ -151,18 +151,18 @@ def _wire(
     result: HostResult,
     wiring: Wiring,
     record: InstallRecord,
-    clock: Clock | None,
+    write: bool,
 ) -> None:
-    """Write what is planned for one host; without a clock, only say it."""
+    """Write what is planned for one host, or only say it."""
     backups: dict[str, str] = {}
     changes_any = any(change.action != "unchanged" for change in changes)
-    if clock is not None:
+    if write:
         backups = apply_install(host, changes, wiring, record)
-    if host.name == "codex" and clock is None and changes_any:  # asked for its hooks, Codex writes to its own folder
+    if host.name == "codex" and not write and changes_any:  # asked for its hooks, Codex writes to its own folder
         result.notes.append("Codex runs no hook that is not trusted: --apply marks these as trusted in config.toml")
-    elif host.name == "codex" and clock is not None:
+    elif host.name == "codex" and write:
         try:
-            trusted, note = _trust_codex_hooks(host, wiring, record, clock, backups)
+            trusted, note = _trust_codex_hooks(host, wiring, record, backups)
             before = {change.path: change.before for change in changes}
             changes = [
                 msgspec.structs.replace(one, before=before.get(one.path, one.before)) for one in trusted or changes
@@ -175,10 +175,10 @@ def _wire(
 
 
 def _trust_codex_hooks(
-    host: Host, wiring: Wiring, record: InstallRecord, clock: Clock, backups: dict[str, str]
+    host: Host, wiring: Wiring, record: InstallRecord, backups: dict[str, str]
 ) -> tuple[list[FileChange], str]:
     """Mark Codex's hooks as trusted, where Codex can be asked what it calls them; says what is left to do."""
-    seen = list_codex_hooks(wiring.environment, clock)
+    seen = list_codex_hooks(wiring.environment)
     if seen is None:
         return [], f"{_TRUST}; with `codex` in $PATH, --apply does it"
     untrusted = {hook.key: hook.hash for hook in seen if not hook.trusted}
@@ -186,7 +186,7 @@ def _trust_codex_hooks(
         return [], ""
     changes = plan_install(host, wiring, record, with_trusted_hooks(host.file_edits(wiring), untrusted))
     backups |= apply_install(host, changes, wiring, record, untrusted)
-    still = [hook.event for hook in list_codex_hooks(wiring.environment, clock) or () if not hook.trusted]
+    still = [hook.event for hook in list_codex_hooks(wiring.environment) or () if not hook.trusted]
     return changes, f"{_TRUST} (not yet: {', '.join(still)})" if still else "Codex trusts these hooks now"
 
 

@@ -11,7 +11,6 @@ import pytest
 
 from mnemic.hooks.wire.codex_trust import CodexHook, list_codex_hooks, with_trusted_hooks
 from mnemic.hooks.wire.wiring import apply_install, plan_install
-from mnemic.runtime.clock import SystemClock
 from tests.hooks.wirings import User, user
 
 ANSWERS = """\
@@ -59,7 +58,7 @@ def test_its_own_hooks_are_told_from_others_and_trusted_from_untrusted(tmp_path:
     ]
     answer = {"result": {"data": [{"cwd": "/", "hooks": hooks}, {"cwd": "/"}]}}
     environment = codex(tmp_path, ANSWERS.format(answer=repr(answer), blank=False))
-    assert list_codex_hooks(environment, SystemClock()) == [
+    assert list_codex_hooks(environment) == [
         CodexHook("k:prompt", "sha256:prompt", "prompt", False, True),
         CodexHook("k:tool", "sha256:tool", "tool", True, True),
         CodexHook("k:reply", "sha256:reply", "reply", True, False),
@@ -78,29 +77,29 @@ def test_its_own_hooks_are_told_from_others_and_trusted_from_untrusted(tmp_path:
     ],
 )
 def test_one_that_cannot_be_asked_is_not_known(tmp_path: Path, source: str) -> None:
-    assert list_codex_hooks(codex(tmp_path, source), SystemClock()) is None
+    assert list_codex_hooks(codex(tmp_path, source)) is None
 
 
 @pytest.mark.parametrize("result", [{}, {"data": None}, [], None])
 def test_an_answer_of_another_shape_says_nothing(tmp_path: Path, result: object) -> None:
     environment = codex(tmp_path, ANSWERS.format(answer=repr({"result": result}), blank=False))
-    assert list_codex_hooks(environment, SystemClock()) is None
+    assert list_codex_hooks(environment) is None
 
 
 @pytest.mark.parametrize("data", [[], [{"hooks": None}], [{"hooks": [None, {"key": 3}]}], [3]])
 def test_an_answer_without_a_hook_of_these_names_none(tmp_path: Path, data: object) -> None:
     environment = codex(tmp_path, ANSWERS.format(answer=repr({"result": {"data": data}}), blank=False))
-    assert list_codex_hooks(environment, SystemClock()) == []
+    assert list_codex_hooks(environment) == []
 
 
 def test_it_is_asked_in_a_way_that_has_it_fetch_nothing_from_elsewhere(tmp_path: Path) -> None:
     source = f"import sys\nopen({str(tmp_path / 'given')!r}, 'w').write(repr(sys.argv[1:]))\n"
-    list_codex_hooks(codex(tmp_path, source), SystemClock())
+    list_codex_hooks(codex(tmp_path, source))
     assert (tmp_path / "given").read_text("utf-8") == "['app-server', '-c', 'features.plugins=false']"
 
 
 def test_without_codex_nothing_is_known(tmp_path: Path) -> None:
-    assert list_codex_hooks({"PATH": str(tmp_path), "HOME": str(tmp_path)}, SystemClock()) is None
+    assert list_codex_hooks({"PATH": str(tmp_path), "HOME": str(tmp_path)}) is None
 
 
 def test_trust_is_written_as_codex_reads_it_and_goes_with_the_hooks(tmp_path: Path) -> None:
