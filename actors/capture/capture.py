@@ -15,8 +15,7 @@ from mnemic.actors.capture.capture_filter import SETTINGS as LEFT_OUT
 from mnemic.actors.capture.capture_filter import CaptureFilter
 from mnemic.actors.capture.drain import SpoolDrainer
 from mnemic.actors.capture.forget import forget, forget_selection
-from mnemic.actors.capture.identity import identity_of, new_id
-from mnemic.actors.capture.prepare import ChangeBuilder, apply_changes
+from mnemic.actors.capture.prepare import ChangeBuilder, apply_changes, identity_of, new_id
 from mnemic.actors.capture.rescope import apply_scope_changes
 from mnemic.actors.capture.transcript_queue import TranscriptQueue
 from mnemic.actors.capture.transcripts import TranscriptCapture

@@ -2,20 +2,17 @@
 
 What the Capture actor does for `DrainSpool` and `RetryQuarantined`. All that follows from a part of a spool file goes
 to the Store in one transaction with how far the file is taken in, under a key that follows from the file and the place:
-whoever is killed when, the part is taken in once. What cannot be understood is set aside, whole; the rest goes on.
-
-What is set aside: a record that cannot be understood, without what must not be kept even of such a one.
-
-A record lies aside for as long as nobody understands it, so secrets and what is private are taken out of it before,
-text by text where it is JSON: it can be read again later.
+whoever is killed when, the part is taken in once. What cannot be understood is quarantined, whole; the rest goes on.
+It stays so for as long as nobody understands it, so secrets and what is private are taken out of it before, text by
+text where it is JSON: it can be read again later.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-import re
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -55,10 +52,12 @@ from mnemic.actors.protocol.snapshot import Snapshot, Snapshots
 
 __all__ = ["SpoolDrainer", "quarantine_change", "scrub_payload"]
 
+_log = logging.getLogger("mnemic.capture")
+
+_RETRY_BATCH_RECORDS = 64
+_REJECTIONS = (BadInput, ActorFailed)
+"""What the Store answers where it is a record's fault, or may be."""
 _WHY_CHARS = 400
-_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_STRINGS = re.compile(rf"({_STRING})(?:(\s*:\s*)({_STRING})?)?", re.DOTALL)
-"""A string of a JSON document; where it is a name, with the colon, and with the value if that is a string."""
 
 
 def quarantine_change(record: HookRecord | UndecodedRecord, why: str, scrub: Scrub) -> QuarantineRecord:
@@ -86,51 +85,42 @@ def quarantine_change(record: HookRecord | UndecodedRecord, why: str, scrub: Scr
 def scrub_payload(payload: bytes, scrub: Scrub) -> bytes:
     """A payload without what must not be kept: JSON stays JSON, its names as they are; else the bytes as a text."""
     try:
-        text = to_text(payload)
-        json.loads(text)
+        document = json.loads(to_text(payload))
+        left = _scrub_json(document, scrub)
     except (ValueError, RecursionError):  # half of one, another encoding, or too deep for us
         return scrub(payload).text
-    return to_bytes(_STRINGS.sub(lambda found: _cleaned(found, scrub), text))
+    return payload if left == document else json.dumps(left).encode()
 
 
-def _cleaned(found: re.Match[str], scrub: Scrub) -> str:
-    name, colon, value = found.groups()
-    if colon is None:
-        return _string(name, scrub)
-    if value is None:
-        return str(found[0])
-    before = f"{name}{colon}"
-    pair = to_bytes(before + _string(value, scrub))
-    value = _text(scrub(pair).text).removeprefix(before)  # some secrets are known by their names alone
-    return before + (value if _is_string(value) else '""')
+def _scrub_json(value: Any, scrub: Scrub, name: str | None = None) -> Any:
+    if isinstance(value, dict):
+        return {key: _scrub_json(one, scrub, key) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_scrub_json(one, scrub) for one in value]
+    if not isinstance(value, str):
+        return value
+    left = _scrub_text(value, scrub)
+    if name is None:
+        return left
+    before, written = f"{json.dumps(name)}: ", json.dumps(left, ensure_ascii=False)
+    pair = _scrub_text(before + written, scrub).removeprefix(before)
+    return left if pair == written else _string_or_empty(pair)  # some secrets are known by their names alone
 
 
-def _string(token: str, scrub: Scrub) -> str:
-    """A string of a JSON document, as JSON again; one that holds nothing of the kind stays as it was written."""
-    text = to_bytes(json.loads(token))
-    left = scrub(text).text
-    return token if left == text else json.dumps(_text(left))
-
-
-def _text(left: bytes) -> str:
+def _scrub_text(text: str, scrub: Scrub) -> str:
+    left = scrub(to_bytes(text)).text
     try:
         return to_text(left)
     except UnicodeDecodeError:  # a rule of somebody's own has cut a character in two
         return left.decode("utf-8", "replace")
 
 
-def _is_string(token: str) -> bool:
+def _string_or_empty(token: str) -> str:
     try:
-        return isinstance(json.loads(token), str)
+        value = json.loads(token)
     except ValueError:
-        return False
-
-
-_log = logging.getLogger("mnemic.capture")
-
-_RETRY_BATCH_RECORDS = 64
-_REJECTIONS = (BadInput, ActorFailed)
-"""What the Store answers where it is a record's fault, or may be."""
+        return ""
+    return value if isinstance(value, str) else ""
 
 
 class SpoolDrainer:

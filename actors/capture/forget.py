@@ -1,16 +1,14 @@
-"""Handles `Forget` and `Recover`: hides named memories from recall, or shows them again.
+"""Handles `Forget`, `Recover` and `ForgetSelection`: hides memories from recall, or shows them again.
 
 It is Capture's, because it changes what is kept on somebody's word, as a correction does. Nothing is lost: the Store
 hides the memories (`Retire`) or shows them again (`Unretire`), in one transaction, and the Retriever says what they
-are.
-
-Forgetting many at once: what the Capture actor does for `ForgetSelection`.
-
-All that a selection holds is hidden in one transaction, so that its time says what was hidden together: what takes it
-back goes by that time, and leaves alone what was forgotten before.
+are. All that a selection holds is hidden in one, so that its time says what was hidden together: what takes it back
+goes by that time, and leaves alone what was forgotten before.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from mnemic.actors.capture.prepare import apply_changes
 from mnemic.actors.protocol.changes import Change, Retire, Unretire, idempotency_key
@@ -18,7 +16,6 @@ from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.messages import (
-    Apply,
     Forget,
     Forgotten,
     GetMemories,
@@ -30,7 +27,7 @@ from mnemic.actors.protocol.scopes import ForgetSelection, Selection, SelectionF
 from mnemic.actors.protocol.snapshot import Snapshots
 from mnemic.actors.recall.hits import excerpt
 
-__all__ = ["REASON_BYTES", "checked_reason", "forget", "forget_selection"]
+__all__ = ["REASON_BYTES", "forget", "forget_selection"]
 
 REASON_BYTES = 4096
 """The longest reason that is kept."""
@@ -48,35 +45,24 @@ def forget(message: Forget | Recover, context: Context) -> Forgotten:
     ids = tuple(dict.fromkeys(message.ids))
     if not ids:
         raise InvalidValue(name="ids", value="", why="no memory is named", expected="one or more ids")
-    changes: tuple[Change, ...]
-    if isinstance(message, Forget):
-        reason = checked_reason(message.reason)
-        changes = tuple(Retire(memory=memory, reason=reason) for memory in ids)
-    else:
-        changes = tuple(Unretire(memory=memory) for memory in ids)
-    told = (message.reason.encode("utf-8", "surrogatepass"),) if isinstance(message, Forget) else ()
-    key = idempotency_key(type(message).__name__.lower(), context.trace, *ids, *told)
-    applied = context.ask(Apply(changes=changes, key=key, author="capture", run=context.trace))
+    applied = _apply(ids, message.reason if isinstance(message, Forget) else None, context)
     found = context.ask(GetMemories(ids=ids))
-    pairs = zip(found.memories, applied.changed, strict=True)
+    pairs = zip(found.memories, applied, strict=True)
     return Forgotten(memories=tuple(_retirement(memory, changed) for memory, changed in pairs))
 
 
-def checked_reason(reason: str) -> str:
-    """A reason as it is kept.
-
-    Raises:
-        InvalidValue: it is too long.
-    """
-    written = str(escape_surrogates(reason))
+def _apply(ids: Sequence[bytes], reason: str | None, context: Context) -> tuple[bool, ...]:
+    """Hide memories for a reason, or without one show them again; says which stood otherwise before."""
+    written = str(escape_surrogates(reason or ""))
     if len(written.encode()) > REASON_BYTES:
-        raise InvalidValue(
-            name="the reason",
-            value=f"{written[:20]}…",
-            why="it is too long",
-            expected=f"at most {REASON_BYTES} bytes",
-        )
-    return written
+        value, expected = f"{written[:20]}…", f"at most {REASON_BYTES} bytes"
+        raise InvalidValue(name="the reason", value=value, why="it is too long", expected=expected)
+    if reason is None:
+        changes: list[Change] = [Unretire(memory=memory) for memory in ids]
+    else:
+        changes = [Retire(memory=memory, reason=written) for memory in ids]
+    key = idempotency_key("recover" if reason is None else "forget", context.trace, *ids, written.encode())
+    return apply_changes(changes, key, context).changed if ids else ()
 
 
 def _retirement(memory: Memory, changed: bool) -> Retirement:
@@ -109,18 +95,7 @@ def forget_selection(message: ForgetSelection, snapshots: Snapshots, context: Co
         )
     with snapshots.snapshot() as snapshot:
         ids = snapshot.selected_ids(message.selection)
-    reason = checked_reason(message.reason)
-    changes: tuple[Change, ...]
-    if message.restore:
-        changes = tuple(Unretire(memory=memory) for memory in ids)
-    else:
-        changes = tuple(Retire(memory=memory, reason=reason) for memory in ids)
-    verb = "restore" if message.restore else "sweep"
-    changed = (
-        apply_changes(changes, idempotency_key(verb, context.trace, *ids, reason.encode()), context).changed
-        if ids
-        else ()
-    )
+    changed = _apply(ids, None if message.restore else message.reason, context)
     at = None
     if any(changed) and not message.restore:
         one = next(memory for memory, did in zip(ids, changed, strict=True) if did)

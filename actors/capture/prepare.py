@@ -11,16 +11,15 @@ from collections.abc import Sequence
 
 import msgspec
 
-from mnemic.actors.capture.identity import identity_of, new_id
 from mnemic.actors.protocol.changes import AddMemory, Change, KeepOriginal, ScopeRef
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import BadInput
-from mnemic.actors.protocol.events import Event, escape_surrogates, to_text
+from mnemic.actors.protocol.events import Event, escape_surrogates, to_bytes, to_text
 from mnemic.actors.protocol.messages import Applied, Apply
 from mnemic.actors.protocol.ports import Digest, ResolveScope, Scrub
 from mnemic.algorithms.secrets import scrub as private
 
-__all__ = ["ChangeBuilder", "apply_changes", "unstorable_reason"]
+__all__ = ["ChangeBuilder", "apply_changes", "identity_of", "new_id", "unstorable_reason"]
 
 _log = logging.getLogger("mnemic.capture")
 
@@ -56,7 +55,7 @@ class ChangeBuilder:
         self._folder_scope_cache.clear()
 
     def identity(self, event: Event, occurrence: int) -> bytes:
-        """The key of an event; see `mnemic.actors.capture.identity.identity_of`."""
+        """The key of an event; see `identity_of`."""
         return identity_of(event, occurrence, self.digest)
 
     def resolve_scope(self, event: Event, scope: str | None, *, anyway: bool) -> ScopeRef | str:
@@ -149,3 +148,29 @@ def apply_changes(changes: Sequence[Change], key: bytes, context: Context) -> Ap
     Raises: what the Store answers with; nothing was changed then.
     """
     return context.ask(Apply(changes=tuple(changes), key=key, author="capture", run=context.trace), _APPLY_TIMEOUT_S)
+
+
+def identity_of(event: Event, occurrence: int, identity: Digest) -> bytes:
+    """The key of an event, 32 bytes: what makes capturing it twice store it once.
+
+    A keyed hash of assistant, session, kind and role with the host's own id of it; where there is none, with its bytes
+    and the number of times they occurred in the session so far. White space around the bytes does not count: one host's
+    hook trims it, and its transcript does not.
+
+    Args:
+        occurrence: how often these bytes were said in the session so far, this time included; it counts only
+            where the host gives no id.
+    """
+    who = (event.assistant, event.session, event.kind, event.role)
+    parts = [part.encode("utf-8", "surrogatepass") for part in who]
+    if event.host_id is not None:
+        return identity(b"event", *parts, b"id", event.host_id.encode("utf-8", "surrogatepass"))
+    parts.append(b"bytes" if event.disambiguator is None else b"bytes at " + to_bytes(event.disambiguator))
+    return identity(b"event", *parts, to_bytes(to_text(event.text).strip()), str(occurrence).encode())
+
+
+def new_id(context: Context, identity: bytes) -> bytes:
+    """A UUIDv7 (RFC 9562) of the request's time whose other bits follow from the mind's seed and the identity."""
+    drawn = context.random(identity).getrandbits(74)
+    value = (context.now // 1000) << 80 | 7 << 76 | (drawn >> 62) << 64 | 2 << 62 | drawn & ((1 << 62) - 1)
+    return value.to_bytes(16, "big")

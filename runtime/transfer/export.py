@@ -19,7 +19,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from mnemic.actors.capture.identity import identity_of
+from mnemic.actors.capture.prepare import identity_of
 from mnemic.actors.protocol.errors import AlreadyThere
 from mnemic.actors.protocol.events import Event
 from mnemic.actors.protocol.ports import Digest

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 import apsw
 import msgspec
 
-from mnemic.actors.capture.identity import identity_of
+from mnemic.actors.capture.prepare import identity_of
 from mnemic.actors.protocol.changes import (
     Change,
     CountOccurrences,

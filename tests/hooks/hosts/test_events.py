@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.capture.identity import identity_of
+from mnemic.actors.capture.prepare import identity_of
 from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, MalformedLine, TranscriptRef, to_text
 from mnemic.hooks import find_transcripts
 from mnemic.hooks.read.records import read_record

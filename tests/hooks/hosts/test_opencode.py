@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.capture.identity import identity_of
+from mnemic.actors.capture.prepare import identity_of
 from mnemic.actors.protocol.errors import SourceUnreadable, UnreadableRecord
 from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, MalformedLine, TranscriptRef, to_text
 from mnemic.hooks import find_transcripts, open_transcript

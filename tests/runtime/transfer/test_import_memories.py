@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.capture.identity import identity_of
+from mnemic.actors.capture.prepare import identity_of
 from mnemic.actors.protocol.changes import (
     Change,
     CountOccurrences,
