@@ -44,6 +44,7 @@ from mnemic.runtime.transfer.export_format import (
     ExportedSession,
     FileEntry,
     IdentityBasis,
+    Line,
     Manifest,
     text_fields,
 )
@@ -52,6 +53,11 @@ __all__ = ["export_to"]
 
 _encode = msgspec.json.Encoder().encode
 _PAGE = 1000
+_OWN_COLUMNS = (
+    *("kind", "role", "recorded_at", "said_at", "source_id", "speaker", "branch", "tool", "outcome"),
+    *("superseded_at", "retired_at"),
+)
+"""Columns of ``memories`` that are fields of a line as they are."""
 
 
 def export_to(
@@ -138,15 +144,32 @@ class _ExportReader:
     def files(self) -> Iterator[tuple[str, Iterator[msgspec.Struct]]]:
         """Every file with its lines."""
         yield "scopes.jsonl", self._scopes()
-        yield "sessions.jsonl", self._sessions()
+        yield "sessions.jsonl", self._rows(ExportedSession, "SELECT assistant, name, mode FROM sessions ORDER BY id")
         yield "memories.jsonl", self._memories()
         yield "originals.jsonl", self._originals()
-        yield "occurrences.jsonl", self._occurrences()
-        yield "aside.jsonl", self._quarantined()
+        counts = "SELECT lower(hex(identity)), hooks, missed, read_at FROM occurrences ORDER BY identity"
+        yield "occurrences.jsonl", self._rows(ExportedOccurrences, counts)
+        quarantined = (
+            "SELECT lower(hex(record)), assistant, event, why, recorded_at, at, cwd, branch, readmitted_at, text"
+            " FROM aside ORDER BY id"
+        )
+        yield "aside.jsonl", self._rows(ExportedQuarantined, quarantined)
         yield "givings.jsonl", self._deliveries()
-        yield "silenced.jsonl", self._silenced()
-        yield "erased.jsonl", self._erased()
-        yield "backups.jsonl", self._backups()
+        ignored = "SELECT assistant, session FROM silenced ORDER BY assistant, session"
+        yield "silenced.jsonl", self._rows(ExportedIgnoredSession, ignored)
+        erased = "SELECT lower(hex(identity)) FROM erased ORDER BY identity"
+        yield "erased.jsonl", self._rows(ExportedErased, erased)
+        yield "backups.jsonl", self._rows(ExportedBackup, "SELECT path, what, size, at FROM backups ORDER BY id")
+
+    def _rows(self, kind: type[Line], sql: str) -> Iterator[Line]:
+        """Lines whose fields are the columns of a query, in order; after them the row of the text, where it has one."""
+        names = [name for name in kind.__struct_fields__ if name not in ("text", "text_base64")]
+        for row in self._all(sql):
+            text = row[len(names)] if len(row) > len(names) else None
+            yield kind(**dict(zip(names, row, strict=False)), **self._text_fields(text))
+
+    def _text_fields(self, row: int | None) -> dict[str, str]:
+        return {} if row is None else text_fields(load_text(self._db, row))
 
     def _scopes(self) -> Iterator[ExportedScope]:
         also: dict[int, list[str]] = defaultdict(list)
@@ -155,60 +178,35 @@ class _ExportReader:
         for row, path, project, found in self._all("SELECT id, path, project, found FROM scopes ORDER BY id"):
             yield ExportedScope(path=path, found=found, project=project, also=tuple(also[row]))
 
-    def _sessions(self) -> Iterator[ExportedSession]:
-        for assistant, name, mode in self._all("SELECT assistant, name, mode FROM sessions ORDER BY id"):
-            yield ExportedSession(assistant=assistant, session=name, mode=mode)
-
     def _memories(self) -> Iterator[ExportedMemory]:
         total = int(self._db.execute("SELECT count(*) FROM memories").get)
         scrubbed: dict[int, list[tuple[str, int]]] = defaultdict(list)
         for memory, type, count in self._all("SELECT memory, type, count FROM scrubbed ORDER BY memory, type"):
             scrubbed[memory].append((type, count))
         counted: Counter[bytes] = Counter()
+        asked = ", ".join(f"m.{name}" for name in _OWN_COLUMNS)
+        names = (*_OWN_COLUMNS, "assistant", "session", "scope")
         row = done = 0
         while page := self._all(
-            "SELECT m.id, m.uuid, m.identity, s.assistant, s.name, c.path, m.kind, m.role, m.recorded_at, m.text,"
-            " m.said_at, m.source_id, m.speaker, m.branch, m.tool, m.outcome, m.files, n.uuid, m.superseded_at,"
-            " m.retired_at, m.retired_reason FROM memories m JOIN sessions s ON s.id = m.session"
-            " JOIN scopes c ON c.id = m.scope LEFT JOIN memories n ON n.id = m.superseded_by"
-            " WHERE m.id > ? ORDER BY m.id LIMIT ?",
+            f"SELECT m.id, m.uuid, m.identity, m.text, m.files, n.uuid, m.retired_reason, {asked}, s.assistant, s.name,"
+            " c.path FROM memories m JOIN sessions s ON s.id = m.session JOIN scopes c ON c.id = m.scope"
+            " LEFT JOIN memories n ON n.id = m.superseded_by WHERE m.id > ? ORDER BY m.id LIMIT ?",
             row,
             _PAGE,
         ):
-            for one in page:
-                row = one[0]
-                text = load_text(self._db, one[9])
-                event = Event(
-                    assistant=one[3],
-                    session=one[4],
-                    kind=one[6],
-                    role=one[7],
-                    text=text,
-                    said_at=one[10],
-                    source_id=one[11],
-                )
+            for row, id, identity, text_row, files, newer, reason, *rest in page:
+                known = dict(zip(names, rest, strict=True))
+                text = load_text(self._db, text_row)
+                said = {name: known[name] for name in ("assistant", "session", "kind", "role", "said_at", "source_id")}
                 yield ExportedMemory(
-                    id=_id(one[1]),
-                    identity=one[2].hex(),
-                    known_by=self._identity_basis(event, one[2], counted),
-                    assistant=one[3],
-                    session=one[4],
-                    scope=one[5],
-                    kind=one[6],
-                    role=one[7],
-                    recorded_at=one[8],
-                    said_at=one[10],
-                    source_id=one[11],
-                    speaker=one[12],
-                    branch=one[13],
-                    tool=one[14],
-                    outcome=one[15],
-                    files=tuple(json.loads(one[16])),
+                    id=_id(id),
+                    identity=identity.hex(),
+                    known_by=self._identity_basis(Event(text=text, **said), identity, counted),
+                    files=tuple(json.loads(files)),
                     scrubbed=tuple(scrubbed.get(row, ())),
-                    superseded_by=None if one[17] is None else _id(one[17]),
-                    superseded_at=one[18],
-                    retired_at=one[19],
-                    retired_reason=one[20] or "",
+                    superseded_by=None if newer is None else _id(newer),
+                    retired_reason=reason or "",
+                    **known,
                     **text_fields(text),
                 )
             done += len(page)
@@ -236,63 +234,20 @@ class _ExportReader:
         for memory, text in self._all(
             "SELECT m.uuid, o.text FROM originals o JOIN memories m ON m.id = o.memory ORDER BY m.id"
         ):
-            yield ExportedOriginal(memory=_id(memory), **text_fields(load_text(self._db, text)))
-
-    def _occurrences(self) -> Iterator[ExportedOccurrences]:
-        for identity, hooks, missed, read_at in self._all(
-            "SELECT identity, hooks, missed, read_at FROM occurrences ORDER BY identity"
-        ):
-            yield ExportedOccurrences(identity=identity.hex(), hooks=hooks, missed=missed, read_at=read_at)
-
-    def _quarantined(self) -> Iterator[ExportedQuarantined]:
-        for record, assistant, event, why, recorded_at, at, cwd, branch, readmitted_at, text in self._all(
-            "SELECT record, assistant, event, why, recorded_at, at, cwd, branch, readmitted_at, text FROM aside"
-            " ORDER BY id"
-        ):
-            yield ExportedQuarantined(
-                record=record.hex(),
-                assistant=assistant,
-                event=event,
-                why=why,
-                recorded_at=recorded_at,
-                at=at,
-                cwd=cwd,
-                branch=branch,
-                readmitted_at=readmitted_at,
-                **({} if text is None else text_fields(load_text(self._db, text))),
-            )
+            yield ExportedOriginal(memory=_id(memory), **self._text_fields(text))
 
     def _deliveries(self) -> Iterator[ExportedDelivery]:
-        for row, at, occasion, assistant, session, scope, query, tokens in self._all(
-            "SELECT id, at, occasion, assistant, session, scope, query, tokens FROM givings ORDER BY id"
-        ):
+        names = ("at", "occasion", "assistant", "session", "scope", "query", "tokens")
+        for row, *given in self._all(f"SELECT id, {', '.join(names)} FROM givings ORDER BY id"):
             parts = self._all(
                 "SELECT m.uuid, p.start, p.stop, p.why FROM given_parts p JOIN memories m ON m.id = p.memory"
                 " WHERE p.giving = ? ORDER BY p.place",
                 row,
             )
             yield ExportedDelivery(
-                at=at,
-                occasion=occasion,
-                assistant=assistant,
-                session=session,
-                scope=scope,
-                query=query,
-                tokens=tokens,
                 parts=tuple(ExportedPart(memory=_id(one), start=a, stop=b, why=why) for one, a, b, why in parts),
+                **dict(zip(names, given, strict=True)),
             )
-
-    def _silenced(self) -> Iterator[ExportedIgnoredSession]:
-        for assistant, session in self._all("SELECT assistant, session FROM silenced ORDER BY assistant, session"):
-            yield ExportedIgnoredSession(assistant=assistant, session=session)
-
-    def _erased(self) -> Iterator[ExportedErased]:
-        for (identity,) in self._all("SELECT identity FROM erased ORDER BY identity"):
-            yield ExportedErased(identity=identity.hex())
-
-    def _backups(self) -> Iterator[ExportedBackup]:
-        for path, what, size, at in self._all("SELECT path, what, size, at FROM backups ORDER BY id"):
-            yield ExportedBackup(path=path, what=what, size_bytes=size, at=at)
 
     def _all(self, sql: str, *bindings: Any) -> list[Any]:
         return self._db.execute(sql, bindings).fetchall()

@@ -42,6 +42,7 @@ __all__ = [
     "ExportedSession",
     "FileEntry",
     "IdentityBasis",
+    "Line",
     "Manifest",
     "text_bytes",
     "text_fields",

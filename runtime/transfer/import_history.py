@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import apsw
 import msgspec
@@ -52,6 +52,7 @@ from mnemic.runtime.transfer.export_format import (
     ExportedQuarantined,
     ExportedSession,
     ExportSource,
+    Line,
     text_bytes,
 )
 from mnemic.runtime.transfer.quote_finder import find_quotes
@@ -134,8 +135,6 @@ class MemoryMatcher:
         digest = self._identity(b"text", text)
         return (memory.assistant, memory.session, memory.kind, memory.role, memory.said_at, digest)
 
-
-Line = TypeVar("Line", bound=msgspec.Struct)
 
 AUTHOR = "import"
 """Who writes what is imported."""
