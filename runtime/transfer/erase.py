@@ -29,9 +29,9 @@ from mnemic.runtime.spool.files import QUARANTINE, SpoolFile, open_spool_file, s
 from mnemic.runtime.spool.frames import FILE_HEADER_BYTES, FrameDecryptor
 from mnemic.runtime.store.apply.memories import text_tombstone
 from mnemic.runtime.store.read.capture import spool_offsets
+from mnemic.runtime.store.read.selections import select_rows
 from mnemic.runtime.store.rebind_queue import RebindQueue, first_speakers
 from mnemic.runtime.store.schema import connect, copy_database, translate_errors, write_error, write_transaction
-from mnemic.runtime.store.select import select_rows
 from mnemic.runtime.store.supersession import set_successor
 from mnemic.runtime.store.texts import drop_text_if_unused, load_text
 from mnemic.runtime.transfer.quote_finder import find_quotes

@@ -168,7 +168,7 @@ class _ExportReader:
             text = row[len(names)] if len(row) > len(names) else None
             yield kind(**dict(zip(names, row, strict=False)), **self._text_fields(text))
 
-    def _text_fields(self, row: int | None) -> dict[str, str]:
+    def _text_fields(self, row: int | None) -> dict[str, Any]:
         return {} if row is None else text_fields(load_text(self._db, row))
 
     def _scopes(self) -> Iterator[ExportedScope]:

@@ -16,7 +16,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -305,7 +305,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """All files beside this one."""
 
 
-def text_fields(data: bytes) -> dict[str, str]:
+def text_fields(data: bytes) -> dict[str, Any]:
     """Stored text as the fields of a line."""
     try:
         return {"text": data.decode("utf-8")}

@@ -1,9 +1,7 @@
-"""Pages of captured memories and of the history of what assistants were given, newest first.
+"""Looking at what is there: pages of memories and of what assistants were given, one memory in full, and use by week.
 
 Part of `mnemic.runtime.store.read.reader.StoreSnapshot`. Pages are found by indexes that hold all that is filtered by,
 so that a page costs no more than its entries and those that are passed over.
-
-Counting what was kept and what was given, by project and by week.
 """
 
 from __future__ import annotations
@@ -11,69 +9,44 @@ from __future__ import annotations
 import json
 import re
 import zlib
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
 import apsw
+import msgspec
 
+from mnemic.actors.protocol.changes import AddMemory, Logged
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.log_messages import (
     CountUse,
     DeliveredMemory,
     DeliveriesListed,
     Delivery,
+    DeliveryCount,
     ListDeliveries,
     ListMemories,
     MemoriesListed,
+    MemoryDetail,
     MemoryEntry,
     ProjectUse,
+    RelatedMemory,
     Use,
     UseCounted,
 )
+from mnemic.actors.protocol.messages import Memory
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 from mnemic.runtime.store.supersession import current_successor
 from mnemic.runtime.store.texts import text_prefix
 
-__all__ = ["LogQueries", "read_usage"]
+__all__ = ["LogQueries"]
 
+_LINK_BYTES = 200
+_MOST_LINKS = 100
+_decode_change = msgspec.msgpack.Decoder(Logged).decode
 _WEEK_US = 7 * 24 * 3600 * 1_000_000
 _MONDAY_US = 4 * 24 * 3600 * 1_000_000
 """The first Monday of world time."""
-
-
-def read_usage(connection: apsw.Connection, weeks: int, now: int) -> UseCounted:
-    """Memories, bytes and tokens given, in all and by project.
-
-    Args:
-        weeks: so many, the one of `now` and those before it.
-        now: world time, microseconds.
-    """
-    this = (now - _MONDAY_US) // _WEEK_US
-    found: dict[str, dict[int, list[int]]] = {}
-    kept: list[Any] = connection.execute(
-        "SELECT c.path, k.week, k.count, k.size FROM"
-        f" (SELECT m.scope AS scope, {_week_sql(SAID_OR_KEPT)} AS week,"
-        " count(*) AS count, sum(t.size) AS size FROM memories m JOIN texts t ON t.id = m.text GROUP BY 1, 2) k"
-        " JOIN scopes c ON c.id = k.scope"
-    ).fetchall()
-    given: list[Any] = connection.execute(
-        f"SELECT scope, {_week_sql('at')}, count(*), sum(tokens) FROM givings WHERE assistant != '' GROUP BY 1, 2"
-    ).fetchall()
-    for first, rows in ((0, kept), (2, given)):
-        for path, week, *numbers in rows:
-            counts = found.setdefault(path, {}).setdefault(this - week, [0, 0, 0, 0])
-            counts[first : first + 2] = numbers
-    projects = tuple(
-        ProjectUse(
-            path=path, total=_sum(ages.values()), weeks=tuple(_sum([ages.get(age, [0] * 4)]) for age in range(weeks))
-        )
-        for path, ages in sorted(found.items())
-    )
-    return UseCounted(
-        weeks=tuple(_MONDAY_US + (this - age) * _WEEK_US for age in range(weeks)),
-        all=tuple(_sum([ages[age] for ages in found.values() if age in ages]) for age in range(weeks)),
-        projects=projects,
-    )
 
 
 def _week_sql(time: str) -> str:
@@ -87,6 +60,11 @@ def _sum(all_of_them: Any) -> Use:
     return Use(memories=memories, text_bytes=text_bytes, given=given, tokens=tokens)
 
 
+_ENTRY_FIELDS = (
+    *("id", "kind", "role", "speaker", "assistant", "session", "mode", "scope", "tool", "outcome"),
+    *("retired_at", "retired_reason"),
+)
+_DELIVERY_FIELDS = ("at", "occasion", "assistant", "session", "scope", "query", "tokens", "erased")
 _CURSOR = re.compile(r"(-?[0-9]{1,19})-([0-9]{1,19})")
 _PAGE_BYTES = 4 << 20
 """A page of what was given ends with the one that makes it longer."""
@@ -97,16 +75,98 @@ class LogQueries:
 
     _db: apsw.Connection
 
+    @abstractmethod
+    def _load_memory(self, row: int, text_bytes: int | None = None) -> Memory: ...
+
+    # --- what was captured -------------------------------------------------------------------------------------------
+
     def list_memories(
         self, asked: ListMemories, scopes: Sequence[int] | None, sessions: Sequence[int] | None
     ) -> MemoriesListed:
-        return _list_memories(self._db, asked, scopes, sessions)
+        where = [f"retired_at IS {'NOT ' if asked.forgotten else ''}NULL"]
+        values: list[Any] = []
+        for name, numbers in (("scope", scopes), ("session", sessions)):
+            if numbers is not None:
+                where.append(f"{name} IN ({','.join(map(str, numbers))})")
+        if asked.kinds:
+            where.append(f"kind IN ({','.join('?' * len(asked.kinds))})")
+            values += asked.kinds
+        where, values = _page_conditions(where, values, SAID_OR_KEPT, asked)
+        rows: list[Any] = self._db.execute(
+            f"SELECT id, {SAID_OR_KEPT} FROM memories INDEXED BY memories_when WHERE {' AND '.join(where)}"
+            f" ORDER BY {SAID_OR_KEPT} DESC, id DESC LIMIT ?",
+            (*values, asked.limit + 1),
+        ).fetchall()
+        found = [self._load_listed(row, at, asked.text_bytes) for row, at in rows[: asked.limit]]
+        return MemoriesListed(memories=tuple(found), more=len(rows) > asked.limit)
+
+    def _load_listed(self, row: int, at: int, text_bytes: int) -> MemoryEntry:
+        text, superseded_by, *fields = next(
+            self._db.execute(
+                "SELECT m.text, m.superseded_by, m.uuid, m.kind, m.role, m.speaker, s.assistant, s.name, s.mode,"
+                " c.path, m.tool, m.outcome, m.retired_at, m.retired_reason FROM memories m"
+                " JOIN sessions s ON s.id = m.session JOIN scopes c ON c.id = m.scope WHERE m.id = ?",
+                (row,),
+            )
+        )
+        data, size = text_prefix(self._db, text, text_bytes)
+        return MemoryEntry(
+            cursor=f"{at}-{row}",
+            at=at,
+            data=data,
+            size_bytes=size,
+            replaced=superseded_by is not None and current_successor(self._db, row) is not None,
+            **dict(zip(_ENTRY_FIELDS, fields, strict=True)),
+        )
+
+    # --- what was given ----------------------------------------------------------------------------------------------
 
     def list_deliveries(self, asked: ListDeliveries) -> DeliveriesListed:
-        return _list_deliveries(self._db, asked)
+        where: list[str] = [f"assistant {'=' if asked.own else '!='} ''"]
+        values: list[Any] = []
+        if asked.scope != "*":
+            where.append("(scope = ? OR (? != '' AND substr(scope, 1, length(?) + 1) = ? || '/'))")
+            values += [asked.scope] * 4
+        if asked.session is not None:
+            where.append("session = ?")
+            values.append(asked.session)
+        where, values = _page_conditions(where, values, "at", asked)
+        rows: list[Any] = self._db.execute(
+            f"SELECT id FROM givings INDEXED BY givings_when WHERE {' AND '.join(where)}"
+            " ORDER BY at DESC, id DESC LIMIT ?",
+            (*values, asked.limit + 1),
+        ).fetchall()
+        found: list[Delivery] = []
+        size = 0
+        for (row,) in rows[: asked.limit]:
+            found.append(self._load_delivery(row))
+            size += sum(len(part.data) for part in found[-1].parts)
+            if size > _PAGE_BYTES:
+                break
+        return DeliveriesListed(deliveries=tuple(found), more=len(rows) > len(found))
 
-    def count_usage(self, asked: CountUse, now: int) -> UseCounted:
-        return read_usage(self._db, asked.weeks, now)
+    def _load_delivery(self, row: int) -> Delivery:
+        fields = next(self._db.execute(f"SELECT {', '.join(_DELIVERY_FIELDS)} FROM givings WHERE id = ?", (row,)))
+        parts: list[Any] = self._db.execute(
+            "SELECT m.uuid, p.why, p.start, p.stop, m.text, t.size FROM given_parts p"
+            " JOIN memories m ON m.id = p.memory JOIN texts t ON t.id = m.text WHERE p.giving = ? ORDER BY p.place",
+            (row,),
+        ).fetchall()
+        delivery = dict(zip(_DELIVERY_FIELDS, fields, strict=True))
+        return Delivery(
+            cursor=f"{delivery['at']}-{row}",
+            **delivery,
+            parts=tuple(
+                DeliveredMemory(
+                    id=uuid,
+                    why=why,
+                    start_byte=start,
+                    data=_text_slice(self._db, of, start, stop),
+                    size_bytes=size,
+                )
+                for uuid, why, start, stop, of, size in parts
+            ),
+        )
 
     def delivery_counts(self, rows: Sequence[int]) -> dict[int, int]:
         found: list[Any] = self._db.execute(
@@ -116,29 +176,72 @@ class LogQueries:
         ).fetchall()
         return dict(found)
 
+    def count_usage(self, asked: CountUse, now: int) -> UseCounted:
+        """Memories, bytes and tokens given, in all and by project.
 
-# --- what was captured -----------------------------------------------------------------------------------------------
+        The weeks are the one of `now` (world time, microseconds) and those before it.
+        """
+        this = (now - _MONDAY_US) // _WEEK_US
+        found: dict[str, dict[int, list[int]]] = {}
+        kept: list[Any] = self._db.execute(
+            "SELECT c.path, k.week, k.count, k.size FROM"
+            f" (SELECT m.scope AS scope, {_week_sql(SAID_OR_KEPT)} AS week,"
+            " count(*) AS count, sum(t.size) AS size FROM memories m JOIN texts t ON t.id = m.text GROUP BY 1, 2) k"
+            " JOIN scopes c ON c.id = k.scope"
+        ).fetchall()
+        given: list[Any] = self._db.execute(
+            f"SELECT scope, {_week_sql('at')}, count(*), sum(tokens) FROM givings WHERE assistant != '' GROUP BY 1, 2"
+        ).fetchall()
+        for first, rows in ((0, kept), (2, given)):
+            for path, week, *numbers in rows:
+                counts = found.setdefault(path, {}).setdefault(this - week, [0, 0, 0, 0])
+                counts[first : first + 2] = numbers
+        projects = tuple(
+            ProjectUse(
+                path=path,
+                total=_sum(ages.values()),
+                weeks=tuple(_sum([ages.get(age, [0] * 4)]) for age in range(asked.weeks)),
+            )
+            for path, ages in sorted(found.items())
+        )
+        return UseCounted(
+            weeks=tuple(_MONDAY_US + (this - age) * _WEEK_US for age in range(asked.weeks)),
+            all=tuple(_sum([ages[age] for ages in found.values() if age in ages]) for age in range(asked.weeks)),
+            projects=projects,
+        )
 
+    # --- one memory --------------------------------------------------------------------------------------------------
 
-def _list_memories(
-    connection: apsw.Connection, asked: ListMemories, scopes: Sequence[int] | None, sessions: Sequence[int] | None
-) -> MemoriesListed:
-    where = [f"retired_at IS {'NOT ' if asked.forgotten else ''}NULL"]
-    values: list[Any] = []
-    for name, numbers in (("scope", scopes), ("session", sessions)):
-        if numbers is not None:
-            where.append(f"{name} IN ({','.join(map(str, numbers))})")
-    if asked.kinds:
-        where.append(f"kind IN ({','.join('?' * len(asked.kinds))})")
-        values += asked.kinds
-    where, values = _page_conditions(where, values, SAID_OR_KEPT, asked)
-    rows: list[Any] = connection.execute(
-        f"SELECT id, {SAID_OR_KEPT} FROM memories INDEXED BY memories_when WHERE {' AND '.join(where)}"
-        f" ORDER BY {SAID_OR_KEPT} DESC, id DESC LIMIT ?",
-        (*values, asked.limit + 1),
-    ).fetchall()
-    found = [_load_listed(connection, row, at, asked.text_bytes) for row, at in rows[: asked.limit]]
-    return MemoriesListed(memories=tuple(found), more=len(rows) > asked.limit)
+    def memory_details(self, row: int) -> MemoryDetail:
+        memory = self._load_memory(row)
+        session, at, text, mode = next(
+            self._db.execute(
+                f"SELECT m.session, {SAID_OR_KEPT}, m.text, s.mode"
+                " FROM memories m JOIN sessions s ON s.id = m.session"
+                " WHERE m.id = ?",
+                (row,),
+            )
+        )
+        seq, author, run, machine, code = _log_entry(self._db, text, memory.id)
+        scrubbed: list[Any] = self._db.execute(
+            "SELECT type, count FROM scrubbed WHERE memory = ? ORDER BY type", (row,)
+        ).fetchall()
+        return MemoryDetail(
+            memory=memory,
+            mode=mode,
+            seq=seq,
+            author=author,
+            run=run,
+            machine=machine,
+            code=code,
+            scrubbed=dict(scrubbed),
+            original=self._db.execute("SELECT 1 FROM originals WHERE memory = ?", (row,)).get is not None,
+            newer=_successors(self._db, row),
+            older=_predecessors(self._db, row),
+            previous=_neighbour(self._db, session, at, row, "<", "DESC"),
+            next=_neighbour(self._db, session, at, row, ">", "ASC"),
+            uses=_uses(self._db, row),
+        )
 
 
 def _page_conditions(
@@ -166,37 +269,6 @@ def _parse_cursor(cursor: str) -> tuple[int, int]:
     return place
 
 
-def _load_listed(connection: apsw.Connection, row: int, at: int, text_bytes: int) -> MemoryEntry:
-    found: Any = next(
-        connection.execute(
-            "SELECT m.uuid, m.kind, m.role, m.speaker, s.assistant, s.name, s.mode, c.path, m.tool, m.outcome, m.text,"
-            " m.superseded_by, m.retired_at, m.retired_reason FROM memories m JOIN sessions s ON s.id = m.session"
-            " JOIN scopes c ON c.id = m.scope WHERE m.id = ?",
-            (row,),
-        )
-    )
-    text, size = text_prefix(connection, found[10], text_bytes)
-    return MemoryEntry(
-        cursor=f"{at}-{row}",
-        id=found[0],
-        at=at,
-        kind=found[1],
-        role=found[2],
-        speaker=found[3],
-        assistant=found[4],
-        session=found[5],
-        mode=found[6],
-        scope=found[7],
-        tool=found[8],
-        outcome=found[9],
-        data=text,
-        size_bytes=size,
-        replaced=found[11] is not None and current_successor(connection, row) is not None,
-        retired_at=found[12],
-        retired_reason=found[13],
-    )
-
-
 def _text_slice(connection: apsw.Connection, row: int, start: int, stop: int) -> bytes:
     """A stretch of a text; what comes after it is not read."""
     packed = connection.execute("SELECT packed FROM texts WHERE id = ?", (row,)).get
@@ -207,62 +279,65 @@ def _text_slice(connection: apsw.Connection, row: int, start: int, stop: int) ->
     return zlib.decompressobj().decompress(body, max(1, stop))[start:stop] if packed else body
 
 
-# --- what was given --------------------------------------------------------------------------------------------------
-
-
-def _list_deliveries(connection: apsw.Connection, asked: ListDeliveries) -> DeliveriesListed:
-    where: list[str] = [f"assistant {'=' if asked.own else '!='} ''"]
-    values: list[Any] = []
-    if asked.scope != "*":
-        where.append("(scope = ? OR (? != '' AND substr(scope, 1, length(?) + 1) = ? || '/'))")
-        values += [asked.scope] * 4
-    if asked.session is not None:
-        where.append("session = ?")
-        values.append(asked.session)
-    where, values = _page_conditions(where, values, "at", asked)
+def _log_entry(connection: apsw.Connection, text: int, memory: bytes) -> tuple[Any, ...]:
+    """The row of the log that keeps a memory, and what is known of its transaction."""
     rows: list[Any] = connection.execute(
-        f"SELECT id FROM givings INDEXED BY givings_when WHERE {' AND '.join(where)} ORDER BY at DESC, id DESC LIMIT ?",
-        (*values, asked.limit + 1),
+        "SELECT l.seq, a.author, a.run, a.machine, a.code, l.change FROM log l JOIN applies a ON a.seq = l.seq"
+        " WHERE l.text = ? AND instr(l.change, ?) ORDER BY l.seq",
+        (text, memory),
     ).fetchall()
-    found: list[Delivery] = []
-    size = 0
-    for (row,) in rows[: asked.limit]:
-        found.append(_load_delivery(connection, row))
-        size += sum(len(part.data) for part in found[-1].parts)
-        if size > _PAGE_BYTES:
-            break
-    return DeliveriesListed(deliveries=tuple(found), more=len(rows) > len(found))
+    for *known, encoded in rows:
+        change = _decode_change(encoded)
+        if isinstance(change, AddMemory) and change.id == memory:
+            return tuple(known)
+    return (None,) * 5
 
 
-def _load_delivery(connection: apsw.Connection, row: int) -> Delivery:
-    at, occasion, assistant, session, scope, query, tokens, erased = next(
-        connection.execute(
-            "SELECT at, occasion, assistant, session, scope, query, tokens, erased FROM givings WHERE id = ?", (row,)
+def _successors(connection: apsw.Connection, row: int) -> tuple[RelatedMemory, ...]:
+    found: list[RelatedMemory] = []
+    while len(found) < _MOST_LINKS:
+        newer, since = next(
+            connection.execute("SELECT superseded_by, superseded_at FROM memories WHERE id = ?", (row,))
         )
+        if newer is None:
+            break
+        found.append(_link(connection, newer, since))
+        row = newer
+    return tuple(found)
+
+
+def _predecessors(connection: apsw.Connection, row: int) -> tuple[RelatedMemory, ...]:
+    rows: list[Any] = connection.execute(
+        "SELECT id, superseded_at FROM memories WHERE superseded_by = ? ORDER BY superseded_at DESC, id DESC LIMIT ?",
+        (row, _MOST_LINKS),
+    ).fetchall()
+    return tuple(_link(connection, older, since) for older, since in rows)
+
+
+def _link(connection: apsw.Connection, row: int, since: int | None) -> RelatedMemory:
+    uuid, at, retired_at, text = next(
+        connection.execute(f"SELECT uuid, {SAID_OR_KEPT}, retired_at, text FROM memories WHERE id = ?", (row,))
     )
-    parts: list[Any] = connection.execute(
-        "SELECT m.uuid, p.why, p.start, p.stop, m.text, t.size FROM given_parts p JOIN memories m ON m.id = p.memory"
-        " JOIN texts t ON t.id = m.text WHERE p.giving = ? ORDER BY p.place",
+    start, size = text_prefix(connection, text, _LINK_BYTES)
+    return RelatedMemory(id=uuid, at=at, since=since, retired_at=retired_at, data=start, size_bytes=size)
+
+
+def _neighbour(connection: apsw.Connection, session: int, at: int, row: int, side: str, order: str) -> bytes | None:
+    found = connection.execute(
+        f"SELECT uuid FROM memories WHERE session = ? AND ({SAID_OR_KEPT}, id) {side} (?, ?)"
+        f" ORDER BY {SAID_OR_KEPT} {order}, id {order} LIMIT 1",
+        (session, at, row),
+    ).get
+    return None if found is None else bytes(found)
+
+
+def _uses(connection: apsw.Connection, row: int) -> tuple[DeliveryCount, ...]:
+    rows: list[Any] = connection.execute(
+        "SELECT g.occasion, g.assistant = '', count(DISTINCT g.id), max(g.at) FROM given_parts p"
+        " JOIN givings g ON g.id = p.giving WHERE p.memory = ? GROUP BY 1, 2 ORDER BY 4 DESC, 1, 2",
         (row,),
     ).fetchall()
-    return Delivery(
-        cursor=f"{at}-{row}",
-        at=at,
-        occasion=occasion,
-        assistant=assistant,
-        session=session,
-        scope=scope,
-        query=query,
-        tokens=tokens,
-        erased=erased,
-        parts=tuple(
-            DeliveredMemory(
-                id=uuid,
-                why=why,
-                start_byte=start,
-                data=_text_slice(connection, of, start, stop),
-                size_bytes=size,
-            )
-            for uuid, why, start, stop, of, size in parts
-        ),
+    return tuple(
+        DeliveryCount(occasion=occasion, own=bool(own), times=times, last_at=last_at)
+        for occasion, own, times, last_at in rows
     )

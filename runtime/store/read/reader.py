@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from mnemic.actors.protocol.changes import EncoderName
 from mnemic.actors.protocol.errors import NoSuchMemory
 from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS
-from mnemic.actors.protocol.log_messages import MemoryDetail
 from mnemic.actors.protocol.messages import Counts, Memory, ScopeCount
 from mnemic.actors.protocol.snapshot import Columns, Pending, Postings, Retired, Superseded, VectorBlock
 from mnemic.runtime.keys.keys import Keys
@@ -24,8 +23,8 @@ from mnemic.runtime.store.read.brief import BriefQueries
 from mnemic.runtime.store.read.capture import CaptureQueries
 from mnemic.runtime.store.read.codes import CodeQueries
 from mnemic.runtime.store.read.log import LogQueries
-from mnemic.runtime.store.read.memory import read_memory_details
 from mnemic.runtime.store.read.scopes import ScopeQueries
+from mnemic.runtime.store.read.selections import SelectionQueries
 from mnemic.runtime.store.rebind_queue import BINDING_FAILED
 from mnemic.runtime.store.schema import (
     SAID_OR_KEPT,
@@ -35,13 +34,16 @@ from mnemic.runtime.store.schema import (
     connect,
     translate_errors,
 )
-from mnemic.runtime.store.select import SelectionQueries
 from mnemic.runtime.store.supersession import current_successor, superseded_ids
 from mnemic.runtime.store.texts import load_text, text_prefix, to_index_text
 
 __all__ = ["Reader", "StoreSnapshot", "open_reader"]
 
 _BULK = "(" + ", ".join(f"'{kind}'" for kind in KINDS if kind not in DEFAULT_KINDS) + ")"
+_MEMORY_FIELDS = (
+    *("id", "source_id", "assistant", "session", "scope", "found", "kind", "role", "speaker", "branch", "tool"),
+    *("outcome", "said_at", "valid_from", "recorded_at", "retired_at", "retired_reason"),
+)
 _KIND_NUMBER = "CASE kind " + " ".join(f"WHEN '{kind}' THEN {n}" for n, kind in enumerate(KINDS)) + " END"
 
 
@@ -170,9 +172,6 @@ class StoreSnapshot(CaptureQueries, BriefQueries, CodeQueries, ScopeQueries, Log
     def load_memories(self, rows: Sequence[int]) -> list[Memory]:
         return [self._load_memory(row) for row in rows]
 
-    def memory_details(self, row: int) -> MemoryDetail:
-        return read_memory_details(self._db, row, self._load_memory(row))
-
     def ids_of(self, rows: Sequence[int]) -> list[bytes]:
         return [bytes(self._db.execute("SELECT uuid FROM memories WHERE id = ?", (row,)).get) for row in rows]
 
@@ -240,41 +239,25 @@ class StoreSnapshot(CaptureQueries, BriefQueries, CodeQueries, ScopeQueries, Log
 
     def _load_memory(self, row: int, text_bytes: int | None = None) -> Memory:
         """A memory; with `text_bytes` no more of a longer text than so much of its start."""
-        found: Any = next(
+        text, files, *rest = next(
             self._db.execute(
-                "SELECT m.uuid, m.source_id, m.text, s.assistant, s.name, c.path, c.found, m.kind, m.role, m.speaker,"
-                " m.branch, m.tool, m.outcome, m.files, m.said_at, m.valid_from, m.recorded_at, m.retired_at,"
+                "SELECT m.text, m.files, m.uuid, m.source_id, s.assistant, s.name, c.path, c.found, m.kind, m.role,"
+                " m.speaker, m.branch, m.tool, m.outcome, m.said_at, m.valid_from, m.recorded_at, m.retired_at,"
                 " m.retired_reason"
                 " FROM memories m JOIN sessions s ON s.id = m.session JOIN scopes c ON c.id = m.scope WHERE m.id = ?",
                 (row,),
             )
         )
+        fields = dict(zip(_MEMORY_FIELDS, rest, strict=True))
         newer = current_successor(self._db, row)
-        text = load_text(self._db, found[2]) if text_bytes is None else text_prefix(self._db, found[2], text_bytes)[0]
         return Memory(
-            id=found[0],
-            source_id=found[1],
-            data=text,
-            assistant=found[3],
-            session=found[4],
-            scope=found[5],
-            found=found[6],
-            kind=found[7],
-            role=found[8],
-            speaker=found[9],
-            branch=found[10],
-            tool=found[11],
-            outcome=found[12],
-            files=tuple(json.loads(found[13])),
-            said_at=found[14],
-            valid_from=found[15],
+            data=load_text(self._db, text) if text_bytes is None else text_prefix(self._db, text, text_bytes)[0],
+            files=tuple(json.loads(files)),
             # What holds from before this one on leaves it no time at all, and never less than none.
-            valid_to=None if newer is None else max(found[15], newer.valid_from),
-            recorded_at=found[16],
-            retired_at=found[17],
-            retired_reason=found[18],
+            valid_to=None if newer is None else max(fields["valid_from"], newer.valid_from),
             superseded_by=None if newer is None else newer.id,
             supersedes=superseded_ids(self._db, row),
+            **fields,
         )
 
 

@@ -21,6 +21,7 @@ from mnemic.runtime.store.texts import load_text
 __all__ = ["SelectionQueries", "select_rows", "survey"]
 
 _PREVIEW_BYTES = 200
+_PREVIEW_FIELDS = "id", "retired_at", "reason", "size_bytes", "kind", "role", "speaker", "session", "scope", "said_at"
 
 
 class SelectionQueries:
@@ -160,25 +161,13 @@ def _numbers(rows: list[int]) -> str:
 
 
 def _load_preview(connection: apsw.Connection, row: int) -> Retirement:
-    found: Any = next(
+    text, *fields = next(
         connection.execute(
-            "SELECT m.uuid, m.retired_at, m.retired_reason, m.text, t.size, m.kind, m.role, m.speaker, s.name, c.path,"
+            "SELECT m.text, m.uuid, m.retired_at, m.retired_reason, t.size, m.kind, m.role, m.speaker, s.name, c.path,"
             " m.said_at FROM memories m JOIN texts t ON t.id = m.text JOIN sessions s ON s.id = m.session"
             " JOIN scopes c ON c.id = m.scope WHERE m.id = ?",
             (row,),
         )
     )
-    return Retirement(
-        id=found[0],
-        changed=False,
-        retired_at=found[1],
-        reason=found[2],
-        data=excerpt(load_text(connection, found[3]), _PREVIEW_BYTES, 0, ())[0],
-        size_bytes=found[4],
-        kind=found[5],
-        role=found[6],
-        speaker=found[7],
-        session=found[8],
-        scope=found[9],
-        said_at=found[10],
-    )
+    preview = excerpt(load_text(connection, text), _PREVIEW_BYTES, 0, ())[0]
+    return Retirement(changed=False, data=preview, **dict(zip(_PREVIEW_FIELDS, fields, strict=True)))
