@@ -130,7 +130,7 @@ class CommandContext:
         from mnemic.runtime.api.lock import is_unlocked
         from mnemic.runtime.minds.homes import is_locked_mind
 
-        return is_locked_mind(self.home, self.mind) and not is_unlocked(self.home, self.mind, CLOCK)
+        return is_locked_mind(self.home, self.mind) and not is_unlocked(self.home, self.mind)
 
     def print_answer(self, view: Any, lines: Callable[[], Iterator[str]]) -> None:
         """Print an answer: as JSON, or as lines for a person."""

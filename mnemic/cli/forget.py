@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -12,14 +11,14 @@ import click
 import msgspec
 
 from mnemic.actors.protocol.messages import Forget
-from mnemic.actors.protocol.scopes import BackupCopy, Selection, Surveyed
-from mnemic.actors.protocol.times import to_iso
+from mnemic.actors.protocol.scopes import Selection, Surveyed
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options, verb_options
+from mnemic.cli.interrupts import ask
 from mnemic.cli.output import memory_line, progress_bars
 from mnemic.runtime.api.reports import format_size, pluralize
 
 if TYPE_CHECKING:
-    from mnemic.runtime.api.erase import CopyHolders
+    pass
 
 
 @cli.command()
@@ -101,7 +100,7 @@ def _forget_all(chosen: CommandContext, selection: Selection, reason: str, undo:
         seen = mind.survey(selection)
         view = _survey_view(seen)
         if not chosen.as_json:
-            chosen.print_answer(view, lambda: _survey_lines(seen, "to be found again" if undo else "to be hidden"))
+            chosen.print_answer(view, lambda: _survey_lines(view, "to be found again" if undo else "to be hidden"))
         sure = yes or undo or seen.memories <= 1  # what is found again can be hidden again
         if not sure and not _confirmed(chosen, view, "Hide them?", "nothing was hidden"):
             return
@@ -130,7 +129,7 @@ def _erase(chosen: CommandContext, selection: Selection, yes: bool) -> None:
         seen, beside = mind.survey(selection), mind.copy_holders()
         view = _survey_view(seen) | msgspec.to_builtins(beside)
         if not chosen.as_json:
-            chosen.print_answer(view, lambda: _preview_lines(seen, beside, view))
+            chosen.print_answer(view, lambda: _preview_lines(view))
         if not seen.memories:
             if chosen.as_json:
                 chosen.print_answer(view | {"applied": False}, lambda: iter(()))
@@ -154,19 +153,19 @@ def _erase(chosen: CommandContext, selection: Selection, yes: bool) -> None:
     chosen.print_answer(view | done, lines)
 
 
-def _preview_lines(seen: Surveyed, beside: CopyHolders, view: dict[str, Any]) -> Iterator[str]:
-    yield from _survey_lines(seen, "to be erased, for good")
-    if not seen.memories:
+def _preview_lines(view: dict[str, Any]) -> Iterator[str]:
+    yield from _survey_lines(view, "to be erased, for good")
+    if not view["memories"]:
         return
-    if seen.originals:
-        yield f"with {pluralize(seen.originals, 'text')} kept as it was before secrets were taken out of it"
-    if seen.given:
-        yield f"out of {pluralize(seen.given, 'record')} of what a recall found or an assistant was given"
-    if seen.corrected:
-        yield f"{pluralize(seen.corrected, 'memory')} that they replace will stand for themselves again"
-    for name in beside.migration_copies:
+    if view["originals"]:
+        yield f"with {pluralize(view['originals'], 'text')} kept as it was before secrets were taken out of it"
+    if view["given"]:
+        yield f"out of {pluralize(view['given'], 'record')} of what a recall found or an assistant was given"
+    if view["corrected"]:
+        yield f"{pluralize(view['corrected'], 'memory')} that they replace will stand for themselves again"
+    for name in view["migration_copies"]:
         yield f"removed with them: {name}, a copy of the store from before a migration"
-    for name in beside.aside:
+    for name in view["aside"]:
         yield f"removed with them: spool/{name}, kept because it holds what could not be opened"
     yield from _copies_lines("not removed, and made when some of them were there:", view)
 
@@ -187,54 +186,31 @@ def _copies_lines(lead: str, view: dict[str, Any]) -> Iterator[str]:
 
 
 def _survey_view(seen: Surveyed) -> dict[str, Any]:
-    from mnemic.runtime.api.views import retirement_view
+    from mnemic.actors.protocol.message import to_json
 
-    first = [retirement_view(one, strict=False) for one in seen.first]
-    for one in first:
+    view = to_json(seen)
+    del view["generation"], view["last_row"]
+    for one in view["first"]:
         del one["changed"]
-    return {
-        "memories": seen.memories,
-        "forgotten": seen.retired,
-        "size_bytes": seen.size_bytes,
-        "sessions": seen.sessions,
-        "scopes": {one.path: one.memories for one in seen.scopes},
-        "oldest": to_iso(seen.oldest),
-        "newest": to_iso(seen.newest),
-        "first": first,
-        "originals": seen.originals,
-        "given": seen.given,
-        "corrected": seen.corrected,
-        "copies": _copies(seen),
-    }
+    newest = {one["path"]: one | {"there": os.path.lexists(one["path"])} for one in reversed(view["copies"])}
+    copies = [newest[path] for path in dict.fromkeys(one["path"] for one in view["copies"])]
+    scopes = {one["path"]: one["memories"] for one in view["scopes"]}
+    return view | {"forgotten": view.pop("retired"), "scopes": scopes, "copies": copies}
 
 
-def _copies(seen: Surveyed) -> list[dict[str, Any]]:
-    """The last backup or export that was made at each path, newest first, and whether anything is there now."""
-    newest: dict[str, BackupCopy] = {}
-    for one in seen.copies:
-        newest.setdefault(one.path, one)
-    return [
-        {"path": one.path, "what": one.what, "at": to_iso(one.at), "there": os.path.lexists(one.path)}
-        for one in newest.values()
-    ]
-
-
-def _survey_lines(seen: Surveyed, what: str) -> Iterator[str]:
-    from mnemic.runtime.api.views import retirement_view
-
-    if not seen.memories:
+def _survey_lines(view: dict[str, Any], what: str) -> Iterator[str]:
+    if not view["memories"]:
         yield "nothing is selected: no memory fulfils all of it"
         return
-    many, sessions = pluralize(seen.memories, "memory"), pluralize(seen.sessions, "session")
-    said = f"said from {to_iso(seen.oldest)} to {to_iso(seen.newest)}"
-    yield f"{many} {what}, of {sessions}, {format_size(seen.size_bytes)}, {said}"
-    if seen.retired:
-        yield pluralize(seen.retired, "of them is forgotten already", "of them are forgotten already")
-    for scope in seen.scopes:
-        yield f"  {scope.path or '(no scope)'}: {scope.memories}"
-    yield from (f"  {memory_line(retirement_view(one, strict=False))}" for one in seen.first)
-    if seen.memories > len(seen.first):
-        yield f"  … and {seen.memories - len(seen.first)} more"
+    many, sessions = pluralize(view["memories"], "memory"), pluralize(view["sessions"], "session")
+    said = f"said from {view['oldest']} to {view['newest']}"
+    yield f"{many} {what}, of {sessions}, {format_size(view['size_bytes'])}, {said}"
+    if view["forgotten"]:
+        yield pluralize(view["forgotten"], "of them is forgotten already", "of them are forgotten already")
+    yield from (f"  {path or '(no scope)'}: {memories}" for path, memories in view["scopes"].items())
+    yield from (f"  {memory_line(one)}" for one in view["first"])
+    if view["memories"] > len(view["first"]):
+        yield f"  … and {view['memories'] - len(view['first'])} more"
 
 
 def _confirmed(chosen: CommandContext, view: dict[str, Any], question: str, nothing: str) -> bool:
@@ -243,20 +219,15 @@ def _confirmed(chosen: CommandContext, view: dict[str, Any], question: str, noth
     Args:
         nothing: what is said where it is not done.
     """
-    if chosen.as_json:
-        chosen.print_answer(view | {"applied": False}, lambda: iter(()))
-        sys.exit(2)
-    if not sys.stdin.isatty():
-        chosen.print_answer({}, lambda: iter([f"{nothing}: nobody is there to be asked; --yes does it"]))
+    if chosen.as_json or not sys.stdin.isatty():
+        nobody = f"{nothing}: nobody is there to be asked; --yes does it"
+        chosen.print_answer(view | {"applied": False}, lambda: iter([nobody]))
         sys.exit(2)
     try:
-        agreed = click.confirm(question, default=False)
-    except click.Abort as ended:
-        click.echo()
-        if isinstance(ended.__context__, KeyboardInterrupt):
-            click.echo(nothing)
-            sys.exit(128 + signal.SIGINT)
-        agreed = False
+        agreed = ask(lambda: click.confirm(question))
+    except click.Abort:
+        click.echo(f"\n{nothing}")
+        raise
     if not agreed:
-        chosen.print_answer({}, lambda: iter([nothing]))
-    return agreed
+        click.echo(nothing)
+    return bool(agreed)

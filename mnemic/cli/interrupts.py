@@ -1,4 +1,4 @@
-"""Handling of SIGTERM and Ctrl-C, and a standard input whose reading they can interrupt.
+"""Handling of SIGTERM and Ctrl-C, questions to a person, and a standard input whose reading they can interrupt.
 
 A signal wakes the main thread alone. What blocks elsewhere is reading a transcript on standard input.
 """
@@ -11,17 +11,21 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+import click
 
 from mnemic.actors.protocol.errors import SourceUnreadable
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["Terminated", "install_sigterm_handler", "interruptible_stdin", "require_stdin"]
+__all__ = ["Terminated", "ask", "install_sigterm_handler", "interruptible_stdin", "require_stdin"]
+
+T = TypeVar("T")
 
 
 class Terminated(SystemExit):
@@ -35,6 +39,17 @@ def install_sigterm_handler() -> None:
 
 def _terminate(number: int, frame: FrameType | None) -> None:
     raise Terminated(128 + number)
+
+
+def ask(question: Callable[[], T]) -> T | None:
+    """What a person answers; ``None`` where the input ended. Ctrl-C ends the command."""
+    try:
+        return question()
+    except click.Abort as ended:
+        if isinstance(ended.__context__, KeyboardInterrupt):
+            raise
+        click.echo()
+        return None
 
 
 def require_stdin() -> None:

@@ -88,11 +88,11 @@ def unlock(chosen: CommandContext, recovery: bool) -> None:
 
     _, keys = open_by_secret(opens, "Recovery key" if recovery else f"Passphrase of the mind {chosen.mind!r}")
     if not is_locked(card):
-        key = renew_key_file(chosen.home, chosen.mind, keys, CLOCK)
+        key = renew_key_file(chosen.home, chosen.mind, keys)
         view = {"mind": chosen.mind, "unlocked": True, "key": str(key), "pid": None}
         chosen.print_answer(view, lambda: iter([f"Wrote {key}: it opens the mind again. Keep a copy elsewhere."]))
         return
-    pid = give(chosen.home, chosen.mind, keys, CLOCK).get("pid")
+    pid = give(chosen.home, chosen.mind, keys).get("pid")
     view = {"mind": chosen.mind, "unlocked": True, "key": None, "pid": pid}
     named = mind_options(folder)
     told = f"Unlocked: process {pid} holds the key in memory until `mnemic lock{named}`, or until it ends"
@@ -106,7 +106,7 @@ def lock(chosen: CommandContext) -> None:
     from mnemic.runtime.api.lock import lock as take
 
     folder = _mind_folder(chosen)
-    was = take(chosen.home, chosen.mind, CLOCK)
+    was = take(chosen.home, chosen.mind)
     told = "Locked: what happens is kept, and nothing can be recalled" if was else "It was locked already"
     chosen.print_answer({"mind": folder.path.name, "locked": True, "was_unlocked": was}, lambda: iter([told]))
 
@@ -138,7 +138,7 @@ def rekey(chosen: CommandContext, passphrase: bool, key_file: bool, recovery: bo
         said = read_new_passphrase()
     elif key_file:
         said = None
-    done = reseal(chosen.home, chosen.mind, keys, CLOCK, passphrase=said, recovery=recovery)
+    done = reseal(chosen.home, chosen.mind, keys, passphrase=said, recovery=recovery)
     view = {
         "mind": chosen.mind,
         "key": None if done.key is None else str(done.key),

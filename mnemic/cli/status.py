@@ -10,7 +10,6 @@ from typing import Any
 import click
 import msgspec
 
-from mnemic.actors.protocol.errors import NotServed
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
 from mnemic.cli.output import progress_bars
 from mnemic.runtime.api.reports import format_size, pluralize
@@ -60,16 +59,11 @@ def status(chosen: CommandContext) -> None:
 
 def _locked_status(chosen: CommandContext) -> None:
     """What can be known of a mind without the key that its passphrase locks."""
-    from mnemic.runtime.client.client import RemoteActorSystem
-    from mnemic.runtime.client.launcher import ensure_running
+    from mnemic.runtime.api.lock import server_info
     from mnemic.runtime.minds.homes import locked_error, mind_folder
     from mnemic.runtime.spool.files import measure_backlog, read_losses
 
-    try:
-        ensure_running(chosen.home, CLOCK, start=False)
-        process = RemoteActorSystem(chosen.home, chosen.mind, False, CLOCK).server_info()
-    except NotServed:
-        process = None
+    process = server_info(chosen.home, chosen.mind)
     folder = mind_folder(chosen.home, chosen.mind)
     waits, lost, error = measure_backlog(folder.spool, {}), read_losses(folder.spool), locked_error(folder)
     size_bytes = sum(file.stat().st_size for file in folder.path.glob("store.db*"))

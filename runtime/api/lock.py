@@ -7,14 +7,17 @@ and `mnemic.runtime.minds.rekey`, which seals one anew.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import InvalidValue, MnemicError, NotLockable, NotServed
-from mnemic.runtime.api.verbs import MindVerbs
+from mnemic.runtime.api.verbs import MindVerbs, exclusive_mind
+from mnemic.runtime.client.launcher import ensure_running
+from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys.key_slots import check_passphrase, format_recovery_key, is_locked, is_recovery_key, slot_of
 from mnemic.runtime.keys.keys import Keys, generate_key
 from mnemic.runtime.minds.homes import MindFolder, is_locked_mind, mind_folder, mind_options, read_key_header
@@ -22,7 +25,9 @@ from mnemic.runtime.minds.homes import MindFolder, is_locked_mind, mind_folder, 
 if TYPE_CHECKING:
     from mnemic.runtime.client.client import RemoteActorSystem
 
-__all__ = ["LockVerbs", "RekeyResult", "is_unlocked", "lock", "rekey", "renew_key_file", "unlock"]
+__all__ = ["LockVerbs", "RekeyResult", "is_unlocked", "lock", "rekey", "renew_key_file", "server_info", "unlock"]
+
+_CLOCK = SystemClock()
 
 
 class RekeyResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,17 +46,17 @@ class RekeyResult(msgspec.Struct, frozen=True, kw_only=True):
 # --- in the home's process -------------------------------------------------------------------------------------------
 
 
-def unlock(home: Path, mind: str, keys: Keys, clock: Clock) -> dict[str, Any]:
+def unlock(home: Path, mind: str, keys: Keys) -> dict[str, Any]:
     """Give a mind's keys to the home's process, started if need be, which holds them in memory; what it says of itself.
 
     Raises:
         NotOnRay: its actors are elsewhere.
         NotServed: there is no process, and none can be had.
     """
-    return _remote_system(home, mind, clock).unlock(msgspec.json.encode(keys.secrets))
+    return _remote_system(home, mind).unlock(msgspec.json.encode(keys.secrets))
 
 
-def lock(home: Path, mind: str, clock: Clock) -> bool:
+def lock(home: Path, mind: str) -> bool:
     """Have the home's process forget a mind's keys; says whether it held them.
 
     Raises:
@@ -59,31 +64,40 @@ def lock(home: Path, mind: str, clock: Clock) -> bool:
     """
     if not is_locked_mind(home, mind):
         raise NotLockable(mind=mind, named=mind_options(mind_folder(home, mind)))
-    return is_unlocked(home, mind, clock) and _remote_system(home, mind, clock).lock()
+    return is_unlocked(home, mind) and _remote_system(home, mind).lock()
 
 
-def is_unlocked(home: Path, mind: str, clock: Clock) -> bool:
+def is_unlocked(home: Path, mind: str) -> bool:
     """Whether the home's process holds a mind's keys; not where there is no process."""
-    from mnemic.runtime.client.launcher import ensure_running
+    return mind in (server_info(home, mind) or {}).get("unlocked", ())
 
+
+def server_info(home: Path, mind: str) -> dict[str, Any] | None:
+    """What the home's process says of itself; ``None`` where there is none."""
     try:
-        ensure_running(home, clock, start=False)
+        ensure_running(home, _CLOCK, start=False)
     except NotServed:
-        return False
-    return mind in _remote_system(home, mind, clock).server_info().get("unlocked", ())
+        return None
+    return _remote_system(home, mind).server_info()
 
 
-def _remote_system(home: Path, mind: str, clock: Clock) -> RemoteActorSystem:
+def _remote_system(home: Path, mind: str) -> RemoteActorSystem:
     from mnemic.runtime.client.client import RemoteActorSystem  # here: few need it
 
-    return RemoteActorSystem(home, mind, False, clock)
+    return RemoteActorSystem(home, mind, False, _CLOCK)
 
 
 # --- another key -----------------------------------------------------------------------------------------------------
 
 
 def rekey(
-    home: Path, mind: str, keys: Keys, clock: Clock, *, passphrase: str | None = None, recovery: bool = False
+    home: Path,
+    mind: str,
+    keys: Keys,
+    *,
+    passphrase: str | None = None,
+    recovery: bool = False,
+    alone: AbstractContextManager[MindFolder] | None = None,
 ) -> RekeyResult:
     """Seal a mind anew, all of it, with another key; it never lies in clear, and is the old or the new one.
 
@@ -91,53 +105,43 @@ def rekey(
         keys: those of now.
         passphrase: what locks it from then on; a new key file opens it where absent.
         recovery: whether to make a recovery key where it has none; one that it has is replaced in any case.
+        alone: holds the mind alone meanwhile, where its actors are the caller's own.
 
     Raises:
         InvalidValue: the passphrase is too short.
         Rekeyed: somebody else changed the key meanwhile.
         StoreError: the mind is as it was.
     """
-    from mnemic.runtime.api.verbs import exclusive_mind
+    from mnemic.runtime.minds.rekey import rekey_mind
 
-    held = is_unlocked(home, mind, clock)
-    with exclusive_mind(home, mind, clock) as folder:
-        done, new = _reseal(folder, keys, passphrase, recovery)
-    return _unlock_again(done, home, mind, new, clock) if held and passphrase is not None else done
+    if passphrase is not None:
+        check_passphrase(passphrase)
+    held = is_unlocked(home, mind)
+    with alone or exclusive_mind(home, mind, _CLOCK) as folder:
+        printed = generate_key() if recovery or slot_of(read_key_header(folder), "recovery") is not None else None
+        new = rekey_mind(folder, keys, passphrase=passphrase, recovery=printed)
+    told = None if printed is None else format_recovery_key(printed)
+    done = RekeyResult(key=folder.key if passphrase is None else None, recovery=told, unlocked=False)
+    if not held or passphrase is None:
+        return done
+    try:
+        unlock(home, mind, new)
+    except MnemicError as error:  # the mind has its new key all the same
+        return msgspec.structs.replace(done, not_unlocked=str(error))
+    return msgspec.structs.replace(done, unlocked=True)
 
 
-def renew_key_file(home: Path, mind: str, keys: Keys, clock: Clock) -> Path:
+def renew_key_file(home: Path, mind: str, keys: Keys) -> Path:
     """Write a new key file, for one that was lost; returns where it is.
 
     Raises:
         StoreError: the mind is as it was.
     """
-    from mnemic.runtime.api.verbs import exclusive_mind
     from mnemic.runtime.minds.rekey import replace_key_file
 
-    with exclusive_mind(home, mind, clock) as folder:
+    with exclusive_mind(home, mind, _CLOCK) as folder:
         replace_key_file(folder, keys)
         return folder.key
-
-
-def _reseal(folder: MindFolder, keys: Keys, passphrase: str | None, recovery: bool) -> tuple[RekeyResult, Keys]:
-    from mnemic.runtime.minds.rekey import rekey_mind
-
-    if passphrase is not None:
-        check_passphrase(passphrase)
-    wanted = recovery or slot_of(read_key_header(folder), "recovery") is not None
-    printed = generate_key() if wanted else None
-    new = rekey_mind(folder, keys, passphrase=passphrase, recovery=printed)
-    told = None if printed is None else format_recovery_key(printed)
-    return RekeyResult(key=folder.key if passphrase is None else None, recovery=told, unlocked=False), new
-
-
-def _unlock_again(done: RekeyResult, home: Path, mind: str, keys: Keys, clock: Clock) -> RekeyResult:
-    """Give the home's process the new keys; where it does not take them, what was done is told all the same."""
-    try:
-        unlock(home, mind, keys, clock)
-    except MnemicError as error:
-        return msgspec.structs.replace(done, not_unlocked=str(error))
-    return msgspec.structs.replace(done, unlocked=True)
 
 
 class LockVerbs(MindVerbs):
@@ -158,8 +162,6 @@ class LockVerbs(MindVerbs):
             InvalidValue: passphrase and key file are both wanted, or the passphrase is too short or not known here.
             StoreError: the mind is as it was.
         """
-        from mnemic.runtime.clock import SystemClock
-
         folder, keys = self._keys()
         if passphrase is not None and key_file:
             raise InvalidValue(name="key_file", value=True, why="a passphrase is given too", expected="one of them")
@@ -167,12 +169,14 @@ class LockVerbs(MindVerbs):
             passphrase = self._passphrase
             if passphrase is None or is_recovery_key(passphrase):
                 raise InvalidValue(name="passphrase", value=None, why="it is not known here", expected="a new one")
-        clock = SystemClock()
-        held = is_unlocked(self._home, self._name, clock)
+        alone = self._alone_until_opened_by(passphrase)
+        return rekey(self._home, self._name, keys, passphrase=passphrase, recovery=recovery, alone=alone)
+
+    @contextmanager
+    def _alone_until_opened_by(self, passphrase: str | None) -> Iterator[MindFolder]:
         with self._exclusive_mind() as folder:
-            done, new = _reseal(folder, keys, passphrase, recovery)
-            self._passphrase = passphrase
-        return _unlock_again(done, self._home, self._name, new, clock) if held and passphrase is not None else done
+            yield folder
+            self._passphrase = passphrase  # by which the actors are opened again
 
     def unlock(self) -> None:
         """Give the mind's keys to the home's process, started if need be: everybody is answered until `lock`.
@@ -181,9 +185,7 @@ class LockVerbs(MindVerbs):
             InvalidValue: its key file opens it already.
             NotOnRay: the actors of that process are elsewhere.
         """
-        from mnemic.runtime.clock import SystemClock
-
-        unlock(self._home, self._name, self._keys()[1], SystemClock())
+        unlock(self._home, self._name, self._keys()[1])
 
     def lock(self) -> bool:
         """Have the home's process forget the mind's keys; says whether it held them. This object's own go on.
@@ -191,12 +193,8 @@ class LockVerbs(MindVerbs):
         Raises:
             NotLockable: its key file opens it whenever somebody asks.
         """
-        from mnemic.runtime.clock import SystemClock
-
-        return lock(self._home, self._name, SystemClock())
+        return lock(self._home, self._name)
 
     def is_locked(self) -> bool:
         """Whether a passphrase is to be said before anything can be asked of the mind by way of the home's process."""
-        from mnemic.runtime.clock import SystemClock
-
-        return is_locked_mind(self._home, self._name) and not is_unlocked(self._home, self._name, SystemClock())
+        return is_locked_mind(self._home, self._name) and not is_unlocked(self._home, self._name)

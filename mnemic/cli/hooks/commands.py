@@ -10,14 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
+from mnemic.cli.interrupts import ask
 from mnemic.runtime.api.reports import format_size, pluralize
 
 if TYPE_CHECKING:
     from mnemic.cli.hooks.uninstall import UninstallResult
+    from mnemic.cli.hooks.wiring import HostResult, WiringResult
     from mnemic.hooks.wire.host import HostTranscripts
+    from mnemic.hooks.wire.status import HostStatus
 
 
 _KNOWN = "claude-code, codex, gemini-cli, cursor, opencode or all"
@@ -57,7 +61,6 @@ def install(
     chosen: CommandContext, assistants: tuple[str, ...], write: bool, recall_prompts: bool, backfill: bool | None
 ) -> None:
     """Wire assistants. Shows what changes; --apply writes it, and keeps what was there."""
-    from mnemic.cli.hooks.lines import wiring_lines, wiring_view
     from mnemic.cli.hooks.wiring import install
 
     wired = install(
@@ -71,12 +74,14 @@ def install(
     )
     if chosen.as_json:
         taken = _run_backfill(chosen, [*wired.transcripts.values()], write and backfill is True)
-        chosen.print_answer(wiring_view(wired) | {"backfill": taken}, lambda: iter(()))
+        chosen.print_answer(_wiring_view(wired) | {"backfill": taken}, lambda: iter(()))
     else:
-        chosen.print_answer({}, lambda: wiring_lines(wired, chosen.home, "install"))
+        chosen.print_answer({}, lambda: _wiring_lines(wired, chosen.home, "install"))
         if write and wired.transcripts:
             if backfill is None and sys.stdin.isatty():
-                backfill = _confirmed("Take them in now, in the background, the newest first?", default=True)
+                backfill = ask(
+                    lambda: click.confirm("Take them in now, in the background, the newest first?", default=True)
+                )
             taken = _run_backfill(chosen, [*wired.transcripts.values()], backfill is True)
             again = _install_command(chosen, [*wired.transcripts], recall_prompts)
             chosen.print_answer({}, lambda: _backfill_lines(taken, again))
@@ -90,11 +95,10 @@ def install(
 @common_options
 def uninstall(chosen: CommandContext, assistants: tuple[str, ...], write: bool) -> None:
     """Unwire assistants: their files as they were, or without what is Mnemic's where others wrote to them since."""
-    from mnemic.cli.hooks.lines import wiring_lines, wiring_view
     from mnemic.cli.hooks.wiring import uninstall
 
     wired = uninstall(chosen.home, assistants, os.environ, CLOCK, write=write)
-    chosen.print_answer(wiring_view(wired), lambda: wiring_lines(wired, chosen.home, "uninstall"))
+    chosen.print_answer(_wiring_view(wired), lambda: _wiring_lines(wired, chosen.home, "uninstall"))
     if wired.has_failed:
         sys.exit(2)
 
@@ -105,7 +109,6 @@ def uninstall(chosen: CommandContext, assistants: tuple[str, ...], write: bool) 
 @common_options
 def status(chosen: CommandContext, assistants: tuple[str, ...], no_trial: bool) -> None:
     """How assistants are wired; trials through each one's own commands prove that it works."""
-    from mnemic.cli.hooks.lines import status_lines
     from mnemic.hooks.wire.status import executable_state
     from mnemic.hooks.wire.trial import check_hosts
 
@@ -121,7 +124,7 @@ def status(chosen: CommandContext, assistants: tuple[str, ...], no_trial: bool) 
 
     def lines() -> Iterator[str]:
         for one in found:
-            yield from status_lines(one)
+            yield from _status_lines(one)
         if any(one.wired for one in found):
             yield f"executable: {executable.detail}{f' -> {executable.remedy}' if executable.remedy else ''}"
 
@@ -177,12 +180,12 @@ def _uninstall_all(chosen: CommandContext, erase: bool, yes: bool) -> None:
         if not asks:
             say("nothing was done; --yes does it")
             return
-        wanted = _confirmed("Do it?", default=False)
+        wanted = ask(lambda: click.confirm("Do it?"))
         if not wanted:
             say("nothing was done" if wanted is False else "nobody answered: nothing was done")
             return
         warning = "There is no way back. Type ERASE to remove the data too"
-        if erase and _answer(lambda: click.prompt(warning, default="")) != "ERASE":
+        if erase and ask(lambda: click.prompt(warning, default="")) != "ERASE":
             erase = False
             say("the data stays")
     left = uninstall_home(home, os.environ, CLOCK, write=True)
@@ -220,26 +223,6 @@ def _uninstall_lines(left: UninstallResult, home: Path) -> Iterator[str]:
     yield left.process
 
 
-# --- questions -------------------------------------------------------------------------------------------------------
-
-
-def _confirmed(question: str, *, default: bool) -> bool | None:
-    """The answer to a question; ``None`` where the input ended instead."""
-    answer: bool | None = _answer(lambda: click.confirm(question, default=default))
-    return answer
-
-
-def _answer(asks: Callable[[], Any]) -> Any:
-    """What is answered; ``None`` where the input ended. Ctrl-C ends the command."""
-    try:
-        return asks()
-    except click.Abort as ended:
-        if isinstance(ended.__context__, KeyboardInterrupt):
-            raise
-        click.echo()
-        return None
-
-
 # --- transcripts from before -----------------------------------------------------------------------------------------
 
 
@@ -274,3 +257,84 @@ def _backfill_lines(taken: dict[str, Any] | None, again: str) -> Iterator[str]:
         known = f", {taken['known']} were taken before" if taken["known"] else ""
         queued = pluralize(taken["queued"], "transcript")
         yield f"{queued} will be taken in, the newest first{known}; `mnemic status` tells"
+
+
+# --- lines of the wiring ---------------------------------------------------------------------------------------------
+
+
+def _wiring_view(result: WiringResult) -> dict[str, Any]:
+    """What an install or an uninstall did, or would do, as JSON."""
+    kept = {
+        name: {"files": len(one.paths), "size_bytes": one.size_bytes, "minutes": round(one.minutes, 1)}
+        for name, one in result.transcripts.items()
+    }
+    return {**msgspec.to_builtins(result), "transcripts": kept}
+
+
+def _wiring_lines(result: WiringResult, home: Path, verb: str) -> Iterator[str]:
+    """The same for a person.
+
+    Args:
+        verb: ``install`` or ``uninstall``.
+    """
+    for name, host in result.hosts.items():
+        yield from _host_lines(name, host, home, result.applied)
+        if host.failed:
+            yield f"{name}: not {'wired' if verb == 'install' else 'undone'}: {host.failed}"
+        yield from (f"{name}: {note}" for note in host.notes)
+    yield from (f"{name}: left out: {why}" for name, why in result.left_out.items())
+    if not result.hosts:
+        yield "no assistant was found" if verb == "install" else "no assistant is wired"
+        return
+    if result.made:
+        did = "made" if result.applied else "would make"
+        yield f"{did} the mind that they fill; its key is {result.made}: keep a copy elsewhere"
+    if result.executables:
+        paths = [Path(path) for path in result.executables]
+        did = "put" if result.applied else "would put"
+        yield f"{did} into {paths[0].parent}: {', '.join(path.name for path in paths)}"
+    changed = any(file.change != "unchanged" for host in result.hosts.values() for file in host.files)
+    if not changed and not result.executables:
+        if not result.has_failed:
+            yield "nothing to do: it is all there already" if verb == "install" else "nothing to do"
+    elif not result.applied:
+        yield "nothing was written; --apply does it"
+    for name, one in result.transcripts.items():
+        minutes = f"about {max(1, round(one.minutes))} min" if one.minutes >= 1 else "under a minute"
+        files = pluralize(len(one.paths), "transcript") if name != "opencode" else "a database of sessions"
+        yield f"{name} has {files} from before: {format_size(one.size_bytes)}, {minutes} in the background"
+
+
+def _host_lines(name: str, host: HostResult, home: Path, applied: bool) -> Iterator[str]:
+    for file in host.files:
+        if file.change == "unchanged":
+            yield f"{name}: {file.path}: nothing changes"
+            continue
+        yield f"{name}: {file.path}: {file.change if applied else f'would be {file.change}'}"
+        yield from (f"  {line}" for line in (() if applied else file.diff))
+        if applied and file.backup:
+            yield f"  what was there: {home / 'backups' / file.backup}"
+
+
+def _status_lines(status: HostStatus) -> Iterator[str]:
+    """The same for a person."""
+    if status.wired:
+        good = ", ".join(event for event, state in status.events.items() if state == "wired")
+        number = sum(state == "wired" for state in status.events.values())
+        yield f"{status.name}: {number} of {len(status.events)} events wired{f' ({good})' if good else ''}"
+        if status.missing_parts:
+            yield f"  not as they were installed: {', '.join(status.missing_parts)} -> {status.remedy}"
+    elif status.wrong:
+        yield f"{status.name}: whether it is wired cannot be seen"
+    else:
+        yield f"{status.name}: not wired{'' if status.here else ', and not here'}"
+    yield from (f"  wrong: {why}" for why in status.wrong)
+    yield from (f"  {note}" for note in status.notes)
+    if status.trial == "arrived":
+        yield "  a trial event went through its command and reached the store"
+    elif status.trial:
+        yield f"  wrong: the trial event: {status.trial}"
+    if status.asked == "answered":
+        yield f"  asked as at a session's start, and answered in {status.asked_ms:.0f} ms"
+    elif status.asked:
+        yield f"  wrong: asked as at a session's start: {status.asked}"

@@ -501,7 +501,7 @@ WRONG: list[tuple[list[str], int, str]] = [
     (["recall", "x", "--since", "2027-01-01", "--until", "2026-01-01"], 2, "until cannot be '2026-01-01T00:00:00Z'"),
     (["recall", "x", "--since", "2026-11-21", "--until", "2026-11-21"], 2, "a time after the one of since"),
     (["forget", "0" * 32], 2, "There is no memory '00000000-0000-0000-0000-000000000000'"),
-    (["status", "--home", "/dev/null/x"], 2, "The home /dev/null/x cannot be read: Not a directory"),
+    (["status", "--home", "/dev/null/x"], 2, "/dev/null/x cannot be read: Not a directory"),
     (["init", "--home", "/dev/null"], 2, "it is a file"),
     (["capture", "/nowhere/a.jsonl"], 2, "cannot be read: No such file"),
     (["capture", "/nowhere\udcff/a.jsonl"], 2, "cannot be read: No such file"),

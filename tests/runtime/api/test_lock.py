@@ -88,7 +88,7 @@ def test_a_new_recovery_key_is_told_though_the_process_does_not_take_the_new_key
     monkeypatch.setattr(lock, "is_unlocked", lambda *_: True)
     monkeypatch.setattr(lock, "unlock", refuse)
     keys = open_mind(home, "default", WORDS)[1]
-    done = lock.rekey(home, "default", keys, SystemClock(), passphrase=OTHER, recovery=True)
+    done = lock.rekey(home, "default", keys, passphrase=OTHER, recovery=True)
     assert done.recovery is not None
     assert (done.unlocked, "it ended" in (done.not_unlocked or "")) == (False, True)
     open_mind(home, "default", done.recovery)
@@ -105,7 +105,7 @@ def test_a_mind_whose_key_is_changed_while_it_is_opened_is_opened_by_the_new_one
     def late(*given: Any, **named: Any) -> Any:
         folder, keys = find(*given, **named)
         if len(times) < changes:
-            times.append(lock.rekey(home, "default", keys, SystemClock()))
+            times.append(lock.rekey(home, "default", keys))
         return folder, keys
 
     monkeypatch.setattr(compose, "open_or_make_mind", late)
