@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mnemic.actors.protocol.errors import NotServed
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.reports import HostPorts
-from mnemic.runtime.files.paths import expand_home
+from mnemic.runtime.minds.homes import expand_home
 
 if TYPE_CHECKING:
     from mnemic.actors.protocol.contract import Clock

@@ -20,11 +20,11 @@ from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import AlreadyServed, MnemicError, StoreReadOnly
 from mnemic.compose import open_actor_system, ray_engine_factory
 from mnemic.open_mind import mind_over
-from mnemic.runtime.engine.engine import EmbeddedEngine, EngineFactory
+from mnemic.runtime.engine.engine import EmbeddedEngine, Engine, EngineFactory
 from mnemic.runtime.engine.ray.parent import ENGINE_LOST
 from mnemic.runtime.engine.settings import load_settings
-from mnemic.runtime.engine.supervisor import Supervisor
-from mnemic.runtime.minds.homes import is_locked_mind
+from mnemic.runtime.keys.keys import Keys
+from mnemic.runtime.minds.homes import MindFolder, is_locked_mind
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, settings_digest, settings_edited
 from mnemic.runtime.minds.unlocking import UnlockedKeys
 from mnemic.runtime.serve.actor_systems import ActorSystems
@@ -36,7 +36,6 @@ from mnemic.runtime.serve.mcp.http import McpHttp
 from mnemic.runtime.serve.mcp.stream import McpSocketServer
 from mnemic.runtime.serve.mcp.tools import make_server
 from mnemic.runtime.serve.metrics import CONTENT_TYPE, Metrics, RequestTracker
-from mnemic.runtime.serve.options import ServeOptions, tcp_options
 from mnemic.runtime.version import __version__
 from mnemic.session_start import locked_hook_reply
 
@@ -54,43 +53,48 @@ _RELOAD_S = 30.0
 
 
 def serve_embedded(
-    home: Path, card: ServerInfo, clock: Clock, meeting: RunDir, sockets: Sequence[socket.socket], options: ServeOptions
+    home: Path,
+    card: ServerInfo,
+    clock: Clock,
+    meeting: RunDir,
+    sockets: Sequence[socket.socket],
+    tcp: TcpListener | None,
 ) -> int:
     """Serve with the actors in threads of this process; lock, card and sockets are its own."""
-    process = ServerProcess(
-        home, card, clock, meeting, lambda folder, keys: EmbeddedEngine(clock, stop_timeout_s=_ACTOR_STOP_S)
-    )
-    return process.run(sockets, options, vanish=meeting.unpublish)
+
+    def make_engine(folder: MindFolder, keys: Keys) -> Engine:
+        return EmbeddedEngine(clock, stop_timeout_s=_ACTOR_STOP_S)
+
+    return ServerProcess(home, card, clock, meeting, make_engine).run(sockets, tcp, vanish=meeting.unpublish)
 
 
 def serve_on_ray(
-    home: Path, card: ServerInfo, clock: Clock, meeting: RunDir, sockets: Sequence[socket.socket], options: ServeOptions
+    home: Path,
+    card: ServerInfo,
+    clock: Clock,
+    meeting: RunDir,
+    sockets: Sequence[socket.socket],
+    tcp: TcpListener | None,
+    address: str | None,
 ) -> int:
     """Serve with the actors in processes under Ray; lock, card and sockets are the parent's.
+
+    Args:
+        address: of the Ray to use; one of this process's own where absent.
 
     Raises:
         EngineMissing, EngineLost: Ray cannot be had.
     """
     from mnemic.runtime.engine.ray.local import LocalRay, connect  # here: only whoever asks for Ray needs it
 
-    local = None if options.address else LocalRay.start(home)
-    cluster = connect(str(options.address)) if local is None else local.cluster
+    local = None if address else LocalRay.start(home)
+    cluster = connect(str(address)) if local is None else local.cluster
     try:
         make_engine = ray_engine_factory(cluster, clock, stop_timeout_s=_ACTOR_STOP_S)
-        process = ServerProcess(
-            home, card, clock, meeting, make_engine, cluster.lost_reason if local is None else local.lost_reason
-        )
-        return process.run(sockets, options, vanish=meeting.unpublish)
+        lost = cluster.lost_reason if local is None else local.lost_reason
+        return ServerProcess(home, card, clock, meeting, make_engine, lost).run(sockets, tcp, vanish=meeting.unpublish)
     finally:
-        if local is None:
-            cluster.close()
-        else:
-            local.stop()
-
-
-def _start(make_engine: EngineFactory, home: Path, mind: str, **more: Any) -> Supervisor:
-    """Start the actors of a mind on an engine of this process's."""
-    return open_actor_system(home, mind, make_engine, **more)
+        (cluster.close if local is None else local.stop)()
 
 
 class ServerProcess:
@@ -124,7 +128,7 @@ class ServerProcess:
         self._actor_systems = ActorSystems(
             home,
             clock,
-            partial(_start, make_engine),
+            partial(open_actor_system, make_engine=make_engine),
             mind_over,
             self._metrics,
             self.server_info,
@@ -160,17 +164,17 @@ class ServerProcess:
 
     # --- its life ----------------------------------------------------------------------------------------------------
 
-    def run(self, sockets: Sequence[socket.socket], options: ServeOptions, vanish: Callable[[], None]) -> int:
+    def run(self, sockets: Sequence[socket.socket], tcp: TcpListener | None, vanish: Callable[[], None]) -> int:
         """Serve until told to leave; returns the exit code.
 
         Args:
-            sockets: for HTTP, for MCP, and for TCP where there is one.
+            sockets: for HTTP and for MCP first.
             vanish: takes card and sockets away.
         """
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self._events.put("leave"))
         signal.signal(signal.SIGHUP, lambda *_: self._events.put("reload"))
-        faces = self._faces(sockets, options)
+        faces = self._faces(sockets[0], sockets[1], tcp)
         steward = threading.Thread(
             target=self._run_until_stopped, args=(faces, vanish), daemon=True, name="mnemic-steward"
         )
@@ -281,8 +285,7 @@ class ServerProcess:
         )
         self._meeting.publish(self._card)
 
-    def _faces(self, sockets: Sequence[socket.socket], options: ServeOptions) -> FaceServer:
-        http, mcp, *more = sockets
+    def _faces(self, http: socket.socket, mcp: socket.socket, tcp: TcpListener | None) -> FaceServer:
         server = make_server(self._minds, self, self._clock, __version__)
         app = make_app(
             self._minds,
@@ -292,5 +295,4 @@ class ServerProcess:
             unlocked=self._unlocked,
             locked_answer=partial(locked_hook_reply, self._home),
         )
-        tcp = TcpListener(listening=more[0], **tcp_options(self._home, options)) if more else None
         return FaceServer(app, McpSocketServer(server, self, __version__), http, mcp, tcp)

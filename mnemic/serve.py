@@ -7,6 +7,7 @@ child of `mnemic.runtime.engine.ray.parent`, which holds lock, card and sockets 
 from __future__ import annotations
 
 import importlib.util
+import ipaddress
 import logging
 import os
 import signal
@@ -15,7 +16,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -25,18 +26,41 @@ from mnemic.runtime.engine.ray.parent import DriverParent, kill_session
 from mnemic.runtime.engine.settings import load_settings
 from mnemic.runtime.logs import log_to
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, log_path, not_served, process_start_time
-from mnemic.runtime.serve.options import ServeOptions, tcp_options
 from mnemic.runtime.version import __version__
 
 if TYPE_CHECKING:
     from mnemic.actors.protocol.contract import Clock
+    from mnemic.runtime.serve.http.tcp import TcpListener
 
-__all__ = ["acquire_home", "option_error", "serve_home"]
+__all__ = ["ServeOptions", "acquire_home", "option_error", "serve_home"]
 
 _log = logging.getLogger("mnemic.serve")
 
 _CLUSTER_S = 5.0
 _LOCK_TIMEOUT_S = 20.0  # for whoever leaves to be gone
+
+
+class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What `mnemic serve` was told."""
+
+    engine: str
+    """``embedded`` or ``ray``."""
+    address: str | None = None
+    """The Ray cluster to use; one of this process's own where absent."""
+    http: str | None = None
+    """``HOST:PORT`` to listen on beside the sockets."""
+    tls_cert: str | None = None
+    """Its certificate."""
+    tls_key: str | None = None
+    """The certificate's key."""
+    on_demand: bool = False
+    """Whether a client started it, in the background."""
+    token: bool = False
+    """Whether callers on loopback have to show the token too."""
+    new_token: bool = False
+    """Whether to make a new token; the one before is worth nothing from then on."""
+    child: str | None = None
+    """Descriptors of the sockets and of the pipe to the parent, with commas; the process that drives Ray has them."""
 
 
 def serve_home(home: Path, options: ServeOptions, clock: Clock, say: Callable[[str], None]) -> int:
@@ -65,7 +89,7 @@ def serve_home(home: Path, options: ServeOptions, clock: Clock, say: Callable[[s
     try:
         _clean_up_ray(home)
         tcp = _bind_tcp(home, options, say)
-        sockets += tcp
+        sockets += [] if tcp is None else [tcp.listening]
         folder, http, mcp = meeting.bind_sockets()
         sockets[:0] = [http, mcp]
         card = ServerInfo(
@@ -77,7 +101,7 @@ def serve_home(home: Path, options: ServeOptions, clock: Clock, say: Callable[[s
             engine=engine,
             mode="on-demand" if options.on_demand else "foreground",
             folder=folder,
-            tcp=_address(tcp[0]) if tcp else None,
+            tcp=None if tcp is None else _address(tcp.listening),
         )
         meeting.publish(card)
         serving = f"serving {home} on the {engine} engine, process {card.pid}; Ctrl-C ends it"
@@ -94,7 +118,7 @@ def serve_home(home: Path, options: ServeOptions, clock: Clock, say: Callable[[s
         with log_to(log_path(home)):
             from mnemic.process import serve_embedded  # here: it loads all there is, and clients may knock by now
 
-            return serve_embedded(home, card, clock, meeting, sockets, options)
+            return serve_embedded(home, card, clock, meeting, sockets, tcp)
     finally:
         meeting.unpublish()
         for one in sockets:
@@ -138,7 +162,7 @@ def option_error(options: ServeOptions) -> str | None:
                 return (
                     f"--{name.replace('_', '-')} goes with --http HOST:PORT: the home's own sockets have no use for it"
                 )
-    elif options.new_token and tcp_options(Path(), options)["token"] is None:
+    elif options.new_token and _tcp_options(Path(), options)["token"] is None:
         return "--new-token goes with --token here: on loopback no token is demanded without it"
     return None
 
@@ -151,13 +175,13 @@ def _say_if_heard(say: Callable[[str], None], line: str) -> None:
         _log.warning("nobody hears any more that it serves: %s", type(error).__name__)
 
 
-def _bind_tcp(home: Path, options: ServeOptions, say: Callable[[str], None]) -> list[socket.socket]:
-    """The socket for TCP, bound, where one is asked for."""
+def _bind_tcp(home: Path, options: ServeOptions, say: Callable[[str], None]) -> TcpListener | None:
+    """The face over TCP, bound, where one is asked for."""
     if options.http is None:
-        return []
+        return None
     from mnemic.runtime.serve.http.tcp import bind_tcp, new_token
 
-    tcp = bind_tcp(options.http, **tcp_options(home, options))
+    tcp = bind_tcp(options.http, **_tcp_options(home, options))
     try:
         if tcp.token_file is not None and (
             options.new_token or not tcp.token_file.exists()
@@ -166,7 +190,25 @@ def _bind_tcp(home: Path, options: ServeOptions, say: Callable[[str], None]) -> 
     except BaseException:
         tcp.listening.close()
         raise
-    return [tcp.listening]
+    return tcp
+
+
+def _tcp_options(home: Path, options: ServeOptions) -> dict[str, Any]:
+    """What is demanded of callers over TCP, as `tcp_listener` names it."""
+    host = str(options.http).rpartition(":")[0].strip("[]")
+    demanded = options.token or not _is_loopback(host)
+    return {
+        "token": home / "http-token" if demanded else None,
+        "certificate": None if options.tls_cert is None else Path(options.tls_cert),
+        "key": None if options.tls_key is None else Path(options.tls_key),
+    }
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _address(listening: socket.socket) -> str:
@@ -196,8 +238,10 @@ def _run_ray_child(home: Path, options: ServeOptions, clock: Clock, numbers: Seq
     threading.Thread(target=_exit_with_parent, args=(life,), daemon=True, name="mnemic-parent").start()
     with log_to(log_path(home)):
         from mnemic.process import serve_on_ray
+        from mnemic.runtime.serve.http.tcp import tcp_listener
 
-        return serve_on_ray(home, card, clock, meeting, sockets, options)
+        tcp = tcp_listener(str(options.http), sockets[2], **_tcp_options(home, options)) if sockets[2:] else None
+        return serve_on_ray(home, card, clock, meeting, sockets, tcp, options.address)
 
 
 def _exit_with_parent(life: int) -> None:

@@ -21,6 +21,7 @@ from mnemic.open_mind import open_here
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.run_dir import PROTOCOL
+from mnemic.runtime.minds.unlocking import UnlockedKeys
 from mnemic.runtime.serve.http.http_server import FaceServer
 from mnemic.runtime.serve.http.routes import make_app
 from mnemic.runtime.serve.http.tcp import TcpListener
@@ -109,7 +110,11 @@ class Hosted:
         self.tcp = None if tcp is None else tcp.listening.getsockname()
         self.server = make_server(minds, door, clock, mnemic.__version__)
         app = make_app(
-            minds, door, metrics=lambda: ("text/plain; version=9", b"mnemic_up 1\n"), mcp=McpHttp(self.server)
+            minds,
+            door,
+            metrics=lambda: ("text/plain; version=9", b"mnemic_up 1\n"),
+            mcp=McpHttp(self.server),
+            unlocked=UnlockedKeys(home),
         )
         self.stream = McpSocketServer(self.server, door, mnemic.__version__)
         self.faces = FaceServer(app, self.stream, bound(self.http), bound(self.mcp), tcp)

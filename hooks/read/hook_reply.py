@@ -28,7 +28,7 @@ from mnemic.actors.protocol.events import Event, HookRecord, to_text
 from mnemic.actors.protocol.ports import ResolveScope
 from mnemic.actors.recall.hits import token_count
 from mnemic.hooks.read.own_text import is_cursor_payload
-from mnemic.runtime.files.git_index import nearest_is_tracked
+from mnemic.runtime.minds.projects import nearest_is_tracked
 
 __all__ = ["HookRequest", "check_reply_pid", "format_hook_reply", "hook_reply", "parse_hook_request"]
 

@@ -47,7 +47,7 @@ class CommandContext:
     """Where a command works and how it prints."""
 
     def __init__(self, home: str | None, mind: str, as_json: bool) -> None:
-        from mnemic.runtime.files.paths import default_home, expand_home
+        from mnemic.runtime.minds.homes import default_home, expand_home
 
         # $MNEMIC_HOME too: an assistant's settings give it as it stands there, and no shell has seen its ~.
         self.home = expand_home(Path(home) if home else default_home(os.environ))

@@ -20,7 +20,7 @@ from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
 from mnemic.cli.hooks import commands  # noqa: F401 - adds its commands
 from mnemic.cli.interrupts import Terminated, install_sigterm_handler, require_stdin
 from mnemic.cli.output import OutputFailed, print_error, progress_bars
-from mnemic.runtime.keys.hardening import disable_core_dumps
+from mnemic.runtime.keys.keys import disable_core_dumps
 
 __all__ = ["cli", "main"]
 
@@ -48,8 +48,7 @@ def serve(chosen: CommandContext, **options: Any) -> None:
     Nobody has to: an assistant's `mnemic mcp` starts a process in the background where none runs. This one takes over
     from it, on the engine you name.
     """
-    from mnemic.runtime.serve.options import ServeOptions
-    from mnemic.serve import option_error, serve_home
+    from mnemic.serve import ServeOptions, option_error, serve_home
 
     told = ServeOptions(**options)
     wrong = option_error(told)

@@ -61,7 +61,7 @@ from mnemic.runtime.api.shape import ShapeVerbs
 from mnemic.runtime.api.transfer import TransferVerbs
 from mnemic.runtime.api.verbs import fields_as_parameters
 from mnemic.runtime.engine.reports import ActorSystemPort
-from mnemic.runtime.files.paths import expand_home
+from mnemic.runtime.minds.homes import expand_home
 from mnemic.runtime.minds.projects import resolve_scope
 from mnemic.runtime.minds.run_dir import RunDir, settings_edited
 from mnemic.runtime.version import __version__

@@ -37,7 +37,6 @@ from mnemic.runtime.api.verbs import exclusive_mind
 from mnemic.runtime.capture.hook_files import installed_hook_files
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.files.atomic_replace import Draft, atomic_replace
-from mnemic.runtime.files.paths import expand_home
 from mnemic.runtime.keys.key_slots import (
     KeyHeader,
     has_other_key,
@@ -55,6 +54,7 @@ from mnemic.runtime.minds.homes import (
     MindFolder,
     create_atomically,
     ensure_spool,
+    expand_home,
     mind_folder,
     open_mind,
     spool_config_bytes,

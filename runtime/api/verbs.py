@@ -6,7 +6,7 @@ Above stand the verbs, by what they are for (`mnemic.runtime.api.log`, `mnemic.r
 
 Having a mind for oneself, to replace its files: the home's process lets go of it, and other commands wait.
 
-Below are `mnemic.runtime.files.atomic_replace`, which locks and replaces, and `mnemic.runtime.serve.http.release_mind`,
+Below are `mnemic.runtime.files.atomic_replace`, which locks and replaces, and `mnemic.runtime.serve.http.responses`,
 the process's part.
 """
 

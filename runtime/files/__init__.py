@@ -1,1 +1,1 @@
-"""Small things about files: atomic replacement, paths, sizes and times, and git's index."""
+"""Files: replacing them atomically, and their sizes and times."""

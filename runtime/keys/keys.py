@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import resource
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
@@ -21,6 +22,7 @@ __all__ = [
     "Keys",
     "Secrets",
     "derive_key",
+    "disable_core_dumps",
     "generate_key",
     "nonce_prefix",
     "random_id",
@@ -32,6 +34,7 @@ __all__ = [
 KEY_BYTES = 32
 _MAX_EARLIER_KEYS = 8
 """So many earlier keys of the spool are kept: a hook is done with the one it read within a second."""
+_CORE_LIMIT_BYTES = 1
 
 
 class Secrets(msgspec.Struct, frozen=True):
@@ -185,3 +188,21 @@ def replace_private(
         place(draft, path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def disable_core_dumps() -> None:
+    """Have the system write no core file of this process, nor of those it starts: it would hold keys and memories.
+
+    For Mnemic's own processes; a program that uses Mnemic as a library decides for itself.
+
+    A limit of 1 byte and not of 0: where cores are piped to a program (systemd-coredump, apport), Linux takes no notice
+    of 0 and refuses 1 (core(5), ``fs/coredump.c``); where they are files, both are less than it writes. The hard limit
+    stays as it is, so that whoever looks for a fault can raise it again.
+
+    And no more than that: a process that is not "dumpable" (prctl(2), ``PR_SET_DUMPABLE``) has its ``/proc`` files
+    taken over by root, and then neither the clearing of what a killed Ray left behind nor any measuring of memory works
+    for the user whose process it is. Whoever runs as that user can read the key file anyway.
+    """
+    _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    least = _CORE_LIMIT_BYTES if hard == resource.RLIM_INFINITY else min(_CORE_LIMIT_BYTES, hard)
+    resource.setrlimit(resource.RLIMIT_CORE, (least, hard))

@@ -14,12 +14,13 @@ import re
 import shlex
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+import platformdirs
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import (
@@ -54,7 +55,9 @@ __all__ = [
     "MindFolder",
     "create_atomically",
     "create_mind",
+    "default_home",
     "ensure_spool",
+    "expand_home",
     "fork_mind",
     "is_locked_mind",
     "locked_error",
@@ -72,6 +75,29 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _SPOOL_CARD = 1
 """Version of ``spool.json``."""
 _LOSSES_BYTES = 64
+
+
+def default_home(environment: Mapping[str, str]) -> Path:
+    """``MNEMIC_HOME``, else the platform's folder for a user's data."""
+    named = environment.get("MNEMIC_HOME")
+    return Path(named) if named else Path(platformdirs.user_data_dir("mnemic", appauthor=False))
+
+
+def expand_home(home: Path) -> Path:
+    """A home with its ``~`` resolved.
+
+    Raises:
+        InvalidValue: it names a user that is not there.
+    """
+    try:
+        folder = home.expanduser()
+        if folder.exists() and not folder.is_dir():
+            raise InvalidValue(name="the home", value=str(home), why="it is a file", expected="the path of a folder")
+        return folder
+    except RuntimeError:
+        raise InvalidValue(
+            name="the home", value=str(home), why="there is no such user", expected="the path of a folder"
+        ) from None
 
 
 class MindFolder(msgspec.Struct, frozen=True):

@@ -3,7 +3,7 @@
 Our rules are data, rules.toml beside this file. Nothing of them is read, compiled or imported before the first text
 comes; that takes about a tenth of a second. Rules of others stand beside them where a setting names a file; that is
 read at once (`mnemic.runtime.secrets.rule_files`), so that what is wrong with it is said when the mind is opened. The
-rules are run by what takes time in proportion to the text (`mnemic.runtime.secrets.re2_engine`): tool output comes from
+rules are run by what takes time in proportion to the text (`mnemic.runtime.secrets.rule_files`): tool output comes from
 anywhere.
 """
 
@@ -66,7 +66,7 @@ def _scrub(find: Callable[[bytes], tuple[bytes, _FoundByType]], text: bytes) -> 
 
 @cache
 def _rules() -> SecretRules:
-    from mnemic.runtime.secrets.re2_engine import compile_for_bytes  # here: it loads RE2
+    from mnemic.runtime.secrets.rule_files import compile_for_bytes  # here: it loads RE2
 
     rules = files("mnemic.runtime.secrets").joinpath("rules.toml").read_text("utf-8")
     return compile_rules(tomllib.loads(rules), compile_for_bytes)

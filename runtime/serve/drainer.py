@@ -14,7 +14,6 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol
 
 from mnemic.actors.protocol.ambient_messages import Drained, DrainSpool
 from mnemic.actors.protocol.contract import Clock
@@ -24,7 +23,7 @@ from mnemic.runtime.engine.engine import safe_cause
 from mnemic.runtime.minds.run_dir import RunDir
 from mnemic.runtime.serve.open_minds import OpenMinds
 
-__all__ = ["SpoolDrainer", "SpoolState", "TrackRequest", "notify_queued"]
+__all__ = ["SpoolDrainer", "SpoolState", "notify_queued"]
 
 _log = logging.getLogger("mnemic.runtime.serve.drainer")
 
@@ -55,14 +54,6 @@ def _queued_marker(home: Path, mind: str) -> Path:
     return RunDir(home).folder / f"queued-{mind}"
 
 
-class TrackRequest(Protocol):
-    """Notes a request; see `mnemic.runtime.serve.server_control.ServerControl.track_request`."""
-
-    def __call__(self, verb: str, trace: str | None = None, *, idle: bool = False) -> AbstractContextManager[None]:
-        """Held while it is served."""
-        ...
-
-
 class _MindState:
     """What is known of one mind."""
 
@@ -85,14 +76,14 @@ class SpoolDrainer:
         self,
         home: Path,
         minds: OpenMinds,
-        serving: TrackRequest,
+        serving: Callable[..., AbstractContextManager[None]],
         clock: Clock,
         locked: Callable[[str], bool] = lambda name: False,
     ) -> None:
         """Look at nothing yet.
 
         Args:
-            serving: notes each draining as a request of the process, idle where nothing came.
+            serving: notes each draining as a request of the process, idle where nothing came; see `ServerControl`.
             locked: whether a mind waits for its passphrase: what came for it waits too, and nothing is wrong.
         """
         self._home = home

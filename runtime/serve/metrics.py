@@ -14,7 +14,6 @@ import itertools
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
 
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
@@ -33,7 +32,7 @@ from mnemic.runtime.engine.engine import safe_cause
 from mnemic.runtime.engine.reports import ActorSystemReport
 from mnemic.runtime.engine.router import TRACE_PREFIX
 
-__all__ = ["CONTENT_TYPE", "Metrics", "RequestObserver", "RequestTracker"]
+__all__ = ["CONTENT_TYPE", "Metrics", "RequestTracker"]
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 """What `Metrics.exposition` is."""
@@ -140,18 +139,10 @@ class _ActorSystemCollector(Collector):
 _log = logging.getLogger("mnemic.requests")
 
 
-class RequestObserver(Protocol):
-    """Who counts requests; see `mnemic.runtime.serve.metrics.Metrics`."""
-
-    def request_finished(self, verb: str, outcome: str, took_s: float) -> None:
-        """A face has answered a request: ``ok``, the code of the error, or ``failure``."""
-        ...
-
-
 class RequestTracker:
     """The requests of one process. Any thread may use it."""
 
-    def __init__(self, clock: Clock, observer: RequestObserver) -> None:
+    def __init__(self, clock: Clock, observer: Metrics) -> None:
         """Count nothing yet."""
         self._clock = clock
         self._observer = observer

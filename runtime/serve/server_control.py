@@ -1,4 +1,4 @@
-"""Ports that the HTTP and MCP interfaces depend on, and running a blocking verb in a worker thread.
+"""What the faces ask of the process that hosts them, and running a blocking verb in a worker thread.
 
 Below stand minds and their actor systems; above, `mnemic.runtime.serve.http.routes` and
 `mnemic.runtime.serve.mcp.tools`, which only translate. The event loop of the faces never waits for an actor: each verb
@@ -10,17 +10,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import anyio
 import anyio.to_thread
 
 from mnemic.runtime.engine.reports import Progress
 
-if TYPE_CHECKING:
-    from mnemic.runtime.api.mind import Mind
-
-__all__ = ["MAX_CONCURRENT_VERBS", "OpenMindsPort", "ServerControl", "run_in_thread"]
+__all__ = ["MAX_CONCURRENT_VERBS", "ServerControl", "run_in_thread"]
 
 MAX_CONCURRENT_VERBS = 128
 """So many verbs run at a time; more wait for their turn."""
@@ -28,32 +25,11 @@ MAX_CONCURRENT_VERBS = 128
 T = TypeVar("T")
 
 
-class OpenMindsPort(Protocol):
-    """The minds of the home."""
-
-    def use(self, name: str, create: bool) -> AbstractContextManager[Mind]:
-        """Hold a mind open for one request; with `create`, it is made where there is none.
-
-        Raises:
-            MnemicError: it cannot be opened.
-        """
-        ...
-
-    def release_mind(self, name: str, timeout_s: float) -> AbstractContextManager[None]:
-        """Have a mind closed for as long as the context lasts; whoever wants it meanwhile waits.
-
-        Raises:
-            StoreBusy: those who use it took longer.
-        """
-        ...
-
-
 class ServerControl(Protocol):
     """What the process says and does about itself."""
 
     def server_info(self) -> dict[str, Any]:
         """``protocol``, ``version``, ``pid``, ``engine``, ``mode``, ``state`` and whatever else there is to tell."""
-        ...
 
     def drain(self, reason: str, their_protocol: int) -> None:
         """Finish what is begun, take up nothing more, and end.
@@ -61,11 +37,9 @@ class ServerControl(Protocol):
         Raises:
             AlreadyServed: it was started in the foreground, and stays.
         """
-        ...
 
     def track_request(self, verb: str, trace: str | None = None, *, idle: bool = False) -> AbstractContextManager[None]:
         """Held, in the thread that does the work, while a request is served; see `mnemic.runtime.serve.metrics`."""
-        ...
 
 
 async def run_in_thread(

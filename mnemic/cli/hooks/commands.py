@@ -240,7 +240,7 @@ def _run_backfill(chosen: CommandContext, kept: Sequence[HostTranscripts], wante
 
 def _install_command(chosen: CommandContext, names: Sequence[str], recall_prompts: bool) -> str:
     """The command that installs the same once more, and takes transcripts in."""
-    from mnemic.runtime.files.paths import default_home
+    from mnemic.runtime.minds.homes import default_home
 
     words = ["mnemic", "hooks", "install", *(word for name in names for word in ("--assistant", name))]
     words += ["--apply", "--backfill", *(["--recall-prompts"] if recall_prompts else [])]

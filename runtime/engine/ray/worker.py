@@ -37,7 +37,7 @@ from mnemic.runtime.engine.ray.protocol import (
     Step,
     ToldMessage,
 )
-from mnemic.runtime.keys.hardening import disable_core_dumps
+from mnemic.runtime.keys.keys import disable_core_dumps
 from mnemic.runtime.logs import FIELDS
 
 __all__ = ["ActorThread", "Worker"]

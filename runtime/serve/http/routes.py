@@ -1,4 +1,4 @@
-"""The HTTP API of the server process: routes, error responses, and the hook endpoint.
+"""The HTTP API of the server process: routes, and the hook endpoint.
 
 It only translates (see `mnemic.runtime.client.wire`). A caller that goes away stops nothing: what it asked for runs to
 its end. Nothing of a request is logged but its verb, its trace and the code of what went wrong.
@@ -11,9 +11,9 @@ import logging
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, contextmanager
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 from urllib.parse import unquote_to_bytes
 
 import msgspec
@@ -23,58 +23,40 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mnemic.actors.protocol.errors import (
-    BadBody,
-    InvalidValue,
-    MindLocked,
-    MnemicError,
-    NewerProcess,
-    NotServed,
-    OlderProcess,
-    RuntimeFault,
-)
+from mnemic.actors.protocol.errors import BadBody, InvalidValue, MindLocked, MnemicError
 from mnemic.actors.protocol.messages import CaptureTranscript
+from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES, decode_message, encode, encode_error
 from mnemic.runtime.engine.engine import safe_cause
 from mnemic.runtime.engine.reports import ActorSystemPort, Progress
 from mnemic.runtime.minds.run_dir import PROTOCOL
 from mnemic.runtime.minds.unlocking import UnlockedKeys
-from mnemic.runtime.serve.http.release_mind import ReleaseMindResponse
-from mnemic.runtime.serve.server_control import OpenMindsPort, ServerControl, run_in_thread
+from mnemic.runtime.serve.http.responses import (
+    JSON,
+    NDJSON,
+    ProgressStream,
+    ReleaseMindResponse,
+    check_protocol,
+    draining_error,
+    error_response,
+    json_response,
+    not_found,
+    read_body,
+)
+from mnemic.runtime.serve.mcp.http import McpHttp
+from mnemic.runtime.serve.open_minds import OpenMinds
+from mnemic.runtime.serve.server_control import ServerControl, run_in_thread
 
-__all__ = [
-    "BODY_BYTES",
-    "McpApp",
-    "check_protocol",
-    "draining_error",
-    "make_app",
-    "read_body",
-]
+__all__ = ["make_app"]
 
 _log = logging.getLogger("mnemic.http")
 
-BODY_BYTES = 64 << 20
-"""The longest request that is read."""
 _TRACE = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _MAX_TIMEOUT_S = 7 * 24 * 3600.0
 _RELEASE_TIMEOUT_S = 30.0  # those who use a mind may take so long
 _FALSE_VALUES = ("", "0", "false")
 _DRAIN_REASONS = ("an older process", "mnemic serve")
 """Why one drains; reasons are logged, and any other one would be a text of the caller's own choice."""
-_JSON = "application/json"
-_NDJSON = "application/x-ndjson"
-
-
-class McpApp(Protocol):
-    """MCP over HTTP; see `mnemic.runtime.serve.mcp.http`."""
-
-    def lifespan(self) -> AbstractAsyncContextManager[None]:
-        """Held while requests are served."""
-        ...
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        ...
 
 
 class _RequestHeaders(msgspec.Struct, frozen=True):
@@ -108,26 +90,26 @@ whether its shell has switched the capture off."""
 
 
 def make_app(
-    minds: OpenMindsPort,
+    minds: OpenMinds,
     door: ServerControl,
     *,
     metrics: Callable[[], tuple[str, bytes]],
-    mcp: McpApp,
-    unlocked: UnlockedKeys | None = None,
+    mcp: McpHttp,
+    unlocked: UnlockedKeys,
     locked_answer: LockedHookReply = lambda mind, assistant, event, cwd, payload, unkept: b"",
 ) -> ASGIApp:
     """The application: ``/api/…``, ``/mcp``, ``/healthz`` and ``/metrics``.
 
     Args:
         metrics: gives the content type and the text of ``/metrics``.
-        unlocked: holds the keys of minds that somebody unlocks, where that can be.
+        unlocked: holds the keys of minds that somebody unlocks.
     """
 
     async def ask(request: Request) -> Response:
         path, asked = request.path_params["message"], _RequestHeaders.parse(request.headers)
         kind = ASK_MESSAGES.get(path)
         if kind is None:
-            return _not_found(path, ASK_MESSAGES)
+            return not_found(path, ASK_MESSAGES)
         body = await read_body(request)
 
         def verb(progress: Progress | None) -> bytes:
@@ -138,42 +120,54 @@ def make_app(
                     answer = mind.actor_system.ask(message, asked.timeout_s, progress, asked.trace, idle=asked.idle)
                 return encode(answer)
 
-        if _NDJSON in request.headers.get("accept", ""):
-            return _ProgressStream(verb, path, asked.trace)
-        return Response(await run_in_thread(verb), media_type=_JSON)
+        if NDJSON in request.headers.get("accept", ""):
+            return ProgressStream(verb, path, asked.trace)
+        return Response(await run_in_thread(verb), media_type=JSON)
 
     async def tell(request: Request) -> Response:
-        path, asked = request.path_params["message"], _RequestHeaders.parse(request.headers)
+        path = request.path_params["message"]
         kind = TELL_MESSAGES.get(path)
         if kind is None:
-            return _not_found(path, TELL_MESSAGES)
+            return not_found(path, TELL_MESSAGES)
         body = await read_body(request)
 
-        def verb(_: Progress | None) -> None:
-            with door.track_request(path, asked.trace), minds.use(asked.mind, asked.create) as mind:
-                mind.actor_system.tell(decode_message(kind, body), trace=asked.trace)
+        def told(mind: Mind, trace: str | None) -> None:
+            mind.actor_system.tell(decode_message(kind, body), trace=trace)
 
-        await run_in_thread(verb)
-        return _json_response(None)
+        return await of_mind(request, path, told)
 
-    def about(name: str, of: Callable[[ActorSystemPort], Any]) -> Callable[[Request], Any]:
+    async def of_mind(
+        request: Request, name: str, verb: Callable[[Mind, str | None], Any], idle: bool = False
+    ) -> Response:
+        """Answer with what a verb gives of the mind that a request names."""
+        asked = _RequestHeaders.parse(request.headers)
+
+        def held(_: Progress | None) -> Any:
+            with door.track_request(name, asked.trace, idle=idle), minds.use(asked.mind, asked.create) as mind:
+                return msgspec.to_builtins(verb(mind, asked.trace))
+
+        return json_response(await run_in_thread(held))
+
+    def about(name: str, method: str, of: Callable[[ActorSystemPort], Any]) -> Route:
+        """A look after the actors of a mind, which is nobody's wish."""
+
         async def endpoint(request: Request) -> Response:
-            asked = _RequestHeaders.parse(request.headers)
+            return await of_mind(request, name, lambda mind, _: of(mind.actor_system), idle=True)
 
-            def verb(_: Progress | None) -> Any:
-                with door.track_request(name, asked.trace, idle=True), minds.use(asked.mind, asked.create) as mind:
-                    return msgspec.to_builtins(of(mind.actor_system))
-
-            return _json_response(await run_in_thread(verb))
-
-        return endpoint
+        return Route(f"/api/{name}", endpoint, methods=[method])
 
     async def hook(request: Request) -> Response:
-        return Response(await _hook_reply(request, minds, door, locked_answer), media_type=_JSON)
+        return Response(await _hook_reply(request, minds, door, locked_answer), media_type=JSON)
+
+    def for_owner(name: str, verb: Callable[[Request], Any]) -> Route:
+        """What is for those alone who may read the home's files, and so not for callers over TCP."""
+
+        async def endpoint(request: Request) -> Any:
+            return not_found(name, ASK_MESSAGES) if _over_tcp(request) else await verb(request)
+
+        return Route(f"/api/{name}", endpoint, methods=["POST"])
 
     async def unlock(request: Request) -> Response:
-        if _over_tcp(request) or unlocked is None:  # a key is for those who may read the home's files
-            return _not_found("unlock", ASK_MESSAGES)
         asked, secrets = _RequestHeaders.parse(request.headers), await read_body(request)
 
         def verb(_: Progress | None) -> None:
@@ -181,11 +175,9 @@ def make_app(
                 unlocked.add(asked.mind, secrets)
 
         await run_in_thread(verb)
-        return _json_response(door.server_info())
+        return json_response(door.server_info())
 
     async def lock(request: Request) -> Response:
-        if _over_tcp(request) or unlocked is None:
-            return _not_found("lock", ASK_MESSAGES)
         asked = _RequestHeaders.parse(request.headers)
 
         def verb(_: Progress | None) -> bool:
@@ -196,11 +188,9 @@ def make_app(
                         _log.info("locked a mind")
                 return taken
 
-        return _json_response({"unlocked": await run_in_thread(verb)})
+        return json_response({"unlocked": await run_in_thread(verb)})
 
     async def let_go(request: Request) -> Response:
-        if _over_tcp(request):  # who has not the home's files has no use for it
-            return _not_found("let-go", ASK_MESSAGES)
         asked = _RequestHeaders.parse(request.headers)
 
         @contextmanager
@@ -213,13 +203,13 @@ def make_app(
     async def drain(request: Request) -> Response:
         given = _parse_drain_request(await read_body(request))
         await run_in_thread(lambda _: door.drain(*given))
-        return _json_response(door.server_info())
+        return json_response(door.server_info())
 
     async def healthz(request: Request) -> Response:
         refusal, card = draining_error(door), door.server_info()
         if _over_tcp(request):  # there anybody may ask, without a token
             card = {name: card[name] for name in ("protocol", "version", "state")}
-        return _json_response(card) if refusal is None else _json_response(refusal | card, 503, {"Retry-After": "1"})
+        return json_response(card) if refusal is None else json_response(refusal | card, 503, {"Retry-After": "1"})
 
     async def show_metrics(_: Request) -> Response:
         kind, text = await run_in_thread(lambda _: metrics())
@@ -228,21 +218,13 @@ def make_app(
     app = Router(  # and no `Starlette`: that one has an answer of its own to an error
         routes=[
             Route("/api/tell/{message}", tell, methods=["POST"]),
-            Route("/api/report", about("report", lambda actor_system: actor_system.report()), methods=["GET"]),
-            Route(
-                "/api/replay",
-                about("replay", lambda actor_system: {"replayed": actor_system.replay_dead_letters()}),
-                methods=["POST"],
-            ),
-            Route(
-                "/api/release",
-                about("release", lambda actor_system: {"released": actor_system.release_quarantined()}),
-                methods=["POST"],
-            ),
+            about("report", "GET", lambda actors: actors.report()),
+            about("replay", "POST", lambda actors: {"replayed": actors.replay_dead_letters()}),
+            about("release", "POST", lambda actors: {"released": actors.release_quarantined()}),
             Route("/api/drain", drain, methods=["POST"]),
-            Route("/api/let-go", let_go, methods=["POST"]),
-            Route("/api/unlock", unlock, methods=["POST"]),
-            Route("/api/lock", lock, methods=["POST"]),
+            for_owner("let-go", let_go),
+            for_owner("unlock", unlock),
+            for_owner("lock", lock),
             Route("/api/hook", hook, methods=["POST"]),
             Route("/api/{message}", ask, methods=["POST"]),
             Route("/healthz", healthz, methods=["GET"]),
@@ -278,11 +260,11 @@ class _Middleware:
         except ClientDisconnect:
             _log.info("a caller left before it had said what it wants")  # its path is a text of its own choice
         except MnemicError as error:
-            await _error_response(error)(scope, receive, send)
+            await error_response(error)(scope, receive, send)
         except Exception as error:  # the face's own loop: logged, counted by its caller as an error, never swallowed
             _log.error("a request failed: %s", safe_cause(error))
             if not begun:
-                await _json_response(encode_error(MnemicError()), 500)(scope, receive, send)
+                await json_response(encode_error(MnemicError()), 500)(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> Response | None:
         path = scope["path"]
@@ -290,100 +272,14 @@ class _Middleware:
             return None
         refusal = draining_error(self._door)
         if refusal is not None:
-            return _json_response(refusal, 503, {"Retry-After": "1"})
+            return json_response(refusal, 503, {"Retry-After": "1"})
         theirs = Headers(scope=scope).get("mnemic-protocol")
         if theirs is not None:
             check_protocol(theirs, self._door)
         return None
 
 
-class _ProgressStream(Response):
-    """An answer that comes after lines of progress."""
-
-    media_type = _NDJSON
-
-    def __init__(self, verb: Callable[[Progress | None], bytes], path: str, trace: str | None) -> None:
-        super().__init__()
-        del self.headers["content-length"]
-        self._verb = verb
-        self._path = path
-        self._trace = trace
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-
-        async def report(done: int, total: int | None) -> None:
-            line = json.dumps({"progress": [done, total]}).encode() + b"\n"
-            await send({"type": "http.response.body", "body": line, "more_body": True})
-
-        try:
-            line = b'{"answer":' + await run_in_thread(self._verb, report) + b"}\n"
-        except MnemicError as error:
-            line = json.dumps({"error": encode_error(error)}).encode() + b"\n"
-        except Exception as error:  # as in `_Middleware`, which can no longer answer
-            _log.error("%s failed: %s (trace %s)", self._path, safe_cause(error), self._trace)
-            line = json.dumps({"error": encode_error(MnemicError())}).encode() + b"\n"
-        await send({"type": "http.response.body", "body": line, "more_body": False})
-
-
-# --- answers and refusals --------------------------------------------------------------------------------------------
-
-
-def _over_tcp(request: Request) -> bool:
-    return (request.scope.get("server") or ("", None))[1] is not None
-
-
-def check_protocol(theirs: object, door: ServerControl) -> None:
-    """Refuse a caller of another protocol.
-
-    Raises:
-        OlderProcess: this process is the older one; the caller has it drained.
-        NewerProcess: this process is the newer one.
-        InvalidValue: that is no version.
-    """
-    try:
-        version = int(str(theirs))
-    except ValueError:
-        raise InvalidValue(name="the protocol", value=theirs, why="it is no number", expected=str(PROTOCOL)) from None
-    card = door.server_info()
-    if version > PROTOCOL:
-        raise OlderProcess(home=card.get("home", "this home"), theirs=PROTOCOL, ours=version)
-    if version < PROTOCOL:
-        raise NewerProcess(home=card.get("home", "this home"), theirs=PROTOCOL, ours=version, pid=card.get("pid"))
-
-
-def draining_error(door: ServerControl) -> dict[str, Any] | None:
-    """What a process that is leaving answers, so that the caller asks the next one; ``None`` while it stays."""
-    card = door.server_info()
-    if card.get("state") != "draining":
-        return None
-    home = card.get("home", "this home")
-    leaving = NotServed(home=home, why="it is leaving, and another one may be started", log=card.get("log", "the log"))
-    return encode_error(leaving) | {"code": "draining"}
-
-
-def _error_response(error: MnemicError) -> Response:
-    status = error.http_status
-    if isinstance(error, RuntimeFault):
-        _log.warning("a request was not answered: %s", error.code)
-    return _json_response(encode_error(error), status, {"Retry-After": "1"} if status == 503 else None)
-
-
-def _not_found(path: str, known: Mapping[str, Any]) -> Response:
-    error = InvalidValue(name="the message", value=path, why="nobody takes it here", expected=", ".join(sorted(known)))
-    return _json_response(encode_error(error), 404)
-
-
-def _json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    return Response(json.dumps(value, separators=(",", ":")), status, headers, _JSON)
-
-
-# --- hooks -----------------------------------------------------------------------------------------------------------
-
-
-async def _hook_reply(
-    request: Request, minds: OpenMindsPort, door: ServerControl, locked_answer: LockedHookReply
-) -> bytes:
+async def _hook_reply(request: Request, minds: OpenMinds, door: ServerControl, locked_answer: LockedHookReply) -> bytes:
     """What a hook prints. Whatever is wrong is logged, and the hook told nothing: an assistant must never see it."""
     said = {name: request.headers.get(f"mnemic-{name}") for name in ("assistant", "event", "cwd")}
     assistant, event, cwd = (None if value is None else os.fsdecode(unquote_to_bytes(value)) for value in said.values())
@@ -404,21 +300,8 @@ async def _hook_reply(
         return b""
 
 
-# --- requests --------------------------------------------------------------------------------------------------------
-
-
-async def read_body(request: Request) -> bytes:
-    """The body.
-
-    Raises:
-        BadBody: it is longer than `BODY_BYTES`; the rest is not read.
-    """
-    body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > BODY_BYTES:
-            raise BadBody(why="it is too long", expected=f"at most {BODY_BYTES >> 20} MiB")
-    return bytes(body)
+def _over_tcp(request: Request) -> bool:
+    return (request.scope.get("server") or ("", None))[1] is not None
 
 
 def _parse_timeout_s(text: str) -> float:

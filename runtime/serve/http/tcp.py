@@ -32,7 +32,7 @@ from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.runtime.client.wire import encode_error
 from mnemic.runtime.keys.keys import generate_key, write_private
 
-__all__ = ["ALLOWED_PATHS", "TcpGuard", "TcpListener", "bind_tcp", "new_token", "verify_token"]
+__all__ = ["ALLOWED_PATHS", "TcpGuard", "TcpListener", "bind_tcp", "new_token", "tcp_listener", "verify_token"]
 
 
 def new_token(path: Path) -> str:
@@ -97,9 +97,7 @@ class TcpListener(msgspec.Struct, frozen=True, kw_only=True):
     """The certificate's."""
 
 
-def bind_tcp(
-    address: str, *, token: Path | None, hosts: Sequence[str] = (), certificate: Path | None, key: Path | None
-) -> TcpListener:
+def bind_tcp(address: str, *, token: Path | None, certificate: Path | None, key: Path | None) -> TcpListener:
     """Bind an address such as ``127.0.0.1:8765``; port 0 takes one that is free.
 
     Args:
@@ -138,8 +136,16 @@ def bind_tcp(
     except OSError as error:
         listening.close()
         raise _address_error(address, str(error.strerror).lower(), "a free address of this machine") from error
-    named = () if host in ("", "0.0.0.0", "::") else (host,)
-    return TcpListener(listening=listening, token_file=token, hosts=(*named, *hosts), certificate=certificate, key=key)
+    return tcp_listener(address, listening, token=token, certificate=certificate, key=key)
+
+
+def tcp_listener(
+    address: str, listening: socket.socket, *, token: Path | None, certificate: Path | None, key: Path | None
+) -> TcpListener:
+    """A face on a socket that was bound by `bind_tcp`, here or in the process that handed it over."""
+    host, _ = _split_address(address)
+    hosts = () if host in ("", "0.0.0.0", "::") else (host,)
+    return TcpListener(listening=listening, token_file=token, hosts=hosts, certificate=certificate, key=key)
 
 
 class TcpGuard:

@@ -25,7 +25,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from mnemic.actors.protocol.events import escape_surrogates
-from mnemic.runtime.serve.http.routes import BODY_BYTES, read_body
+from mnemic.runtime.serve.http.responses import BODY_BYTES, read_body
 from mnemic.runtime.serve.mcp.tools import CURRENT_CALLER, Caller
 
 __all__ = ["McpHttp", "escape_line_surrogates"]

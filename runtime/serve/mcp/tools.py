@@ -48,7 +48,8 @@ from mnemic.runtime.serve.mcp.tool_schemas import (
     takes,
     tool,
 )
-from mnemic.runtime.serve.server_control import OpenMindsPort, ServerControl, run_in_thread
+from mnemic.runtime.serve.open_minds import OpenMinds
+from mnemic.runtime.serve.server_control import ServerControl, run_in_thread
 
 __all__ = ["CURRENT_CALLER", "INSTRUCTIONS", "PAGE_BYTES", "Caller", "make_server"]
 
@@ -127,7 +128,7 @@ class _Forgotten(TypedDict):
     undo: str
 
 
-def make_server(minds: OpenMindsPort, door: ServerControl, clock: Clock, version: str) -> MCPServer[Any]:
+def make_server(minds: OpenMinds, door: ServerControl, clock: Clock, version: str) -> MCPServer[Any]:
     """The server, for all callers of the process."""
 
     async def answer(

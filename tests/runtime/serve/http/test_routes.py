@@ -34,7 +34,7 @@ from mnemic.actors.protocol.errors import (
 from mnemic.actors.protocol.messages import Counts, Recalled, TextCaptured
 from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES, decode, decode_error
 from mnemic.runtime.minds.run_dir import PROTOCOL
-from mnemic.runtime.serve.http.routes import BODY_BYTES
+from mnemic.runtime.serve.http.responses import BODY_BYTES
 from tests.faces import until
 from tests.hosted import BOUND_S, Answer, Hosted, UnixConnection, hosted, together
 from tests.paths import ROOT

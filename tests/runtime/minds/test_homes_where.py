@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.runtime.files.paths import default_home, expand_home
+from mnemic.runtime.minds.homes import default_home, expand_home
 
 
 def test_the_home_is_the_one_that_is_named_else_the_platforms() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.runtime.files.git_index import is_tracked, nearest_is_tracked
+from mnemic.runtime.minds.projects import is_tracked, nearest_is_tracked
 
 Git = Callable[..., None]
 NAME = ".mnemic.toml"

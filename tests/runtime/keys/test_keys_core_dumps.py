@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mnemic.runtime.keys.hardening import disable_core_dumps
+from mnemic.runtime.keys.keys import disable_core_dumps
 from tests.faces import BOUND_S, start, until
 from tests.hosted import tool_call
 from tests.serving import Assistant, ready
@@ -41,14 +41,12 @@ def limits_after(code: str) -> tuple[int, int]:
 def test_cores_are_limited_to_less_than_the_least_and_whoever_looks_for_a_fault_can_allow_them() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_CORE)
     least = 1 if hard == resource.RLIM_INFINITY else min(1, hard)
-    assert limits_after("from mnemic.runtime.keys.hardening import disable_core_dumps; disable_core_dumps()") == (
+    assert limits_after("from mnemic.runtime.keys.keys import disable_core_dumps; disable_core_dumps()") == (
         least,
         hard,
     )
     raised = f"import resource; resource.setrlimit(resource.RLIMIT_CORE, ({hard}, {hard}))"
-    assert limits_after(
-        f"from mnemic.runtime.keys.hardening import disable_core_dumps; disable_core_dumps(); {raised}"
-    ) == (
+    assert limits_after(f"from mnemic.runtime.keys.keys import disable_core_dumps; disable_core_dumps(); {raised}") == (
         hard,
         hard,
     )
@@ -56,9 +54,10 @@ def test_cores_are_limited_to_less_than_the_least_and_whoever_looks_for_a_fault_
 
 def test_where_none_may_be_anyway_that_stays() -> None:
     none = "import resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 0))"
-    assert limits_after(
-        f"{none}; from mnemic.runtime.keys.hardening import disable_core_dumps; disable_core_dumps()"
-    ) == (0, 0)
+    assert limits_after(f"{none}; from mnemic.runtime.keys.keys import disable_core_dumps; disable_core_dumps()") == (
+        0,
+        0,
+    )
 
 
 def test_it_can_be_said_twice() -> None:

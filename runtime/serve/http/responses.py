@@ -1,0 +1,191 @@
+"""Reading requests and answering them over HTTP: errors and their status, refusals, and answers that take their time.
+
+Above stands `mnemic.runtime.serve.http.routes`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+import anyio
+import anyio.to_thread
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from mnemic.actors.protocol.errors import (
+    BadBody,
+    InvalidValue,
+    MnemicError,
+    NewerProcess,
+    NotServed,
+    OlderProcess,
+    RuntimeFault,
+)
+from mnemic.runtime.client.wire import encode_error
+from mnemic.runtime.engine.engine import safe_cause
+from mnemic.runtime.engine.reports import Progress
+from mnemic.runtime.minds.run_dir import PROTOCOL
+from mnemic.runtime.serve.server_control import ServerControl, run_in_thread
+
+__all__ = [
+    "BODY_BYTES",
+    "JSON",
+    "NDJSON",
+    "ProgressStream",
+    "ReleaseMindResponse",
+    "check_protocol",
+    "draining_error",
+    "error_response",
+    "json_response",
+    "not_found",
+    "read_body",
+]
+
+_log = logging.getLogger("mnemic.http")
+
+BODY_BYTES = 64 << 20
+"""The longest request that is read."""
+JSON = "application/json"
+NDJSON = "application/x-ndjson"
+_RETRY = {"Retry-After": "1"}
+
+
+async def read_body(request: Request) -> bytes:
+    """The body.
+
+    Raises:
+        BadBody: it is longer than `BODY_BYTES`; the rest is not read.
+    """
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > BODY_BYTES:
+            raise BadBody(why="it is too long", expected=f"at most {BODY_BYTES >> 20} MiB")
+    return bytes(body)
+
+
+def check_protocol(theirs: object, door: ServerControl) -> None:
+    """Refuse a caller of another protocol.
+
+    Raises:
+        OlderProcess: this process is the older one; the caller has it drained.
+        NewerProcess: this process is the newer one.
+        InvalidValue: that is no version.
+    """
+    try:
+        version = int(str(theirs))
+    except ValueError:
+        raise InvalidValue(name="the protocol", value=theirs, why="it is no number", expected=str(PROTOCOL)) from None
+    card = door.server_info()
+    if version > PROTOCOL:
+        raise OlderProcess(home=card.get("home", "this home"), theirs=PROTOCOL, ours=version)
+    if version < PROTOCOL:
+        raise NewerProcess(home=card.get("home", "this home"), theirs=PROTOCOL, ours=version, pid=card.get("pid"))
+
+
+def draining_error(door: ServerControl) -> dict[str, Any] | None:
+    """What a process that is leaving answers, so that the caller asks the next one; ``None`` while it stays."""
+    card = door.server_info()
+    if card.get("state") != "draining":
+        return None
+    home = card.get("home", "this home")
+    leaving = NotServed(home=home, why="it is leaving, and another one may be started", log=card.get("log", "the log"))
+    return encode_error(leaving) | {"code": "draining"}
+
+
+def error_response(error: MnemicError) -> Response:
+    status = error.http_status
+    if isinstance(error, RuntimeFault):
+        _log.warning("a request was not answered: %s", error.code)
+    return json_response(encode_error(error), status, _RETRY if status == 503 else None)
+
+
+def not_found(path: str, known: Mapping[str, Any]) -> Response:
+    error = InvalidValue(name="the message", value=path, why="nobody takes it here", expected=", ".join(sorted(known)))
+    return json_response(encode_error(error), 404)
+
+
+def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(json.dumps(value, separators=(",", ":")), status, headers, JSON)
+
+
+class ProgressStream(Response):
+    """An answer that comes after lines of progress."""
+
+    media_type = NDJSON
+
+    def __init__(self, verb: Callable[[Progress | None], bytes], path: str, trace: str | None) -> None:
+        super().__init__()
+        del self.headers["content-length"]
+        self._verb = verb
+        self._path = path
+        self._trace = trace
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+
+        async def report(done: int, total: int | None) -> None:
+            line = json.dumps({"progress": [done, total]}).encode() + b"\n"
+            await send({"type": "http.response.body", "body": line, "more_body": True})
+
+        try:
+            line = b'{"answer":' + await run_in_thread(self._verb, report) + b"}\n"
+        except MnemicError as error:
+            line = json.dumps({"error": encode_error(error)}).encode() + b"\n"
+        except Exception as error:  # as in the middleware, which can no longer answer
+            _log.error("%s failed: %s (trace %s)", self._path, safe_cause(error), self._trace)
+            line = json.dumps({"error": encode_error(MnemicError())}).encode() + b"\n"
+        await send({"type": "http.response.body", "body": line, "more_body": False})
+
+
+class ReleaseMindResponse(Response):
+    """Keeps a mind closed for as long as the caller's connection stays open, and says so once it is.
+
+    The connection is the right: once it is closed, however the caller ended, the process opens the mind again for
+    whoever wants it.
+    """
+
+    media_type = NDJSON
+
+    def __init__(self, held: Callable[[], AbstractContextManager[None]]) -> None:
+        """Let go of nothing yet.
+
+        Args:
+            held: holds the mind closed; entered and left in one thread.
+        """
+        super().__init__()
+        del self.headers["content-length"]
+        self._held = held
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve the request."""
+        free, gone = anyio.Event(), threading.Event()
+        refused: list[MnemicError] = []
+
+        def hold() -> None:
+            try:
+                with self._held():
+                    anyio.from_thread.run_sync(free.set)
+                    gone.wait()
+            except MnemicError as error:
+                refused.append(error)
+                anyio.from_thread.run_sync(free.set)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(anyio.to_thread.run_sync, hold)
+            try:
+                await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+                await free.wait()
+                said = {"error": encode_error(refused[0])} if refused else {"free": True}
+                line = json.dumps(said).encode() + b"\n"
+                await send({"type": "http.response.body", "body": line, "more_body": not refused})
+                while not refused and (await receive())["type"] != "http.disconnect":
+                    pass  # the rest of the request's body
+            finally:
+                gone.set()
