@@ -19,7 +19,6 @@ __all__ = [
     "ActorSystemPort",
     "ActorSystemReport",
     "DeadLetter",
-    "NullObserver",
     "Observer",
     "Progress",
 ]
@@ -100,53 +99,31 @@ class ActorSystemPort(Protocol):
         idle: bool = False,
     ) -> AnswerT:
         """Send a message and wait for its answer; an idle one is nobody's wish, and keeps nobody awake."""
-        ...
 
     def tell(self, message: Any, trace: str | None = None) -> None:
         """Send a message to all who take it."""
-        ...
 
     def report(self) -> ActorSystemReport:
         """How the actors are."""
-        ...
 
     def replay_dead_letters(self) -> int:
         """Send dead letters again; returns how many."""
-        ...
 
     def release_quarantined(self) -> list[str]:
         """Make quarantined actors anew; returns which."""
-        ...
 
     def stop(self) -> None:
         """Let go of them; those of this process end."""
-        ...
 
 
-class Observer(Protocol):
-    """Who counts what happens. It is told in the threads where it happens, and raises nothing."""
+class Observer:
+    """Who counts what happens: here, nobody. It is told in the threads where it happens, and raises nothing."""
 
     def handled(self, actor: str, message: str, outcome: str, took_s: float) -> None:
         """An actor is done with a message: ``ok``, the code of the error it answered with, or ``failure``."""
-        ...
 
     def restarted(self, actor: str) -> None:
         """An actor failed and is to be made anew."""
-        ...
 
     def dead_lettered(self, actor: str, message: str, reason: str) -> None:
         """A message could not be delivered."""
-        ...
-
-
-class NullObserver:
-    """Counts nothing."""
-
-    def handled(self, actor: str, message: str, outcome: str, took_s: float) -> None:
-        """See `Observer.handled`."""
-
-    def restarted(self, actor: str) -> None:
-        """See `Observer.restarted`."""
-
-    def dead_lettered(self, actor: str, message: str, reason: str) -> None:
-        """See `Observer.dead_lettered`."""

@@ -22,7 +22,7 @@ from mnemic.actors.protocol.messages import Envelope
 from mnemic.runtime.engine.actor_health import FailureHistory, Quarantine, RestartPolicy, on_failure, on_release
 from mnemic.runtime.engine.engine import Engine, Placement, safe_cause
 from mnemic.runtime.engine.idleness import IdlePolicy
-from mnemic.runtime.engine.reports import ActorHealth, ActorSystemReport, NullObserver, Observer, Progress
+from mnemic.runtime.engine.reports import ActorHealth, ActorSystemReport, Observer, Progress
 from mnemic.runtime.engine.router import Router, log_fields
 from mnemic.runtime.engine.sleep_scheduler import SleepScheduler
 
@@ -93,7 +93,7 @@ class Supervisor:
         self._engine = engine
         self._clock = clock
         self._seed = seed
-        self._observer = observer or NullObserver()
+        self._observer = observer or Observer()
         self._ask_timeout_s = ask_timeout_s
         self._listeners: dict[str, Progress] = {}
         self._stopping = threading.Event()

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import ActorRefused, InvalidValue, MnemicError, ModelError
-from mnemic.actors.protocol.messages import Count, DescribeEncoder
+from mnemic.actors.protocol.errors import ActorRefused, InvalidValue
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.engine.settings import load_settings
 from mnemic.runtime.engine.supervisor import Supervisor
@@ -31,7 +30,6 @@ MakeMind = Callable[[Supervisor, Path, str, Callable[[], dict[str, Any]]], Mind]
 """Makes a mind over its supervisor, given its home, its name, and what its process says of itself."""
 
 _FENCE = "serve"
-_QUERY_TIMEOUT_S = 5.0
 
 
 class ActorSystems:
@@ -69,12 +67,7 @@ class ActorSystems:
         self._card = card
         self._held = held
         self._reread = reread
-        self._requests_when_idle: dict[
-            str, int
-        ] = {}  # those that want to do nothing more, and how many requests each had by then
-        self._kept_for_embedding: dict[
-            str, int
-        ] = {}  # those of them that stay open with something to embed; not looked at again
+        self._requests_when_idle: dict[str, int] = {}  # of those that want to do nothing more
         self.settings = load_settings(home / "mnemic.toml")
         """Hold for every mind that is opened from now on."""
         self.open_minds = OpenMinds(self._open, self._closed)
@@ -121,7 +114,6 @@ class ActorSystems:
     def _closed(self, name: str) -> None:
         self._metrics.remove_mind(name)
         self._requests_when_idle.pop(name, None)
-        self._kept_for_embedding.pop(name, None)
 
     def _close_if_idle(self, name: str, mind: Mind) -> None:
         """Close a mind that nobody has wanted anything of for long, in the thread that watches it, but not the last one
@@ -132,29 +124,11 @@ class ActorSystems:
         self._requests_when_idle[name] = requests
         if len(self.open_minds.open_minds()) < 2:
             return
-        if self._kept_for_embedding.get(name) == requests or any(actor.quarantined for actor in report.actors):
+        if any(actor.quarantined for actor in report.actors):
             return  # why an actor was set aside would go with the mind
-        if _has_embedding_work(name, mind):
-            self._kept_for_embedding[name] = requests
-            return
 
         def idle() -> bool:  # asked once nobody can come or go: of two that look at once, one stays
             return len(self.open_minds.open_minds()) > 1 and mind.actor_system.report().requests == requests
 
         if self.open_minds.close_if_unused(name, mind, idle):
             _log.info("closed the mind %s: nobody has used it for long", name)
-
-
-def _has_embedding_work(name: str, mind: Mind) -> bool:
-    """Whether a mind has memories to embed, and a model to do it with."""
-    actor_system = mind.actor_system
-    try:
-        counts = actor_system.ask(Count(), _QUERY_TIMEOUT_S, idle=True)
-        if not counts.pending:
-            return False
-        actor_system.ask(DescribeEncoder(), _QUERY_TIMEOUT_S, idle=True)
-    except ModelError:  # without a model nothing is embedded, however long it stays open
-        return False
-    except MnemicError as error:
-        _log.warning("the mind %s stays open: %s", name, error.code, extra={"code": error.code})
-    return True

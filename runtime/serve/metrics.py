@@ -29,7 +29,7 @@ from prometheus_client.registry import Collector
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.runtime.engine.engine import safe_cause
-from mnemic.runtime.engine.reports import ActorSystemReport
+from mnemic.runtime.engine.reports import ActorSystemReport, Observer
 from mnemic.runtime.engine.router import TRACE_PREFIX
 
 __all__ = ["CONTENT_TYPE", "Metrics", "RequestTracker"]
@@ -40,8 +40,8 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST
 _SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0)
 
 
-class Metrics:
-    """Counts for one process; an `Observer` for its supervisors. Any thread may use it."""
+class Metrics(Observer):
+    """Counts for one process, for its supervisors too. Any thread may use it."""
 
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()

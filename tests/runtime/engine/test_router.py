@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mnemic.actors.protocol.errors import InboxFull, InvalidValue
 from mnemic.actors.protocol.messages import Envelope
 from mnemic.runtime.clock import ManualClock
-from mnemic.runtime.engine.reports import NullObserver
+from mnemic.runtime.engine.reports import Observer
 from mnemic.runtime.engine.router import Router, log_fields
 
 SECRET = "the tea is in the blue tin"
@@ -57,13 +57,13 @@ def engine() -> Engine:
 def post(engine: Engine) -> Router:
     clock = ManualClock(1_000_000)
     clock.advance(2)
-    return Router(engine, ROUTES, clock, "run", NullObserver())  # type: ignore[arg-type]
+    return Router(engine, ROUTES, clock, "run", Observer())  # type: ignore[arg-type]
 
 
 @given(timeout_s=st.floats(-10.0, 1e6))
 def test_what_is_asked_has_a_deadline_and_never_less_than_no_time(timeout_s: float) -> None:
     engine = Engine()
-    Router(engine, ROUTES, ManualClock(0), "run", NullObserver()).send(One(), timeout_s, trace="t")  # type: ignore[arg-type]
+    Router(engine, ROUTES, ManualClock(0), "run", Observer()).send(One(), timeout_s, trace="t")  # type: ignore[arg-type]
     ((name, envelope, given_s, own),) = engine.sent
     assert (name, envelope.trace, envelope.message, own) == ("left", "t", One(), False)
     assert envelope.deadline == given_s == max(0.0, timeout_s)

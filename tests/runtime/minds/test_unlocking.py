@@ -18,7 +18,6 @@ from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.minds.rekey import rekey_mind
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo
 from mnemic.runtime.minds.unlocking import UnlockedKeys
-from tests.hosted import hosted
 from tests.runtime.building import files_of, said
 
 WORDS = "nine books on a shelf"
@@ -99,14 +98,6 @@ def test_on_ray_nothing_is_held(mind: tuple[MindFolder, Keys], tmp_path: Path) -
     with pytest.raises(NotOnRay):
         held.add("default", sent(mind[1]))
     assert held.minds() == []
-
-
-def test_a_face_that_holds_no_keys_knows_no_such_path(mind: tuple[MindFolder, Keys], tmp_path: Path) -> None:
-    with hosted(tmp_path) as face:
-        for path in ("/api/unlock", "/api/lock"):
-            assert face.post(path).status == 404
-        refused = face.post("/api/count")
-    assert (refused.status, refused.json["code"]) == (423, "mind_locked")
 
 
 def test_a_process_that_holds_a_key_does_not_leave_because_nobody_comes(

@@ -13,10 +13,8 @@ from typing import Any
 import pytest
 
 from mnemic.actors.embedder import EmbedderActor
-from mnemic.actors.protocol.changes import EncoderName
 from mnemic.actors.protocol.errors import ActorFailed
-from mnemic.actors.protocol.messages import DescribeEncoder, EmbedPending, EncoderDescribed
-from mnemic.actors.protocol.ports import Ports
+from mnemic.actors.protocol.messages import EmbedPending
 from mnemic.compose import open_actor_system
 from mnemic.open_mind import mind_over
 from mnemic.runtime.api.mind import Mind
@@ -30,19 +28,6 @@ from tests.hosted import together
 
 SOON = "[runtime]\nidle_exit_s = 0.1\nsleep_after_s = 0.1\n"
 CLOCK = SystemClock()
-
-
-class Slow(EmbedderActor):
-    """Has a model, and embeds nothing for as long as a test looks on."""
-
-    settings = ()
-
-    @classmethod
-    def make(cls, ports: Ports) -> Any:
-        return cls(ports.load_encoder, ports.open_snapshots(), 1, 1)
-
-    def handle(self, message: Any, context: Any) -> Any:
-        return EncoderDescribed(encoder=EncoderName("slow", "0")) if isinstance(message, DescribeEncoder) else None
 
 
 class Failing(EmbedderActor):
@@ -133,18 +118,6 @@ def test_no_request_is_lost_however_often_a_mind_is_closed_meanwhile(home: Path)
         with actor_systems.open_minds.use("default", False) as mind:
             assert mind.counts().memories == 31
         assert times
-
-
-def test_a_mind_with_an_embedding_to_come_is_not_closed(home: Path) -> None:
-    with running(home, f'{SOON}[actors]\nembedder = "{__name__}:Slow"') as (actor_systems, metrics):
-        remember(actor_systems, "an otter")
-        (mind,) = actor_systems.open_minds.open_minds().values()
-        assert mind.counts().pending == 1
-        with actor_systems.open_minds.use("other", True):
-            left_alone_twice(actor_systems)
-        assert actor_systems.open_minds.open_minds()["default"] is mind
-        assert shown(metrics)
-        assert actor_systems.all_idle(), "a process that was started on demand may leave all the same"
 
 
 def test_a_mind_stays_open_while_it_shows_why_an_actor_was_set_aside(home: Path) -> None:
