@@ -13,8 +13,8 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,28 +82,32 @@ def _find_listening(meeting: RunDir) -> ServerInfo | None:
 def _start(meeting: RunDir, clock: Clock) -> ServerInfo:
     """Start the process; of many who do so at once, one does, and the others find it."""
     meeting.prepare()
-    with _start_lock(meeting):
-        card = _find_listening(meeting)
-        if card is not None:
-            return card
-        process = _spawn(meeting)
-        # A pipe may outlive the process by days: it must not keep its remains.
-        threading.Thread(target=process.wait, daemon=True, name="mnemic-started").start()
-        until = clock.monotonic_s() + _START_TIMEOUT_S
-        pause = threading.Event()
-        ended = False
-        while clock.monotonic_s() < until:
-            card = _find_listening(meeting)
-            if card is not None:
-                return card
-            if ended:  # and looked at once more since: it ends by itself where somebody else serves
-                break
-            ended = process.poll() is not None
-            pause.wait(_POLL_S)
-        if not ended:
-            process.kill()
-        said = startup_error(meeting)
-        raise not_served(meeting.home, f"it does not start: {said}" if said else "it was started and did not come up")
+    lock = meeting.acquire_lock("start.lock", wait=True)
+    assert lock is not None
+    try:
+        return _find_listening(meeting) or _start_alone(meeting, clock)
+    finally:
+        os.close(lock)
+
+
+def _start_alone(meeting: RunDir, clock: Clock) -> ServerInfo:
+    process = _spawn(meeting)
+    # A pipe may outlive the process by days: it must not keep its remains.
+    threading.Thread(target=process.wait, daemon=True, name="mnemic-started").start()
+    found: ServerInfo | None = None
+
+    def up_or_ended() -> bool:
+        nonlocal found
+        ended = process.poll() is not None  # first: it ends by itself where somebody else serves
+        found = _find_listening(meeting)
+        return ended or found is not None
+
+    if not _wait_until(up_or_ended, clock, _START_TIMEOUT_S):
+        process.kill()
+    if found is not None:
+        return found
+    said = startup_error(meeting)
+    raise not_served(meeting.home, f"it does not start: {said}" if said else "it was started and did not come up")
 
 
 def _spawn(meeting: RunDir) -> subprocess.Popen[bytes]:
@@ -132,17 +136,6 @@ def startup_error(meeting: RunDir) -> str:
     return "" if said.startswith("serving ") else said.removeprefix(_ERROR_PREFIX).removesuffix(".")
 
 
-@contextmanager
-def _start_lock(meeting: RunDir) -> Iterator[None]:
-    """Be the only one who starts a process."""
-    descriptor = meeting.acquire_lock("start.lock", wait=True)
-    assert descriptor is not None
-    try:
-        yield
-    finally:
-        os.close(descriptor)
-
-
 def request_drain(card: ServerInfo, reason: str) -> None:
     """Ask a process to finish and leave; one that is gone has done so."""
     body = json.dumps({"reason": reason, "protocol": PROTOCOL}).encode()
@@ -156,20 +149,21 @@ def request_drain(card: ServerInfo, reason: str) -> None:
 
 def wait_unpublished(home: Path, card: ServerInfo, clock: Clock, limit_s: float = _DRAIN_TIMEOUT_S) -> bool:
     """Wait until a process that leaves has taken its card away, or the card says something else; returns whether."""
-    meeting, pause = RunDir(home), threading.Event()
-    until = clock.monotonic_s() + limit_s
-    while meeting.read_info() == card:
-        if clock.monotonic_s() > until:
-            return False
-        pause.wait(_POLL_S)
-    return True
+    return _wait_until(lambda: RunDir(home).read_info() != card, clock, limit_s)
 
 
 def wait_exited(card: ServerInfo, clock: Clock) -> None:
     """Wait, briefly, until a process that broke off is gone: while it ends, its sockets still take connections."""
-    pause, until = threading.Event(), clock.monotonic_s() + _EXIT_TIMEOUT_S
-    while card.is_alive() and clock.monotonic_s() < until:
+    _wait_until(lambda: not card.is_alive(), clock, _EXIT_TIMEOUT_S)
+
+
+def _wait_until(condition: Callable[[], bool], clock: Clock, limit_s: float) -> bool:
+    pause, until = threading.Event(), clock.monotonic_s() + limit_s
+    while not condition():
+        if clock.monotonic_s() > until:
+            return False
         pause.wait(_POLL_S)
+    return True
 
 
 def wait_replaced(home: Path, card: ServerInfo, clock: Clock, error: BaseException) -> None:

@@ -82,13 +82,11 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
         path = self.actors[slot]
         kind = load_actor(path, slot)
         ports = self.ports()
-        if kind is BUILT_IN_ACTORS[slot]:
-            return kind.make(ports)
         try:
             return kind.make(ports)
-        except StoreError:  # the mind's own trouble
-            raise
-        except Exception as error:  # whatever a stranger's code does
+        except Exception as error:  # whatever a stranger's code does; a `StoreError` is the mind's own trouble
+            if kind is BUILT_IN_ACTORS[slot] or isinstance(error, StoreError):
+                raise
             raise ActorRefused(name=path, slot=slot, why=f"its make() failed: {_reason(error)}") from error
 
     def ports(self) -> Ports:
@@ -103,16 +101,14 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
             open_store=lambda: Store.open(self.folder.store, keys, self.stamp, self.fence),
             open_snapshots=lambda: open_reader(self.folder.store, keys),
             load_encoder=lambda: encoder_from_settings(self.settings),
-            open_transcript=_load_function(self.open_transcript)
-            if isinstance(self.open_transcript, str)
-            else self.open_transcript,
+            open_transcript=_load_function(self.open_transcript),
             resolve_scope=resolve_scope,
             is_ignored_folder=is_ignored,
             pauses=lambda: read_pauses(self.folder.path),
             is_allowed=AllowDenyRules(self.settings["capture.allow"], self.settings["capture.deny"]).allows,
             stat_file=stat_transcript,
             open_spool=lambda: Spool(self.folder.spool, keys.spool_private, SystemClock(), keys.earlier_spool_privates),
-            read_record=_load_function(self.read_record) if isinstance(self.read_record, str) else self.read_record,
+            read_record=_load_function(self.read_record),
             scrub=load_scrub(self.settings["capture.secret_rules"]) if self.settings["capture.scrub"] else drop_private,
             identity=keys.identity_hash(),
             seed=keys.seed,
@@ -186,8 +182,11 @@ def _placement(slot: str, settings: Settings) -> Placement:
     return Placement(gpus=gpus, pinned=pinned, background=slot == "consolidator")
 
 
-def _load_function(path: str) -> Any:
-    module, _, name = path.partition(":")
+def _load_function(function: Any) -> Any:
+    """A function, which may be named by ``module:function``."""
+    if not isinstance(function, str):
+        return function
+    module, _, name = function.partition(":")
     return getattr(import_module(module), name)
 
 
@@ -196,26 +195,19 @@ def _load_extractor(path: str) -> TripleExtractor | None:
     if not path:
         return None
     module, _, name = path.partition(":")
-    try:
-        found = getattr(import_module(module), name, None) if module and name else None
-    except (Exception, SystemExit) as error:  # whatever a stranger's module does when it is imported
-        absent = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
-        why = f"there is no module {absent!r}" if absent else _import_failure(module, error)
-        raise _extractor_error(path, why) from error
-    if not (module and name):
-        raise _extractor_error(path, "it names no function of a module")
+    found, why = None, "it names no function of a module"
+    if module and name:
+        try:
+            found, why = getattr(import_module(module), name, None), f"{module} has no function {name!r}"
+        except (Exception, SystemExit) as error:  # whatever a stranger's module does when it is imported
+            absent = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
+            failed = _reason(error) if isinstance(error, Exception) else "it ends the process"
+            why = f"there is no module {absent!r}" if absent else f"importing {module} failed: {failed}"
     if not callable(found):
-        raise _extractor_error(path, f"{module} has no function {name!r}")
+        expected = "module:function, such as mine:triples"
+        raise InvalidValue(name="binder.extractor", value=path, why=why, expected=expected)
     triples: TripleExtractor = found
     return triples
-
-
-def _import_failure(module: str, error: BaseException) -> str:
-    return f"importing {module} failed: {_reason(error) if isinstance(error, Exception) else 'it ends the process'}"
-
-
-def _extractor_error(path: str, why: str) -> InvalidValue:
-    return InvalidValue(name="binder.extractor", value=path, why=why, expected="module:function, such as mine:triples")
 
 
 def _reason(error: Exception) -> str:

@@ -1,20 +1,29 @@
-"""Pure decisions on idleness: when background consolidation starts or stops, and when the process exits.
+"""Idleness: when background consolidation starts or stops, and when the process exits.
 
 A night begins once nobody has wanted anything for a while and ends with whoever wants something. It goes on, under one
 name, until it says that it is finished or its time is used up. A finished one is the last until somebody asks for
-something again: a second one would have nothing new to work on. `mnemic.runtime.engine.sleep_scheduler` carries the
-instructions out.
+something again: a second one would have nothing new to work on.
+
+Pure functions decide, and `SleepScheduler` carries their instructions out. Requests are told to it by the threads that
+make them, and time by a thread of its own, or by a test that moves a clock. That thread asks for the night's work and
+waits for it; whoever wakes the night does so from his own thread.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import logging
+import threading
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.contract import Setting
+from mnemic.actors.protocol.contract import Clock, Setting
+from mnemic.actors.protocol.errors import DeadlineExceeded, MnemicError
+from mnemic.actors.protocol.messages import Count, NightReport, Preempt, Sleep
+from mnemic.runtime.engine.engine import PendingReply, safe_cause
+from mnemic.runtime.engine.router import Router
 
 __all__ = [
     "SETTINGS",
@@ -22,6 +31,7 @@ __all__ = [
     "IdlePolicy",
     "IdleState",
     "Instruction",
+    "SleepScheduler",
     "StartSleep",
     "StopSleep",
     "idle_policy_from",
@@ -35,6 +45,10 @@ __all__ = [
     "sleep_run_name",
     "sleep_run_seed",
 ]
+
+_log = logging.getLogger("mnemic.nights")
+_COUNT_S = 60.0
+_STEP_GRACE_S = 60.0  # a step that is begun may end, and what it asks for with it
 
 SETTINGS = (
     Setting("runtime.sleep_after_s", 300.0, "seconds", "Nobody wants anything for so long: consolidate.", 0.1),
@@ -86,19 +100,16 @@ class IdleState(msgspec.Struct, frozen=True):
 
 
 class StartSleep(msgspec.Struct, frozen=True):
-    """Instruction: ask for the night's work, or for more of it."""
+    """Instruction: ask for a night's work, or for more of it, within what is left of its time."""
 
     run: str
-    """Name of the night."""
     budget_s: float
-    """What is left of its time."""
 
 
 class StopSleep(msgspec.Struct, frozen=True):
-    """Instruction: have the night end after the step it is in."""
+    """Instruction: have a night end after the step it is in."""
 
     run: str
-    """Name of the night."""
 
 
 class ExitProcess(msgspec.Struct, frozen=True):
@@ -111,19 +122,12 @@ Decision = tuple[IdleState, tuple[Instruction, ...]]
 
 def on_request(state: IdleState, now_s: float) -> Decision:
     """Somebody wants something: it goes before any night."""
-    woken = () if not state.active_run else (StopSleep(state.active_run),)
-    return (
-        msgspec.structs.replace(
-            state,
-            quiet_since_s=max(now_s, state.quiet_since_s),
-            open_requests=state.open_requests + 1,
-            requests=state.requests + 1,
-            active_run="",
-            not_before_s=0.0,
-            slept=False,
-        ),
-        woken,
+    awake = IdleState(
+        quiet_since_s=max(now_s, state.quiet_since_s),
+        open_requests=state.open_requests + 1,
+        requests=state.requests + 1,
     )
+    return awake, (StopSleep(state.active_run),) if state.active_run else ()
 
 
 def on_answer(state: IdleState, now_s: float) -> IdleState:
@@ -199,3 +203,139 @@ def sleep_run_seed(seed: bytes, run: str) -> bytes:
 
 def _end_run(state: IdleState, not_before_s: float) -> IdleState:
     return msgspec.structs.replace(state, active_run="", run_deadline_s=0.0, not_before_s=not_before_s)
+
+
+class SleepScheduler:
+    """One actor system's  Any thread may tell it what happens; one at a time may tick."""
+
+    def __init__(self, post: Router, busy: Callable[[], bool], clock: Clock, seed: bytes, habits: IdlePolicy) -> None:
+        """Begin an idle spell.
+
+        Args:
+            busy: tells whether an actor works, or has something to do.
+            seed: the mind's seed.
+        """
+        self._post = post
+        self._busy = busy
+        self._clock = clock
+        self._seed = seed
+        self._habits = habits
+        self._gate = threading.RLock()  # over the state, and over the order of what is sent because of it
+        self._state = IdleState(quiet_since_s=clock.monotonic_s())
+        self._ticking = threading.Lock()
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._on_idle_exit: Callable[[], None] | None = None
+        self.last_report: NightReport | None = None
+        """What the last night did, or does so far."""
+
+    @property
+    def idle_s(self) -> float:
+        """For how long nobody has wanted anything."""
+        return idle_s(self._state, self._clock.monotonic_s())
+
+    @property
+    def requests(self) -> int:
+        """How many times somebody did."""
+        return self._state.requests
+
+    def request_started(self) -> None:
+        """Somebody wants something: a night that is on is told to end, before anything else is sent."""
+        with self._gate:
+            self._state, instructions = on_request(self._state, self._clock.monotonic_s())
+            self._carry_out(instructions)
+
+    def request_ended(self) -> None:
+        """Somebody got it, or gave up."""
+        with self._gate:
+            self._state = on_answer(self._state, self._clock.monotonic_s())
+
+    def start_ticking(self, tick_s: float, on_idle_exit: Callable[[], None] | None) -> None:
+        """Tick in a thread of its own until the end."""
+        self._on_idle_exit = on_idle_exit
+        self._thread = threading.Thread(target=self._run_ticks, args=(tick_s,), name="mnemic-watch", daemon=True)
+        self._thread.start()
+
+    def stop_ticking(self) -> None:
+        """Have the thread end after what it does."""
+        self._ended.set()
+
+    def join(self, timeout_s: float) -> None:
+        """Wait for the thread's end, unless it is the one that calls."""
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(timeout_s)
+
+    def tick(self) -> None:
+        """Look at the clock, do what is due, and wait for a night's step where one is."""
+        with self._ticking:
+            busy = self._busy()
+            run = self._next_run(busy)
+            with self._gate:
+                now_s = self._clock.monotonic_s()
+                self._state, instructions = on_tick(self._state, now_s, self._habits, busy=busy, run=run)
+                begun = self._carry_out(instructions)
+            if begun is not None:
+                self._wait_report(*begun)
+        if ExitProcess() in instructions and self._on_idle_exit is not None:
+            self._on_idle_exit()
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _next_run(self, busy: bool) -> str:
+        """The name of the night that is due; empty where none is, where nobody sleeps, or where it cannot be named."""
+        if not self._post.has_route(Sleep):
+            return ""
+        with self._gate:
+            now_s = self._clock.monotonic_s()
+            if not should_sleep(self._state, now_s, self._habits, busy=busy):
+                return ""
+        try:
+            counts = self._post.send(Count(), _COUNT_S, trace=self._post.new_id("t")).get()
+        except MnemicError as error:
+            _log.warning("no night can begin: %s", error.code, extra={"code": error.code})
+            with self._gate:
+                self._state = postpone_sleep(self._state, self._clock.monotonic_s(), self._habits)
+            return ""
+        return sleep_run_name(self._seed, counts.seq)
+
+    def _carry_out(self, instructions: tuple[Instruction, ...]) -> tuple[str, PendingReply] | None:
+        """Send what is to be sent; returns a night whose step is on its way, and where its answer will be."""
+        for instruction in instructions:
+            if isinstance(instruction, StopSleep):
+                self._post.tell(Preempt(run=instruction.run), trace=instruction.run)
+            elif isinstance(instruction, StartSleep):
+                run, budget_s = instruction.run, instruction.budget_s
+                message = Sleep(run=run, seed=sleep_run_seed(self._seed, run), budget_s=budget_s)
+                try:
+                    return run, self._post.send(message, budget_s + _STEP_GRACE_S, trace=run)
+                except MnemicError as error:
+                    self._record_outcome(run, None, error.code)
+        return None
+
+    def _wait_report(self, run: str, reply: PendingReply) -> None:
+        """Wait for what a night has to report."""
+        try:
+            report = reply.get()
+        except MnemicError as error:
+            if isinstance(error, DeadlineExceeded):  # it may go on all the same
+                self._post.tell(Preempt(run=run), trace=run)
+            self._record_outcome(run, None, error.code)
+            return
+        if isinstance(report, NightReport):
+            self.last_report = report
+            self._record_outcome(run, report.finished, "ok")
+        else:
+            self._record_outcome(run, None, "no_report")
+
+    def _record_outcome(self, run: str, finished: bool | None, code: str) -> None:
+        with self._gate:
+            self._state = on_sleep_report(self._state, run, self._clock.monotonic_s(), self._habits, finished=finished)
+        level = logging.WARNING if finished is None else logging.INFO
+        _log.log(level, "night %s: %s", run, code, extra={"trace": run, "code": code})
+
+    def _run_ticks(self, tick_s: float) -> None:
+        while not self._ended.wait(tick_s):
+            try:
+                self.tick()
+            except Exception as error:  # whatever the process's own callback raises: the watch must go on
+                _log.error("the watch failed: %s", safe_cause(error))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from typing import Any
 
 import msgspec
@@ -120,57 +120,41 @@ def find_class(name: str, slot: str) -> Any:
     Raises:
         ActorRefused: there is none.
     """
-    try:
-        return _resolve(name)
-    except _NotFound as error:
-        raise ActorRefused(name=name, slot=slot, why=str(error)) from error
 
+    def refused(why: str) -> ActorRefused:
+        return ActorRefused(name=name, slot=slot, why=why)
 
-class _NotFound(Exception):
-    pass
-
-
-def _resolve(name: str) -> Any:
+    path = name
     if ":" not in name:
-        point = _entry_point(name)
-        name = f"{point.module}:{point.attr}"
-    module, _, below = name.partition(":")
+        points = {(point.module, point.attr) for point in entry_points(group=ENTRY_POINT_GROUP, name=name)}
+        if not points:
+            offered = ", ".join(sorted({point.name for point in entry_points(group=ENTRY_POINT_GROUP)})) or "none"
+            raise refused(f"no installed package offers an actor of that name (offered: {offered})")
+        if len(points) > 1:
+            raise refused("several installed packages offer an actor of that name; name one by module:Class")
+        path = ":".join(points.pop())
+    module, _, below = path.partition(":")
     try:
         found: Any = import_module(module)
     except (Exception, SystemExit) as error:  # whatever the stranger's module does when it is imported
-        raise _NotFound(f"{module or 'its module'} cannot be imported ({_on_one_line(error)})") from error
+        raise refused(f"{module or 'its module'} cannot be imported ({_on_one_line(error)})") from error
     for part in below.split("."):
         found = getattr(found, part, None)
     if not isinstance(found, type):
-        raise _NotFound(f"there is no class {below!r} in {module}")
+        raise refused(f"there is no class {below!r} in {module}")
     return found
-
-
-def _entry_point(name: str) -> EntryPoint:
-    points = {(point.module, point.attr): point for point in entry_points(group=ENTRY_POINT_GROUP, name=name)}
-    if not points:
-        offered = ", ".join(sorted({point.name for point in entry_points(group=ENTRY_POINT_GROUP)})) or "none"
-        raise _NotFound(f"no installed package offers an actor of that name (offered: {offered})")
-    if len(points) > 1:
-        raise _NotFound("several installed packages offer an actor of that name; name one by module:Class")
-    return next(iter(points.values()))
 
 
 def contract_violation(kind: Any, slot: str) -> str | None:
     """What keeps a class from filling a slot, one clause, or ``None``. Nothing of it is called."""
-    for look in CONTRACT_CHECKS.values():
-        why = look(kind, slot)
-        if why:
-            return why
-    return None
+    return next((why for look in CONTRACT_CHECKS.values() if (why := look(kind, slot))), None)
 
 
 def _check_contract(kind: Any, slot: str) -> str | None:
     if not hasattr(kind, "contract"):
         return f"it does not say which contract it keeps (contract = {CONTRACT})"
-    return (
-        None if kind.contract == CONTRACT else f"it keeps contract {kind.contract!r}, and this is contract {CONTRACT}"
-    )
+    kept = kind.contract == CONTRACT
+    return None if kept else f"it keeps contract {kind.contract!r}, and this is contract {CONTRACT}"
 
 
 def _check_messages(kind: Any, slot: str) -> str | None:

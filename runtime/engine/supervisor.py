@@ -2,7 +2,7 @@
 
 Above it stand the faces (command line, Python, MCP, HTTP), which only ever `ask` and `tell` here. Below it,
 `mnemic.runtime.engine.router` finds who takes a message, `mnemic.runtime.engine.actor_health` decides what becomes of
-an actor that fails, and `mnemic.runtime.engine.sleep_scheduler` has them sleep.
+an actor that fails, and `mnemic.runtime.engine.idleness` has them sleep.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ from mnemic.actors.protocol.errors import InvalidValue, MnemicError, Quarantined
 from mnemic.actors.protocol.messages import Envelope
 from mnemic.runtime.engine.actor_health import FailureHistory, Quarantine, RestartPolicy, on_failure, on_release
 from mnemic.runtime.engine.engine import Engine, Placement, safe_cause
-from mnemic.runtime.engine.idleness import IdlePolicy
+from mnemic.runtime.engine.idleness import IdlePolicy, SleepScheduler
 from mnemic.runtime.engine.reports import ActorHealth, ActorSystemReport, Observer, Progress
 from mnemic.runtime.engine.router import Router, log_fields
-from mnemic.runtime.engine.sleep_scheduler import SleepScheduler
 
 __all__ = ["ActorSpec", "Supervisor"]
 
