@@ -1,10 +1,10 @@
-"""The system clock and a manual one for tests; no other module reads the time."""
+"""The system clock; no other module reads the time."""
 
 from __future__ import annotations
 
 import time
 
-__all__ = ["ManualClock", "SystemClock"]
+__all__ = ["SystemClock"]
 
 
 class SystemClock:
@@ -17,23 +17,3 @@ class SystemClock:
     def monotonic_s(self) -> float:
         """Seconds that never go back."""
         return time.monotonic()
-
-
-class ManualClock:
-    """A clock that stands still until it is moved: for experiments that replay a life, and for tests."""
-
-    def __init__(self, now_us: int) -> None:
-        self._now_us = now_us
-        self._start_us = now_us
-
-    def now_us(self) -> int:
-        """World time, microseconds since 1970 UTC."""
-        return self._now_us
-
-    def monotonic_s(self) -> float:
-        """Seconds since this clock was made."""
-        return (self._now_us - self._start_us) / 1e6
-
-    def advance(self, seconds: float) -> None:
-        """Move it forward by so many seconds."""
-        self._now_us += round(seconds * 1e6)

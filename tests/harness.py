@@ -31,7 +31,6 @@ from mnemic.actors.protocol.messages import (
 )
 from mnemic.actors.protocol.ports import FileStat, Ports, Scrubbed, Source, SpoolBatch, UndecodedRecord, Window
 from mnemic.actors.protocol.shape_messages import BindPending, BindProgress
-from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine.actor_health import RestartPolicy
 from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS
@@ -41,6 +40,7 @@ from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.minds.projects import is_ignored, resolve_scope
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import Store
+from tests.clocks import ManualClock
 from tests.runtime.building import keys_of
 
 BOUND_S = 30.0

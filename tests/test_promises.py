@@ -22,7 +22,7 @@ from mnemic.actors.protocol.events import to_bytes
 from mnemic.errors import InvalidValue, UnknownScope
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import parse_id
-from mnemic.runtime.clock import ManualClock
+from tests.clocks import ManualClock
 from tests.faces import EXAMPLE, Outcome, finish, run, start, turn, until
 from tests.serving import end
 

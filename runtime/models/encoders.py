@@ -13,7 +13,7 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,10 +40,8 @@ _MOST_WINDOWS = 16
 """The most that native code is given at once: a question waits for it. Two cores take 0.1 s, 0.25 s in floats."""
 
 
-class _EncodeWindows(Protocol):
-    """Embeds windows of token ids."""
-
-    def __call__(self, windows: Sequence[Sequence[int]]) -> NDArray[np.float32]: ...
+_EncodeWindows = Callable[[Sequence[Sequence[int]]], NDArray[np.float32]]
+"""Embeds windows of token ids."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,8 @@ WINDOW_TOKENS = 128
 """The most tokens embedded at once: what the default model was trained on, and under 50 ms on one core."""
 
 
+_PoolingValue = bool | int | str | list[str] | None
+_POOLINGS = ("cls_token", "mean_tokens", "max_tokens", "mean_sqrt_len_tokens", "weightedmean_tokens", "lasttoken")
 _DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8"}
 
 
@@ -134,32 +136,6 @@ class _Architecture(msgspec.Struct):
     position_embedding_type: str = "absolute"
 
 
-class _Pooling(msgspec.Struct):
-    """What is read of ``1_Pooling/config.json``: sentence-transformers wrote flags first, later a name."""
-
-    pooling_mode: str | list[str] | None = None
-    pooling_mode_cls_token: bool = False
-    pooling_mode_mean_tokens: bool = False
-    pooling_mode_max_tokens: bool = False
-    pooling_mode_mean_sqrt_len_tokens: bool = False
-    pooling_mode_weightedmean_tokens: bool = False
-    pooling_mode_lasttoken: bool = False
-
-    def name(self) -> str:
-        """The pooling, several joined by ``+``."""
-        if self.pooling_mode is not None:
-            return self.pooling_mode if isinstance(self.pooling_mode, str) else "+".join(self.pooling_mode)
-        flags = ("cls_token", "mean_tokens", "max_tokens", "mean_sqrt_len_tokens", "weightedmean_tokens", "lasttoken")
-        names = [flag for flag in flags if getattr(self, f"pooling_mode_{flag}")]
-        return "+".join(names).removesuffix("_token").removesuffix("_tokens")
-
-
-class _Module(msgspec.Struct):
-    """One stage of ``modules.json``."""
-
-    type: str = ""
-
-
 class _Limits(msgspec.Struct):
     """What is read of ``sentence_bert_config.json``."""
 
@@ -174,8 +150,8 @@ def _read_config(folder: Path) -> tuple[BertConfig, int]:
         what = f"type {raw.model_type!r} with {raw.position_embedding_type} positions"
         raise ModelUnusable(path=path, why=f"it describes a model of {what}, and only BERT can be read")
     if (modules := folder / "modules.json").is_file():
-        for module in _read_json(modules, list[_Module]):
-            if (stage := module.type.rpartition(".")[2]) not in ("Transformer", "Pooling", "Normalize"):
+        for module in _read_json(modules, list[dict[str, object]]):
+            if (stage := str(module.get("type")).rpartition(".")[2]) not in ("Transformer", "Pooling", "Normalize"):
                 raise ModelUnusable(path=modules, why=f"it needs a stage of type {stage!r}, which is not known here")
     pooling = folder / "1_Pooling" / "config.json"
     limits = folder / "sentence_bert_config.json"
@@ -190,11 +166,20 @@ def _read_config(folder: Path) -> tuple[BertConfig, int]:
             positions=raw.max_position_embeddings,
             epsilon=raw.layer_norm_eps,
             activation=raw.hidden_act,
-            pooling=_read_json(pooling, _Pooling).name() if pooling.is_file() else "mean",
+            pooling=_pooling_name(_read_json(pooling, dict[str, _PoolingValue])) if pooling.is_file() else "mean",
         )
     except ValueError as error:
         raise ModelUnusable(path=folder, why=str(error)) from error
     return config, min(WINDOW_TOKENS, config.positions, most or WINDOW_TOKENS)
+
+
+def _pooling_name(written: dict[str, _PoolingValue]) -> str:
+    """The pooling, several joined by ``+``: sentence-transformers wrote a flag for each first, later a name."""
+    named = written.get("pooling_mode")
+    if isinstance(named, str | list):
+        return named if isinstance(named, str) else "+".join(named)
+    flags = [name.removeprefix("pooling_mode_") for name, value in written.items() if value is True]
+    return "+".join(name for name in flags if name in _POOLINGS).removesuffix("_token").removesuffix("_tokens")
 
 
 def _read_tokenizer(path: Path, vocabulary: int) -> Tokenizer:

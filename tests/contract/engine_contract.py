@@ -28,8 +28,8 @@ from mnemic.actors.protocol.errors import (
     Quarantined,
 )
 from mnemic.actors.protocol.messages import Envelope
-from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine.engine import error_kind
+from tests.clocks import ManualClock
 
 BOUND_S = 30.0
 SECRET = "the tea is in the blue tin"

@@ -36,11 +36,12 @@ from hypothesis import strategies as st
 
 from mnemic.actors.protocol.events import HookRecord
 from mnemic.runtime.capture.pauses import pause, resume
-from mnemic.runtime.clock import ManualClock, SystemClock
+from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.spool.files import Losses, read_losses
 from mnemic.runtime.spool.spool import Spool
+from tests.clocks import ManualClock
 from tests.faces import until
 from tests.runtime.spooling import drain
 

@@ -41,7 +41,6 @@ from mnemic.actors.protocol.shape_messages import BindPending, ListRoles, Shape
 from mnemic.compose import ray_engine_factory
 from mnemic.hooks.read.formats import open_transcript
 from mnemic.hooks.read.records import read_record
-from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine.actor_system import start_actor_system
 from mnemic.runtime.engine.engine import EmbeddedEngine, Engine
 from mnemic.runtime.engine.plugins import SLOTS
@@ -50,6 +49,7 @@ from mnemic.runtime.engine.settings import load_settings
 from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
+from tests.clocks import ManualClock
 from tests.faces import BOUND_S, EXAMPLE, lines, turn, until
 from tests.harness import START_US
 from tests.runtime import spooling

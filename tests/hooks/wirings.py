@@ -12,7 +12,7 @@ from mnemic.hooks.wire.host import Host
 from mnemic.hooks.wire.hosts import HOSTS
 from mnemic.hooks.wire.record import InstallRecord
 from mnemic.hooks.wire.wiring import FileChange, apply_install, apply_uninstall, plan_install, plan_uninstall
-from mnemic.runtime.clock import ManualClock
+from tests.clocks import ManualClock
 from tests.paths import FIXTURES
 
 FIXTURES = FIXTURES / "wiring"

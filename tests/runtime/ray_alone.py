@@ -21,10 +21,10 @@ import psutil
 import mnemic
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import InvalidValue, MnemicError
-from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine.engine import Placement, RemoteFailure
 from mnemic.runtime.engine.ray.engine import RayEngine
 from mnemic.runtime.engine.ray.local import LocalRay, connect
+from tests.clocks import ManualClock
 from tests.contract.engine_contract import BOUND_S, Echo, ProbeActor, Raise, Say, Watch, letter
 from tests.ray_fixture import OpenSeal
 from tests.runtime.engine.ray.test_engine import Die, MortalActor, Pid

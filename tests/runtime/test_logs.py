@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import MnemicError, StoreBusy
-from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine.actor_health import RestartPolicy
 from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
 from mnemic.runtime.logs import FIELDS, JsonLines, log_to
+from tests.clocks import ManualClock
 from tests.harness import ActorHarness
 from tests.runtime.building import child, finish
 

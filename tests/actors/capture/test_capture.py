@@ -26,9 +26,9 @@ from mnemic.actors.protocol.events import Event, MalformedLine, to_bytes
 from mnemic.actors.protocol.messages import AddOutcome, Applied, Apply, CaptureTranscript, Forget, TranscriptCaptured
 from mnemic.actors.protocol.ports import Scrubbed
 from mnemic.actors.protocol.snapshot import Snapshots
-from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.minds.projects import is_ignored, resolve_scope
+from tests.clocks import ManualClock
 from tests.harness import START_US, ActorHarness, ListSource, turns
 from tests.runtime.building import keys_of
 

@@ -15,8 +15,8 @@ from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.recall import retriever
 from mnemic.actors.shape import binder
 from mnemic.actors.sleep import consolidator
-from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine.settings import TABLE
+from tests.clocks import ManualClock
 from tests.paths import ROOT
 
 ACTORS = [

@@ -26,7 +26,7 @@ from mnemic.hd.encoders import RecordEncoder
 from mnemic.hd.query import RecordVectors
 from mnemic.hd.records import Pair
 from mnemic.hd.space import Space
-from mnemic.runtime.clock import ManualClock
+from tests.clocks import ManualClock
 from tests.harness import ActorHarness
 
 NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)

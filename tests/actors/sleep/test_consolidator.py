@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mnemic.actors.protocol.contract import CONTRACT, Context
 from mnemic.actors.protocol.messages import NightReport, Preempt, Sleep
 from mnemic.actors.sleep.consolidator import ConsolidatorActor
-from mnemic.runtime.clock import ManualClock
+from tests.clocks import ManualClock
 
 
 def nothing(*_: Any) -> Any:

@@ -16,7 +16,7 @@ from mnemic.hooks.wire.hosts import HOSTS
 from mnemic.hooks.wire.record import HostInstall, InstallRecord
 from mnemic.hooks.wire.settings_formats import read_json
 from mnemic.hooks.wire.wiring import diff_of, plan_uninstall, read_text
-from mnemic.runtime.clock import ManualClock
+from tests.clocks import ManualClock
 from tests.hooks.wirings import CASES, ENDINGS, FIXTURES, START_US, User, user
 
 cases = pytest.mark.parametrize(("host", "case"), CASES)

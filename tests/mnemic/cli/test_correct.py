@@ -11,9 +11,9 @@ import pytest
 
 import mnemic
 from mnemic.actors.protocol.ambient_messages import Brief
-from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.minds.projects import resolve_scope
 from mnemic.session_start import brief_without_server
+from tests.clocks import ManualClock
 from tests.faces import Outcome, claude_turn, git_project, lines, run
 from tests.harness import START_US
 from tests.hosted import hosted

@@ -17,9 +17,9 @@ from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import BadInput, InvalidValue, NoSuchMemory, UnknownScope
 from mnemic.actors.protocol.scopes import Selection
 from mnemic.runtime.api.mind import Mind
-from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine import actor_system
 from mnemic.runtime.minds.projects import resolve_scope
+from tests.clocks import ManualClock
 from tests.faces import claude_turn, git_project, lines
 from tests.harness import START_US, BagEncoder
 

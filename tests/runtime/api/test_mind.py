@@ -30,9 +30,9 @@ from mnemic.actors.recall.retriever import NOT_NATIVE
 from mnemic.algorithms.retrieval.scan import NATIVE
 from mnemic.open_mind import open_here
 from mnemic.runtime.api.mind import Mind
-from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine import actor_system
 from mnemic.runtime.minds.homes import open_mind
+from tests.clocks import ManualClock
 from tests.harness import START_US, BagEncoder
 
 SECRET = "the tea is in the blue tin"

@@ -35,13 +35,14 @@ from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.restore import restore
 from mnemic.runtime.api.views import format_id, parse_id
 from mnemic.runtime.capture.hook_files import install_hook_files
-from mnemic.runtime.clock import ManualClock, SystemClock
+from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys import key_slots
 from mnemic.runtime.keys.key_slots import format_recovery_key
 from mnemic.runtime.keys.keys import write_private
 from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
+from tests.clocks import ManualClock
 from tests.faces import EXAMPLE, Outcome, lines, turn
 from tests.runtime.building import said
 from tests.serving import card_of, ready, serving

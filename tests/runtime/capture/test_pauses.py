@@ -21,8 +21,8 @@ from mnemic.runtime.capture.pauses import (
     resume,
     session_notices,
 )
-from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.doctor.capture import check_pause
+from tests.clocks import ManualClock
 from tests.runtime.targets import target_of
 
 PAUSES = "pauses"

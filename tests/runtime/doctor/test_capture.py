@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from mnemic.actors.protocol.changes import AdvanceSpool, FinishTranscript, QuarantineRecord, QueueTranscript
-from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.doctor.capture import check_capture
 from mnemic.runtime.doctor.checks import Check
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.store.store import Store
+from tests.clocks import ManualClock
 from tests.runtime import spooling
 from tests.runtime.building import apply, keys_of
 from tests.runtime.targets import target_of

@@ -17,7 +17,7 @@ import pytest
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import ModelMissing
-from mnemic.runtime.clock import ManualClock, SystemClock
+from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.doctor import home as home_checks
 from mnemic.runtime.doctor import mind as mind_checks
 from mnemic.runtime.doctor.checks import Check, run_check
@@ -27,6 +27,7 @@ from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.store import schema
 from mnemic.runtime.store.schema import LATEST_SCHEMA, connect
 from mnemic.runtime.store.store import Store
+from tests.clocks import ManualClock
 from tests.faces import Outcome
 from tests.runtime.building import add_encoder, add_space, apply, codes, files_of, held, memory, vectors
 from tests.runtime.targets import target_of

@@ -23,7 +23,7 @@ import pytest
 from mnemic.actors.embedder import EmbedderActor
 from mnemic.actors.protocol.errors import ActorFailed, NotServed
 from mnemic.actors.protocol.messages import Committed, EmbedPending, NightReport
-from mnemic.runtime.clock import ManualClock, SystemClock
+from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.doctor import home as home_checks
 from mnemic.runtime.doctor import mind as mind_checks
 from mnemic.runtime.doctor import process as process_checks
@@ -35,6 +35,7 @@ from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, process_start_time
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
+from tests.clocks import ManualClock
 from tests.faces import BOUND_S, finish, run, start, until
 from tests.hosted import Hosted, OpenMinds, hosted
 from tests.runtime.building import add_encoder, apply, memory, vectors

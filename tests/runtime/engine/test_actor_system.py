@@ -14,7 +14,6 @@ from mnemic.actors.protocol.errors import Fenced, KeyMismatch, KeyMissing, Mnemi
 from mnemic.actors.protocol.messages import CaptureText, Count, NightReport, Recall, Sleep
 from mnemic.actors.protocol.ports import Source
 from mnemic.hooks.read.formats import open_transcript
-from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine import actor_system
 from mnemic.runtime.engine.actor_system import ActorFactory, start_actor_system
 from mnemic.runtime.engine.engine import EmbeddedEngine, Placement
@@ -24,6 +23,7 @@ from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.store.store import TransactionMetadata
+from tests.clocks import ManualClock
 from tests.harness import NOWHERE, START_US
 from tests.runtime.building import child, finish
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from mnemic.actors.protocol.errors import ActorFailed, ActorStopped, Quarantined
-from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine.engine import EmbeddedEngine, _Mailbox
+from tests.clocks import ManualClock
 from tests.contract.engine_contract import (
     BOUND_S,
     SECRET,

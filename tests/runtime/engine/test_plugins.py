@@ -15,11 +15,11 @@ import pytest
 
 from mnemic.actors.protocol.errors import ActorRefused, BadSettings, DamagedStore, InvalidValue
 from mnemic.actors.protocol.messages import Sleep
-from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine.actor_system import start_actor_system
 from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS, SLOTS, class_path, contract_violation, load_actor
 from mnemic.runtime.engine.settings import TABLE, Settings, load_settings
 from mnemic.runtime.minds.homes import create_mind, open_mind
+from tests.clocks import ManualClock
 from tests.faces import Outcome
 from tests.harness import START_US
 from tests.runtime import strangers

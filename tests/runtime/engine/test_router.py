@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import InboxFull, InvalidValue
 from mnemic.actors.protocol.messages import Envelope
-from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine.reports import Observer
 from mnemic.runtime.engine.router import Router, log_fields
+from tests.clocks import ManualClock
 
 SECRET = "the tea is in the blue tin"
 

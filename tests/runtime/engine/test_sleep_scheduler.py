@@ -17,10 +17,10 @@ import pytest
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import StoreBusy
 from mnemic.actors.protocol.messages import Count, Counts, NightReport, Preempt, Sleep
-from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.engine.idleness import IdlePolicy, sleep_run_name, sleep_run_seed
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
+from tests.clocks import ManualClock
 from tests.contract.engine_contract import until
 from tests.harness import ActorHarness
 

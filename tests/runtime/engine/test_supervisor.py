@@ -25,10 +25,10 @@ from mnemic.actors.protocol.errors import (
     StoreBusy,
 )
 from mnemic.actors.protocol.messages import Envelope
-from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine.actor_health import RestartPolicy
 from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
+from tests.clocks import ManualClock
 
 BOUND_S = 30.0
 SECRET = "the tea is in the blue tin"

@@ -24,12 +24,12 @@ from mnemic.actors.protocol.errors import (
     WrongPassphrase,
     WrongRecoveryKey,
 )
-from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.keys.key_slots import format_recovery_key
 from mnemic.runtime.keys.keys import generate_key
 from mnemic.runtime.minds import homes
 from mnemic.runtime.minds.homes import MindFolder, create_mind, fork_mind, is_locked_mind, open_mind
 from mnemic.runtime.store.store import Store
+from tests.clocks import ManualClock
 from tests.runtime.building import apply, child, files_of, held, memory, release, said, wait_for_release
 
 CLOCK = ManualClock(1_795_000_000_000_000)

@@ -9,7 +9,7 @@ import pytest
 
 from mnemic.actors.protocol.errors import DamagedStore, InvalidValue, NotOnRay, Rekeyed
 from mnemic.process import ServerProcess
-from mnemic.runtime.clock import ManualClock, SystemClock
+from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.files.atomic_replace import lock_exclusive
 from mnemic.runtime.keys import key_slots
@@ -18,6 +18,7 @@ from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.minds.rekey import rekey_mind
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo
 from mnemic.runtime.minds.unlocking import UnlockedKeys
+from tests.clocks import ManualClock
 from tests.runtime.building import files_of, said
 
 WORDS = "nine books on a shelf"

@@ -14,9 +14,9 @@ from mnemic.actors.protocol.ambient_messages import Drained, DrainSpool
 from mnemic.actors.protocol.errors import DiskFull, MindMissing
 from mnemic.cli.hooks.uninstall import mnemic_files
 from mnemic.runtime.api.mind import DRAIN_LOCK
-from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.minds.run_dir import RunDir
 from mnemic.runtime.serve.drainer import _MAX_PARTS, _RECHECK_DELAYS_S, SpoolDrainer, notify_queued
+from tests.clocks import ManualClock
 from tests.faces import until
 from tests.harness import START_US
 

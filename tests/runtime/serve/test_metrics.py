@@ -15,11 +15,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import ActorFailed, Quarantined, StoreBusy
-from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine.actor_health import RestartPolicy
 from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
 from mnemic.runtime.serve.metrics import CONTENT_TYPE, Metrics
+from tests.clocks import ManualClock
 
 SECRET = "the tea is in the blue tin"
 

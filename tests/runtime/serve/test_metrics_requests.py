@@ -10,9 +10,10 @@ import pytest
 
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.open_mind import open_here
-from mnemic.runtime.clock import ManualClock, SystemClock
+from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.logs import log_to
 from mnemic.runtime.serve.metrics import RequestTracker
+from tests.clocks import ManualClock
 
 SECRET = "the tea is in the blue tin"
 

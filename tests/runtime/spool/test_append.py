@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.events import HookRecord
-from mnemic.runtime.clock import ManualClock, SystemClock
+from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.spool.append import append_record, count_loss, seal_record
 from mnemic.runtime.spool.files import read_losses
@@ -23,6 +23,7 @@ from mnemic.runtime.spool.frames import (
     parse_frame_header,
 )
 from mnemic.runtime.spool.spool import Spool
+from tests.clocks import ManualClock
 from tests.runtime.spooling import CREATED_US, PRIVATE, PUBLIC, drain
 
 CONTENT_BYTES = MAX_FRAME_BYTES - FRAME_HEADER_BYTES - TAG_BYTES

@@ -18,12 +18,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.events import HookRecord
-from mnemic.runtime.clock import ManualClock, SystemClock
+from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.spool import spool as spool_module
 from mnemic.runtime.spool.append import append_record
 from mnemic.runtime.spool.files import QUARANTINE, measure_backlog, read_losses
 from mnemic.runtime.spool.spool import IDLE_S, Spool
+from tests.clocks import ManualClock
 from tests.paths import PYTHON_HOOK
 from tests.runtime import spooling
 from tests.runtime.building import child, finish

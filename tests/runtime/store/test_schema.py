@@ -22,7 +22,6 @@ from mnemic.actors.protocol.errors import (
     OtherSchema,
     StoreReadOnly,
 )
-from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.keys.keys import KEY_BYTES
 from mnemic.runtime.minds.homes import create_mind
 from mnemic.runtime.store.read.reader import open_reader
@@ -36,6 +35,7 @@ from mnemic.runtime.store.schema import (
     write_transaction,
 )
 from mnemic.runtime.store.store import Store
+from tests.clocks import ManualClock
 from tests.runtime.building import (
     KEYS,
     add_encoder,

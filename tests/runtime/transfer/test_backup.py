@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import DamagedStore, DiskFull, MnemicError, NewerSchema, NotABackup, StoreReadOnly
-from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.keys.key_slots import open_by_passphrase
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.store.store import Store
 from mnemic.runtime.transfer import backup as module
 from mnemic.runtime.transfer.backup import open_backup, verify_store, write_backup
+from tests.clocks import ManualClock
 from tests.runtime.building import apply, held, memory, said
 
 PASSPHRASE = "a long passphrase"

@@ -17,13 +17,13 @@ import pytest
 
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import ActorFailed, ActorStopped, KeyMissing
-from mnemic.runtime.clock import ManualClock
 from mnemic.runtime.engine.engine import Placement, RemoteFailure
 from mnemic.runtime.engine.ray.engine import RayEngine
 from mnemic.runtime.engine.ray.local import LocalRay
 from mnemic.runtime.engine.ray.protocol import MindSealRecipe, Seal
 from mnemic.runtime.logs import FIELDS
 from mnemic.runtime.minds.homes import create_mind
+from tests.clocks import ManualClock
 from tests.contract.engine_contract import (
     BOUND_S,
     SECRET,
