@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.paths import ROOT
+from tests.waiting import BOUND_S
 
 COMMAND = (sys.executable, "-W", "error", "-m", "mnemic")
 EXAMPLE = ROOT / "mnemic" / "example"
-BOUND_S = 240.0  # the model embeds the example in 8 s on an idle machine
 
 
 class Outcome(NamedTuple):
@@ -51,16 +49,6 @@ def finish(process: subprocess.Popen[bytes], given: bytes | None = None) -> Outc
 def run(*arguments: object, given: bytes = b"", **options: Any) -> Outcome:
     """Run the command in a process of its own."""
     return finish(start(*arguments, **options), given)
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for a condition that nothing signals, bounded."""
-    pause = threading.Event()
-    for _ in range(round(BOUND_S / 0.01)):
-        if condition():
-            return
-        pause.wait(0.01)
-    raise AssertionError("it did not come to that")
 
 
 def lines(path: Path, *objects: dict[str, Any]) -> Path:

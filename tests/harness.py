@@ -42,8 +42,8 @@ from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import Store
 from tests.clocks import ManualClock
 from tests.runtime.building import keys_of
+from tests.waiting import BOUND_S
 
-BOUND_S = 30.0
 START_US = 1_760_000_000_000_000
 NOWHERE = ScopeRef(path="", project=None, found="none")
 

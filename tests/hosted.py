@@ -28,8 +28,7 @@ from mnemic.runtime.serve.http.tcp import TcpListener
 from mnemic.runtime.serve.mcp.http import McpHttp
 from mnemic.runtime.serve.mcp.stream import McpSocketServer
 from mnemic.runtime.serve.mcp.tools import make_server
-
-BOUND_S = 60.0
+from tests.waiting import BOUND_S
 
 
 class OpenMinds:

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from mnemic.runtime.minds.run_dir import RunDir, ServerInfo, process_start_time
-from tests.faces import BOUND_S, start, until
+from tests.faces import start
 from tests.hosted import HELLO
+from tests.waiting import BOUND_S, until
 
 _OTHER = (
     "import mnemic.runtime.minds.run_dir as meeting; meeting.PROTOCOL = {}; from mnemic.cli.main import main; main()"

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.paths import ROOT
+from tests.waiting import BOUND_S
 
 RANKS = {"_native": 0, "hd": 1, "algorithms": 1, "actors": 2, "runtime": 3, "hooks": 4, "bench": 4, "": 5}
 """A module imports its own folder and what stands lower; the root of the package, ``""``, stands above everything."""
@@ -236,7 +237,7 @@ def test_a_heavy_package_is_imported_by_one_module_only() -> None:
 @pytest.mark.parametrize("module", ["mnemic", "mnemic.cli.main"])
 def test_importing_the_package_loads_nothing_heavy(module: str) -> None:
     code = f"import sys, {module}; print(*set({sorted(HEAVY)}).intersection(sys.modules))"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=BOUND_S)
     assert (loaded.stderr, loaded.stdout.split()) == ("", [])
 
 

@@ -23,8 +23,9 @@ from mnemic.errors import InvalidValue, UnknownScope
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import parse_id
 from tests.clocks import ManualClock
-from tests.faces import EXAMPLE, Outcome, finish, run, start, turn, until
+from tests.faces import EXAMPLE, Outcome, finish, run, start, turn
 from tests.serving import end
+from tests.waiting import until
 
 EXAMPLES = settings(max_examples=40)
 RUN_BYTES = 16

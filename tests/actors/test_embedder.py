@@ -30,8 +30,9 @@ from mnemic.actors.protocol.messages import (
 from mnemic.actors.protocol.ports import Window
 from mnemic.runtime.engine.actor_health import RestartPolicy
 from mnemic.runtime.store.store import Store
-from tests.harness import BOUND_S, ActorHarness, BagEncoder, turns
+from tests.harness import ActorHarness, BagEncoder, turns
 from tests.runtime.building import apply, id_of, memory
+from tests.waiting import BOUND_S, until
 
 
 class Held(BagEncoder):
@@ -64,23 +65,13 @@ def windows(actor_system: ActorHarness, encoder: BagEncoder | None = None) -> li
 
 def idle(actor_system: ActorHarness) -> None:
     """Wait until the background has embedded everything."""
-    pause = threading.Event()
-    for _ in range(round(BOUND_S / 0.005)):
-        if not actor_system.ask(Count()).pending:
-            return
-        pause.wait(0.005)
-    raise AssertionError("it never came to rest")
+    until(lambda: not actor_system.ask(Count()).pending)
 
 
 def until_asked(actor_system: ActorHarness) -> None:
     """Wait until a question waits for the Embedder; what else does, such as the Binder's, may come and go."""
     mailbox = actor_system.supervisor._engine._mailboxes["embedder"]  # type: ignore[attr-defined]
-    pause = threading.Event()
-    for _ in range(round(BOUND_S / 0.001)):
-        if any(isinstance(one.envelope.message, EmbedQuery) for one in tuple(mailbox._queue)):
-            return
-        pause.wait(0.001)
-    raise AssertionError("nobody asked")
+    until(lambda: any(isinstance(one.envelope.message, EmbedQuery) for one in tuple(mailbox._queue)))
 
 
 # --- words at once, meaning later ------------------------------------------------------------------------------------
@@ -628,9 +619,7 @@ def test_a_model_that_keeps_dying_is_set_aside_with_its_reason_and_words_go_on(t
     with ActorHarness(tmp_path, sources={"a": turns(["the kettle is on"])}, policy=policy) as actor_system:
         actor_system.encoder.chokes_on = lambda text: RuntimeError("the tea is in the blue tin")
         actor_system.take("a")
-        pause = threading.Event()
-        while not actor_system.supervisor.report().actors[1].quarantined:
-            pause.wait(0.001)
+        until(lambda: actor_system.supervisor.report().actors[1].quarantined)
         recalled = actor_system.recall("kettle")
         assert [hit.data for hit in recalled.hits] == [b"the kettle is on"]
         assert "embedder failed 3 times and was set aside: RuntimeError at encode" in recalled.degraded[0]

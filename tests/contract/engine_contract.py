@@ -30,8 +30,8 @@ from mnemic.actors.protocol.errors import (
 from mnemic.actors.protocol.messages import Envelope
 from mnemic.runtime.engine.engine import error_kind
 from tests.clocks import ManualClock
+from tests.waiting import BOUND_S, until
 
-BOUND_S = 30.0
 SECRET = "the tea is in the blue tin"
 
 
@@ -203,16 +203,6 @@ class Watch:
 
     def undelivered(self, actor: str, envelope: Envelope, error: MnemicError) -> None:
         self.lost.append((type(envelope.message).__name__, error.code))
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for a condition that nothing signals, bounded."""
-    pause = threading.Event()
-    for _ in range(round(BOUND_S / 0.001)):
-        if condition():
-            return
-        pause.wait(0.001)
-    raise AssertionError("it did not come to that")
 
 
 class Outcomes:

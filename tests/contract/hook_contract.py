@@ -42,10 +42,9 @@ from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.spool.files import Losses, read_losses
 from mnemic.runtime.spool.spool import Spool
 from tests.clocks import ManualClock
-from tests.faces import until
 from tests.runtime.spooling import drain
+from tests.waiting import BOUND_S, until
 
-BOUND_S = 60.0
 CLOCK = SystemClock()
 FRAME_BYTES = (128 << 10, 1 << 20)
 """How long a frame may be at most: the executable's, and what the format allows."""

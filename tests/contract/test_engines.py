@@ -50,9 +50,10 @@ from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from tests.clocks import ManualClock
-from tests.faces import BOUND_S, EXAMPLE, lines, turn, until
+from tests.faces import EXAMPLE, lines, turn
 from tests.harness import START_US
 from tests.runtime import spooling
+from tests.waiting import BOUND_S, until
 
 SEED = b"s" * 32
 ENGINES = ["embedded", pytest.param("ray", marks=pytest.mark.system)]

@@ -22,6 +22,7 @@ from mnemic.hd.records import Pair
 from mnemic.hd.space import VERSION
 from tests.hd.spaces import space
 from tests.paths import ROOT
+from tests.waiting import BOUND_S
 
 GOLDEN = ROOT / "tests" / "golden" / "hypervectors.json"
 FILLERS = {
@@ -75,7 +76,7 @@ def test_hypervectors_are_the_same_in_another_process(hash_seed: str) -> None:
         [sys.executable, "-m", "tests.hd.test_golden"],
         capture_output=True,
         check=True,
-        timeout=60,
+        timeout=BOUND_S,
         cwd=ROOT,
         env={**os.environ, "PYTHONHASHSEED": hash_seed},
     )

@@ -17,7 +17,8 @@ from mnemic.open_mind import mind_over
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.ray.local import LocalRay
 from mnemic.runtime.minds.homes import open_mind
-from tests.faces import BOUND_S, EXAMPLE, Outcome, git_project, run
+from tests.faces import EXAMPLE, Outcome, git_project, run
+from tests.waiting import BOUND_S
 
 SLIPWAY = "/home/ines/slipway"
 PAYLOAD = json.dumps({"session_id": "new", "source": "startup", "hook_event_name": "SessionStart"}).encode()
@@ -105,7 +106,7 @@ def test_it_writes_nothing_but_a_sealed_note_of_what_it_told(example: Path) -> N
 
 def test_it_loads_nothing_that_is_slow_to_load() -> None:
     code = f"import sys, mnemic.session_start; print(*set({sorted(LOADED)}).intersection(sys.modules))"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=BOUND_S, check=True)
     assert loaded.stdout.split() == []
 
 
@@ -226,6 +227,10 @@ def test_no_mind_no_home_and_no_arguments_are_silent(home: Path, tmp_path: Path)
     assert alone(tmp_path / "no home") == Outcome(0, "", "")
     assert not (tmp_path / "no home").exists()
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "mnemic.session_start"], input=b"", capture_output=True, timeout=60, check=True
+        [sys.executable, "-P", "-m", "mnemic.session_start"],
+        input=b"",
+        capture_output=True,
+        timeout=BOUND_S,
+        check=True,
     )
     assert (done.stdout, done.stderr) == (b"", b"")

@@ -14,6 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from tests.waiting import BOUND_S
+
 native = pytest.importorskip("mnemic._native", reason="the native extension is not built")
 
 NUMBERS = st.sampled_from([-(2**70), -(2**63), -(2**31), -1, 0, 1, 2, 77, 2**31, 2**63 - 1, 2**64, 2**70])
@@ -189,7 +191,7 @@ def test_other_threads_run_while_it_searches() -> None:
     go = threading.Event()
 
     def look() -> None:
-        go.wait(timeout=30)
+        go.wait(timeout=BOUND_S)
         seen.append(searching)
 
     other = threading.Thread(target=look)
@@ -206,5 +208,5 @@ def test_other_threads_run_while_it_searches() -> None:
                 break
     finally:
         sys.setswitchinterval(interval)
-        other.join(timeout=30)
+        other.join(timeout=BOUND_S)
     assert seen == [True]

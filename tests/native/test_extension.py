@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from tests.paths import ROOT
+from tests.waiting import BOUND_S
 
 native = pytest.importorskip("mnemic._native", reason="the native extension is not built")
 
@@ -50,7 +51,7 @@ def test_other_threads_run_while_it_scans() -> None:
     go = threading.Event()
 
     def look() -> None:
-        go.wait(timeout=30)
+        go.wait(timeout=BOUND_S)
         seen.append(scanning)
 
     other = threading.Thread(target=look)
@@ -67,7 +68,7 @@ def test_other_threads_run_while_it_scans() -> None:
                 break
     finally:
         sys.setswitchinterval(interval)
-        other.join(timeout=30)
+        other.join(timeout=BOUND_S)
     assert seen == [True]
 
 

@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from tests.paths import FIXTURES, ROOT
+from tests.waiting import BOUND_S
 
 EXECUTABLE = Path(sys.executable).with_name("mnemic-hook")
 PAGE = (ROOT / "docs" / "spool.md").read_text("utf-8")
@@ -33,7 +34,7 @@ needs_executable = pytest.mark.skipif(not EXECUTABLE.exists(), reason=f"{EXECUTA
 
 
 def said(*arguments: str) -> str:
-    return subprocess.run([EXECUTABLE, *arguments], capture_output=True, text=True, check=True, timeout=60).stdout
+    return subprocess.run([EXECUTABLE, *arguments], capture_output=True, text=True, check=True, timeout=BOUND_S).stdout
 
 
 @pytest.mark.skipif(find_spec("mnemic._native") is None, reason="there is no native code here")

@@ -35,6 +35,7 @@ from mnemic.runtime.store.read.reader import Reader, StoreSnapshot, open_reader
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 from tests.paths import ROOT
+from tests.waiting import BOUND_S
 
 
 def keys_of(root: bytes) -> Keys:
@@ -236,7 +237,7 @@ def release(processes: Sequence[subprocess.Popen[str]]) -> list[str]:
     """Let processes that have said that they are ready go on at the same moment; returns what they printed."""
     for process in processes:
         assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n", process.communicate(timeout=60)
+        assert process.stdout.readline() == "ready\n", process.communicate(timeout=BOUND_S)
     for process in processes:
         assert process.stdin is not None
         process.stdin.write("go\n")

@@ -25,9 +25,10 @@ from mnemic.runtime.engine.engine import Placement, RemoteFailure
 from mnemic.runtime.engine.ray.engine import RayEngine
 from mnemic.runtime.engine.ray.local import LocalRay, connect
 from tests.clocks import ManualClock
-from tests.contract.engine_contract import BOUND_S, Echo, ProbeActor, Raise, Say, Watch, letter
+from tests.contract.engine_contract import Echo, ProbeActor, Raise, Say, Watch, letter
 from tests.ray_fixture import OpenSeal
 from tests.runtime.engine.ray.test_engine import Die, MortalActor, Pid
+from tests.waiting import BOUND_S
 
 MARK = b"the tea is in the blue tin of Ada"
 CONTROL = b"nothing of this is a memory"

@@ -25,6 +25,7 @@ from mnemic.runtime.logs import FIELDS, JsonLines, log_to
 from tests.clocks import ManualClock
 from tests.harness import ActorHarness
 from tests.runtime.building import child, finish
+from tests.waiting import BOUND_S
 
 LOG = logging.getLogger("mnemic.test")
 SECRET = "the tea is in the blue tin"
@@ -156,7 +157,7 @@ def test_lines_of_several_processes_stay_whole_and_none_is_lost_when_one_turns_t
     ]
     for writer in writers:
         assert writer.stdout is not None
-        assert writer.stdout.readline() == "ready\n", writer.communicate(timeout=60)
+        assert writer.stdout.readline() == "ready\n", writer.communicate(timeout=BOUND_S)
     path.rename(tmp_path / "log.1")  # as an owner does
     for writer in writers:
         assert writer.stdin is not None
@@ -243,7 +244,7 @@ def test_no_text_ever_reaches_the_log_whatever_is_asked_told_answered_or_raised(
     with log_to(path):
         logging.getLogger("mnemic").setLevel(logging.DEBUG)
         supervisor = Supervisor(
-            EmbeddedEngine(clock, stop_timeout_s=30.0),
+            EmbeddedEngine(clock, stop_timeout_s=BOUND_S),
             [ActorSpec("doer", Doer, Doer)],
             clock=clock,
             seed=b"seed",

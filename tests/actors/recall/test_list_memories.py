@@ -23,8 +23,8 @@ from mnemic.actors.protocol.log_messages import (
     UseCounted,
 )
 from mnemic.actors.protocol.messages import Count, Forget
-from tests.faces import until
 from tests.harness import START_US, ActorHarness
+from tests.waiting import until
 
 SHELF, PIER = (ScopeRef(path=path, project=None, found="named") for path in ("work/shelf", "work/pier"))
 DAY_US = 24 * 3600 * 1_000_000

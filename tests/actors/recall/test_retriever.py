@@ -34,6 +34,7 @@ from mnemic.actors.recall.retriever import RetrieverActor
 from mnemic.algorithms.retrieval import scan
 from tests.harness import START_US, ActorHarness, BagEncoder, turns
 from tests.shaped import bind
+from tests.waiting import BOUND_S
 
 
 def named(path: str) -> ScopeRef:
@@ -592,7 +593,7 @@ def test_a_hanging_embedder_does_not_keep_the_words_from_answering(
     actor_system.embed()
     actor_system.encoder = BagEncoder()
     hang = threading.Event()
-    monkeypatch.setattr(BagEncoder, "encode", lambda *_: hang.wait(30) or (_ for _ in ()).throw(ValueError()))
+    monkeypatch.setattr(BagEncoder, "encode", lambda *_: hang.wait(BOUND_S) or (_ for _ in ()).throw(ValueError()))
     recalled = actor_system.recall("kettle")
     hang.set()
     assert said(recalled) == ["the kettle is on"]

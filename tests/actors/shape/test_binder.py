@@ -27,10 +27,10 @@ from mnemic.hd.roles import ROLES
 from mnemic.hd.space import Space
 from mnemic.runtime.minds.homes import fork_mind, open_mind
 from mnemic.runtime.store.store import Store
-from tests.faces import until
-from tests.harness import BOUND_S, ActorHarness, BagEncoder, turns
+from tests.harness import ActorHarness, BagEncoder, turns
 from tests.runtime.building import child
 from tests.shaped import bind
+from tests.waiting import BOUND_S, until
 
 SEED = bytes(range(32))
 SMALL = {"binder.dimensions": 1024}

@@ -17,9 +17,9 @@ from mnemic.actors.protocol.shape_messages import ListRoles, RetryBinding, Roles
 from mnemic.actors.recall.retriever import RetrieverActor
 from mnemic.actors.shape.features import Triple
 from mnemic.hd.roles import ROLES, Role
-from tests.faces import until
 from tests.harness import ActorHarness
 from tests.shaped import AUTH, TESTS, answers, bind, event, shape, shaped, work
+from tests.waiting import until
 
 
 @pytest.fixture(scope="module")

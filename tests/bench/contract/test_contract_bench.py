@@ -17,6 +17,7 @@ from mnemic.bench.contract.samples import valid_messages
 from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS, SLOTS, class_path
 from tests.bench.contract import third_party_actors
 from tests.runtime.building import ROOT
+from tests.waiting import BOUND_S
 
 HERE = third_party_actors.__name__
 
@@ -119,7 +120,7 @@ def test_one_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> 
 
 def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-W", "error", "-m", "mnemic.bench", "contract", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=dict(os.environ), timeout=120, check=False)
+    return subprocess.run(command, capture_output=True, text=True, env=dict(os.environ), timeout=BOUND_S, check=False)
 
 
 def test_the_command_prints_a_line_for_each_point_and_fails_where_one_does() -> None:

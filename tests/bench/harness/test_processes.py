@@ -22,6 +22,7 @@ from mnemic.bench.harness.processes import (
     stop_process,
     wait_until,
 )
+from tests.waiting import BOUND_S
 
 LEADER = "import subprocess, sys, time; subprocess.Popen(['sleep', '600']); print('up', flush=True); time.sleep(600)"
 
@@ -43,17 +44,19 @@ def test_a_family_is_whoever_descends_from_a_process_or_is_in_its_session() -> N
     assert pss_bytes(found) > found[0].memory_info().rss // 10 > 0
     kill(found[:1])
     process.wait()
-    wait_until(lambda: [one.pid for one in census.survivors()] == [found[1].pid], "the leader's end", 10)
+    wait_until(lambda: [one.pid for one in census.survivors()] == [found[1].pid], "the leader's end", BOUND_S)
     assert [one.pid for one in process_family(process.pid)] == []
     kill(census.survivors())
-    wait_until(lambda: census.survivors() == [], "the end of all", 10)
+    wait_until(lambda: census.survivors() == [], "the end of all", BOUND_S)
 
 
 def test_ending_a_process_ends_its_family() -> None:
     process = start_family()
     found = process_family(process.pid)
     stop_process(process)
-    wait_until(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in found), "it", 10)
+    wait_until(
+        lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in found), "it", BOUND_S
+    )
 
 
 def test_what_does_not_come_is_not_waited_for_for_ever() -> None:

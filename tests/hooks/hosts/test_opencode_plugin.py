@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.paths import ROOT
+from tests.waiting import BOUND_S
 
 pytestmark = pytest.mark.system
 
@@ -89,7 +90,7 @@ class Driven:
             input=json.dumps([*steps, ("dispose",)]),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=BOUND_S,
             env=environment,
             check=True,
         )

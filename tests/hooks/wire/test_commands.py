@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.hooks.wire.commands import ASSISTANTS, Wiring, event_in_command, make_wiring, shell_quote
+from tests.waiting import BOUND_S
 
 PLACES = [
     "plain",
@@ -53,7 +54,7 @@ def test_a_hooks_command_survives_every_path(tmp_path: Path, place: str, substit
     command = one.hook_command("codex", "prompt", ask=True, substituted=substituted)
     assert not re.search(r"\$\w|\$\{", command) or "$" not in substituted
     assert "{" not in substituted or "{env" not in command
-    ran = subprocess.run([shell, "-c", command], input=b"payload", capture_output=True, check=False, timeout=30)
+    ran = subprocess.run([shell, "-c", command], input=b"payload", capture_output=True, check=False, timeout=BOUND_S)
     assert ran.stdout.decode().splitlines() == [
         *("codex", "prompt", "--ask", "--home", str(home), "--mind", "work", "payload")
     ]
@@ -66,7 +67,9 @@ def test_a_hooks_command_survives_every_path(tmp_path: Path, place: str, substit
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_missing_executable_takes_all_input_and_says_nothing(tmp_path: Path, shell: str) -> None:
     command = wiring(tmp_path / "it's gone").hook_command("claude-code", "tool", ask=False)
-    ran = subprocess.run([shell, "-c", command], input=b"x" * (1 << 20), capture_output=True, check=True, timeout=30)
+    ran = subprocess.run(
+        [shell, "-c", command], input=b"x" * (1 << 20), capture_output=True, check=True, timeout=BOUND_S
+    )
     assert (ran.stdout, ran.stderr) == (b"", b"")
 
 
@@ -74,7 +77,7 @@ def test_a_missing_executable_takes_all_input_and_says_nothing(tmp_path: Path, s
 def test_one_that_cannot_be_run_is_silent_too(tmp_path: Path, shell: str) -> None:
     install(tmp_path / "home", "#!/nowhere/python\n")
     command = wiring(tmp_path / "home").hook_command("claude-code", "tool", ask=False)
-    ran = subprocess.run([shell, "-c", command], input=b"x", capture_output=True, check=False, timeout=30)
+    ran = subprocess.run([shell, "-c", command], input=b"x", capture_output=True, check=False, timeout=BOUND_S)
     assert (ran.returncode, ran.stdout) == (0, b"")
 
 
@@ -88,7 +91,7 @@ def test_the_mcp_servers_command_survives_every_path_without_a_shell(
     words = wiring(home).mcp_argv(substituted)
     assert not any(re.search(r"\$\w|\$\{", word) for word in words) or "$" not in substituted
     assert wiring(home).calls_this_home("\n".join(words), substituted)
-    ran = subprocess.run(words, input=b"", capture_output=True, check=False, timeout=30)
+    ran = subprocess.run(words, input=b"", capture_output=True, check=False, timeout=BOUND_S)
     assert ran.stdout.decode().splitlines() == ["mcp", "--home", str(home)]
 
 

@@ -21,10 +21,11 @@ from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys import key_slots
 from mnemic.runtime.keys.key_slots import format_recovery_key
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
-from tests.faces import COMMAND, Outcome, finish, until
+from tests.faces import COMMAND, Outcome, finish
 from tests.hosted import tool_call
 from tests.paths import PYTHON_HOOK
 from tests.serving import Assistant, card_of, end, ready, serving
+from tests.waiting import BOUND_S, until
 
 Command = Callable[..., Outcome]
 Say = Callable[..., Outcome]
@@ -326,7 +327,7 @@ def test_on_ray_a_locked_mind_is_refused(locked: Path) -> None:
 
 def hook(home: Path, event: str, payload: bytes, *options: str) -> Outcome:
     command = [*PYTHON_HOOK, "claude-code", event, *options, "--home", str(home)]
-    done = subprocess.run(command, input=payload, capture_output=True, timeout=60, check=False)
+    done = subprocess.run(command, input=payload, capture_output=True, timeout=BOUND_S, check=False)
     return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
@@ -353,7 +354,7 @@ def test_a_session_s_start_is_told_that_the_memory_is_locked_with_a_process_and_
             [COMMAND[0], "-P", "-W", "error", "-m", "mnemic.session_start", *options],
             input=PAYLOAD,
             capture_output=True,
-            timeout=60,
+            timeout=BOUND_S,
             check=True,
         )
         return read(json.loads(done.stdout))

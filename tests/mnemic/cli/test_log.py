@@ -12,8 +12,9 @@ import pytest
 import mnemic
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.runtime.api.views import format_id
-from tests.faces import EXAMPLE, Outcome, finish, lines, start, turn, until
+from tests.faces import EXAMPLE, Outcome, finish, lines, start, turn
 from tests.serving import serving
+from tests.waiting import until
 
 Command = Callable[..., Outcome]
 

@@ -15,7 +15,8 @@ import pytest
 import mnemic
 from mnemic.actors.protocol.messages import Counts
 from mnemic.algorithms.retrieval.scan import NATIVE
-from tests.faces import COMMAND, EXAMPLE, Outcome, finish, lines, run, start, turn, until
+from tests.faces import COMMAND, EXAMPLE, Outcome, finish, lines, run, start, turn
+from tests.waiting import BOUND_S, until
 
 TURNS = 1000
 BATCH = 256  # events that one transaction keeps
@@ -60,7 +61,7 @@ def test_a_capture_that_is_ended_keeps_what_it_acknowledged_and_is_finished_by_a
 ) -> None:
     process = capture_held_in_the_middle(home)
     process.send_signal(sent)
-    process.wait(timeout=20)  # standard input is still open: nothing waits for it
+    process.wait(timeout=BOUND_S)  # standard input is still open: nothing waits for it
     ended = finish(process)
     assert (ended.code, ended.out, ended.err.lstrip("\n")) == (code, "", said)
 
@@ -100,7 +101,7 @@ def test_mcp_ends_on_a_signal_while_its_client_is_there(home: Path, sent: signal
     process.stdin.flush()
     process.stdout.readline()
     process.send_signal(sent)
-    assert process.wait(timeout=20) == 128 + sent
+    assert process.wait(timeout=BOUND_S) == 128 + sent
     finish(process)
 
 

@@ -34,6 +34,7 @@ from mnemic.runtime.engine import actor_system
 from mnemic.runtime.minds.homes import open_mind
 from tests.clocks import ManualClock
 from tests.harness import START_US, BagEncoder
+from tests.waiting import until
 
 SECRET = "the tea is in the blue tin"
 LINES = [
@@ -169,12 +170,7 @@ def test_without_waiting_for_meaning_it_comes_in_the_background(mind: Mind, tmp_
     report = mind.capture(jsonl(tmp_path / "a.jsonl", ["one", "two"]), embed=False)
     assert report.embedded + report.pending == 2
     assert len(mind.recall("one", signals=("lexical",)).hits) == 1
-    pause = threading.Event()
-    for _ in range(3000):
-        if not mind.counts().pending:
-            return
-        pause.wait(0.01)
-    raise AssertionError("it was never embedded")
+    until(lambda: not mind.counts().pending)
 
 
 def test_lines_that_cannot_be_read_are_counted_and_named_and_the_rest_is_kept(mind: Mind, tmp_path: Path) -> None:
@@ -346,12 +342,7 @@ def test_following_embeds_what_another_process_left(tmp_path: Path, bag: BagEnco
         assert said(other.recall("kettle", signals=("lexical",))) == ["the kettle is on"]
         bag.chokes_on = lambda text: None
         other.embed_in_background()
-        pause = threading.Event()
-        for _ in range(3000):
-            if not one.counts().pending:
-                return
-            pause.wait(0.01)
-        raise AssertionError("it was never embedded")
+        until(lambda: not one.counts().pending)
 
 
 # --- opening, forking, closing ---------------------------------------------------------------------------------------

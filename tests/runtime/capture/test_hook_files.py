@@ -16,6 +16,7 @@ from mnemic.runtime.capture import hook_files as module
 from mnemic.runtime.capture.hook_files import install_hook_files, remove_hook_files, required_hook_files, rust_hook
 from mnemic.runtime.clock import SystemClock
 from tests.serving import ready
+from tests.waiting import BOUND_S
 
 CLOCK = SystemClock()
 
@@ -40,7 +41,7 @@ def fire(home: Path, *more: str) -> subprocess.CompletedProcess[bytes]:
     (home / "run" / "hook-start").touch()  # a process was started just now, as far as the hook knows
     command = [home / "bin" / "mnemic-hook", "claude-code", "prompt", "--home", home, *more]
     payload = b'{"session_id": "s", "prompt": "hello"}'
-    return subprocess.run(command, input=payload, capture_output=True, check=False, timeout=60, cwd="/")
+    return subprocess.run(command, input=payload, capture_output=True, check=False, timeout=BOUND_S, cwd="/")
 
 
 @pytest.mark.usefixtures("in_python")
@@ -121,7 +122,9 @@ def test_nothing_that_the_environment_has_python_import_is_run(
 
     def told(*command: object, given: bytes = b"") -> bytes:
         words = list(map(str, command))
-        return subprocess.run(words, input=given, stdout=-1, check=True, timeout=60, cwd="/", env=environment).stdout
+        return subprocess.run(
+            words, input=given, stdout=-1, check=True, timeout=BOUND_S, cwd="/", env=environment
+        ).stdout
 
     hook = (home / "bin" / "mnemic-hook", "claude-code", "session-start", "--ask", "--home", home)
     answer = json.loads((home / "bin" / "hook.json").read_bytes())["answer"]
@@ -134,7 +137,9 @@ def test_nothing_that_the_environment_has_python_import_is_run(
 
 def test_the_command_for_mcp_is_this_mnemic(place: Path) -> None:
     install_hook_files(place, "default", CLOCK)
-    ran = subprocess.run([place / "bin" / "mnemic", "--version"], capture_output=True, check=True, timeout=60, cwd="/")
+    ran = subprocess.run(
+        [place / "bin" / "mnemic", "--version"], capture_output=True, check=True, timeout=BOUND_S, cwd="/"
+    )
     assert ran.stdout.startswith(b"mnemic, version ")
 
 

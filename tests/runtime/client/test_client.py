@@ -35,9 +35,10 @@ from mnemic.runtime.client.client import RemoteActorSystem
 from mnemic.runtime.client.launcher import ensure_running, request_drain
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo
-from tests.faces import COMMAND, lines, turn, until
+from tests.faces import COMMAND, lines, turn
 from tests.hosted import together
 from tests.serving import card_of, end, gone, ready, serving
+from tests.waiting import BOUND_S, until
 
 CLOCK = SystemClock()
 
@@ -78,11 +79,11 @@ def test_of_many_processes_that_start_at_once_one_serves_and_the_others_leave_it
     card = ready(home)
     for process in started:
         if process.pid != card.pid:
-            assert process.communicate(timeout=60) == (None, b"")
+            assert process.communicate(timeout=BOUND_S) == (None, b"")
             assert process.returncode == 0
     os.kill(card.pid, signal.SIGTERM)
     (serving,) = (process for process in started if process.pid == card.pid)
-    assert serving.communicate(timeout=20)[1].startswith(b"serving ")
+    assert serving.communicate(timeout=BOUND_S)[1].startswith(b"serving ")
     assert serving.returncode == 0
 
 
@@ -228,14 +229,16 @@ def test_the_pipe_loads_neither_numpy_nor_the_sdk(shared: Path) -> None:
 def imported(*arguments: object) -> set[str]:
     """What a command loads."""
     command = [sys.executable, "-X", "importtime", "-m", "mnemic", *map(str, arguments)]
-    ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True, timeout=60)
+    ended = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True, timeout=BOUND_S
+    )
     return {line.rpartition("|")[2].strip() for line in ended.stderr.splitlines() if line.startswith("import time:")}
 
 
 def test_standard_input_is_captured_here_while_a_process_serves(shared: Path) -> None:
     given = b'{"session": "stdin", "role": "user", "text": "a stork"}\n'
     command = [*COMMAND, "capture", "-", "--format", "jsonl", "--no-meaning", "--home", str(shared)]
-    ended = subprocess.run(command, input=given, capture_output=True, check=True, timeout=60)
+    ended = subprocess.run(command, input=given, capture_output=True, check=True, timeout=BOUND_S)
     assert b"1 new memory" in ended.stdout
     assert served(shared).recall("stork", observe=False).hits[0].data == b"a stork"
 
@@ -352,7 +355,7 @@ def test_a_newer_process_is_one_sentence_and_stays(home: Path) -> None:
 def test_an_older_process_is_drained_and_replaced_once(home: Path) -> None:
     with serving(home, "--engine", "embedded", protocol=PROTOCOL - 1) as older:
         kept = together([lambda n=n: served(home).remember(f"otter {n}", session=f"s{n}") for n in range(6)])  # type: ignore[misc]
-        assert older.wait(20) == 0
+        assert older.wait(BOUND_S) == 0
     assert all(one.created for one in kept)
     card = ready(home)
     assert (card.protocol, card.mode) == (PROTOCOL, "on-demand")

@@ -20,10 +20,8 @@ from mnemic.runtime.client.wire import encode_error
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.settings import TABLE
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo
-from tests.faces import until
 from tests.hosted import HELLO, message, note
-
-BOUND_S = 20.0
+from tests.waiting import BOUND_S, until
 
 Life = Callable[["Connection"], None]
 """What the process does with one connection, until it closes it."""

@@ -36,10 +36,11 @@ from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, process_s
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 from tests.clocks import ManualClock
-from tests.faces import BOUND_S, finish, run, start, until
+from tests.faces import finish, run, start
 from tests.hosted import Hosted, OpenMinds, hosted
 from tests.runtime.building import add_encoder, apply, memory, vectors
 from tests.runtime.targets import target_of
+from tests.waiting import BOUND_S, until
 
 
 @pytest.fixture(autouse=True)

@@ -15,18 +15,8 @@ import pytest
 from mnemic.actors.protocol.errors import ActorFailed, ActorStopped, Quarantined
 from mnemic.runtime.engine.engine import EmbeddedEngine, _Mailbox
 from tests.clocks import ManualClock
-from tests.contract.engine_contract import (
-    BOUND_S,
-    SECRET,
-    Echo,
-    EngineContract,
-    Gate,
-    ProbeActor,
-    Raise,
-    Say,
-    Watch,
-    letter,
-)
+from tests.contract.engine_contract import SECRET, Echo, EngineContract, Gate, ProbeActor, Raise, Say, Watch, letter
+from tests.waiting import BOUND_S
 
 
 class ThreadGate:

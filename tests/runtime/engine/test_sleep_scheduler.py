@@ -21,10 +21,9 @@ from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.engine.idleness import IdlePolicy, sleep_run_name, sleep_run_seed
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
 from tests.clocks import ManualClock
-from tests.contract.engine_contract import until
 from tests.harness import ActorHarness
+from tests.waiting import BOUND_S, until
 
-BOUND_S = 30.0
 SEED = b"seed"
 SECRET = "the tea is in the blue tin"
 

@@ -29,8 +29,8 @@ from mnemic.runtime.engine.actor_health import RestartPolicy
 from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
 from tests.clocks import ManualClock
+from tests.waiting import BOUND_S, until
 
-BOUND_S = 30.0
 SECRET = "the tea is in the blue tin"
 
 
@@ -601,13 +601,12 @@ def test_whoever_works_when_everything_stops_sees_it_finishes_and_can_still_ask_
     clock: ManualClock,
 ) -> None:
     supervisor = supervise(clock, [ActorSpec("right", OtherDoer, OtherDoer), ActorSpec("left", Doer, Doer)])
-    begun, seen = threading.Event(), threading.Event()
+    begun = threading.Event()
 
     def work(context: Context) -> str:
         assert not context.cancelled()
         begun.set()
-        while not context.cancelled():
-            seen.wait(0.001)
+        until(context.cancelled)
         return str(context.ask(DoToo(lambda inner: "kept")))
 
     with ThreadPoolExecutor(2) as pool:

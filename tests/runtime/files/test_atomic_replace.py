@@ -15,6 +15,7 @@ import pytest
 from mnemic.actors.protocol.errors import DiskFull, StoreBusy, StoreReadOnly
 from mnemic.runtime.files import atomic_replace as module
 from mnemic.runtime.files.atomic_replace import Draft, atomic_replace, finish_commit, lock_exclusive, lock_shared
+from tests.waiting import BOUND_S
 
 OLD = {"store.db": "old", "store.db-wal": "old wal", "key": "old", "mind.json": "old", "spare": "kept"}
 NEW = {"store.db": "new", "mind.json": "new", "spool.json": "new", "spare": "kept"}
@@ -57,7 +58,7 @@ def test_killed_before_any_step_it_leaves_the_old_files_or_after_the_next_openin
     seen = set()
     for step in range(100):
         mind = mind_with(tmp_path / str(step), OLD)
-        done = subprocess.run([sys.executable, "-c", SWAP, mind, str(step)], timeout=60, check=False)
+        done = subprocess.run([sys.executable, "-c", SWAP, mind, str(step)], timeout=BOUND_S, check=False)
         assert done.returncode in (0, KILLED)
         finish_commit(mind)
         left = files_of(mind)

@@ -31,6 +31,7 @@ from mnemic.runtime.minds.homes import MindFolder, create_mind, fork_mind, is_lo
 from mnemic.runtime.store.store import Store
 from tests.clocks import ManualClock
 from tests.runtime.building import apply, child, files_of, held, memory, release, said, wait_for_release
+from tests.waiting import BOUND_S
 
 CLOCK = ManualClock(1_795_000_000_000_000)
 
@@ -138,7 +139,7 @@ def crash_half_way(home: str, where: str) -> None:
 @pytest.mark.parametrize("where", ["store", "rename"])
 def test_a_crash_half_way_leaves_no_mind_and_the_next_try_makes_one(tmp_path: Path, where: str) -> None:
     process = child("runtime.minds.test_homes:crash_half_way", tmp_path, where)
-    process.communicate(timeout=60)
+    process.communicate(timeout=BOUND_S)
     assert process.returncode == 9
     with pytest.raises(MindMissing):
         open_mind(tmp_path, "default")

@@ -15,7 +15,7 @@ import pytest
 
 from mnemic.actors.protocol.errors import StoreReadOnly
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, process_start_time
-from tests.faces import until
+from tests.waiting import until
 
 
 def mode(path: str | Path) -> int:

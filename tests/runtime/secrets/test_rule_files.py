@@ -22,6 +22,7 @@ from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.ports import Scrub, Scrubbed
 from mnemic.runtime.secrets.secrets import load_scrub
 from tests.paths import ROOT
+from tests.waiting import BOUND_S
 
 RULES = r"""
 [allowlist]
@@ -290,6 +291,6 @@ def test_nothing_of_others_is_read_where_none_are_named() -> None:
         " load_scrub(sys.argv[1])"
     )
     rules = ROOT / "pyproject.toml"
-    done = subprocess.run([sys.executable, "-c", code, str(rules)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code, str(rules)], capture_output=True, text=True, timeout=BOUND_S)
     assert done.stdout.split() == ["False"]
     assert "there is no rule in it" in done.stderr

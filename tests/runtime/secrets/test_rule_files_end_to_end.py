@@ -11,6 +11,7 @@ import pytest
 
 from tests.faces import Outcome, lines, turn
 from tests.paths import PYTHON_HOOK
+from tests.waiting import BOUND_S
 
 Command = Callable[..., Outcome]
 SECRET = "acme-9f8a7d6c5b4e"
@@ -35,7 +36,7 @@ def prompt(home: Path, text: str, tmp_path: Path) -> None:
     """What a host's hook keeps when its user says something."""
     given = {"session_id": "s", "hook_event_name": "UserPromptSubmit", "cwd": str(tmp_path), "prompt": text}
     hook = [*PYTHON_HOOK, "claude-code", "prompt", "--home", str(home)]
-    subprocess.run(hook, input=json.dumps(given).encode(), check=True, timeout=60)
+    subprocess.run(hook, input=json.dumps(given).encode(), check=True, timeout=BOUND_S)
 
 
 def test_what_a_rule_of_the_users_finds_is_not_kept(command: Command, home: Path, rules: Path, tmp_path: Path) -> None:

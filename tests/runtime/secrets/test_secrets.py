@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from mnemic.actors.protocol.ports import Scrubbed
 from mnemic.runtime.secrets.secrets import drop_private, load_scrub
 from tests.paths import ROOT
+from tests.waiting import BOUND_S
 
 HEX = "0123456789abcdef"
 UPPER = string.ascii_uppercase
@@ -284,7 +285,7 @@ def test_threads_share_it() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(BOUND_S)
     assert found == [Scrubbed(b"a [secret: jwt] b", (("jwt", 1),))] * 200
 
 
@@ -294,6 +295,6 @@ def test_nothing_is_loaded_before_the_first_text() -> None:
         " drop_private(b'a');"
         " print('re2' in sys.modules); s(b'a'); print('re2' in sys.modules)"
     )
-    run = partial(subprocess.run, capture_output=True, text=True, timeout=60, cwd=ROOT)
+    run = partial(subprocess.run, capture_output=True, text=True, timeout=BOUND_S, cwd=ROOT)
     done = run([sys.executable, "-c", code])
     assert (done.stderr, done.stdout.split()) == ("", ["False", "True"])

@@ -17,8 +17,8 @@ from mnemic.runtime.api.mind import DRAIN_LOCK
 from mnemic.runtime.minds.run_dir import RunDir
 from mnemic.runtime.serve.drainer import _MAX_PARTS, _RECHECK_DELAYS_S, SpoolDrainer, notify_queued
 from tests.clocks import ManualClock
-from tests.faces import until
 from tests.harness import START_US
+from tests.waiting import until
 
 
 class Asked:

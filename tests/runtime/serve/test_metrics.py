@@ -20,6 +20,7 @@ from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
 from mnemic.runtime.serve.metrics import CONTENT_TYPE, Metrics
 from tests.clocks import ManualClock
+from tests.waiting import BOUND_S
 
 SECRET = "the tea is in the blue tin"
 
@@ -58,7 +59,7 @@ class Watched:
         self.clock = ManualClock(1_000_000)
         self.metrics = Metrics()
         self.supervisor = Supervisor(
-            EmbeddedEngine(self.clock, stop_timeout_s=30.0),
+            EmbeddedEngine(self.clock, stop_timeout_s=BOUND_S),
             [ActorSpec("doer", Doer, Doer)],
             clock=self.clock,
             seed=b"seed",
@@ -180,5 +181,5 @@ def test_the_supervisor_and_its_client_do_not_load_the_library() -> None:
     code = (
         "import sys, mnemic.runtime.engine.supervisor, mnemic.runtime.logs; print('prometheus_client' in sys.modules)"
     )
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=BOUND_S)
     assert (loaded.stderr, loaded.stdout.strip()) == ("", "False")

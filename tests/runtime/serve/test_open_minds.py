@@ -12,8 +12,7 @@ from mnemic.actors.protocol.errors import ActorStopped, MindMissing, StoreBusy
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.serve.open_minds import OpenMinds
 from tests.hosted import together
-
-BOUND_S = 20.0
+from tests.waiting import BOUND_S
 
 
 class Opened:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import DiskFull
 from mnemic.runtime.serve.server_control import Progress, run_in_thread
-from tests.hosted import BOUND_S
+from tests.waiting import BOUND_S
 
 
 def test_a_verb_gives_its_answer_and_raises_its_error() -> None:

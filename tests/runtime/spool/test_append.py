@@ -25,6 +25,7 @@ from mnemic.runtime.spool.frames import (
 from mnemic.runtime.spool.spool import Spool
 from tests.clocks import ManualClock
 from tests.runtime.spooling import CREATED_US, PRIVATE, PUBLIC, drain
+from tests.waiting import BOUND_S
 
 CONTENT_BYTES = MAX_FRAME_BYTES - FRAME_HEADER_BYTES - TAG_BYTES
 
@@ -90,7 +91,7 @@ def test_losses_at_once_are_all_counted(tmp_path: Path) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(BOUND_S)
     lost = read_losses(tmp_path)
     assert (lost.lost, lost.lost_bytes) == (20, 2000)
     assert (tmp_path / "losses").stat().st_size == 64

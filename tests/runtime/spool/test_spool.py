@@ -29,6 +29,7 @@ from tests.paths import PYTHON_HOOK
 from tests.runtime import spooling
 from tests.runtime.building import child, finish
 from tests.runtime.spooling import PRIVATE, drain, file_id, frames, record, sealed, write
+from tests.waiting import BOUND_S
 
 OTHER = bytes(31) + b"\x09"
 """Another mind's public key."""
@@ -531,9 +532,9 @@ def test_a_lock_that_is_held_keeps_no_hook_from_writing(tmp_path: Path) -> None:
     _, keys = open_mind(tmp_path, "default")
     run = [*PYTHON_HOOK, "codex", "tool", "--home", str(tmp_path)]
     for number in range(2):
-        subprocess.run(run, input=b"%d" % number, check=True, timeout=60, env=os.environ | {"MNEMIC_OFF": ""})
+        subprocess.run(run, input=b"%d" % number, check=True, timeout=BOUND_S, env=os.environ | {"MNEMIC_OFF": ""})
     with locked(next(made.spool.glob("*.spool"))):
-        subprocess.run(run, input=b"2", check=True, timeout=60, env=os.environ | {"MNEMIC_OFF": ""})
+        subprocess.run(run, input=b"2", check=True, timeout=BOUND_S, env=os.environ | {"MNEMIC_OFF": ""})
     taken, torn = drain(Spool(made.spool, keys.spool_private, SystemClock()))
     assert torn == 0
     assert sorted(one.payload for one in taken if isinstance(one, HookRecord)) == [b"0", b"1", b"2"]

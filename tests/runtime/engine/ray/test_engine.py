@@ -25,7 +25,6 @@ from mnemic.runtime.logs import FIELDS
 from mnemic.runtime.minds.homes import create_mind
 from tests.clocks import ManualClock
 from tests.contract.engine_contract import (
-    BOUND_S,
     SECRET,
     Echo,
     EngineContract,
@@ -38,9 +37,9 @@ from tests.contract.engine_contract import (
     Watch,
     Who,
     letter,
-    until,
 )
 from tests.ray_fixture import OpenSeal
+from tests.waiting import BOUND_S, until
 
 pytestmark = pytest.mark.system
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from mnemic.runtime.engine.ray.parent import ENGINE_LOST
 from mnemic.runtime.minds.run_dir import RunDir, ServerInfo
-from tests.faces import until
 from tests.serving import gone
+from tests.waiting import BOUND_S, until
 
 PARENT = """
     import socket, sys
@@ -116,7 +116,7 @@ def test_it_says_once_that_a_child_answers_and_not_before(tmp_path: Path) -> Non
         os.kill(lives(tmp_path)[-1], signal.SIGKILL)
         ready(tmp_path, 2)
         parent.terminate()
-        assert parent.communicate(timeout=20)[0] == ""
+        assert parent.communicate(timeout=BOUND_S)[0] == ""
 
 
 def test_a_child_that_is_killed_comes_back_and_the_card_says_how_often_and_why(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_nothing_of_a_childs_session_outlives_it(tmp_path: Path) -> None:
 
 def test_a_first_child_that_never_gets_ready_is_not_started_again(tmp_path: Path) -> None:
     with parent_of(tmp_path, "sys.exit(3)") as parent:  # as a command does that has said why
-        assert parent.communicate(timeout=20)[0] == ""
+        assert parent.communicate(timeout=BOUND_S)[0] == ""
         assert parent.returncode == 3
         assert len(lives(tmp_path)) == 1
     assert RunDir(tmp_path).read_info() is None
@@ -164,14 +164,14 @@ def test_a_first_child_that_never_gets_ready_is_not_started_again(tmp_path: Path
 
 def test_a_first_child_that_ends_without_a_word_is_told_for_it(tmp_path: Path) -> None:
     with parent_of(tmp_path, "sys.exit(1)") as parent:
-        assert "ended before it was ready: exit code 1" in parent.communicate(timeout=20)[0]
+        assert "ended before it was ready: exit code 1" in parent.communicate(timeout=BOUND_S)[0]
         assert parent.returncode == 5
         assert len(lives(tmp_path)) == 1
 
 
 def test_one_that_ends_too_often_is_given_up_in_one_sentence(tmp_path: Path) -> None:
     with parent_of(tmp_path, 'say("ready"); sys.exit(9)') as parent:
-        said = parent.communicate(timeout=20)[0]
+        said = parent.communicate(timeout=BOUND_S)[0]
         assert parent.returncode == 5
         assert len(lives(tmp_path)) == 4
     *before, last = said.splitlines()  # a slow machine may have seen a child answer before it ended
@@ -181,13 +181,13 @@ def test_one_that_ends_too_often_is_given_up_in_one_sentence(tmp_path: Path) -> 
 
 def test_a_child_that_leaves_by_itself_takes_the_parent_with_it(tmp_path: Path) -> None:
     with parent_of(tmp_path, 'say("ready"); sys.exit(0)') as parent:
-        assert parent.wait(20) == 0
+        assert parent.wait(BOUND_S) == 0
         assert len(lives(tmp_path)) == 1
 
 
 def test_a_child_that_fails_while_it_leaves_is_not_brought_back(tmp_path: Path) -> None:
     with parent_of(tmp_path, 'say("ready"); meeting.unpublish(); sys.exit(1)') as parent:
-        assert parent.wait(20) == 1
+        assert parent.wait(BOUND_S) == 1
         assert len(lives(tmp_path)) == 1
 
 
@@ -207,7 +207,7 @@ def test_signals_are_passed_on_and_the_end_is_the_childs(tmp_path: Path) -> None
         parent.send_signal(signal.SIGHUP)
         until((tmp_path / "reloaded").exists)
         parent.send_signal(signal.SIGTERM)
-        assert parent.wait(20) == 0
+        assert parent.wait(BOUND_S) == 0
     assert (tmp_path / "left").exists()
 
 
@@ -231,7 +231,7 @@ def test_a_child_that_ends_is_not_told_to_a_second_time(tmp_path: Path) -> None:
         parent.send_signal(signal.SIGINT)  # somebody is in a hurry
         until(lambda: not pending(parent.pid))
         (tmp_path / "told twice").write_text("")
-        assert parent.wait(20) == 0
+        assert parent.wait(BOUND_S) == 0
 
 
 def pending(pid: int) -> bool:
@@ -245,7 +245,7 @@ def test_a_child_that_hears_no_signal_is_killed(tmp_path: Path) -> None:
     with parent_of(tmp_path, child, stop_s=0.2) as parent:
         ready(tmp_path, 1)
         parent.send_signal(signal.SIGTERM)
-        assert parent.wait(20) == 1
+        assert parent.wait(BOUND_S) == 1
         assert gone(lives(tmp_path)[0])
 
 
@@ -259,7 +259,7 @@ def test_told_to_leave_before_it_is_ready_it_leaves_in_order(tmp_path: Path) -> 
     with parent_of(tmp_path, child) as parent:
         until((tmp_path / "begun").exists)
         parent.send_signal(signal.SIGTERM)
-        assert parent.wait(20) == 0
+        assert parent.wait(BOUND_S) == 0
 
 
 def test_the_child_learns_that_its_parent_is_gone(tmp_path: Path) -> None:

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from mnemic.runtime.clock import SystemClock
-from tests.hosted import BOUND_S, HELLO, Hosted, UnixConnection, hosted, tool_call
+from tests.hosted import HELLO, Hosted, UnixConnection, hosted, tool_call
 from tests.paths import ROOT
+from tests.waiting import BOUND_S
 
 MAIN = """
 import signal, socket, sys, tempfile, threading
@@ -31,7 +32,7 @@ minds = OpenMinds(home)
 faces = Hosted(home, minds, NotedDoor(home), folder, None, SystemClock())
 
 def use():
-    faces.faces.ready.wait(60)
+    faces.faces.ready.wait(BOUND_S)
     print(faces.request("GET", "/healthz").json["state"])
     print(before == [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)])
     faces.faces.stop(1.0)

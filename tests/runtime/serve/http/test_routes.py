@@ -35,9 +35,9 @@ from mnemic.actors.protocol.messages import Counts, Recalled, TextCaptured
 from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES, decode, decode_error
 from mnemic.runtime.minds.run_dir import PROTOCOL
 from mnemic.runtime.serve.http.responses import BODY_BYTES
-from tests.faces import until
-from tests.hosted import BOUND_S, Answer, Hosted, UnixConnection, hosted, together
+from tests.hosted import Answer, Hosted, UnixConnection, hosted, together
 from tests.paths import ROOT
+from tests.waiting import BOUND_S, until
 
 
 @pytest.fixture(scope="module")

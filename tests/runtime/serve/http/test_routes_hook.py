@@ -16,6 +16,7 @@ from mnemic.actors.protocol.errors import StoreBusy
 from mnemic.hooks.read.hook_reply import check_reply_pid
 from tests.faces import git_project
 from tests.hosted import Answer, Hosted, hosted
+from tests.waiting import BOUND_S
 
 TURN = {"role": "user", "session": "old", "assistant": "claude-code"}
 
@@ -120,7 +121,7 @@ def test_what_hooks_kept_a_moment_ago_is_told(faces: Hosted, project: Path) -> N
         str(faces.home),
     ]
     given = json.dumps(prompt | {"prompt": "paint the pier"}).encode()
-    subprocess.run(hook, input=given, timeout=60, check=True)
+    subprocess.run(hook, input=given, timeout=BOUND_S, check=True)
     told = ask(faces, project).json["hookSpecificOutput"]["additionalContext"]
     assert 'the user last said: "paint the pier"' in told
 

@@ -27,7 +27,8 @@ from mnemic.actors.protocol.messages import Count
 from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES
 from mnemic.runtime.serve.http.tcp import ALLOWED_PATHS, bind_tcp, new_token
 from tests.faces import lines, turn
-from tests.hosted import BOUND_S, Hosted, hosted, message
+from tests.hosted import Hosted, hosted, message
+from tests.waiting import BOUND_S
 
 
 @contextmanager

@@ -18,8 +18,8 @@ from mnemic.runtime.client.wire import decode_error
 from mnemic.runtime.minds.run_dir import PROTOCOL
 from mnemic.runtime.serve.mcp import stream as mcp_stream
 from mnemic.runtime.serve.server_control import MAX_CONCURRENT_VERBS
-from tests.faces import until
-from tests.hosted import BOUND_S, HELLO, Hosted, Wire, hosted, message, note, together, tool_call
+from tests.hosted import HELLO, Hosted, Wire, hosted, message, note, together, tool_call
+from tests.waiting import BOUND_S, until
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from mcp.types import Implementation
 
 from mnemic.actors.protocol.log_messages import Delivery
 from mnemic.runtime.api.views import format_id, parse_id
-from tests.faces import until
 from tests.hosted import HELLO, Hosted, Wire, hosted, message, tool_call
 from tests.mcp_client import Client, over_http, over_stream, with_client
+from tests.waiting import until
 
 BOOKS = "the shelf holds nine books"
 
