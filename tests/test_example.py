@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.algorithms.text.stopwords import STOP_WORDS
+from mnemic.algorithms.text.keyphrases import STOP_WORDS
 from tests.paths import ROOT
 
 EXAMPLE = ROOT / "mnemic" / "example"

@@ -14,7 +14,7 @@ from mnemic.actors.protocol.errors import ModelError, RuntimeFault, UnknownScope
 from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.messages import EmbedQuery, QueryEmbedded
 from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.algorithms.text.stopwords import STOP_WORDS, content_words
+from mnemic.algorithms.text.keyphrases import STOP_WORDS, content_words
 
 __all__ = ["existing_scope", "query_vector", "scopes_below", "search_terms"]
 

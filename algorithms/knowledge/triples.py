@@ -42,8 +42,7 @@ from mnemic.algorithms.text.clauses import (
     is_adverb,
     is_participle,
 )
-from mnemic.algorithms.text.keyphrases import LOW_CONTENT_WORDS
-from mnemic.algorithms.text.stopwords import STOP_WORDS
+from mnemic.algorithms.text.keyphrases import LOW_CONTENT_WORDS, STOP_WORDS
 
 __all__ = ["Triple", "triples"]
 

@@ -7,17 +7,17 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mnemic.bench.contract import contract_bench
 from mnemic.bench.contract.contract_bench import CHECKS, run
 from mnemic.bench.contract.samples import valid_messages
 from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS, SLOTS, class_path
 from tests.bench.contract import third_party_actors
 from tests.runtime.building import ROOT
-from tests.waiting import BOUND_S
+from tests.waiting import BOUND_S, until
 
 HERE = third_party_actors.__name__
 
@@ -114,8 +114,15 @@ def test_one_that_ends_its_process_is_found_out() -> None:
 
 
 def test_one_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contract_bench, "TIMEOUT_S", 15.0)
-    assert failed(tried(f"{HERE}:Hangs")) == {"answers": "it was not done after 15 s, at a Sleep"}
+    def give_up(command: list[str], *, timeout: float, env: dict[str, str], **_: object) -> None:
+        told = Path(command[-1])
+        with subprocess.Popen(command, env=env) as process:
+            until(lambda: told.exists() and '"message": "Sleep"' in told.read_text("utf-8"))
+            process.kill()
+        raise subprocess.TimeoutExpired(command, timeout)
+
+    monkeypatch.setattr(subprocess, "run", give_up)
+    assert failed(tried(f"{HERE}:Hangs")) == {"answers": "it was not done after 60 s, at a Sleep"}
 
 
 def bench(*arguments: str) -> subprocess.CompletedProcess[str]:

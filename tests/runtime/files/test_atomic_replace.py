@@ -166,10 +166,17 @@ def _sharing(mind: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_cannot_be_written_is_read_without_a_lock_and_not_replaced(tmp_path: Path) -> None:
-    mind = mind_with(tmp_path / "mind", {})
-    mind.chmod(0o500)
+def test_a_folder_that_cannot_be_written_is_read_without_a_lock_and_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mind, real = mind_with(tmp_path / "mind", {}), os.open
+
+    def refuse(path: Path, flags: int, *mode: int) -> int:  # what root is never refused
+        if flags & os.O_CREAT:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return real(path, flags, *mode)
+
+    monkeypatch.setattr(module.os, "open", refuse)
     assert lock_shared(mind, 0.0) is None
     with pytest.raises(StoreReadOnly), lock_exclusive(mind):
         pytest.fail("nothing can be replaced here")

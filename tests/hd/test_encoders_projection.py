@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mnemic.hd.algebra import algebra_named, default_algebra
-from mnemic.hd.encoders import RecordEncoder, canonical
-from mnemic.hd.projection import Projection, quantise
+from mnemic.hd.encoders import Projection, RecordEncoder, canonical, quantise
 from tests.hd.spaces import NOISE, similarity, space
 from tests.paths import ROOT
 
