@@ -121,7 +121,7 @@ def read_rule_file(data: Mapping[str, Any]) -> RuleFile:
     """Check the types of what a file says.
 
     Raises:
-        Unusable: something in it has another type.
+        InvalidRuleFile: something in it has another type.
     """
     try:
         return msgspec.convert(_lowercase_keys(data), RuleFile)
@@ -270,7 +270,7 @@ def compile_rule_file(file: RuleFile, compile: CompileRegex, compile_words: Comp
     """Make rules of what a file says.
 
     Raises:
-        Unusable: there is no rule in it, or one that cannot be used.
+        InvalidRuleFile: there is no rule in it, or one that cannot be used.
     """
     rules: list[GitleaksRule] = []
     words: list[set[str]] = []

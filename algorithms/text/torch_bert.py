@@ -77,7 +77,7 @@ class TorchBert:
 
         Raises:
             ValueError: A tensor is absent, has another shape, or holds a value that is not finite.
-            DeviceFull: There is no room for it.
+            DeviceOutOfMemory: There is no room for it.
         """
         arrays = validate_tensors(config, tensors)
         self.config = config
@@ -124,7 +124,7 @@ class TorchBert:
 
         Raises:
             ValueError: A window has no tokens or more than the model's positions, or a token is outside the vocabulary.
-            DeviceFull: There is no room for one window alone.
+            DeviceOutOfMemory: There is no room for one window alone.
         """
         ids, lengths = pack_windows(windows)
         self._check(ids, lengths)

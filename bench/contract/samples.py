@@ -187,7 +187,7 @@ def check_answer(message: Any, answer: Any) -> None:
     """See that an answer is one that may be given.
 
     Raises:
-        Broken: it is not.
+        ContractViolation: it is not.
     """
     name = type(message).__name__
     try:

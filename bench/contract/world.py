@@ -243,7 +243,7 @@ def close_actor(actor: Any) -> None:
     """Close an actor, where it has anything to close.
 
     Raises:
-        Broken: it failed at that.
+        ContractViolation: it failed at that.
     """
     close = getattr(actor, "close", None)
     if close is not None:

@@ -10,8 +10,7 @@ import json
 import socket
 import subprocess
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 from mnemic.bench.harness.processes import COMMAND
 from mnemic.runtime.minds.run_dir import PROTOCOL, ServerInfo
@@ -178,14 +177,6 @@ class McpPipe(_JsonRpcLines):
             self.process.stdout.close()
             self.process.terminate()
             self.process.wait(_WAIT_S)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _result(answer: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -110,7 +111,7 @@ class Load:
 
     def _write_by_pipe(self, name: str) -> None:
         number = 0
-        with McpPipe(self._home) as pipe:
+        with closing(McpPipe(self._home)) as pipe:
             while not self._ended.wait(_PAUSE_S):
                 number += 1
                 text = _text(name, number)

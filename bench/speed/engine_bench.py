@@ -17,7 +17,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -251,7 +251,7 @@ def _heavy_job(home: Path, run: str, seconds: float) -> Iterator[Callable[[], bo
 def _cold_start(home: Path, question: str) -> Row:
     """From nothing to an answer, by way of `mnemic mcp` alone."""
     started = time.perf_counter()
-    with McpPipe(home) as pipe:
+    with closing(McpPipe(home)) as pipe:
         greeted_s = time.perf_counter() - started
         _recall(pipe, question)
         answered_s = time.perf_counter() - started
@@ -270,7 +270,7 @@ def _pipe_starts(home: Path) -> Iterator[Row]:
     bare: list[float] = []
     for _ in range(_STARTS):
         started = time.perf_counter()
-        with McpPipe(home):
+        with closing(McpPipe(home)):
             pipes.append(1e3 * (time.perf_counter() - started))
         bare.append(milliseconds(lambda: subprocess.run(BARE_PYTHON, check=True)))
     named = f"{' '.join(COMMAND[1:])} mcp, to its first answer, where the home is served"

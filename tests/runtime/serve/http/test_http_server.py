@@ -32,7 +32,7 @@ minds = OpenMinds(home)
 faces = Hosted(home, minds, NotedDoor(home), folder, None, SystemClock())
 
 def use():
-    faces.faces.ready.wait(BOUND_S)
+    faces.faces.ready.wait()
     print(faces.request("GET", "/healthz").json["state"])
     print(before == [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)])
     faces.faces.stop(1.0)
