@@ -283,18 +283,21 @@ def test_another_model_has_everything_bound_anew_with_its_meaning(tmp_path: Path
         one.take("a")
         settled(one)
         before = texts_bound(one)
-    with actor_system(tmp_path / "one", encoder=OtherEncoder("other", batch=8)) as other:
-        if knew_the_old_one:  # it has bound with the old model's vectors before the new one can be loaded
-            load, other.load = other.load, missing
-            bind(other)
+    longer = {"b": talk(15)}
+    with actor_system(tmp_path / "one", encoder=OtherEncoder("other", batch=8), sources=longer) as other:
+        load = other.load
+        other.load = missing if knew_the_old_one else load
+        other.take("b")
+        if knew_the_old_one:  # it binds with the old model's vectors before the new one can be loaded
+            assert bind(other) == BindProgress(done=15, pending=0)
             other.load = load
             other.supervisor.tell(Committed(seq=0))
-        assert settled(other) == BindProgress(done=12, pending=0)
+        assert settled(other) == BindProgress(done=15, pending=0)
         assert other.look(lambda now: now.space().model) == other.encoder.model
         after = texts_bound(other)
     assert all(after[text] != before[text] for text in before)
-    with actor_system(tmp_path / "fresh", sources={"a": talk(12)}, encoder=OtherEncoder("other", batch=8)) as fresh:
-        fresh.take("a")
+    with actor_system(tmp_path / "fresh", encoder=OtherEncoder("other", batch=8), sources=longer) as fresh:
+        fresh.take("b")
         settled(fresh)
         assert after == texts_bound(fresh)
 
