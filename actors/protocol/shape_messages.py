@@ -158,9 +158,9 @@ class RoleView(Message, frozen=True, kw_only=True):
     """``exact``, ``near`` or ``meaning``."""
     decodes: bool
     """Whether it can be asked for with ``?``."""
-    fillers: int
+    fillers: int = 0
     """How many different fillers the mind knows."""
-    samples: tuple[str, ...]
+    samples: tuple[str, ...] = ()
     """The most frequent of them, at most five."""
 
 
@@ -178,7 +178,6 @@ class RolesListed(Message, frozen=True, kw_only=True):
 _MAX_ROLE_CHARS = 120
 """Characters of a role's name that are told back."""
 _THREE = "three names: A is to B as C is to what is asked"
-_PLACES = ("first", "second", "third")
 
 
 def validate_shape(asked: Shape) -> None:
@@ -195,22 +194,9 @@ def validate_shape(asked: Shape) -> None:
             why="these are two questions" if asked.pattern else "it asks for nothing",
             expected="one of them" if asked.pattern else 'a pattern, such as {"file": "?"}',
         )
-    if asked.analogy and len(asked.analogy) != 3:
-        count = len(asked.analogy)
-        raise InvalidValue(
-            name="the analogy",
-            value=shlex.join(asked.analogy),
-            why=f"it has {count} name{'s' * (count > 1)}",
-            expected=_THREE,
-        )
-    empty = [place for place, one in zip(_PLACES, asked.analogy, strict=False) if not one.strip()]
-    if empty:
-        raise InvalidValue(
-            name="the analogy",
-            value=shlex.join(asked.analogy),
-            why=f"its {' and '.join(empty)} name{'s are' if len(empty) > 1 else ' is'} empty",
-            expected=_THREE,
-        )
+    if asked.analogy and not (len(asked.analogy) == 3 and all(one.strip() for one in asked.analogy)):
+        why = "it has not three names, or an empty one"
+        raise InvalidValue(name="the analogy", value=shlex.join(asked.analogy), why=why, expected=_THREE)
     if asked.k is not None and asked.k < 1:
         raise InvalidValue(name="k", value=asked.k, why="it is less than 1", expected="a number from 1")
 

@@ -24,7 +24,6 @@ from mnemic.hd.algebra import Algebra
 from mnemic.hd.codebook import draw_hypervector
 from mnemic.hd.encoders import RecordEncoder
 from mnemic.hd.evidence import estimate_similarity
-from mnemic.hd.query import RecordVectors
 
 __all__ = ["WEIGHT", "day_nearness", "days_in_question"]
 
@@ -75,7 +74,7 @@ def day_nearness(
         return scores
     asked, alikes, fars = zip(*(_bundle_days(span, memory.encoders, memory.algebra) for span in spans), strict=True)
     codes = memory.codes("episode")
-    distances = _distances(codes, places, np.array(asked), memory.algebra)
+    distances = codes.distances(places, np.array(asked), memory.algebra)
     alike, error = estimate_similarity(distances, codes.pairs[places], codes.dimensions)
     alike, error = alike / np.array(alikes), error[:, None] / np.array(alikes)
     room = 1 - _ERRORS * error - np.array(fars)
@@ -83,19 +82,6 @@ def day_nearness(
     positions = np.searchsorted(columns.row, memory.rows("episode")[places])
     scores[positions] = np.clip(near, 0.0, 1.0).max(axis=1)
     return scores
-
-
-def _distances(
-    codes: RecordVectors, places: NDArray[np.int64], asked: NDArray[np.uint64], algebra: Algebra
-) -> NDArray[np.int32]:
-    """The distances of some records from ``(q, w) uint64``: ``(m, q) int32``. To compare all beats copying most."""
-    whole = 2 * len(places) > len(codes.pairs)
-    head, tail = (codes.head, codes.tail) if whole else (codes.head[places], codes.tail[places])
-    first = head.shape[1]
-    distances = algebra.distances(head, np.ascontiguousarray(asked[:, :first]))
-    if tail.shape[1]:
-        distances = distances + algebra.distances(tail, np.ascontiguousarray(asked[:, first:]))
-    return distances[places] if whole else distances
 
 
 def _bundle_days(span: DateRange, encoders: RecordEncoder, algebra: Algebra) -> tuple[NDArray[np.uint64], float, float]:

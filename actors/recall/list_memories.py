@@ -1,16 +1,18 @@
 """Handles the browsing messages: lists memories and deliveries, shows memories in full, counts usage.
 
-Snapshots read; here it is checked what is asked for, and what an assistant named itself is put into the log.
+Snapshots read; here it is checked what is asked for, and what was given to whoever asked is put into the log.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import msgspec
 
-from mnemic.actors.protocol.changes import RecordDelivery, idempotency_key
+from mnemic.actors.protocol.changes import DeliveredSpan, RecordDelivery, idempotency_key
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.events import KINDS, escape_surrogates
+from mnemic.actors.protocol.events import KINDS, escape_surrogates, to_bytes, to_text
 from mnemic.actors.protocol.log_messages import (
     MOST_LISTED,
     CountUse,
@@ -23,12 +25,14 @@ from mnemic.actors.protocol.log_messages import (
     ShowMemories,
     UseCounted,
 )
-from mnemic.actors.protocol.messages import Apply
+from mnemic.actors.protocol.messages import Apply, Hit, Recall
+from mnemic.actors.protocol.shape_messages import Shape
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
-from mnemic.actors.recall.hits import BYTES_PER_TOKEN
+from mnemic.actors.recall.hits import BYTES_PER_TOKEN, delivered_span, token_count
 from mnemic.actors.recall.query import scopes_below
+from mnemic.algorithms.secrets.scrub import drop_private
 
-__all__ = ["BROWSE_MESSAGES", "BrowseAnswer", "browse"]
+__all__ = ["BROWSE_MESSAGES", "BrowseAnswer", "browse", "record_question"]
 
 BROWSE_MESSAGES = (ListMemories, ListDeliveries, ShowMemories, CountUse, NoteDelivery)
 """The messages that are handled here."""
@@ -103,6 +107,39 @@ def _record_delivery(message: NoteDelivery, context: Context) -> None:
         tokens=-(-size // BYTES_PER_TOKEN),
         occasion=_OCCASION,
     )
-    named = (b"%s %d %d" % (part.memory, part.start, part.stop) for part in message.parts)
-    key = idempotency_key("note", context.trace, record.assistant.encode(), record.session.encode(), *named)
+    _keep(record, context, *(b"%s %d %d" % (part.memory, part.start, part.stop) for part in message.parts))
+
+
+def record_question(
+    occasion: str,
+    asked: Recall | Shape,
+    text: str,
+    hits: Sequence[Hit],
+    context: Context,
+    *,
+    unkept: bool,
+    answers: Iterable[DeliveredSpan] = (),
+) -> None:
+    """Keep in the log what a question was answered with.
+
+    Args:
+        text: the question; with `unkept`, it is not kept.
+        answers: what was given beside the hits.
+    """
+    record = RecordDelivery(
+        query="" if unkept else to_text(drop_private(to_bytes(escape_surrogates(text)))[0]),
+        scope=escape_surrogates(asked.scope),
+        assistant=escape_surrogates(asked.assistant),
+        session=escape_surrogates(asked.asking_session),
+        parts=(*map(delivered_span, hits), *answers),
+        tokens=sum(token_count(hit.data) for hit in hits),
+        occasion=occasion,
+    )
+    _keep(record, context)
+
+
+def _keep(record: RecordDelivery, context: Context, *named: bytes) -> None:
+    """Ask for it once for each request, by who asked what, and by what else is named."""
+    told = (one.encode() for one in (record.query, record.scope, record.assistant, record.session))
+    key = idempotency_key(record.occasion, context.trace, *told, *named)
     context.tell(Apply(changes=(record,), key=key, author="retriever", run=context.trace))

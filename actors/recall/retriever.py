@@ -22,14 +22,12 @@ from mnemic.actors.brief.brief import BriefSettings, answer_brief
 from mnemic.actors.brief.compose import BUDGET_TOKENS
 from mnemic.actors.capture.capture_filter import is_paused_at
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed
-from mnemic.actors.protocol.changes import RecordDelivery, idempotency_key
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import InvalidValue, PausesUnreadable
-from mnemic.actors.protocol.events import KINDS, escape_surrogates, to_bytes, to_text
+from mnemic.actors.protocol.events import KINDS
 from mnemic.actors.protocol.log_messages import DeliveriesListed, MemoriesListed, MemoriesShown, UseCounted
 from mnemic.actors.protocol.message import check_fields
 from mnemic.actors.protocol.messages import (
-    Apply,
     Candidate,
     Count,
     Counts,
@@ -50,8 +48,8 @@ from mnemic.actors.protocol.scopes import ListScopes, ScopesListed, Survey, Surv
 from mnemic.actors.protocol.shape_messages import ListRoles, RolesListed, Shape, Shaped
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource, SpaceRow
 from mnemic.actors.recall.day_signal import WEIGHT, day_nearness, days_in_question
-from mnemic.actors.recall.hits import BYTES_PER_TOKEN, delivered_span, excerpt, make_hit, token_count
-from mnemic.actors.recall.list_memories import BROWSE_MESSAGES, browse
+from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, make_hit, token_count
+from mnemic.actors.recall.list_memories import BROWSE_MESSAGES, browse, record_question
 from mnemic.actors.recall.query import existing_scope, query_vector, search_terms
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.recall.similarity import find_similar
@@ -61,7 +59,6 @@ from mnemic.actors.shape.shape_recall import ShapeQueryEngine, foreseen
 from mnemic.algorithms.retrieval.bm25 import bm25, bm25_grouped
 from mnemic.algorithms.retrieval.fusion import FusedScores, SignalScores, fuse, rank
 from mnemic.algorithms.retrieval.scan import NATIVE, RESCORE_ROWS, backend
-from mnemic.algorithms.secrets import scrub as private
 
 __all__ = ["NOT_NATIVE", "RetrieverActor"]
 
@@ -217,7 +214,7 @@ class RetrieverActor:
         _validate_recall(recall)
         k = self._k if recall.k is None else recall.k
         degraded: list[str] = []
-        loaded = context.progress if self._index.empty else _ignore_progress
+        loaded = context.progress if self._index.empty else lambda done, total: None
         loaded(0, 2)  # the first time takes long: the model comes before the two parts that `sync` tells of
         by_meaning = "dense" in recall.signals
         asked = query_vector(recall.query, context, degraded, "Words alone answered.") if by_meaning else None
@@ -249,16 +246,7 @@ class RetrieverActor:
             candidates = self._candidates(snapshot, signals, order) if recall.trace else ()
         if recall.observe:
             unkept = recall.private or self._paused(context.clock.now_us())
-            record = RecordDelivery(
-                query="" if unkept else to_text(private.drop_private(to_bytes(escape_surrogates(recall.query)))[0]),
-                scope=escape_surrogates(recall.scope),
-                assistant=escape_surrogates(recall.assistant),
-                session=escape_surrogates(recall.asking_session),
-                parts=tuple(map(delivered_span, hits)),
-                tokens=used,
-            )
-            key = idempotency_key("recall", context.trace, record.query.encode(), record.scope.encode())
-            context.tell(Apply(changes=(record,), key=key, author="retriever", run=context.trace))
+            record_question("recall", recall, recall.query, hits, context, unkept=unkept)
         return Recalled(
             hits=tuple(hits),
             scope=recall.scope,
@@ -388,10 +376,6 @@ class RetrieverActor:
             )
             for index, memory in zip(order, found, strict=True)
         )
-
-
-def _ignore_progress(done: int, total: int | None) -> None:
-    """Report to nobody."""
 
 
 def _validate_recall(recall: Recall) -> None:

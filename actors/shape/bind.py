@@ -85,15 +85,12 @@ class RecordBinder:
 
     def _read(self, unbound: Unbound) -> list[tuple[Tier, Record]]:
         def lost(what: str, error: Exception) -> None:
-            self._unread.add(unbound.memory.id)
-            why = _why("finding them", error)
-            _log.warning("memory %s is bound without %s: %s", unbound.memory.id.hex(), what, why)
+            self._lose(unbound, f"bound without {what}", "finding them", error)
 
         try:
             return extract_records(unbound, self._roles, self._topics, self._extract, lost)
         except Exception as error:
-            self._unread.add(unbound.memory.id)
-            _log_unbound(unbound, "reading it", error)
+            self._lose(unbound, "not bound", "reading it", error)
             return []
 
     def _encodable(self, unbound: Unbound, own: list[tuple[Tier, Record]]) -> list[tuple[Tier, Record]]:
@@ -101,19 +98,15 @@ class RecordBinder:
         try:
             self._encoders.encode_records([record for _, record in own])
         except Exception as error:
-            self._unread.add(unbound.memory.id)
-            _log_unbound(unbound, "encoding it", error)
+            self._lose(unbound, "not bound", "encoding it", error)
             return []
         return own
 
-
-def _log_unbound(unbound: Unbound, step: str, error: Exception) -> None:
-    _log.warning("memory %s is not bound: %s", unbound.memory.id.hex(), _why(step, error))
-
-
-def _why(step: str, error: Exception) -> str:
-    """What failed: by its kind and its place in the code, since its own words may quote the memory."""
-    return f"{step} failed ({type(error).__name__} at {raise_location(error)})"
+    def _lose(self, unbound: Unbound, outcome: str, step: str, error: Exception) -> None:
+        """Log what failed by its kind and its place in the code, since its own words may quote the memory."""
+        self._unread.add(unbound.memory.id)
+        why = f"{step} failed ({type(error).__name__} at {raise_location(error)})"
+        _log.warning("memory %s is %s: %s", unbound.memory.id.hex(), outcome, why)
 
 
 def _code(tier: Tier, record: Record) -> CodeInfo:

@@ -217,11 +217,8 @@ class BinderActor:
 
         Who embeds is asked once, and again when vectors of another one appear; where it fails, at the next event.
         """
-        if self._encoders_when_asked != encoders:
-            self._ask_encoder(kept, encoders, context)
-            self._encoders_when_asked = encoders
-
-    def _ask_encoder(self, kept: SpaceRow | None, encoders: list[EncoderName], context: Context) -> None:
+        if self._encoders_when_asked == encoders:
+            return
         try:
             named = context.ask(DescribeEncoder())
             self._encoder, self._waiting = named.encoder, True
@@ -234,6 +231,7 @@ class BinderActor:
             self._waiting = False
         if (self._space.model, self._space.embedding_dimensions) != (model, embedding):
             self._space = msgspec.structs.replace(self._space, model=model, embedding_dimensions=embedding)
+        self._encoders_when_asked = encoders
 
     def _register_space(self, kept: SpaceRow | None, seq: int, context: Context) -> bool:
         """Say in which space is bound from now on; all that is there waits then. Returns whether there is to do."""

@@ -37,6 +37,7 @@ from mnemic.hd.roles import ROLES, Tier
 
 __all__ = [
     "EXTRACTION_VERSION",
+    "STEPS_BACK",
     "CallContext",
     "CallOutcome",
     "FillerExtractor",

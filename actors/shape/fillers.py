@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from mnemic.actors.protocol.shape_messages import Answer, RolesListed, RoleView
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.shape.about import AboutQuery
-from mnemic.actors.shape.patterns import AFTER, STEP_ROLES, STEPS_BACK, THEN
+from mnemic.actors.shape.features import STEPS_BACK
+from mnemic.actors.shape.patterns import AFTER, STEP_ROLES, THEN
 from mnemic.actors.shape.shape_index import MOST_FILLERS, FillerTable, ShapeIndex
 from mnemic.hd.codebook import draw_hypervector
 from mnemic.hd.encoders import match_kind
@@ -320,23 +321,10 @@ def _without_last_parts(names: Sequence[str], confidence: dict[str, float]) -> l
 
 
 _SAMPLES = 5
+_AFTER_HELP = 'Only in questions: the steps before, oldest first, as in "edit, test failed"; three at most.'
 _STEP_QUESTION_ROLES = (
-    RoleView(
-        name=AFTER,
-        help='Only in questions: the steps before, oldest first, as in "edit, test failed"; three at most.',
-        match="exact",
-        decodes=False,
-        fillers=0,
-        samples=(),
-    ),
-    RoleView(
-        name=THEN,
-        help="Only in questions: the step that followed.",
-        match="exact",
-        decodes=True,
-        fillers=0,
-        samples=(),
-    ),
+    RoleView(name=AFTER, help=_AFTER_HELP, match="exact", decodes=False),
+    RoleView(name=THEN, help="Only in questions: the step that followed.", match="exact", decodes=True),
 )
 
 

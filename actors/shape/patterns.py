@@ -22,6 +22,7 @@ from mnemic.actors.protocol.errors import InvalidValue, UnknownRole
 from mnemic.actors.protocol.events import KINDS, Outcome
 from mnemic.actors.protocol.shape_messages import UNKNOWN
 from mnemic.actors.protocol.times import parse_days
+from mnemic.actors.shape.features import STEPS_BACK
 from mnemic.hd.codebook import MAX_NAME_CHARS
 from mnemic.hd.encoders import canonical, match_kind
 from mnemic.hd.records import Pair
@@ -29,7 +30,6 @@ from mnemic.hd.roles import ROLES, TIERS, Tier
 
 __all__ = [
     "AFTER",
-    "STEPS_BACK",
     "STEP_ROLES",
     "THEN",
     "PatternPair",
@@ -42,8 +42,6 @@ __all__ = [
 AFTER, THEN = "after", "then"
 STEP_ROLES: tuple[str, ...] = ("action", "target", "tool", "outcome")
 """What a step is told by, in this order."""
-STEPS_BACK = 3
-"""A step remembers so many before it."""
 _STEP_SEPARATOR = re.compile(r"[;|>&]|\bthen\b")
 """What people write between steps, beside a comma."""
 _MOST_WORDS = MAX_NAME_CHARS // 2

@@ -2,8 +2,6 @@
 
 Scope, conversation and time are exact: records of other memories are not looked through. What is known of a record is
 judged pair by pair from its hypervector, and what is asked for is decoded from the records that match.
-
-What the log keeps of a question about shapes: what was asked, the memories given, and the answers read from them.
 """
 
 from __future__ import annotations
@@ -16,14 +14,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.changes import DeliveredSpan, RecordDelivery, idempotency_key
+from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.events import escape_surrogates, to_bytes, to_text
-from mnemic.actors.protocol.messages import Apply, EmbedQuery, Hit, QueryEmbedded
+from mnemic.actors.protocol.messages import EmbedQuery, Hit, QueryEmbedded
 from mnemic.actors.protocol.shape_messages import Answer, Shape, Shaped, validate_shape
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource, SpaceRow
 from mnemic.actors.protocol.times import to_iso
-from mnemic.actors.recall.hits import delivered_span, excerpt, make_hit, token_count
+from mnemic.actors.recall.hits import excerpt, make_hit
+from mnemic.actors.recall.list_memories import record_question
 from mnemic.actors.recall.query import query_vector
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.shape.about import TEMPERATURE, AboutQuery
@@ -31,7 +29,6 @@ from mnemic.actors.shape.analogies import solve
 from mnemic.actors.shape.fillers import ShapeSearch, is_graded
 from mnemic.actors.shape.patterns import PatternQuery, parse_pattern, texts_to_embed
 from mnemic.actors.shape.shape_index import ShapeIndex
-from mnemic.algorithms.secrets import scrub as private
 from mnemic.hd import evidence as grading
 from mnemic.hd import query
 from mnemic.hd.codebook import MAX_NAME_CHARS
@@ -39,25 +36,16 @@ from mnemic.hd.query import Matches
 from mnemic.hd.records import Pair
 from mnemic.hd.roles import BUILT_IN_ROLES, ROLES, Tier
 
-__all__ = ["ShapeQueryEngine", "foreseen", "shape_recall_record"]
+__all__ = ["ShapeQueryEngine", "foreseen"]
 
 
-def shape_recall_record(asked: Shape, hits: Sequence[Hit], answers: Sequence[Answer], unkept: bool) -> RecordDelivery:
-    """What keeps it, as it is typed at the command; with `unkept`, not what was asked."""
+def _as_typed(asked: Shape) -> str:
+    """A question as it is typed at the command."""
     words = [f"{role}={filler}" for role, filler in asked.pattern.items()]
     words += ["--analogy", *asked.analogy] if asked.analogy else []
     filters = {"session": asked.session, "since": to_iso(asked.since), "until": to_iso(asked.until)}
     words += [word for name, value in filters.items() if value is not None for word in (f"--{name}", value)]
-    text = " ".join(_shell_quoted(word) for word in words)
-    return RecordDelivery(
-        query="" if unkept else to_text(private.drop_private(to_bytes(escape_surrogates(text)))[0]),
-        scope=escape_surrogates(asked.scope),
-        assistant=escape_surrogates(asked.assistant),
-        session=escape_surrogates(asked.asking_session),
-        parts=(*map(delivered_span, hits), *(_answer_span(one) for one in answers if one.memories)),
-        tokens=sum(token_count(hit.data) for hit in hits),
-        occasion="shape",
-    )
+    return " ".join(map(_shell_quoted, words))
 
 
 def _shell_quoted(word: str) -> str:
@@ -125,9 +113,9 @@ class ShapeQueryEngine:
             otherwise = self._settings_mismatch(snapshot.space())
             degraded += [otherwise] if otherwise else []
         if asked.observe:
-            change = shape_recall_record(asked, found.hits, found.answers, asked.private or paused())
-            key = idempotency_key("shape", context.trace, change.query.encode(), change.scope.encode())
-            context.tell(Apply(changes=(change,), key=key, author="retriever", run=context.trace))
+            answers = [_answer_span(one) for one in found.answers if one.memories]
+            unkept = asked.private or paused()
+            record_question("shape", asked, _as_typed(asked), found.hits, context, unkept=unkept, answers=answers)
         return Shaped(
             hits=tuple(found.hits),
             answers=tuple(found.answers),
@@ -143,7 +131,7 @@ class ShapeQueryEngine:
 
     def _sync(self, snapshot: Snapshot, about: QueryEmbedded | None, context: Context) -> None:
         self._recall_index.sync(snapshot, about.encoder if about else None)
-        loaded = context.progress if self._index.empty else _ignore_progress
+        loaded = context.progress if self._index.empty else lambda *_: None
         self._index.sync(snapshot, self._recall_index.columns, loaded, self._recall_index.retired_count)
 
     def _visible(self, asked: Shape, snapshot: Snapshot, degraded: list[str]) -> NDArray[np.bool_]:
@@ -307,7 +295,3 @@ def _warn_nothing_near(question: PatternQuery, matches: Matches, looking: ShapeS
     for column, one in enumerate(question.near):
         if len(near) and not near[:, column].any():
             looking.warn(f"{one.asked_role}: nothing that has the rest is near {str(one.pair.filler)!r}")
-
-
-def _ignore_progress(done: int, total: int | None) -> None:
-    """Report to nobody."""
