@@ -14,7 +14,8 @@ import tempfile
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -22,9 +23,16 @@ import numpy as np
 import psutil
 
 from mnemic.actors.protocol.errors import MnemicError
-from mnemic.actors.protocol.messages import Recall, Recalled
-from mnemic.bench.harness.homes import IDLE_SETTINGS, MIND_NAME, lexical_settings, quick_check, stored_texts
-from mnemic.bench.harness.load import Load, capture_text
+from mnemic.actors.protocol.messages import CaptureText, Recall, Recalled, TextCaptured
+from mnemic.bench.harness.callers import McpPipe
+from mnemic.bench.harness.homes import (
+    BENCH_SCOPE,
+    IDLE_SETTINGS,
+    MIND_NAME,
+    lexical_settings,
+    quick_check,
+    stored_texts,
+)
 from mnemic.bench.harness.measure import Row, goal, verdict
 from mnemic.bench.harness.processes import (
     END_S,
@@ -57,6 +65,8 @@ KINDS = {
 """For each engine what is killed: how often, and in how many seconds the service has to be back."""
 _RECOVERY_TIMEOUT_S = 120.0
 _PROBE_S = 10.0
+_ASK_S = 20.0
+_PAUSE_S = 0.1
 _PROBE_HITS = 100  # whichever of the probes it takes for the nearest
 _POLL_S = 0.05
 _MAX_PAUSE_S = 1.0
@@ -111,7 +121,7 @@ def kill_repeatedly(
     load = Load(home)
     try:
         campaign.serve()
-        with load:
+        with load.running():
             for number in range(kills):
                 campaign.kill_one(number, load, None if killed is None else killed[number])
         campaign.probe("the end", load, time.monotonic() + _RECOVERY_TIMEOUT_S)
@@ -141,6 +151,103 @@ def kill_repeatedly(
         "broken": load.broken,
     }
     return [*rows, last]
+
+
+class Load:
+    """Two clients that capture as commands do, one that captures through `mnemic mcp`, and one that recalls.
+
+    Each says once what it has to say and goes on when it is answered. What was acknowledged is kept here, to be
+    compared with what the store holds in the end; what was refused may be kept or not, and never twice.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._ended = threading.Event()
+        self._state = threading.Lock()  # over all below
+        self.acknowledged: list[bytes] = []
+        """Texts that are kept, as their clients were told."""
+        self.refused: Counter[str] = Counter()
+        """How often a client was told something else, by code."""
+        self.recalls = 0
+        """How many recalls were answered."""
+        self.broken: list[str] = []
+        """What ended a client: a defect, wherever it lies."""
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Have them work in threads of this process, from the start of a block to its end."""
+        clients = {"writer-0": self._write, "writer-1": self._write, "pipe": self._write_by_pipe, "reader": self._read}
+        threads = [threading.Thread(target=self._run_client, args=(act, name)) for name, act in clients.items()]
+        for thread in threads:
+            thread.start()
+        try:
+            yield
+        finally:
+            self._ended.set()
+            for thread in threads:
+                thread.join()
+
+    def acknowledge(self, text: bytes) -> None:
+        """A text was acknowledged, to whomever."""
+        with self._state:
+            self.acknowledged.append(text)
+
+    def _run_client(self, act: Callable[[str], None], name: str) -> None:
+        try:
+            act(name)
+        except Exception as error:  # shown in the bench's rows, and fails it
+            with self._state:
+                self.broken.append(f"{name}: {type(error).__name__}: {error}")
+
+    def _texts(self, name: str) -> Iterator[bytes]:
+        number = 0
+        while not self._ended.wait(_PAUSE_S):
+            number += 1
+            yield f"{name} says number {number}, which is {number * 7919 % 10007} in other words".encode()
+
+    def _write(self, name: str) -> None:
+        actor_system = RemoteActorSystem(self._home, MIND_NAME, True, SystemClock())
+        for text in self._texts(name):
+            try:
+                _capture(actor_system, text)
+            except MnemicError as error:
+                self._refuse(error.code)
+            else:
+                self.acknowledge(text)
+
+    def _write_by_pipe(self, name: str) -> None:
+        with closing(McpPipe(self._home)) as pipe:
+            for text in self._texts(name):
+                try:
+                    pipe.call("memory_capture", text=text.decode(), scope=BENCH_SCOPE.path)
+                except ConnectionError as error:
+                    self._refuse(f"mcp: {str(error).partition(':')[0]}")
+                    if pipe.process.poll() is not None:
+                        raise
+                else:
+                    self.acknowledge(text)
+
+    def _read(self, name: str) -> None:
+        actor_system = RemoteActorSystem(self._home, MIND_NAME, True, SystemClock())
+        while not self._ended.wait(_PAUSE_S):
+            try:
+                actor_system.ask(Recall(query="what did the writers say", observe=True), timeout_s=_ASK_S)
+            except MnemicError as error:
+                self._refuse(error.code)
+            else:
+                with self._state:
+                    self.recalls += 1
+
+    def _refuse(self, code: str) -> None:
+        with self._state:
+            self.refused[code] += 1
+
+
+def _capture(actor_system: RemoteActorSystem, text: bytes) -> TextCaptured:
+    """Have a text kept; where it fails, whether it was nobody knows."""
+    kept = actor_system.ask(CaptureText(text=text, role="user", session="load", place=BENCH_SCOPE), timeout_s=_ASK_S)
+    assert isinstance(kept, TextCaptured)
+    return kept
 
 
 class Campaign:
@@ -202,7 +309,7 @@ class Campaign:
         while True:
             try:
                 if kept is None:
-                    kept = capture_text(self._actor_system, text)
+                    kept = _capture(self._actor_system, text)
                     load.acknowledge(text)
                 found = self._actor_system.ask(
                     Recall(query=text.decode(), k=_PROBE_HITS, observe=False), timeout_s=_PROBE_S

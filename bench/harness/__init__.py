@@ -1,1 +1,1 @@
-"""What benches share: processes, homes of any size, callers, load, and measures of ranking quality."""
+"""What benches share: rows, processes, homes of any size, callers, and measures of ranking quality."""
