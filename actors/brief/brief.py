@@ -14,9 +14,8 @@ hook leaves what happened; `mnemic.actors.capture.drain` takes it in, so that th
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -85,22 +84,20 @@ class BriefSettings(NamedTuple):
         return max(0, self.budget_tokens if asked.budget_tokens is None else asked.budget_tokens)
 
 
-class Recaller(Protocol):
-    """What the Retriever has for this beside its snapshots."""
-
-    def recall(self, recall: Recall, context: Context) -> Recalled:
-        """Carry out a recall."""
-        ...
-
-    def memory_count(self) -> int:
-        """How many memories there are, as of the last recall."""
-        ...
-
-
 def answer_brief(
-    asked: Brief, habits: BriefSettings, source: SnapshotSource, retriever: Recaller, context: Context
+    asked: Brief,
+    habits: BriefSettings,
+    source: SnapshotSource,
+    recall: Callable[[Recall, Context], Recalled],
+    memory_count: Callable[[], int],
+    context: Context,
 ) -> Briefed:
-    """Compose what an assistant should know, and keep what that was."""
+    """Compose what an assistant should know, and keep what that was.
+
+    Args:
+        recall: carries out a recall.
+        memory_count: how many memories there are, as of the last one.
+    """
     budget = habits.budget(asked)
     if not budget:
         return Briefed(text="", memories=(), tokens=0)
@@ -111,9 +108,8 @@ def answer_brief(
         text, parts = compose_session_start(material, budget, asked.notices)
         why: Mapping[bytes, str] = session_start_reasons(material)
     else:
-        about, degraded = _relevant_memories(asked, source, retriever, context)
-        scope, why = about.scope, about.why
-        text, parts = compose_prompt(about.quotes, budget)
+        scope, why, quotes, degraded = _relevant_memories(asked, source, recall, memory_count, context)
+        text, parts = compose_prompt(quotes, budget)
     if parts:
         degraded += _record(briefing_record(asked, scope, text, parts, why), context)
     return briefed(text, parts, degraded)
@@ -146,36 +142,32 @@ def briefing_record(
     )
 
 
-class _RelevantMemories(NamedTuple):
-    """What is surely about a prompt."""
-
-    scope: str | None = None
-    """Path of the scope that was looked through."""
-    quotes: tuple[Quote, ...] = ()
-    """Best first."""
-    why: Mapping[bytes, str] = MappingProxyType({})
-    """Why each is told, by id."""
-
-
 def _relevant_memories(
-    asked: Brief, source: SnapshotSource, retriever: Recaller, context: Context
-) -> tuple[_RelevantMemories, list[str]]:
-    """The memories that are surely about a prompt and not known to its session, best first; and what took no part."""
+    asked: Brief,
+    source: SnapshotSource,
+    recall: Callable[[Recall, Context], Recalled],
+    memory_count: Callable[[], int],
+    context: Context,
+) -> tuple[str | None, dict[bytes, str], list[Quote], list[str]]:
+    """What is surely about a prompt and not known to its session.
+
+    Returns the scope looked through, why each memory is told, the memories, best first, and what took no part.
+    """
     degraded: list[str] = []
     with source.snapshot() as snapshot:
         scope = existing_scope(snapshot, asked.place) if asked.place.path else None
         terms = search_terms(asked.prompt, snapshot, degraded) if scope else []
         if scope is None or not 0 < len(terms) <= _MOST_TERMS:
-            return _RelevantMemories(), degraded
+            return None, {}, [], degraded
         known = snapshot.delivered_ids(asked.assistant, asked.session)
     question = Recall(query=asked.prompt, k=_CANDIDATES, scope=scope, signals=_SIGNALS, observe=False, trace=True)
-    found = retriever.recall(question, context)
+    found = recall(question, context)
     cosines = {one.id: one.raw.get("dense") for one in found.candidates}
     own, prompt = escape_surrogates(asked.session), quote_inline(to_bytes(asked.prompt))
     quotes: list[Quote] = []
     why: dict[bytes, str] = {}
     with source.snapshot() as snapshot:
-        memories = retriever.memory_count()
+        memories = memory_count()
         rarities = {term: rarity(memories, len(snapshot.postings(term).row)) for term in terms}
         for hit in found.hits:
             if len(quotes) == MOST_RECALLED:
@@ -199,7 +191,7 @@ def _relevant_memories(
                         kind=hit.kind,
                     )
                 )
-    return _RelevantMemories(scope, tuple(quotes), why), [*degraded, *found.degraded]
+    return scope, why, quotes, [*degraded, *found.degraded]
 
 
 def _record(change: RecordDelivery, context: Context) -> list[str]:

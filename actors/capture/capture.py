@@ -47,7 +47,7 @@ from mnemic.actors.protocol.messages import (
 )
 from mnemic.actors.protocol.ports import Ports
 from mnemic.actors.protocol.scopes import ChangeScopes, ForgetSelection, ScopesChanged, SelectionForgotten
-from mnemic.actors.protocol.snapshot import Snapshots
+from mnemic.actors.protocol.snapshot import SnapshotSource
 
 __all__ = ["OWNER", "CaptureActor", "identity_of", "new_id"]
 
@@ -107,7 +107,7 @@ class CaptureActor:
         transcribing: TranscriptCapture,
         queueing: TranscriptQueue,
         draining: SpoolDrainer,
-        snapshots: Snapshots,
+        snapshots: SnapshotSource,
     ) -> None:
         self._keeping = keeping
         self._leaving_out = leaving_out
@@ -124,7 +124,7 @@ class CaptureActor:
         keeping = ChangeBuilder(
             ports.resolve_scope, ports.identity, ports.scrub, originals=settings["capture.keep_originals"]
         )
-        snapshots = Snapshots(ports.open_snapshots)
+        snapshots = ports.open_snapshots()
         leaving_out = CaptureFilter(snapshots, ports.pauses, ports.is_ignored_folder, ports.is_allowed, settings)
         transcribing = TranscriptCapture(ports.open_transcript, keeping, leaving_out, snapshots, *batch)
         queueing = TranscriptQueue(snapshots, ports.stat_file, transcribing, settings["capture.silence_s"])

@@ -15,7 +15,7 @@ from mnemic.actors.protocol.contract import Setting
 from mnemic.actors.protocol.errors import CapturePaused, LeftOut
 from mnemic.actors.protocol.events import Event, HookRecord, escape_surrogates
 from mnemic.actors.protocol.ports import PauseSpan
-from mnemic.actors.protocol.snapshot import Snapshots
+from mnemic.actors.protocol.snapshot import SnapshotSource
 from mnemic.actors.protocol.times import to_iso
 from mnemic.actors.recall.query import existing_scope
 
@@ -89,7 +89,7 @@ class CaptureFilter:
 
     def __init__(
         self,
-        snapshots: Snapshots,
+        snapshots: SnapshotSource,
         pauses: Callable[[], Sequence[PauseSpan]],
         silenced: Callable[[str | None], bool],
         admitted: Callable[[Sequence[str], Sequence[str]], bool],

@@ -48,7 +48,7 @@ from mnemic.actors.protocol.events import (
     to_text,
 )
 from mnemic.actors.protocol.ports import RecordReader, Scrub, SpoolBatch, SpoolPort, UndecodedRecord
-from mnemic.actors.protocol.snapshot import Snapshot, Snapshots
+from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 
 __all__ = ["SpoolDrainer", "quarantine_change", "scrub_payload"]
 
@@ -133,7 +133,7 @@ class SpoolDrainer:
         keeping: ChangeBuilder,
         leaving_out: CaptureFilter,
         queueing: TranscriptQueue,
-        snapshots: Snapshots,
+        snapshots: SnapshotSource,
         batch_records: int,
         batch_bytes: int,
     ) -> None:

@@ -24,7 +24,7 @@ from mnemic.actors.protocol.messages import (
     Retirement,
 )
 from mnemic.actors.protocol.scopes import ForgetSelection, Selection, SelectionForgotten
-from mnemic.actors.protocol.snapshot import Snapshots
+from mnemic.actors.protocol.snapshot import SnapshotSource
 from mnemic.actors.recall.hits import excerpt
 
 __all__ = ["REASON_BYTES", "forget", "forget_selection"]
@@ -82,7 +82,7 @@ def _retirement(memory: Memory, changed: bool) -> Retirement:
     )
 
 
-def forget_selection(message: ForgetSelection, snapshots: Snapshots, context: Context) -> SelectionForgotten:
+def forget_selection(message: ForgetSelection, snapshots: SnapshotSource, context: Context) -> SelectionForgotten:
     """Hide all memories of a selection, or show them again.
 
     Raises:

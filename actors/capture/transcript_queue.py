@@ -22,7 +22,7 @@ from mnemic.actors.protocol.errors import BadInput, InvalidValue, MnemicError
 from mnemic.actors.protocol.events import TranscriptRef, escape_surrogates
 from mnemic.actors.protocol.messages import CaptureTranscript, TranscriptCaptured
 from mnemic.actors.protocol.ports import FileStat, StatFile
-from mnemic.actors.protocol.snapshot import Snapshot, Snapshots
+from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 
 __all__ = ["TranscriptQueue"]
 
@@ -37,7 +37,7 @@ class TranscriptQueue:
 
     def __init__(
         self,
-        snapshots: Snapshots,
+        snapshots: SnapshotSource,
         measure: StatFile,
         transcribing: TranscriptCapture,
         silence_s: float,

@@ -32,7 +32,7 @@ from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import Event, MalformedLine
 from mnemic.actors.protocol.messages import AddOutcome, CaptureTranscript, TranscriptCaptured
 from mnemic.actors.protocol.ports import Source, TranscriptOpener
-from mnemic.actors.protocol.snapshot import Snapshot, Snapshots
+from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 
 __all__ = ["NOT_KEPT_PREFIX", "OccurrenceCounter", "TranscriptCapture"]
 
@@ -96,7 +96,7 @@ class TranscriptCapture:
         opener: TranscriptOpener,
         keeping: ChangeBuilder,
         leaving_out: CaptureFilter,
-        snapshots: Snapshots,
+        snapshots: SnapshotSource,
         batch_events: int,
         batch_bytes: int,
     ) -> None:

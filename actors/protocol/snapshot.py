@@ -6,7 +6,7 @@ written meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -42,7 +42,6 @@ __all__ = [
     "Retired",
     "Snapshot",
     "SnapshotSource",
-    "Snapshots",
     "SpaceRow",
     "Superseded",
     "Unbound",
@@ -466,22 +465,3 @@ class SnapshotSource(Protocol):
     def close(self) -> None:
         """Let go of the store."""
         ...
-
-
-class Snapshots:
-    """Snapshots of a store that is opened when the first is asked for."""
-
-    def __init__(self, open_source: Callable[[], SnapshotSource]) -> None:
-        self._open = open_source
-        self._opened: SnapshotSource | None = None
-
-    def snapshot(self) -> AbstractContextManager[Snapshot]:
-        """As `SnapshotSource.snapshot`."""
-        if self._opened is None:
-            self._opened = self._open()
-        return self._opened.snapshot()
-
-    def close(self) -> None:
-        """Let go of the store."""
-        if self._opened is not None:
-            self._opened.close()

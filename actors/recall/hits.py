@@ -15,7 +15,15 @@ from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.events import to_bytes, to_text
 from mnemic.actors.protocol.messages import Hit, Memory
 
-__all__ = ["BYTES_PER_TOKEN", "delivered_span", "densest_excerpt", "excerpt", "make_hit", "token_count"]
+__all__ = [
+    "BYTES_PER_TOKEN",
+    "character_start",
+    "delivered_span",
+    "densest_excerpt",
+    "excerpt",
+    "make_hit",
+    "token_count",
+]
 
 
 def make_hit(
@@ -90,8 +98,8 @@ def excerpt(text: bytes, limit: int, start: int, terms: Sequence[str]) -> tuple[
     back = max(0, place - limit // 2)
     line = text.rfind(b"\n", back, place) + 1
     first = place if back and not line else line
-    first = _character_start(text, min(first, len(text) - limit), 1)  # a stretch at the end is as long as any
-    return text[first : _character_start(text, min(first + limit, len(text)), -1)], first
+    first = character_start(text, min(first, len(text) - limit), 1)  # a stretch at the end is as long as any
+    return text[first : character_start(text, min(first + limit, len(text)), -1)], first
 
 
 def densest_excerpt(text: bytes, limit: int, weights: Mapping[str, float]) -> bytes:
@@ -123,11 +131,11 @@ def densest_excerpt(text: bytes, limit: int, weights: Mapping[str, float]) -> by
     back = max(0, start - (limit - span) // 2)  # what stands before it tells what it is about, from a word on
     space = text.find(b" ", back, start)
     start = back if not back else start if space < 0 else space + 1
-    start = _character_start(text, min(start, len(text) - limit), 1)
-    return text[start : _character_start(text, min(start + limit, len(text)), -1)]
+    start = character_start(text, min(start, len(text) - limit), 1)
+    return text[start : character_start(text, min(start + limit, len(text)), -1)]
 
 
-def _character_start(text: bytes, at: int, step: int) -> int:
+def character_start(text: bytes, at: int, step: int) -> int:
     """The nearest place at which a character starts, in one direction."""
     while 0 < at < len(text) and text[at] & 0xC0 == 0x80:  # a byte that continues a character
         at += step

@@ -11,7 +11,6 @@ Embedder, before anything that is only pending; without a model, words answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
 import msgspec
@@ -43,17 +42,16 @@ from mnemic.actors.protocol.messages import (
     ScopeFound,
     SimilarFound,
 )
-from mnemic.actors.protocol.ports import PauseSpan, Ports
+from mnemic.actors.protocol.ports import Ports
 from mnemic.actors.protocol.scopes import ListScopes, ScopesListed, Survey, Surveyed
 from mnemic.actors.protocol.shape_messages import ListRoles, RolesListed, Shape, Shaped
-from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource, SpaceRow
+from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.recall.day_signal import WEIGHT, day_nearness, days_in_question
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, make_hit, token_count
 from mnemic.actors.recall.list_memories import BROWSE_MESSAGES, browse, record_question
 from mnemic.actors.recall.query import existing_scope, query_vector, search_terms
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.recall.similarity import find_similar
-from mnemic.actors.shape.bind import settings_mismatch as unlike_bound
 from mnemic.actors.shape.fillers import list_roles
 from mnemic.actors.shape.shape_recall import ShapeQueryEngine, foreseen
 from mnemic.algorithms.retrieval.bm25 import bm25, bm25_grouped
@@ -108,34 +106,22 @@ class RetrieverActor:
     )
     pinned: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        source: SnapshotSource,
-        hit_bytes: int,
-        k: int = 10,
-        telling: BriefSettings | None = None,
-        pauses: Callable[[], Sequence[PauseSpan]] = lambda: (),
-        seed: bytes = b"",
-        unlike: Callable[[SpaceRow | None], str | None] = lambda kept: None,
-    ) -> None:
-        self._source = source
-        self._pauses = pauses
-        self._brief_settings = telling or BriefSettings()
-        self._k = k
-        self._hit_bytes = hit_bytes
+    def __init__(self, ports: Ports) -> None:
+        settings = ports.settings
+        self._source = ports.open_snapshots()
+        self._pauses = ports.pauses
+        self._brief_settings = BriefSettings(
+            settings["brief.budget_tokens"], settings["brief.subagents"], settings["brief.tracked_scopes"]
+        )
+        self._k = settings["recall.k"]
+        self._hit_bytes = settings["recall.hit_bytes"]
         self._index = RecallIndex()
-        self._shaper = ShapeQueryEngine(source, self._index, seed, k, hit_bytes, unlike)
+        self._shaper = ShapeQueryEngine(self._source, self._index, ports.seed, settings)
 
     @classmethod
     def make(cls, ports: Ports) -> Self:
         """Open the store for reading."""
-        settings = ports.settings
-        telling = BriefSettings(
-            settings["brief.budget_tokens"], settings["brief.subagents"], settings["brief.tracked_scopes"]
-        )
-        hit_bytes, k = settings["recall.hit_bytes"], settings["recall.k"]
-        unlike = lambda kept: unlike_bound(kept, settings)  # noqa: E731 - a name for what is asked each time
-        return cls(ports.open_snapshots(), hit_bytes, k, telling, ports.pauses, ports.seed, unlike)
+        return cls(ports)
 
     @staticmethod
     def foresees(message: Any) -> tuple[Any, ...]:
@@ -179,7 +165,8 @@ class RetrieverActor:
         if isinstance(message, BROWSE_MESSAGES):
             return browse(message, self._source, context)
         if isinstance(message, Brief):
-            return answer_brief(message, self._brief_settings, self._source, self, context)
+            count = lambda: len(self._index.columns.row)  # noqa: E731 - as of the recall that comes first
+            return answer_brief(message, self._brief_settings, self._source, self.recall, count, context)
         if isinstance(message, FindSimilar):
             return find_similar(message, self._index, self._source, context)
         if isinstance(message, Shape):
@@ -200,10 +187,6 @@ class RetrieverActor:
     def close(self) -> None:
         """Let go of the store."""
         self._source.close()
-
-    def memory_count(self) -> int:
-        """How many memories there are, as of the last recall."""
-        return len(self._index.columns.row)
 
     def recall(self, recall: Recall, context: Context) -> Recalled:
         """Find the memories that matter.

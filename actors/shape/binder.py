@@ -19,7 +19,7 @@ from mnemic.actors.protocol.errors import MnemicError, ModelError, RuntimeFault
 from mnemic.actors.protocol.messages import Apply, Committed, DescribeEncoder
 from mnemic.actors.protocol.ports import Ports
 from mnemic.actors.protocol.shape_messages import BindMore, BindPending, BindProgress, RetryBinding, VectorsChanged
-from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource, SpaceRow, Unbound
+from mnemic.actors.protocol.snapshot import Snapshot, SpaceRow, Unbound
 from mnemic.actors.shape.bind import (
     MAX_DIMENSIONS,
     WORD_BITS,
@@ -30,8 +30,8 @@ from mnemic.actors.shape.bind import (
 )
 from mnemic.actors.shape.features import TripleExtractor
 from mnemic.algorithms.knowledge.triples import triples
-from mnemic.hd.algebra import BACKENDS, Algebra
-from mnemic.hd.space import DIMENSIONS, Space
+from mnemic.hd.algebra import BACKENDS
+from mnemic.hd.space import DIMENSIONS
 
 __all__ = ["BinderActor"]
 
@@ -75,32 +75,24 @@ class BinderActor:
     )
     pinned: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        source: SnapshotSource,
-        space: Space,
-        algebra: Algebra,
-        extract: TripleExtractor,
-        topics: int,
-        reading: str,
-    ) -> None:
-        """Bind in a space whose model is not known yet.
+    def __init__(self, ports: Ports) -> None:
+        """Open the store for reading, to bind in a space whose model is not known yet.
 
-        Args:
-            reading: names how records are read out of memories: another way has all of them bound again.
+        Raises:
+            InvalidValue: a setting names a role that there is none of, a length that is none, or a backend that is not
+                there.
         """
-        self._source = source
-        self._space = space
-        self._algebra = algebra
-        self._extract = extract
-        self._topics = topics
-        self._reading = reading
+        settings = ports.settings
+        self._space = space_from_settings(ports.seed, settings)
+        self._algebra = algebra_from_settings(settings)
+        self._extract: TripleExtractor = ports.extract or triples
+        self._topics = settings["binder.topics"]
+        self._reading = extraction_version(settings)
+        self._source = ports.open_snapshots()
         self._binding: RecordBinder | None = None
         self._encoder: EncoderName | None = None  # whose vectors are bound
         self._waiting = True  # whether memories wait for them
-        self._encoders_when_asked: list[EncoderName] | None = (
-            None  # whose vectors there were when the Embedder was asked
-        )
+        self._encoders_when_asked: list[EncoderName] | None = None  # whose vectors there were, when it was asked
         self._cached_progress: BindProgress | None = None  # what there was when it was counted
         self._bound_since_count = 0  # bound since then
         self._announced: set[tuple[str, str]] = set()
@@ -112,22 +104,8 @@ class BinderActor:
 
     @classmethod
     def make(cls, ports: Ports) -> Self:
-        """Open the store for reading.
-
-        Raises:
-            InvalidValue: a setting names a role that there is none of, a length that is none, or a backend that is not
-                there.
-        """
-        settings = ports.settings
-        space, algebra = space_from_settings(ports.seed, settings), algebra_from_settings(settings)
-        return cls(
-            ports.open_snapshots(),
-            space,
-            algebra,
-            ports.extract or triples,
-            settings["binder.topics"],
-            extraction_version(settings),
-        )
+        """Open the store for reading. Raises as `__init__`."""
+        return cls(ports)
 
     def handle(self, message: Any, context: Context) -> BindProgress | None:
         """Take one step, or follow the log in the background."""

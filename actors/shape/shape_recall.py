@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import difflib
 import shlex
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.messages import EmbedQuery, Hit, QueryEmbedded
 from mnemic.actors.protocol.shape_messages import Answer, Shape, Shaped, validate_shape
-from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource, SpaceRow
+from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.protocol.times import to_iso
 from mnemic.actors.recall.hits import excerpt, make_hit
 from mnemic.actors.recall.list_memories import record_question
@@ -26,6 +26,7 @@ from mnemic.actors.recall.query import query_vector
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.shape.about import TEMPERATURE, AboutQuery
 from mnemic.actors.shape.analogies import solve
+from mnemic.actors.shape.bind import settings_mismatch
 from mnemic.actors.shape.fillers import ShapeSearch, is_graded
 from mnemic.actors.shape.patterns import PatternQuery, parse_pattern, texts_to_embed
 from mnemic.actors.shape.shape_index import ShapeIndex
@@ -81,17 +82,9 @@ class _ShapeResult(NamedTuple):
 class ShapeQueryEngine:
     """Answers what is asked by structure, from what the Retriever holds in memory."""
 
-    def __init__(
-        self,
-        source: SnapshotSource,
-        memory: RecallIndex,
-        seed: bytes,
-        k: int,
-        hit_bytes: int,
-        unlike: Callable[[SpaceRow | None], str | None],
-    ) -> None:
-        self._source, self._recall_index, self._k, self._hit_bytes = source, memory, k, hit_bytes
-        self._settings_mismatch = unlike
+    def __init__(self, source: SnapshotSource, memory: RecallIndex, seed: bytes, settings: Mapping[str, Any]) -> None:
+        self._source, self._recall_index, self._settings = source, memory, settings
+        self._k, self._hit_bytes = settings["recall.k"], settings["recall.hit_bytes"]
         self._index = ShapeIndex(seed)
 
     def shape(self, asked: Shape, context: Context, paused: Callable[[], bool]) -> Shaped:
@@ -110,7 +103,7 @@ class ShapeQueryEngine:
             self._sync(snapshot, vectors.get(_ABOUT), context)
             visible = self._visible(asked, snapshot, degraded)
             found = self._answer(asked, vectors, visible, snapshot, degraded)
-            otherwise = self._settings_mismatch(snapshot.space())
+            otherwise = settings_mismatch(snapshot.space(), self._settings)
             degraded += [otherwise] if otherwise else []
         if asked.observe:
             answers = [_answer_span(one) for one in found.answers if one.memories]

@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import msgspec
 
@@ -32,6 +32,7 @@ from mnemic.actors.protocol.ambient_messages import (
 )
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import BadInput, MnemicError, ModelError, RuntimeFault, StoreError
+from mnemic.actors.protocol.message import Request
 from mnemic.actors.protocol.messages import (
     CaptureTranscript,
     Committed,
@@ -79,6 +80,7 @@ DRAIN_TIMEOUT_S = 600.0
 Progress = Callable[[str, int, int | None], None]
 """Told what is being done (``words`` or ``meaning``), how much of it is done, and how much there is."""
 
+StepT = TypeVar("StepT", EmbedProgress, BindProgress)
 _HOOK_DRAIN_S = 0.25  # a hook waits a second in all
 _MAX_MALFORMED_LINES = 20  # all are counted
 _NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
@@ -338,21 +340,11 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
         Raises:
             ModelError: the model cannot be used.
         """
-        while True:
-            answer = self._ask(EmbedPending())
-            if progress is not None:
-                progress("meaning", answer.done, answer.done + answer.pending)
-            if not answer.pending:
-                return answer
+        return self._until_done(EmbedPending(), "meaning", progress)
 
     def bind(self, progress: Progress | None = None) -> BindProgress:
         """Wait until every memory is found by its shape; those that wait for their meaning first are not waited for."""
-        while True:
-            answer = self._ask(BindPending())
-            if progress is not None:
-                progress("shape", answer.done, answer.done + answer.pending)
-            if not answer.pending:
-                return answer
+        return self._until_done(BindPending(), "shape", progress)
 
     def bind_before_question(self, more: Callable[[], bool]) -> None:
         """Bind what is to be bound before a question is asked by shape, where no process does.
@@ -470,6 +462,15 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
         self.actor_system.tell(Committed(seq=self.counts().seq))
 
     # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _until_done(self, step: Request[StepT], what: str, progress: Progress | None) -> StepT:
+        """Ask for a bounded step again and again, until nothing waits."""
+        while True:
+            answer = self._ask(step)
+            if progress is not None:
+                progress(what, answer.done, answer.done + answer.pending)
+            if not answer.pending:
+                return answer
 
     def _brief_after_drain(self, message: Brief) -> Briefed:
         from mnemic.runtime.clock import SystemClock

@@ -26,7 +26,7 @@ from mnemic.actors.protocol.errors import BadInput, InvalidValue, MnemicError, S
 from mnemic.actors.protocol.messages import CaptureText, Memory, Recall
 from mnemic.actors.protocol.shape_messages import Shape, pattern_texts
 from mnemic.actors.protocol.times import to_iso
-from mnemic.actors.recall.hits import delivered_span
+from mnemic.actors.recall.hits import character_start, delivered_span
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import (
     format_id,
@@ -384,17 +384,9 @@ def _deliver_pages(
 
 def _page(memory: Memory, offset: int, limit: int) -> dict[str, Any]:
     """A record with the page of its text that starts at `offset`; a page starts and ends on a whole character."""
-    start = _character_start(memory.data, offset)
-    end = _character_start(memory.data, start + limit)
+    start = character_start(memory.data, min(offset, len(memory.data)), -1)
+    end = character_start(memory.data, min(start + limit, len(memory.data)), -1)
     view = memory_view(memory, memory.data[start:end], strict=True)
     view["offset"] = start
     view["next_offset"] = end if end < len(memory.data) else None
     return view
-
-
-def _character_start(text: bytes, at: int) -> int:
-    """The place, at or before `at`, at which a character starts; the end where `at` is beyond it."""
-    at = min(at, len(text))
-    while 0 < at < len(text) and text[at] & 0xC0 == 0x80:  # a UTF-8 continuation byte
-        at -= 1
-    return at

@@ -25,7 +25,6 @@ from mnemic.actors.protocol.errors import ActorFailed, InvalidValue, NoSuchMemor
 from mnemic.actors.protocol.events import Event, MalformedLine, to_bytes
 from mnemic.actors.protocol.messages import AddOutcome, Applied, Apply, CaptureTranscript, Forget, TranscriptCaptured
 from mnemic.actors.protocol.ports import Scrubbed
-from mnemic.actors.protocol.snapshot import Snapshots
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.minds.projects import is_ignored, resolve_scope
 from tests.clocks import ManualClock
@@ -50,7 +49,7 @@ class EmptyStore:
 
 
 def transcribing(source: Callable[[], ListSource]) -> TranscriptCapture:
-    snapshots = Snapshots(EmptyStore)
+    snapshots: Any = EmptyStore()
     leaving_out = CaptureFilter(snapshots, lambda: (), is_ignored, lambda scopes, folders: True, Settings().values())
     return TranscriptCapture(lambda path, format: source(), KEEPING, leaving_out, snapshots, 256, 1 << 20)
 
