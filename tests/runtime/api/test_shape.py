@@ -81,7 +81,7 @@ def test_filters_that_cannot_be_are_refused(mind: Mind) -> None:
         ({"pattern": {"who": None}}, "the role who cannot be None: it is no text"),
         ({"pattern": {"hour": ["9"]}}, "the role hour cannot be \"['9']\": it is no text"),
         ({"analogy": "auth.py"}, "the analogy cannot be 'auth.py': it is no list of names"),
-        ({"analogy": ("a", "b")}, "the analogy cannot be 'a b': it has 2 names"),
+        ({"analogy": ("a", "b")}, "the analogy cannot be 'a b': it has not three names"),
         ({"pattern": {"tool": "yen"}, "since": 2**70}, f"since cannot be {2**70}: no time is as far from 1970 as that"),
         ({"pattern": {"tool": "yen"}, "until": -(2**70)}, "no time is as far from 1970 as that"),
         ({"pattern": {"tool": "yen"}, "since": "x"}, "since cannot be 'x': it is no whole number. Give microseconds"),
