@@ -2,27 +2,31 @@
 
 ``python -m mnemic.runtime.capture.python_hook`` does what ``native/hook`` does, slower; one contract suite runs both,
 and docs/spool.md says what each does. Whatever happens it ends with 0: what could not be kept is counted in the
-spool's ``losses``, since there is nobody to tell.
+spool's ``losses``, since there is nobody to tell. Bytes throughout: what a host writes need not be JSON, nor whole, nor
+UTF-8.
 """
 
 from __future__ import annotations
 
+import argparse
 import http.client
 import json
 import os
+import re
+import select
 import signal
 import socket
+import stat
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 from urllib.parse import quote_from_bytes
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.runtime.capture.hook_input import branch_of, read_input, session_and_folder
 from mnemic.runtime.capture.pauses import current_pause
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import mind_folder
@@ -30,23 +34,17 @@ from mnemic.runtime.minds.projects import disabled_by_environment, is_ignored
 from mnemic.runtime.minds.run_dir import RunDir
 from mnemic.runtime.spool.append import append_record, count_loss
 
-__all__ = ["main"]
+__all__ = ["main", "read_input", "session_and_folder"]
 
 _PROBE_S, _ASK_S, _ANSWER_S, _RESTART_S = 0.1, 1.0, 2.0, 60.0
 _UNAVAILABLE = (404, 426, 503)  # it knows no hooks, it is of another version, or it is leaving
 _SILENCED, _SILENCED_AT = b"silenced", ("session-start", "prompt", "session-end")
 _ENTRIES = {"claude-code": b"CLAUDE_CODE_ENTRYPOINT"}  # in which a host tells its hooks how it was started
-
-
-class _Command(NamedTuple):
-    """What the hook is told to do; nothing that it is told is an error."""
-
-    assistant: str
-    event: str
-    ask: bool
-    home: str
-    mind: str
-    version: bool
+_SILENCE_S = 4.0
+"""So long a host may pause before what it wrote is all: it may forget to close the pipe."""
+_CHUNK_BYTES = 1 << 20
+_SPACE = re.compile(r"[ \t\r\n,\ufeff]*")
+_COMMIT = re.compile(rb"[0-9a-fA-F]{40}")
 
 
 def main(arguments: Sequence[str], clock: Clock) -> None:
@@ -77,7 +75,17 @@ def main(arguments: Sequence[str], clock: Clock) -> None:
                 assistant = os.fsencode(command.assistant)
                 append_record(mind.spool, clock, told.encode(), assistant=assistant, event=_SILENCED, session=session)
         elif not quiet:
-            _keep(command, mind.spool, clock, session, cwd, payload)
+            append_record(
+                mind.spool,
+                clock,
+                payload,
+                assistant=os.fsencode(command.assistant),
+                event=os.fsencode(command.event),
+                session=session,
+                cwd=cwd,
+                branch=None if cwd is None else branch_of(cwd),
+                entry=os.environb.get(_ENTRIES.get(command.assistant, b""), b""),
+            )
         kept = quiet or is_all
     finally:
         if not kept:
@@ -88,38 +96,16 @@ def main(arguments: Sequence[str], clock: Clock) -> None:
             _start_process(home, clock, only_if_silent=True)
 
 
-def _parse(arguments: Sequence[str]) -> _Command:
-    """Read the arguments; an option that this version does not know is passed over."""
-    names, ask, home, mind, version = [], False, "", "default", False
-    rest = iter(arguments)
-    for argument in rest:
-        option, is_joined, value = argument.partition("=")
-        if not argument.startswith("--"):
-            names.append(argument)
-        elif option == "--ask":
-            ask = True
-        elif option == "--version":
-            version = True
-        elif option == "--home":
-            home = value if is_joined else next(rest, "")
-        elif option == "--mind":
-            mind = value if is_joined else next(rest, mind)
-    assistant, event = (*names, "", "")[:2]
-    return _Command(assistant, event, ask, home, mind, version)
-
-
-def _keep(command: _Command, spool: Path, clock: Clock, session: bytes, cwd: bytes | None, payload: bytes) -> None:
-    append_record(
-        spool,
-        clock,
-        payload,
-        assistant=os.fsencode(command.assistant),
-        event=os.fsencode(command.event),
-        session=session,
-        cwd=cwd,
-        branch=None if cwd is None else branch_of(cwd),
-        entry=os.environb.get(_ENTRIES.get(command.assistant, b""), b""),
-    )
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Read the arguments; nothing that it is told is an error, and an option that it does not know is passed over."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--ask", action="store_true")
+    parser.add_argument("--version", action="store_true")
+    parser.add_argument("--home", nargs="?", default="", const="")
+    parser.add_argument("--mind", nargs="?", default="default", const="default")
+    command, rest = parser.parse_known_args(arguments)
+    command.assistant, command.event = (*(word for word in rest if not word.startswith("--")), "", "")[:2]
+    return command
 
 
 def _print(data: bytes) -> None:
@@ -127,10 +113,123 @@ def _print(data: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
+# --- what it is given and finds ---------------------------------------------------------------------------------------
+
+
+def read_input(descriptor: int, silence_s: float = _SILENCE_S) -> tuple[bytes, bool]:
+    """What a host writes, and whether nothing went wrong; a pipe that does not block is waited for like any other."""
+    chunks = []
+    waiting = select.poll()
+    waiting.register(descriptor, select.POLLIN)
+    try:
+        while waiting.poll(1000 * silence_s):
+            try:
+                chunk = os.read(descriptor, _CHUNK_BYTES)
+            except BlockingIOError:  # somebody else has read it
+                continue
+            if not chunk:
+                break
+            chunks.append(chunk)
+    except OSError:
+        return b"".join(chunks), False
+    return b"".join(chunks), True
+
+
+def session_and_folder(payload: bytes) -> tuple[bytes, bytes | None]:
+    """The session that a payload names, and the folder: it, else the hook's own; ``None`` where that is gone."""
+    found: dict[str, str] = {}
+    for key, value in _members(payload.decode("utf-8", "surrogateescape")):
+        if key == "workspace_roots" and isinstance(value, list):
+            value = value[0] if value else None
+        if isinstance(value, str) and value:
+            found.setdefault(key, value)
+    session = found.get("session_id") or found.get("conversation_id") or ""
+    named = _to_bytes(found.get("cwd") or found.get("workspace_roots") or "")
+    try:
+        own = os.getcwdb()
+    except OSError:
+        return _to_bytes(session), named or None
+    return _to_bytes(session), os.path.join(own, named) if named else own
+
+
+def _members(text: str) -> Iterator[tuple[str, Any]]:
+    """The members of the outermost object, as far as the text is one."""
+    decoder = json.JSONDecoder(strict=False)
+
+    def after(at: int) -> int:
+        found = _SPACE.match(text, at)
+        return found.end() if found else at
+
+    at = after(0)
+    if text[at : at + 1] != "{":
+        return
+    try:
+        while text[(at := after(at + 1)) : at + 1] == '"':
+            key, at = decoder.raw_decode(text, at)
+            at = after(at)
+            if text[at : at + 1] != ":":
+                return
+            value, at = decoder.raw_decode(text, after(at + 1))
+            yield key, value
+            at = after(at) - 1
+    except (ValueError, RecursionError):  # it breaks off here, or is nested deeper than anybody needs
+        return
+
+
+def _to_bytes(text: str) -> bytes:
+    """The bytes that a text of JSON stands for; those that were no UTF-8 come back."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        how = {False: "surrogatepass", True: "surrogateescape"}
+        return b"".join(one.encode("utf-8", how["\udc80" <= one <= "\udcff"]) for one in text)
+
+
+def branch_of(folder: bytes) -> bytes | None:
+    """The branch that is checked out in a folder; ``None`` outside of a repository, and where no branch is."""
+    head = None
+    while (head := _head_of(folder)) is None and (above := os.path.dirname(folder)) != folder:
+        folder = above
+    name = head[4:].lstrip() if head is not None and head.startswith(b"ref:") else b""
+    # Where git keeps its references in tables, HEAD holds that name, which no branch can have.
+    is_branch = name.startswith(b"refs/heads/") and name[11:] not in (b"", b".invalid")
+    return name[11:] if is_branch else None
+
+
+def _head_of(folder: bytes) -> bytes | None:
+    """What the repository in a folder has checked out; ``None`` where there is none, and one above may be the one."""
+    git = os.path.join(folder, b".git")
+    if os.path.isfile(git):  # of a worktree or submodule; as with git, nothing above counts, wherever it leads
+        line = _short_file(git) or b""
+        led = os.path.join(folder, line[7:].lstrip(), b"HEAD") if line.startswith(b"gitdir:") else None
+        return (_short_file(led) if led else None) or b""
+    head = _short_file(os.path.join(git, b"HEAD"))
+    if head is None:
+        return None
+    # What git would not take for a HEAD makes no repository.
+    is_reference = head.startswith(b"ref:") and head[4:].lstrip().startswith(b"refs/")
+    return head if is_reference or _COMMIT.match(head) else None
+
+
+def _short_file(path: bytes) -> bytes | None:
+    """What a short file says, without the white space at its end."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    except (OSError, ValueError):  # ValueError: the path holds NUL
+        return None
+    try:
+        is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        return os.read(descriptor, 4096).rstrip() if is_file else None
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
 # --- asking ----------------------------------------------------------------------------------------------------------
 
 
-def _answer(command: _Command, home: Path, clock: Clock, cwd: bytes, payload: bytes, unkept: bool) -> None:
+def _answer(command: argparse.Namespace, home: Path, clock: Clock, cwd: bytes, payload: bytes, unkept: bool) -> None:
     """Print what the memory has to say; where no process does, one is started, and nobody waits for it."""
     reply = _ask(command, home, cwd, payload, unkept)
     if reply is None:
@@ -140,7 +239,7 @@ def _answer(command: _Command, home: Path, clock: Clock, cwd: bytes, payload: by
     _print(reply or b"")
 
 
-def _ask(command: _Command, home: Path, cwd: bytes, payload: bytes, unkept: bool) -> bytes | None:
+def _ask(command: argparse.Namespace, home: Path, cwd: bytes, payload: bytes, unkept: bool) -> bytes | None:
     """What the home's process answers; nothing where it has nothing to say in time, ``None`` where there is none."""
     fields = {"Assistant": os.fsencode(command.assistant), "Event": os.fsencode(command.event), "Cwd": cwd}
     headers = {f"Mnemic-{name}": quote_from_bytes(value) for name, value in fields.items()}
@@ -231,7 +330,7 @@ def _start_process(home: Path, clock: Clock, *, only_if_silent: bool = False) ->
         subprocess.Popen(serve, cwd="/", stdin=none, stdout=none, stderr=none, start_new_session=True)
 
 
-def _slow_answer(command: _Command, home: Path, cwd: bytes, payload: bytes, unkept: bool) -> bytes:
+def _slow_answer(command: argparse.Namespace, home: Path, cwd: bytes, payload: bytes, unkept: bool) -> bytes:
     """What a program of its own prints for a payload, if it ends well in time; it is killed else."""
     program = _program(home, "answer")
     if not program:
