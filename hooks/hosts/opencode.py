@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, MalformedLine
-from mnemic.hooks.read.lines import EventFactory, InvalidInput, Json, call_events, nonblank_text, parse
+from mnemic.hooks.read.lines import EventFactory, InvalidInput, Json, RawLines, call_events, nonblank_text, parse
 from mnemic.hooks.read.own_text import strip_own_output
 from mnemic.hooks.read.records import RecordEventFactory, required_text
 from mnemic.runtime.files.file_stat import stat_transcript
@@ -26,7 +26,15 @@ from mnemic.runtime.files.file_stat import stat_transcript
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["DATABASE", "DatabaseSource", "export_events", "hook_events", "is_export", "parse_database_path"]
+__all__ = [
+    "DATABASE",
+    "DatabaseSource",
+    "ExportSource",
+    "hook_events",
+    "is_export",
+    "parse_database_path",
+    "parse_export",
+]
 
 ASSISTANT = "opencode"
 FINAL_STATES = ("completed", "error")
@@ -72,16 +80,42 @@ def is_export(document: Json) -> bool:
     return isinstance(info, dict) and isinstance(info.get("id"), str) and isinstance(document.get("messages"), list)
 
 
-def export_events(document: Json) -> Iterator[Event | InvalidInput]:
-    """The events of an exported session; a `InvalidInput` stands for a message that cannot be used."""
-    info = document["info"]
-    session = _session_name(info["id"], info.get("parentID"))
-    for message in document["messages"]:
-        told, parts = (message.get("info"), message.get("parts")) if isinstance(message, dict) else (None, None)
-        if not isinstance(told, dict) or not isinstance(parts, list):
-            yield InvalidInput("a message without its info and parts")
-            continue
-        yield from _message_events(session, nonblank_text(info.get("directory")), told, parts)
+def parse_export(data: bytes) -> Json:
+    """The exported session that the bytes are. Raises `InvalidInput`."""
+    document = parse(data + b"\n", first=True)
+    if document is None:
+        raise InvalidInput("it is empty")
+    if not is_export(document):
+        raise InvalidInput(f"it is no document of {ASSISTANT}")
+    return document
+
+
+class ExportSource:
+    """An opened export; fulfils `mnemic.actors.protocol.ports.Source`. It is read whole before its first event."""
+
+    format = ASSISTANT
+
+    def __init__(self, raw: RawLines) -> None:
+        self.size_bytes = raw.size_bytes
+        self.position_bytes = 0
+        self._raw = raw
+
+    def __iter__(self) -> Iterator[Event | MalformedLine]:
+        data = b"".join(self._raw)
+        try:
+            document = parse_export(data)
+        except InvalidInput as bad:
+            raise SourceUnreadable(path=self._raw.path, why=str(bad)) from None
+        self.position_bytes = len(data)
+        info = document["info"]
+        session, cwd = _session_name(info["id"], info.get("parentID")), nonblank_text(info.get("directory"))
+        for number, message in enumerate(document["messages"], 1):
+            message = message if isinstance(message, dict) else {}
+            yield from _message_events(number, session, cwd, message.get("info"), message.get("parts"))
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._raw.close()
 
 
 def _session_name(own_id: str, parent: object) -> str:
@@ -90,9 +124,12 @@ def _session_name(own_id: str, parent: object) -> str:
 
 
 def _message_events(
-    session: str, cwd: str | None, info: Json, parts: Iterable[object]
-) -> Iterator[Event | InvalidInput]:
+    number: int, session: str, cwd: str | None, info: object, parts: object
+) -> Iterator[Event | MalformedLine]:
     """The events of one message, in order."""
+    if not isinstance(info, dict) or not isinstance(parts, list):
+        yield MalformedLine(line=number, why="a message without its info and parts")
+        return
     path, time = info.get("path"), info.get("time")
     created = time.get("created") if isinstance(time, dict) else None
     make = EventFactory(
@@ -110,9 +147,9 @@ def _message_events(
             for part in usable:
                 yield from _part_events(make, info, part)
         else:
-            yield InvalidInput("a message without its role")
+            raise InvalidInput("a message without its role")
     except InvalidInput as bad:
-        yield bad
+        yield MalformedLine(line=number, why=str(bad))
 
 
 def _prompt_events(make: EventFactory, info: Json, parts: Iterable[Json]) -> Iterator[Event]:
@@ -224,11 +261,7 @@ class DatabaseSource:
         for own_id, parent, folder in self._rows(sessions, self._session):
             for info, parts in self._messages(own_id):
                 number += 1
-                if info is None:
-                    yield MalformedLine(line=number, why="a message that is no JSON object")
-                    continue
-                for found in _message_events(_session_name(own_id, parent), folder, info, parts):
-                    yield MalformedLine(line=number, why=str(found)) if isinstance(found, InvalidInput) else found
+                yield from _message_events(number, _session_name(own_id, parent), folder, info, parts)
         self.position_bytes = self.size_bytes or 0
 
     def _messages(self, session: str) -> Iterator[tuple[Json | None, list[object]]]:

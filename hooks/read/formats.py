@@ -6,6 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 
 from mnemic.actors.protocol.errors import AmbiguousFormat, InvalidValue, SourceUnreadable
 from mnemic.actors.protocol.ports import Source
@@ -15,11 +16,12 @@ from mnemic.hooks.hosts.gemini_cli import GeminiSource, is_gemini
 from mnemic.hooks.hosts.opencode import (
     DATABASE,
     DatabaseSource,
-    export_events,
+    ExportSource,
     is_export,
     parse_database_path,
+    parse_export,
 )
-from mnemic.hooks.read.generic import DocumentSource, GenericReader, TextSource, is_generic, parse_document
+from mnemic.hooks.read.generic import GenericReader, TextSource, is_generic
 from mnemic.hooks.read.lines import BOM, InvalidInput, Json, LineReader, LineSource, RawLines, parse
 
 __all__ = ["FORMATS", "find_transcripts", "open_transcript"]
@@ -36,7 +38,7 @@ READERS: dict[str, tuple[Callable[[Json], bool], Callable[[RawLines], Source]]] 
     "claude-code": (is_claude, _lines("claude-code", ClaudeReader)),
     "codex": (is_codex, _lines("codex", CodexReader)),
     "gemini-cli": (is_gemini, GeminiSource),
-    "opencode": (is_export, lambda raw: DocumentSource("opencode", raw, is_export, export_events)),
+    "opencode": (is_export, ExportSource),
     "jsonl": (is_generic, _lines("jsonl", GenericReader)),
 }
 """Of each format, whether a line (or a whole document) is one of its, and what reads it."""
@@ -117,20 +119,13 @@ def _detect(raw: RawLines) -> str:
         blank = False
     if blank:
         return "jsonl" if lines_expected else "text"
-    if raw.peeked[0].removeprefix(BOM).strip() == b"{" and (document := _detect_document(raw)):
-        return document
+    if raw.peeked[0].removeprefix(BOM).strip() == b"{":  # one JSON object over many lines
+        for _ in raw.peek(sys.maxsize):
+            pass
+        with suppress(InvalidInput):
+            parse_export(b"".join(raw.peeked))
+            return "opencode"
     raise _ambiguous(raw, "none of its first lines is a line of one")
-
-
-def _detect_document(raw: RawLines) -> str | None:
-    """The format of a file that is one JSON object over many lines."""
-    for _ in raw.peek(sys.maxsize):
-        pass
-    try:
-        document = parse_document(b"".join(raw.peeked))
-    except InvalidInput:
-        return None
-    return "opencode" if is_export(document) else None
 
 
 def _text_or_ambiguous(raw: RawLines) -> str:

@@ -2,24 +2,21 @@
 
 ``session``, ``role`` and ``text`` are required; ``speaker``, ``said_at``, ``scope``, ``id``, ``kind``, ``tool``,
 ``outcome`` and ``files`` may be there; anything else is ignored.
-
 Plain text: one file is one session, and every paragraph of it a note.
-
-Transcripts that are one JSON document each. Below `mnemic.hooks.read.formats`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, get_args
 
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import KINDS, ROLES, Event, MalformedLine, Outcome, to_bytes
-from mnemic.hooks.read.lines import InvalidInput, Json, RawLines, parse, parse_time_us
+from mnemic.hooks.read.lines import InvalidInput, Json, RawLines, parse_time_us
 
-__all__ = ["ASSISTANT", "DocumentSource", "GenericReader", "TextSource", "is_generic", "paragraphs", "parse_document"]
+__all__ = ["ASSISTANT", "GenericReader", "TextSource", "is_generic", "paragraphs"]
 
 ASSISTANT = "generic"
 OUTCOMES: tuple[str, ...] = get_args(Outcome)
@@ -153,45 +150,3 @@ def paragraphs(data: bytes) -> Iterator[bytes]:
         cut = gap.end()
     if cut < len(data):
         yield data[cut:]
-
-
-class DocumentSource:
-    """An opened document; fulfils `mnemic.actors.protocol.ports.Source`. It is read whole before its first event."""
-
-    def __init__(
-        self,
-        format: str,
-        raw: RawLines,
-        belongs: Callable[[Json], bool],
-        events: Callable[[Json], Iterable[Event | InvalidInput]],
-    ) -> None:
-        self.format = format
-        self.size_bytes = raw.size_bytes
-        self.position_bytes = 0
-        self._raw = raw
-        self._is_format = belongs
-        self._events = events
-
-    def __iter__(self) -> Iterator[Event | MalformedLine]:
-        data = b"".join(self._raw)
-        try:
-            document = parse_document(data)
-        except InvalidInput as bad:
-            raise SourceUnreadable(path=self._raw.path, why=str(bad)) from None
-        if not self._is_format(document):
-            raise SourceUnreadable(path=self._raw.path, why=f"it is no document of {self.format}")
-        self.position_bytes = len(data)
-        for number, found in enumerate(self._events(document), 1):
-            yield MalformedLine(line=number, why=str(found)) if isinstance(found, InvalidInput) else found
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._raw.close()
-
-
-def parse_document(data: bytes) -> Json:
-    """The JSON object that the bytes are. Raises `InvalidInput`."""
-    document = parse(data + b"\n", first=True)
-    if document is None:
-        raise InvalidInput("it is empty")
-    return document

@@ -186,7 +186,7 @@ def test_rows_that_cannot_be_used_are_named_and_the_rest_goes_on(table: Any, dat
     connection.execute('UPDATE part SET data = \'{"type":"tool"}\' WHERE message_id = ?', (second,))
     connection.close()
     assert table(f"{database}#{CHILD}") == [
-        "malformed 1 | a message that is no JSON object",
+        "malformed 1 | a message without its info and parts",
         "malformed 2 | a tool call without its name or state",
         "turn assistant | Two books.",
     ]
