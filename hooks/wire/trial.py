@@ -26,7 +26,7 @@ from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.keys.keys import random_id
 from mnemic.runtime.minds.run_dir import RunDir, ServerInfo
 
-__all__ = ["check_hosts", "request_trial_reply", "send_trial_event"]
+__all__ = ["check_hosts", "run_trial"]
 
 _TRIAL_S = 20.0
 _ARRIVES_S, _POLL_S = 20.0, 0.25
@@ -70,7 +70,7 @@ def _trial_event(
     host: Host, wiring: Wiring, clock: Clock, opened: Callable[[str], AbstractContextManager[Mind]], nonce: str
 ) -> str:
     """Fire an event and look for it in the store."""
-    why = send_trial_event(host, wiring, nonce)
+    why, _ = run_trial(host, wiring, "prompt", nonce)
     if why:
         return why
     pause, until = threading.Event(), clock.monotonic_s() + _ARRIVES_S
@@ -95,11 +95,13 @@ def _trial_question(host: Host, wiring: Wiring, clock: Clock, nonce: str) -> tup
     why = ""
     for _ in range(_MAX_QUESTIONS):
         card, begun_s = _live_server(wiring.home), clock.monotonic_s()
-        why, pid = request_trial_reply(host, wiring, nonce)
+        why, pid = run_trial(host, wiring, "session-start", nonce)
         took_ms = round(1e3 * (clock.monotonic_s() - begun_s), 1)
         if pid is not None and (card is None or card.state != "ready" or card.pid == pid):
             return "answered", took_ms
-        if pid is not None and card is not None:
+        if pid is None:
+            why = why or "it ran, and nobody answered it"
+        elif card is not None:
             why = f"process {card.pid}, which serves the home, did not take part; serve.log says more"
     return why, None
 
@@ -110,28 +112,14 @@ def _live_server(home: Path) -> ServerInfo | None:
     return card if card is not None and card.is_alive() else None
 
 
-def send_trial_event(host: Host, wiring: Wiring, nonce: str) -> str:
-    """Run the command that stands in a host's configuration for a prompt, on a trial event; returns why it could not.
+def run_trial(host: Host, wiring: Wiring, event: str, nonce: str) -> tuple[str, int | None]:
+    """Run the command that stands in a host's configuration for an event, on a trial that a nonce tells from others.
 
-    Args:
-        nonce: tells this trial from others.
+    Returns why it could not be run, and the number of the process that answered: only a session's start is answered.
     """
-    return _run(host, wiring, "prompt", nonce)[0]
-
-
-def request_trial_reply(host: Host, wiring: Wiring, nonce: str) -> tuple[str, int | None]:
-    """Run the command for a session's start; returns why nobody answered, or the number of the process that did."""
-    why, said = _run(host, wiring, "session-start", nonce)
-    if why:
-        return why, None
-    pid = check_reply_pid(said, nonce)
-    return ("" if pid is not None else "it ran, and nobody answered it"), pid
-
-
-def _run(host: Host, wiring: Wiring, event: str, nonce: str) -> tuple[str, bytes]:
     command = next(_commands(host, wiring, event), None)
     if command is None:
-        return f"no command for a {event.replace('-', ' ')} is in its configuration", b""
+        return f"no command for a {event.replace('-', ' ')} is in its configuration", None
     told = {"session_id": "mnemic-check", "cwd": str(wiring.home), "hook_event_name": host.events[event]}
     try:
         ended = subprocess.run(
@@ -144,10 +132,12 @@ def _run(host: Host, wiring: Wiring, event: str, nonce: str) -> tuple[str, bytes
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"the command did not end within {_TRIAL_S:g} s", b""
+        return f"the command did not end within {_TRIAL_S:g} s", None
     except OSError as error:
-        return f"the command could not be run ({error.strerror or type(error).__name__})", b""
-    return (f"the command ended with {ended.returncode}" if ended.returncode else ""), ended.stdout
+        return f"the command could not be run ({error.strerror or type(error).__name__})", None
+    if ended.returncode:
+        return f"the command ended with {ended.returncode}", None
+    return "", check_reply_pid(ended.stdout, nonce)
 
 
 def _commands(host: Host, wiring: Wiring, event: str) -> Iterator[list[str]]:

@@ -11,7 +11,7 @@ import pytest
 
 from mnemic.hooks.wire.commands import ASSISTANTS, Wiring
 from mnemic.hooks.wire.status import HostStatus, examine_host, executable_state, recorded_wiring, wiring_checks
-from mnemic.hooks.wire.trial import request_trial_reply, send_trial_event
+from mnemic.hooks.wire.trial import run_trial
 from mnemic.runtime.capture.hook_files import required_hook_files
 from mnemic.runtime.clock import SystemClock
 from tests.hooks.wirings import User, user
@@ -50,7 +50,7 @@ def test_the_trial_goes_through_the_command_as_it_stands(tmp_path: Path, name: s
     one = user(tmp_path, name, home=home)
     path = executable(one)
     one.again(mind="work").install()
-    assert send_trial_event(one.host, one.wiring, "n0nce") == ""
+    assert run_trial(one.host, one.wiring, "prompt", "n0nce") == ("", None)
     given = (path.parent / "given").read_text("utf-8").splitlines()
     assert given == [name, "prompt", "--home", str(one.wiring.home), "--mind", "work"]
     payload = json.loads((path.parent / "payload").read_bytes())
@@ -59,11 +59,11 @@ def test_the_trial_goes_through_the_command_as_it_stands(tmp_path: Path, name: s
 
 def test_a_trial_that_cannot_be_made_says_why(tmp_path: Path) -> None:
     one = user(tmp_path, "claude-code")
-    assert send_trial_event(one.host, one.wiring, "n") == "no command for a prompt is in its configuration"
+    assert run_trial(one.host, one.wiring, "prompt", "n")[0] == "no command for a prompt is in its configuration"
     one.install()
     path = one.folder / ".claude" / "settings.json"
     path.write_text(path.read_text("utf-8").replace(" || cat >/dev/null", ""), "utf-8")
-    assert send_trial_event(one.host, one.wiring, "n") == "the command ended with 1"
+    assert run_trial(one.host, one.wiring, "prompt", "n")[0] == "the command ended with 1"
 
 
 @pytest.mark.parametrize("name", ASSISTANTS)
@@ -71,7 +71,7 @@ def test_a_question_goes_through_the_command_for_a_sessions_start(tmp_path: Path
     one = user(tmp_path, name, home="it's $HOME")
     path = executable(one, f"{KEEPS}printf 'mnemic-check n0nce 42\\n'\n")
     one.again(mind="work").install()
-    assert request_trial_reply(one.host, one.wiring, "n0nce") == ("", 42)
+    assert run_trial(one.host, one.wiring, "session-start", "n0nce") == ("", 42)
     given = (path.parent / "given").read_text("utf-8").splitlines()
     assert given == [name, "session-start", "--ask", "--home", str(one.wiring.home), "--mind", "work"]
     assert json.loads((path.parent / "payload").read_bytes())["mnemic_check"] == "n0nce"
@@ -82,11 +82,11 @@ def test_what_is_no_answer_to_this_question_is_told_as_none(tmp_path: Path, said
     one = user(tmp_path, "cursor")
     executable(one, f"#!/bin/sh\ncat >/dev/null\nprintf '%s' '{said}'\n")
     assert (
-        request_trial_reply(one.host, one.wiring, "n0nce")[0]
+        run_trial(one.host, one.wiring, "session-start", "n0nce")[0]
         == "no command for a session start is in its configuration"
     )
     one.install()
-    assert request_trial_reply(one.host, one.wiring, "n0nce") == ("it ran, and nobody answered it", None)
+    assert run_trial(one.host, one.wiring, "session-start", "n0nce") == ("", None)
 
 
 def test_a_missing_executable_and_a_silencing_variable_are_said(tmp_path: Path) -> None:
