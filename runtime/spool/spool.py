@@ -57,8 +57,6 @@ class Spool:
         self._clock = clock
         self._queue: list[tuple[int, str]] = []
         self._reached_us: dict[bytes, int] = {}  # world time of the last record that was read of a file
-        self._quiet: dict[str, tuple[int, int, int, float]] = {}  # what was seen of a file, and since when
-        self._quiet_before = self._quiet
         self._complained: dict[str, int | None] = {}
 
     def oldest_at(self, offsets: Mapping[bytes, int]) -> int | None:
@@ -93,7 +91,6 @@ class Spool:
         more; the latter only where all that is there could be looked at.
         """
         removed, there = [], set()
-        self._quiet_before, self._quiet = self._quiet, {}
         names = spool_files(self._folder)
         all_seen = bool(names) or self._folder.is_dir()
         for name in names:
@@ -101,7 +98,7 @@ class Spool:
                 with open_spool_file(self._folder / name) as file:
                     if file is None:  # it may have another name by now
                         all_seen = False
-                    elif self._is_consumed(name, file, offsets) and self._remove(name, file, offsets):
+                    elif self._is_consumed(file, offsets) and self._remove(name, file, offsets):
                         removed.append(file.id)
                         self._reached_us.pop(file.id, None)
                     else:
@@ -203,27 +200,18 @@ class Spool:
                 self._quarantine(name, file)
                 os.unlink(self._folder / name)
 
-    def _is_consumed(self, name: str, file: SpoolFile, offsets: Mapping[bytes, int]) -> bool:
+    def _is_consumed(self, file: SpoolFile, offsets: Mapping[bytes, int]) -> bool:
         """Whether there is nothing more to read, and nothing has come for a while."""
         seen = os.fstat(file.descriptor)
         if seen.st_size >= FILE_HEADER_BYTES and (
             not file.is_readable(self._opener.key_ids) or seen.st_size != file.unread_from(offsets)
         ):
             return False
-        return self._is_idle(name, seen, IDLE_S)
+        return self._is_idle(seen, IDLE_S)
 
-    def _is_idle(self, name: str, seen: os.stat_result, limit_s: float) -> bool:
-        """Whether a file has not changed for so long: by its own time, or as long as it was looked at.
-
-        The clock of the machine may have been set back or forth meanwhile; the one that is watched here was not.
-        """
-        state = (seen.st_ino, seen.st_size, seen.st_mtime_ns)
-        now_s = self._clock.monotonic_s()
-        before = self._quiet_before.get(name)
-        since_s = before[3] if before is not None and before[:3] == state else now_s
-        self._quiet[name] = (*state, since_s)
-        age_s = self._clock.now_us() / 1e6 - seen.st_mtime
-        return now_s - since_s >= limit_s or age_s >= limit_s
+    def _is_idle(self, seen: os.stat_result, limit_s: float) -> bool:
+        """Whether a file has not changed for so long; one of the future is from before the clock was set back."""
+        return abs(self._clock.now_us() / 1e6 - seen.st_mtime) >= limit_s
 
     def _remove(self, name: str, file: SpoolFile, offsets: Mapping[bytes, int]) -> bool:
         path = self._folder / name
@@ -258,7 +246,7 @@ class Spool:
             return
         for draft in drafts:
             try:
-                if self._is_idle(draft.name, draft.stat(follow_symlinks=False), _DRAFT_S):
+                if self._is_idle(draft.stat(follow_symlinks=False), _DRAFT_S):
                     os.unlink(draft.path)
             except FileNotFoundError:  # its hook was not dead
                 _log.debug("%s went by itself", draft.name)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-__all__ = ["Successor", "current_successor", "set_successor", "superseded_ids", "supersession_chain"]
+__all__ = ["ChainLink", "Successor", "current_successor", "set_successor", "superseded_ids", "supersession_chain"]
 
 
 class Successor(NamedTuple):
@@ -24,20 +24,33 @@ class Successor(NamedTuple):
     """World time from which it holds, microseconds."""
 
 
+class ChainLink(NamedTuple):
+    """A memory in a chain of replacements."""
+
+    row: int
+    """Its row."""
+    id: bytes
+    """Its id."""
+    since: int
+    """System time, microseconds, since when it replaces the one before it; 0 of the first."""
+
+
 def set_successor(connection: apsw.Connection, row: int, successor: int | None, at: int | None) -> None:
     """Say which memory replaces another one since when (system time, microseconds); none does where it is ``None``."""
     connection.execute("UPDATE memories SET superseded_by = ?, superseded_at = ? WHERE id = ?", (successor, at, row))
 
 
-def supersession_chain(connection: apsw.Connection, row: int) -> list[int]:
-    """The memory, what replaces it, what replaces that, to the last one, retired ones too."""
+def supersession_chain(connection: apsw.Connection, memory: bytes) -> list[ChainLink]:
+    """The memory of an id, what replaces it, what replaces that, to the last one, retired ones too."""
     found: list[Any] = connection.execute(
-        "WITH RECURSIVE chain(id, place) AS (SELECT ?, 0 UNION ALL SELECT m.superseded_by, place + 1"
-        " FROM chain JOIN memories m ON m.id = chain.id WHERE m.superseded_by IS NOT NULL)"
-        " SELECT id FROM chain ORDER BY place",
-        (row,),
+        "WITH RECURSIVE chain(id, uuid, since, next, next_since, place) AS ("
+        " SELECT id, uuid, 0, superseded_by, superseded_at, 0 FROM memories WHERE uuid = ?"
+        " UNION ALL SELECT m.id, m.uuid, chain.next_since, m.superseded_by, m.superseded_at, place + 1"
+        " FROM chain JOIN memories m ON m.id = chain.next)"
+        " SELECT id, uuid, since FROM chain ORDER BY place",
+        (memory,),
     ).fetchall()
-    return [int(memory) for (memory,) in found]
+    return [ChainLink(*one) for one in found]
 
 
 def current_successor(connection: apsw.Connection, row: int) -> Successor | None:

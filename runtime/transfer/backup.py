@@ -16,7 +16,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import msgspec
 
@@ -73,29 +73,21 @@ class BackupManifest(msgspec.Struct, frozen=True, kw_only=True):
     """Of its bytes, sealed as they are; hexadecimal."""
 
 
-class BackupFile:
+class BackupFile(NamedTuple):
     """A backup, open for reading."""
 
-    def __init__(
-        self,
-        path: Path,
-        file: zipfile.ZipFile,
-        card: BackupManifest,
-        mind: KeyHeader,
-        own: KeyHeader | None,
-        pauses: bytes | None,
-    ) -> None:
-        self.path = path
-        """Where it is."""
-        self.manifest = card
-        """What it says of itself."""
-        self.key_header = mind
-        """What opens the mind, and so the backup."""
-        self.passphrase_header = own
-        """What opens the backup alone: its passphrase."""
-        self.pauses = pauses
-        """When the mind captured nothing, as its file said; ``None`` where it never paused."""
-        self._file = file
+    path: Path
+    """Where it is."""
+    archive: zipfile.ZipFile
+    """Its entries."""
+    manifest: BackupManifest
+    """What it says of itself."""
+    key_header: KeyHeader
+    """What opens the mind, and so the backup."""
+    passphrase_header: KeyHeader | None
+    """What opens the backup alone: its passphrase."""
+    pauses: bytes | None
+    """When the mind captured nothing, as its file said; ``None`` where it never paused."""
 
     def extract_store(self, target: Path, progress: Progress = lambda done, total: None) -> None:
         """Write the store into a new file.
@@ -108,7 +100,7 @@ class BackupFile:
         create_file(target)
         digest, done = hashlib.sha256(), 0
         try:
-            with _opened(self.path, self._file, _STORE) as entry, target.open("r+b") as file:
+            with _opened(self.path, self.archive, _STORE) as entry, target.open("r+b") as file:
                 while chunk := _read(self.path, entry):
                     try:
                         file.write(chunk)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import apsw
 import msgspec
@@ -26,10 +26,11 @@ from mnemic.actors.protocol.errors import NotAnExport
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store.read.scopes import project_scope
 from mnemic.runtime.store.store import Store
+from mnemic.runtime.store.supersession import supersession_chain
 from mnemic.runtime.transfer.export_format import ExportedMemory, ExportedScope, ExportSource, text_bytes
 from mnemic.runtime.transfer.import_history import AUTHOR, HistoryImporter, ImportReport
 
-__all__ = ["ImportReport", "SupersessionDecision", "decide_supersession", "import_into", "last_in_chain"]
+__all__ = ["ImportReport", "SupersessionDecision", "decide_supersession", "import_into"]
 
 
 class SupersessionDecision(NamedTuple):
@@ -45,43 +46,18 @@ class SupersessionDecision(NamedTuple):
     """Whether it cannot be: here the one that it would replace stands for the other one."""
 
 
-class _Link(NamedTuple):
-    id: bytes
-    """A memory in the chain."""
-    at: int
-    """When what comes before it was replaced by it; 0 of the first."""
-
-
 def decide_supersession(connection: apsw.Connection, old: bytes, new: bytes, at: int) -> SupersessionDecision:
     """Decide what an export that says ``old`` is replaced by ``new`` since `at` means here."""
-    chain, other = _chain(connection, old), _chain(connection, new)
+    chain, other = supersession_chain(connection, old), supersession_chain(connection, new)
     here, there = chain[-1].id, other[-1].id
     if here == there:
         return SupersessionDecision(None, at, is_contradiction=here == old)
     if len(chain) == 1:
         return SupersessionDecision(Supersede(old=old, new=new), at)
-    said_here, said_there = max(link.at for link in chain), max(at, *(link.at for link in other))
+    said_here, said_there = max(link.since for link in chain), max(at, *(link.since for link in other))
     if (said_here, here) > (said_there, there):
         return SupersessionDecision(Supersede(old=there, new=here), said_here, loser=there)
     return SupersessionDecision(Supersede(old=here, new=there), said_there, loser=here)
-
-
-def last_in_chain(connection: apsw.Connection, memory: bytes) -> bytes:
-    """What the chain of a memory ends with."""
-    return _chain(connection, memory)[-1].id
-
-
-def _chain(connection: apsw.Connection, memory: bytes) -> list[_Link]:
-    """The memory, what replaces it, what replaces that, to the one that holds."""
-    found: list[Any] = connection.execute(
-        "WITH RECURSIVE chain(uuid, at, next, next_at, place) AS ("
-        " SELECT uuid, 0, superseded_by, superseded_at, 0 FROM memories WHERE uuid = ?"
-        " UNION ALL SELECT m.uuid, chain.next_at, m.superseded_by, m.superseded_at, place + 1"
-        " FROM chain JOIN memories m ON m.id = chain.next)"
-        " SELECT uuid, at FROM chain ORDER BY place",
-        (memory,),
-    ).fetchall()
-    return [_Link(uuid, at) for uuid, at in found]
 
 
 _BATCH = 256  # memories that were kept at one moment; as many as a transaction of Capture's
@@ -235,7 +211,7 @@ class _Importer(HistoryImporter):
                 self._replace(change, at, key, apart)
             elif self._apply(at, change, key=key).changed == (True,):
                 self.report.forgotten += 1
-        self.report.apart = tuple((last_in_chain(self._db, one), one) for one in dict.fromkeys(apart))
+        self.report.apart = tuple((supersession_chain(self._db, one)[-1].id, one) for one in dict.fromkeys(apart))
 
     def _replace(self, change: Supersede, at: int, key: bytes, apart: list[bytes]) -> None:
         """Have a memory replaced as the export says, unless what was said here is later, or the contrary."""

@@ -94,19 +94,21 @@ def _add_memory(context: ApplyContext, change: AddMemory, at: int) -> ChangeResu
 
 
 def _supersede(context: ApplyContext, change: Supersede, at: int) -> ChangeResult:
-    older, newer = (supersession_chain(context.db, context.memory_row(one)) for one in (change.old, change.new))
-    if newer[0] in older[1:]:  # it is so already
+    for memory in (change.old, change.new):
+        context.memory_row(memory)  # which refuses what is not there
+    older, newer = (supersession_chain(context.db, one) for one in (change.old, change.new))
+    if any(link.row == newer[0].row for link in older[1:]):  # it is so already
         return UNCHANGED
-    if older[-1] == newer[-1]:
+    replaced = older[-1]
+    if replaced.row == newer[-1].row:
         raise InvalidValue(
             name="supersedes",
             value=str(uuid.UUID(bytes=change.old)),
             why="the memory would replace itself",
             expected="the id of another memory",
         )
-    set_successor(context.db, older[-1], newer[0], at)
-    replaced = bytes(context.db.execute("SELECT uuid FROM memories WHERE id = ?", (older[-1],)).get)
-    return ChangeResult(logged=Supersede(old=replaced, new=change.new))
+    set_successor(context.db, replaced.row, newer[0].row, at)
+    return ChangeResult(logged=Supersede(old=replaced.id, new=change.new))
 
 
 def _retire(context: ApplyContext, change: Retire, at: int) -> ChangeResult:

@@ -331,11 +331,6 @@ def test_a_clock_that_was_set_keeps_no_file_for_ever(
     os.utime(path, (at_s, at_s))
     offsets: dict[bytes, int] = {}
     assert drain(spool, offsets) == ([record(1)], 0)
-    if set_by_s < 0:
-        assert spool.remove_consumed(offsets) == []
-        clock.advance(IDLE_S - 1)
-        assert spool.remove_consumed(offsets) == []
-        clock.advance(1)
     assert spool.remove_consumed(offsets) == [file_id()]
 
 
