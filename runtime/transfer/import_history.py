@@ -258,7 +258,7 @@ class HistoryImporter:
             self._apply(self._now, CountOccurrences(counts=tuple(changed)))
 
     def _take_quarantined(self) -> None:
-        lines = self._source.lines("aside.jsonl", ExportedQuarantined)
+        lines = self._lines("aside.jsonl", ExportedQuarantined)
         quoting = find_quotes(((line.record, text_bytes(line)) for line in lines), lambda: self._erased_texts)
         for line in self._lines("aside.jsonl", ExportedQuarantined):
             if line.record in quoting:
@@ -285,7 +285,7 @@ class HistoryImporter:
         there = Counter(
             self._db.execute("SELECT at, occasion, assistant, session, scope, tokens FROM givings").fetchall()
         )
-        questions = {line.query for line in self._source.lines("givings.jsonl", ExportedDelivery)}
+        questions = {line.query for line in self._lines("givings.jsonl", ExportedDelivery)}
         quoting = find_quotes(((query, query.encode()) for query in questions), lambda: self._erased_texts)
         for line in self._lines("givings.jsonl", ExportedDelivery):
             key = (line.at, line.occasion, line.assistant, line.session, line.scope, line.tokens)
