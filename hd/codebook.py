@@ -1,9 +1,8 @@
-"""Codebooks: draws the random hypervector of a name, the same on every machine, from a seed.
+"""Codebooks: draws the random hypervector of a name, the same on every machine, from a seed; names and paths.
 
 The bits of a symbol are drawn from the space's seed, a namespace and the symbol by SHA-256 (FIPS 180-4), stretched by
-SHAKE-256 (FIPS 202), so that any machine and any process draws the same ones, and none is ever stored.
-
-Symbols: names, each of a hypervector of its own that has nothing to do with any other's.
+SHAKE-256 (FIPS 202), so that any machine and any process draws the same ones, and none is ever stored. Two symbols have
+nothing to do with each other.
 """
 
 from __future__ import annotations

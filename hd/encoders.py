@@ -233,10 +233,6 @@ class RecordEncoder:
         self._pairs: OrderedDict[_Key, NDArray[np.uint64]] = OrderedDict()
         self._tie = draw_hypervector(space, "tie", "")
 
-    def canonical(self, role: str, filler: str) -> str:
-        """As the function `canonical`."""
-        return canonical(role, filler)
-
     def role_vector(self, name: str) -> NDArray[np.uint64]:
         """The hypervector of a role, ``(space.words,) uint64``.
 

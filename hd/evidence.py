@@ -3,18 +3,13 @@
 A record is the majority of K pairs, so each of its bits agrees with a given one of them a little more often than not:
 with probability p(K), where a pair that is not in it agrees in one half (Kanerva 2009, "Hyperdimensional computing",
 section on sets; the same p follows from the central binomial coefficient). Both numbers of agreeing bits are binomial,
-so the distance, K and how frequent the pair is give the probability that it is there, by Bayes' rule.
+so the distance, K and how frequent the pair is give the probability that it is there, by Bayes' rule. Guarantee: these
+probabilities are right as averages where codes are random, and the pairs of a record say nothing about each other.
+Given up: what the other pairs, once known, explain of the bits.
 
-Guarantee: these probabilities are right as averages where codes are random, and the pairs of a record say nothing about
-each other. Given up: what the other pairs, once known, explain of the bits. Pure; `mnemic.hd.query` stands above.
-
-Grading: how near a record's filler is to the one asked for, where it is known which fillers there are.
-
-How alike a record is to the pair asked for has noise, so that of two records of one day one would seem the nearer. But
-the fillers of a role are told apart far better than that: neighbours share but some of their bits. So the record's own
-is decoded, and how near that one is to the one asked for is how near the record is. All records of a filler are then
-equally near. Given up: roles of which a record has several fillers. There a neighbour of a filler cannot be told from a
-second one.
+How alike a record is to a pair asked for by nearness has noise, so that of two records of one day one would seem the
+nearer. But the fillers of a role are told apart far better than that: so the record's own is decoded, and how near that
+one is to the one asked for is how near the record is. Given up: roles of which a record has several fillers.
 
 Pure: arrays in, arrays out. Below `mnemic.hd.query`.
 """

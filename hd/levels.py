@@ -1,4 +1,4 @@
-"""Level hypervectors: encodes numbers so that near numbers are similar.
+"""Level hypervectors: encodes numbers, hours, weekdays and dates so that near ones are similar.
 
 A line has anchors, one at every `scale`, each a hypervector of its own. A place between two anchors takes each bit from
 the one or the other, by a drawn order of the bits, and so many from the later one as it is on its way there. Two places
@@ -6,14 +6,8 @@ share what they took from the same anchor: their similarity falls in a straight 
 scale, wherever they are, and stays 0 beyond. With several scales each has its own equal part of the bits, and the
 similarity is their mean: small distances can be told apart, and large ones still be compared. Unlike a thermometer of
 fixed ends (Rachkovskij et al. 2005, "Sparse binary distributed encoding of scalars"; torchhd's ``level``, of which
-this is the form with anchors), it has no first and last level. On a circle the anchors come round again.
-
-All of it is whole numbers: the bits are the same on any machine. A number's place is its logarithm, rounded.
-
-Circular codes, for hours of the day and days of the week, are levels on a circle: the last is next to the first, and
-opposite places have nothing in common.
-
-Dates are levels of four scales, a quarter of the bits each: a day's own, a week, two months, two years.
+this is the form with anchors), it has no first and last level. On a circle, of hours or weekdays, the anchors come
+round again. All of it is whole numbers: the bits are the same on any machine.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Data types: a record is a set of (role, filler, shift) pairs that one hypervector encodes.
-
-Each pair is bound (role and filler, rotated by `shift` where the order of things matters) and the pairs are bundled.
-
-Prototypes: one hypervector for a whole set of records, what they have in common, and analogies between sets.
+"""Data types: a record is a set of (role, filler, shift) pairs that one hypervector encodes; and prototypes of records.
 
 A prototype is the bundle of a set, each record weighing as much as its strength. What fills a role of many of them is
 near the prototype, so that cleanup finds it among any number of fillers by one comparison each: what it proposes,

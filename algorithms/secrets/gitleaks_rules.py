@@ -1,17 +1,12 @@
-"""Finds secrets by rules in gitleaks' format, with gitleaks' semantics.
+"""Finds secrets by rules in gitleaks' format (https://github.com/gitleaks/gitleaks, version 8), with its semantics.
 
-A rule finds here what it finds in gitleaks. The expressions are Go's, whose syntax is RE2's. A rule is tried where one
-of its keywords is in the text, in either case. The secret is the group it names, else the first that is not empty, else
-all that matched; it has more bits a byte than the rule's entropy, and no allowlist allows it. What an allowlist asks of
-paths and commits is never so: a text has neither.
+The expressions are Go's, whose syntax is RE2's. A rule is tried where one of its keywords is in the text, in either
+case. The secret is the group it names, else the first that is not empty, else all that matched; it has more bits a byte
+than the rule's entropy, and no allowlist allows it. What an allowlist asks of paths and commits is never so: a text has
+neither. Names in a file are read in any case, as there; titles, descriptions and tags do not matter here.
 
 Left out are rules that are for certain paths, and those that need one another (``required``, ``skipReport``): whether
 something is a secret may not depend on another one, which is gone once it is taken out.
-
-What a file in gitleaks' format says, as data.
-
-The format is that of https://github.com/gitleaks/gitleaks (version 8). Names are read in any case, as there. What else
-a file says (titles, descriptions, tags) does not matter here.
 """
 
 from __future__ import annotations

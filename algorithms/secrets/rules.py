@@ -1,18 +1,14 @@
-"""Compiles our rules for secrets into three regular expressions, each run once over a text.
+"""Compiles our rules for secrets into three regular expressions, each run once over a text, and judges what they find.
 
 All rules of a kind become one expression, so that a text is gone through three times however many rules there are: for
 what has a shape of its own (an issuer's prefix), for what is known by its place (the password in an address), and for
 what stands behind a name (``token = …``). The syntax is RE2's, on single bytes: no looking ahead, no going back, and so
-no text that takes longer than its length.
-
-In each of them the first alternative is a mark that stands for a secret already. It is stepped over as a whole wherever
-it is met; it ends nothing and begins nothing.
-
-Whether a value that stands where a secret would is one. Above: `mnemic.algorithms.secrets.scrub`.
+no text that takes longer than its length. In each the first alternative is a mark that stands for a secret already: it
+is stepped over as a whole, ends nothing and begins nothing.
 
 A name such as ``token`` is followed by secrets, and far more often by a type, a variable, a path or a placeholder. What
 tells them apart is looked for in the value alone: its letters and digits, how evenly they are used, and the forms in
-which programs and their documentation write what is no secret.
+which programs and their documentation write what is no secret. Above: `mnemic.algorithms.secrets.scrub`.
 """
 
 from __future__ import annotations

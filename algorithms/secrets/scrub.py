@@ -1,29 +1,21 @@
-"""Redacts secrets: replaces each in a text by a mark that names its type.
+"""Redacts secrets: replaces each in a text by a mark that names its type, and drops what is marked as private.
 
-Scrubbing twice is scrubbing once: marks are stepped over, and a value that holds one is no secret.
+Scrubbing twice is scrubbing once. Our own rules step over marks, and a value that holds one is no secret. Rules of
+others know nothing of marks, so for them a text is taken as the pieces between its marks, each as if it were a text of
+its own; what is left of a piece is pieces again, and they are gone through until nothing is found in any. A rule that
+begins at the boundary of a word, and ends anywhere, finds the next secret only when the one before it is gone; a row of
+such is not followed for ever, or the time would not be in proportion to the text: after some rounds the whole word is
+taken, then the whole line, at last the whole piece.
 
-Scrubs by rules that are not made to be scrubbed by.
+Of ``<private>…</private>`` everything goes, tags included, and nothing takes its place. Where the marking leaves a
+choice, more is dropped rather than less: a word too few can be said again, a word too many stays on a disk.
 
-Our own rules step over marks and let nothing begin or end at one. Rules of others know nothing of marks. So a text is
-taken as the pieces between its marks, each as if it were a text of its own. What is left of a piece once secrets were
-taken out is pieces again, and they are gone through until nothing is found in any. Scrubbing twice is therefore
-scrubbing once, whatever the rules are: the second time, the pieces are those in which nothing was found.
-
-A rule that begins at the boundary of a word, and ends anywhere, finds the next secret only when the one before it is
-gone. A row of such is not followed for ever, or the time would not be in proportion to the text: after some rounds the
-whole word is taken, then the whole line, at last the whole piece.
-
-What its author marked as private is dropped: ``<private>…</private>``. Above this: `mnemic.runtime.secrets.secrets`.
-
-Everything between the tags goes, tags included, and nothing takes its place. Where the marking leaves a choice, more is
-dropped rather than less: a word too few can be said again, a word too many stays on a disk.
-
-* Nested tags reach to the outermost end; one that is never closed, to the end of the text. Its author began to say
-  something private, and where that was meant to end cannot be told.
+* Nested tags reach to the outermost end; one that is never closed, to the end of the text.
 * Inside of quotes and code blocks the tags mean what they mean elsewhere: that is where people paste what is private.
-* One exception: a tag alone between two backticks is a text that speaks of the tag, as this one does in Markdown.
-  Without it, an explanation of the tag would lose everything after the first time it names it.
+* A tag alone between two backticks is a text that speaks of the tag, as this one does in Markdown.
 * A closing tag that closes nothing stays as it is.
+
+Above this: `mnemic.runtime.secrets.secrets`.
 """
 
 from __future__ import annotations

@@ -191,7 +191,7 @@ def test_an_unknown_role_is_told_with_all_that_there_are(bound: RecordEncoder) -
     for ask in (
         lambda: canonical("whom", "ada"),
         lambda: match_kind("whom"),
-        lambda: bound.canonical("whom", "ada"),
+        lambda: canonical("whom", "ada"),
         lambda: bound.role_vector("whom"),
         lambda: bound.encode_fillers("whom", ["ada"]),
         lambda: bound.encode_pairs([Pair("whom", "ada")]),
